@@ -66,10 +66,11 @@
 //! # The path of a read
 //!
 //! 1. `fuse/adaptor.rs`: receives a READ for an inode number from fuser.
-//! 2. `fuse/device_queues.rs`: runs the request at once. If its device already uses its share of
+//! 2. `fs/read.rs`: finds the entry of the inode number: an archive and a file in it.
+//! 3. `fuse/device_queues.rs`: runs the request at once. If its device already uses its share of
 //!    workers, the request waits in the queue of that device.
-//! 3. `fs/view.rs`: finds the entry of the inode number: an archive and a file in it.
-//! 4. `content/read.rs`: cuts the range at the borders of the file's head and extents.
+//! 4. `content/read.rs`: asks `content/sizes.rs` for the size of the file, cuts the range at the borders of
+//!    the file's head and extents, and joins the pieces to the reply.
 //! 5. `content/read_strategy.rs`: decides for each piece how it is read.
 //!
 //!    | `ReadStrategy` | if | the bytes come from |
@@ -79,11 +80,11 @@
 //!    | `Prefix` | the piece is near the beginning of a long extent | a decode up to its end; not cached |
 //!    | `Cached` | in all other cases, and if the extent is cached already | the cache; decoded once |
 //! 6. `content/decode.rs`, `content/cache.rs`: one reader decodes an extent, others wait for it.
-//! 7. `content/layer.rs`, `archive_file/`: read the packed bytes, and then check whether the
+//! 7. `content/payload.rs`, `archive_file/`: read the packed bytes, and then check whether the
 //!    archive changed. If it did, the read fails.
 //! 8. `content/codec/`: decodes the payload into a buffer of the declared size.
 //!
-//! A loose file leaves this path after step 3: `folder/` reads it. The daemon sends a reply directly from the
+//! A loose file leaves this path in step 4: `folder/` reads it. The daemon sends a reply directly from the
 //! memory that has the bytes. The kernel answers a second read of the same bytes from its page cache.
 //!
 //! # The path of a mount
@@ -104,9 +105,8 @@
 //! # The path of a change
 //!
 //! 1. `daemon/follow.rs` waits for `watch` or SIGUSR1, and then until the disk is quiet.
-//! 2. `vfs/reopening.rs` opens the sources again beside those that are being served. `vfs/reuse.rs`
-//!    keeps a source that cannot be opened now, and what is known of loose files in unchanged
-//!    folders.
+//! 2. `vfs/reopening.rs` opens the sources again beside those that are being served. `vfs/reuse.rs` keeps a
+//!    source that cannot be opened now, and what is known of loose files in unchanged folders.
 //! 3. `fs/filesystem.rs` takes over unchanged archives (`content/later_view.rs`), compares both
 //!    trees (`tree/comparison.rs`), swaps the view, and notifies the kernel of each name that
 //!    changed (`fuse/notify.rs`).
@@ -151,11 +151,10 @@
 //! * **A mount option**: one row in `cli/options/option_table.rs`, and the code that acts on it.
 //!   `fs::Presentation` has owners and permissions, `fuse::MountRequest` what the kernel gets. An
 //!   option that changes names or bytes is an option of opening: a field of `OpenOptions`, a line
-//!   in its `set` and one in `over`.
+//!   in its `set` and one in `merged_over`.
 //! * **A texture format**: one row in `texture/pixel_format.rs`. Its name determines how it is
 //!   decoded into a picture. Only an unusual format needs an arm in `picture/texels.rs`.
-//! * **A game**: one row in `game/titles/`, and the lists of its unchanged INI files in
-//!   `vanilla.rs` there.
+//! * **A game**: one row in `game/titles/`, and the lists of its unchanged INI files in `vanilla.rs` there.
 //!
 //! # Tests
 //!

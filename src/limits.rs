@@ -53,12 +53,10 @@
 //!   24 bytes for each of its bytes, and 4 MiB ([`mod@crate::tree`]).
 //! - **Folders of an archive**: 4,096, plus one for each distinct stored path, plus one for each 8
 //!   bytes of such a path.
-//! - **Tables being parsed**: as many archives at once as processors. They are freed after the
-//!   parse.
+//! - **Tables being parsed**: as many archives at once as processors. They are freed after the parse.
 //! - **Loose files**: they share their names with the tree. A file behind a link takes 12 more, and
 //!   each folder that links lead to takes its path.
-//! - **Cache**: besides `CACHE_BEYOND`, one extent may be larger than the cache, up to
-//!   `EXTENT_MAX`.
+//! - **Cache**: besides `CACHE_BEYOND`, one extent may be larger than the cache, up to `EXTENT_MAX`.
 //! - **Extents being decoded**: includes cached and evicted extents (`content/memory.rs`).
 //! - **Packed bytes being decoded**: counts extents of `UNCOUNTED_BUFFER_MAX` and more.
 //! - **Workers**: 6 to 16, two for each processor.
@@ -85,14 +83,14 @@ pub const BYTES_A_FOLDER: usize = 8;
 /// Maximum number of bytes of an archive that its parser reads: enough for [`ARCHIVE_ENTRIES_MAX`]
 /// entries with 64 bytes of tables each.
 pub const ARCHIVE_TABLES_MAX: u64 = 1 << 30;
-/// Maximum number of notes about an archive. Further notes would say little more.
+/// Maximum number of notes about an archive. More notes would add little.
 pub const ARCHIVE_NOTES_MAX: usize = 32;
 /// Maximum number of entries below a folder, so that mounting `/` fails before memory is full.
 pub const FOLDER_ENTRIES_MAX: u32 = 1 << 22;
 /// Maximum number of loose files kept open, not counting those being read. By default a process may
 /// have 1,024 descriptors.
 pub const OPEN_FILES_MAX: usize = 128;
-/// Maximum number of notes about the walk of a folder. Further notes are only counted.
+/// Maximum number of notes about the walk of a folder. Other notes are only counted.
 pub const WALK_NOTES_MAX: usize = 1000;
 /// Maximum size of a decoded extent in bytes, and of all extents that all threads decode at a time.
 /// The largest known texture chunk has about 350 MB.
@@ -132,7 +130,7 @@ pub const NAMES_TEXT_MAX: usize = 64 << 20;
 /// Maximum number of paths of all lists of names. An index takes 24 bytes a path, so at most 96 MiB
 /// for each hash function.
 pub const NAMES_PATHS_MAX: usize = 1 << 22;
-/// Maximum number of lines that wait for the log. Further lines are dropped, and counted.
+/// Maximum number of lines that wait for the log. Other lines are dropped and counted.
 pub const LOG_LINES_MAX: usize = 1024;
 /// Maximum number of different lines that are remembered of an opening.
 pub const LOG_REMEMBERED_MAX: usize = 10_000;

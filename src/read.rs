@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
         self.at..self.end
     }
 
-    /// A reader of the bytes from here up to the position of `rest`, which began as a clone of this reader.
+    /// A reader of the bytes from here up to the position of `rest`, cloned earlier from this reader.
     pub fn until(&self, rest: &Self) -> Self {
         let end = rest.at.clamp(self.at, self.end);
         Self { here: clipped(self.here, end.saturating_sub(self.at)), end, ..self.clone() }
@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
 
     /// A reader of the next `count` records of `width` bytes each, which this reader skips.
     ///
-    /// The product is what a hostile count would overflow, so it is formed here and nowhere else.
+    /// A hostile count could overflow the product, so only this function computes it.
     pub fn records(&mut self, count: u32, width: usize, what: &'static str) -> Result<Self, UnexpectedEnd> {
         let at = self.at;
         let len = u64::try_from(width).ok().and_then(|width| width.checked_mul(u64::from(count)));
@@ -282,9 +282,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A record of `N` bytes whose fields have fixed offsets. A format wraps it in a type with a getter
-/// for each field, so that each offset is written once, beside the field's name. A field that does
-/// not lie within the `N` bytes does not compile.
+/// A record of `N` bytes whose fields have fixed offsets. A format wraps it in a type with a getter for each
+/// field, so that each offset is written once, next to the field's name. A field that does not lie within the
+/// `N` bytes does not compile.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a, const N: usize>(&'a [u8; N]);
 

@@ -1,5 +1,4 @@
-//! An archive file: its identity, positioned reads that detect a change of the file, and the bytes
-//! of its tables.
+//! An archive file: its identity, positioned reads that detect a change of the file, and its tables.
 //!
 //! The file counts as unchanged while its device, inode, size and mtime stay equal. If only its
 //! ctime moves, a digest of the parsed bytes decides.
@@ -59,7 +58,7 @@ impl ArchiveFile {
     ///
     /// # Errors
     /// The system's error. [`io::ErrorKind::IsADirectory`] for folders and
-    /// [`io::ErrorKind::InvalidInput`] for other files that are not regular. These are found before
+    /// [`io::ErrorKind::InvalidInput`] for other files that are not regular. The file type is checked before
     /// the open, because opening a pipe would block.
     pub fn open(path: &Path) -> io::Result<Self> {
         let metadata = std::fs::metadata(uncovered(path))?;

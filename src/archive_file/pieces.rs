@@ -24,7 +24,7 @@ const OVERLAP: u64 = 1 << 9;
 /// Slots for pieces, filled in order.
 type List = Box<[OnceLock<Piece>]>;
 
-/// Pieces of a file. None is dropped before all of them are.
+/// Pieces of a file. All are dropped together.
 pub(super) struct Pieces<'a> {
     file: &'a File,
     /// Length of the file in bytes.

@@ -11,8 +11,7 @@ use super::fault::ArchiveReadError;
 /// again without its times moving.
 pub const COARSEST_TICK: Duration = Duration::from_secs(2);
 
-/// What `fstat` reports of a file's content. Times are in nanoseconds since 1970, and saturate in
-/// the year 2262.
+/// What `fstat` reports of a file's content. Times are in nanoseconds since 1970, and saturate in 2262.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stat {
     pub(crate) device: u64,

@@ -42,8 +42,8 @@ impl FileStat {
         state(self) == state(other)
     }
 
-    /// Whether equal metadata later implies equal content. It does if the mtime was at least two
-    /// seconds away from the time of the stat.
+    /// Whether equal metadata later implies equal content. True if the mtime was at least two seconds away
+    /// from the time of the stat.
     pub fn is_settled(&self) -> bool {
         self.identity & SETTLED_BIT != 0
     }
@@ -98,7 +98,7 @@ pub fn system_time(nanoseconds: i64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0))
 }
 
-/// What is known of a file. It is set once, under the lock of the folder.
+/// What is known about a file. Set only once, under the lock of the folder.
 #[derive(Debug, Default)]
 pub(super) struct FileState {
     /// 0 while nothing is known. Stored last.

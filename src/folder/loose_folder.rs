@@ -52,7 +52,7 @@ impl LooseFolder {
     ) -> Self {
         let states = (0..names.file_count()).map(|_| FileState::default()).collect();
         Self {
-            number: files.next_folder(),
+            number: files.allocate_folder_number(),
             path,
             filter,
             names,
@@ -216,8 +216,7 @@ impl LooseFolder {
         Ok(open)
     }
 
-    /// Compares a file's current state with the known one. The first call makes the current state
-    /// the known one.
+    /// Compares a file's current state with the known one. The first call sets the known one.
     fn check_or_set(&self, file: u32, stat: &rustix::fs::Stat) -> Result<FileStat, FileFault> {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(FileFault::Changed);

@@ -15,9 +15,9 @@
 //! descriptor per mount (`mounts`). A descriptor per link would not do: a mod manager deploys a
 //! hundred thousand links, and descriptors are few.
 //!
-//! The scan leaves out a link, with a note, if it leads to nothing, to another FUSE mount, or to
-//! proc, sysfs or autofs. To prevent circles, it also leaves out a link to an ancestor of the link,
-//! or of another link on the way there.
+//! The scan leaves out a link, with a note, if it leads to nothing, to another FUSE mount, or to proc, sysfs
+//! or autofs. To prevent circles, it also leaves out a link to an ancestor of the link, or of another link
+//! that it leads through.
 
 mod carry_over;
 mod error;

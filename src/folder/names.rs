@@ -12,8 +12,7 @@ pub struct LooseName<'a> {
     pub bytes: &'a [u8],
 }
 
-/// The names of a folder of loose files: all folders, the scanned one first, and all files, grouped
-/// by folder.
+/// The names of a folder of loose files: all folders, the scanned one first, and all files by folder.
 #[derive(Debug)]
 pub struct LooseNames {
     /// Each name follows a byte with its length.

@@ -40,8 +40,8 @@ impl OpenFiles {
         self.lock().len()
     }
 
-    /// Assigns a number to another folder.
-    pub(super) fn next_folder(&self) -> u32 {
+    /// Allocates a number for a folder.
+    pub(super) fn allocate_folder_number(&self) -> u32 {
         self.folders.fetch_add(1, Ordering::Relaxed)
     }
 

@@ -33,7 +33,8 @@ const LISTING: usize = 1 << 15;
 /// Walks a folder. Links in `path` itself are followed, since the user named it. Whatever cannot be
 /// read is left out with a note.
 ///
-/// # Errors If the folder itself cannot be opened, or has more than 4,194,304 files and folders.
+/// # Errors
+/// The folder itself cannot be opened, or has more than 4,194,304 files and folders.
 pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<LooseFolder, ScanError> {
     let root = Arc::new(Root::open(path, OFlags::DIRECTORY)?);
     let mut scan = Scan::new(root, filter, files);
@@ -291,8 +292,8 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// Whether the target of a link is an ancestor of the scanned folder, of the link's folder, or
-    /// of the folder of a link on the way there. Folders are compared by identity and by path.
+    /// Whether the target of a link is an ancestor of the scanned folder, of the link's folder, or of the
+    /// folder of another link in between. Folders are compared by identity and by path.
     fn is_ancestor(&self, of: u32, target: &Target) -> bool {
         let target_path = target.root.path.join(Path::new(std::ffi::OsStr::from_bytes(&target.path)));
         let mut at = of;

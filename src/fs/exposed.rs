@@ -1,5 +1,5 @@
-//! Names and inode numbers that the kernel was sent and may have cached, as far as answers and
-//! invalidation depend on them.
+//! Names and inode numbers that the kernel was sent and may have cached, if answers or invalidation depend
+//! on them.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -59,13 +59,13 @@ fn bytes(name: &NameIn) -> usize {
     size_of::<NameIn>() + name.1.len()
 }
 
-/// Inode numbers of loose files that the kernel was sent before the disk answered, when only their
+/// Inode numbers of loose files that reached the kernel before the files could be statted, when only their
 /// paths were known. There is at most one number per loose file.
 #[derive(Debug, Default)]
 pub(crate) struct EarlyNumbers(Mutex<HashSet<u64>>);
 
 impl EarlyNumbers {
-    /// The identity of a file, as `look` returns it; 0 means unknown. Once it was 0 for a number, it stays 0.
+    /// The identity of a file, as `look` returns it. Once reported as unknown (0), an identity stays unknown.
     pub(crate) fn identity(&self, ino: u64, look: impl FnOnce() -> u64) -> u64 {
         // `look` runs under the lock, because another thread may learn the identity at any moment.
         let mut early = self.0.lock().unwrap_or_else(PoisonError::into_inner);

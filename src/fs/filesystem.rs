@@ -103,7 +103,8 @@ impl FileSystem {
     /// The store must have been [emptied](Store::emptied) and filled again. The calling thread must
     /// hold no lock, because the kernel waits for readers of the folders that it invalidates.
     ///
-    /// # Errors [`OutOfInodeNumbers`]. The current view stays then.
+    /// # Errors
+    /// [`OutOfInodeNumbers`]. The current view then stays.
     pub fn replace(&self, mut opened: Opened) -> Result<Replaced, OutOfInodeNumbers> {
         let _replacing = self.replacing.lock().unwrap_or_else(PoisonError::into_inner);
         let then = self.view();
@@ -132,7 +133,7 @@ impl FileSystem {
         let exposed = self.shared.swap_view(now.number, || {
             *self.view.write().unwrap_or_else(PoisonError::into_inner) = now.clone();
         });
-        // From here on, the kernel caches no further answer of the earlier view.
+        // From here on, the kernel caches no more answers of the earlier view.
         learn_kept(&then, &now);
         let (changed, same) = changed_answers(&then, &now, exposed);
         let mut invalidation = Invalidation::of(&self.shared.spellings, &changes);
@@ -141,7 +142,7 @@ impl FileSystem {
         // now, so they must be recorded.
         let respelled = everywhere(&self.shared.spellings, &changes.respelled);
         invalidation.names.extend(self.shared.record_exposed_again(same.into_iter().chain(respelled)));
-        self.shared.spellings.keep_those_of(now.tree());
+        self.shared.spellings.retain_existing(now.tree());
         let sources: Vec<u32> = now.store().sources();
         self.shared.retired.prune(|ino| now.tree().node(ino).is_some(), |source| sources.contains(&source));
         if let Some(host) = self.shared.host.get() {
@@ -216,7 +217,7 @@ fn changed_answers(then: &View, now: &View, exposed: HashSet<NameIn>) -> (Vec<Na
 /// What a lookup of a name in a folder finds.
 #[derive(PartialEq, Eq)]
 enum Answer {
-    /// A node whose number the kernel was given.
+    /// A node whose number the kernel may have.
     Given(u64),
     /// A folder that has no number yet.
     NotGiven,
@@ -230,8 +231,8 @@ fn answer(view: &View, folder: u64, name: &[u8]) -> Answer {
     let Ok(folder) = view.folder(folder) else { return Answer::NoFolder };
     match view.child(folder, name) {
         Child::Node(node) => {
-            let given = view.shared.spellings.given(view.tree(), folder, name, node);
-            given.map_or(Answer::NotGiven, Answer::Given)
+            let ino = view.shared.spellings.existing_child_ino(view.tree(), folder, name, node);
+            ino.map_or(Answer::NotGiven, Answer::Given)
         }
         Child::Assumed => Answer::Assumed,
         Child::None => Answer::Nothing,

@@ -59,12 +59,12 @@ pub(crate) fn link_ino(parent: u64, name: &[u8]) -> Option<u64> {
     (ino < CIOPFS_INO && page < PAGES_MAX).then_some(WHICH_INO + ino + PAGE_INO * page)
 }
 
-/// The page of the mounted sources that a link's number stands for; `None` for other links.
+/// The page of the mounted sources for a link's number; `None` for other links.
 pub(crate) fn sources_page(link: u64) -> Option<usize> {
     usize::try_from(link.checked_sub(SOURCES_INO).filter(|page| *page < PAGES_MAX)?).ok()
 }
 
-/// The file (by inode number) and the page that a link's number stands for.
+/// The file (by inode number) and the page for a link's number.
 pub(crate) fn which(link: u64) -> (u64, usize) {
     let number = link.saturating_sub(WHICH_INO);
     (number % PAGE_INO, usize::try_from(number / PAGE_INO).unwrap_or(usize::MAX))

@@ -1,5 +1,5 @@
-//! What the kernel must drop after a change: names that stand for something else now, folders whose
-//! listings differ, and files whose bytes may differ.
+//! What the kernel must drop after a change: names that now mean another node, folders whose listings differ,
+//! and files whose bytes may differ.
 //!
 //! Names are dropped one by one. Dropping a folder instead of its children would not do: a program
 //! that holds a child open would get old bytes. Dropping everything (FUSE_NOTIFY_INC_EPOCH) would
@@ -23,9 +23,9 @@ pub(crate) struct Invalidation {
 impl Invalidation {
     /// Collects the differences between two views, for all numbers of each folder.
     pub(crate) fn of(spellings: &Spellings, changes: &Changes) -> Self {
-        let further = spellings.further_numbers(&changes.folders.iter().copied().collect());
+        let others = spellings.other_numbers(&changes.folders.iter().copied().collect());
         let mut inodes = changes.folders.clone();
-        inodes.extend(further.into_values().flatten());
+        inodes.extend(others.into_values().flatten());
         inodes.extend(&changes.uncertain);
         Self { names: everywhere(spellings, &changes.names), inodes }
     }
@@ -34,11 +34,11 @@ impl Invalidation {
 /// Repeats names for all numbers of their folders.
 pub(crate) fn everywhere(spellings: &Spellings, names: &[NameIn]) -> Vec<NameIn> {
     let folders: HashSet<u64> = names.iter().map(|(folder, _)| *folder).collect();
-    let further = spellings.further_numbers(&folders);
+    let others = spellings.other_numbers(&folders);
     let mut all = names.to_vec();
     for (folder, name) in names {
-        let others = further.get(folder).into_iter().flatten();
-        all.extend(others.map(|&other| (other, name.clone())));
+        let numbers = others.get(folder).into_iter().flatten();
+        all.extend(numbers.map(|&number| (number, name.clone())));
     }
     all
 }

@@ -9,7 +9,7 @@ const PAGE_LEN: usize = 4095;
 /// One page of JSON as the target of a link; `None` beyond the last page.
 pub(crate) fn page(mut json: String, number: usize) -> Option<Vec<u8>> {
     if json.len().is_multiple_of(PAGE_LEN) {
-        // This keeps the last page shorter than the others and not empty. JSON may end in blanks.
+        // Keeps the last page shorter than the others, but not empty. JSON may end in blanks.
         json.push(' ');
     }
     json.as_bytes().chunks(PAGE_LEN).nth(number).map(<[u8]>::to_vec)
@@ -17,7 +17,8 @@ pub(crate) fn page(mut json: String, number: usize) -> Option<Vec<u8>> {
 
 /// Reads JSON by its pages. `read` returns the page with a given number.
 ///
-/// # Errors The error of the first page that cannot be read.
+/// # Errors
+/// The error of the first page that cannot be read.
 pub fn read_pages<E>(mut read: impl FnMut(usize) -> Result<Vec<u8>, E>) -> Result<String, E> {
     let mut json = Vec::new();
     // bsafs never writes more pages, but another file system could send pages for ever.

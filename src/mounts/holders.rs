@@ -88,7 +88,7 @@ impl Holders {
         let found = Arc::new(Mutex::new(Self::default()));
         let (sender, finished) = mpsc::channel();
         let for_thread = found.clone();
-        // The thread is left behind if it takes too long: inspecting a process may block on its memory.
+        // The thread is abandoned if it takes too long: inspecting a process may block on its memory.
         let started = thread::Builder::new().spawn(move || {
             let is_complete = look_at_all(&for_thread).is_ok();
             for_thread.lock().unwrap_or_else(PoisonError::into_inner).is_complete = is_complete;

@@ -67,7 +67,7 @@ fn read_in(mounted: &MountEntry, name: &str) -> Result<Vec<u8>, Errno> {
     let root = open(&mounted.mountpoint, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     let device = fstat(&root)?.st_dev;
     if format!("{}:{}", major(device), minor(device)) != mounted.device {
-        // Another mount covers a folder on the way.
+        // Another mount covers a folder in the path.
         return Err(Errno::NOENT);
     }
     readlinkat(&root, name, Vec::new()).map(CString::into_bytes)
@@ -110,7 +110,9 @@ pub(crate) fn all() -> Vec<(MountEntry, Answer)> {
                 .collect();
             answers.extend(asked.into_iter().map(|asked| match asked.map(thread::ScopedJoinHandle::join) {
                 Ok(Ok(answer)) => answer,
-                Ok(Err(_)) => Answer::Failed("bug in bsafs; please report it".into()),
+                Ok(Err(_)) => {
+                    Answer::Failed("bug in bsafs; please report it with all printed messages".into())
+                }
                 Err(error) => Answer::Failed(error.to_string()),
             }));
         });
@@ -124,7 +126,7 @@ pub(crate) fn all() -> Vec<(MountEntry, Answer)> {
     let with_answer = |(mounted, answer): (MountEntry, Answer)| {
         let is_known = matches!(answer, Answer::Status(_) | Answer::Covered);
         let others = known.iter().find(|(device, _)| !is_known && *device == mounted.device);
-        // A bind mount of a folder does not show the links in the root. It takes the answer from
+        // A bind mount of a folder does not show the links in the root. Such a mount gets the answer of
         // another mount of the same device.
         let answer = others.map_or(answer, |(_, answer)| answer.clone());
         (mounted, answer)

@@ -12,7 +12,8 @@ const SUB: u8 = 1;
 
 /// Writes a picture as a PNG file.
 ///
-/// # Errors If `out` fails.
+/// # Errors
+/// The error of `out`.
 pub fn write_png(image: &Image, out: &mut impl Write) -> io::Result<()> {
     let mut head = [image.width.to_be_bytes(), image.height.to_be_bytes()].concat();
     // Depth 8, colour type 6 (RGBA), the only compression and filter method, no interlacing.

@@ -19,8 +19,7 @@ pub(super) enum Texels {
 }
 
 impl Texels {
-    /// The decoder for a header's format. `None` if the format cannot be decoded, such as video and
-    /// single bits.
+    /// The decoder for a header's format. `None` if it cannot be decoded, such as video.
     pub(super) fn of(header: &FileHeader) -> Option<Self> {
         let format = match header.pixels {
             TexelFormat::Masks(masks) => return Some(Self::Channels(Channels::masked(&masks))),

@@ -25,8 +25,8 @@ const TILED_MAX: u64 = 96 << 20;
 /// Makes the thumbnail of a texture file. Its longest side is `size` pixels, or fewer if the
 /// texture is smaller. It shows the first face of a cube, and the first slice of a volume.
 ///
-/// # Errors [`PictureError`] if the file is not a texture, if it is cut off, or if its format
-/// cannot be decoded.
+/// # Errors
+/// [`PictureError`] if the file is not a texture, if it is cut off, or if its format cannot be decoded.
 pub fn thumbnail(file: &mut (impl Read + Seek), size: u32) -> Result<Image, PictureError> {
     let len = file.seek(SeekFrom::End(0))?;
     file.rewind()?;

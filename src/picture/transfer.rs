@@ -1,5 +1,5 @@
-//! Converts between stored values and amounts of light. Stored values are mostly sRGB, but averages
-//! must be computed on light.
+//! Converts between stored values and amounts of light. Stored values are mostly sRGB, but averages must be
+//! computed from light.
 
 use std::sync::LazyLock;
 

@@ -12,16 +12,16 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use rustix::fs::{Mode, OFlags};
 
-/// Maximum number of links that the system follows on the way to a file.
+/// Maximum number of links that the system follows in one path.
 const LINKS_MAX: u32 = 40;
 
 /// The folder that the mount of this process covers; empty until it is about to be mounted. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Covered(Arc<OnceLock<CoveredFolder>>);
 
-/// The value of this process. It is static on purpose: a mount changes what paths mean for the whole
-/// process, so every source that is opened here must read below it. Only a daemon sets it, once, before it
-/// mounts. So no [`Vfs`](crate::Vfs) changes what another one returns.
+/// The value of this process. Deliberately static: a mount changes what paths mean for the whole process, so
+/// every source that is opened here must read below it. Only a daemon sets it, once, before it mounts. So no
+/// [`Vfs`](crate::Vfs) changes what another one returns.
 static OF_PROCESS: LazyLock<Covered> = LazyLock::new(Covered::default);
 
 /// The folder that this process mounts on.
@@ -97,22 +97,22 @@ pub fn uncovered_target(link: &Path) -> Option<PathBuf> {
     covered.beneath(&resolve_links(link, |_, _| {}))
 }
 
-/// Follows the links on the way to an absolute path, but does not enter the mount. Calls `visit` with each
-/// folder on the way and the name that is looked up in it, even if the name does not exist.
+/// Follows the links in an absolute path, but does not enter the mount. Calls `visit` with each folder that
+/// is passed and the name that is looked up in it, even if the name does not exist.
 pub fn resolve_links(path: &Path, mut visit: impl FnMut(&Path, &OsStr)) -> PathBuf {
     LinkWalk::default().follow(path, &mut visit)
 }
 
-/// Follows links like [`resolve_links`], for many paths. The part that several paths have in common
-/// is read and visited once.
+/// Follows links like [`resolve_links`], for many paths. Components that several paths have in common are
+/// read and visited once.
 #[derive(Debug, Default)]
 pub struct LinkWalk {
-    /// Folders on the way, with the path that each leads to.
+    /// Folders that were passed, with the path that each leads to.
     folders: HashMap<PathBuf, PathBuf>,
 }
 
 impl LinkWalk {
-    /// Follows the links on the way to an absolute path.
+    /// Follows the links in an absolute path.
     pub fn follow(&mut self, path: &Path, visit: &mut dyn FnMut(&Path, &OsStr)) -> PathBuf {
         self.follow_on(path, &mut 0, visit)
     }

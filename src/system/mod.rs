@@ -1,5 +1,4 @@
-//! The operating system: the mount table, paths below this process's mount, and subprocesses with a
-//! time limit.
+//! The operating system: the mount table, paths below this process's mount, and subprocesses.
 
 pub(crate) mod clock;
 pub mod covered;

@@ -30,8 +30,7 @@ pub(crate) fn output_within(command: &mut Command, limit: Duration) -> io::Resul
     let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
     let Some(status) = wait(&mut child, &pidfd, end)? else {
         let _ = child.kill();
-        // When the program has ended, it holds nothing any more. A program that hangs in the kernel
-        // may never end.
+        // When the program has ended, it holds nothing any more. One that hangs in the kernel may never end.
         let _ = wait(&mut child, &pidfd, Instant::now() + KILL_TIME);
         return Ok(None);
     };

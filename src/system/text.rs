@@ -16,7 +16,7 @@ pub(crate) fn reason(error: &io::Error) -> String {
         }
         io::ErrorKind::NotFound => "no such file or folder".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::IsADirectory => "it is a folder; name the archives in it".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a folder; name a file in it".to_owned(),
         _ => error.to_string(),
     }
 }
@@ -31,7 +31,7 @@ pub(crate) fn reason_not_made(path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// A message that names the first missing folder on the way to a path; `None` if its parent exists.
+/// A message that names the first missing folder in a path; `None` if its parent exists.
 pub(crate) fn missing_parent(path: &Path) -> Option<String> {
     let absolute = std::path::absolute(path).ok()?;
     let missing = absolute.ancestors().skip(1).take_while(|folder| !folder.exists()).last()?;

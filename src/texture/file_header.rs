@@ -107,7 +107,8 @@ impl FileHeader {
     /// Parses the header at the beginning of a file. `bytes` must be the first [`HEADER_MAX`]
     /// bytes, or the whole file.
     ///
-    /// # Errors The first fault in the header.
+    /// # Errors
+    /// The first fault in the header.
     pub fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
         match bytes.first_chunk::<4>() {
             Some(b"DDS ") => parse_dds(bytes),

@@ -32,7 +32,7 @@ const ALIGNMENT: u64 = 256;
 pub enum Padding {
     /// To whole tiles, as FORMATS.md describes it.
     Tiles,
-    /// Sides to a power of two, then to whole tiles, as the address libraries for this GPU do.
+    /// Sides to a power of two, then to whole tiles, as the address libraries for this GPU pad them.
     PowersOfTwo,
 }
 
@@ -184,8 +184,8 @@ impl Level {
 
 /// Rearranges the texels of a 1D thin surface into rows: faces, then mips, then rows.
 ///
-/// # Errors [`WrongLength`] if `tiled` or `linear` is not as long as the surface. Nothing is
-/// written then.
+/// # Errors
+/// [`WrongLength`] if `tiled` or `linear` is not as long as the surface. Nothing is written then.
 pub fn to_rows(surface: &Surface, tiled: &[u8], linear: &mut [u8]) -> Result<(), WrongLength> {
     let is_len = |bytes: &[u8], len: u64| u64::try_from(bytes.len()) == Ok(len);
     if !is_len(tiled, surface.tiled_len()) || !is_len(linear, surface.linear_len()) {

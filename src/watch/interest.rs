@@ -24,7 +24,7 @@ pub(super) struct Interest {
 struct Named {
     /// Files for which every event counts.
     files: BTreeSet<OsString>,
-    /// Folders and links on the way to other paths. It counts when they are added or removed.
+    /// Folders and links that are components of other watched paths. Adding or removing one counts.
     folders: BTreeSet<OsString>,
 }
 
@@ -54,7 +54,7 @@ impl Interests {
         (interest.names, interest.content) = (true, true);
     }
 
-    /// Makes it count when a name in a folder is added or removed.
+    /// Makes added and removed names in a folder count.
     pub fn add_names(&mut self, folder: impl Into<Arc<Path>>) {
         self.folders.entry(folder.into()).or_default().names = true;
     }
@@ -69,18 +69,19 @@ impl Interests {
         }
     }
 
-    /// Makes everything on the way from a link to its target count, except the link itself, which
-    /// counts if its folder does.
+    /// Makes the components of the path from a link to its target count, except the link itself, which counts
+    /// if its folder counts.
     pub fn add_way(&mut self, link: &Path) {
         self.follow(link, |folder, name| link.parent() != Some(folder) || link.file_name() != Some(name));
     }
 
-    /// Makes the names on the way to a folder count, because they decide which folder it is.
+    /// Makes the components of the path to a folder count, because they decide which folder it is.
     pub(super) fn add_way_to(&mut self, folder: &Path) {
         self.follow(folder, |_, _| true);
     }
 
-    /// Adds each name on the way to a path for which `counts` is true. Returns where the path leads.
+    /// Adds each component of a path for which `counts` is true, and the components of links in it. Returns
+    /// where the path leads.
     fn follow(&mut self, path: &Path, counts: impl Fn(&Path, &OsStr) -> bool) -> PathBuf {
         let mut links = std::mem::take(&mut self.links);
         let target = links.follow(path, &mut |folder, name| {
@@ -104,7 +105,7 @@ impl Interests {
         }
     }
 
-    /// Makes it count when this name in a folder is added or removed.
+    /// Makes one name in a folder count when it is added or removed.
     pub(super) fn add_entry(&mut self, folder: &Path, name: &OsStr) {
         self.interest(folder).named().folders.insert(name.to_owned());
     }

@@ -75,8 +75,8 @@ impl Watcher {
         Self { inotify: None, ..Self::new() }
     }
 
-    /// Watches only these folders from now on, and all folders on the way to them. Returns the
-    /// folders that were not watched before, in order.
+    /// Watches only these folders and their parents from now on. Returns the folders that were not watched
+    /// before, in order.
     pub fn watch(&mut self, wanted: Interests) -> Vec<Arc<Path>> {
         let before = std::mem::take(&mut self.folders);
         let mut paths = Vec::with_capacity(wanted.folders.len());
@@ -87,7 +87,7 @@ impl Watcher {
                 .as_ref()
                 .map(|inotify| inotify::add_watch(inotify, &*uncovered(&folder), events(&interest)));
             match watch {
-                // Every watch is requested again, because a link on the way may lead to another folder now.
+                // Every watch is requested again, because a link in the path may lead to another folder now.
                 Some(Ok(watch)) => {
                     paths.push((watch, folder.clone()));
                     let is_known = before.get(&folder).is_some_and(|it| {
@@ -220,7 +220,7 @@ fn paths_of(paths: &[(i32, Arc<Path>)], watch: i32) -> &[(i32, Arc<Path>)] {
     &paths[start..start + len]
 }
 
-/// The events to request. Writes are requested only if they count, because they may happen all the time.
+/// The events to request. Writes are requested only if they count, because they can be very frequent.
 fn events(interest: &Interest) -> WatchFlags {
     // `MASK_ADD`, because two paths may lead to one folder.
     let names = WatchFlags::MASK_ADD
@@ -235,7 +235,7 @@ fn events(interest: &Interest) -> WatchFlags {
     if interest.is_of_content() { names | content } else { names }
 }
 
-/// Adds the names on the way to each folder. The folder may be moved, or may be made only later.
+/// Adds the components of each folder's path, because the folder may be moved, or may be made only later.
 fn with_parents(wanted: Interests) -> Interests {
     let mut all = Interests::default();
     for folder in wanted.folders.keys() {
