@@ -1,9 +1,8 @@
 //! All integration tests, built as one program. There is a module for each top-level module of the
 //! crate, from the bottom up. Tests of private items are at the ends of the files in src/.
 //!
-//! - `cargo test` runs all tests, `cargo test mount::caching` those of one file, and
-//!   `cargo test second_access` those whose names contain the text. `-- --nocapture` shows what they
-//!   print.
+//! - `cargo test` runs all tests, `cargo test mount::caching` those of one file, and `cargo test
+//!   second_access` those whose names contain the text. `-- --nocapture` shows what they print.
 //! - `mount`, `console_textures` and `status` mount. They need `/dev/fuse`. Unless root runs them,
 //!   they also need fusermount3, which `scripts/setup` installs.
 //! - `mount::real_archives` reads archives that other tools wrote, from `../shared/archives`. If
@@ -11,14 +10,12 @@
 //!   `../shared/games/mkgames.py` is missing. No other test needs files from outside the project.
 //! - `scripts/check` runs all tests, and compares bsafs with other readers (tests/oracles, a crate
 //!   of its own).
-//! - `scripts/fuzz 60` fuzzes each target of tests/fuzz for a minute, with the invariants of
-//!   `robustness`.
+//! - `scripts/fuzz 60` fuzzes each target of tests/fuzz for a minute, with the invariants of `robustness`.
 //! - `scripts/soak 1` compares every byte of two mounts for a minute, while it swaps archives and
 //!   loose files and kills daemons (tests/soak).
 //! - `PROPTEST_CASES=100 cargo test mount::following::model` compares mounts with fresh ones after
 //!   a hundred sequences of changes.
-//! - `scripts/bench --quick` measures (tests/bench). `scripts/bench --tiny` tries the benchmark
-//!   itself.
+//! - `scripts/bench --quick` measures (tests/bench). `scripts/bench --tiny` tries the benchmark itself.
 
 // A test fails by panicking.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]

@@ -12,7 +12,7 @@ fn forced(bytes: &[u8]) -> Result<Archive<'_>, ParseError> {
     parse_with(bytes, &FORCE)
 }
 
-/// An archive in which `bytes` replace those from `at` on.
+/// Overwrites the bytes of an archive from the offset `at` on with `bytes`.
 fn patched(mut archive: Vec<u8>, at: usize, bytes: &[u8]) -> Vec<u8> {
     archive[at..at + bytes.len()].copy_from_slice(bytes);
     archive

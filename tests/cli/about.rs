@@ -53,7 +53,8 @@ fn info_json_prints_one_object_per_archive() {
 fn info_prints_peculiarities() {
     let dir = TestDir::new();
     dir.archive("odd.ba2", &Ba2::general(1).file("a\\b.txt", b"b").nameless().build());
-    let what = "the archive stores no names: its files are listed by hash (offset 16)";
+    let what = "the archive stores no names: its files are listed by hash unless --names supplies their \
+                paths (offset 16)";
     let text = dir.run(["info", "odd.ba2"]).success();
     assert!(text.contains(" 1 file in 0 folders\n") && text.contains(" 1 B unpacked, "), "{text}");
     let notes: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("peculiar ")).collect();
@@ -95,7 +96,7 @@ fn verify_finds_no_fault_in_any_sample() {
         .collect();
     let text = dir.run(std::iter::once("verify").chain(names.iter().map(String::as_str))).success();
     let expected: Vec<String> =
-        samples().iter().map(|it| format!("{}: {} files, all sound", it.name, it.files.len())).collect();
+        samples().iter().map(|it| format!("{}: {} files, all OK", it.name, it.files.len())).collect();
     assert_eq!(text.lines().collect::<Vec<_>>(), expected);
 }
 
@@ -108,7 +109,7 @@ fn verify_names_a_bad_file_and_exits_with_1() {
     assert_eq!((finished.code, finished.err.as_str()), (1, ""));
     let lines: Vec<&str> = finished.out.lines().collect();
     assert!(lines[0].starts_with("bad: sound/bad.wav: "), "{finished:?}");
-    assert_eq!(lines[1..], ["bad.bsa: 4 files, 1 bad", "good.bsa: 1 file, all sound"]);
+    assert_eq!(lines[1..], ["bad.bsa: 4 files, 1 bad", "good.bsa: 1 file, all OK"]);
 
     let finished = dir.run(["verify", "--json", "bad.bsa", "good.bsa"]);
     assert_eq!((finished.code, finished.err.as_str()), (1, ""));
@@ -141,7 +142,7 @@ fn verify_reports_a_missing_checksum_as_odd_but_not_bad() {
     let text = dir.run(["verify", "odd.bsa"]).success();
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("odd: a/odd.txt: "), "{text}");
-    assert_eq!(lines[1..], ["odd.bsa: 1 file, all sound"]);
+    assert_eq!(lines[1..], ["odd.bsa: 1 file, all OK"]);
 }
 
 #[test]

@@ -44,7 +44,7 @@ misc/all.txt
   hides   {low}
 
      files   winning    hidden  layer, lowest first
-         2         0         2  {low}  (wholly shadowed)
+         2         0         2  {low}  (all files hidden)
          2         1         1  {middle}
          2         2         0  {loose}
 2 conflicts

@@ -222,7 +222,9 @@ fn without_a_name_table_files_have_a_hash_and_an_extension() {
     let bytes = general(1).nameless().build();
     let archive = parse(&bytes);
     assert_eq!(names(&archive), ["?.nif", "?.dlst"]);
-    assert_eq!(notes(&archive), [(16, "the archive stores no names: its files are listed by hash")]);
+    let note =
+        "the archive stores no names: its files are listed by hash unless --names supplies their paths";
+    assert_eq!(notes(&archive), [(16, note)]);
     let empty = Ba2::general(1).nameless().build();
     assert_eq!(notes(&parse(&empty)), [], "an archive without files needs no note");
 }
@@ -242,7 +244,10 @@ fn a_truncated_name_table_loses_only_the_missing_names() {
     ];
     for (len, lost, left) in cases {
         let archive = parse(&good[..len]);
-        let note = format!("the table of names ends early: {lost} files are listed by hash");
+        let note = format!(
+            "the table of names ends early: {lost} files are listed by hash unless --names supplies their \
+             paths"
+        );
         assert_eq!(
             (names(&archive), notes(&archive)),
             (left.iter().map(|s| s.to_string()).collect(), vec![(table as u64, note.as_str())])
@@ -250,7 +255,8 @@ fn a_truncated_name_table_loses_only_the_missing_names() {
     }
     for at in [good.len() as u64, 1 << 32, u64::MAX] {
         let bytes = patched(&good, 16, at.to_le_bytes());
-        let note = "the table of names ends early: 2 files are listed by hash";
+        let note =
+            "the table of names ends early: 2 files are listed by hash unless --names supplies their paths";
         assert_eq!(notes(&parse(&bytes)), [(at, note)]);
     }
 }
@@ -266,7 +272,8 @@ fn data_beyond_the_end_is_noted_even_if_its_end_overflows() {
     let good = general(1).build();
     for offset in [good.len() as u64 - 4, 1 << 40, u64::MAX] {
         let bytes = patched(&good, 24 + 16, offset.to_le_bytes());
-        let note = "the data of 1 chunks lies beyond the end of the archive: was it cut off?";
+        let note =
+            "the archive seems cut off: the data of 1 chunks lies beyond its end; download or copy it again";
         assert_eq!(notes(&parse(&bytes)), [(good.len() as u64, note)], "{offset}");
         assert_eq!(parse(&bytes).extents().next().unwrap().offset, offset);
     }

@@ -67,7 +67,11 @@ fn an_xbox_archive_has_no_names_but_a_note() {
         assert_eq!(bytes_of(&bytes, &archive.extents().next().unwrap()), b"data");
         assert_eq!(
             notes(&archive),
-            [(12, "the archive stores no names, like Morrowind's archives for the Xbox")]
+            [(
+                12,
+                "the archive stores no names, like Morrowind's archives for the Xbox: its files are listed \
+                 by hash unless --names supplies their paths"
+            )]
         );
     }
 }
@@ -129,7 +133,8 @@ fn data_beyond_the_end_is_noted_and_other_files_stay_readable() {
     for (at, field) in [(16, 7_u32), (16, u32::MAX), (12, 12), (12, u32::MAX)] {
         let bytes = patched(&bytes, at, field.to_le_bytes());
         let archive = parse(&bytes);
-        let note = "the data of 1 files lies beyond the end of the archive: was it cut off?";
+        let note =
+            "the archive seems cut off: the data of 1 files lies beyond its end; download or copy it again";
         assert_eq!(notes(&archive), [(bytes.len() as u64, note)], "{field} at {at}");
         assert_eq!(bytes_of(&bytes, &archive.extents().nth(2).unwrap()), b"third!");
     }

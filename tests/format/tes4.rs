@@ -202,12 +202,16 @@ fn a_wrong_length_of_file_names_is_noted_and_all_names_are_read() {
 fn a_truncated_name_table_loses_only_the_missing_names() {
     let good = three(104).build();
     let wrong = (28, "the stated length of the file names is wrong; as many names as possible are read");
-    let cut = "the data of 3 files lies beyond the end of the archive: was it cut off?";
+    let cut = "the archive seems cut off: the data of 3 files lies beyond its end; download or copy it again";
     let lost = ["meshes\\a|?", "textures|?", "textures|?"];
     for (len, kept) in [(NAMES_AT, 0), (NAMES_AT + 7, 0), (NAMES_AT + 8, 1), (NAMES_AT + 25, 2)] {
         let archive = parse(&good[..len]);
         assert_eq!(names(&archive), [&ALL[..kept], &lost[kept..]].concat(), "{len} bytes");
-        let note = format!("the table of file names ends early: {} files are listed by hash", 3 - kept);
+        let note = format!(
+            "the table of file names ends early: {} files are listed by hash unless --names supplies their \
+             paths",
+            3 - kept
+        );
         assert_eq!(notes(&archive), [wrong, (NAMES_AT as u64, &note), (len as u64, cut)]);
     }
 }
@@ -219,7 +223,8 @@ fn names_without_an_end_are_parsed_in_linear_time() {
     bytes.resize(36 + 16 + (16 << 20) + (1 << 20), b'x');
     let archive = parse(&bytes);
     assert_eq!(archive.files.len(), 1 << 20);
-    let note = "the table of file names ends early: 1048576 files are listed by hash";
+    let note = "the table of file names ends early: 1048576 files are listed by hash unless --names supplies \
+                their paths";
     assert!(notes(&archive).iter().any(|(_, what)| *what == note), "{:?}", archive.notes);
 }
 

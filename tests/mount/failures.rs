@@ -72,7 +72,7 @@ fn the_error_names_an_unusable_mountpoint_and_the_reason() {
         "mnt",
         &format!(
             "cannot mount on {}: a file system (fuse.bsafs) is already mounted there; \
-             `bsafs umount` ends bsafs mounts",
+             mount elsewhere, or unmount it first (`bsafs umount` if it is a bsafs mount)",
             mount.path.display()
         ),
     );

@@ -23,7 +23,7 @@ fn umount_removes_a_mountpoint_that_bsafs_created() {
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
     let there = dir.path("mnt");
-    let report = format!("read-only at {} (a new folder, which the unmount removes)", there.display());
+    let report = format!("read-only at {} (a new folder, removed on unmount)", there.display());
     assert!(mount.report.lines().next().unwrap().ends_with(&report), "{}", mount.report);
     assert_eq!(mount.report.lines().nth(1).unwrap(), format!("unmount: bsafs umount {}", there.display()));
     assert_eq!(dir.run(["umount", "mnt"]).success(), "");
@@ -195,9 +195,10 @@ fn umount_of_a_busy_mount_fails_with_advice_and_lazy_succeeds() {
     assert_eq!((finished.code, finished.out.as_str()), (73, ""));
     assert!(finished.err.starts_with("bsafs: cannot unmount "), "{}", finished.err);
     assert!(finished.err.contains("busy"), "{}", finished.err);
-    let advice = "; close the programs that use it, or add --lazy: ";
+    let (users, advice) = ("; in use by ", "; close these programs, or add --lazy\n");
     let this = format!("(process {}: ", std::process::id());
-    assert!(finished.err.contains(advice) && finished.err.contains(&this), "{}", finished.err);
+    assert!(finished.err.contains(users) && finished.err.contains(&this), "{}", finished.err);
+    assert!(finished.err.ends_with(advice), "{}", finished.err);
     assert!(mount.is_mounted() && mount.read("readme.txt").len() == 800);
 
     // `--lazy` detaches the mount at once, and the open file can still be read to its end.

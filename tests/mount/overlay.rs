@@ -104,7 +104,7 @@ fn every_kind_of_unmount_removes_both_mounts_and_all_helper_folders() {
                 signal(pid, Signal::KILL);
                 until("the daemon to end", || !is_alive(pid));
                 let listed = dir.run(["mounts"]).success();
-                let advice = format!("the daemon has ended: bsafs umount {}", mount.path.display());
+                let advice = format!("the daemon has ended; run `bsafs umount {}`", mount.path.display());
                 assert!(listed.contains(&advice), "{listed}");
                 assert_eq!(dir.run(["umount", "mnt"]).success(), "");
             }

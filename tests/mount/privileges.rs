@@ -78,7 +78,7 @@ fn a_mount_that_fails_with_fewer_rights_leaves_no_dead_mount() {
         ("setuid=no-such-user", 2, "setuid=no-such-user: no such user"),
         ("setuid=nobody,foreground", 2, "cannot be combined with --foreground"),
         ("setuid=nobody,nonempty,names=mnt/list", 73, "mnt/list: the mount would hide it"),
-        ("setuid=nobody,names=.", 73, "the mountpoint is in this folder"),
+        ("setuid=nobody,names=.", 73, "it contains the mountpoint, so the daemon would wait for itself"),
     ] {
         let mut command = Command::new(dir.path("bsafs"));
         let finished = run(command.args(["mount", "a.bsa", "mnt", "-o", options]).current_dir(dir.path("")));

@@ -64,7 +64,7 @@ fn a_signal_unmounts_a_mount_that_was_covered_or_moved() {
     run(Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&covered.path)).success();
     signal(covered.pid, Signal::TERM);
     until("the log to mention the covering mount", || {
-        log(&dir).contains("unmounting when the mount that covers it is gone")
+        log(&dir).contains("it will be unmounted once the mount over it is gone")
     });
     assert_eq!(mounts_below(&dir.path("")).len(), 2);
     run(Command::new("umount").arg(&covered.path)).success();
@@ -87,7 +87,7 @@ fn signalled_while_busy(dir: &TestDir) -> (Mounted, File) {
     let mount = dir.mount(["a.bsa", "--log-file", "log"]);
     let file = File::open(mount.join("meshes/tower.nif")).unwrap();
     signal(mount.pid, Signal::TERM);
-    let words = ["unmounting when it is not in use", "a second signal unmounts at once"];
+    let words = ["it will be unmounted once no program uses it", "a second signal unmounts at once"];
     until("the log to report that the mount is busy", || words.iter().all(|it| log(dir).contains(it)));
     (mount, file)
 }

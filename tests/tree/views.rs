@@ -119,7 +119,7 @@ fn a_respelled_folder_keeps_the_numbers_of_all_spellings() {
     }
     assert_eq!(ino(&second, "textures/deep/a.txt"), ino(&first, "textures/deep/a.txt"));
     assert!(changes.names.is_empty() && !changes.is_empty(), "{changes:?}");
-    table.keep_those_of(&second);
+    table.retain_existing(&second);
     assert_eq!(child(&second, Inode::of(&second, NodeId::ROOT), "Textures").ino, before[0]);
 }
 
@@ -134,12 +134,12 @@ fn all_numbers_of_a_respelled_folder_are_found_by_its_old_number() {
     let (second, changes) = compare(&first, tree_of_paths(&[&["textures/b.txt"]]), &table, &AllKept).unwrap();
     let now = ino(&second, "textures");
     assert!(names(&changes).contains(&(own, "a.txt".to_owned())), "{changes:?}");
-    let further = table.further_numbers(&[own, now].into());
+    let further = table.other_numbers(&[own, now].into());
     let set = |key| further[&key].iter().copied().collect::<BTreeSet<u64>>();
     assert_eq!((set(own), set(now)), ([now, big].into(), [own, big].into()));
     // A process looks this spelling up in the earlier view, just before the later view is served.
     let late = child(&first, b"TexTures");
-    table.keep_those_of(&second);
+    table.retain_existing(&second);
     assert_eq!(table.inode(&second, late).and_then(|it| it.node), second.resolve(b"textures"));
 }
 
@@ -149,9 +149,9 @@ fn spellings_of_removed_folders_are_forgotten() {
     let table = spellings(&first);
     let spelled = table.child(&first, Inode::of(&first, NodeId::ROOT), b"A", first.resolve(b"a").unwrap());
     let (second, _) = compare(&first, tree_of_paths(&[&["b/x.txt"]]), &table, &AllKept).unwrap();
-    let further = table.further_numbers(&[ino(&first, "a")].into());
+    let further = table.other_numbers(&[ino(&first, "a")].into());
     assert_eq!(further[&ino(&first, "a")], [spelled.ino]);
-    table.keep_those_of(&second);
+    table.retain_existing(&second);
     assert_eq!((table.inode(&second, spelled.ino), table.inode(&first, spelled.ino)), (None, None));
 }
 

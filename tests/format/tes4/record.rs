@@ -116,7 +116,8 @@ fn bit_31_of_an_offset_is_kept_if_neither_offset_fits() {
     let bytes = Tes4::new(104).add("f", Tes4File::new("a", b"data").record_offset(0x8000_1000)).build();
     let archive = parse(&bytes);
     assert_eq!(archive.extents().next().unwrap().offset, 0x8000_1000);
-    let note = "the data of 1 files lies beyond the end of the archive: was it cut off?";
+    let note =
+        "the archive seems cut off: the data of 1 files lies beyond its end; download or copy it again";
     assert_eq!(notes(&archive), [(bytes.len() as u64, note)]);
 }
 
@@ -150,7 +151,8 @@ fn bit_31_of_an_offset_counts_in_archives_over_2_gib() {
 fn data_is_noted_from_the_first_byte_beyond_the_end() {
     let good = Tes4::new(104).file("f", "a", b"data").build();
     assert_eq!(notes(&parse(&good)), []);
-    let note = "the data of 1 files lies beyond the end of the archive: was it cut off?";
+    let note =
+        "the archive seems cut off: the data of 1 files lies beyond its end; download or copy it again";
     let short = &good[..good.len() - 1];
     assert_eq!(notes(&parse(short)), [(short.len() as u64, note)]);
 }

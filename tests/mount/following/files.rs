@@ -122,7 +122,7 @@ fn a_half_written_archive_is_not_shown() {
     let read = ["f/a.txt", "f/b.txt"].map(|path| content(&mount.join(path)));
     assert!(read.contains(&Err(EIO)) && read.iter().any(Result::is_ok), "{read:?}");
     let log = logged(&dir, 2);
-    assert!(log.contains("the previous contents stay mounted until this changes"), "{log}");
+    assert!(log.contains("the previous contents stay mounted until this problem is fixed"), "{log}");
     assert_eq!(log.matches("reloaded: a.bsa: 2 files added, 2 removed").count(), 1, "{log}");
 }
 

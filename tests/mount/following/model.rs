@@ -79,8 +79,8 @@ impl Followed {
         let faults = self.held.faults(&seen, right.is_some());
         prop_assert!(faults.is_empty(), "{}", faults.join("\n"));
         let views = views(&self.mount);
-        // If there were more views in between, one may have shown that a file was gone for a
-        // moment. Then the file has a new number.
+        // If several views were served in between, a file may have been missing from one of them. It then
+        // has a new number.
         if views <= self.views + 1 && right.is_some() && self.is_sound {
             self.compare_numbers(&seen, changes)?;
         }

@@ -90,7 +90,7 @@ fn folders_beyond_the_watch_limit_are_polled_and_this_is_logged_once() {
     }
     assert_eq!(finished.success(), "one".repeat(20));
     let log = fs::read_to_string(dir.path("log")).unwrap();
-    assert_eq!(log.matches("(limit fs.inotify.max_user_watches, or no permission)").count(), 1, "{log}");
+    assert_eq!(log.matches("because fs.inotify.max_user_watches is too low (raise it)").count(), 1, "{log}");
 }
 
 #[test]
