@@ -107,7 +107,7 @@ impl LayerTables {
 pub(super) struct ArchiveContent {
     /// Unique among all archives of the mount.
     pub(super) number: u32,
-    pub(super) source: ArchiveFile,
+    pub(super) file: ArchiveFile,
     pub(super) tables: LayerTables,
     /// Limit on large packed extents, shared by all archives on the same device.
     pub(super) packed_memory: Arc<MemoryLimit>,
@@ -122,17 +122,17 @@ pub(super) struct ArchiveContent {
 impl ArchiveContent {
     pub(super) fn new(
         number: u32,
-        source: ArchiveFile,
+        file: ArchiveFile,
         tables: LayerTables,
         packed_memory: Arc<MemoryLimit>,
     ) -> Self {
         let (faults, bad_prefixes, lookups) = Default::default();
-        Self { number, source, tables, packed_memory, faults, bad_prefixes, lookups }
+        Self { number, file, tables, packed_memory, faults, bad_prefixes, lookups }
     }
 
     /// Whether both are the same archive, shown in the same form, and it did not change since it was opened.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.tables.textures == other.tables.textures && self.source.is_same(&other.source)
+        self.tables.textures == other.tables.textures && self.file.is_same(&other.file)
     }
 
     /// The indices of an entry's extents.

@@ -25,7 +25,7 @@ use crate::limits::CACHE_BEYOND;
 /// rows have separate keys, see `linear.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct CacheKey {
-    pub(super) source: u32,
+    pub(super) archive: u32,
     pub(super) offset: u64,
     pub(super) size: u32,
 }
@@ -245,7 +245,7 @@ mod tests {
     const MIB: u32 = 1 << 20;
 
     fn key(offset: u64, size: u32) -> CacheKey {
-        CacheKey { source: 0, offset, size }
+        CacheKey { archive: 0, offset, size }
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl Store {
         };
         self.shared.counters.decoded.fetch_add(out.len() as u64, Ordering::Relaxed);
         if let Some(quirk) = quirk {
-            let (archive, offset) = (layer.source.path().display(), extent.offset);
+            let (archive, offset) = (layer.file.path().display(), extent.offset);
             log::debug!("{archive}: data at offset {offset}: {quirk}; the data is complete");
         }
         Ok(quirk)

@@ -31,12 +31,12 @@ impl Store {
         let mut by_path: HashMap<&Path, Vec<&Arc<LayerContent>>> = HashMap::new();
         for layer in &earlier.layers {
             if let Some(archive) = layer.archive() {
-                by_path.entry(archive.source.path()).or_default().push(layer);
+                by_path.entry(archive.file.path()).or_default().push(layer);
             }
         }
         for layer in &mut self.layers {
             let Some(now) = layer.archive() else { continue };
-            let Some(earlier) = by_path.get_mut(now.source.path()) else { continue };
+            let Some(earlier) = by_path.get_mut(now.file.path()) else { continue };
             let is_same = |then: &&Arc<LayerContent>| then.archive().is_some_and(|then| now.is_same(then));
             // An archive that the user named twice is two layers.
             if let Some(index) = earlier.iter().position(is_same) {
@@ -98,7 +98,7 @@ impl Store {
 
     /// Whether one of the archives is this file, and it did not change.
     pub fn has_open(&self, source: &ArchiveFile) -> bool {
-        self.archives().any(|archive| archive.source.is_same(source))
+        self.archives().any(|archive| archive.file.is_same(source))
     }
 
     /// The folder of a layer; `None` if the layer is an archive.
@@ -110,7 +110,7 @@ impl Store {
     pub fn paths(&self) -> (Vec<&Path>, Vec<&LooseFolder>) {
         let folders = self.layers.iter().filter_map(|layer| layer.folder());
         (
-            self.archives().map(|archive| archive.source.path()).collect(),
+            self.archives().map(|archive| archive.file.path()).collect(),
             folders.map(|files| &*files.folder).collect(),
         )
     }
@@ -123,19 +123,19 @@ impl Store {
     }
 
     /// The numbers of all archives.
-    pub fn sources(&self) -> Vec<u32> {
+    pub fn archive_numbers(&self) -> Vec<u32> {
         self.archives().map(|archive| archive.number).collect()
     }
 
     /// The number of a file's archive, unique in the mount; `None` for a loose file.
-    pub fn source(&self, id: EntryId) -> Option<u32> {
+    pub fn archive_number(&self, id: EntryId) -> Option<u32> {
         self.archive(id).map(|archive| archive.number)
     }
 
     /// A hash of the identity and state of a file's source. It is the same after a restart.
     pub fn identity(&self, id: EntryId) -> u64 {
         match self.content(id.layer) {
-            LayerContent::Archive(archive) => archive.source.state_hash(),
+            LayerContent::Archive(archive) => archive.file.state_hash(),
             LayerContent::Folder(files) => files.folder.known(id.entry).map_or(0, |stat| stat.state_hash()),
         }
     }

@@ -26,7 +26,7 @@ impl Store {
         let tiled = self.check_sizes(id)?;
         let size = u32::try_from(len).map_err(|_| fault(Reason::UnpackedSize(u32::MAX)))?;
         // The key has the entry, not its first extent, because textures of other shapes may share the extent.
-        let key = CacheKey { source: layer.number, offset: LINEAR_KEY | u64::from(id.entry), size };
+        let key = CacheKey { archive: layer.number, offset: LINEAR_KEY | u64::from(id.entry), size };
         if let Some(decoded) = self.shared.cache.get(key, Instant::now()) {
             return Ok(decoded);
         }
@@ -76,7 +76,7 @@ impl Store {
         for (index, extent) in extents {
             failed.set(index);
             let (bytes, others) = rest.split_at_mut(extent.packed as usize);
-            layer.source.read_exact_at(bytes, extent.offset)?;
+            layer.file.read_exact_at(bytes, extent.offset)?;
             payloads.push(layer.payload(index, bytes)?);
             rest = others;
         }

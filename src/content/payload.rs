@@ -36,7 +36,7 @@ impl ArchiveContent {
         }
         let mut first = [0; extent_prefix::MAX];
         let first = &mut first[..extent_prefix::MAX.min(extent.packed as usize)];
-        match self.source.read_exact_at(first, extent.offset) {
+        match self.file.read_exact_at(first, extent.offset) {
             Ok(()) => Ok(self.parse_prefix(index, first)?.size),
             Err(fault) => {
                 if matches!(fault, ArchiveReadError::Beyond) {
@@ -50,7 +50,7 @@ impl ArchiveContent {
     /// Whether an extent's size can never be learnt, even from a sound disk.
     pub(super) fn is_size_lost(&self, index: u32) -> bool {
         let bad = self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner);
-        self.source.is_changed() || bad.contains(&index)
+        self.file.is_changed() || bad.contains(&index)
     }
 
     fn note_bad_prefix(&self, index: u32) {
@@ -72,7 +72,7 @@ impl ArchiveContent {
         // The prefix takes what the size leaves of the packed length.
         let payload = extent.packed.checked_sub(self.size(index)?).ok_or(Reason::Prefix)?;
         let at = extent.offset.checked_add(u64::from(payload)).and_then(|at| at.checked_add(offset));
-        Ok(self.source.read_exact_at(out, at.ok_or(Reason::BeyondEnd)?)?)
+        Ok(self.file.read_exact_at(out, at.ok_or(Reason::BeyondEnd)?)?)
     }
 
     /// Reads the first `len` bytes of an extent's payload, or all of a shorter one. Waits for the
@@ -80,13 +80,13 @@ impl ArchiveContent {
     pub(super) fn read_payload(&self, index: u32, len: u64) -> Result<Payload, Reason> {
         let extent = self.extent(index);
         // Checked before a buffer is allocated, because an archive can state any packed length.
-        if extent.offset.saturating_add(u64::from(extent.packed)) > self.source.len() {
+        if extent.offset.saturating_add(u64::from(extent.packed)) > self.file.len() {
             return Err(Reason::BeyondEnd);
         }
         let prefix_len = if extent.prefix.is_none() { 0 } else { extent_prefix::MAX as u64 };
         let len = len.saturating_add(prefix_len).min(u64::from(extent.packed));
         let mut packed = Buffer::new(usize::try_from(len).unwrap_or(usize::MAX), self.reserve_packed(len))?;
-        self.source.read_exact_at(&mut packed, extent.offset)?;
+        self.file.read_exact_at(&mut packed, extent.offset)?;
         let start = packed.len() - self.payload(index, &packed)?.len();
         Ok(Payload { packed, start, is_all: len == u64::from(extent.packed) })
     }

@@ -146,7 +146,7 @@ impl Store {
         }
         let size = layer.size(index)?;
         self.check_size(id.layer, index, size)?;
-        let key = CacheKey { source: layer.number, offset: extent.offset, size };
+        let key = CacheKey { archive: layer.number, offset: extent.offset, size };
         let size = u64::from(size);
         let is_prefix = match index == layer.extents(id.entry).start {
             true => {
@@ -177,7 +177,7 @@ impl Store {
         if u64::from(size) > codec::max_unpacked(extent.codec, packed) || size > self.shared.limits.extent {
             return Err(Reason::UnpackedSize(size));
         }
-        if extent.offset.saturating_add(packed) > layer.source.len() {
+        if extent.offset.saturating_add(packed) > layer.file.len() {
             return Err(Reason::BeyondEnd);
         }
         let is_stored = extent.codec == Codec::Stored;

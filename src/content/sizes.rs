@@ -162,11 +162,11 @@ impl ArchiveContent {
             |it: &Unsized| it.offset + u64::from(self.extent(it.index).packed).min(extent_prefix::MAX as u64);
         let start = near[0].offset;
         let stop = near.iter().map(prefix_end).max().unwrap_or(start);
-        if stop > self.source.len() {
+        if stop > self.file.len() {
             return Err(Reason::BeyondEnd);
         }
         let mut bytes = Buffer::new((stop - start) as usize, None)?;
-        self.source.read_exact_at(&mut bytes, start)?;
+        self.file.read_exact_at(&mut bytes, start)?;
         for it in near {
             let first = &bytes[(it.offset - start) as usize..(prefix_end(it) - start) as usize];
             // A bad prefix does not concern its neighbours.

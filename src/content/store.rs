@@ -38,7 +38,7 @@ pub(super) struct Shared {
     pub(super) counters: Counters,
     pub(super) salvaged: Salvaged,
     /// Number of the next archive to be added.
-    next_source: AtomicU32,
+    next_archive: AtomicU32,
 }
 
 /// The bytes of one layer.
@@ -90,9 +90,9 @@ impl Store {
     /// An empty store whose cache holds `cache_size` bytes of decoded extents. For a moment, the
     /// cache may exceed this by 256 MiB, or by one extent if that is larger.
     pub fn new(cache_size: u64, limits: Limits) -> Self {
-        let (packed, counters, salvaged, next_source) = Default::default();
+        let (packed, counters, salvaged, next_archive) = Default::default();
         let (cache, memory) = (Cache::new(cache_size), MemoryLimit::new(u64::from(limits.extent)));
-        let shared = Shared { cache, memory, packed, limits, counters, salvaged, next_source };
+        let shared = Shared { cache, memory, packed, limits, counters, salvaged, next_archive };
         Self { layers: Vec::new(), shared: Arc::new(shared), salvages: false }
     }
 
@@ -114,15 +114,15 @@ impl Store {
     }
 
     /// Adds an archive's content as the next layer.
-    pub fn add(&mut self, source: ArchiveFile, tables: LayerTables) {
+    pub fn add(&mut self, file: ArchiveFile, tables: LayerTables) {
         let shared = &self.shared;
-        let number = shared.next_source.fetch_add(1, Ordering::Relaxed);
+        let number = shared.next_archive.fetch_add(1, Ordering::Relaxed);
         let mut packed = shared.packed.lock().unwrap_or_else(PoisonError::into_inner);
         let packed = packed
-            .entry(source.identity().0)
+            .entry(file.identity().0)
             .or_insert_with(|| MemoryLimit::new(u64::from(shared.limits.packed)))
             .clone();
-        let content = ArchiveContent::new(number, source, tables, packed);
+        let content = ArchiveContent::new(number, file, tables, packed);
         self.layers.push(Arc::new(LayerContent::Archive(content)));
     }
 
@@ -134,7 +134,7 @@ impl Store {
     /// The device of a file's bytes (`st_dev`).
     pub fn device(&self, id: EntryId) -> u64 {
         match self.content(id.layer) {
-            LayerContent::Archive(layer) => layer.source.identity().0,
+            LayerContent::Archive(layer) => layer.file.identity().0,
             LayerContent::Folder(files) => files.folder.device(id.entry),
         }
     }
@@ -142,7 +142,7 @@ impl Store {
     /// Device and inode number of each archive and folder.
     pub fn identities(&self) -> Vec<(u64, u64)> {
         let identity = |layer: &LayerContent| match layer {
-            LayerContent::Archive(layer) => layer.source.identity(),
+            LayerContent::Archive(layer) => layer.file.identity(),
             LayerContent::Folder(files) => files.folder.identity(),
         };
         self.layers.iter().map(|layer| identity(layer)).collect()
@@ -155,8 +155,8 @@ impl Store {
         match (self.content(id.layer), other.content(other_id.layer)) {
             (LayerContent::Archive(one), LayerContent::Archive(two)) => {
                 let state = |layer: &ArchiveContent| {
-                    let source = &layer.source;
-                    (source.identity(), source.modified(), source.len())
+                    let file = &layer.file;
+                    (file.identity(), file.modified(), file.len())
                 };
                 id.entry == other_id.entry && state(one) == state(two)
             }
@@ -176,7 +176,7 @@ impl Store {
     /// The path of a layer's archive or folder.
     pub fn path(&self, layer: u16) -> &Path {
         match self.content(layer) {
-            LayerContent::Archive(layer) => layer.source.path(),
+            LayerContent::Archive(layer) => layer.file.path(),
             LayerContent::Folder(files) => files.folder.path(),
         }
     }
@@ -189,7 +189,7 @@ impl Store {
     /// The mtime of a layer's archive or folder when it was opened.
     pub fn modified(&self, layer: u16) -> SystemTime {
         match self.content(layer) {
-            LayerContent::Archive(layer) => layer.source.modified(),
+            LayerContent::Archive(layer) => layer.file.modified(),
             LayerContent::Folder(files) => system_time(files.folder.modified()),
         }
     }
@@ -204,7 +204,7 @@ impl Store {
     /// Total size on disk of all archives, and of all loose files that were statted.
     pub fn archive_bytes(&self) -> u64 {
         let bytes = |layer: &LayerContent| match layer {
-            LayerContent::Archive(layer) => layer.source.len(),
+            LayerContent::Archive(layer) => layer.file.len(),
             LayerContent::Folder(files) => files.folder.known_bytes(),
         };
         self.layers.iter().map(|layer| bytes(layer)).sum()
@@ -245,7 +245,7 @@ impl Store {
     /// Bytes read from all archives and loose files so far, without the tables of archives.
     pub fn bytes_read(&self) -> u64 {
         let bytes = |layer: &LayerContent| match layer {
-            LayerContent::Archive(layer) => layer.source.bytes_read(),
+            LayerContent::Archive(layer) => layer.file.bytes_read(),
             LayerContent::Folder(files) => files.folder.bytes_read(),
         };
         self.layers.iter().map(|layer| bytes(layer)).sum()

@@ -143,8 +143,8 @@ impl FileSystem {
         let respelled = everywhere(&self.shared.spellings, &changes.respelled);
         invalidation.names.extend(self.shared.record_exposed_again(same.into_iter().chain(respelled)));
         self.shared.spellings.retain_existing(now.tree());
-        let sources: Vec<u32> = now.store().sources();
-        self.shared.retired.prune(|ino| now.tree().node(ino).is_some(), |source| sources.contains(&source));
+        let archives: Vec<u32> = now.store().archive_numbers();
+        self.shared.retired.prune(|ino| now.tree().node(ino).is_some(), |number| archives.contains(&number));
         if let Some(host) = self.shared.host.get() {
             host.invalidate(&invalidation);
         }
@@ -180,7 +180,7 @@ impl CompareFiles for ViewFiles<'_> {
     }
 
     fn held(&self, later: EntryId) -> Option<u64> {
-        self.then.shared.retired.held(self.store.source(later)?, later.entry)
+        self.then.shared.retired.held(self.store.archive_number(later)?, later.entry)
     }
 }
 

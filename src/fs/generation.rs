@@ -62,7 +62,7 @@ impl View {
     /// The identity of a file's source. If it was unknown when the kernel was first sent the
     /// number, it is 0 for ever.
     fn exposed_identity(&self, ino: u64, entry: EntryId) -> u64 {
-        if self.store().source(entry).is_some() {
+        if self.store().archive_number(entry).is_some() {
             return self.store().identity(entry);
         }
         self.shared.early_numbers.identity(ino, || self.store().identity(entry))

@@ -42,7 +42,7 @@ impl Retired {
     /// Keeps a file of a view that is about to be replaced, if the kernel may reference it and its
     /// bytes are still readable.
     pub(crate) fn add(&self, ino: u64, store: &Store, id: EntryId) {
-        let Some(source) = store.source(id) else {
+        let Some(source) = store.archive_number(id) else {
             if let Some(file) = store.open_loose(id) {
                 self.table().add_loose(ino, file);
             }
