@@ -70,7 +70,7 @@
 //! 3. `fuse/device_queues.rs`: runs the request at once. If its device already uses its share of
 //!    workers, the request waits in the queue of that device.
 //! 4. `content/read.rs`: asks `content/sizes.rs` for the size of the file, cuts the range at the borders of
-//!    the file's head and extents, and joins the pieces to the reply.
+//!    the file's head and extents, and assembles the pieces into the reply.
 //! 5. `content/read_strategy.rs`: decides for each piece how it is read.
 //!
 //!    | `ReadStrategy` | if | the bytes come from |

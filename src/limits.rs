@@ -1,12 +1,12 @@
 //! Limits of memory: every such number is a constant in this file, and the table says what it bounds.
 //!
 //! Every room may import this file, and it imports nothing. So a limit that two rooms share has one
-//! place. A test compares the table with the constants. Limits of time, and sizes of blocks that
-//! bound nothing, stay where they are used.
+//! place. A test compares the table with the constants. Timeouts, and block sizes that do not
+//! limit memory, are defined where they are used.
 //!
 //! # What the daemon keeps in memory
 //!
-//! Nothing else grows with use. "See below" refers to the list below the table.
+//! The table lists all that grows with use. "See below" refers to the list below the table.
 //!
 //! | what | bytes | bound |
 //! |---|---|---|

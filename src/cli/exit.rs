@@ -41,8 +41,8 @@ impl Exit {
         (Self::Ok, "success"),
         (
             Self::No,
-            "negative result, e.g. verify found a bad file, which found no file, extract skipped a bad file, \
-             diff found a difference, or games found no game",
+            "negative result: `verify` found a bad file, `which` found no file, `extract` skipped a bad \
+             file, `diff` found a difference, or `games` found no game",
         ),
         (Self::Usage, "the command line is invalid"),
         (Self::Data, "an archive is damaged or of an unknown kind"),

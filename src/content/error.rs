@@ -34,8 +34,8 @@ pub enum Reason {
     /// The declared unpacked size, in bytes: more than the codec can make of the data, or more than
     /// the limit.
     UnpackedSize(u32),
-    /// The size of the extent in the archive, in bytes: more than its unpacked size can need, or
-    /// more than the limit.
+    /// The size of the extent in the archive, in bytes: too large for its unpacked size, or more than
+    /// the limit.
     PackedSize(u32),
     /// The payload does not decode.
     Decode(DecodeError),
@@ -54,7 +54,7 @@ impl fmt::Display for Reason {
         match self {
             Self::Changed => f.write_str("the archive was changed while in use"),
             Self::BeyondEnd => f.write_str("its data lies beyond the end of the archive"),
-            Self::Prefix => f.write_str("its data is too short for the name and size that it begins with"),
+            Self::Prefix => f.write_str("its data ends inside the name or size that it begins with"),
             Self::UnpackedSize(size) => write!(
                 f,
                 "its unpacked size of {size} bytes is more than its data can contain, or more than bsafs \
@@ -63,7 +63,7 @@ impl fmt::Display for Reason {
             Self::PackedSize(packed) => {
                 write!(
                     f,
-                    "its packed size of {packed} bytes is more than its content can need, or more than \
+                    "its packed size of {packed} bytes is too large for its content, or more than \
                      bsafs supports"
                 )
             }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::format::{Archive, Codec, Extent, ExtentPrefix};
 
-/// Marks a size that was not read yet.
+/// Marks a size that has not been read yet.
 const UNKNOWN: u32 = u32::MAX;
 /// Bits that store an offset; no file is larger. The other bits store the index of the layout.
 const OFFSET_BITS: u32 = 56;

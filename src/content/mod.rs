@@ -5,7 +5,7 @@
 //! | step | file |
 //! |---|---|
 //! | find out the size of the file | `sizes.rs` |
-//! | cut the range into pieces, and join them to the reply | `read.rs` |
+//! | cut the range into pieces, and assemble them into the reply | `read.rs` |
 //! | choose a strategy for each piece: stored, whole, prefix or cached | `read_strategy.rs` |
 //! | take bytes that were decoded before from the cache | `cache.rs` |
 //! | decode other bytes, into the reply or into the cache | `decode.rs`; console textures: `linear.rs` |

@@ -1,4 +1,4 @@
-//! READ: cuts the range into pieces, reads each by its strategy, and joins them to the answer.
+//! READ: cuts the range into pieces, reads each by its strategy, and assembles them into the reply.
 
 use super::buffer::Buffer;
 use super::error::EntryError;

@@ -23,7 +23,7 @@ static OPENING: Mutex<Option<BTreeSet<String>>> = Mutex::new(None);
 /// The lines that were logged during the previous opening.
 static OPENED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// The target of lines that are logged even without `--verbose`, although they are no warnings.
+/// The target of lines that are logged even without `--verbose`, although they are not warnings.
 pub(crate) const NEWS: &str = "bsafs::news";
 
 /// Opens sources. Lines that were also logged during the previous opening are left out: a mount

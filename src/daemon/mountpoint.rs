@@ -249,7 +249,8 @@ fn left_behind(path: &Path) -> Option<MadeFolder> {
 }
 
 fn check_empty(path: &Path) -> Result<(), DaemonError> {
-    let advice = "add -o nonempty to mount over it, or name a mountpoint after it to use it as a source";
+    let advice =
+        "add -o nonempty to mount over it, or add a mountpoint after it to use this folder as a source";
     match std::fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(()),
         Ok(false) => Err(refused(path, &format!("the folder is not empty; {advice}"))),

@@ -57,8 +57,8 @@ impl ReadTarget {
         }
     }
 
-    /// Passes up to `len` bytes of the file from `offset` on to `answer`. There are fewer only at the end of
-    /// the file.
+    /// Passes up to `len` bytes of the file from `offset` on to `answer`. Fewer are passed only at
+    /// the end of the file.
     ///
     /// # Errors
     /// [`Error::Damaged`], logged once for each fault; [`Error::NoMemory`].
@@ -67,7 +67,7 @@ impl ReadTarget {
             File::Ciopfs => Ok(answer(&[])),
             File::Shown { node, entry } => self.read_shown(*node, *entry, offset, len, answer),
             File::Retired(RetiredBytes::Entry(store, id)) => {
-                store.read_at(*id, offset, len, answer).map_err(|error| kind(&error.reason))
+                store.read_at(*id, offset, len, answer).map_err(|error| error_of(&error.reason))
             }
             File::Retired(RetiredBytes::Loose(file)) => {
                 file.read_at(offset, len).map(|bytes| answer(&bytes)).map_err(|_| Error::Damaged)
@@ -109,11 +109,11 @@ impl ReadTarget {
         {
             (on_change.0)();
         }
-        kind(&error.reason)
+        error_of(&error.reason)
     }
 }
 
-fn kind(reason: &Reason) -> Error {
+fn error_of(reason: &Reason) -> Error {
     match reason {
         Reason::NoMemory(_) => Error::NoMemory,
         _ => Error::Damaged,

@@ -122,7 +122,7 @@ impl PlanNote {
         // Lowercase names come first.
         paths.sort_by(|a, b| b.cmp(a));
         let text =
-            "the names differ only in case; Wine shows the game one of the folders, bsafs the files of all";
+            "the names differ only in case; Wine shows the game one of the folders, bsafs merges them all";
         Self::new(NoteCode::FolderCase, paths.join(", "), text)
     }
 }

@@ -71,7 +71,7 @@ impl<'a> Reuse<'a> {
     ) -> Option<OpenedArchive> {
         let (what, is_unfinished) = match opened {
             Ok(archive) if self.is_whole(&archive) => return Some(archive),
-            Ok(_) => (format!("{} is not completely written yet", path.display()), true),
+            Ok(_) => (format!("{} is still being written", path.display()), true),
             Err(error) => (error.to_string(), false),
         };
         self.note(KeptSource { what, is_unfinished, is_folder: false });

@@ -64,8 +64,7 @@ fn sizes() -> Vec<Case> {
 }
 
 fn packed_lengths() -> Vec<Case> {
-    let says =
-        "its packed size of 1053656 bytes is more than its content can need, or more than bsafs supports";
+    let says = "its packed size of 1053656 bytes is too large for its content, or more than bsafs supports";
     let case = |what, archive| Case { what, archive, reason: Reason::PackedSize(1_053_656), says };
     let long = [pack::zlib(&text(1, 5_000)), vec![0; 2 << 20]].concat();
     let long = &long[..1_053_656 - 4];
@@ -77,7 +76,7 @@ fn packed_lengths() -> Vec<Case> {
 }
 
 fn prefixes() -> Vec<Case> {
-    const SAYS: &str = "its data is too short for the name and size that it begins with";
+    const SAYS: &str = "its data ends inside the name or size that it begins with";
     let case = |what, archive| Case { what, archive, reason: Reason::Prefix, says: SAYS };
     let short = || Tes4File::new("bad.txt", "").block(&b"\x09four"[..]);
     let cut = |len: usize| bad().no_size_word().stream(vec![1; len]);

@@ -54,7 +54,7 @@ fn the_error_names_an_unusable_mountpoint_and_the_reason() {
         "full",
         &format!(
             "cannot mount on {}: the folder is not empty; add -o nonempty to mount over it, \
-             or name a mountpoint after it to use it as a source",
+             or add a mountpoint after it to use this folder as a source",
             full.display()
         ),
     );

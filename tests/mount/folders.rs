@@ -174,7 +174,10 @@ fn a_nonempty_folder_as_last_argument_is_not_taken_for_a_source() {
     write(&dir, "other/a.txt", b"a");
     let finished = dir.run(["mount", "Data", "other"]);
     assert_eq!(finished.code, 73);
-    assert!(finished.err.contains("or name a mountpoint after it to use it as a source"), "{finished:?}");
+    assert!(
+        finished.err.contains("or add a mountpoint after it to use this folder as a source"),
+        "{finished:?}"
+    );
 }
 
 #[test]

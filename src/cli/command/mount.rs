@@ -310,9 +310,9 @@ fn mount_over(
     request: &MountRequest,
 ) -> Result<(), Failure> {
     overlay.mount(mountpoint, request)?;
-    session
-        .end_with(mountpoint)
-        .map_err(|error| Failure::new(Exit::Io, format!("cannot wait for the end of the overlay: {error}")))
+    session.end_with(mountpoint).map_err(|error| {
+        Failure::new(Exit::Io, format!("cannot wait for the unmount of the overlay: {error}"))
+    })
 }
 
 /// Prepares the folder to mount on. If the mount was passed, returns the folder that it is on.

@@ -129,7 +129,7 @@ fn read_provenance(path: &Path) -> Result<String, String> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     if std::fs::metadata(folder).is_ok_and(|folder| folder.dev() != metadata.dev()) {
         return Err(format!(
-            "it is bind-mounted without its folder; name the file below {} instead",
+            "it is bind-mounted on its own; use its path below {}",
             mounted.mountpoint.display()
         ));
     }

@@ -63,7 +63,7 @@ fn decode_prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
 
 /// A walk through a payload of frames.
 struct Frames<'a, 'o> {
-    /// The part of the payload that was not read yet.
+    /// The part of the payload that has not been read yet.
     rest: &'a [u8],
     /// The file's bytes.
     out: &'o mut [u8],

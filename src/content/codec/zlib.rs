@@ -158,11 +158,11 @@ fn inflate_excess(pieces: &mut Decompress, mut packed: &[u8]) -> Ending {
 
 /// Where decoding stopped, and how many bytes were decoded.
 enum Ending {
-    /// At the end of the stream, after the checksum.
+    /// Decoding stopped at the end of the stream, after the checksum.
     End { len: usize },
-    /// At the end of the input or of the buffer.
+    /// Decoding stopped at the end of the input or of the buffer.
     Open { len: usize },
-    /// At bytes that contradict the stream.
+    /// Decoding stopped at invalid data.
     Damaged { len: usize, why: String },
 }
 

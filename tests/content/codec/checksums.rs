@@ -105,7 +105,7 @@ fn a_wrong_lz4_frame_checksum_is_an_error_that_shows_both_values() {
         let bytes = sample(len);
         let packed = linked_frame_of(&bytes);
         let end = packed.len();
-        // The last block's checksum stands before the end mark and the content checksum.
+        // The last block's checksum comes before the end mark and the content checksum.
         for (at, name, digits) in [(6, "header", 2), (end - 9, "block", 8), (end - 1, "content", 8)] {
             let mut packed = packed.clone();
             packed[at] ^= 1;
