@@ -104,13 +104,16 @@
 //!
 //! # The path of a change
 //!
-//! 1. `daemon/follow.rs` waits for `watch` or SIGUSR1, and then until the disk is quiet.
-//! 2. `vfs/reopening.rs` opens the sources again beside those that are being served. `vfs/reuse.rs` keeps a
-//!    source that cannot be opened now, and what is known of loose files in unchanged folders.
-//! 3. `fs/filesystem.rs` takes over unchanged archives (`content/later_view.rs`), compares both
-//!    trees (`tree/comparison.rs`), swaps the view, and notifies the kernel of each name that
-//!    changed (`fuse/notify.rs`).
-//! 4. Files that are open are still read from the old sources (`fs/retired.rs`).
+//! 1. `daemon/watching.rs` waits for events of `watch`, or SIGUSR1. If a name of a loose file changed, the
+//!    kernel drops it at once, and a LOOKUP of it waits for the next view (`fs/pending.rs`).
+//! 2. `daemon/trigger.rs` collects what changed until the disk is quiet or a LOOKUP waits.
+//! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again. `vfs/reuse.rs` keeps what did
+//!    not change, and a source that cannot be opened now. `folder/rescan.rs` lists only changed folders.
+//! 4. `fs/filesystem.rs` takes over unchanged archives (`content/later_view.rs`), compares both
+//!    trees (`tree/comparison.rs`), and swaps the view.
+//! 5. `fuse/notify.rs` has the kernel drop each name that changed, and the pages of files that were
+//!    written to (`fs/written.rs`).
+//! 6. Files that are open are still read from the old sources (`fs/retired.rs`).
 //!
 //! `FUSE.md` 9 has the reasons.
 //!
@@ -135,6 +138,7 @@
 //! | What if a disk hangs? | `fuse/device_queues.rs` keeps a worker free |
 //! | How are mounts listed if a daemon hangs? | `mounts/status.rs`: a subprocess asks, with a time limit |
 //! | What bounds memory? | `limits.rs`, with a table |
+//! | What if memory is limited (`ulimit -v`)? | `system/memory.rs` |
 //! | What is measured, and what was tried? | `tests/bench/RESULTS.md` |
 //!
 //! # Recipes

@@ -10,7 +10,7 @@
 //!
 //! | what | bytes | bound |
 //! |---|---|---|
-//! | names | 36 a node, 4 a file, and the name; see below | `ARCHIVE_ENTRIES_MAX` (16,777,216) an archive |
+//! | names | 36 a node, 12 a file, and the name; see below | `ARCHIVE_ENTRIES_MAX` (16,777,216) an archive |
 //! | folders of an archive | about 100 while the tree is made | `ARCHIVE_FOLDERS_MIN` (4,096); see below |
 //! | more folders for a stored path | about 100 each | 1, and 1 for each `BYTES_A_FOLDER` (8) bytes |
 //! | tables of an archive being parsed | a copy; see below | `ARCHIVE_TABLES_MAX` (1 GiB) an archive |
@@ -38,6 +38,8 @@
 //! | replaced archives | their extents, and 70 a file; see below | `RETIRED_ARCHIVES_MAX` (8) |
 //! | replaced loose files that may be open | a descriptor each | `RETIRED_FILES_MAX` (128) |
 //! | watches of folders, unless `-o static` | about 250 and the path of each (`watch/`) | folders |
+//! | pending names (`fs/pending.rs`) | about 60 and the name | names that changed since the last reload |
+//! | answers that wait for a view | about 200 each, for a second | requests under way |
 //! | the previous view | as the view | for 10 s after a change; see below |
 //! | assumed folders | 250 and the name twice; see below | `ASSUMED_MAX` (65,536); see below |
 //! | logged faults | 8 a damaged file; about 200 a suspect one with `--salvage` | damaged files |
@@ -46,10 +48,11 @@
 //! | lines that wait for the log | a line each | `LOG_LINES_MAX` (1,024) |
 //! | lines of an opening, to log none again | a line each | `LOG_REMEMBERED_MAX` (10,000), twice |
 //! | output of a subprocess | its text | `SUBPROCESS_OUTPUT_MAX` (4 MiB) |
+//! | kept free under `ulimit -v`, for small allocations | | `HEADROOM` (16 MiB) |
 //!
-//! - **Names**: a node takes 36 bytes with its hash index. A file takes 4 more for its folder. A
-//!   hidden file takes 20 more, a file without a name 80. A file that is listed under another name
-//!   takes 20 and its stored name, a numbered one 12. While an archive is opened, it takes at most
+//! - **Names**: a node takes 36 bytes with its hash index. A file takes 12 more for its layer. A
+//!   hidden file takes 12 more, a file without a name 80. A file that is listed under another name
+//!   takes 20 and its stored name. While an archive is opened, it takes at most
 //!   24 bytes for each of its bytes, and 4 MiB ([`mod@crate::tree`]).
 //! - **Folders of an archive**: 4,096, plus one for each distinct stored path, plus one for each 8
 //!   bytes of such a path.
@@ -136,3 +139,6 @@ pub const LOG_LINES_MAX: usize = 1024;
 pub const LOG_REMEMBERED_MAX: usize = 10_000;
 /// Maximum number of bytes read of a subprocess's output. The rest is dropped.
 pub const SUBPROCESS_OUTPUT_MAX: u64 = 4 << 20;
+/// Number of bytes of addresses that work under a limit of the address space leaves free. A small
+/// allocation that fails would end the process (`system/memory.rs`).
+pub const HEADROOM: usize = 16 << 20;

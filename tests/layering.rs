@@ -33,8 +33,8 @@ const ALLOWED: [(&str, &[&str]); 18] = [
     ("archive_file", &["read", "system"]),
     ("folder", &["system"]),
     ("watch", &["system"]),
-    ("tree", &["format", "folder"]),
-    ("content", &["format", "archive_file", "folder", "picture", "texture"]),
+    ("tree", &["format", "folder", "system"]),
+    ("content", &["format", "archive_file", "folder", "picture", "texture", "system"]),
     ("game", &["read", "format", "system"]),
     ("vfs", &["game", "tree", "content", "format", "archive_file", "folder", "read", "system"]),
     ("fs", &["vfs", "tree", "content", "format", "folder", "system"]),
@@ -140,14 +140,16 @@ pub(crate) fn sources() -> Sources {
 }
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = files_below(folder, &|path| !path.ends_with("target"));
+    files.retain(|path| path.extension().is_some_and(|it| it == "rs"));
+    files
+}
+
+/// The files in a folder and its subfolders, without paths that `is_wanted` excludes.
+pub(crate) fn files_below(folder: &Path, is_wanted: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() && !path.ends_with("target") {
-            files.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|it| is_wanted(it)) {
+        if path.is_dir() { files.extend(files_below(&path, is_wanted)) } else { files.push(path) }
     }
     files
 }

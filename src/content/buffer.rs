@@ -13,9 +13,13 @@ use memmap2::MmapMut;
 use super::error::Reason;
 use super::memory::{LARGE, Reservation};
 use crate::limits::FREE_BUFFERS_MAX;
+use crate::system::memory;
 
 /// Length of the shortest map, in bytes. Pages that are not touched take no memory.
 const SHORTEST: usize = 128 << 10;
+
+/// Length in bytes from which a buffer on the heap must leave memory for small allocations.
+const CHECKED: usize = 64 << 10;
 
 /// Free maps of the whole process. The one that was used last is at the end.
 static FREE: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
@@ -86,7 +90,10 @@ pub(super) fn is_used() -> bool {
 }
 
 /// `len` zeros on the heap.
-fn zeros(len: usize) -> Result<Box<[u8]>, Reason> {
+pub(super) fn zeros(len: usize) -> Result<Box<[u8]>, Reason> {
+    if len >= CHECKED && !memory::has_room(len) {
+        return Err(Reason::NoMemory(len as u64));
+    }
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(len).map_err(|_| Reason::NoMemory(len as u64))?;
     bytes.resize(len, 0);
@@ -97,7 +104,7 @@ fn zeros(len: usize) -> Result<Box<[u8]>, Reason> {
 fn take(len: usize) -> Option<MmapMut> {
     IS_USED.store(true, Ordering::Relaxed);
     if len > FREE_BUFFERS_MAX {
-        return MmapMut::map_anon(len).ok();
+        return map(len);
     }
     // Rounded up to one of few lengths, so that the map fits the next use.
     let len = len.next_power_of_two().max(SHORTEST);
@@ -106,9 +113,14 @@ fn take(len: usize) -> Option<MmapMut> {
         Some(found) => Some(free.remove(found)),
         None => {
             drop(free);
-            MmapMut::map_anon(len).ok()
+            map(len)
         }
     }
+}
+
+/// A new map. `None` if the system has no memory, or if none would be left for small allocations.
+fn map(len: usize) -> Option<MmapMut> {
+    MmapMut::map_anon(len).ok().filter(|_| memory::has_room(0))
 }
 
 fn lock_free_list() -> MutexGuard<'static, Vec<MmapMut>> {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, zeros};
 use super::cache::{CacheKey, Decoded};
 use super::codec::{self, DecodeError, Quirk};
 use super::error::{EntryError, Reason};
@@ -87,7 +87,7 @@ impl Store {
     ) -> Result<bool, Reason> {
         let layer = self.layer(id.layer);
         let codec = layer.extent(index).codec;
-        let mut first = vec![0; within.end as usize];
+        let mut first = zeros(within.end as usize)?;
         // Packed data usually yields more than its own length. If it does not, the next attempt
         // reads twice as much.
         let mut len = within.end + STREAM_HEADER;

@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use super::codec::DecodeError;
 use crate::archive_file::ArchiveReadError;
 use crate::format::EntryId;
+use crate::system::memory;
 
 /// A failed read.
 #[derive(Clone, Debug)]
@@ -41,8 +42,8 @@ pub enum Reason {
     Decode(DecodeError),
     /// The system refused to read the archive, with this error number.
     Io(i32),
-    /// A loose file is gone, or no longer the one that was statted first.
-    FileChanged,
+    /// A loose file is gone, or another file has its path now.
+    FileReplaced,
     /// The system refused to open or read a loose file, with this error number.
     FileIo(i32),
     /// The system has no memory for a buffer of this many bytes.
@@ -71,11 +72,13 @@ impl fmt::Display for Reason {
             Self::Io(errno) => {
                 write!(f, "the archive cannot be read: {}", io::Error::from_raw_os_error(*errno))
             }
-            Self::FileChanged => f.write_str("the file was changed, moved or removed while in use"),
+            Self::FileReplaced => f.write_str("the file was replaced, moved or removed while in use"),
             Self::FileIo(errno) => {
                 write!(f, "the file cannot be read: {}", io::Error::from_raw_os_error(*errno))
             }
-            Self::NoMemory(len) => write!(f, "not enough memory for a buffer of {len} bytes"),
+            Self::NoMemory(len) => {
+                write!(f, "not enough memory for a buffer of {len} bytes{}", memory::under_limit())
+            }
         }
     }
 }
@@ -83,7 +86,7 @@ impl fmt::Display for Reason {
 impl fmt::Display for EntryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reason {
-            Reason::FileChanged | Reason::FileIo(_) | Reason::NoMemory(_) => self.reason.fmt(f),
+            Reason::FileReplaced | Reason::FileIo(_) | Reason::NoMemory(_) => self.reason.fmt(f),
             _ => write!(f, "{} (data at offset {})", self.reason, self.at),
         }
     }

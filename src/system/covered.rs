@@ -12,6 +12,8 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use rustix::fs::{Mode, OFlags};
 
+/// Maximum length of a path that the system accepts, without the NUL.
+pub(crate) const PATH_MAX: usize = 4095;
 /// Maximum number of links that the system follows in one path.
 const LINKS_MAX: u32 = 40;
 

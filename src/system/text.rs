@@ -3,6 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use super::memory;
+
 /// A number with its noun: `1 file`, `2 files`.
 pub(crate) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
@@ -14,6 +16,7 @@ pub(crate) fn reason(error: &io::Error) -> String {
         _ if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
             "too many open files: every archive stays open; raise the limit with `ulimit -n`".to_owned()
         }
+        io::ErrorKind::OutOfMemory => memory::not_enough(),
         io::ErrorKind::NotFound => "no such file or folder".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         io::ErrorKind::IsADirectory => "it is a folder; name a file in it".to_owned(),

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::process::Command;
 use std::thread;
 
-use crate::mounted::{Mounted, TestDir, logged, run, until};
+use crate::mounted::{Finished, Mounted, TestDir, logged, run, until};
 use crate::support::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Tes3, Tes4, Tes4File, pack};
 
@@ -140,4 +140,67 @@ fn verify_and_extract_of_bombs_stay_within_the_memory_limit() {
         let limited = format!("ulimit -v 1200000 && exec '{}' {command}", env!("CARGO_BIN_EXE_bsafs"));
         run(Command::new("sh").args(["-c", &limited]).current_dir(dir.path(""))).success();
     }
+}
+
+/// Runs a command under a limit of its address space in KiB. Fails if the command ends by a signal or a
+/// panic, or if it fails without naming the limit.
+fn limited(dir: &TestDir, kib: u32, command: &str) -> Finished {
+    let script = format!("ulimit -v {kib} && exec '{}' {command}", env!("CARGO_BIN_EXE_bsafs"));
+    let finished = run(Command::new("sh").args(["-c", &script]).current_dir(dir.path("")));
+    if finished.code != 0 {
+        let why = format!("not enough memory under the limit of {kib} KiB; raise it with `ulimit -v`\n");
+        assert_eq!(finished.code, 74, "{kib}: {command}: {finished:?}");
+        assert!(finished.err.ends_with(&why), "{kib}: {command}: {finished:?}");
+        assert_eq!(finished.err.lines().count(), 1, "{kib}: {command}: {finished:?}");
+    }
+    finished
+}
+
+#[test]
+fn without_memory_for_an_archive_the_error_names_the_limit() {
+    let dir = TestDir::new();
+    let add = |archive: Tes3, n: u32| archive.file(format!("{}\\{n}.txt", n % 90), b"x");
+    dir.archive("a.bsa", &(0..40_000).fold(Tes3::new(), add).build());
+    dir.archive(
+        "b.ba2",
+        &(0..20_000).fold(Ba2::general(1), |all, n| all.file(format!("b\\{n}"), b"")).build(),
+    );
+    for command in ["list a.bsa b.ba2", "verify a.bsa", "conflicts a.bsa a.bsa", "info a.bsa"] {
+        let codes: Vec<i32> = (4..11).map(|step| limited(&dir, step * 10_000, command).code).collect();
+        assert!(codes[0] == 74 && codes[codes.len() - 1] == 0, "{command}: {codes:?}");
+    }
+}
+
+#[test]
+fn a_mount_under_a_limit_of_memory_is_refused_or_survives_all_reads() {
+    let dir = TestDir::new();
+    dir.archive("bombs.bsa", &bombs(2, 600));
+    dir.archive("stored.bsa", &Tes3::new().file("stored", vec![7; 20 << 20]).build());
+    let mut survived = 0;
+    for kib in [50_000, 150_000, 200_000, 300_000, 500_000, 800_000, 1_100_000, 1_500_000] {
+        let finished = limited(&dir, kib, "mount bombs.bsa stored.bsa mnt --log-file log");
+        if finished.code != 0 {
+            assert!(!dir.path("mnt").exists(), "{kib}");
+            continue;
+        }
+        let mount = Mounted::at(&dir.path("mnt"), finished.out);
+        thread::scope(|scope| {
+            for (name, at) in [("f/0", 300 << 20), ("f/1", 500 << 20), ("stored", 0), ("stored", 10 << 20)] {
+                let path = mount.join(name);
+                scope.spawn(move || {
+                    let mut bytes = [0; 5];
+                    let read = File::open(path).unwrap().read_exact_at(&mut bytes, at);
+                    let code = read.as_ref().err().and_then(std::io::Error::raw_os_error);
+                    let no_memory = Some(rustix::io::Errno::NOMEM.raw_os_error());
+                    assert!(read.is_ok() || code == no_memory, "{kib}: {name}: {read:?}");
+                });
+            }
+        });
+        assert!(mount.read("stored").len() == 20 << 20, "{kib}");
+        mount.umount(&dir);
+        survived += 1;
+    }
+    assert!(survived > 2, "{survived}");
+    let log = fs::read_to_string(dir.path("log")).unwrap();
+    assert!(log.contains("not enough memory for a buffer of 629145600 bytes under the limit of "), "{log}");
 }
