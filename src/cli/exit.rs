@@ -157,6 +157,7 @@ impl From<StatusError> for Failure {
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         let exit = match error.kind() {
+            OpenErrorKind::Unreadable(cause) if cause.kind() == io::ErrorKind::OutOfMemory => Exit::Io,
             OpenErrorKind::Unreadable(_) | OpenErrorKind::NotFound(_) => Exit::NoInput,
             OpenErrorKind::Archive(_) | OpenErrorKind::TooLarge(_) => Exit::Data,
             OpenErrorKind::Profile(_) | OpenErrorKind::Option(_) => Exit::Usage,

@@ -9,6 +9,7 @@ mod desktop;
 pub(crate) mod exit;
 pub(crate) mod options;
 mod run;
+mod surroundings;
 pub(crate) mod terminal;
 
 pub use exit::{Exit, Failure};

@@ -12,14 +12,17 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::args::Cli;
 use super::exit::Exit;
+use super::surroundings;
 use super::terminal::logger;
 use super::terminal::output::escaped;
 #[cfg(feature = "mount")]
 use crate::daemon::{detach, logging};
+use crate::system::memory;
 use crate::vfs::sources::resolve::is_game;
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
+    memory::restart_with_one_heap();
     let (arguments, by_mount) = as_command(std::env::args_os().collect());
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
@@ -31,7 +34,10 @@ pub fn main() -> ExitCode {
     };
     logger::start(cli.verbose, cli.quiet);
     raise_open_files();
-    let exit = cli.command.run(cli.quiet).unwrap_or_else(|failure| {
+    // Under a lower limit, not even a small command is sure to succeed.
+    let done = surroundings::check_memory(0).and_then(|()| cli.command.run(cli.quiet));
+    let done = done.map_err(surroundings::explained);
+    let exit = done.unwrap_or_else(|failure| {
         match failure.what.as_str() {
             "" => {}
             what if logger::logs_final_error() => log::error!("{what}"),

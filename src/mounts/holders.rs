@@ -15,6 +15,7 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use serde::Serialize;
 
+use crate::system::process;
 use crate::system::text::count;
 
 /// Maximum number of bytes that are read of a process's memory maps.
@@ -111,19 +112,12 @@ impl Holders {
 }
 
 fn look_at_all(found: &Mutex<Holders>) -> io::Result<()> {
-    for entry in read_dir("/proc")? {
-        let Ok(entry) = entry else { continue };
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
-            continue;
-        };
-        if pid == std::process::id() {
-            continue;
-        }
-        let seen = look_at(&entry.path());
+    for (pid, folder) in process::others()? {
+        let seen = look_at(&folder);
         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.unseen += usize::from(!seen.is_whole && has_command_line(&entry.path()));
+        found.unseen += usize::from(!seen.is_whole && has_command_line(&folder));
         for (device, uses) in seen.uses {
-            let name = name_of(&entry.path());
+            let name = name_of(&folder);
             found.by_device.entry(device).or_default().push(Holder { pid, name, uses });
         }
     }

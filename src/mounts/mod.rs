@@ -2,4 +2,5 @@
 
 pub(crate) mod error;
 pub(crate) mod holders;
+pub(crate) mod serving;
 pub(crate) mod status;

@@ -114,3 +114,16 @@ fn names_that_differ_in_the_case_of_non_ascii_letters_are_reported() {
         "{finished:?}"
     );
 }
+
+#[test]
+fn a_folder_on_sysfs_is_refused_and_left_out_of_a_game() {
+    let dir = data();
+    let why = "it is on a sysfs file system, which shows the state of the system; name a folder on a disk";
+    let finished = dir.run(["list", "/sys"]);
+    assert_eq!((finished.code, finished.err), (66, format!("bsafs: /sys: {why}\n")));
+    let cfg = format!("data=/sys\ndata={}\n", dir.path("Data").display());
+    fs::write(dir.path("openmw.cfg"), cfg).unwrap();
+    let finished = dir.run(["list", "openmw.cfg"]);
+    assert_eq!((finished.code, finished.out.as_str()), (0, "a.bsa\nMisc/X.txt\nMod.esp\n"), "{finished:?}");
+    assert_eq!(finished.err, format!("bsafs: warn: /sys: {why}; the folder is left out\n"));
+}

@@ -121,3 +121,22 @@ fn commands_that_merge_nothing_offer_no_layout() {
         assert!(dir.run([command, "--help"]).success().contains("--layout"), "{command}");
     }
 }
+
+#[test]
+fn an_error_in_a_folder_without_a_usable_path_says_what_to_do() {
+    let dir = TestDir::new();
+    let advice = "so relative paths cannot be used: change to another folder (`cd`), or use absolute paths\n";
+    let deep = "n=$(printf %0250d 0); for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do \
+                mkdir -p $n; cd -P $n; done; mkdir -p loose; >loose/a.txt";
+    for (prepare, why) in [
+        ("mkdir gone; cd gone; rmdir ../gone", "the current folder was deleted or unmounted, "),
+        (deep, "the path of the current folder is longer than 4095 bytes, "),
+    ] {
+        for command in ["list loose", "mount loose mnt", "mount /etc mnt", "umount mnt", "which mnt/a.txt"] {
+            let script = format!("{prepare}; exec '{}' {command}", env!("CARGO_BIN_EXE_bsafs"));
+            let finished = run(Command::new("sh").args(["-c", &script]).current_dir(dir.path("")));
+            assert!(finished.code != 0 && finished.out.is_empty(), "{command}: {finished:?}");
+            assert!(finished.err.ends_with(&format!("; {why}{advice}")), "{command}: {finished:?}");
+        }
+    }
+}

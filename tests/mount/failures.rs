@@ -186,6 +186,49 @@ fn without_dev_fuse_the_error_says_how_to_load_it() {
 }
 
 #[test]
+fn the_error_says_that_dev_fuse_is_another_file() {
+    if !is_root() {
+        return eprintln!("SKIPPED: only root can replace /dev/fuse");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.give_to_user();
+    for prepare in ["touch /dev/fuse", "mknod -m 666 /dev/fuse c 1 3"] {
+        for user in ["", "runuser -u nobody -- "] {
+            let finished = with_other_devices(&dir, prepare, &format!("{user}./bsafs mount a.bsa mnt"));
+            assert_eq!((finished.code, finished.out.as_str()), (69, ""), "{finished:?}");
+            assert_eq!(
+                finished.err,
+                "bsafs: /dev/fuse is not the device of FUSE (character device 10:229): give the container \
+                 `--device /dev/fuse`, or as root, run `rm /dev/fuse; mknod -m 666 /dev/fuse c 10 229`\n"
+            );
+            assert!(!dir.path("mnt").exists());
+        }
+    }
+}
+
+#[test]
+fn without_proc_the_error_says_how_to_mount_it() {
+    if !is_root() {
+        return eprintln!("SKIPPED: only root can hide /proc");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let missing = "/proc is not mounted, and bsafs needs it: run `mount -t proc proc /proc` as root, then \
+                   try again\n";
+    for hide in ["umount -l /proc", "mount -t tmpfs none /proc"] {
+        for command in ["mount a.bsa mnt", "list .", "mounts", "umount mnt", "umount --all"] {
+            let program = env!("CARGO_BIN_EXE_bsafs");
+            let script = format!("{hide}; cd '{}'; exec '{program}' {command}", dir.path("").display());
+            let finished = run(Command::new("unshare").args(["-m", "sh", "-c", &script]));
+            assert_eq!(finished.out, "", "{command}: {finished:?}");
+            assert!(finished.code != 0 && finished.err.ends_with(missing), "{command}: {finished:?}");
+        }
+    }
+    assert!(!dir.path("mnt").exists());
+}
+
+#[test]
 fn without_access_to_dev_fuse_the_error_names_the_usual_mode() {
     if !is_root() {
         return eprintln!("SKIPPED: only root can close /dev/fuse");

@@ -104,13 +104,19 @@ fn dead_and_hanging_mounts_are_listed_in_limited_time() {
     let states = [&mount.path, &dead.path].map(|path| line(&dir, path)["state"].clone());
     let text = dir.run(["mounts"]).success();
     let took = began.elapsed();
+    let mut finished = None;
     until("the mount of a stopped daemon to end", || {
         // Tests that run at the same time also ask this daemon, and keep its mount busy meanwhile.
-        let finished = dir.run(["umount", "mnt"]);
-        assert!(finished.code == 0 || finished.err.contains("busy"), "{finished:?}");
-        finished.code == 0
+        finished = Some(dir.run(["umount", "mnt"])).filter(|finished| !finished.err.contains("busy"));
+        finished.is_some()
     });
     signal(mount.pid, Signal::CONT);
+    let (finished, pid) = (finished.unwrap(), mount.pid);
+    let hangs = format!(
+        "bsafs: mnt: unmounted, but the daemon (process {pid}) hangs and still runs; if it was stopped, \
+         `kill -CONT {pid}` lets it end; otherwise run `kill -KILL {pid}`\n"
+    );
+    assert_eq!((finished.code, finished.err), (73, hangs));
     assert_eq!(states, ["hangs", "dead"]);
     assert!(took < Duration::from_secs(40), "{took:?}");
     let advice = format!("the daemon has ended; run `bsafs umount {}`\n", dead.path.display());
@@ -119,6 +125,20 @@ fn dead_and_hanging_mounts_are_listed_in_limited_time() {
     assert_eq!(dir.run(["umount", "dead"]).success(), "");
     mount.wait_for_end();
     assert!(mounts_below(&dir.path("")).is_empty() && !dir.path("dead").exists());
+}
+
+#[test]
+fn a_lazy_unmount_warns_that_the_daemon_hangs() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
+    stop(mount.pid);
+    let finished = dir.run(["umount", "-z", "mnt"]);
+    signal(mount.pid, Signal::CONT);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    let hangs = format!("bsafs: warn: mnt: unmounted, but the daemon (process {}) hangs", mount.pid);
+    assert!(finished.err.starts_with(&hangs), "{finished:?}");
+    mount.wait_for_end();
 }
 
 #[test]

@@ -157,6 +157,33 @@ fn which_shows_no_file_in_a_folder_that_the_user_cannot_list() {
 }
 
 #[test]
+fn another_user_sees_no_paths_of_sources() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("secret")).unwrap();
+    dir.archive("secret/a.bsa", &world());
+    dir.archive("secret/b.bsa", &world());
+    dir.give_to_user();
+    fs::set_permissions(dir.path("secret"), fs::Permissions::from_mode(0o700)).unwrap();
+    run(Command::new("chown").arg("root").arg(dir.path("secret"))).success();
+    let mount = dir.mount(["secret/a.bsa", "secret/b.bsa", "-o", "allow_other"]);
+    let number = fs::metadata(mount.join("readme.txt")).unwrap().ino();
+    let which = run(&mut dir.bsafs_as_user(["which", "mnt/readme.txt"])).success();
+    assert!(which.contains("  from   b.bsa  ") && which.contains("  hides  a.bsa  "), "{which}");
+    assert!(which.ends_with("  only root and the user who mounted may know the folders of archives\n"));
+    let status = run(&mut dir.bsafs_as_user(["status", "--json", "mnt"])).success();
+    let link = run(&mut dir.as_user("readlink", [format!("mnt/.bsafs:which:{number}")])).success();
+    assert!(![which, status, link].concat().contains("secret"));
+    let sources = run(&mut dir.as_user("readlink", ["-v", "mnt/.bsafs:sources:0"]));
+    assert!(sources.code == 1 && sources.err.contains("Permission denied"), "{sources:?}");
+    assert!(dir.run(["which", "mnt/readme.txt"]).success().contains("secret/b.bsa"));
+    assert!(dir.run(["status", "mnt"]).success().contains("secret/b.bsa"));
+    mount.umount(&dir);
+}
+
+#[test]
 fn with_nosymfollow_bsafs_still_reads_its_own_links() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");

@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::surroundings::check_mount_table;
 use crate::cli::terminal::output::{duration, quoted, stdout_for, write_json};
 use crate::daemon::overlay;
 use crate::mounts::holders::{Holder, Holders};
@@ -34,6 +35,7 @@ const SHOWN: usize = 8;
 
 impl Mounts {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        check_mount_table()?;
         let mounts = status::all();
         let mut out = stdout_for(self.json);
         if mounts.is_empty() {
@@ -181,9 +183,8 @@ fn write(
             )?;
         }
         Answer::Refused => {
-            let user =
-                mounted.owner.map_or_else(|| "another user".to_owned(), |(uid, _)| format!("user {uid}"));
-            writeln!(out, "  owner      {user}; for more, run as that user or as root")?;
+            let user = mounted.user();
+            writeln!(out, "  owner      user {user}; for more, run as that user or as root")?;
         }
         Answer::Covered => writeln!(out, "  covered    by another mount; unmount that one first")?,
         Answer::Failed(what) => writeln!(out, "  unknown    {}", what.trim_start_matches("bsafs: "))?,

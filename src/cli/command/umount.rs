@@ -11,12 +11,14 @@ use clap::Args;
 use crate::cli::desktop::message;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::mount_plan::mounted_source;
+use crate::cli::surroundings::check_mount_table;
 use crate::daemon::made_folder::MadeFolder;
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::mounts_folder::LastMount;
 use crate::daemon::overlay;
 use crate::fuse::{MountError, unmount_entry};
 use crate::mounts::holders::{Holder, Holders};
+use crate::mounts::serving;
 use crate::mounts::status::{self, Answer};
 use crate::system::mountinfo::{self, MountEntry};
 use crate::vfs::sources::resolve::is_game;
@@ -44,6 +46,8 @@ pub(crate) struct Umount {
 
 /// How long to wait for a daemon to end.
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// How long to wait for a daemon that has not answered in time before.
+const HANGING_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time limit for finding the processes that use a mount.
 const PROCESSES_TIME: Duration = Duration::from_secs(2);
 /// Maximum number of processes that an error names.
@@ -54,6 +58,7 @@ const BUSY_TIME: Duration = Duration::from_millis(300);
 impl Umount {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         if self.all {
+            check_mount_table()?;
             return self.end_all();
         }
         let mut outcome = Ok(Exit::Ok);
@@ -107,13 +112,13 @@ impl Umount {
     fn end(&self, path: &Path, mounted: &MountEntry, answer: &Answer) -> Result<(), Failure> {
         check_ours(path, &mounted.mountpoint)?;
         if !may_unmount(mounted) {
-            let owner =
-                mounted.owner.map_or_else(|| "another user".to_owned(), |(uid, _)| format!("user {uid}"));
-            let what =
-                format!("{}: the mount belongs to {owner}; run as that user or as root", path.display());
+            let (path, user) = (path.display(), mounted.user());
+            let what = format!("{path}: the mount belongs to user {user}; run as that user or as root");
             return Err(Failure::new(Exit::NoPermission, what));
         }
         let overlay = overlay::overlay_of(mounted);
+        // Found before the mount ends, because then the kernel may give its number to another mount.
+        let hanging = matches!(answer, Answer::Hangs).then(|| serving::process_of(mounted));
         // The daemon ends its own mount when the overlay is gone.
         let ended = overlay.as_ref().unwrap_or(mounted);
         unmount_free(ended, self.lazy).map_err(|error| {
@@ -129,14 +134,38 @@ impl Umount {
         if matches!(answer, Answer::Dead) && mounted.user() == rustix::process::geteuid().as_raw() {
             remove_left(&overlay::mountpoint(mounted));
         }
-        Ok(())
+        hanging.map_or(Ok(()), |daemon| self.report_hanging(path, daemon))
+    }
+
+    /// Reports that the daemon of an ended mount still runs, because it hangs. A lazy unmount never
+    /// waits for the daemon, so there it is only a warning.
+    fn report_hanging(&self, path: &Path, daemon: Option<u32>) -> Result<(), Failure> {
+        if !self.lazy && daemon.is_some_and(|daemon| wait(daemon.into(), HANGING_TIMEOUT)) {
+            return Ok(());
+        }
+        let path = path.display();
+        let what = match daemon {
+            Some(daemon) => format!(
+                "{path}: unmounted, but the daemon (process {daemon}) hangs and still runs; if it was \
+                 stopped, `kill -CONT {daemon}` lets it end; otherwise run `kill -KILL {daemon}`"
+            ),
+            None => format!(
+                "{path}: unmounted, but the daemon did not answer and may still run; \
+                 `pgrep -fa 'bsafs mount'` lists the daemons"
+            ),
+        };
+        if self.lazy {
+            log::warn!("{what}");
+            return Ok(());
+        }
+        Err(Failure::new(Exit::CannotCreate, what))
     }
 
     /// Waits until the daemon of an ended mount has ended.
     fn wait_for_daemon(&self, path: &Path, mounted: &MountEntry, daemon: u32) -> Result<(), Failure> {
         // If a daemon has several mounts, only the end of the last one ends it.
         let remains = self.all && mountinfo::mounts().iter().any(|it| it.device == mounted.device);
-        if !self.lazy && !remains && !wait(daemon.into()) {
+        if !self.lazy && !remains && !wait(daemon.into(), TIMEOUT) {
             let what = format!(
                 "{}: unmounted, but the daemon (process {daemon}) still runs, because a container \
                  (mount namespace) or a bind mount still has the mount; unmount it there too",
@@ -261,11 +290,11 @@ fn check_ours(path: &Path, mountpoint: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Waits until a process has ended. Returns `false` if it has not ended within [`TIMEOUT`].
-fn wait(process: u64) -> bool {
+/// Waits until a process has ended. Returns `false` if it has not ended within `limit`.
+fn wait(process: u64, limit: Duration) -> bool {
     let start = Instant::now();
     while is_running(process) {
-        if start.elapsed() > TIMEOUT {
+        if start.elapsed() > limit {
             return false;
         }
         sleep(Duration::from_millis(5));

@@ -1,0 +1,96 @@
+//! What is wrong with the surroundings of the process: its current folder, `/proc`, and the limit
+//! of memory. They make system calls fail with errors that do not name them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::exit::{Exit, Failure};
+use crate::system::covered::PATH_MAX;
+use crate::system::memory;
+
+const NO_PROC: &str =
+    "/proc is not mounted, and bsafs needs it: run `mount -t proc proc /proc` as root, then try again";
+
+/// Adds to a failure what is wrong with the surroundings, if that may be its cause.
+pub(super) fn explained(failure: Failure) -> Failure {
+    match what_is_wrong() {
+        Some(why) if failure.exit != Exit::Usage && !failure.what.is_empty() => {
+            Failure::new(failure.exit, format!("{}; {why}", failure.what))
+        }
+        _ => failure,
+    }
+}
+
+/// Fails if there is no `/proc`, which has the mount table. Without it, no mount is found.
+#[cfg(feature = "mount")]
+pub(crate) fn check_mount_table() -> Result<(), Failure> {
+    match has_proc() {
+        true => Ok(()),
+        false => Err(Failure::new(Exit::Unavailable, NO_PROC)),
+    }
+}
+
+/// Fails if there is no memory for `bytes` more under the limit of the address space (`ulimit -v`).
+pub(crate) fn check_memory(bytes: usize) -> Result<(), Failure> {
+    match memory::has_room(bytes) {
+        true => Ok(()),
+        false => Err(Failure::new(Exit::Io, memory::not_enough())),
+    }
+}
+
+/// What is wrong, and what the user can do. `None` if nothing is.
+pub(crate) fn what_is_wrong() -> Option<&'static str> {
+    match has_proc() {
+        true => wrong_folder(&std::env::current_dir()),
+        false => Some(NO_PROC),
+    }
+}
+
+fn has_proc() -> bool {
+    Path::new("/proc/self/exe").is_symlink()
+}
+
+/// What is wrong with the current folder, from its path or from the error of finding it.
+fn wrong_folder(found: &io::Result<PathBuf>) -> Option<&'static str> {
+    const TOO_LONG: &str = "the path of the current folder is longer than 4095 bytes, so relative paths \
+                            cannot be used: change to another folder (`cd`), or use absolute paths";
+    match found {
+        // The C library may find a path that no system call accepts.
+        Ok(path) if path.as_os_str().len() > PATH_MAX => Some(TOO_LONG),
+        Ok(_) => None,
+        Err(error) => Some(match error.kind() {
+            io::ErrorKind::InvalidFilename => TOO_LONG,
+            io::ErrorKind::NotFound => {
+                "the current folder was deleted or unmounted, so relative paths cannot be used: change to \
+                 another folder (`cd`), or use absolute paths"
+            }
+            _ => {
+                "the path of the current folder cannot be determined, so relative paths cannot be used: \
+                 change to another folder (`cd`), or use absolute paths"
+            }
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[test]
+    fn a_current_folder_without_a_usable_path_is_explained() {
+        let long = |len| Ok(PathBuf::from("/".repeat(len)));
+        for (found, expected) in [
+            (long(4095), None),
+            (long(4096), Some("longer than 4095 bytes")),
+            (Err(Errno::NAMETOOLONG.into()), Some("longer than 4095 bytes")),
+            (Err(Errno::NOENT.into()), Some("deleted or unmounted")),
+            (Err(Errno::ACCESS.into()), Some("cannot be determined")),
+        ] {
+            let wrong = wrong_folder(&found);
+            assert_eq!(wrong.is_some(), expected.is_some(), "{found:?}");
+            assert!(wrong.unwrap_or_default().contains(expected.unwrap_or_default()), "{found:?}: {wrong:?}");
+        }
+    }
+}
