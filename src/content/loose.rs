@@ -9,11 +9,11 @@ use rustix::io::Errno;
 use super::buffer::Buffer;
 use super::error::{EntryError, Reason};
 use super::fault_log::FaultLog;
-use crate::folder::{FileFault, FileStat, LooseFolder};
+use crate::folder::{FileFault, FileStat, LooseFile, LooseFolder};
 use crate::format::EntryId;
 
 /// Length of the pieces in which a file is copied and checked, in bytes.
-const COPY_LEN: u64 = 1 << 20;
+const COPY_LEN: u32 = 1 << 20;
 
 /// The content of one folder.
 #[derive(Debug)]
@@ -45,51 +45,61 @@ impl LooseFiles {
         len: u32,
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, EntryError> {
-        let size = self.stat(id)?.size;
-        let end = size.min(offset.saturating_add(u64::from(len)));
-        let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
-            return Ok(answer(&[]));
-        };
-        let out = Buffer::new(usize::try_from(len).unwrap_or(usize::MAX), None);
+        let out = Buffer::new(len as usize, None);
         let mut out = out.map_err(|reason| self.error(id, reason))?;
-        let read = self.folder.read_exact_at(id.entry, &mut out, offset);
-        read.map_err(|fault| self.fault(id, fault))?;
-        Ok(answer(&out))
+        let read = self.folder.read_at(id.entry, &mut out, offset);
+        let read = read.map_err(|fault| self.fault(id, fault))?;
+        Ok(answer(&out[..read]))
     }
 
-    /// Writes a whole file, piece by piece. Returns its size in bytes.
+    /// Calls `answer` with `len` bytes of a file that was open when it left the view, or fewer at its end.
+    pub(super) fn read_open<T>(
+        file: &LooseFile,
+        offset: u64,
+        len: u32,
+        answer: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, Reason> {
+        let mut out = Buffer::new(len as usize, None)?;
+        let read = file.read_at(&mut out, offset).map_err(|error| reason(&error))?;
+        Ok(answer(&out[..read]))
+    }
+
+    /// Writes a whole file, piece by piece. Returns the number of bytes.
     pub(super) fn copy(&self, id: EntryId, to: &mut impl Write) -> io::Result<u64> {
-        let size = self.stat(id).map_err(io::Error::other)?.size;
-        for at in (0..size).step_by(COPY_LEN as usize) {
-            let written = self.read(id, at, COPY_LEN as u32, |bytes| to.write_all(bytes));
-            written.map_err(io::Error::other)??;
+        let mut at = 0;
+        loop {
+            let write = |bytes: &[u8]| to.write_all(bytes).map(|()| bytes.len() as u64);
+            let written = self.read(id, at, COPY_LEN, write).map_err(io::Error::other)??;
+            at += written;
+            if written < u64::from(COPY_LEN) {
+                return Ok(at);
+            }
         }
-        Ok(size)
     }
 
     /// Reads a whole file and drops its bytes.
     pub(super) fn check(&self, id: EntryId) -> Result<(), EntryError> {
-        let size = self.stat(id)?.size;
-        (0..size).step_by(COPY_LEN as usize).try_for_each(|at| self.read(id, at, COPY_LEN as u32, |_| ()))
+        let mut at = 0;
+        while self.read(id, at, COPY_LEN, |bytes| bytes.len() == COPY_LEN as usize)? {
+            at += u64::from(COPY_LEN);
+        }
+        Ok(())
     }
 
     fn fault(&self, entry: EntryId, fault: FileFault) -> EntryError {
         let reason = match fault {
-            FileFault::Changed => Reason::FileChanged,
-            FileFault::Io(error) => Reason::FileIo(error.raw_os_error().unwrap_or(Errno::IO.raw_os_error())),
+            FileFault::Replaced => Reason::FileReplaced,
+            FileFault::Io(error) => reason(&error),
         };
         self.error(entry, reason)
     }
 
     fn error(&self, entry: EntryId, reason: Reason) -> EntryError {
-        let is_refused =
-            |errno: i32| [Errno::ACCESS, Errno::PERM].iter().any(|it| it.raw_os_error() == errno);
-        let is_new = match reason {
-            // An error that concerns all files of a disk is reported once.
-            Reason::FileIo(errno) if !is_refused(errno) => self.faults.begins_outage(),
-            Reason::NoMemory(_) => self.faults.begins_outage(),
-            _ => self.faults.is_first(entry.entry),
-        };
+        let is_new = self.faults.is_new(entry.entry, &reason);
         EntryError { entry, at: 0, reason, is_new }
     }
+}
+
+fn reason(error: &io::Error) -> Reason {
+    Reason::FileIo(error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()))
 }

@@ -10,6 +10,8 @@ use rustix::io::Errno;
 pub enum ScanError {
     /// The system refused to open the folder.
     Io(io::Error),
+    /// The folder is on a file system of this kind, which shows the state of the system and no files.
+    NoFiles(&'static str),
     /// The folder has more files and folders than this, including those behind links.
     TooMany(u32),
 }
@@ -21,6 +23,13 @@ impl fmt::Display for ScanError {
                 f.write_str("reading a folder needs Linux 5.6 or later, and a sandbox must allow openat2")
             }
             Self::Io(error) => error.fmt(f),
+            Self::NoFiles(kind) => {
+                write!(
+                    f,
+                    "it is on a {kind} file system, which shows the state of the system; name a folder on \
+                     a disk"
+                )
+            }
             Self::TooMany(most) => {
                 write!(
                     f,
@@ -42,9 +51,8 @@ impl From<Errno> for ScanError {
 /// Why a file could not be statted or read.
 #[derive(Debug)]
 pub enum FileFault {
-    /// The file is gone, or is no longer the one that was statted first: its device, inode number,
-    /// size or mtime differs.
-    Changed,
+    /// The file is gone, or its path leads to another file than the one that was statted first.
+    Replaced,
     /// The system refused access.
     Io(io::Error),
 }
@@ -53,7 +61,7 @@ impl From<Errno> for FileFault {
     fn from(errno: Errno) -> Self {
         match errno {
             // The scan found a file here; now the path has nothing, a link, or a mount.
-            Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::STALE => Self::Changed,
+            Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::STALE => Self::Replaced,
             errno => Self::Io(errno.into()),
         }
     }

@@ -4,8 +4,10 @@
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::Stat;
+use rustix::fs::{Statx, StatxFlags, StatxTimestamp};
 use twox_hash::XxHash3_64;
+
+use super::mounts::device_of;
 
 /// A file's size and mtime, and which file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +16,7 @@ pub struct FileStat {
     pub size: u64,
     /// The mtime in nanoseconds since 1970, clamped to years that fit.
     pub modified: i64,
-    /// Upper half: a hash of device and inode number, never 0. Lower half: a hash of the ctime,
+    /// Upper half: a hash of device, inode number and birth time, never 0. Lower half: a hash of the ctime,
     /// whose lowest bit is [`SETTLED_BIT`].
     pub(super) identity: u64,
 }
@@ -26,6 +28,9 @@ const SETTLED: Duration = Duration::from_secs(2);
 const SETTLED_BIT: u64 = 1;
 /// Marks the identity of a [`FileState`] that was taken over from an earlier scan. [`FileStat`] never has it.
 const CARRIED_BIT: u64 = 2;
+/// Marks the identity of a [`FileState`] after a read that found other attributes, or a first stat that found
+/// no file. [`FileStat`] never has it.
+const OUTDATED_BIT: u64 = 4;
 
 /// Length of one hash, in bits.
 const HASH_BITS: u32 = 32;
@@ -48,49 +53,46 @@ impl FileStat {
         self.identity & SETTLED_BIT != 0
     }
 
-    /// Whether both describe the same file with the same content, as far as reads check. The ctime
-    /// is ignored because a new mode or hard link moves it. So this misses a change that puts size
-    /// and mtime back; the next view detects it with [`FileStat::is_equal`].
-    pub(super) fn is_same_file(&self, other: &Self) -> bool {
-        let object = |stat: &Self| (stat.size, stat.modified, stat.identity >> HASH_BITS);
-        object(self) == object(other)
+    /// Whether both are states of one file, even if it was written to in between. The birth time
+    /// distinguishes a file from one that got its inode number later.
+    pub fn is_same_file(&self, other: &Self) -> bool {
+        self.object() == other.object()
     }
 
-    /// A hash of the file's identity, size and mtime.
-    pub fn state_hash(&self) -> u64 {
-        let parts = [self.identity >> HASH_BITS, self.size, self.modified.cast_unsigned()];
-        XxHash3_64::oneshot(parts.map(u64::to_le_bytes).as_flattened())
+    /// A hash of the file's identity, which stays when the file is written to.
+    pub fn object(&self) -> u64 {
+        self.identity >> HASH_BITS
     }
 
-    pub(super) fn of(stat: &Stat) -> Self {
-        let nanoseconds = i64::try_from(stat.st_ctime_nsec).unwrap_or(0);
-        let object = hash([stat.st_dev, stat.st_ino]).max(1);
-        let changed = hash([stat.st_ctime.cast_unsigned(), nanoseconds.cast_unsigned()]);
-        let settled = if is_settled(stat) { SETTLED_BIT } else { 0 };
-        let identity = object << HASH_BITS | (changed & !(SETTLED_BIT | CARRIED_BIT)) | settled;
-        Self { size: u64::try_from(stat.st_size).unwrap_or(0), modified: modified(stat), identity }
+    pub(super) fn of(stat: &Statx) -> Self {
+        let time = |at: &StatxTimestamp| [at.tv_sec.cast_unsigned(), u64::from(at.tv_nsec)];
+        let has_birth = StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::BTIME);
+        let birth = if has_birth { time(&stat.stx_btime) } else { [0, 0] };
+        let object = hash(&[&[device_of(stat), stat.stx_ino], &birth[..]].concat()).max(1);
+        let changed = hash(&time(&stat.stx_ctime));
+        let modified = nanoseconds(&stat.stx_mtime);
+        let settled = if is_settled(modified) { SETTLED_BIT } else { 0 };
+        let flags = SETTLED_BIT | CARRIED_BIT | OUTDATED_BIT;
+        Self { size: stat.stx_size, modified, identity: object << HASH_BITS | (changed & !flags) | settled }
     }
 }
 
-/// Whether the mtime is far enough from now, in either direction: a server's clock may be ahead.
-fn is_settled(stat: &Stat) -> bool {
+/// Whether an mtime is far enough from now, in either direction: a server's clock may be ahead.
+fn is_settled(modified: i64) -> bool {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let now = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
-    u128::from(now.abs_diff(modified(stat))) >= SETTLED.as_nanos()
+    u128::from(now.abs_diff(modified)) >= SETTLED.as_nanos()
 }
 
-/// A 32-bit hash of two numbers.
-fn hash(numbers: [u64; 2]) -> u64 {
-    let mut bytes = [0; 16];
-    bytes[..8].copy_from_slice(&numbers[0].to_le_bytes());
-    bytes[8..].copy_from_slice(&numbers[1].to_le_bytes());
+/// A 32-bit hash of some numbers.
+fn hash(numbers: &[u64]) -> u64 {
+    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
     XxHash3_64::oneshot(&bytes) >> HASH_BITS
 }
 
-/// The mtime in nanoseconds since 1970.
-pub(super) fn modified(stat: &Stat) -> i64 {
-    let nanoseconds = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
-    stat.st_mtime.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
+/// A time in nanoseconds since 1970.
+pub(super) fn nanoseconds(time: &StatxTimestamp) -> i64 {
+    time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec.into())
 }
 
 /// Converts nanoseconds since 1970 to a time. Times before 1970 are clamped to 1970, as for archives.
@@ -101,7 +103,7 @@ pub fn system_time(nanoseconds: i64) -> SystemTime {
 /// What is known about a file. Set only once, under the lock of the folder.
 #[derive(Debug, Default)]
 pub(super) struct FileState {
-    /// 0 while nothing is known. Stored last.
+    /// The upper half is 0 while nothing is known. Stored last.
     identity: AtomicU64,
     size: AtomicU64,
     modified: AtomicI64,
@@ -110,16 +112,33 @@ pub(super) struct FileState {
 impl FileState {
     pub(super) fn get(&self) -> Option<FileStat> {
         let identity = self.identity.load(Ordering::Acquire);
-        (identity != 0).then(|| FileStat {
+        (identity >> HASH_BITS != 0).then(|| FileStat {
             size: self.size.load(Ordering::Relaxed),
             modified: self.modified.load(Ordering::Relaxed),
-            identity: identity & !CARRIED_BIT,
+            identity: identity & !(CARRIED_BIT | OUTDATED_BIT),
         })
     }
 
     /// Whether the state was taken over from an earlier scan.
     pub(super) fn is_carried(&self) -> bool {
         self.identity.load(Ordering::Acquire) & CARRIED_BIT != 0
+    }
+
+    /// Whether the first stat found no file.
+    pub(super) fn is_gone(&self) -> bool {
+        self.identity.load(Ordering::Acquire) == OUTDATED_BIT
+    }
+
+    /// Records that a read found other attributes than these, or that the first stat found no file.
+    pub(super) fn set_outdated(&self) {
+        self.identity.fetch_or(OUTDATED_BIT, Ordering::Relaxed);
+    }
+
+    /// Whether a read found other attributes since the last call.
+    pub(super) fn take_outdated(&self) -> bool {
+        // Nearly always the bit is not set, and then nothing is written.
+        self.identity.load(Ordering::Relaxed) & OUTDATED_BIT != 0
+            && self.identity.fetch_and(!OUTDATED_BIT, Ordering::Relaxed) & OUTDATED_BIT != 0
     }
 
     /// Sets what an earlier scan learnt. Must not be called by two threads at once.

@@ -79,13 +79,18 @@ impl Locations {
         (&base.root, path)
     }
 
+    /// The base of a linked file, and its name there. `None` for a file without a link.
+    pub(super) fn link<'b>(&self, bytes: &'b [u8], file: u32) -> Option<(&Base, &'b [u8])> {
+        let found = self.links.binary_search_by_key(&file, |link| link.file).ok()?;
+        let LinkedFile { base, name, .. } = self.links[found];
+        Some((self.bases.get(base as usize)?, name_at(bytes, name).bytes))
+    }
+
     /// The descriptor beneath which a linked file is, and the path from there. `None` for a file
     /// without a link.
     pub(super) fn of_link(&self, bytes: &[u8], file: u32) -> Option<(&Arc<Root>, Vec<u8>)> {
-        let found = self.links.binary_search_by_key(&file, |link| link.file).ok()?;
-        let LinkedFile { base, name, .. } = self.links[found];
-        let base = self.bases.get(base as usize)?;
-        Some((&base.root, joined(base.path.to_vec(), name_at(bytes, name).bytes)))
+        let (base, name) = self.link(bytes, file)?;
+        Some((&base.root, joined(base.path.to_vec(), name)))
     }
 
     /// Descriptor and path of every file that is reached through a link.

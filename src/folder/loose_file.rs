@@ -1,10 +1,10 @@
 //! A loose file that was open when a reload replaced it, so that its readers can read on.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::io;
 use std::sync::Arc;
 
-use super::error::FileFault;
+use super::descriptor::read_to_end;
 use super::file_state::FileStat;
 
 /// An open file with the state that it had.
@@ -27,19 +27,12 @@ impl LooseFile {
         self.device
     }
 
-    /// Reads `len` bytes from `offset` on, or fewer at the end of the file.
+    /// Reads from `offset` on, as the file is now. Returns the number of bytes: fewer than the buffer has
+    /// only at the end of the file.
     ///
     /// # Errors
-    /// [`FileFault::Changed`] if the file was written to, even if the read succeeded.
-    pub fn read_at(&self, offset: u64, len: u32) -> Result<Vec<u8>, FileFault> {
-        let end = self.known.size.min(offset.saturating_add(u64::from(len)));
-        let mut bytes = vec![0; usize::try_from(end.saturating_sub(offset)).unwrap_or(0)];
-        let read = self.file.read_exact_at(&mut bytes, offset);
-        let now = FileStat::of(&rustix::fs::fstat(&self.file)?);
-        if !now.is_same_file(&self.known) {
-            return Err(FileFault::Changed);
-        }
-        read.map_err(FileFault::Io)?;
-        Ok(bytes)
+    /// The system's error.
+    pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        read_to_end(&self.file, buffer, offset)
     }
 }

@@ -2,16 +2,15 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::{FileType, OFlags};
+use rustix::fs::{FileType, OFlags, Statx};
 use rustix::io::Errno;
 
+use super::descriptor::{read_to_end, stat_of};
 use super::error::FileFault;
 use super::file_state::{FileStat, FileState};
 use super::filter::Filter;
@@ -77,6 +76,11 @@ impl LooseFolder {
         &self.filter
     }
 
+    /// The open files that this folder shares with others.
+    pub fn files(&self) -> &Arc<OpenFiles> {
+        &self.files
+    }
+
     /// The names of all files and folders.
     pub fn names(&self) -> &LooseNames {
         &self.names
@@ -90,7 +94,31 @@ impl LooseFolder {
     /// The paths of the folder and of all folders in it, its own path first.
     pub fn folder_paths(&self) -> impl Iterator<Item = PathBuf> {
         let folders = 0..u32::try_from(self.names.folders().len()).unwrap_or(u32::MAX);
-        folders.map(|folder| self.path.join(OsStr::from_bytes(&self.names.folder_path(folder))))
+        folders.map(|folder| self.folder_path(folder))
+    }
+
+    /// Whether links lead to some of its files or folders.
+    pub fn has_links(&self) -> bool {
+        self.locations.linked_folders().next().is_some() || self.locations.files_of_links().next().is_some()
+    }
+
+    /// The path of the folder that contains a file.
+    pub fn folder_of(&self, file: u32) -> PathBuf {
+        self.folder_path(self.names.folder_of(file))
+    }
+
+    /// The path of a folder.
+    pub(super) fn folder_path(&self, folder: u32) -> PathBuf {
+        self.path.join(OsStr::from_bytes(&self.names.folder_path(folder)))
+    }
+
+    /// The folder at a path relative to the scanned one.
+    ///
+    /// # Errors
+    /// The nearest folder above the path, if no folder is known there.
+    pub(super) fn find_folder(&self, path: &Path) -> Result<u32, u32> {
+        let mut names = path.components().map(|it| it.as_os_str().as_bytes());
+        names.try_fold(0, |folder, name| self.names.subfolder(folder, name).ok_or(folder))
     }
 
     /// The targets of all links to files.
@@ -117,12 +145,13 @@ impl LooseFolder {
     }
 
     /// Removes the direct files for which `is_out` holds, given a file's number and name. Files get
-    /// new numbers, so call this before anything is learnt.
+    /// new numbers, so call this before a direct file is statted.
     pub fn leave_out(&mut self, is_out: impl Fn(u32, &[u8]) -> bool) {
         let direct = u32::try_from(self.names.direct_files().count()).unwrap_or(u32::MAX);
         let kept = self.names.remove_direct(is_out);
         self.locations.renumber(direct, &kept);
-        self.states.truncate(self.names.file_count() as usize);
+        // Nothing is known of the direct files, so any of them may be removed.
+        self.states.drain(..direct as usize - kept.len());
         self.states.shrink_to_fit();
     }
 
@@ -160,34 +189,46 @@ impl LooseFolder {
             return Ok(known);
         }
         let (root, path) = self.locate(file);
-        let fd = root.open_beneath(&path, OFlags::PATH)?;
-        self.check_or_set(file, &rustix::fs::fstat(&fd)?)
+        let stat = root.open_beneath(&path, OFlags::PATH).and_then(stat_of).map_err(FileFault::from);
+        let checked = stat.and_then(|stat| self.check_or_set(file, &stat));
+        if matches!(checked, Err(FileFault::Replaced)) {
+            self.states[file as usize].set_outdated();
+        }
+        checked
     }
 
-    /// Fills `buffer` from a file at `offset`. The range must end within the file.
+    /// Reads a file from `offset` on, as it is now. Returns the number of bytes: fewer than the buffer has
+    /// only at the end of the file. If the file was written to since it was statted, the next
+    /// [`LooseFolder::take_outdated`] says so.
     ///
     /// # Errors
-    /// [`FileFault::Changed`] if the file is not the one that was statted first, even if the read
-    /// succeeded. The check comes after the read, so that it sees a write in between. The file is
-    /// then closed, and the next read opens it again.
-    pub fn read_exact_at(&self, file: u32, buffer: &mut [u8], offset: u64) -> Result<(), FileFault> {
+    /// [`FileFault::Replaced`] if the file is not open and its path leads to another file now.
+    pub fn read_at(&self, file: u32, buffer: &mut [u8], offset: u64) -> Result<usize, FileFault> {
         let key = (self.number, file);
         let open = match self.files.get(key) {
             Some(open) => open,
             None => self.open(file)?,
         };
-        let read = open.read_exact_at(buffer, offset);
-        self.bytes_read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
-        let stat = rustix::fs::fstat(&open).map_err(FileFault::from);
-        let checked = stat.and_then(|stat| self.check_or_set(file, &stat));
-        if checked.is_err() || read.is_err() {
-            self.files.remove(key);
+        let read = read_to_end(&open, buffer, offset);
+        // The next read opens the file again: the error may be that of a disk that was mounted anew.
+        let read = read.inspect_err(|_| self.files.remove(key)).map_err(FileFault::Io)?;
+        self.bytes_read.fetch_add(read as u64, Ordering::Relaxed);
+        // This follows the read, so that it sees a write in between.
+        let is_equal = |stat| self.known(file).is_some_and(|known| FileStat::of(&stat).is_equal(&known));
+        if !stat_of(&open).is_ok_and(is_equal) {
+            self.states[file as usize].set_outdated();
         }
-        checked?;
-        read.map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => FileFault::Changed,
-            _ => FileFault::Io(error),
-        })
+        Ok(read)
+    }
+
+    /// Whether a read since the last call found that a file was written to after it was statted.
+    pub fn take_outdated(&self, file: u32) -> bool {
+        self.states[file as usize].take_outdated()
+    }
+
+    /// Whether a file could not be statted because it is gone, or is no longer a file.
+    pub fn is_gone(&self, file: u32) -> bool {
+        self.states[file as usize].is_gone()
     }
 
     /// The file with its state, if it is open now.
@@ -210,20 +251,20 @@ impl LooseFolder {
             }
             opened => opened?,
         };
-        self.check_or_set(file, &rustix::fs::fstat(&fd)?)?;
+        self.check_or_set(file, &stat_of(&fd)?)?;
         let open = Arc::new(File::from(fd));
         self.files.put((self.number, file), open.clone());
         Ok(open)
     }
 
-    /// Compares a file's current state with the known one. The first call sets the known one.
-    fn check_or_set(&self, file: u32, stat: &rustix::fs::Stat) -> Result<FileStat, FileFault> {
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(FileFault::Changed);
+    /// Checks that a file is the known one. The first call sets which file that is.
+    fn check_or_set(&self, file: u32, stat: &Statx) -> Result<FileStat, FileFault> {
+        if FileType::from_raw_mode(stat.stx_mode.into()) != FileType::RegularFile {
+            return Err(FileFault::Replaced);
         }
         let now = FileStat::of(stat);
         let known = self.set_known(file, now);
-        if now.is_same_file(&known) { Ok(known) } else { Err(FileFault::Changed) }
+        if now.is_same_file(&known) { Ok(known) } else { Err(FileFault::Replaced) }
     }
 
     /// Sets the state of a file unless it is already known. Returns the known state.

@@ -2,7 +2,8 @@
 //!
 //! A scan walks the folder once. It keeps the names (`names`), where they are on disk (`location`),
 //! and notes on what it left out. Sizes and times are learnt on demand (`file_state`). Bytes are
-//! read through descriptors that all folders of a mount share (`open_files`).
+//! read through descriptors that all folders of a mount share (`open_files`). After a change on the disk, a
+//! later scan copies what did not change (`rescan`).
 //!
 //! # No path leads astray
 //!
@@ -19,8 +20,9 @@
 //! or autofs. To prevent circles, it also leaves out a link to an ancestor of the link, or of another link
 //! that it leads through.
 
-mod carry_over;
+mod descriptor;
 mod error;
+mod file_change;
 mod file_state;
 mod filter;
 mod location;
@@ -30,9 +32,12 @@ mod mounts;
 mod names;
 mod notes;
 mod open_files;
+mod rescan;
 mod scan;
+mod stale;
 
 pub use error::{FileFault, ScanError};
+pub use file_change::FileChange;
 pub use file_state::{FileStat, system_time};
 pub use filter::Filter;
 pub use loose_file::LooseFile;
@@ -40,4 +45,5 @@ pub use loose_folder::LooseFolder;
 pub use names::{LooseName, LooseNames};
 pub use notes::{WalkNote, Why};
 pub use open_files::OpenFiles;
+pub use rescan::{ScanChanges, scan_again};
 pub use scan::scan;

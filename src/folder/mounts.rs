@@ -18,8 +18,12 @@ const BENEATH: ResolveFlags = ResolveFlags::BENEATH
 
 /// Mounts that are not entered, by file system magic. A FUSE daemon may be this process or wait for
 /// it. A direct autofs mount may be the one that is just being mounted.
-const REFUSED: [(FsWord, &str); 4] =
-    [(0x6573_5546, "FUSE"), (0x9fa0, "proc"), (0x6265_6572, "sysfs"), (0x0187, "autofs")];
+const REFUSED: [(FsWord, &str); 4] = [(0x6573_5546, "FUSE"), PROC, SYSFS, (0x0187, "autofs")];
+
+/// File systems that are not walked even if the user names a folder on them. Their links lead from one
+/// folder to another, so that a walk of sysfs finds millions of paths.
+const PROC: (FsWord, &str) = (0x9fa0, "proc");
+const SYSFS: (FsWord, &str) = (0x6265_6572, "sysfs");
 
 /// A folder that is held open by a descriptor. Everything else is opened relative to a root.
 #[derive(Debug)]
@@ -38,6 +42,12 @@ impl Root {
         let fd = rustix::fs::open(&*uncovered(path), flags | OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         let found = Found::of(&fd)?;
         Ok(Self { path: path_of(&fd)?, mount: found.mount, identity: found.identity, fd })
+    }
+
+    /// The kind of the file system that the folder is on, if it shows the state of the system and no files.
+    pub(super) fn without_files(&self) -> Result<Option<&'static str>, Errno> {
+        let magic = rustix::fs::fstatfs(&self.fd)?.f_type;
+        Ok([PROC, SYSFS].into_iter().find(|(refused, _)| *refused == magic).map(|(_, kind)| kind))
     }
 
     /// Opens a path beneath the root. An empty path is the root itself.
@@ -114,6 +124,7 @@ fn mount_of(stat: &Statx) -> u64 {
     if has_mount { stat.stx_mnt_id } else { device_of(stat) }
 }
 
-fn device_of(stat: &Statx) -> u64 {
+/// `st_dev`.
+pub(super) fn device_of(stat: &Statx) -> u64 {
     rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor)
 }

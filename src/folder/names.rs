@@ -75,6 +75,29 @@ impl LooseNames {
         (0_u32..).zip(self.files_of(0)).map(|(index, file)| (index, self.name(self.files[file]).bytes))
     }
 
+    /// The name of a folder; empty for the scanned one.
+    pub(super) fn folder_name(&self, folder: u32) -> &[u8] {
+        self.name(self.folders[folder as usize].name).bytes
+    }
+
+    /// The numbers of the folders directly in a folder, in the order of their names. Folders are numbered
+    /// breadth first, so they are one range.
+    pub(super) fn subfolders(&self, folder: u32) -> Range<u32> {
+        let below = self.folders.get(1..).unwrap_or_default();
+        let start = below.partition_point(|it| it.parent < folder);
+        let len = below[start..].partition_point(|it| it.parent == folder);
+        let number = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX);
+        number(start)..number(start + len)
+    }
+
+    /// The folder with this name in a folder.
+    pub(super) fn subfolder(&self, folder: u32, name: &[u8]) -> Option<u32> {
+        let Range { start, end } = self.subfolders(folder);
+        let below = &self.folders[start as usize..end as usize];
+        let found = below.binary_search_by(|it| self.name(it.name).bytes.cmp(name)).ok()?;
+        u32::try_from(found).ok().map(|found| start + found)
+    }
+
     /// The path of a folder, relative to the scanned one.
     pub fn folder_path(&self, folder: u32) -> Vec<u8> {
         path_from(&self.bytes, &self.folders, folder, |at| at == 0)

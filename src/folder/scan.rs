@@ -5,28 +5,28 @@ use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
+use super::descriptor::stat_of;
 use super::error::ScanError;
-use super::file_state;
+use super::file_state::nanoseconds;
 use super::filter::Filter;
 use super::location::{Base, Locations};
 use super::loose_folder::LooseFolder;
-use super::mounts::{Found, Root, path_of, refused};
-use super::names::{FolderRecord, LooseNames, joined, path_from};
+use super::mounts::{Found, Root, device_of, path_of, refused};
+use super::names::{FolderRecord, LooseNames, joined, name_at, path_from};
 use super::notes::{Notes, Why};
 use super::open_files::OpenFiles;
 use crate::limits::FOLDER_ENTRIES_MAX;
-use crate::system::covered::{is_mountpoint, uncovered_target};
+use crate::system::covered::{PATH_MAX, is_mountpoint, uncovered_target};
+use crate::system::memory;
 
 /// Maximum depth, as for names in archives. Other programs cannot walk deeper trees.
 const DEPTH_MAX: u8 = 64;
-/// Maximum length of a path that the system accepts, without the NUL.
-const PATH_MAX: usize = 4095;
 /// Buffer size of a directory listing, in bytes.
 const LISTING: usize = 1 << 15;
 
@@ -34,9 +34,12 @@ const LISTING: usize = 1 << 15;
 /// read is left out with a note.
 ///
 /// # Errors
-/// The folder itself cannot be opened, or has more than 4,194,304 files and folders.
+/// The folder itself cannot be opened, is on proc or sysfs, or has more than 4,194,304 files and folders.
 pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<LooseFolder, ScanError> {
     let root = Arc::new(Root::open(path, OFlags::DIRECTORY)?);
+    if let Some(kind) = root.without_files()? {
+        return Err(ScanError::NoFiles(kind));
+    }
     let mut scan = Scan::new(root, filter, files);
     scan.add_root()?;
     let mut at = 0;
@@ -44,28 +47,25 @@ pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<Loos
         scan.read_folder(at)?;
         at += 1;
     }
-    let Scan { bytes, folders, file_names, mut locations, notes, .. } = scan;
-    locations.shrink();
-    let names = LooseNames::new(bytes, folders, file_names);
     // A relative path must become absolute because the daemon changes its working directory.
-    let path = std::path::absolute(path).map_err(ScanError::Io)?;
-    Ok(LooseFolder::new(path, filter.clone(), names, locations, notes, files.clone()))
+    Ok(scan.finish(std::path::absolute(path).map_err(ScanError::Io)?))
 }
 
-struct Scan<'a> {
+/// A scan under way.
+pub(super) struct Scan<'a> {
     filter: &'a Filter,
-    files: &'a OpenFiles,
+    files: &'a Arc<OpenFiles>,
     root: Arc<Root>,
     /// Each name follows a byte with its length.
-    bytes: Vec<u8>,
-    folders: Vec<FolderRecord>,
+    pub(super) bytes: Vec<u8>,
+    pub(super) folders: Vec<FolderRecord>,
     /// Depth of each folder.
     depths: Vec<u8>,
     file_names: Vec<u32>,
-    locations: Locations,
+    pub(super) locations: Locations,
     /// Bases of linked files, by mount number and by the paths of root and folder.
     bases: HashMap<(u64, Vec<u8>), u32>,
-    notes: Notes,
+    pub(super) notes: Notes,
     buffer: Vec<MaybeUninit<u8>>,
 }
 
@@ -104,7 +104,7 @@ struct Target {
 }
 
 impl<'a> Scan<'a> {
-    fn new(root: Arc<Root>, filter: &'a Filter, files: &'a OpenFiles) -> Self {
+    pub(super) fn new(root: Arc<Root>, filter: &'a Filter, files: &'a Arc<OpenFiles>) -> Self {
         Self {
             filter,
             files,
@@ -120,12 +120,31 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// Ends the scan of the folder with this absolute path.
+    pub(super) fn finish(self, path: PathBuf) -> LooseFolder {
+        let Self { filter, files, bytes, folders, file_names, mut locations, notes, .. } = self;
+        locations.shrink();
+        let names = LooseNames::new(bytes, folders, file_names);
+        LooseFolder::new(path, filter.clone(), names, locations, notes, files.clone())
+    }
+
+    /// Makes the files that are added from now on those of a folder. Returns the number of the first one.
+    pub(super) fn begin_files(&mut self, folder: u32) -> Result<u32, ScanError> {
+        let first = number(self.file_names.len())?;
+        self.folders[folder as usize].first_file = first;
+        Ok(first)
+    }
+
     /// Reads a folder and takes all its entries. Its files become one run, sorted by name.
-    fn read_folder(&mut self, folder: u32) -> Result<(), ScanError> {
-        self.folders[folder as usize].first_file = number(self.file_names.len())?;
+    pub(super) fn read_folder(&mut self, folder: u32) -> Result<(), ScanError> {
+        // The tree takes more than the names. A folder has at most a few thousand files.
+        if !memory::has_room(self.bytes.len().saturating_mul(4)) {
+            return Err(ScanError::Io(std::io::ErrorKind::OutOfMemory.into()));
+        }
+        self.begin_files(folder)?;
         let (root, path) = self.locations.of_folder(&self.bytes, &self.folders, folder);
         let opened = root.open_beneath(&path, OFlags::RDONLY | OFlags::DIRECTORY);
-        let opened = opened.and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, stat)));
+        let opened = opened.and_then(|fd| stat_of(&fd).map(|stat| (fd, stat)));
         let (fd, stat) = match opened {
             Ok(opened) => opened,
             Err(errno) if folder == 0 => return Err(errno.into()),
@@ -134,8 +153,8 @@ impl<'a> Scan<'a> {
                 return Ok(());
             }
         };
-        self.folders[folder as usize].modified = file_state::modified(&stat);
-        self.folders[folder as usize].identity = (stat.st_dev, stat.st_ino);
+        self.folders[folder as usize].modified = nanoseconds(&stat.stx_mtime);
+        self.folders[folder as usize].identity = (device_of(&stat), stat.stx_ino);
         let listed_path = if self.filter.is_all() { Vec::new() } else { self.listed_path(folder) };
         for Listed { name, kind } in self.list(folder, &fd)? {
             if path.len() + 1 + name.len() > PATH_MAX {
@@ -275,11 +294,23 @@ impl<'a> Scan<'a> {
         if file.is_empty() || target.path.len() > PATH_MAX {
             return Err(Why::Deep.into());
         }
-        let key = (target.root.mount, [target.root.path.as_os_str().as_bytes(), b"\0", folder].concat());
+        Ok(self.push_link(name, &target.root, folder, file)?)
+    }
+
+    /// Adds a file that is reached through a link: its name at the link, and the folder and name of the
+    /// target.
+    pub(super) fn push_link(
+        &mut self,
+        name: &[u8],
+        root: &Arc<Root>,
+        folder: &[u8],
+        file: &[u8],
+    ) -> Result<(), ScanError> {
+        let key = (root.mount, [root.path.as_os_str().as_bytes(), b"\0", folder].concat());
         let base = match self.bases.get(&key) {
             Some(&base) => base,
             None => {
-                let base = Base { root: target.root.clone(), path: folder.into() };
+                let base = Base { root: root.clone(), path: folder.into() };
                 let base = self.locations.add_base(base);
                 self.bases.insert(key, base);
                 base
@@ -317,7 +348,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn add_root(&mut self) -> Result<(), ScanError> {
+    /// Adds the scanned folder itself.
+    pub(super) fn add_root(&mut self) -> Result<(), ScanError> {
         let name = self.add_name(b"")?;
         self.folders.push(FolderRecord { parent: 0, name, first_file: 0, modified: 0, identity: (0, 0) });
         self.depths.push(0);
@@ -326,21 +358,31 @@ impl<'a> Scan<'a> {
 
     /// Adds a folder, to be read later.
     fn add_folder(&mut self, parent: u32, name: &[u8], base: Option<u32>) -> Result<(), Left> {
-        let depth = self.depths[parent as usize] + 1;
-        if depth > DEPTH_MAX {
+        if self.depths[parent as usize] >= DEPTH_MAX {
             return Err(Why::Deep.into());
         }
+        Ok(self.push_folder(parent, name, base)?)
+    }
+
+    /// Adds a folder whose depth is right.
+    pub(super) fn push_folder(
+        &mut self,
+        parent: u32,
+        name: &[u8],
+        base: Option<u32>,
+    ) -> Result<(), ScanError> {
         let index = number(self.folders.len())?;
         let name = self.add_name(name)?;
         self.folders.push(FolderRecord { parent, name, first_file: 0, modified: 0, identity: (0, 0) });
-        self.depths.push(depth);
+        self.depths.push(self.depths[parent as usize] + 1);
         if let Some(base) = base {
             self.locations.link_folder(index, base);
         }
-        Ok(self.check_count()?)
+        self.check_count()
     }
 
-    fn add_file(&mut self, name: &[u8]) -> Result<u32, ScanError> {
+    /// Adds a file. Returns its number.
+    pub(super) fn add_file(&mut self, name: &[u8]) -> Result<u32, ScanError> {
         let index = number(self.file_names.len())?;
         let name = self.add_name(name)?;
         self.file_names.push(name);
@@ -372,7 +414,13 @@ impl<'a> Scan<'a> {
         self.filter.is_all() || self.filter.takes_folder(&joined(parent.to_vec(), name))
     }
 
-    fn listed_path(&self, folder: u32) -> Vec<u8> {
+    /// The name of a folder.
+    pub(super) fn folder_name(&self, folder: u32) -> &[u8] {
+        name_at(&self.bytes, self.folders[folder as usize].name).bytes
+    }
+
+    /// The path of a folder, relative to the scanned one.
+    pub(super) fn listed_path(&self, folder: u32) -> Vec<u8> {
         path_from(&self.bytes, &self.folders, folder, |at| at == 0)
     }
 

@@ -1,5 +1,10 @@
 //! Links: to files and folders inside and outside, in circles, to nothing, to other mounts.
 
+use std::path::Path;
+use std::sync::Arc;
+
+use bsafs::folder::{Filter, ScanError, scan};
+
 use super::{Disk, files, notes, read};
 
 fn circle(path: &str) -> (String, String) {
@@ -80,6 +85,14 @@ fn links_to_proc_and_sysfs_are_not_followed() {
     let left_out = notes(&folder);
     assert!(left_out.iter().all(|(_, why)| why.starts_with("Mount(") || why == "Dangling"), "{left_out:?}");
     assert_eq!(left_out[0].1, "Mount(\"proc\")");
+}
+
+#[test]
+fn a_folder_on_proc_or_sysfs_is_not_walked() {
+    for (path, kind) in [("/proc", "proc"), ("/proc/self", "proc"), ("/sys", "sysfs")] {
+        let scanned = scan(Path::new(path), &Filter::default(), &Arc::default());
+        assert!(matches!(scanned, Err(ScanError::NoFiles(it)) if it == kind), "{path}");
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Folders of loose files: what a walk finds and leaves out, stats, reads, and changes on disk.
 
-mod carry_over;
 mod links;
 mod reads;
+mod rescan;
 mod walk;
 
 use std::fs;
@@ -80,6 +80,6 @@ fn number(folder: &LooseFolder, path: &str) -> u32 {
 fn read(folder: &LooseFolder, path: &str) -> String {
     let file = number(folder, path);
     let mut bytes = vec![0; folder.stat(file).unwrap().size as usize];
-    folder.read_exact_at(file, &mut bytes, 0).unwrap();
+    assert_eq!(folder.read_at(file, &mut bytes, 0).unwrap(), bytes.len());
     text(bytes)
 }

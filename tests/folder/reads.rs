@@ -15,7 +15,7 @@ fn a_range_is_read_at_its_offset() {
     let disk = Disk::new(&["root/file"]);
     let folder = disk.scan();
     let mut bytes = [0; 3];
-    folder.read_exact_at(0, &mut bytes, 5).unwrap();
+    assert_eq!(folder.read_at(0, &mut bytes, 5).unwrap(), 3);
     assert_eq!(&bytes, b"fil");
     assert_eq!((folder.known_bytes(), folder.bytes_read(), folder.is_all_known()), (9, 3, true));
 }
@@ -33,7 +33,7 @@ fn a_file_is_statted_only_on_request() {
     assert!(folder.known(1).is_none());
 }
 
-fn assert_changed(what: &str, act: impl Fn(&Disk)) {
+fn assert_replaced(what: &str, act: impl Fn(&Disk)) {
     for is_open in [false, true] {
         let disk = Disk::new(&["root/file", "root/other", "beside"]);
         let folder = disk.scan();
@@ -44,11 +44,11 @@ fn assert_changed(what: &str, act: impl Fn(&Disk)) {
         }
         act(&disk);
         let mut bytes = [0; 4];
-        let result = folder.read_exact_at(file, &mut bytes, 0);
+        let result = folder.read_at(file, &mut bytes, 0);
         match result {
-            Err(FileFault::Changed) => {}
-            // As long as the file happens to be open, its old bytes can be read.
-            Ok(()) if is_open && &bytes == b"root" => {}
+            Err(FileFault::Replaced) if !is_open => {}
+            // As long as the file is open, its old bytes can be read.
+            Ok(4) if is_open && &bytes == b"root" => {}
             other => panic!("{what}, open: {is_open}: {other:?}, {bytes:?}"),
         }
         assert_eq!(read(&folder, "other"), "root/other", "{what}");
@@ -56,29 +56,55 @@ fn assert_changed(what: &str, act: impl Fn(&Disk)) {
 }
 
 #[test]
-fn a_file_that_changed_after_its_stat_gives_errors() {
+fn a_file_that_was_replaced_after_its_stat_gives_an_error_unless_it_is_open() {
     let file = |disk: &Disk| disk.path("root/file");
-    assert_changed("longer", |disk| fs::write(file(disk), "root and more").unwrap());
-    assert_changed("removed", |disk| fs::remove_file(file(disk)).unwrap());
-    assert_changed("replaced", |disk| {
+    assert_replaced("removed", |disk| fs::remove_file(file(disk)).unwrap());
+    assert_replaced("replaced", |disk| {
         fs::write(disk.path("root/new"), "ROOT/FILE").unwrap();
         fs::rename(disk.path("root/new"), file(disk)).unwrap();
     });
-    assert_changed("touched", |disk| {
-        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(5);
-        File::open(file(disk)).unwrap().set_times(FileTimes::new().set_modified(time)).unwrap();
-    });
-    assert_changed("a link instead", |disk| {
+    assert_replaced("a link instead", |disk| {
         fs::remove_file(file(disk)).unwrap();
         disk.link("../beside", "root/file");
     });
-    assert_changed("a folder instead", |disk| {
+    assert_replaced("a folder instead", |disk| {
         fs::remove_file(file(disk)).unwrap();
         fs::create_dir(file(disk)).unwrap();
     });
-    assert_changed("moved away", |disk| {
+    assert_replaced("moved away", |disk| {
         fs::rename(file(disk), disk.path("root/gone")).unwrap();
     });
+}
+
+#[test]
+fn a_file_that_was_written_to_is_read_as_it_is_now() {
+    let disk = Disk::new(&["root/file"]);
+    let folder = disk.scan();
+    let path = disk.path("root/file");
+    let written = |text: &str| {
+        fs::write(&path, text).unwrap();
+        let mut bytes = [0; 20];
+        let len = folder.read_at(0, &mut bytes, 0).unwrap();
+        assert_eq!(&bytes[..len], text.as_bytes());
+        folder.take_outdated(0)
+    };
+    folder.stat(0).unwrap();
+    assert!(written("root/file and more"));
+    assert!(written("root"), "the second change was not noticed");
+    assert!(!folder.take_outdated(0), "a change was reported twice");
+    assert_eq!(folder.stat(0).unwrap().size, 9, "a folder shows the first size until it is scanned again");
+}
+
+#[test]
+fn a_touched_file_is_read_and_reported_as_outdated() {
+    let disk = Disk::new(&["root/file"]);
+    let folder = disk.scan();
+    assert_eq!(read(&folder, "file"), "root/file");
+    assert!(!folder.take_outdated(0));
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(5);
+    File::open(disk.path("root/file")).unwrap().set_times(FileTimes::new().set_modified(time)).unwrap();
+    assert_eq!(read(&folder, "file"), "root/file");
+    assert!(folder.take_outdated(0));
 }
 
 #[test]
@@ -87,8 +113,8 @@ fn a_pipe_that_replaced_a_file_does_not_block() {
     let folder = disk.scan();
     fs::remove_file(disk.path("root/file")).unwrap();
     mknodat(CWD, disk.path("root/file"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
-    assert!(matches!(folder.read_exact_at(0, &mut [0; 1], 0), Err(FileFault::Changed)));
-    assert!(matches!(folder.stat(0), Err(FileFault::Changed)));
+    assert!(matches!(folder.read_at(0, &mut [0; 1], 0), Err(FileFault::Replaced)));
+    assert!(matches!(folder.stat(0), Err(FileFault::Replaced)));
 }
 
 #[test]
@@ -97,7 +123,7 @@ fn a_link_that_replaced_a_folder_is_not_followed() {
     let folder = disk.scan();
     fs::rename(disk.path("root/d"), disk.path("moved")).unwrap();
     disk.link("../beside", "root/d");
-    assert!(matches!(folder.read_exact_at(0, &mut [0; 1], 0), Err(FileFault::Changed)));
+    assert!(matches!(folder.read_at(0, &mut [0; 1], 0), Err(FileFault::Replaced)));
 }
 
 #[test]

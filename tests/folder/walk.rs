@@ -53,7 +53,7 @@ fn files_with_a_backslash_or_non_utf_8_bytes_in_their_name_are_readable() {
     for file in 0..3 {
         let name = folder.names().file_name(file).to_vec();
         let mut bytes = vec![0; name.len()];
-        folder.read_exact_at(file, &mut bytes, 0).unwrap();
+        assert_eq!(folder.read_at(file, &mut bytes, 0).unwrap(), bytes.len());
         assert_eq!(bytes, name);
     }
 }

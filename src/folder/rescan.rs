@@ -1,0 +1,176 @@
+//! A later scan of a folder. It lists only the folders in which something changed, and copies all other
+//! names, sizes and times from the earlier scan.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::error::ScanError;
+use super::location::Base;
+use super::loose_folder::LooseFolder;
+use super::mounts::{Found, Root};
+use super::notes::Notes;
+use super::scan::{Scan, scan};
+
+/// What changed in a folder since a scan.
+#[expect(missing_debug_implementations, reason = "it has a function")]
+pub struct ScanChanges<'a> {
+    /// The numbers of the folders in which something changed. Their subfolders are not included.
+    pub folders: HashSet<u32>,
+    /// Whether something changed in a folder with this path, to which a link leads.
+    pub is_changed: &'a dyn Fn(&Path) -> bool,
+}
+
+/// Files that were copied: their first number, their first number in the earlier scan, and how many they are.
+type Copied = (u32, u32, u32);
+
+/// Scans a folder again. The folder itself is always listed.
+///
+/// # Errors
+/// As [`scan`].
+pub fn scan_again(earlier: &LooseFolder, changes: &ScanChanges<'_>) -> Result<LooseFolder, ScanError> {
+    let root = Root::open(earlier.path(), OFlags::DIRECTORY)?;
+    let known = earlier.locations.root();
+    if (root.mount, root.identity) != (known.mount, known.identity) {
+        return scan(earlier.path(), earlier.filter(), earlier.files());
+    }
+    let mut scan = Scan::new(known.clone(), earlier.filter(), earlier.files());
+    scan.add_root()?;
+    let mut counterparts = vec![Some(0)];
+    let (mut copied, mut listed) = (Vec::new(), HashSet::new());
+    let mut at = 0;
+    while let Some(&then) = counterparts.get(at as usize) {
+        match then {
+            Some(then) if at != 0 && !changes.folders.contains(&then) => {
+                copied.push(scan.copy_folder(at, earlier, then)?);
+                counterparts.extend(earlier.names.subfolders(then).map(Some));
+            }
+            then => {
+                scan.read_folder(at)?;
+                listed.insert(scan.listed_path(at));
+                for new in counterparts.len()..scan.folders.len() {
+                    counterparts.push(then.and_then(|then| scan.counterpart(new, earlier, then)));
+                }
+            }
+        }
+        at += 1;
+    }
+    scan.keep_notes(earlier, &listed);
+    let folder = scan.finish(earlier.path().to_owned());
+    for (first, then, len) in copied {
+        (0..len).for_each(|nth| folder.carry_unmoved(first + nth, earlier, then + nth, changes));
+    }
+    Ok(folder)
+}
+
+impl Scan<'_> {
+    /// Copies the entries of a folder from an earlier scan.
+    fn copy_folder(&mut self, folder: u32, earlier: &LooseFolder, then: u32) -> Result<Copied, ScanError> {
+        let record = earlier.names.records()[then as usize];
+        let first = self.begin_files(folder)?;
+        let copy = &mut self.folders[folder as usize];
+        (copy.modified, copy.identity) = (record.modified, record.identity);
+        for subfolder in earlier.names.subfolders(then) {
+            let base = earlier.locations.base_of(subfolder);
+            let base = base.map(|Base { root, path }| {
+                self.locations.add_base(Base { root: root.clone(), path: path.clone() })
+            });
+            self.push_folder(folder, earlier.names.folder_name(subfolder), base)?;
+        }
+        let files = earlier.names.files_in(then);
+        for file in files.clone() {
+            let name = earlier.names.file_name(file);
+            match earlier.locations.link(earlier.names.bytes(), file) {
+                Some((base, target)) => self.push_link(name, &base.root, &base.path, target)?,
+                None => _ = self.add_file(name)?,
+            }
+        }
+        Ok((first, files.start, files.end - files.start))
+    }
+
+    /// The number that a subfolder of a listed folder had in the earlier scan. `None` if it is new, another
+    /// folder, or reached through a link.
+    fn counterpart(&self, new: usize, earlier: &LooseFolder, parent: u32) -> Option<u32> {
+        let new = u32::try_from(new).ok()?;
+        let then = earlier.names.subfolder(parent, self.folder_name(new))?;
+        if self.locations.base_of(new).is_some() || earlier.locations.base_of(then).is_some() {
+            return None;
+        }
+        let (root, path) = self.locations.of_folder(&self.bytes, &self.folders, new);
+        let found = Found::of(root.open_beneath(&path, OFlags::PATH).ok()?).ok()?;
+        (found.identity == earlier.names.records()[then as usize].identity).then_some(then)
+    }
+
+    /// Copies the notes about folders that were not listed again.
+    fn keep_notes(&mut self, earlier: &LooseFolder, listed: &HashSet<Vec<u8>>) {
+        let (notes, dropped) = earlier.notes();
+        let parent = |path: &[u8]| path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
+        let is_kept = |path: &[u8]| !listed.contains(path) && !listed.contains(&path[..parent(path)]);
+        let mut kept = Notes { kept: Vec::new(), dropped };
+        notes
+            .iter()
+            .filter(|note| is_kept(&note.path))
+            .for_each(|note| kept.add(|| note.path.clone(), note.why));
+        let new = std::mem::replace(&mut self.notes, kept);
+        new.kept.into_iter().for_each(|note| self.notes.add(|| note.path, note.why));
+    }
+}
+
+impl LooseFolder {
+    /// Copies what an earlier scan knew of a file, unless something changed in the folder to which its link
+    /// leads.
+    fn carry_unmoved(&self, file: u32, earlier: &Self, then: u32, changes: &ScanChanges<'_>) {
+        let Some(known) = earlier.known(then) else { return };
+        let target = self.link_target(file);
+        if target.is_none_or(|target| !target.parent().is_some_and(changes.is_changed)) {
+            self.carry(file, known);
+        }
+    }
+
+    /// The changes among `paths` that concern this folder; `None` if there are none. A path is that of a
+    /// folder in which something changed.
+    pub fn changes_among<'a>(
+        &self,
+        paths: impl Iterator<Item = &'a Path>,
+        is_changed: &'a dyn Fn(&Path) -> bool,
+    ) -> Option<ScanChanges<'a>> {
+        let within = |path: &'a Path| path.strip_prefix(self.path()).ok();
+        let (mut folders, mut is_above) = (HashSet::new(), false);
+        for path in paths {
+            is_above |= self.path().starts_with(path);
+            folders.extend(within(path).map(|path| self.find_folder(path).unwrap_or_else(|above| above)));
+        }
+        // A link is resolved again if something changed in the folder of its target.
+        for file in self.locations.files_of_links() {
+            let target = self.link_target(file);
+            if target.is_some_and(|target| target.parent().is_some_and(is_changed)) {
+                folders.insert(self.names.folder_of(file));
+            }
+        }
+        (is_above || !folders.is_empty()).then_some(ScanChanges { folders, is_changed })
+    }
+
+    /// The paths of folders that this scan found and an earlier one of the same folder did not, and of those
+    /// that only the earlier one found. A folder that another one has replaced is in both.
+    pub fn folder_differences(&self, earlier: &Self) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let mut counterparts: Vec<Option<u32>> = vec![self.is_same_folder(0, earlier, 0).then_some(0)];
+        let mut is_found = vec![false; earlier.names.records().len()];
+        for now in 0..self.names.records().len() {
+            let (now, then) = (now as u32, counterparts[now]);
+            then.into_iter().for_each(|then| is_found[then as usize] = true);
+            for subfolder in self.names.subfolders(now) {
+                let name = self.names.folder_name(subfolder);
+                let found = then.and_then(|then| earlier.names.subfolder(then, name));
+                counterparts.push(found.filter(|then| self.is_same_folder(subfolder, earlier, *then)));
+            }
+        }
+        let added = (0..).zip(&counterparts).filter(|(_, then)| then.is_none()).map(|(now, _)| now);
+        let removed = (0..).zip(&is_found).filter(|(_, is_found)| !**is_found).map(|(then, _)| then);
+        (added.map(|it| self.folder_path(it)).collect(), removed.map(|it| earlier.folder_path(it)).collect())
+    }
+
+    fn is_same_folder(&self, folder: u32, earlier: &Self, then: u32) -> bool {
+        self.names.records()[folder as usize].identity == earlier.names.records()[then as usize].identity
+    }
+}
