@@ -1,7 +1,8 @@
 //! An archive file: its identity, positioned reads that detect a change of the file, and its tables.
 //!
 //! The file counts as unchanged while its device, inode, size and mtime stay equal. If only its
-//! ctime moves, a digest of the parsed bytes decides.
+//! ctime moves, a digest of the parsed bytes decides. If its mtime moves, too, inotify must have
+//! reported that its attributes were changed, and no write.
 
 use std::fs::File;
 use std::io;
@@ -17,6 +18,7 @@ use twox_hash::XxHash3_64;
 
 use super::fault::ArchiveReadError;
 use super::pieces::Pieces;
+use super::reported::Reported;
 use super::stat::{COARSEST_TICK, Stat, Unchanged, compare};
 use crate::read::Bytes;
 use crate::system::covered::uncovered;
@@ -36,13 +38,15 @@ pub struct ArchiveFile {
     opened_at: Instant,
     modified: SystemTime,
     tables: Option<Tables>,
-    /// The ctime at which the tables are known to equal those that were parsed.
+    /// The mtime and the ctime at which the tables are known to equal those that were parsed.
+    mtime: AtomicI64,
     ctime: AtomicI64,
     /// When to compare the tables again even if the ctime did not move, in milliseconds after `opened_at`.
     compare_at: AtomicU64,
     /// Locked while the tables are compared. Other reads that need the result wait.
     comparing: Mutex<()>,
     stale: AtomicBool,
+    reported: Reported,
     bytes_read: AtomicU64,
 }
 
@@ -83,10 +87,12 @@ impl ArchiveFile {
             opened_at: Instant::now(),
             modified: metadata.modified()?.max(UNIX_EPOCH),
             tables: None,
+            mtime: AtomicI64::new(opened.mtime),
             ctime: AtomicI64::new(opened.ctime),
             compare_at: AtomicU64::new(NEVER),
             comparing: Mutex::new(()),
             stale: AtomicBool::new(false),
+            reported: Reported::default(),
             bytes_read: AtomicU64::new(0),
         })
     }
@@ -116,15 +122,37 @@ impl ArchiveFile {
         (self.opened.device, self.opened.inode)
     }
 
-    /// Whether both are the same file with the same tables, and no read of either found a change.
-    pub fn is_same(&self, other: &Self) -> bool {
-        self.opened.is_same_file(&other.opened)
-            && self.tables == other.tables
+    /// Whether an earlier opening of this file is still right: it has the same tables, and the file was not
+    /// written to since.
+    pub fn is_same(&self, earlier: &Self) -> bool {
+        self.opened.is_same_object(&earlier.opened)
+            && self.tables == earlier.tables
             && !self.is_changed()
-            && !other.is_changed()
+            && !earlier.is_changed()
+            && earlier.compare().is_ok()
+            && earlier.mtime.load(Ordering::Relaxed) == self.opened.mtime
     }
 
-    /// A hash of the file's identity, size and mtime.
+    /// Whether the path still leads to this file, with the size and times that it is known to have. Only the
+    /// path is statted.
+    pub fn is_untouched(&self) -> bool {
+        !self.is_changed()
+            && !self.reported.is_written()
+            && std::fs::metadata(uncovered(&self.path)).is_ok_and(|it| self.is_known(&Stat::of(&it)))
+    }
+
+    /// Records that from now on [`ArchiveFile::note_event`] is called for each event of the file.
+    pub fn note_watched(&self) {
+        self.reported.note_watched();
+    }
+
+    /// Records an event that inotify reported. `is_written` says whether the content was written to;
+    /// otherwise the attributes were changed.
+    pub fn note_event(&self, is_written: bool) {
+        self.reported.note(is_written);
+    }
+
+    /// A hash of the file's identity, size and first mtime.
     pub fn state_hash(&self) -> u64 {
         let Stat { device, inode, len, mtime, .. } = self.opened;
         let parts = [device, inode, len, mtime.cast_unsigned()];
@@ -200,7 +228,7 @@ impl ArchiveFile {
 
     fn compare(&self) -> Result<(), ArchiveReadError> {
         let now = self.stat().map_err(ArchiveReadError::Io)?;
-        // The common case takes no lock.
+        // The common case takes no lock. A write moves the mtime, except on a coarse clock.
         if self.is_known(&now) {
             return Ok(());
         }
@@ -210,16 +238,31 @@ impl ArchiveFile {
             Some(tables) => Ok(self.digest(&tables.ranges)? == tables.digest),
             None => Ok(false),
         };
-        match compare(&self.opened, self.compared_ctime(), || self.stat(), is_same)? {
+        let (expected, known) = self.expected()?;
+        match compare(&expected, known, || self.stat(), is_same)? {
             Unchanged::Same(stat) => self.note_compared(&stat, began),
             Unchanged::Known | Unchanged::Moving => {}
         }
         Ok(())
     }
 
+    /// What the next `fstat` must report except for the ctime, and the ctime for which no digest is needed.
+    fn expected(&self) -> Result<(Stat, Option<i64>), ArchiveReadError> {
+        let mtime = self.mtime.load(Ordering::Relaxed);
+        let now = self.stat().map_err(ArchiveReadError::Io)?;
+        match now.mtime == mtime && !self.reported.is_written() {
+            true => Ok((Stat { mtime, ..self.opened }, self.compared_ctime())),
+            false if self.reported.accept_touch() => Ok((Stat { mtime: now.mtime, ..self.opened }, None)),
+            false => Err(ArchiveReadError::Changed),
+        }
+    }
+
     /// Whether `now` shows the file that was opened, so that no digest is needed.
     fn is_known(&self, now: &Stat) -> bool {
-        !self.is_changed() && now.is_same_file(&self.opened) && self.compared_ctime() == Some(now.ctime)
+        let mtime = self.mtime.load(Ordering::Relaxed);
+        !self.is_changed()
+            && now.is_same_file(&Stat { mtime, ..self.opened })
+            && self.compared_ctime() == Some(now.ctime)
     }
 
     fn stat(&self) -> io::Result<Stat> {
@@ -238,6 +281,7 @@ impl ArchiveFile {
         let tick = u64::try_from(COARSEST_TICK.as_millis()).unwrap_or(NEVER);
         let again = if stat.is_recent(began) { self.elapsed().saturating_add(tick) } else { NEVER };
         self.compare_at.store(again, Ordering::Relaxed);
+        self.mtime.store(stat.mtime, Ordering::Relaxed);
         self.ctime.store(stat.ctime, Ordering::Relaxed);
     }
 
@@ -284,6 +328,51 @@ mod tests {
             "the change was detected too early, so this test checked nothing"
         );
         std::thread::sleep(COARSEST_TICK);
+        assert!(matches!(source.read_exact_at(&mut [0; 4], 11), Err(ArchiveReadError::Changed)));
+    }
+
+    /// An opened archive of which inotify reports events, and its file.
+    fn watched(folder: &Path) -> (ArchiveFile, File) {
+        let path = folder.join("archive");
+        std::fs::write(&path, b"tables and data").unwrap();
+        let mut source = ArchiveFile::open(&path).unwrap();
+        source.record_tables(vec![0..3, 3..6]).unwrap();
+        source.note_watched();
+        (source, File::options().write(true).open(&path).unwrap())
+    }
+
+    #[test]
+    fn a_touched_archive_stays_readable_and_each_touch_needs_an_event() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let (source, file) = watched(folder.path());
+        for seconds in [5, 6] {
+            file.set_modified(UNIX_EPOCH + std::time::Duration::from_secs(seconds)).unwrap();
+            source.note_event(false);
+            assert!(source.read_exact_at(&mut [0; 4], 11).is_ok(), "{seconds}");
+            assert!(source.is_untouched());
+        }
+        file.set_modified(UNIX_EPOCH).unwrap();
+        assert!(matches!(source.read_exact_at(&mut [0; 4], 11), Err(ArchiveReadError::Changed)));
+    }
+
+    #[test]
+    fn an_archive_that_was_written_to_is_changed_even_with_equal_tables() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let (source, file) = watched(folder.path());
+        file.write_all_at(b"D", 11).unwrap();
+        file.set_modified(UNIX_EPOCH).unwrap();
+        source.note_event(true);
+        source.note_event(false);
+        assert!(matches!(source.read_exact_at(&mut [0; 4], 11), Err(ArchiveReadError::Changed)));
+    }
+
+    #[test]
+    fn a_touched_archive_with_other_tables_is_changed() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let (source, file) = watched(folder.path());
+        file.write_all_at(b"T", 0).unwrap();
+        file.set_modified(UNIX_EPOCH).unwrap();
+        source.note_event(false);
         assert!(matches!(source.read_exact_at(&mut [0; 4], 11), Err(ArchiveReadError::Changed)));
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::ops::Range;
+use std::ops::{DerefMut, Range};
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -13,6 +13,7 @@ use memmap2::MmapMut;
 
 use crate::limits::ARCHIVE_TABLES_MAX;
 use crate::read::{Bytes, Fetch};
+use crate::system::memory;
 
 /// Number of bytes read at once for a reader that walks a table.
 const BLOCK: u64 = 1 << 16;
@@ -20,6 +21,10 @@ const BLOCK: u64 = 1 << 16;
 const LITTLE: u64 = 1 << 9;
 /// Number of bytes that a piece extends past its block, so that few records lie in two pieces.
 const OVERLAP: u64 = 1 << 9;
+
+/// Number of bytes that an open archive usually takes for each byte of its tables, at most. Names without
+/// folders take the most.
+const OPENED_PER_BYTE: usize = 6;
 
 /// Slots for pieces, filled in order.
 type List = Box<[OnceLock<Piece>]>;
@@ -35,12 +40,8 @@ pub(super) struct Pieces<'a> {
     index: Mutex<Index>,
 }
 
-/// The bytes of a piece. A block is a separate map: blocks on the heap leave holes among the tables
-/// that are built from them, which took a fifth of the daemon's memory.
-enum Piece {
-    Heap(Vec<u8>),
-    Map(MmapMut),
-}
+/// The bytes of a piece: on the heap or in a map.
+type Piece = Box<dyn DerefMut<Target = [u8]> + Send + Sync>;
 
 #[derive(Default)]
 struct Index {
@@ -79,7 +80,7 @@ impl<'a> Pieces<'a> {
         let (start, (end, number)) = index.by_start.range(..=range.start).next_back()?;
         let (list, place) = Self::place(*number);
         let piece = self.lists[list].get()?[place].get()?;
-        (range.end <= *end).then(|| &piece.bytes()[(range.start - start) as usize..(end - start) as usize])
+        (range.end <= *end).then(|| &piece[(range.start - start) as usize..(end - start) as usize])
     }
 
     /// Reads the piece around `range`, or as much of it as can be read. Returns its bytes from
@@ -94,8 +95,12 @@ impl<'a> Pieces<'a> {
                 ARCHIVE_TABLES_MAX >> 20
             )));
         }
-        let mut piece = Piece::new((end - start) as usize)?;
-        let (len, error) = read_at(self.file, piece.bytes_mut(), start);
+        // The result of the parser takes a multiple of the tables.
+        if !memory::has_room(((index.bytes + (end - start)) as usize).saturating_mul(OPENED_PER_BYTE)) {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        let mut piece = zeros((end - start) as usize)?;
+        let (len, error) = read_at(self.file, &mut piece, start);
         let end = start + len as u64;
         if end < range.end {
             let reason = format!("cannot read at offset {end}: {error}");
@@ -109,34 +114,7 @@ impl<'a> Pieces<'a> {
         }
         index.by_start.insert(start, (end, index.count));
         index.count += 1;
-        Ok(&list[place].get_or_init(|| piece).bytes()[(range.start - start) as usize..len])
-    }
-}
-
-impl Piece {
-    /// `len` zeros.
-    fn new(len: usize) -> io::Result<Self> {
-        if len as u64 > BLOCK {
-            return MmapMut::map_anon(len).map(Self::Map);
-        }
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(len)?;
-        bytes.resize(len, 0);
-        Ok(Self::Heap(bytes))
-    }
-
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Heap(bytes) => bytes,
-            Self::Map(map) => map,
-        }
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        match self {
-            Self::Heap(bytes) => bytes,
-            Self::Map(map) => map,
-        }
+        Ok(&list[place].get_or_init(|| piece)[(range.start - start) as usize..len])
     }
 }
 
@@ -148,6 +126,18 @@ impl Fetch for Pieces<'_> {
         }
         self.read(&mut index, &range, walks).map_err(|error| index.error.get_or_insert(error)).ok()
     }
+}
+
+/// A piece of `len` zeros. A block is a separate map: blocks on the heap leave holes among the tables that
+/// are built from them, which took a fifth of the daemon's memory.
+fn zeros(len: usize) -> io::Result<Piece> {
+    if len as u64 > BLOCK {
+        return Ok(Box::new(MmapMut::map_anon(len)?));
+    }
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(len)?;
+    bytes.resize(len, 0);
+    Ok(Box::new(bytes))
 }
 
 /// Fills `buffer` as far as the file can be read. Returns how many bytes were read, and why no more.

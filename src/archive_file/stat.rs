@@ -35,6 +35,11 @@ impl Stat {
         }
     }
 
+    /// Whether both are states of a file of the same size, with any times.
+    pub(crate) fn is_same_object(&self, other: &Self) -> bool {
+        *self == Self { mtime: self.mtime, ctime: self.ctime, ..*other }
+    }
+
     /// Whether all fields except the ctime are equal. A ctime also moves with names, links, owners,
     /// permissions and attributes.
     pub(crate) fn is_same_file(&self, other: &Self) -> bool {
