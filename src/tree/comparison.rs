@@ -7,6 +7,7 @@ use super::fold;
 use super::node::{Kind, NodeId};
 use super::spelling::Spellings;
 use super::tree::Tree;
+use crate::folder::FileChange;
 use crate::format::EntryId;
 
 /// The differences between two views that matter to what the kernel caches.
@@ -22,11 +23,13 @@ pub struct Changes {
     pub folders: Vec<u64>,
     /// Files that the later view does not have: their inode numbers, and their entries in the earlier view.
     pub retired: Vec<(u64, EntryId)>,
-    /// Inode numbers of files that were kept although their bytes may have changed.
+    /// Inode numbers of files that were kept although they were written to.
+    pub written: Vec<u64>,
+    /// Inode numbers of files whose attributes are the same, but whose bytes may have changed.
     pub uncertain: Vec<u64>,
     /// How many files are new, by layer of the later view.
     pub added: BTreeMap<u16, usize>,
-    /// How many files replaced another file of the same path, by layer of the later view.
+    /// How many files replaced another file of the same path, or were written to, by layer of the later view.
     pub replaced: BTreeMap<u16, usize>,
     /// How many files are gone, by layer of the earlier view.
     pub removed: BTreeMap<u16, usize>,
@@ -35,19 +38,17 @@ pub struct Changes {
 impl Changes {
     /// Whether the kernel would notice no difference.
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty() && self.respelled.is_empty() && self.folders.is_empty()
+        self.names.is_empty()
+            && self.respelled.is_empty()
+            && self.folders.is_empty()
+            && self.written.is_empty()
     }
 }
 
 /// Compares files of two views.
 pub trait CompareFiles {
-    /// Whether an entry of the later view is the same file as the earlier view's entry at its path.
-    fn is_kept(&self, later: EntryId, earlier: EntryId) -> bool;
-
-    /// Whether the bytes of a kept file are certainly unchanged.
-    fn is_certain(&self, _later: EntryId, _earlier: EntryId) -> bool {
-        true
-    }
+    /// What happened to the file at a path, given its entries in the later and the earlier view.
+    fn change(&self, later: EntryId, earlier: EntryId) -> FileChange;
 
     /// The inode number that the kernel may still reference for an entry of the later view, if an
     /// earlier view showed that entry.
@@ -62,8 +63,9 @@ pub fn compare(
     files: &impl CompareFiles,
 ) -> Option<(Tree, Changes)> {
     let numbers = vec![0; later.len() as usize];
+    let (same_layers, changes) = (later.layers_shared_with(earlier), Changes::default());
     let mut comparison =
-        Comparison { earlier, later: &later, spellings, files, numbers, changes: Changes::default() };
+        Comparison { earlier, later: &later, spellings, files, numbers, same_layers, changes };
     comparison.numbers[0] = NodeId::ROOT_INO as u32;
     let mut pairs = vec![(NodeId::ROOT, NodeId::ROOT)];
     while let Some((then, now)) = pairs.pop() {
@@ -80,6 +82,8 @@ struct Comparison<'a, F> {
     files: &'a F,
     /// Inode numbers of the later tree's nodes; 0 for nodes that were not reached yet.
     numbers: Vec<u32>,
+    /// For each layer of the later tree, the layer of the earlier one that shares its names.
+    same_layers: Vec<Option<u16>>,
     changes: Changes,
 }
 
@@ -95,6 +99,7 @@ impl<F: CompareFiles> Comparison<'_, F> {
                 (None, None) => break,
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
+                (Some(&old), Some(&new)) if self.is_same_name(old, new) => Ordering::Equal,
                 (Some(&old), Some(&new)) => fold::compare(earlier.name(old), later.name(new)),
             };
             let removed = if order == Ordering::Greater { None } else { old.next() };
@@ -126,7 +131,8 @@ impl<F: CompareFiles> Comparison<'_, F> {
     ) -> Option<bool> {
         let (old_parent, parent) = (self.earlier.ino(parent_then), self.ino(parent_now));
         let (old_name, name) = (self.earlier.name(then), self.later.name(now));
-        let (old_ino, is_respelled) = (self.earlier.ino(then), old_name != name);
+        let is_respelled = !self.is_same_name(then, now) && old_name != name;
+        let old_ino = self.earlier.ino(then);
         match (self.earlier.kind(then), self.later.kind(now)) {
             (Kind::Folder, Kind::Folder) => {
                 let is_moved = is_respelled || old_parent != parent;
@@ -137,19 +143,24 @@ impl<F: CompareFiles> Comparison<'_, F> {
                 }
                 pairs.push((then, now));
             }
-            (Kind::File(old), Kind::File(new)) if self.files.is_kept(new, old) => {
-                self.set(now, old_ino);
-                if !self.files.is_certain(new, old) {
-                    self.changes.uncertain.push(old_ino);
-                }
-            }
             (Kind::File(old), Kind::File(new)) => {
-                let number = self.number_file(new)?;
-                self.set(now, number);
-                self.changes.retired.push((old_ino, old));
-                self.changes.names.push((parent, Box::from(old_name)));
-                *self.changes.replaced.entry(new.layer).or_default() += 1;
-                return Some(true);
+                let change = self.files.change(new, old);
+                if matches!(change, FileChange::Replaced | FileChange::Written) {
+                    *self.changes.replaced.entry(new.layer).or_default() += 1;
+                }
+                if change == FileChange::Replaced {
+                    let number = self.number_file(new)?;
+                    self.set(now, number);
+                    self.changes.retired.push((old_ino, old));
+                    self.changes.names.push((parent, Box::from(old_name)));
+                    return Some(true);
+                }
+                self.set(now, old_ino);
+                match change {
+                    FileChange::Written => self.changes.written.push(old_ino),
+                    FileChange::Unknown => self.changes.uncertain.push(old_ino),
+                    FileChange::None | FileChange::Replaced => {}
+                }
             }
             _ => {
                 self.remove(then);
@@ -162,6 +173,13 @@ impl<F: CompareFiles> Comparison<'_, F> {
             self.changes.respelled.push((old_parent, Box::from(old_name)));
         }
         Some(is_respelled)
+    }
+
+    /// Whether two nodes have one name, because they share it in memory. Nearly all nodes do, and then no
+    /// names need to be compared.
+    fn is_same_name(&self, then: NodeId, now: NodeId) -> bool {
+        let (then, now) = (self.earlier.name_ref(then), self.later.name_ref(now));
+        self.same_layers.get(usize::from(now.0)) == Some(&Some(then.0)) && then.1 == now.1
     }
 
     /// The number of a folder whose spelling changed: the number of the new spelling, or a new one.

@@ -41,6 +41,11 @@ impl std::fmt::Display for TooManyPaths {
 impl std::error::Error for TooManyPaths {}
 
 impl Dictionary {
+    /// Whether there are no paths.
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
     /// Maximum number of bytes of all lists. All known paths of all games take about 40 MiB.
     pub const TEXT_MAX: usize = NAMES_TEXT_MAX;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::layer_names::{File, Folder, LayerNames, NameRef, Times};
+use super::layer_names::{File, Folder, LayerNames, NameRef};
 use super::stored_names::{NamesTooLarge, StoredNames};
 use crate::folder::{self, LooseNames};
 use crate::format::encoding::Encoding;
@@ -25,17 +25,12 @@ impl LayerNames {
             folders: Vec::with_capacity(names.folders().len() + 1),
             folder_times: Vec::with_capacity(names.folders().len() + 1),
             files: Vec::with_capacity(count as usize),
-            left_out: Vec::new(),
-            folder_of_file: Vec::new(),
             stored_overrides: StoredNames::default(),
-            renamed: Vec::new(),
             unnamed: Vec::new(),
             family: Family::None,
             encoding: Encoding::UTF_8,
             separator: b'/',
             base: 0,
-            times: Times::None,
-            game: 0,
         };
         layer.folders.push(root);
         let mut folders = names.folders();
@@ -65,7 +60,7 @@ impl LayerNames {
                 layer.stored_overrides.push(entry, &Name::Path(&names.file_path(entry)))?;
             }
         }
-        Ok(layer)
+        Ok(layer.shrunk())
     }
 
     /// The listed name for a stored name, and whether they differ.

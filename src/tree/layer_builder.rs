@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::dictionary::Dictionary;
 use super::fold;
 use super::folder_index::FolderIndex;
-use super::layer_names::{File, Folder, LayerNames, NameRef, Times, UnnamedEntry};
+use super::layer_names::{File, Folder, LayerNames, NameRef, UnnamedEntry};
 use super::stored_names::{NamesTooLarge, StoredNames};
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, placeholder_name};
@@ -47,7 +47,7 @@ impl LayerNames {
             };
             builder.add(index, &entry, recovered, extension)?;
         }
-        Ok(builder.layer)
+        Ok(builder.layer.shrunk())
     }
 }
 
@@ -97,15 +97,10 @@ impl<'a> LayerBuilder<'a> {
         let layer = LayerNames {
             shared: Arc::default(),
             folder_times: Vec::new(),
-            times: Times::None,
-            game: 0,
             arena: Vec::with_capacity(archive.files.len().saturating_mul(20)),
             folders: vec![root],
             files: Vec::with_capacity(archive.files.len()),
-            left_out: Vec::new(),
-            folder_of_file: Vec::new(),
             stored_overrides: StoredNames::default(),
-            renamed: Vec::new(),
             unnamed: Vec::new(),
             family: archive.hashes,
             encoding,

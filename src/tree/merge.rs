@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use super::duplicates::{DuplicateNames, numbered};
 use super::fold;
 use super::folder_index::FolderIndex;
-use super::layer_names::{LayerNames, NameRef};
+use super::layer_names::NameRef;
+use super::merge_layer::MergeLayer;
 use super::node::{Hidden, Node, NodeId};
 use super::rule::Rule;
 use super::runs::for_each_run;
@@ -33,10 +34,11 @@ impl std::error::Error for TooManyNodes {}
 ///
 /// # Errors
 /// [`TooManyNodes`] if numbers run out.
-pub fn merge(layers: Vec<LayerNames>, rule: Rule) -> Result<Tree, TooManyNodes> {
+pub fn merge<L: Into<MergeLayer>>(layers: Vec<L>, rule: Rule) -> Result<Tree, TooManyNodes> {
+    let layers = layers.into_iter().map(Into::into).collect();
     let mut merging = Merging { folders: Vec::new(), layers, rule };
     let map = merging.merge_folders()?;
-    let files: usize = merging.layers.iter().map(|layer| layer.files.len()).sum();
+    let files: usize = merging.layers.iter().map(|layer| layer.names.files.len()).sum();
     if merging.folders.len().saturating_add(files) >= NODES_MAX {
         return Err(TooManyNodes);
     }
@@ -45,7 +47,7 @@ pub fn merge(layers: Vec<LayerNames>, rule: Rule) -> Result<Tree, TooManyNodes> 
     for_each_run(&mut nodes[1..], &runs.starts, |run| merging.sort(run));
     let (hidden, node_of_folder) = merging.number(&mut nodes, &runs)?;
     let times = merging.folder_times(&map, &node_of_folder);
-    Ok(Tree::new(nodes, merging.layers, hidden, times))
+    Ok(Tree::new(nodes, merging.layers.into_iter().map(|layer| layer.names).collect(), hidden, times))
 }
 
 /// Maximum number of nodes, so that their numbers and those of spellings stay below 2^32.
@@ -54,7 +56,7 @@ const NODES_MAX: usize = (u32::MAX - (1 << 20)) as usize;
 struct Merging {
     /// The merged folders of all layers; the root first, and every folder after its parent.
     folders: Vec<Folder>,
-    layers: Vec<LayerNames>,
+    layers: Vec<MergeLayer>,
     rule: Rule,
 }
 
@@ -90,11 +92,11 @@ impl Merging {
         let mut of_layers = Vec::with_capacity(self.layers.len());
         for (index, layer) in self.layers.iter().enumerate() {
             let index = u16::try_from(index).map_err(|_| TooManyNodes)?;
-            let mut of_layer = Vec::with_capacity(layer.folders.len());
+            let mut of_layer = Vec::with_capacity(layer.names.folders.len());
             of_layer.push(0);
-            for folder in layer.folders.iter().skip(1) {
+            for folder in layer.names.folders.iter().skip(1) {
                 let parent = of_layer[folder.parent as usize];
-                let name = layer.name(folder.name);
+                let name = layer.names.name(folder.name);
                 let is_it = |merged: u32| {
                     let Folder { layer, name: known } = self.folders[merged as usize];
                     parents[merged as usize] == parent && fold::same(self.name(layer, known), name)
@@ -196,7 +198,7 @@ impl Merging {
                 let node = nodes[index];
                 if node.is_repeated {
                     let entry = EntryId { layer: node.layer, entry: node.first };
-                    hidden.push(Hidden { by: NodeId(node_number(end - 1)?), entry, name: node.name });
+                    hidden.push(Hidden { by: NodeId(node_number(end - 1)?), entry });
                     continue;
                 }
                 if node.is_folder {
@@ -227,7 +229,7 @@ impl Merging {
         let mut times = Vec::new();
         for (layer, merged) in self.layers.iter().zip(&map.of_layers) {
             let nodes = merged.iter().map(|&folder| NodeId(node_of_folder[folder as usize]));
-            times.extend(nodes.zip(layer.folder_times.iter().copied()));
+            times.extend(nodes.zip(layer.names.folder_times.iter().copied()));
         }
         times.sort_unstable_by_key(|&(node, time)| (node, Reverse(time)));
         times.dedup_by_key(|(node, _)| *node);
@@ -266,7 +268,7 @@ impl Merging {
             let name = numbered(&name, numbers[nth]);
             nth += 1;
             let layer = &mut self.layers[usize::from(node.layer)];
-            run[index].name = layer.rename(node.first, &name).map_err(|_| TooManyNodes)?;
+            run[index].name = layer.add_name(&name).map_err(|_| TooManyNodes)?;
             run[index].key = fold::prefix(name.as_bytes());
         }
         if numbering.is_none() {
@@ -291,7 +293,7 @@ impl Merging {
     }
 
     fn name(&self, layer: u16, name: NameRef) -> &[u8] {
-        self.layers[usize::from(layer)].name(name)
+        self.layers[usize::from(layer)].names.name(name)
     }
 }
 

@@ -33,7 +33,6 @@ pub struct Hidden {
     pub by: NodeId,
     /// The hidden entry.
     pub entry: EntryId,
-    pub(super) name: NameRef,
 }
 
 /// A folder or file in 32 bytes. While layers are merged, some fields have another meaning, so that

@@ -17,8 +17,19 @@ pub(super) struct InodeNumbers {
 impl InodeNumbers {
     /// `of_nodes` has one inode number for each node, without duplicates.
     pub(super) fn new(of_nodes: Vec<u32>) -> Self {
-        let mut nodes: Vec<u32> = (0..).take(of_nodes.len()).collect();
-        nodes.sort_unstable_by_key(|&node| of_nodes[node as usize]);
+        // Most numbers are those of the first view. They need no sorting.
+        let mut by_number = vec![None; of_nodes.len() + 1];
+        let mut later = Vec::new();
+        for (node, &number) in (0_u32..).zip(&of_nodes) {
+            match by_number.get_mut(number as usize) {
+                Some(place) => *place = Some(node),
+                None => later.push((number, node)),
+            }
+        }
+        later.sort_unstable();
+        let mut nodes = Vec::with_capacity(of_nodes.len());
+        nodes.extend(by_number.into_iter().flatten());
+        nodes.extend(later.into_iter().map(|(_, node)| node));
         Self { of_nodes, nodes }
     }
 

@@ -1,6 +1,6 @@
 //! Rules that decide which of the files of one path is listed.
 
-use super::layer_names::{LayerNames, Times};
+use super::merge_layer::{MergeLayer, Times};
 use super::node::Node;
 
 /// Decides which layer wins if several have a file.
@@ -19,7 +19,7 @@ pub enum Rule {
 impl Rule {
     /// Orders the entries of one path so that each hides the following ones. On entry, the last
     /// layer comes first.
-    pub(super) fn order(self, layers: &[LayerNames], nodes: &mut [Node]) {
+    pub(super) fn order(self, layers: &[MergeLayer], nodes: &mut [Node]) {
         if self == Self::LastWins {
             return;
         }

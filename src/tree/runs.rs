@@ -4,6 +4,8 @@ use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use crate::system::memory;
+
 /// Number of items from which starting another thread pays off.
 const PARALLEL_FROM: usize = 1 << 14;
 
@@ -37,7 +39,9 @@ pub(super) fn for_each_run<T: Send>(items: &mut [T], starts: &[usize], work: imp
     };
     thread::scope(|scope| {
         // If a thread cannot be started, the others do its work.
-        (1..threads).for_each(|_| drop(thread::Builder::new().spawn_scoped(scope, worker)));
+        (1..threads)
+            .take_while(|&thread| memory::has_room_for_threads(thread))
+            .for_each(|_| drop(thread::Builder::new().spawn_scoped(scope, worker)));
         worker();
     });
 }

@@ -222,6 +222,11 @@ impl Spellings {
         found
     }
 
+    /// The numbers of the other spellings of one folder, given its own number.
+    pub fn other_numbers_of(&self, folder: u64) -> Vec<u64> {
+        self.other_numbers(&HashSet::from([folder])).remove(&folder).unwrap_or_default()
+    }
+
     /// The number of a spelling; assigns one if the spelling has none. `None` beyond the limit.
     fn find_or_assign(&self, parent: u64, name: &[u8], node_ino: u64) -> Option<u64> {
         let key = (parent, Box::from(name));

@@ -68,11 +68,6 @@ impl StoredNames {
         })
     }
 
-    /// Whether the name of an entry was added.
-    pub(super) fn contains(&self, entry: u32) -> bool {
-        self.records.binary_search_by_key(&entry, |record| record.entry).is_ok()
-    }
-
     /// Frees unused capacity.
     pub(super) fn shrink(&mut self) {
         self.bytes.shrink_to_fit();

@@ -1,5 +1,7 @@
 //! The frozen tree of folders and files.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::fold;
@@ -18,7 +20,7 @@ use crate::format::{EntryId, name};
 pub struct Tree {
     nodes: Vec<Node>,
     by_hash: HashIndex,
-    layers: Vec<LayerNames>,
+    layers: Vec<Arc<LayerNames>>,
     /// In the order of their nodes; for one node, the latest layer first.
     hidden: Vec<Hidden>,
     unnamed: Vec<UnnamedFiles>,
@@ -34,11 +36,10 @@ impl Tree {
     /// Freezes a tree of nodes whose names are in `layers`.
     pub(super) fn new(
         mut nodes: Vec<Node>,
-        mut layers: Vec<LayerNames>,
+        layers: Vec<Arc<LayerNames>>,
         hidden: Vec<Hidden>,
         times: Vec<(NodeId, i64)>,
     ) -> Self {
-        layers.iter_mut().for_each(LayerNames::freeze);
         // Every name in a tree is short enough to have a hash.
         let by_hash = HashIndex::new(&mut nodes, |node| {
             fold::hash(layers[usize::from(node.layer)].name(node.name)).unwrap_or_default()
@@ -50,19 +51,6 @@ impl Tree {
     /// Replaces the inode numbers. `numbers` has one for each node.
     pub(super) fn numbered(self, numbers: Vec<u32>) -> Self {
         Self { numbers: InodeNumbers::new(numbers), ..self }
-    }
-
-    /// The names of one of the tree's layers, to be merged again.
-    pub fn layer(&self, layer: u16) -> LayerNames {
-        let frozen = &self.layers[usize::from(layer)];
-        let mut names = vec![None; frozen.folder_of_file.len()];
-        for node in self.nodes.iter().filter(|node| !node.is_folder && node.layer == layer) {
-            names[node.first as usize] = Some(node.name);
-        }
-        for hidden in self.hidden.iter().filter(|hidden| hidden.entry.layer == layer) {
-            names[hidden.entry.entry as usize] = Some(hidden.name);
-        }
-        frozen.thawed(&names)
     }
 
     /// The number of nodes, which are numbered from 0.
@@ -121,6 +109,18 @@ impl Tree {
         self.layers.get(usize::from(node.layer)).map_or(&[], |layer| layer.name(node.name))
     }
 
+    /// The layer that stores the name of a node, and where it is stored.
+    pub(super) fn name_ref(&self, node: NodeId) -> (u16, NameRef) {
+        let node = self.get(node);
+        (node.layer, node.name)
+    }
+
+    /// For each layer, the layer of another tree that shares its names.
+    pub(super) fn layers_shared_with(&self, other: &Self) -> Vec<Option<u16>> {
+        let others: HashMap<*const LayerNames, u16> = other.layers.iter().map(Arc::as_ptr).zip(0..).collect();
+        self.layers.iter().map(|layer| others.get(&Arc::as_ptr(layer)).copied()).collect()
+    }
+
     /// The folder that contains a node. The root contains itself.
     pub fn parent(&self, node: NodeId) -> NodeId {
         NodeId(self.get(node).parent)
@@ -161,6 +161,15 @@ impl Tree {
             .or_else(|| self.resolve_unnamed(path))
     }
 
+    /// The node of a folder of loose files, given its path within its layer.
+    pub fn folder_of_layer(&self, layer: u16, path: &[u8]) -> Option<NodeId> {
+        let base = self.layers.get(usize::from(layer)).map_or(&[][..], |layer| layer.base_name());
+        let names = std::iter::once(base).chain(path.split(|&byte| byte == b'/'));
+        let found =
+            names.filter(|name| !name.is_empty()).try_fold(NodeId::ROOT, |at, name| self.lookup(at, name));
+        found.filter(|node| self.kind(*node) == Kind::Folder)
+    }
+
     /// A node's path from the root, with `/` between names and none in front.
     pub fn path(&self, node: NodeId) -> Vec<u8> {
         let mut parts = Vec::new();
@@ -184,13 +193,13 @@ impl Tree {
     pub fn stored_name(&self, node: NodeId) -> Vec<u8> {
         match self.kind(node) {
             Kind::Folder => Vec::new(),
-            Kind::File(entry) => self.stored(entry, self.get(node).name),
+            Kind::File(entry) => self.stored(entry),
         }
     }
 
     /// The bytes that the archive stores as a hidden entry's name.
     pub fn stored_name_of_hidden(&self, hidden: &Hidden) -> Vec<u8> {
-        self.stored(hidden.entry, hidden.name)
+        self.stored(hidden.entry)
     }
 
     /// A file's hash in hexadecimal. This is the stored hash if the file's or its folder's name is
@@ -235,9 +244,8 @@ impl Tree {
         hash_text(layer.family, &hash)
     }
 
-    fn stored(&self, entry: EntryId, name: NameRef) -> Vec<u8> {
-        let layer = &self.layers[usize::from(entry.layer)];
-        layer.stored_name(entry.entry, layer.name(name))
+    fn stored(&self, entry: EntryId) -> Vec<u8> {
+        self.layers[usize::from(entry.layer)].stored_name(entry.entry)
     }
 
     fn get(&self, node: NodeId) -> &Node {

@@ -1,6 +1,7 @@
 //! Files whose archive stores only the hash of their path. A lookup finds them by hashing the requested path.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::fold;
 use super::layer_names::LayerNames;
@@ -23,8 +24,8 @@ pub(super) struct UnnamedFiles {
 
 impl UnnamedFiles {
     /// The unnamed files of all layers that have any, in load order.
-    pub(super) fn of_layers(layers: &[LayerNames], nodes: &[Node]) -> Vec<Self> {
-        if !layers.iter().any(LayerNames::has_unnamed) {
+    pub(super) fn of_layers(layers: &[Arc<LayerNames>], nodes: &[Node]) -> Vec<Self> {
+        if !layers.iter().any(|layer| layer.has_unnamed()) {
             return Vec::new();
         }
         let mut files = vec![Vec::new(); layers.len()];

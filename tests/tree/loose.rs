@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bsafs::folder::{Filter, LooseFolder, OpenFiles, scan};
-use bsafs::tree::{self, LayerNames, NodeId, Rule, Tree};
+use bsafs::tree::{self, LayerNames, MergeLayer, NodeId, Rule, Tree};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -79,13 +79,17 @@ fn spellings_of_a_folder_are_merged_and_equal_names_get_numbers() {
     assert_eq!(tree.stored_name(second), b"meshes/A.NIF");
 }
 
+fn merged_layer(paths: &[&str]) -> MergeLayer {
+    layer(paths, None).into()
+}
+
 /// A name, the layers (loose or not, and a time), and the layers' numbers with the winner first.
 type Case = (&'static str, &'static [(bool, i64)], &'static [u16]);
 
 /// Numbers of the layers, winner first, when one path is merged by the rule of dates.
 fn by_dates(layers: &[(bool, i64)]) -> Vec<u16> {
     let merged = layers.iter().map(|&(is_loose, time)| {
-        let layer = layer(&["a.dds"], None);
+        let layer = merged_layer(&["a.dds"]);
         if is_loose { layer.modified_each(vec![time]) } else { layer.modified(time) }
     });
     let tree = tree::merge(merged.collect(), Rule::Dates).unwrap();
@@ -114,8 +118,8 @@ fn the_highest_archive_that_is_not_older_hides_a_loose_file() {
 
 #[test]
 fn dates_are_compared_separately_for_each_path() {
-    let archive = layer(&["new.dds", "old.dds"], None).modified(50);
-    let loose = layer(&["new.dds", "old.dds", "only.dds"], None).modified_each(vec![60, 40, 1]);
+    let archive = merged_layer(&["new.dds", "old.dds"]).modified(50);
+    let loose = merged_layer(&["new.dds", "old.dds", "only.dds"]).modified_each(vec![60, 40, 1]);
     let tree = tree::merge(vec![archive, loose], Rule::Dates).unwrap();
     let winner = |path: &str| entry_of(&tree, tree.resolve(path.as_bytes()).unwrap());
     assert_eq!(winner("new.dds"), Some(id(1, 0)));
@@ -126,8 +130,8 @@ fn dates_are_compared_separately_for_each_path() {
 #[test]
 fn dates_are_compared_only_within_each_game() {
     let names = &["a.dds", "b.dds"];
-    let archive = |game| layer(names, None).modified(10).of_game(game);
-    let loose = |game, times: [i64; 2]| layer(names, None).modified_each(times.into()).of_game(game);
+    let archive = |game| merged_layer(names).modified(10).of_game(game);
+    let loose = |game, times: [i64; 2]| merged_layer(names).modified_each(times.into()).of_game(game);
     // The upper game hides the lower one completely, whatever the dates of the lower one.
     let games = vec![loose(0, [90, 90]), archive(0), loose(1, [20, 5]), archive(1)];
     let tree = tree::merge(games, Rule::Dates).unwrap();
@@ -143,15 +147,15 @@ fn dates_are_compared_only_within_each_game() {
 #[test]
 fn layers_without_dates_win_by_their_position() {
     let names = &["a.dds"];
-    let archive = |time| layer(names, None).modified(time);
-    let loose = |time| layer(names, None).modified_each(vec![time]);
+    let archive = |time| merged_layer(names).modified(time);
+    let loose = |time| merged_layer(names).modified_each(vec![time]);
     let winners = |layers| {
         let tree = tree::merge(layers, Rule::Dates).unwrap();
         let node = tree.resolve(b"a.dds").unwrap();
         let hidden = tree.hidden(node).iter().map(|it| it.entry.layer);
         entry_of(&tree, node).into_iter().map(|it| it.layer).chain(hidden).collect::<Vec<_>>()
     };
-    let other = || layer(names, None);
+    let other = || merged_layer(names);
     assert_eq!(winners(vec![loose(10), archive(20), other()]), [2, 1, 0], "above");
     assert_eq!(winners(vec![archive(20), loose(10), other()]), [2, 0, 1], "above a dated pair");
     assert_eq!(winners(vec![other(), archive(20), loose(10)]), [1, 2, 0], "below");
@@ -165,9 +169,9 @@ fn layers_without_dates_win_by_their_position() {
 
 #[test]
 fn excluded_files_of_an_archive_are_neither_listed_nor_hidden() {
-    let archive = layer(&["Textures\\A.dds", "textures\\b.dds", "c.dds"], None);
+    let archive = merged_layer(&["Textures\\A.dds", "textures\\b.dds", "c.dds"]);
     let left_out = |path: &[u8]| path == b"textures/a.dds" || path == b"c.dds";
-    let layers = vec![archive.without(left_out), layer(&["c.dds"], None)];
+    let layers = vec![archive.without(left_out), merged_layer(&["c.dds"])];
     let tree = tree::merge(layers, Rule::LastWins).unwrap();
     assert_eq!(listed(&tree), ["c.dds", "Textures", "Textures/b.dds"]);
     assert_eq!(entry_of(&tree, tree.resolve(b"textures/b.dds").unwrap()), Some(id(0, 1)));

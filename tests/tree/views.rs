@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use bsafs::folder::FileChange;
 use bsafs::format::EntryId;
 use bsafs::tree::{Changes, CompareFiles, Inode, NodeId, Spellings, Tree, compare};
 use proptest::prelude::*;
@@ -12,8 +13,9 @@ use super::tree_of_paths;
 struct Replaced(HashSet<u32>);
 
 impl CompareFiles for Replaced {
-    fn is_kept(&self, later: EntryId, earlier: EntryId) -> bool {
-        later == earlier && !self.0.contains(&later.entry)
+    fn change(&self, later: EntryId, earlier: EntryId) -> FileChange {
+        let is_kept = later == earlier && !self.0.contains(&later.entry);
+        if is_kept { FileChange::None } else { FileChange::Replaced }
     }
 
     fn held(&self, _: EntryId) -> Option<u64> {
@@ -25,8 +27,8 @@ impl CompareFiles for Replaced {
 struct AllKept;
 
 impl CompareFiles for AllKept {
-    fn is_kept(&self, _: EntryId, _: EntryId) -> bool {
-        true
+    fn change(&self, _: EntryId, _: EntryId) -> FileChange {
+        FileChange::None
     }
 
     fn held(&self, _: EntryId) -> Option<u64> {
