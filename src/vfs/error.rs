@@ -74,6 +74,11 @@ impl OpenError {
         Self { path: None, kind: OpenErrorKind::TooLarge(Box::new(cause)) }
     }
 
+    /// The sources together need more memory than there is.
+    pub(crate) fn no_memory() -> Self {
+        Self { path: None, kind: OpenErrorKind::Unreadable(io::ErrorKind::OutOfMemory.into()) }
+    }
+
     /// The path of the source, or of the file that says what to open; `None` if the error is about neither.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()

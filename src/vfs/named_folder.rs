@@ -4,13 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use super::error::OpenError;
+use super::found_layer::archives_in;
 use super::opened::Opened;
 use super::opened_archive::is_archive;
-use super::options::{CACHE_SIZE, FolderArchives, Layout, OpenOptions};
-use super::sources::layer_plan::{PlannedFolder, PlannedLayer, archives_in};
+use super::options::{CACHE_SIZE, FolderArchives, OpenOptions};
+use super::sources::layer_plan::{PlannedFolder, PlannedLayer};
+use super::sources::resolve::OpenPlan;
 use crate::content::Store;
 use crate::folder::{Filter, OpenFiles};
-use crate::tree::Rule;
 
 /// The contents of a folder.
 pub(crate) struct NamedFolder {
@@ -43,9 +44,10 @@ impl NamedFolder {
             planned.filter = Filter { not_at_root, ..planned.filter };
         }
         let planned = PlannedFolder { opens_archives: false, ..planned };
-        let layers = [PlannedLayer::Folder(planned)];
+        let plan = OpenPlan { layers: vec![PlannedLayer::Folder(planned)], ..OpenPlan::default() };
+        let options = OpenOptions { layout: None, names: Vec::new(), ..options.clone() };
         let store = Store::new(CACHE_SIZE, options.parse_options().limits);
-        let loose = Opened::open_layers(&layers, Rule::LastWins, options, Layout::Union, store, None)?;
+        let loose = Opened::open_plan(plan.into(), &options, store, None)?;
         Ok(Self { loose, archives })
     }
 }

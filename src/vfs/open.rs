@@ -9,19 +9,21 @@ use std::sync::Arc;
 use super::case_twins::case_twins;
 use super::dictionary;
 use super::error::OpenError;
+use super::found_layer::FoundLayer;
 use super::opened::Opened;
 use super::opened_archive::{Content, Description, OpenedArchive};
 use super::options::{CACHE_SIZE, Layout, OpenOptions};
 use super::parallel::try_in_parallel;
 use super::reuse::Reuse;
-use super::sources::layer_plan::{FoundLayer, LayerRules, PlannedFolder, PlannedLayer};
+use super::sources::layer_plan::{LayerRules, PlannedFolder, PlannedLayer};
 use super::sources::resolve::OpenPlan;
 use super::sources::source_set::SourceSet;
 use super::sources::{folder_name, resolve};
 use crate::content::Store;
 use crate::folder::{LooseFolder, OpenFiles};
 use crate::system::clock::unix_nanoseconds;
-use crate::tree::{self, Dictionary, LayerNames, Rule, TooManyPaths};
+use crate::system::memory;
+use crate::tree::{self, Dictionary, LayerNames, MergeLayer, Rule, TooManyPaths};
 
 impl SourceSet {
     /// Opens the sources.
@@ -45,27 +47,23 @@ impl Opened {
         options: &OpenOptions,
         earlier: Option<&Reuse<'_>>,
     ) -> Result<Self, OpenError> {
-        let OpenPlan { layers, rule, order, read_set } = resolve::open_plan(sources, options)?;
-        let layout = options.layout.unwrap_or_default();
-        let opened = Self::open_layers(&layers, rule, options, layout, store, earlier)?;
-        Ok(Self { order, read_set, ..opened })
+        Self::open_plan(Arc::new(resolve::open_plan(sources, options)?), options, store, earlier)
     }
 
-    /// Opens planned layers and merges them by a rule.
-    pub(crate) fn open_layers(
-        planned: &[PlannedLayer],
-        rule: Rule,
+    /// Opens the layers of a plan and merges them by its rule.
+    pub(crate) fn open_plan(
+        plan: Arc<OpenPlan>,
         options: &OpenOptions,
-        layout: Layout,
         store: Store,
         earlier: Option<&Reuse<'_>>,
     ) -> Result<Self, OpenError> {
+        let layout = options.layout.unwrap_or_default();
         let names = dictionary::read(&options.names, options.code_page())?;
-        let files = Arc::new(OpenFiles::default());
+        let files = earlier.map(Reuse::files).unwrap_or_default();
         // With a folder per archive, archives are opened later: the name of a folder depends on all layers.
         let names_of_archives = (layout == Layout::Union).then_some(&names);
         let opener = Opener { earlier, options };
-        let (found, archives) = find_layers(planned, &files, &opener, names_of_archives)?;
+        let (found, archives) = find_layers(&plan.layers, &files, &opener, names_of_archives)?;
         let bases = match layout {
             Layout::Union => Vec::new(),
             Layout::PerArchive => {
@@ -74,7 +72,7 @@ impl Opened {
         };
         let base = &|index: usize| bases.get(index).map(String::as_str);
         let archives = opener.open_rest(&found, archives, base, names)?;
-        let mut opened = Opening::new(rule, store, earlier);
+        let mut opened = Opening::new(plan, store, earlier);
         opened.archives = archives.iter().flatten().map(|archive| archive.path.clone()).collect();
         opened.deep_archives = deep_archives(&opened.archives);
         if found.iter().any(|layer| matches!(layer, FoundLayer::Later(_))) {
@@ -96,7 +94,7 @@ impl Opened {
                 }
             }
         }
-        opened.merge()
+        opened.merge(files)
     }
 }
 
@@ -148,6 +146,10 @@ impl Opener<'_> {
         names: &Dictionary,
     ) -> Result<Option<OpenedArchive>, OpenError> {
         let FoundLayer::Archive { path, is_needed, .. } = layer else { return Ok(None) };
+        let unchanged = self.earlier.filter(|_| names.is_empty());
+        if let Some(archive) = unchanged.and_then(|earlier| earlier.unchanged_archive(path, base)) {
+            return Ok(Some(archive));
+        }
         let opened = OpenedArchive::open(path, base, names, self.options);
         match self.earlier {
             Some(earlier) if *is_needed || opened.is_ok() || earlier.contains(path) => {
@@ -214,10 +216,11 @@ fn add_names(
 
 /// The layers while they are put together, lowest first.
 struct Opening<'a> {
-    rule: Rule,
+    plan: Arc<OpenPlan>,
     earlier: Option<&'a Reuse<'a>>,
     store: Store,
-    layers: Vec<LayerNames>,
+    names: Vec<Arc<LayerNames>>,
+    layers: Vec<MergeLayer>,
     descriptions: Vec<Description>,
     reasons: Vec<String>,
     /// The paths of the archives that are layers. They are absolute, like those of folders.
@@ -228,11 +231,14 @@ struct Opening<'a> {
     served: HashSet<String>,
 }
 
+/// Number of bytes that merging takes for each file, at most, with a list of all files later.
+const MERGED_PER_FILE: usize = 150;
+
 impl<'a> Opening<'a> {
-    fn new(rule: Rule, store: Store, earlier: Option<&'a Reuse<'a>>) -> Self {
+    fn new(plan: Arc<OpenPlan>, store: Store, earlier: Option<&'a Reuse<'a>>) -> Self {
         let (archives, deep_archives, served) = Default::default();
-        let (layers, descriptions, reasons) = Default::default();
-        Self { rule, earlier, store, layers, descriptions, reasons, archives, deep_archives, served }
+        let (names, layers, descriptions, reasons) = Default::default();
+        Self { plan, earlier, store, names, layers, descriptions, reasons, archives, deep_archives, served }
     }
 
     fn note_served<'b>(&mut self, archives: impl Iterator<Item = &'b OpenedArchive>) {
@@ -254,8 +260,9 @@ impl<'a> Opening<'a> {
     }
 
     fn add_archive(&mut self, archive: OpenedArchive, why: String, rules: &LayerRules) {
-        let mut layer = archive.layer;
-        if let Some(game) = rules.by_date.filter(|_| self.rule == Rule::Dates) {
+        self.names.push(archive.layer.clone());
+        let mut layer = MergeLayer::from(archive.layer);
+        if let Some(game) = rules.by_date.filter(|_| self.plan.rule == Rule::Dates) {
             layer = layer.modified(unix_nanoseconds(archive.modified)).of_game(game);
         }
         if !rules.invalidated.is_empty() {
@@ -279,23 +286,24 @@ impl<'a> Opening<'a> {
         why: String,
         rules: &LayerRules,
     ) -> Result<(), OpenError> {
-        // A kept folder is shared with the earlier view. Its archives were left out before, and
-        // what is known of its files stays valid.
-        if let Some(folder) = Arc::get_mut(&mut folder) {
-            if !lists_archives {
-                let parent = folder.path().to_owned();
-                folder.leave_out(|_, name| self.archives.contains(&parent.join(OsStr::from_bytes(name))));
-            }
-            // This must follow `leave_out`, which renumbers the files.
-            self.earlier.into_iter().for_each(|earlier| earlier.reuse_folder(folder));
+        // A folder of the earlier view is shared with it. Its archives were left out before.
+        if let Some(folder) = Arc::get_mut(&mut folder).filter(|_| !lists_archives) {
+            let parent = folder.path().to_owned();
+            folder.leave_out(|_, name| self.archives.contains(&parent.join(OsStr::from_bytes(name))));
         }
-        let layer = LayerNames::of_folder(folder.names(), base)
-            .map_err(|error| OpenError::too_large(folder.path(), error))?;
+        let names = match self.earlier.and_then(|earlier| earlier.names_of(&folder, base)) {
+            Some(names) => names,
+            None => LayerNames::of_folder(folder.names(), base)
+                .map_err(|error| OpenError::too_large(folder.path(), error))?
+                .into(),
+        };
+        self.names.push(names.clone());
+        let layer = MergeLayer::from(names);
         let layer = match self.deep_archives.get(folder.path()).filter(|_| !lists_archives) {
             Some(deep) => layer.without(|path| deep.contains(path)),
             None => layer,
         };
-        let layer = match rules.by_date.filter(|_| self.rule == Rule::Dates) {
+        let layer = match rules.by_date.filter(|_| self.plan.rule == Rule::Dates) {
             Some(game) => layer.modified_each(times(&folder)).of_game(game),
             None => layer,
         };
@@ -305,17 +313,21 @@ impl<'a> Opening<'a> {
         Ok(())
     }
 
-    fn merge(self) -> Result<Opened, OpenError> {
-        let Self { rule, store, layers, descriptions, reasons, .. } = self;
-        let tree = tree::merge(layers, rule).map_err(OpenError::all_too_large)?;
+    fn merge(self, files: Arc<OpenFiles>) -> Result<Opened, OpenError> {
+        let Self { plan, store, names, layers, descriptions, reasons, .. } = self;
+        let count: usize = names.iter().map(|names| names.file_count()).sum();
+        if !memory::has_room(count.saturating_mul(MERGED_PER_FILE)) {
+            return Err(OpenError::no_memory());
+        }
+        let tree = tree::merge(layers, plan.rule).map_err(OpenError::all_too_large)?;
         for (first, second) in case_twins(&tree) {
             log::warn!(
                 "{first} and {second} differ only in case: a game treats them as one, but the mount shows \
                  both"
             );
         }
-        let (order, read_set, sources, options) = Default::default();
-        Ok(Opened { tree, store, descriptions, reasons, order, read_set, sources, options })
+        let (sources, options) = Default::default();
+        Ok(Opened { tree, store, names, descriptions, reasons, plan, files, sources, options })
     }
 }
 
@@ -371,15 +383,10 @@ mod tests {
             date("A.txt", loose);
             let mut planned = PlannedFolder::named(folder.path(), FolderArchives::Open);
             planned.rules.by_date = Some(0);
-            let layers = [PlannedLayer::Folder(planned)];
-            let opened = Opened::open_layers(
-                &layers,
-                Rule::Dates,
-                &OpenOptions::default(),
-                Layout::Union,
-                Store::new(1 << 20, Options::default().limits),
-                None,
-            );
+            let layers = vec![PlannedLayer::Folder(planned)];
+            let plan = OpenPlan { layers, rule: Rule::Dates, ..OpenPlan::default() };
+            let store = Store::new(1 << 20, Options::default().limits);
+            let opened = Opened::open_plan(plan.into(), &OpenOptions::default(), store, None);
             let opened = opened.unwrap_or_else(|failure| panic!("{failure}"));
             assert_eq!(opened.tree.files(), 1);
             let (_, entry) = opened.tree.entries().next().expect("the tree is empty");

@@ -2,25 +2,29 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::opened_archive::Description;
 use super::options::OpenOptions;
+use super::sources::resolve::OpenPlan;
 use crate::content::Store;
-use crate::game::{LoadOrder, ReadSet};
-use crate::tree::Tree;
+use crate::folder::OpenFiles;
+use crate::tree::{LayerNames, Tree};
 
 /// Opened sources. The tree and the store are made of the same layers in the same order.
 pub struct Opened {
     pub(crate) tree: Tree,
     pub(crate) store: Store,
+    /// The names of each layer, without what the rules of a game change in them.
+    pub(crate) names: Vec<Arc<LayerNames>>,
     /// A description of each archive, lowest first. Folders have none.
     pub(crate) descriptions: Vec<Description>,
     /// Why a game loads each layer; empty if the user named it.
     pub(crate) reasons: Vec<String>,
-    /// The load order of the games among the sources.
-    pub(crate) order: LoadOrder,
-    /// The files and folders that the load order depends on.
-    pub(crate) read_set: ReadSet,
+    /// The layers that were opened, and the load order of the games among the sources.
+    pub(crate) plan: Arc<OpenPlan>,
+    /// The open files of all folders.
+    pub(crate) files: Arc<OpenFiles>,
     /// The caller's sources and options, with absolute paths, for a reopening.
     pub(crate) sources: Vec<PathBuf>,
     pub(crate) options: OpenOptions,

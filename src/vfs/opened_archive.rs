@@ -2,6 +2,7 @@
 
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::SystemTime;
 
@@ -32,7 +33,7 @@ pub(crate) struct OpenedArchive {
     /// When its content was last changed.
     pub(crate) modified: SystemTime,
     pub(crate) content: Content,
-    pub(crate) layer: LayerNames,
+    pub(crate) layer: Arc<LayerNames>,
     /// `None` if the archive is kept from the mounted view.
     pub(crate) description: Option<Description>,
 }
@@ -69,7 +70,7 @@ impl OpenedArchive {
             path: source.path().to_owned(),
             modified: source.modified(),
             content: Content::Opened(source, tables),
-            layer,
+            layer: Arc::new(layer),
             description: Some(description),
         })
     }

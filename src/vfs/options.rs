@@ -162,11 +162,17 @@ impl OpenOptions {
         let path = || folder.join(expand_home(value.into()));
         match name {
             "encoding" => self.encoding = Some(parse_encoding(value)?),
-            "force" => self.force = flag(value)?,
+            "force" => {
+                no_value(value)?;
+                self.force = true;
+            }
             "textures" => self.textures = Some(named(&TextureForm::ALL, value)?),
             "names" => self.names.push(path()),
             "layout" => self.layout = Some(named(&Layout::ALL, value)?),
-            "salvage" => self.salvage = flag(value)?,
+            "salvage" => {
+                no_value(value)?;
+                self.salvage = true;
+            }
             "archives" => self.archives = Some(named(&FolderArchives::ALL, value)?),
             "game_dir" => self.game_dir = Some(path()),
             "prefix" => self.prefix = Some(path()),
@@ -259,10 +265,10 @@ pub(crate) fn parse_precedence(name: &str) -> Result<ArchiveRule, String> {
     found.map(|(_, rule)| *rule).ok_or_else(|| "must be one of last, first, fnv, oblivion".to_owned())
 }
 
-/// `true` for an option without a value. `force=no` is refused, because it reads like `force` off.
-pub(crate) fn flag(value: &str) -> Result<bool, String> {
+/// Refuses a value for an option that takes none: `force=no` reads as if it turned the option off.
+pub(crate) fn no_value(value: &str) -> Result<(), String> {
     match value {
-        "" => Ok(true),
+        "" => Ok(()),
         _ => Err("the option takes no value; to turn the option off, omit it".into()),
     }
 }

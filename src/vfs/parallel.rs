@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use crate::system::memory;
+
 /// Runs `work` for every index below `count`, and calls `step` after each. Returns the results in order.
 pub(crate) fn in_parallel<T: Send>(
     count: usize,
@@ -46,7 +48,9 @@ pub(crate) fn try_in_parallel<T: Send, E: Send>(
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(count);
     thread::scope(|scope| {
         // If a thread cannot be started, the others do its work.
-        (1..threads).for_each(|_| drop(thread::Builder::new().spawn_scoped(scope, worker)));
+        (1..threads)
+            .take_while(|&thread| memory::has_room_for_threads(thread))
+            .for_each(|_| drop(thread::Builder::new().spawn_scoped(scope, worker)));
         worker();
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -17,12 +17,15 @@ pub struct Provenance {
     pub hides: Vec<FileCopy>,
     /// Number of hidden copies that were left out to keep the JSON short.
     pub hides_more: usize,
+    /// Whether archives are reported by name only, because the user may not know their folders.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub names_only: bool,
 }
 
 /// One archive's copy of a file.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct FileCopy {
-    /// The path of the archive.
+    /// The path of the archive; its name if [`Provenance::names_only`].
     pub archive: String,
     /// Why a game loads the archive or folder; empty if the user named it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -48,6 +51,21 @@ pub(crate) const JSON_MAX: usize = 1_000_000;
 const NAME_MAX: usize = 100_000;
 
 impl Provenance {
+    /// Replaces the paths of archives and folders by their names, and removes the reasons, which may
+    /// contain paths, too.
+    #[cfg(feature = "mount")]
+    pub(crate) fn with_names_only(mut self) -> Self {
+        for copy in std::iter::once(&mut self.from).chain(&mut self.hides) {
+            let name = std::path::Path::new(&copy.archive)
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned());
+            copy.archive = name.unwrap_or_default();
+            copy.why.clear();
+        }
+        self.names_only = true;
+        self
+    }
+
     /// The provenance as one line of JSON, of at most a million bytes. Hidden copies at the end are
     /// left out if the line would be longer.
     pub fn to_json(mut self) -> String {
@@ -73,6 +91,7 @@ impl VfsFile {
             from: copy(self),
             hides: self.hidden().map(|hidden| copy(&hidden)).collect(),
             hides_more: 0,
+            names_only: false,
         }
     }
 }

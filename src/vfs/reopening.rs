@@ -21,6 +21,8 @@ pub(crate) struct Reopening {
     /// The sources that the user and profiles named when profiles were last read, including those
     /// that are gone.
     expanded: Vec<PathBuf>,
+    /// The options with those of profiles, as of the last reading of profiles.
+    expanded_options: Option<OpenOptions>,
 }
 
 impl Reopening {
@@ -33,12 +35,18 @@ impl Reopening {
             .iter()
             .map(|source| if is_name(source) { source.clone() } else { folder.join(source) })
             .collect();
-        Self { sources, options: options.clone().in_folder(&folder), expanded: Vec::new() }
+        Self {
+            sources,
+            options: options.clone().in_folder(&folder),
+            expanded: Vec::new(),
+            expanded_options: None,
+        }
     }
 
     /// Takes sources and options whose paths were made absolute before.
     pub(crate) fn again(opened: &Opened) -> Self {
-        Self { sources: opened.sources.clone(), options: opened.options.clone(), expanded: Vec::new() }
+        let (sources, options) = (opened.sources.clone(), opened.options.clone());
+        Self { sources, options, expanded: Vec::new(), expanded_options: None }
     }
 
     /// The sources to open now. Profiles are read again. Archives and folders that are gone are left out.
@@ -52,8 +60,13 @@ impl Reopening {
 
     /// Opens the sources while the earlier view is served.
     pub(crate) fn open(&mut self, earlier: &Reuse<'_>) -> Result<Opened, OpenError> {
+        let store = earlier.store().emptied();
+        if let (Some(plan), Some(options)) = (earlier.plan(), &self.expanded_options) {
+            return Opened::open_plan(plan, options, store, Some(earlier));
+        }
         let SourceSet { paths, options } = self.source_set()?;
-        Opened::open_into(earlier.store().emptied(), &paths, &options, Some(earlier))
+        let options = self.expanded_options.insert(options);
+        Opened::open_into(store, &paths, options, Some(earlier))
     }
 
     /// The files that say what to open: profiles and lists of names.

@@ -1,16 +1,19 @@
 //! Reuses the mounted view when its sources are opened again. A source that cannot be opened now is
 //! kept as it was, so that one damaged archive does not hold back other changes.
 
+use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use super::disk_changes::DiskChanges;
 use super::error::OpenError;
 use super::opened::Opened;
 use super::opened_archive::{Content, OpenedArchive};
+use super::sources::resolve::OpenPlan;
 use crate::content::Store;
-use crate::folder::{Filter, LooseFolder};
+use crate::folder::{Filter, LooseFolder, OpenFiles, ScanError, scan_again};
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
 use crate::tree::LayerNames;
@@ -18,10 +21,11 @@ use crate::tree::LayerNames;
 /// The view that is served while its sources are opened again.
 pub(crate) struct Reuse<'a> {
     opened: &'a Opened,
-    /// Whether nothing changed in a folder since its files were statted.
-    is_quiet: &'a (dyn Fn(&Path) -> bool + Sync),
+    changes: &'a DiskChanges,
     /// Whether to take archives that seem to be half written.
     takes_unfinished: bool,
+    /// The layers of each path.
+    layers: HashMap<&'a Path, Vec<u16>>,
     kept: Mutex<Vec<KeptSource>>,
 }
 
@@ -40,12 +44,85 @@ pub(crate) struct KeptSource {
 pub(crate) const SETTLED: u64 = 3;
 
 impl<'a> Reuse<'a> {
-    pub(crate) fn new(
-        opened: &'a Opened,
-        is_quiet: &'a (dyn Fn(&Path) -> bool + Sync),
-        takes_unfinished: bool,
-    ) -> Self {
-        Self { opened, is_quiet, takes_unfinished, kept: Mutex::default() }
+    pub(crate) fn new(opened: &'a Opened, changes: &'a DiskChanges, takes_unfinished: bool) -> Self {
+        let mut layers: HashMap<&Path, Vec<u16>> = HashMap::new();
+        for layer in 0..u16::try_from(opened.store.layers()).unwrap_or(u16::MAX) {
+            layers.entry(opened.store.path(layer)).or_default().push(layer);
+        }
+        Self { opened, changes, takes_unfinished, layers, kept: Mutex::default() }
+    }
+
+    /// The plan of the view, if nothing changed that it depends on.
+    pub(crate) fn plan(&self) -> Option<Arc<OpenPlan>> {
+        (!self.changes.is_plan()).then(|| self.opened.plan.clone())
+    }
+
+    /// The open files for the folders of the next view. After a change in an unknown place, the next view
+    /// must not keep the tops of mounts that may be gone.
+    pub(crate) fn files(&self) -> Arc<OpenFiles> {
+        if self.changes.is_anywhere() { Arc::default() } else { self.opened.files.clone() }
+    }
+
+    /// A mounted folder as it is now. Only what changed is listed again; if nothing changed, it is the
+    /// mounted folder itself. `None` if the folder must be scanned as if it were new.
+    pub(crate) fn folder_again(
+        &self,
+        path: &Path,
+        filter: &Filter,
+    ) -> Option<Result<Arc<LooseFolder>, ScanError>> {
+        let store = &self.opened.store;
+        let mut mounted = self.layers_at(path).filter_map(|layer| store.folder(layer));
+        let mounted = mounted.find(|folder| folder.filter() == filter && !self.changes.is_anywhere())?;
+        let is_changed = |folder: &Path| self.changes.includes(folder);
+        let changes = mounted.changes_among(self.changes.folders(), &is_changed);
+        Some(match changes {
+            None => Ok(mounted.clone()),
+            Some(changes) => scan_again(mounted, &changes).map(Arc::new),
+        })
+    }
+
+    /// The names of a layer whose folder is that of the view. All files lie in the folder `base`, if that is
+    /// given.
+    pub(crate) fn names_of(&self, folder: &Arc<LooseFolder>, base: Option<&str>) -> Option<Arc<LayerNames>> {
+        let store = &self.opened.store;
+        let is_it = |layer: &u16| store.folder(*layer).is_some_and(|mounted| Arc::ptr_eq(mounted, folder));
+        let mut names = self.layers_at(folder.path()).filter(is_it).map(|layer| self.names(layer));
+        names.find(|names| names.has_base(base)).cloned()
+    }
+
+    /// The mounted archive at this path, if the file did not change. All files lie in the folder `base`, if
+    /// that is given. An archive that stores hashes is opened again, because other layers may name its files.
+    /// After a change in an unknown place, all archives are.
+    pub(crate) fn unchanged_archive(&self, path: &Path, base: Option<&str>) -> Option<OpenedArchive> {
+        if self.changes.is_anywhere() {
+            return None;
+        }
+        let store = &self.opened.store;
+        let is_unchanged = |layer: &u16| {
+            let names = self.names(*layer);
+            names.has_base(base) && names.stores_all_names() && store.is_untouched(*layer)
+        };
+        let layer = self.layers_at(path).find(is_unchanged)?;
+        Some(self.mounted_archive(path, layer, self.names(layer).clone()))
+    }
+
+    fn mounted_archive(&self, path: &Path, layer: u16, names: Arc<LayerNames>) -> OpenedArchive {
+        OpenedArchive {
+            path: path.to_owned(),
+            modified: self.opened.store.modified(layer),
+            content: Content::Mounted(layer),
+            layer: names,
+            description: None,
+        }
+    }
+
+    /// The mounted layers whose archive or folder has this path.
+    fn layers_at(&self, path: &Path) -> impl Iterator<Item = u16> {
+        self.layers.get(path).into_iter().flatten().copied()
+    }
+
+    fn names(&self, layer: u16) -> &Arc<LayerNames> {
+        &self.opened.names[usize::from(layer)]
     }
 
     /// The store that is served.
@@ -76,29 +153,23 @@ impl<'a> Reuse<'a> {
         };
         self.note(KeptSource { what, is_unfinished, is_folder: false });
         let store = &self.opened.store;
-        let named = store.layers_at(path).filter(|&layer| !store.is_folder(layer));
+        let named = self.layers_at(path).filter(|&layer| !store.is_folder(layer));
         // An archive that is named twice has two layers. Takes the one in the same folder,
         // otherwise the last one, whose files are shown.
-        let mut named: Vec<(u16, LayerNames)> =
-            named.map(|layer| (layer, self.opened.tree.layer(layer))).collect();
-        let same = named.iter().position(|(_, names)| base.is_some_and(|base| names.is_in_folder(base)));
-        let (layer, names) = named.swap_remove(same.or(named.len().checked_sub(1))?);
+        let mut named: Vec<u16> = named.collect();
+        let same =
+            named.iter().position(|&layer| base.is_some_and(|base| self.names(layer).is_in_folder(base)));
+        let layer = named.swap_remove(same.or(named.len().checked_sub(1))?);
         let names = match base {
-            Some(base) => names.in_folder(base).ok()?,
-            None => names,
+            Some(base) => Arc::new(LayerNames::clone(self.names(layer)).in_folder(base).ok()?),
+            None => self.names(layer).clone(),
         };
-        Some(OpenedArchive {
-            path: path.to_owned(),
-            modified: store.modified(layer),
-            content: Content::Mounted(layer),
-            layer: names,
-            description: None,
-        })
+        Some(self.mounted_archive(path, layer, names))
     }
 
     /// Whether a mounted layer has this path.
     pub(crate) fn contains(&self, path: &Path) -> bool {
-        self.opened.store.layer_at(path).is_some()
+        self.layers.contains_key(path)
     }
 
     /// The mounted folder, in place of one that could not be walked. If the folder has two layers,
@@ -107,14 +178,14 @@ impl<'a> Reuse<'a> {
         self.note(KeptSource { what: error.to_string(), is_unfinished: false, is_folder: true });
         let part = |filter: &Filter| (filter.no_direct_files, filter.only_below.clone());
         let store = &self.opened.store;
-        let mut folders = store.layers_at(path).filter_map(|layer| store.folder(layer));
+        let mut folders = self.layers_at(path).filter_map(|layer| store.folder(layer));
         folders.find(|folder| part(folder.filter()) == part(filter)).cloned()
     }
 
     /// Whether a folder was kept from the mounted view and not walked again.
     pub(crate) fn contains_folder(&self, folder: &Arc<LooseFolder>) -> bool {
         let store = &self.opened.store;
-        let mut mounted = store.layers_at(folder.path()).filter_map(|layer| store.folder(layer));
+        let mut mounted = self.layers_at(folder.path()).filter_map(|layer| store.folder(layer));
         mounted.any(|mounted| Arc::ptr_eq(mounted, folder))
     }
 
@@ -122,15 +193,6 @@ impl<'a> Reuse<'a> {
     pub(crate) fn archives_in(&self, folder: &Path) -> Vec<PathBuf> {
         let (archives, _) = self.opened.store.paths();
         archives.into_iter().filter(|path| path.parent() == Some(folder)).map(Path::to_owned).collect()
-    }
-
-    /// Copies what is known of the files of a folder that was walked again, for subfolders in which
-    /// nothing changed.
-    pub(crate) fn reuse_folder(&self, folder: &LooseFolder) {
-        let (_, folders) = self.opened.store.paths();
-        for earlier in folders.into_iter().filter(|earlier| earlier.path() == folder.path()) {
-            folder.learn_from(earlier, self.is_quiet);
-        }
     }
 
     fn is_whole(&self, archive: &OpenedArchive) -> bool {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::conflict::{Conflict, conflicts};
 use super::difference::{Comparing, Difference, differences};
+use super::disk_changes::DiskChanges;
 use super::error::OpenError;
 use super::file::VfsFile;
 use super::folder::VfsFolder;
@@ -119,12 +120,12 @@ impl Vfs {
 
     /// Oddities that were found in the games among the sources.
     pub fn notes(&self) -> &[PlanNote] {
-        &self.opened.order.notes
+        &self.opened.plan.order.notes
     }
 
     /// The id of the game among the sources; `None` if there is no game, or more than one.
     pub fn game(&self) -> Option<&'static str> {
-        Some(self.opened.order.game).filter(|game| !game.is_empty())
+        Some(self.opened.plan.order.game).filter(|game| !game.is_empty())
     }
 
     /// The files that more than one layer has.
@@ -160,7 +161,8 @@ impl Vfs {
     }
 
     fn open_again(&self) -> Result<(Opened, Vec<KeptSource>), OpenError> {
-        let reuse = Reuse::new(&self.opened, &|_| false, true);
+        let changes = DiskChanges::anywhere();
+        let reuse = Reuse::new(&self.opened, &changes, true);
         let opened = Reopening::again(&self.opened).open(&reuse)?;
         let Opened { sources, options, .. } = &*self.opened;
         Ok((Opened { sources: sources.clone(), options: options.clone(), ..opened }, reuse.kept()))
@@ -186,7 +188,7 @@ impl Vfs {
 
     /// The load order of the games among the sources.
     pub(crate) fn order(&self) -> &LoadOrder {
-        &self.opened.order
+        &self.opened.plan.order
     }
 
     pub(crate) fn opened(&self) -> &Arc<Opened> {

@@ -4,15 +4,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::io::Errno;
-
-use crate::folder::{self, Filter, LooseFolder, LooseNames, OpenFiles};
-use crate::format::is_archive_name;
+use crate::folder::Filter;
 use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule};
 use crate::system::covered::uncovered;
-use crate::vfs::error::OpenError;
 use crate::vfs::options::FolderArchives;
-use crate::vfs::reuse::Reuse;
 
 /// How the rules of a game affect one of its layers. Layers that the user names have no rules.
 #[derive(Clone, Debug, Default)]
@@ -63,36 +58,6 @@ pub(crate) struct PlannedFolder {
     /// Why a game loads the folder; empty if the user named it.
     pub(crate) why: String,
     pub(crate) rules: LayerRules,
-}
-
-/// A layer to open. A folder was walked by now, unless it is [`FoundLayer::Later`].
-#[derive(Debug)]
-pub(crate) enum FoundLayer {
-    Archive {
-        path: PathBuf,
-        is_needed: bool,
-        why: String,
-        rules: LayerRules,
-    },
-    Folder {
-        folder: Arc<LooseFolder>,
-        lists_archives: bool,
-        why: String,
-        rules: LayerRules,
-    },
-    /// A folder that is walked only when the contents of the archives are known.
-    Later(PlannedFolder),
-}
-
-impl FoundLayer {
-    /// The path of the archive or folder.
-    pub(crate) fn path(&self) -> PathBuf {
-        match self {
-            Self::Archive { path, .. } => path.clone(),
-            Self::Folder { folder, .. } => folder.path().to_owned(),
-            Self::Later(folder) => folder.path.clone(),
-        }
-    }
 }
 
 impl PlannedLayer {
@@ -170,94 +135,5 @@ impl PlannedFolder {
             why: String::new(),
             rules: LayerRules::default(),
         }
-    }
-
-    /// Walks the folder.
-    pub(crate) fn scan(&self, files: &Arc<OpenFiles>) -> Result<LooseFolder, OpenError> {
-        folder::scan(&self.path, &self.filter, files).map_err(|error| match error {
-            folder::ScanError::Io(error) if error.raw_os_error() != Some(Errno::NOSYS.raw_os_error()) => {
-                OpenError::unreadable(&self.path, error)
-            }
-            error => OpenError::too_large(&self.path, error),
-        })
-    }
-
-    /// Walks the folder. If that fails, the folder of the mounted view is kept. If there is none, a folder
-    /// from a game's load order is left out with a warning, so that the rest of the game is opened.
-    pub(crate) fn scan_or_warn(
-        &self,
-        files: &Arc<OpenFiles>,
-        earlier: Option<&Reuse<'_>>,
-    ) -> Result<Option<Arc<LooseFolder>>, OpenError> {
-        match self.scan(files) {
-            Ok(folder) => {
-                report_notes(&folder);
-                Ok(Some(Arc::new(folder)))
-            }
-            Err(error) => match earlier.filter(|it| it.contains(&self.path)) {
-                Some(earlier) => Ok(earlier.folder(&self.path, &self.filter, &error)),
-                None if self.why.is_empty() => Err(error),
-                None => {
-                    log::warn!("{error}; the folder is left out");
-                    Ok(None)
-                }
-            },
-        }
-    }
-
-    /// Walks the folder. Returns its archives, lowest first, and above them the folder.
-    pub(crate) fn find(
-        &self,
-        files: &Arc<OpenFiles>,
-        earlier: Option<&Reuse<'_>>,
-    ) -> Result<Vec<FoundLayer>, OpenError> {
-        if self.hides_served {
-            return Ok(vec![FoundLayer::Later(self.clone())]);
-        }
-        let Some(folder) = self.scan_or_warn(files, earlier)? else { return Ok(Vec::new()) };
-        let archives = match (self.opens_archives, earlier.filter(|it| it.contains_folder(&folder))) {
-            (false, _) => Vec::new(),
-            (true, None) => archives_in(folder.path(), folder.names()),
-            // A kept folder does not list its archives any more.
-            (true, Some(earlier)) => earlier.archives_in(folder.path()),
-        };
-        let (why, rules) = (|| self.why.clone(), || self.rules.clone());
-        let archive = |path| FoundLayer::Archive { path, is_needed: false, why: why(), rules: rules() };
-        let mut layers: Vec<FoundLayer> = archives.into_iter().map(archive).collect();
-        let lists_archives = self.lists_archives;
-        layers.push(FoundLayer::Folder { folder, lists_archives, why: why(), rules: rules() });
-        Ok(layers)
-    }
-}
-
-/// The files directly in a folder that are named like archives, ordered by name without regard to case.
-pub(crate) fn archives_in(folder: &Path, names: &LooseNames) -> Vec<PathBuf> {
-    let mut found: Vec<&[u8]> =
-        names.direct_files().map(|(_, name)| name).filter(|name| is_archive_name(name)).collect();
-    found.sort_by_cached_key(|name| (name.to_ascii_lowercase(), name.to_vec()));
-    let path = |name: &[u8]| folder.join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(name));
-    found.into_iter().map(path).collect()
-}
-
-/// Maximum number of warnings that are printed for a folder.
-const WARNINGS: usize = 20;
-
-/// Reports what a walk left out: what the user may miss as warnings, the rest with `-v`.
-fn report_notes(folder: &LooseFolder) {
-    let (notes, mut dropped) = folder.notes();
-    let mut warnings = 0;
-    for note in notes {
-        let path = folder.path().join(String::from_utf8_lossy(&note.path).as_ref());
-        if !note.why.is_warning() {
-            log::info!("{}: {}", path.display(), note.why);
-        } else if warnings < WARNINGS {
-            log::warn!("{}: {}", path.display(), note.why);
-            warnings += 1;
-        } else {
-            dropped += 1;
-        }
-    }
-    if dropped > 0 {
-        log::warn!("{}: left out {dropped} more files or folders", folder.path().display());
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn plan_each(sources: &[PathBuf], options: &OpenOptions) -> Result<Ve
 }
 
 /// The layers to open, and the rule that merges them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct OpenPlan {
     pub(crate) layers: Vec<layer_plan::PlannedLayer>,
     pub(crate) rule: Rule,
