@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bsafs::watch::{Interests, Watcher};
+use bsafs::watch::{Interests, Meaning, WatchChanges, Watcher};
 
 /// A folder, and a watcher of it.
 struct Watched {
@@ -25,16 +25,29 @@ impl Watched {
         self.dir.path().join(name)
     }
 
-    fn watch(&mut self, add: impl FnOnce(&mut Interests, &Path)) -> usize {
+    /// Watches what `add` adds, and folders. Returns the folders that were not watched before.
+    fn watch(&self, add: impl FnOnce(&mut Interests, &Path), folders: &[&str]) -> Vec<PathBuf> {
         let mut interests = Interests::default();
         add(&mut interests, self.dir.path());
-        self.watcher.watch(interests).len()
+        folders.iter().for_each(|folder| interests.add_way_to(&self.path(folder)));
+        let added = folders.iter().map(|folder| self.path(folder)).collect();
+        let changes = WatchChanges { added, interests: Some(interests), ..WatchChanges::default() };
+        self.watcher.watch(changes).iter().map(PathBuf::from).collect()
+    }
+
+    /// What the first event that counts means; `None` if there is none before the time is over.
+    fn event(&self, within: Duration) -> Option<Meaning> {
+        let until = Instant::now() + within;
+        let mut found = None;
+        while found.is_none() && self.watcher.wait(self.never.as_fd(), Some(until)).unwrap().has_events {
+            self.watcher.read_events(|event| found = found.or(Some(event.meaning))).unwrap();
+        }
+        found
     }
 
     /// Whether a change that counts happens before the time is over.
-    fn is_changed(&mut self, within: Duration) -> bool {
-        let until = Some(Instant::now() + within);
-        self.watcher.wait(self.never.as_fd(), until).unwrap().is_changed
+    fn is_changed(&self, within: Duration) -> bool {
+        self.event(within).is_some()
     }
 }
 
@@ -43,9 +56,9 @@ const LONG: Duration = Duration::from_secs(30);
 
 #[test]
 fn every_change_of_a_watched_file_is_noticed_but_not_of_others() {
-    let mut it = Watched::new(Watcher::new());
+    let it = Watched::new(Watcher::new());
     fs::write(it.path("a.bsa"), "1").unwrap();
-    it.watch(|interests, dir| interests.add_file(&dir.join("a.bsa")));
+    it.watch(|interests, dir| interests.add_file(&dir.join("a.bsa")), &[]);
     fs::write(it.path("other"), "1").unwrap();
     assert!(!it.is_changed(MOMENT));
     fs::write(it.path("a.bsa"), "22").unwrap();
@@ -59,23 +72,23 @@ fn every_change_of_a_watched_file_is_noticed_but_not_of_others() {
 
 #[test]
 fn a_folder_is_watched_for_all_changes_or_only_for_names() {
-    let mut it = Watched::new(Watcher::new());
+    let it = Watched::new(Watcher::new());
     fs::write(it.path("a"), "1").unwrap();
-    it.watch(|interests, dir| interests.add_names(dir));
+    it.watch(|interests, dir| interests.add_plan_names(dir), &[]);
     fs::write(it.path("a"), "22").unwrap();
     assert!(!it.is_changed(MOMENT));
     fs::write(it.path("b"), "1").unwrap();
     assert!(it.is_changed(LONG));
     while it.is_changed(MOMENT) {}
-    it.watch(|interests, dir| interests.add_folder(dir));
+    it.watch(|_, _| (), &[""]);
     fs::write(it.path("a"), "333").unwrap();
     assert!(it.is_changed(LONG));
 }
 
 #[test]
 fn the_creation_of_a_missing_folder_is_noticed() {
-    let mut it = Watched::new(Watcher::new());
-    it.watch(|interests, dir| interests.add_file(&dir.join("x/y/a.bsa")));
+    let it = Watched::new(Watcher::new());
+    it.watch(|interests, dir| interests.add_file(&dir.join("x/y/a.bsa")), &[]);
     fs::write(it.path("x2"), "").unwrap();
     assert!(!it.is_changed(MOMENT));
     fs::create_dir_all(it.path("x/y")).unwrap();
@@ -84,10 +97,9 @@ fn the_creation_of_a_missing_folder_is_noticed() {
 
 #[test]
 fn a_moved_folder_is_no_longer_watched() {
-    let mut it = Watched::new(Watcher::new());
+    let it = Watched::new(Watcher::new());
     fs::create_dir(it.path("x")).unwrap();
-    let watch = |interests: &mut Interests, dir: &Path| interests.add_folder(dir.join("x"));
-    it.watch(watch);
+    it.watch(|_, _| (), &["x"]);
     fs::rename(it.path("x"), it.path("y")).unwrap();
     assert!(it.is_changed(LONG));
     while it.is_changed(MOMENT) {}
@@ -95,17 +107,46 @@ fn a_moved_folder_is_no_longer_watched() {
     assert!(!it.is_changed(MOMENT));
     fs::create_dir(it.path("x")).unwrap();
     assert!(it.is_changed(LONG));
-    assert_eq!(it.watch(watch), 1, "the new folder is not watched");
+    let none = WatchChanges::default();
+    assert_eq!(it.watcher.watch(none).len(), 1, "the new folder is not watched");
     fs::write(it.path("x/a"), "").unwrap();
     assert!(it.is_changed(LONG));
 }
 
 #[test]
-fn unwatchable_folders_are_polled() {
-    let mut it = Watched::new(Watcher::polling());
-    fs::write(it.path("a"), "1").unwrap();
-    assert!(it.watch(|interests, dir| interests.add_folder(dir)) > 0 && it.watcher.polled() > 0);
-    fs::write(it.path("a"), "22").unwrap();
-    assert!(it.is_changed(LONG));
-    assert!(!it.is_changed(MOMENT));
+fn folders_beyond_the_share_of_watches_are_reported_as_unwatched() {
+    let it = Watched::new(Watcher::with_share(0));
+    let added = it.watch(|_, _| (), &[""]);
+    assert!(
+        added.contains(&it.path(""))
+            && it.watcher.unwatched().iter().any(|folder| **folder == *it.path("").as_os_str())
+    );
+    assert_eq!((it.watcher.counts().0, it.is_changed(MOMENT)), (0, false));
+}
+
+#[test]
+fn an_event_says_what_changed() {
+    let it = Watched::new(Watcher::new());
+    for folder in ["top/sub", "other"] {
+        fs::create_dir_all(it.path(folder)).unwrap();
+    }
+    let add = |interests: &mut Interests, dir: &Path| {
+        interests.add_plan_file(&dir.join("other/plugins.txt"));
+        interests.add_file(&dir.join("top/sub/a.bsa"));
+    };
+    it.watch(add, &["top", "top/sub"]);
+    let meaning = |act: &dyn Fn()| {
+        act();
+        let meaning = it.event(LONG).unwrap();
+        while it.is_changed(MOMENT) {}
+        meaning
+    };
+    let plan = meaning(&|| fs::write(it.path("other/plugins.txt"), "").unwrap());
+    assert!(plan.is_plan && !plan.is_content);
+    let loose = meaning(&|| fs::write(it.path("top/sub/a.txt"), "").unwrap());
+    assert!(loose.is_content && loose.is_of_names && !loose.is_plan && !loose.is_file);
+    let archive = meaning(&|| fs::write(it.path("top/sub/a.bsa"), "").unwrap());
+    assert!(archive.is_content && archive.is_file);
+    let way = meaning(&|| fs::rename(it.path("top"), it.path("moved")).unwrap());
+    assert!(way.is_way && way.is_of_names && !way.is_link);
 }

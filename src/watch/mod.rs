@@ -1,13 +1,12 @@
-//! Watches folders for changes with inotify. If the system allows no more watches, folders are polled.
+//! Watches folders for changes with inotify.
 //!
 //! This module does not know what the folders are for. The caller states what counts in each folder
-//! (`interest`), waits for a change (`watcher`), and learns in which folders it was (`changed`).
+//! (`interest`), waits for events, and learns what each event means (`watcher`). It also learns which
+//! folders have no watch, because all mounts of a user share half of the user's watches (`share`).
 
-mod changed;
 mod interest;
-mod poll;
+mod share;
 mod watcher;
 
-pub use changed::ChangedFolders;
-pub use interest::Interests;
-pub use watcher::{Watcher, Woken};
+pub use interest::{FolderPath, Interests, Meaning};
+pub use watcher::{DiskEvent, WatchChanges, Watcher, Woken};

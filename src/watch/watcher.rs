@@ -1,56 +1,91 @@
-//! Waits for changes with inotify.
+//! Watches folders with inotify. Two threads use a watcher: one waits for events, the other changes what is
+//! watched.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
-use super::changed::ChangedFolders;
-use super::interest::{Interest, Interests, Meaning};
-use super::poll::Polled;
+use super::interest::{FolderPath, Interest, Interests, Meaning};
+use super::share::Share;
 use crate::system::covered::uncovered;
 
 /// Size in bytes of the buffer for events.
 const EVENTS: usize = 1 << 14;
 
-/// Pause after events that do not count. Other files in a folder may be written to all the time.
-const PAUSE: Duration = Duration::from_millis(20);
-
-/// Watches folders.
+/// Watches folders. Paths are compared as bytes, which is much faster than comparing their components.
 #[derive(Debug)]
 pub struct Watcher {
     /// `None` if the user has too many inotify instances.
     inotify: Option<OwnedFd>,
-    folders: BTreeMap<Arc<Path>, Watched>,
-    /// The paths of each watch, ordered by the number of the watch. Links may give a folder several paths.
-    paths: Vec<(i32, Arc<Path>)>,
-    /// Folders for which the system allows no watch.
-    polled: Polled,
-    changed: ChangedFolders,
+    tables: Mutex<Tables>,
+}
+
+#[derive(Debug, Default)]
+struct Tables {
+    folders: HashMap<FolderPath, Watched>,
+    /// The watches with their folders. Links may give a folder several paths.
+    paths: BTreeSet<(i32, FolderPath)>,
+    /// Folders whose watches ended by themselves.
+    ended: Vec<FolderPath>,
+    /// Folders without a watch, although they should have one.
+    unwatched: BTreeSet<FolderPath>,
+    share: Share,
 }
 
 /// A folder to watch, with its watch if there is one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Watched {
+    /// How many layers list the entries of the folder.
+    layers: u32,
     interest: Interest,
     watch: Option<i32>,
+    /// Whether the watch includes writes to files.
+    has_content: bool,
+}
+
+/// What changes in what is watched.
+#[derive(Debug, Default)]
+pub struct WatchChanges {
+    /// Folders whose entries count from now on, once for each layer that lists them.
+    pub added: Vec<PathBuf>,
+    /// Folders whose entries no longer count, once for each layer.
+    pub removed: Vec<PathBuf>,
+    /// All else that counts; `None` if that stays.
+    pub interests: Option<Interests>,
+    /// Paths that may lead elsewhere: their watches, and those below them, are requested again.
+    pub moved: Vec<PathBuf>,
+}
+
+/// An event of a watched folder.
+#[derive(Debug)]
+pub struct DiskEvent<'a> {
+    /// The path under which the folder is watched.
+    pub folder: &'a Path,
+    /// The name that the event is about; `None` for the folder itself.
+    pub name: Option<&'a OsStr>,
+    /// What the event means.
+    pub meaning: Meaning,
+    /// Whether the content of a file was written to.
+    pub is_write: bool,
+    /// Whether the attributes of a file were changed.
+    pub is_of_attributes: bool,
 }
 
 /// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Woken {
-    /// Whether something changed that counts.
-    pub is_changed: bool,
+    /// Whether there are events.
+    pub has_events: bool,
     /// Whether the other descriptor can be read.
     pub is_readable: bool,
 }
@@ -62,80 +97,70 @@ impl Default for Watcher {
 }
 
 impl Watcher {
-    /// A watcher without folders. If the system allows no more watchers, it polls.
+    /// A watcher without folders.
     pub fn new() -> Self {
         let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
-        let (folders, paths, polled, changed) = Default::default();
-        Self { inotify, folders, paths, polled, changed }
+        Self { inotify, tables: Mutex::default() }
     }
 
-    /// A watcher without folders that polls all folders it is given.
+    /// A watcher that may have this many watches.
     #[doc(hidden)]
-    pub fn polling() -> Self {
-        Self { inotify: None, ..Self::new() }
+    pub fn with_share(watches: usize) -> Self {
+        let it = Self::new();
+        it.lock().share = Share::fixed(watches);
+        it
     }
 
-    /// Watches only these folders and their parents from now on. Returns the folders that were not watched
-    /// before, in order.
-    pub fn watch(&mut self, wanted: Interests) -> Vec<Arc<Path>> {
-        let before = std::mem::take(&mut self.folders);
-        let mut paths = Vec::with_capacity(wanted.folders.len());
-        let (mut added, mut unwatched) = (Vec::new(), Vec::new());
-        for (folder, interest) in with_parents(wanted).folders {
-            let watch = self
-                .inotify
-                .as_ref()
-                .map(|inotify| inotify::add_watch(inotify, &*uncovered(&folder), events(&interest)));
-            match watch {
-                // Every watch is requested again, because a link in the path may lead to another folder now.
-                Some(Ok(watch)) => {
-                    paths.push((watch, folder.clone()));
-                    let is_known = before.get(&folder).is_some_and(|it| {
-                        it.watch == Some(watch) && it.interest.is_of_content() == interest.is_of_content()
-                    });
-                    if !is_known {
-                        added.push(folder.clone());
-                    }
-                }
-                // `max_user_watches` is reached, or only root may read the folder.
-                None | Some(Err(Errno::NOSPC | Errno::NOMEM | Errno::ACCESS)) => {
-                    unwatched.push(folder.clone())
-                }
-                Some(Err(_)) => {}
-            }
-            let watch = watch.and_then(Result::ok);
-            self.folders.insert(folder, Watched { interest, watch });
+    /// Changes what is watched. Returns the folders that were not watched before, in order, including those
+    /// for which the system or [`Share`] allows no watch.
+    pub fn watch(&self, changes: WatchChanges) -> Vec<FolderPath> {
+        let mut tables = self.lock();
+        let mut changed: BTreeSet<FolderPath> = std::mem::take(&mut tables.ended).into_iter().collect();
+        for moved in changes.moved {
+            let is_below = |folder: &&FolderPath| Path::new(folder).starts_with(&moved);
+            changed.extend(tables.folders.keys().filter(is_below).cloned());
         }
-        paths.sort_unstable();
-        let old = std::mem::replace(&mut self.paths, paths);
-        old.into_iter().for_each(|(watch, _)| self.end_if_unused(watch));
-        added.extend(self.polled.set(unwatched));
-        added.sort_unstable();
-        added
+        for path in changes.added {
+            let folder = tables.entry(path.as_os_str());
+            tables.folders.entry(folder.clone()).or_default().layers += 1;
+            changed.insert(folder);
+        }
+        for path in changes.removed {
+            if let Some(watched) = tables.folders.get_mut(path.as_os_str()) {
+                watched.layers = watched.layers.saturating_sub(1);
+                changed.insert(tables.entry(path.as_os_str()));
+            }
+        }
+        if let Some(interests) = changes.interests {
+            tables.set_interests(interests, &mut changed);
+        }
+        tables.share.make_room(changed.len());
+        changed.retain(|folder| tables.update(self.inotify.as_ref(), folder));
+        changed.into_iter().collect()
     }
 
     /// Whether the system reports each change of a file in a folder.
     pub fn is_reported(&self, folder: &Path) -> bool {
-        self.folders.get(folder).is_some_and(|it| it.watch.is_some() && it.interest.is_of_content())
+        self.lock().folders.get(folder.as_os_str()).is_some_and(|it| it.watch.is_some() && it.has_content)
     }
 
-    /// Takes the folders in which something changed since the last call.
-    pub fn take_changed(&mut self) -> ChangedFolders {
-        std::mem::take(&mut self.changed)
+    /// The folders without a watch, in order.
+    pub fn unwatched(&self) -> Vec<FolderPath> {
+        self.lock().unwatched.iter().cloned().collect()
     }
 
-    /// Number of folders that are polled because the system allows no more watches.
-    pub fn polled(&self) -> usize {
-        self.polled.len()
+    /// How many folders are watched, and how many have no watch.
+    pub fn counts(&self) -> (usize, usize) {
+        let tables = self.lock();
+        (tables.paths.len(), tables.unwatched.len())
     }
 
-    /// Waits until something changes that counts, `other` can be read, or `until` is reached.
+    /// Waits until there are events, `other` can be read, or `until` is reached.
     ///
     /// # Errors
     /// A system call fails.
-    pub fn wait(&mut self, other: BorrowedFd<'_>, until: Option<Instant>) -> io::Result<Woken> {
+    pub fn wait(&self, other: BorrowedFd<'_>, until: Option<Instant>) -> io::Result<Woken> {
         loop {
-            let until = [until, self.polled.due()].into_iter().flatten().min();
             let timeout = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
             let mut events = vec![PollFd::from_borrowed_fd(other, PollFlags::IN)];
             events.extend(
@@ -146,82 +171,146 @@ impl Watcher {
                 Err(Errno::INTR) => continue,
                 Err(errno) => return Err(errno.into()),
             }
-            let is_readable = !events[0].revents().is_empty();
-            let seen = self.polled.poll(Instant::now());
-            let is_changed = self.read_events()? | !seen.is_empty();
-            seen.into_iter().for_each(|folder| self.changed.add(folder));
-            let is_over = until.is_some_and(|until| Instant::now() >= until);
-            if is_changed || is_readable || is_over {
-                return Ok(Woken { is_changed, is_readable });
-            }
-            thread::sleep(PAUSE);
+            let is_ready = |event: &PollFd<'_>| !event.revents().is_empty();
+            let has_events = events.get(1).is_some_and(is_ready);
+            return Ok(Woken { has_events, is_readable: is_ready(&events[0]) });
         }
     }
 
-    /// Reads the events that fit into one buffer, because another process may write all the time.
-    /// Returns whether one of them counts.
-    fn read_events(&mut self) -> io::Result<bool> {
+    /// Reads the events that fit into one buffer, because another process may write all the time. Calls
+    /// `handle` with each event that counts. Returns whether events were lost.
+    ///
+    /// # Errors
+    /// A system call fails.
+    pub fn read_events(&self, mut handle: impl FnMut(&DiskEvent<'_>)) -> io::Result<bool> {
         let Some(inotify) = &self.inotify else { return Ok(false) };
         let mut buffer = [MaybeUninit::uninit(); EVENTS];
-        let (mut is_changed, mut ended) = (false, Vec::new());
         let mut reader = Reader::new(inotify, &mut buffer);
-        let mut is_first = true;
+        let (mut is_first, mut is_lost) = (true, false);
         while std::mem::take(&mut is_first) || !reader.is_buffer_empty() {
             let event = match reader.next() {
                 Ok(event) => event,
-                Err(Errno::WOULDBLOCK) => break,
-                Err(Errno::INTR) => return Ok(is_changed),
+                Err(Errno::WOULDBLOCK | Errno::INTR) => break,
                 Err(errno) => return Err(errno.into()),
             };
             let (flags, watch) = (event.events(), event.wd());
             let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
-            if flags.intersects(ReadFlags::QUEUE_OVERFLOW) {
-                self.changed.add_anywhere();
-                is_changed = true;
-            }
-            for (_, folder) in paths_of(&self.paths, watch) {
-                let Some(watched) = self.folders.get(folder) else { continue };
-                match watched.interest.meaning(flags, name) {
-                    Meaning::None => continue,
-                    Meaning::Changed => self.changed.add(folder.clone()),
-                    Meaning::Moved => self.changed.add_anywhere(),
-                }
-                is_changed = true;
+            is_lost |= flags.contains(ReadFlags::QUEUE_OVERFLOW);
+            for (folder, meaning) in self.lock().meanings(watch, flags, name) {
+                handle(&DiskEvent {
+                    folder: Path::new(&*folder),
+                    name,
+                    meaning,
+                    is_write: flags.contains(ReadFlags::MODIFY),
+                    is_of_attributes: flags.contains(ReadFlags::ATTRIB),
+                });
             }
             // The watch would follow a moved folder.
             if flags.intersects(ReadFlags::IGNORED | ReadFlags::MOVE_SELF) {
-                ended.push(watch);
+                self.lock().end(inotify, watch);
             }
         }
-        for watch in ended {
-            for (_, folder) in self.paths.extract_if(.., |(it, _)| *it == watch) {
-                if let Some(watched) = self.folders.get_mut(&folder) {
-                    watched.watch = None;
-                }
+        Ok(is_lost)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tables {
+    /// The path of a folder as the tables share it.
+    fn entry(&self, path: &OsStr) -> FolderPath {
+        self.folders.get_key_value(path).map_or_else(|| path.into(), |(folder, _)| folder.clone())
+    }
+
+    /// Replaces all interests. Adds the folders that this concerns.
+    fn set_interests(&mut self, interests: Interests, changed: &mut BTreeSet<FolderPath>) {
+        for (folder, watched) in &mut self.folders {
+            if !watched.interest.is_empty() {
+                watched.interest = Interest::default();
+                changed.insert(folder.clone());
             }
-            self.end_if_unused(watch);
         }
-        Ok(is_changed)
+        for (path, interest) in interests.folders {
+            let folder = self.entry(&path);
+            self.folders.entry(folder.clone()).or_default().interest = interest;
+            changed.insert(folder);
+        }
+    }
+
+    /// Requests the watch of a folder, or ends it. Returns whether the folder was not watched before. The
+    /// watch is requested even if there is one, because the path may lead to another folder now.
+    fn update(&mut self, inotify: Option<&OwnedFd>, folder: &FolderPath) -> bool {
+        let Some(watched) = self.folders.get_mut(folder) else { return false };
+        let (before, had_content) = (watched.watch.take(), watched.has_content);
+        let is_wanted = watched.layers > 0 || !watched.interest.is_empty();
+        let has_content = watched.layers > 0 || watched.interest.is_of_content();
+        let may_watch = before.is_some() || self.share.has_room(self.paths.len());
+        let requested = inotify
+            .filter(|_| is_wanted && may_watch)
+            .map(|inotify| inotify::add_watch(inotify, &*uncovered(Path::new(folder)), events(has_content)));
+        let watch = requested.and_then(Result::ok);
+        (watched.watch, watched.has_content) = (watch, has_content);
+        // A folder that does not exist is reported by the folder above it.
+        let is_absent = matches!(requested, Some(Err(errno)) if errno != Errno::NOSPC
+            && errno != Errno::NOMEM && errno != Errno::ACCESS);
+        let was_unwatched = self.unwatched.remove(folder);
+        let is_unwatched = is_wanted && watch.is_none() && !is_absent;
+        if !is_wanted {
+            self.folders.remove(folder);
+        }
+        if is_unwatched {
+            self.unwatched.insert(folder.clone());
+        }
+        if let Some(before) = before.filter(|before| watch != Some(*before)) {
+            self.paths.remove(&(before, folder.clone()));
+            self.end_if_unused(inotify, before);
+        }
+        watch.into_iter().for_each(|watch| _ = self.paths.insert((watch, folder.clone())));
+        match watch {
+            Some(_) => watch != before || has_content && !had_content,
+            None => is_unwatched && !was_unwatched,
+        }
+    }
+
+    /// What an event means for each path of the watch, without those for which it does not count.
+    fn meanings(&self, watch: i32, flags: ReadFlags, name: Option<&OsStr>) -> Vec<(FolderPath, Meaning)> {
+        let meaning = |folder: &FolderPath| {
+            let watched = self.folders.get(folder)?;
+            let meaning = watched.interest.meaning(flags, name, watched.layers > 0);
+            meaning.counts().then(|| (folder.clone(), meaning))
+        };
+        self.paths_of(watch).filter_map(meaning).collect()
+    }
+
+    /// Records that a watch ended.
+    fn end(&mut self, inotify: &OwnedFd, watch: i32) {
+        let folders: Vec<_> = self.paths_of(watch).cloned().collect();
+        for folder in folders {
+            self.folders.get_mut(&folder).into_iter().for_each(|watched| watched.watch = None);
+            self.paths.remove(&(watch, folder.clone()));
+            self.ended.push(folder);
+        }
+        self.end_if_unused(Some(inotify), watch);
     }
 
     /// Ends a watch if no path leads to its folder any more.
-    fn end_if_unused(&self, watch: i32) {
-        if paths_of(&self.paths, watch).is_empty() {
+    fn end_if_unused(&self, inotify: Option<&OwnedFd>, watch: i32) {
+        if self.paths_of(watch).next().is_none() {
             // Fails if the folder is gone, because its watch is gone too.
-            let _ = self.inotify.as_ref().map(|inotify| inotify::remove_watch(inotify, watch));
+            let _ = inotify.map(|inotify| inotify::remove_watch(inotify, watch));
         }
+    }
+
+    fn paths_of(&self, watch: i32) -> impl Iterator<Item = &FolderPath> {
+        let start = (watch, FolderPath::from(OsStr::new("")));
+        self.paths.range(start..).take_while(move |(it, _)| *it == watch).map(|(_, folder)| folder)
     }
 }
 
-/// The paths of a watch. `paths` is ordered by watch.
-fn paths_of(paths: &[(i32, Arc<Path>)], watch: i32) -> &[(i32, Arc<Path>)] {
-    let start = paths.partition_point(|(it, _)| *it < watch);
-    let len = paths[start..].partition_point(|(it, _)| *it == watch);
-    &paths[start..start + len]
-}
-
 /// The events to request. Writes are requested only if they count, because they can be very frequent.
-fn events(interest: &Interest) -> WatchFlags {
+fn events(has_content: bool) -> WatchFlags {
     // `MASK_ADD`, because two paths may lead to one folder.
     let names = WatchFlags::MASK_ADD
         | WatchFlags::CREATE
@@ -232,28 +321,12 @@ fn events(interest: &Interest) -> WatchFlags {
         | WatchFlags::MOVE_SELF
         | WatchFlags::ONLYDIR;
     let content = WatchFlags::MODIFY | WatchFlags::CLOSE_WRITE | WatchFlags::ATTRIB;
-    if interest.is_of_content() { names | content } else { names }
+    if has_content { names | content } else { names }
 }
 
-/// Adds the components of each folder's path, because the folder may be moved, or may be made only later.
-fn with_parents(wanted: Interests) -> Interests {
-    let mut all = Interests::default();
-    for folder in wanted.folders.keys() {
-        let parent = folder.parent().and_then(|parent| Some((parent, wanted.folders.get(parent)?)));
-        match (parent, folder.file_name()) {
-            // The parent watches all names anyway, and the way to the parent is added for it.
-            (Some((_, interest)), _) if interest.is_of_names() => {}
-            (Some((parent, _)), Some(name)) => all.add_entry(parent, name),
-            _ => all.add_way_to(folder),
-        }
-    }
-    wanted.folders.into_iter().for_each(|(folder, interest)| all.merge(folder, interest));
-    all
-}
-
-fn timespec(duration: Duration) -> Timespec {
+fn timespec(duration: std::time::Duration) -> Timespec {
     // Rounded up, because a wait that ends too early would be repeated at once.
-    let duration = duration.saturating_add(Duration::from_millis(1));
+    let duration = duration.saturating_add(std::time::Duration::from_millis(1));
     Timespec {
         tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: i64::from(duration.subsec_nanos()),
