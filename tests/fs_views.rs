@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use bsafs::Vfs;
-use bsafs::fs::{Error, FileSystem, Presentation, ReadTarget, View};
+use bsafs::fs::{
+    Caller, Error, FileSystem, MountedSource, Owner, Presentation, ReadTarget, SOURCES_LINK, View, WHICH_LINK,
+};
 use bsafs::tree::NodeId;
 use tempfile::TempDir;
 
@@ -99,7 +101,7 @@ fn a_change_is_detected_even_with_equal_size_and_mtime() {
     write("tan");
     reload(&fs);
     let tan = look();
-    assert_eq!((&*red.1, &*tan.1, red.0 == tan.0), (&b"red"[..], &b"tan"[..], false));
+    assert_eq!((&*red.1, &*tan.1, red.0 == tan.0), (&b"red"[..], &b"tan"[..], true));
     reload(&fs);
     assert_eq!(look(), tan);
 }
@@ -214,4 +216,27 @@ fn a_node_and_its_parent_are_found_by_inode_number() {
     assert_eq!([a, b].map(|ino| dots(ino, "..")), [Some(NodeId::ROOT_INO), Some(a)]);
     assert_eq!(dots(spelled, ".."), Some(generation(&fs, "A").0));
     assert_eq!((dots(c, ".."), dots(1_000_000, ".")), (None, None));
+}
+
+#[test]
+fn only_root_and_the_user_of_the_daemon_learn_paths_of_sources() {
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("a"), "x").unwrap();
+    let sources = vec![MountedSource::file(dir.path())];
+    let presentation = Presentation { owner: Owner::new(0, 0), xattrs: true, ..Presentation::default() };
+    let view = FileSystem::new(Vfs::open([dir.path()]).unwrap(), presentation).with_sources(sources).view();
+    let ino = |name: &str| view.lookup(NodeId::ROOT_INO, name.as_bytes()).unwrap().attr.unwrap().ino;
+    let links = [ino(&format!("{WHICH_LINK}{}:0", ino("a"))), ino(&format!("{SOURCES_LINK}:0"))];
+    let path = dir.path().to_str().unwrap();
+    let name = dir.path().file_name().unwrap().to_str().unwrap();
+    let user = rustix::process::geteuid().as_raw();
+    for (uid, may_know) in [(0, true), (user, true), (user + 1, false)] {
+        let read = |link| view.read_link(link, Caller { uid, gid: uid });
+        let which = String::from_utf8(read(links[0]).unwrap()).unwrap();
+        assert!(which.contains(path) == may_know && which.contains(name), "{uid}: {which}");
+        assert_eq!(which.contains("\"names_only\":true"), !may_know, "{uid}: {which}");
+        assert_eq!(read(links[1]).is_ok(), may_know, "{uid}");
+        let archive = view.xattr(ino("a"), b"user.bsafs.archive", Caller { uid, gid: uid }).unwrap();
+        assert_eq!(String::from_utf8(archive).unwrap(), if may_know { path } else { name }, "{uid}");
+    }
 }

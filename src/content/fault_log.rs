@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+
 use super::error::{EntryError, Reason};
 
 /// Failing reads closer together than this are one outage.
@@ -21,20 +23,24 @@ pub(super) struct FaultLog {
 impl FaultLog {
     /// Whether to log a fault. A changed archive is logged by [`crate::archive_file::ArchiveFile`].
     pub(super) fn is_new(&self, entry: u32, reason: &Reason) -> bool {
-        match reason {
-            Reason::Changed => false,
-            Reason::Io(_) | Reason::NoMemory(_) => self.begins_outage(),
+        let is_refused =
+            |errno: i32| [Errno::ACCESS, Errno::PERM].iter().any(|it| it.raw_os_error() == errno);
+        match *reason {
+            Reason::Changed | Reason::FileReplaced => false,
+            // Permissions are those of a single loose file.
+            Reason::FileIo(errno) if is_refused(errno) => self.is_first(entry),
+            Reason::Io(_) | Reason::FileIo(_) | Reason::NoMemory(_) => self.begins_outage(),
             _ => self.is_first(entry),
         }
     }
 
     /// Records a fault of an entry. Returns whether it is the entry's first.
-    pub(super) fn is_first(&self, entry: u32) -> bool {
+    fn is_first(&self, entry: u32) -> bool {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).insert(entry)
     }
 
     /// Records that the system refused a read. Returns whether this begins an outage.
-    pub(super) fn begins_outage(&self) -> bool {
+    fn begins_outage(&self) -> bool {
         let mut last = self.outage.lock().unwrap_or_else(PoisonError::into_inner);
         last.replace(Instant::now()).is_none_or(|last| last.elapsed() > OUTAGE_GAP)
     }

@@ -2,6 +2,7 @@
 //! layers that cannot be opened again, and the counts of the kernel's references.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,7 +10,7 @@ use std::sync::atomic::Ordering;
 use super::archive_content::ArchiveContent;
 use super::store::{LayerContent, Store};
 use crate::archive_file::ArchiveFile;
-use crate::folder::{LooseFile, LooseFolder};
+use crate::folder::{FileChange, LooseFile, LooseFolder};
 use crate::format::EntryId;
 
 impl Store {
@@ -37,7 +38,9 @@ impl Store {
         for layer in &mut self.layers {
             let Some(now) = layer.archive() else { continue };
             let Some(earlier) = by_path.get_mut(now.file.path()) else { continue };
-            let is_same = |then: &&Arc<LayerContent>| then.archive().is_some_and(|then| now.is_same(then));
+            let is_same = |then: &&Arc<LayerContent>| {
+                Arc::ptr_eq(layer, then) || then.archive().is_some_and(|then| now.is_same(then))
+            };
             // An archive that the user named twice is two layers.
             if let Some(index) = earlier.iter().position(is_same) {
                 *layer = earlier.swap_remove(index).clone();
@@ -45,34 +48,37 @@ impl Store {
         }
     }
 
-    /// Whether a file is the one that an earlier view had at the same path, with the same bytes and
-    /// attributes. Stats a loose file if the earlier view had statted it.
-    pub fn is_kept(&self, id: EntryId, earlier: &Self, earlier_id: EntryId) -> bool {
-        match (self.content(id.layer), earlier.content(earlier_id.layer)) {
+    /// What happened to a file since an earlier view had it at the same path. Stats a loose file if the
+    /// earlier view had statted it.
+    pub fn change(&self, id: EntryId, earlier: &Self, earlier_id: EntryId) -> FileChange {
+        let is_kept = match (self.content(id.layer), earlier.content(earlier_id.layer)) {
             (LayerContent::Archive(now), LayerContent::Archive(then)) => {
                 now.number == then.number && id.entry == earlier_id.entry
             }
             (LayerContent::Folder(now), LayerContent::Folder(then)) => {
-                let is_known = |known| now.folder.stat(id.entry).is_ok_and(|now| now.is_equal(&known));
-                // The kernel has never seen the attributes of a file that was not statted.
-                now.folder.path() == then.folder.path()
-                    && then.folder.known(earlier_id.entry).is_none_or(is_known)
+                if Arc::ptr_eq(&now.folder, &then.folder) && id.entry == earlier_id.entry {
+                    return FileChange::None;
+                }
+                // Comparing bytes is much faster than comparing components.
+                if now.folder.path().as_os_str() == then.folder.path().as_os_str() {
+                    return loose_change(&now.folder, id.entry, &then.folder, earlier_id.entry);
+                }
+                false
             }
             _ => false,
-        }
+        };
+        if is_kept { FileChange::None } else { FileChange::Replaced }
     }
 
-    /// Whether the bytes of a [kept](Self::is_kept) file are certainly unchanged. They may differ if a loose
-    /// file was statted while it was being written and its attributes are the same afterwards.
-    pub fn is_certain(&self, id: EntryId, earlier: &Self, earlier_id: EntryId) -> bool {
-        let (Some(now), Some(then)) = (self.loose(id), earlier.loose(earlier_id)) else { return true };
-        let known = then.folder.known(earlier_id.entry);
-        known.is_none_or(|known| known.is_settled() || now.folder.is_carried(id.entry))
+    /// Whether a layer is a folder that was scanned again since an earlier view.
+    pub fn is_rescanned(&self, layer: u16, earlier: &Self) -> bool {
+        let mut before = earlier.folders().map(|(_, folder)| folder);
+        self.folder(layer).is_some_and(|folder| !before.any(|then| Arc::ptr_eq(then, folder)))
     }
 
-    /// Takes over what the earlier view has learnt meanwhile about a [kept](Self::is_kept) loose
-    /// file, because the kernel was sent it. If the file was replaced since, its folder changed,
-    /// and the next view detects that.
+    /// Takes over what the earlier view has learnt meanwhile about an unchanged loose file, because the
+    /// kernel was sent it. If the file was replaced since, its folder changed, and the next view
+    /// detects that.
     pub fn learn_kept(&self, id: EntryId, earlier: &Self, earlier_id: EntryId) {
         if let (Some(now), Some(then)) = (self.loose(id), earlier.loose(earlier_id))
             && let Some(known) = then.folder.known(earlier_id.entry)
@@ -86,14 +92,9 @@ impl Store {
         self.layers.push(earlier.layers[usize::from(layer)].clone());
     }
 
-    /// The first layer whose archive or folder has this path.
-    pub fn layer_at(&self, path: &Path) -> Option<u16> {
-        self.layers_at(path).next()
-    }
-
-    /// All layers whose archive or folder has this path.
-    pub fn layers_at(&self, path: &Path) -> impl Iterator<Item = u16> {
-        (0..).zip(&self.layers).map(|(layer, _)| layer).filter(move |layer| self.path(*layer) == path)
+    /// Whether a layer is an archive whose file was not changed in any way. Stats the file.
+    pub fn is_untouched(&self, layer: u16) -> bool {
+        self.content(layer).archive().is_some_and(|archive| archive.file.is_untouched())
     }
 
     /// Whether one of the archives is this file, and it did not change.
@@ -107,12 +108,41 @@ impl Store {
     }
 
     /// The paths of all archives, and all folders of loose files.
-    pub fn paths(&self) -> (Vec<&Path>, Vec<&LooseFolder>) {
-        let folders = self.layers.iter().filter_map(|layer| layer.folder());
-        (
-            self.archives().map(|archive| archive.file.path()).collect(),
-            folders.map(|files| &*files.folder).collect(),
-        )
+    pub fn paths(&self) -> (Vec<&Path>, Vec<Arc<LooseFolder>>) {
+        let archives = self.archives().map(|archive| archive.file.path()).collect();
+        (archives, self.folders().map(|(_, folder)| folder.clone()).collect())
+    }
+
+    /// All folders of loose files, with their layers.
+    pub fn folders(&self) -> impl Iterator<Item = (u16, &Arc<LooseFolder>)> {
+        (0..).zip(&self.layers).filter_map(|(layer, content)| Some((layer, &content.folder()?.folder)))
+    }
+
+    /// The path on the disk of the folder of a loose file; `None` for an entry of an archive.
+    pub fn loose_folder(&self, id: EntryId) -> Option<PathBuf> {
+        self.loose(id).map(|files| files.folder.folder_of(id.entry))
+    }
+
+    /// All folders of loose files by their paths. Several layers may have one folder.
+    pub fn folders_by_path(&self) -> HashMap<&OsStr, Vec<&LooseFolder>> {
+        let mut folders: HashMap<&OsStr, Vec<&LooseFolder>> = HashMap::new();
+        for (_, folder) in self.folders() {
+            folders.entry(folder.path().as_os_str()).or_default().push(folder);
+        }
+        folders
+    }
+
+    /// Records an event of the file with this device and inode number, if it is an archive: `is_written` says
+    /// whether its content was written to; otherwise its attributes were changed.
+    pub fn note_archive_event(&self, identity: (u64, u64), is_written: bool) {
+        let archives = self.archives().filter(|archive| archive.file.identity() == identity);
+        archives.for_each(|archive| archive.file.note_event(is_written));
+    }
+
+    /// Records that events of archives are reported, if that holds for their folders.
+    pub fn note_watched(&self, is_reported: impl Fn(&Path) -> bool) {
+        let is_reported = |archive: &&ArchiveContent| archive.file.path().parent().is_some_and(&is_reported);
+        self.archives().filter(is_reported).for_each(|archive| archive.file.note_watched());
     }
 
     /// The folders for which `is_asked` holds and in which a loose file may have changed since it
@@ -136,7 +166,7 @@ impl Store {
     pub fn identity(&self, id: EntryId) -> u64 {
         match self.content(id.layer) {
             LayerContent::Archive(archive) => archive.file.state_hash(),
-            LayerContent::Folder(files) => files.folder.known(id.entry).map_or(0, |stat| stat.state_hash()),
+            LayerContent::Folder(files) => files.folder.known(id.entry).map_or(0, |stat| stat.object()),
         }
     }
 
@@ -145,6 +175,16 @@ impl Store {
     pub fn count_lookups(&self, id: EntryId, more: i64) -> i64 {
         let Some(archive) = self.archive(id) else { return 0 };
         archive.lookups.fetch_add(more, Ordering::Relaxed).saturating_add(more)
+    }
+
+    /// Whether a read since the last call found that a loose file was written to after it was statted.
+    pub fn take_outdated(&self, id: EntryId) -> bool {
+        self.loose(id).is_some_and(|files| files.folder.take_outdated(id.entry))
+    }
+
+    /// Whether a loose file could not be statted because it is gone, or is no longer a file.
+    pub fn is_gone(&self, id: EntryId) -> bool {
+        self.loose(id).is_some_and(|files| files.folder.is_gone(id.entry))
     }
 
     /// A loose file, if it is open. It stays readable after its folder is gone.
@@ -158,5 +198,19 @@ impl Store {
 
     fn archives(&self) -> impl Iterator<Item = &ArchiveContent> {
         self.layers.iter().filter_map(|layer| layer.archive())
+    }
+}
+
+/// What happened to a loose file since an earlier scan of its folder.
+fn loose_change(now: &LooseFolder, file: u32, then: &LooseFolder, earlier: u32) -> FileChange {
+    // The kernel has never seen the attributes of a file that was not statted.
+    let Some(known) = then.known(earlier) else { return FileChange::None };
+    match now.stat(file) {
+        Ok(stat) if !stat.is_same_file(&known) => FileChange::Replaced,
+        Ok(stat) if !stat.is_equal(&known) => FileChange::Written,
+        // If a file is statted while it is written, its attributes may stay the same afterwards.
+        Ok(_) if !known.is_settled() && !now.is_carried(file) => FileChange::Unknown,
+        Ok(_) => FileChange::None,
+        Err(_) => FileChange::Replaced,
     }
 }

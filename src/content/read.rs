@@ -1,12 +1,27 @@
 //! READ: cuts the range into pieces, reads each by its strategy, and assembles them into the reply.
 
 use super::buffer::Buffer;
-use super::error::EntryError;
+use super::error::{EntryError, Reason};
+use super::loose::LooseFiles;
 use super::read_strategy::PieceBytes;
 use super::store::Store;
+use crate::folder::LooseFile;
 use crate::format::EntryId;
 
 impl Store {
+    /// Calls `answer` with `len` bytes of a loose file that has left the view, or fewer at its end.
+    ///
+    /// # Errors
+    /// [`Reason::FileIo`] or [`Reason::NoMemory`].
+    pub fn read_open<T>(
+        file: &LooseFile,
+        offset: u64,
+        len: u32,
+        answer: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, Reason> {
+        LooseFiles::read_open(file, offset, len, answer)
+    }
+
     /// Calls `answer` with `len` bytes of a file from `offset` on, or fewer at the end of the file.
     ///
     /// # Errors

@@ -13,6 +13,8 @@ pub enum Error {
     NoNode,
     /// No inode numbers are left.
     OutOfInodeNumbers,
+    /// The file was replaced, and its bytes are gone.
+    Replaced,
     /// The caller has no permission to read this.
     NotPermitted,
     /// The node has no extended attribute of this name.

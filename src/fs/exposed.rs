@@ -1,7 +1,7 @@
 //! Names and inode numbers that the kernel was sent and may have cached, if answers or invalidation depend
 //! on them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use super::invalidation::NameIn;
@@ -10,7 +10,9 @@ use crate::limits::{EXPOSED_BYTES_MAX, EXPOSED_NAMES_MAX};
 /// Bounded set of names that the kernel may have cached.
 #[derive(Debug, Default)]
 pub(crate) struct ExposedNames {
-    names: HashSet<NameIn>,
+    /// By the inode number of their folder.
+    folders: HashMap<u64, HashSet<Box<[u8]>>>,
+    count: usize,
     bytes: usize,
     /// Whether a name was refused for lack of room.
     is_full: bool,
@@ -19,16 +21,17 @@ pub(crate) struct ExposedNames {
 impl ExposedNames {
     /// Records a name. Returns false if there is no room for it.
     pub(crate) fn insert(&mut self, name: NameIn) -> bool {
-        if self.names.contains(&name) {
+        if self.folders.get(&name.0).is_some_and(|names| names.contains(&name.1)) {
             return true;
         }
         let bytes = self.bytes + bytes(&name);
-        self.is_full |= self.names.len() >= EXPOSED_NAMES_MAX || bytes > EXPOSED_BYTES_MAX;
+        self.is_full |= self.count >= EXPOSED_NAMES_MAX || bytes > EXPOSED_BYTES_MAX;
         if self.is_full {
             return false;
         }
-        self.bytes = bytes;
-        self.names.insert(name)
+        (self.bytes, self.count) = (bytes, self.count + 1);
+        let (folder, name) = name;
+        self.folders.entry(folder).or_default().insert(name)
     }
 
     /// Removes and returns a quarter of the names if the set is full. The kernel must drop them.
@@ -37,19 +40,38 @@ impl ExposedNames {
             return Vec::new();
         }
         self.is_full = false;
-        let taken: Vec<NameIn> = self.names.iter().take(self.names.len() / 4).cloned().collect();
+        let taken: Vec<NameIn> = self.names().take(self.count / 4).collect();
         taken.iter().for_each(|name| self.remove(name));
         taken
     }
 
+    /// The names that differ only in case from one of `names`, in the same folders.
+    pub(crate) fn like(&self, names: &[NameIn]) -> Vec<NameIn> {
+        let mut found = Vec::new();
+        for (folder, name) in names {
+            let others = self.folders.get(folder).into_iter().flatten();
+            let like = others.filter(|other| other.eq_ignore_ascii_case(name) && *other != name);
+            found.extend(like.map(|other| (*folder, other.clone())));
+        }
+        found
+    }
+
     /// Returns all names.
     pub(crate) fn into_names(self) -> HashSet<NameIn> {
-        self.names
+        self.names().collect()
+    }
+
+    fn names(&self) -> impl Iterator<Item = NameIn> {
+        self.folders.iter().flat_map(|(folder, names)| names.iter().map(|name| (*folder, name.clone())))
     }
 
     fn remove(&mut self, name: &NameIn) {
-        if self.names.remove(name) {
-            self.bytes -= bytes(name);
+        let Some(names) = self.folders.get_mut(&name.0) else { return };
+        if names.remove(&name.1) {
+            (self.bytes, self.count) = (self.bytes - bytes(name), self.count - 1);
+        }
+        if names.is_empty() {
+            self.folders.remove(&name.0);
         }
     }
 }

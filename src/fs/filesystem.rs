@@ -1,18 +1,21 @@
 //! A mounted file system: the current view, and how a later view replaces it.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::attr::Presentation;
+use super::callback::Callback;
 use super::inode_numbers::CIOPFS_INO;
 use super::invalidation::{Invalidation, NameIn, everywhere};
-use super::shared::{Host, OnChange, Shared};
+use super::shared::{Host, Shared};
 use super::sources::MountedSource;
-use super::status::LastReload;
+use super::status::{LastReload, WatchCounts};
 use super::view::{Child, FolderChange, View};
 use crate::content::Store;
+use crate::folder::FileChange;
 use crate::format::EntryId;
 use crate::limits::SPELLINGS_MAX;
 use crate::tree::{Changes, CompareFiles, Kind, Spellings, Tree, compare};
@@ -83,10 +86,55 @@ impl FileSystem {
         previous.is_none()
     }
 
-    /// Registers a function to call whenever a read finds that a source changed. The function must
-    /// not block. A second call changes nothing.
-    pub fn on_change(&self, call: impl Fn() + Send + Sync + 'static) {
-        let _ = self.shared.on_change.set(OnChange(Box::new(call)));
+    /// Registers a function to call whenever a request finds that a source changed: with the folder of a
+    /// loose file, or for an archive without one. The function must not block. A second call changes nothing.
+    pub fn on_change(&self, call: impl Fn(Option<&Path>) + Send + Sync + 'static) {
+        let _ = self.shared.on_change.set(Callback(Box::new(call)));
+    }
+
+    /// Registers a function to call whenever a LOOKUP begins to wait for the next view. The function must not
+    /// block. A second call changes nothing.
+    pub fn on_wait(&self, call: impl Fn() + Send + Sync + 'static) {
+        let _ = self.shared.pending.on_wait.set(Callback(Box::new(call)));
+    }
+
+    /// Records that a name in a folder of loose files was added or removed on the disk. `folder` is the
+    /// absolute path on the disk. The kernel drops the name, and a LOOKUP of it waits for the next reload.
+    pub fn note_changed_name(&self, folder: &Path, name: &[u8]) {
+        let view = self.view();
+        for node in view.folders_at(folder) {
+            let own = view.tree().ino(node);
+            if !self.shared.pending.add(own, name) {
+                continue;
+            }
+            let shown = view.tree().lookup(node, name).map(|child| view.tree().name(child));
+            let mut names: Vec<Box<[u8]>> =
+                [Some(name), shown].into_iter().flatten().map(Box::from).collect();
+            names.dedup();
+            let numbers = std::iter::once(own).chain(self.shared.spellings.other_numbers_of(own));
+            let in_all = numbers.flat_map(|number| names.iter().map(move |name| (number, name.clone())));
+            let mut names: Vec<NameIn> = in_all.collect();
+            names.extend(self.shared.exposed_like(&names));
+            if let Some(host) = self.shared.host.get() {
+                host.invalidate(Invalidation { names, ..Invalidation::default() });
+            }
+        }
+    }
+
+    /// Records an event of a file that may be an archive, given its device and inode number: `is_written`
+    /// says whether its content was written to; otherwise its attributes were changed.
+    pub fn note_archive_event(&self, identity: (u64, u64), is_written: bool) {
+        self.view().store().note_archive_event(identity, is_written);
+    }
+
+    /// Records that a reload begins, which will notice all changes until now.
+    pub fn begin_reload(&self) {
+        self.shared.pending.begin_reload();
+    }
+
+    /// Records how many folders are watched.
+    pub fn note_watches(&self, counts: WatchCounts) {
+        *self.shared.watches.lock().unwrap_or_else(PoisonError::into_inner) = counts;
     }
 
     /// Sets the host, before the first request. A second call changes nothing.
@@ -94,14 +142,29 @@ impl FileSystem {
         let _ = self.shared.host.set(Box::new(host));
     }
 
-    /// Records how the last reload went.
-    pub fn note_reload(&self, reload: LastReload) {
-        *self.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner) = reload;
+    /// Records in the status that a reload is running.
+    pub fn note_reload_begins(&self, reload: LastReload) {
+        self.shared.note_reload(reload);
+    }
+
+    /// Records how the last reload went. Answers that waited for it are given at once. The status shows the
+    /// reload when the kernel has dropped what the reload changed.
+    pub fn note_reload_ends(&self, reload: LastReload) {
+        self.shared.pending.end_reload();
+        let shared = self.shared.clone();
+        self.after_notices(move || shared.note_reload(reload));
+    }
+
+    /// Runs a job when the kernel has dropped all that it was asked to drop before.
+    fn after_notices(&self, job: impl FnOnce() + Send + 'static) {
+        match self.shared.host.get() {
+            Some(host) => host.after_notices(Box::new(job)),
+            None => job(),
+        }
     }
 
     /// Switches to a view of the changed sources, and has the kernel drop what it cached of them.
-    /// The store must have been [emptied](Store::emptied) and filled again. The calling thread must
-    /// hold no lock, because the kernel waits for readers of the folders that it invalidates.
+    /// The store must have been [emptied](Store::emptied) and filled again.
     ///
     /// # Errors
     /// [`OutOfInodeNumbers`]. The current view then stays.
@@ -130,6 +193,9 @@ impl FileSystem {
             *self.previous.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some((Instant::now(), then.clone()));
         }
+        // This comes before the swap, because the kernel may ask for attributes at any time.
+        let written = changes.written.iter().filter_map(|&ino| then.attr(ino).ok());
+        written.for_each(|attr| self.shared.written.add(attr));
         let exposed = self.shared.swap_view(now.number, || {
             *self.view.write().unwrap_or_else(PoisonError::into_inner) = now.clone();
         });
@@ -145,10 +211,12 @@ impl FileSystem {
         self.shared.spellings.retain_existing(now.tree());
         let archives: Vec<u32> = now.store().archive_numbers();
         self.shared.retired.prune(|ino| now.tree().node(ino).is_some(), |number| archives.contains(&number));
-        if let Some(host) = self.shared.host.get() {
-            host.invalidate(&invalidation);
+        match self.shared.host.get() {
+            Some(host) => host.invalidate(invalidation),
+            None => invalidation.files.into_iter().for_each(|ino| self.shared.written.remove(ino)),
         }
-        self.shared.announced.store(now.number, Ordering::Relaxed);
+        let (shared, number) = (self.shared.clone(), now.number);
+        self.after_notices(move || shared.announced.store(number, Ordering::Relaxed));
         Ok(Replaced { then, now, changes })
     }
 }
@@ -171,12 +239,8 @@ struct ViewFiles<'a> {
 }
 
 impl CompareFiles for ViewFiles<'_> {
-    fn is_kept(&self, later: EntryId, earlier: EntryId) -> bool {
-        self.store.is_kept(later, self.then.store(), earlier)
-    }
-
-    fn is_certain(&self, later: EntryId, earlier: EntryId) -> bool {
-        self.store.is_certain(later, self.then.store(), earlier)
+    fn change(&self, later: EntryId, earlier: EntryId) -> FileChange {
+        self.store.change(later, self.then.store(), earlier)
     }
 
     fn held(&self, later: EntryId) -> Option<u64> {
@@ -186,9 +250,11 @@ impl CompareFiles for ViewFiles<'_> {
 
 /// Copies to the later view what the earlier one has learnt about loose files since they were compared.
 fn learn_kept(then: &View, now: &View) {
+    let layers = 0..u16::try_from(now.store().layers()).unwrap_or(u16::MAX);
+    let is_rescanned: Vec<bool> = layers.map(|it| now.store().is_rescanned(it, then.store())).collect();
     for node in now.tree().nodes() {
         let Kind::File(later) = now.tree().kind(node) else { continue };
-        if !now.store().is_folder(later.layer) {
+        if !is_rescanned[usize::from(later.layer)] {
             continue;
         }
         let earlier = then.tree().node(now.tree().ino(node)).map(|node| then.tree().kind(node));

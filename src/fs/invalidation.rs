@@ -16,18 +16,20 @@ pub(crate) type NameIn = (u64, Box<[u8]>);
 #[derive(Debug, Default)]
 pub(crate) struct Invalidation {
     pub(crate) names: Vec<NameIn>,
-    /// Folders whose listings differ, and files whose bytes may differ.
-    pub(crate) inodes: Vec<u64>,
+    /// Folders whose listings differ.
+    pub(crate) folders: Vec<u64>,
+    /// Files whose bytes or attributes may differ.
+    pub(crate) files: Vec<u64>,
 }
 
 impl Invalidation {
     /// Collects the differences between two views, for all numbers of each folder.
     pub(crate) fn of(spellings: &Spellings, changes: &Changes) -> Self {
         let others = spellings.other_numbers(&changes.folders.iter().copied().collect());
-        let mut inodes = changes.folders.clone();
-        inodes.extend(others.into_values().flatten());
-        inodes.extend(&changes.uncertain);
-        Self { names: everywhere(spellings, &changes.names), inodes }
+        let mut folders = changes.folders.clone();
+        folders.extend(others.into_values().flatten());
+        let files = changes.written.iter().chain(&changes.uncertain).copied().collect();
+        Self { names: everywhere(spellings, &changes.names), folders, files }
     }
 }
 

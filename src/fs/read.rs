@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use rustix::io::Errno;
+
 use super::error::Error;
 use super::inode_numbers::CIOPFS_INO;
 use super::retired::RetiredBytes;
 use super::view::View;
-use crate::content::{EntryError, Reason};
+use crate::content::{EntryError, Reason, Store};
 use crate::format::EntryId;
 use crate::tree::{Kind, NodeId};
 
@@ -33,7 +35,7 @@ impl ReadTarget {
     /// Finds the file of an inode number.
     ///
     /// # Errors
-    /// [`Error::IsFolder`] if it is a folder; [`Error::Damaged`] if no file has the number any more.
+    /// [`Error::IsFolder`] if it is a folder; [`Error::Replaced`] if no file has the number any more.
     pub fn find(view: Arc<View>, ino: u64) -> Result<Self, Error> {
         let file = match view.inode(ino) {
             _ if ino == CIOPFS_INO => File::Ciopfs,
@@ -42,7 +44,7 @@ impl ReadTarget {
                 let Kind::File(entry) = view.tree().kind(node) else { return Err(Error::IsFolder) };
                 File::Shown { node, entry }
             }
-            Err(_) => File::Retired(view.shared.retired.get(ino).ok_or(Error::Damaged)?),
+            Err(_) => File::Retired(view.shared.retired.get(ino).ok_or(Error::Replaced)?),
         };
         Ok(Self { view, file })
     }
@@ -61,7 +63,8 @@ impl ReadTarget {
     /// the end of the file.
     ///
     /// # Errors
-    /// [`Error::Damaged`], logged once for each fault; [`Error::NoMemory`].
+    /// [`Error::Damaged`], [`Error::NoMemory`], or for a loose file [`Error::Replaced`] or
+    /// [`Error::NotPermitted`]. Each fault of a file in the view is logged once.
     pub fn read<T>(&self, offset: u64, len: u32, answer: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
         match &self.file {
             File::Ciopfs => Ok(answer(&[])),
@@ -70,7 +73,7 @@ impl ReadTarget {
                 store.read_at(*id, offset, len, answer).map_err(|error| error_of(&error.reason))
             }
             File::Retired(RetiredBytes::Loose(file)) => {
-                file.read_at(offset, len).map(|bytes| answer(&bytes)).map_err(|_| Error::Damaged)
+                Store::read_open(file, offset, len, answer).map_err(|reason| error_of(&reason))
             }
         }
     }
@@ -96,6 +99,9 @@ impl ReadTarget {
         {
             host.trim_cache();
         }
+        if store.take_outdated(entry) {
+            view.shared.report_change(store.loose_folder(entry).as_deref());
+        }
         read.map_err(|error| self.report(node, &error))
     }
 
@@ -104,10 +110,8 @@ impl ReadTarget {
         if error.is_new {
             log::error!("{}: {error}", self.view.path_of(node, error.entry));
         }
-        if matches!(error.reason, Reason::Changed | Reason::FileChanged)
-            && let Some(on_change) = self.view.shared.on_change.get()
-        {
-            (on_change.0)();
+        if matches!(error.reason, Reason::Changed | Reason::FileReplaced) {
+            self.view.shared.report_change(self.view.store().loose_folder(error.entry).as_deref());
         }
         error_of(&error.reason)
     }
@@ -116,6 +120,8 @@ impl ReadTarget {
 fn error_of(reason: &Reason) -> Error {
     match reason {
         Reason::NoMemory(_) => Error::NoMemory,
+        Reason::FileReplaced => Error::Replaced,
+        Reason::FileIo(errno) if Errno::from_raw_os_error(*errno) == Errno::ACCESS => Error::NotPermitted,
         _ => Error::Damaged,
     }
 }

@@ -2,24 +2,30 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use super::attr::Presentation;
+use super::callback::OnChange;
 use super::exposed::{EarlyNumbers, ExposedNames};
 use super::invalidation::{Invalidation, NameIn};
+use super::pending::PendingNames;
 use super::requests::Requests;
 use super::retired::Retired;
 use super::sources::MountedSource;
-use super::status::LastReload;
+use super::status::{LastReload, WatchCounts};
+use super::written::WrittenFiles;
 use crate::tree::Spellings;
 
 /// What serves a mounted file system: the connection to the kernel, and threads for background work.
 pub(crate) trait Host: fmt::Debug + Send + Sync {
-    /// Has the kernel drop what changed. Blocks until the kernel has no LOOKUP and no listing of
-    /// these folders under way.
-    fn invalidate(&self, invalidation: &Invalidation);
+    /// Has the kernel drop what changed, soon. Does not block.
+    fn invalidate(&self, invalidation: Invalidation);
+
+    /// Runs a job when the kernel has dropped all that it was asked to drop before. Does not block.
+    fn after_notices(&self, job: Box<dyn FnOnce() + Send>);
 
     /// Has the kernel drop [`View::surplus_names`](super::view::View::surplus_names) soon. Does not block.
     fn drop_surplus_names(&self);
@@ -45,6 +51,10 @@ pub(crate) struct Shared {
     pub(crate) sources: OnceLock<Vec<MountedSource>>,
     pub(crate) requests: Requests,
     pub(crate) retired: Retired,
+    pub(crate) pending: PendingNames,
+    pub(crate) written: WrittenFiles,
+    /// The user with whose rights the sources are read.
+    pub(crate) user: u32,
     /// Number of the current view. It is stored while `exposed` is locked.
     current: AtomicU32,
     /// Number of the last view whose changes the kernel was notified of.
@@ -54,23 +64,16 @@ pub(crate) struct Shared {
     pub(crate) early_numbers: EarlyNumbers,
     /// Called when a read finds that a source changed; set once.
     pub(crate) on_change: OnceLock<OnChange>,
-}
-
-/// A function that does not block.
-pub(crate) struct OnChange(pub(crate) Box<dyn Fn() + Send + Sync>);
-
-impl fmt::Debug for OnChange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OnChange")
-    }
+    pub(crate) watches: Mutex<WatchCounts>,
 }
 
 impl Shared {
     pub(crate) fn new(spellings: Spellings, presentation: Presentation, modified: SystemTime) -> Self {
-        let (host, requests, retired) = Default::default();
+        let (host, requests, retired, pending, written) = Default::default();
         let (current, announced, exposed, last_reload, early_numbers, on_change) = Default::default();
         let (started, since) = (Instant::now(), SystemTime::now());
         let sources = Default::default();
+        let user = rustix::process::geteuid().as_raw();
         Self {
             spellings,
             presentation,
@@ -81,13 +84,39 @@ impl Shared {
             sources,
             requests,
             retired,
+            pending,
+            written,
+            user,
             current,
             announced,
             exposed,
             last_reload,
             early_numbers,
             on_change,
+            watches: Mutex::default(),
         }
+    }
+
+    /// Records how the last reload went, or that one begins. The end of a reload may be recorded after the
+    /// beginning of the next.
+    pub(crate) fn note_reload(&self, reload: LastReload) {
+        let mut last = self.last_reload.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_next_running = last.is_running && last.began_after(&reload);
+        *last = LastReload { is_running: reload.is_running || is_next_running, ..reload };
+    }
+
+    /// Starts a reload, because a request found that a source has changed: a file in a folder of loose files,
+    /// or an archive.
+    pub(crate) fn report_change(&self, folder: Option<&Path>) {
+        if let Some(on_change) = self.on_change.get() {
+            (on_change.0)(folder);
+        }
+    }
+
+    /// Names that the kernel may have cached and that differ only in case from one of these, with the same
+    /// folders.
+    pub(crate) fn exposed_like(&self, names: &[NameIn]) -> Vec<NameIn> {
+        self.exposed.lock().unwrap_or_else(PoisonError::into_inner).like(names)
     }
 
     /// Whether this is the number of the current view.

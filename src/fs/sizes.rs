@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::error::Error;
 use super::view::View;
 use crate::tree::NodeId;
 
@@ -27,6 +28,17 @@ impl View {
         self.entry(node).is_some_and(|entry| {
             self.store().known_size(entry).is_none() && !self.store().is_size_lost(entry)
         })
+    }
+
+    /// Why the size of a file is still unknown.
+    pub(crate) fn size_error(&self, node: NodeId) -> Error {
+        match self.entry(node) {
+            Some(entry) if self.store().is_gone(entry) => {
+                self.shared.report_change(self.store().loose_folder(entry).as_deref());
+                Error::NotFound
+            }
+            _ => Error::Damaged,
+        }
     }
 
     /// Jobs that learn the sizes of these files: one for each device, with the number of the device.

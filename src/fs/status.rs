@@ -36,6 +36,21 @@ pub struct DaemonStatus {
     /// How the last reload went.
     #[serde(default)]
     pub last_reload: LastReload,
+    /// How the disk is watched.
+    #[serde(default)]
+    pub watches: WatchCounts,
+    /// Number of names that changed on the disk and are not shown yet.
+    #[serde(default)]
+    pub pending_names: usize,
+}
+
+/// How many folders are watched for changes.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+pub struct WatchCounts {
+    /// Folders whose changes the system reports.
+    pub watched: usize,
+    /// Folders that are checked regularly, because the user has no watches left for them.
+    pub polled: usize,
 }
 
 /// The cache of decoded extents.
@@ -66,6 +81,14 @@ pub struct LastReload {
     /// When the last reload began, or the running one; in whole seconds since 1970.
     #[serde(default)]
     pub began: u64,
+}
+
+impl LastReload {
+    /// Whether this reload began after another one.
+    pub(crate) fn began_after(&self, other: &Self) -> bool {
+        // A reload that is running has the count of the last one that ended.
+        self.count + u64::from(self.is_running) > other.count + u64::from(other.is_running)
+    }
 }
 
 impl DaemonStatus {

@@ -11,6 +11,10 @@ use super::sources::MountedSource;
 use super::status::{CacheStatus, DaemonStatus};
 use super::view::View;
 use crate::system::clock::unix_seconds;
+use crate::vfs::{Provenance, VfsFile};
+
+/// Replaces the text about the last reload for users who may not know the paths of the sources.
+const PRIVATE: &str = "only root and the user who mounted may know what it changed";
 
 /// The user who makes a request.
 #[derive(Clone, Copy, Debug)]
@@ -27,20 +31,30 @@ impl View {
     /// # Errors
     /// - [`Error::Invalid`] if the node is not a link, or if the link describes a folder.
     /// - [`Error::NoNode`] if the link describes no node, or if the page does not exist.
-    /// - [`Error::NotPermitted`] if the caller may not list folders and so not know the file.
+    /// - [`Error::NotPermitted`] if the caller may not list folders and so not know the file, or if the
+    ///   caller asks for the sources and may not know their paths.
     pub fn read_link(&self, ino: u64, caller: Caller) -> Result<Vec<u8>, Error> {
         match ino {
-            STATUS_INO => Ok(self.status().to_json().into_bytes()),
+            STATUS_INO => {
+                let mut status = self.status();
+                if !self.may_know_paths(caller) && !status.last_reload.what.is_empty() {
+                    // The text may name files.
+                    status.last_reload.what = PRIVATE.to_owned();
+                }
+                Ok(status.to_json().into_bytes())
+            }
             WHICH_INO.. => {
                 self.check_may_list(caller)?;
                 let (file, number) = which(ino);
                 let node = self.inode(file)?.node.ok_or(Error::Invalid)?;
-                let provenance = self.vfs.file_of(node).ok_or(Error::Invalid)?.provenance();
-                page(provenance.to_json(), number).ok_or(Error::NoNode)
+                let file = self.vfs.file_of(node).ok_or(Error::Invalid)?;
+                page(self.provenance_for(caller, &file).to_json(), number).ok_or(Error::NoNode)
             }
             _ => {
                 let number = sources_page(ino).ok_or(Error::Invalid)?;
-                self.check_may_list(caller)?;
+                if !self.may_know_paths(caller) {
+                    return Err(Error::NotPermitted);
+                }
                 page(MountedSource::to_json(self.shared.sources.get().map_or(&[], Vec::as_slice)), number)
                     .ok_or(Error::NoNode)
             }
@@ -62,8 +76,23 @@ impl View {
             read_bytes: self.store().bytes_read(),
             errors: self.store().faults(),
             views: self.shared.announced.load(Ordering::Relaxed),
+            watches: *self.shared.watches.lock().unwrap_or_else(PoisonError::into_inner),
+            pending_names: self.shared.pending.len(),
             last_reload: self.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
+    }
+
+    /// Where a file comes from, as far as the caller may know.
+    pub(super) fn provenance_for(&self, caller: Caller, file: &VfsFile) -> Provenance {
+        let provenance = file.provenance();
+        if self.may_know_paths(caller) { provenance } else { provenance.with_names_only() }
+    }
+
+    /// Whether a user may know where the sources are. With `allow_other`, every user can read the mount,
+    /// but perhaps not enter the folders of the sources. Only root and the user whose rights the daemon
+    /// has can do that in every case.
+    fn may_know_paths(&self, caller: Caller) -> bool {
+        caller.uid == 0 || caller.uid == self.shared.user
     }
 
     fn check_may_list(&self, caller: Caller) -> Result<(), Error> {

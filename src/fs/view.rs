@@ -2,6 +2,8 @@
 //! This file has LOOKUP and GETATTR; the files that import it have the other operations.
 
 use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -197,6 +199,32 @@ impl View {
         }
     }
 
+    /// The nodes that show a folder of loose files, given its absolute path on the disk.
+    pub(crate) fn folders_at(&self, path: &Path) -> Vec<NodeId> {
+        let mut nodes = Vec::new();
+        for (layer, folder) in self.store().folders() {
+            // Comparing bytes is much faster than comparing components.
+            let (bytes, root) = (path.as_os_str().as_bytes(), folder.path().as_os_str().as_bytes());
+            if bytes.starts_with(root)
+                && let Ok(within) = path.strip_prefix(folder.path())
+            {
+                nodes.extend(self.tree().folder_of_layer(layer, within.as_os_str().as_bytes()));
+            }
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
+    /// The own number of a folder, if the answer to a LOOKUP of `name` in it must wait for the next view.
+    pub(crate) fn pending_folder(&self, parent: u64, name: &[u8]) -> Option<u64> {
+        if self.shared.pending.is_empty() {
+            return None;
+        }
+        let folder = self.tree().ino(self.folder(parent).ok()?.node?);
+        self.shared.pending.contains(folder, name).then_some(folder)
+    }
+
     fn assume_folder(&self, folder: Inode, name: &[u8]) -> Result<Inode, Error> {
         let assumed = self.shared.spellings.assume_folder(folder, name).ok_or(Error::OutOfInodeNumbers)?;
         if self.shared.spellings.assumed() > ASSUMED_MAX
@@ -240,6 +268,7 @@ impl View {
         let known = self.store().known_size(entry);
         let size = known.unwrap_or_else(|| self.store().estimated_size(entry));
         let modified = self.store().file_modified(entry);
-        Attr { ino, kind: NodeKind::File, size, modified, is_lasting: known.is_some() }
+        let now = Attr { ino, kind: NodeKind::File, size, modified, is_lasting: known.is_some() };
+        self.shared.written.attr(ino).unwrap_or(now)
     }
 }

@@ -1,8 +1,9 @@
 //! Extended attributes of files: GETXATTR and LISTXATTR.
 
 use super::error::Error;
+use super::status_link::Caller;
 use super::view::View;
-use crate::vfs::Provenance;
+use crate::vfs::{Provenance, VfsFile};
 
 /// Prefix of the names of all attributes.
 const PREFIX: &str = "user.bsafs.";
@@ -31,17 +32,18 @@ impl View {
         self.shared.presentation.xattrs
     }
 
-    /// The value of a file's extended attribute.
+    /// The value of a file's extended attribute. Some users get only the names of archives, as from
+    /// [`View::read_link`].
     ///
     /// # Errors
     /// [`Error::NoXattr`].
-    pub fn xattr(&self, ino: u64, name: &[u8]) -> Result<Vec<u8>, Error> {
+    pub fn xattr(&self, ino: u64, name: &[u8], caller: Caller) -> Result<Vec<u8>, Error> {
         let name = std::str::from_utf8(name)
             .ok()
             .and_then(|name| name.strip_prefix(PREFIX))
             .ok_or(Error::NoXattr)?;
         let (_, value) = XATTRS.iter().find(|(known, _)| *known == name).ok_or(Error::NoXattr)?;
-        let provenance = self.provenance(ino).ok_or(Error::NoXattr)?;
+        let provenance = self.provenance_for(caller, &self.file(ino).ok_or(Error::NoXattr)?);
         let mut value = value(&provenance).ok_or(Error::NoXattr)?.into_bytes();
         value.truncate(VALUE_MAX);
         Ok(value)
@@ -49,12 +51,12 @@ impl View {
 
     /// The names of a file's extended attributes, each followed by a NUL. Folders have none.
     pub fn xattr_names(&self, ino: u64) -> Vec<u8> {
-        let Some(provenance) = self.provenance(ino) else { return Vec::new() };
+        let Some(provenance) = self.file(ino).map(|file| file.provenance()) else { return Vec::new() };
         let present = XATTRS.iter().filter(|(_, value)| value(&provenance).is_some());
         present.flat_map(|(name, _)| format!("{PREFIX}{name}\0").into_bytes()).collect()
     }
 
-    fn provenance(&self, ino: u64) -> Option<Provenance> {
-        Some(self.vfs.file_of(self.inode(ino).ok()?.node?)?.provenance())
+    fn file(&self, ino: u64) -> Option<VfsFile> {
+        self.vfs.file_of(self.inode(ino).ok()?.node?)
     }
 }
