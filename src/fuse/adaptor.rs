@@ -10,6 +10,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use fuser::{
@@ -38,7 +39,7 @@ const BLOCK: u32 = 4096;
 const SECTOR: u64 = 512;
 
 /// The implementation of fuser's trait.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Adaptor {
     fs: Arc<FileSystem>,
     devices: DeviceQueues,
@@ -63,6 +64,32 @@ impl Adaptor {
         let _ = guard(operation, handler);
     }
 
+    /// Answers a LOOKUP from the current view.
+    fn answer_lookup(&self, operation: Operation, parent: u64, name: &[u8], reply: ReplyEntry) {
+        let view = self.fs.view();
+        let Lookup { attr, is_lasting } = match view.lookup(parent, name) {
+            Ok(found) => found,
+            Err(error) => return reply.error(error.into()),
+        };
+        let is_lasting = is_lasting && view.pending_folder(parent, name).is_none();
+        let Some(attr) = attr else {
+            let entry = negative_entry(&view.shared.presentation.owner);
+            return reply.entry(&lifetime(is_lasting), &entry, Generation(0));
+        };
+        self.answer_sized(operation, &view, attr, move |view, attr| match attr {
+            Ok(attr) => {
+                view.count_lookup(attr.ino);
+                let entry = file_attr(&view.shared.presentation.owner, &attr);
+                // If a later view has replaced this one, the kernel was notified already and
+                // would keep this answer.
+                let is_lasting = is_lasting && attr.is_lasting && view.is_current();
+                let generation = Generation(view.generation(attr.ino).into());
+                reply.entry(&lifetime(is_lasting), &entry, generation);
+            }
+            Err(error) => reply.error(error.into()),
+        });
+    }
+
     /// Runs a handler with the attributes of a node. If the size is unknown, it is learnt first. If
     /// it cannot be learnt in time, the handler gets an error.
     fn answer_sized(
@@ -79,8 +106,8 @@ impl Adaptor {
                 let of_answer = view.clone();
                 let answer = move || {
                     let view = of_answer;
-                    let is_unsized = view.unsized_file(attr.ino).is_some();
-                    handler(&view, if is_unsized { Err(Error::Damaged) } else { view.attr(attr.ino) });
+                    let error = view.unsized_file(attr.ino).map(|node| view.size_error(node));
+                    handler(&view, error.map_or_else(|| view.attr(attr.ino), Err));
                 };
                 let answer = move || {
                     let _ = guard(operation, answer);
@@ -184,29 +211,22 @@ impl Filesystem for Adaptor {
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let operation = Operation::Lookup.on_name(parent.0, name.as_bytes());
-        self.answer(operation, || {
-            let view = self.fs.view();
-            let Lookup { attr, is_lasting } = match view.lookup(parent.0, name.as_bytes()) {
-                Ok(found) => found,
-                Err(error) => return reply.error(error.into()),
-            };
-            let Some(attr) = attr else {
-                let entry = negative_entry(&view.shared.presentation.owner);
-                return reply.entry(&lifetime(is_lasting), &entry, Generation(0));
-            };
-            self.answer_sized(operation, &view, attr, move |view, attr| match attr {
-                Ok(attr) => {
-                    view.count_lookup(attr.ino);
-                    let entry = file_attr(&view.shared.presentation.owner, &attr);
-                    // If a later view has replaced this one, the kernel was notified already and
-                    // would keep this answer.
-                    let is_lasting = is_lasting && attr.is_lasting && view.is_current();
-                    let generation = Generation(view.generation(attr.ino).into());
-                    reply.entry(&lifetime(is_lasting), &entry, generation);
-                }
-                Err(error) => reply.error(error.into()),
-            });
+        let (parent, name) = (parent.0, name.as_bytes());
+        let operation = Operation::Lookup.on_name(parent, name);
+        self.answer(operation, || match self.fs.view().pending_folder(parent, name) {
+            None => self.answer_lookup(operation, parent, name, reply),
+            Some(folder) => {
+                let (adaptor, of_answer) = (self.clone(), name.to_owned());
+                let answer = move || adaptor.answer_lookup(operation, parent, &of_answer, reply);
+                let answer = move || {
+                    let _ = guard(operation, answer);
+                };
+                // The answer may stat a file on a disk that hangs, and the thread that gives it has other
+                // work. If no thread can be started, the reply is dropped, and the request fails with EIO.
+                let in_thread = move || _ = thread::Builder::new().name("lookup".into()).spawn(answer);
+                let answer = self.devices.answer_later(in_thread);
+                self.fs.shared.pending.wait(folder, parent, name, Box::new(answer));
+            }
         });
     }
 
@@ -232,7 +252,7 @@ impl Filesystem for Adaptor {
     }
 
     fn readlink(&self, request: &Request, ino: INodeNo, reply: ReplyData) {
-        let caller = Caller { uid: request.uid(), gid: request.gid() };
+        let caller = caller_of(request);
         self.answer(Operation::ReadLink.on_node(ino.0), || match self.fs.view().read_link(ino.0, caller) {
             Ok(target) => reply.data(&target),
             Err(error) => reply.error(error.into()),
@@ -319,9 +339,10 @@ impl Filesystem for Adaptor {
 
     /// ENOSYS makes the kernel stop sending GETXATTR and LISTXATTR for the whole mount. If they are
     /// answered, each `ls -l` sends two for every file (FUSE.md section 3).
-    fn getxattr(&self, _: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+    fn getxattr(&self, request: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        let (name, caller) = (name.as_bytes(), caller_of(request));
         self.answer(Operation::GetXattr, || match self.fs.view().has_xattrs() {
-            true => answer_xattr(self.fs.view().xattr(ino.0, name.as_bytes()), size, reply),
+            true => answer_xattr(self.fs.view().xattr(ino.0, name, caller), size, reply),
             false => reply.error(Errno::ENOSYS),
         });
     }
@@ -372,7 +393,8 @@ fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirect
     let mut listed_inos = Vec::new();
     let listed = view.list_with_attrs(ino, cookie, |entry, attr| {
         let name = OsStr::from_bytes(entry.name);
-        let lifetime = lifetime(attr.is_lasting && view.is_current());
+        let is_pending = view.pending_folder(ino, entry.name).is_some();
+        let lifetime = lifetime(attr.is_lasting && view.is_current() && !is_pending);
         let is_unsized = !attr.is_lasting && view.unsized_file(entry.ino).is_some();
         let attr = match is_unsized {
             true => FileAttr { size: NO_SIZE, ..file_attr(&owner, &attr) },
@@ -395,6 +417,10 @@ fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirect
 }
 
 /// Replies with a value. If the caller's buffer is empty, replies with the value's length in bytes.
+fn caller_of(request: &Request) -> Caller {
+    Caller { uid: request.uid(), gid: request.gid() }
+}
+
 fn answer_xattr(value: Result<Vec<u8>, Error>, size: u32, reply: ReplyXattr) {
     let fits = |value: Vec<u8>| match u32::try_from(value.len()) {
         Ok(len) if size == 0 || len <= size => Ok((value, len)),
@@ -414,7 +440,7 @@ impl From<Error> for Errno {
             Error::Damaged => Self::EIO,
             Error::IsFolder => Self::EISDIR,
             Error::NoMemory => Self::ENOMEM,
-            Error::NoNode => Self::ESTALE,
+            Error::NoNode | Error::Replaced => Self::ESTALE,
             Error::OutOfInodeNumbers => Self::EOVERFLOW,
             Error::NotPermitted => Self::EACCES,
             Error::NoXattr => Self::ENODATA,

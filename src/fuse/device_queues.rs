@@ -22,10 +22,10 @@ type Job = Box<dyn FnOnce() + Send>;
 const WAIT: Duration = Duration::from_secs(1);
 
 /// The queues of all devices.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct DeviceQueues {
     state: Arc<Mutex<State>>,
-    deadlines: Sender<(Instant, Weak<Answer>)>,
+    deadlines: Sender<(Instant, Weak<TimedAnswer>)>,
 }
 
 #[derive(Debug)]
@@ -83,9 +83,7 @@ impl DeviceQueues {
     where
         J: FnOnce(&dyn Fn()) + Send + 'static,
     {
-        let answer = Arc::new(Answer(Mutex::new(Some(Box::new(answer)))));
-        // The thread receives until this is dropped.
-        let _ = self.deadlines.send((Instant::now() + WAIT, Arc::downgrade(&answer)));
+        let answer = self.answer_later(answer);
         for (device, job) in jobs {
             let mut state = lock(&self.state);
             if state.device(device).is_stalled() {
@@ -102,6 +100,14 @@ impl DeviceQueues {
             job();
             self.run_queue(device);
         }
+    }
+
+    /// Gives an answer when the returned value is dropped everywhere, or after a second at the latest.
+    pub(crate) fn answer_later(&self, answer: impl FnOnce() + Send + 'static) -> Arc<TimedAnswer> {
+        let answer = Arc::new(TimedAnswer(Mutex::new(Some(Box::new(answer)))));
+        // The thread receives until this is dropped.
+        let _ = self.deadlines.send((Instant::now() + WAIT, Arc::downgrade(&answer)));
+        answer
     }
 
     /// Runs queued jobs, after this worker has run a job of a device.
@@ -168,9 +174,9 @@ impl Device {
 }
 
 /// An answer that is given once: at its deadline, or earlier if all its jobs have ended and dropped it.
-struct Answer(Mutex<Option<Job>>);
+pub(crate) struct TimedAnswer(Mutex<Option<Job>>);
 
-impl Answer {
+impl TimedAnswer {
     fn give(&self) {
         let answer = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(answer) = answer {
@@ -179,7 +185,7 @@ impl Answer {
     }
 }
 
-impl Drop for Answer {
+impl Drop for TimedAnswer {
     fn drop(&mut self) {
         self.give();
     }
@@ -189,11 +195,11 @@ impl Drop for Answer {
 struct Pending {
     state: Arc<Mutex<State>>,
     device: u64,
-    _answer: Arc<Answer>,
+    _answer: Arc<TimedAnswer>,
 }
 
 impl Pending {
-    fn new(shared: &Arc<Mutex<State>>, state: &mut State, number: u64, answer: Arc<Answer>) -> Self {
+    fn new(shared: &Arc<Mutex<State>>, state: &mut State, number: u64, answer: Arc<TimedAnswer>) -> Self {
         let device = state.device(number);
         if device.pending == 0 {
             device.progress = Some(Instant::now());
@@ -220,7 +226,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 
 /// Gives each answer whose jobs do not end in time. All answers wait equally long, so their
 /// deadlines are in order.
-fn keep_deadlines(queue: &Receiver<(Instant, Weak<Answer>)>) {
+fn keep_deadlines(queue: &Receiver<(Instant, Weak<TimedAnswer>)>) {
     for (deadline, answer) in queue {
         thread::sleep(deadline.saturating_duration_since(Instant::now()));
         if let Some(answer) = answer.upgrade() {

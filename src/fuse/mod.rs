@@ -15,6 +15,7 @@
 
 pub use mount::{MountError, MountRequest};
 pub use passed_mount::PassedMount;
+pub(crate) use passed_mount::connection_number;
 pub use session::{Session, SessionError};
 pub use unmount::{is_root_controlled, unmount, unmount_entry};
 

@@ -13,11 +13,12 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
-use super::passed_mount::PassedMount;
+use super::passed_mount::{PassedMount, fuse_device};
 
 /// A request to mount: what, where, and with which options.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +50,8 @@ pub struct MountRequest {
 pub enum MountError {
     /// `/dev/fuse` cannot be opened.
     Device(io::Error),
+    /// `/dev/fuse` is another file.
+    WrongDevice,
     /// fusermount3 cannot be started.
     NoHelper(io::Error),
     /// fusermount3 refused to mount.
@@ -73,6 +76,10 @@ impl std::fmt::Display for MountError {
                 "no permission to open /dev/fuse: as root, run `chmod 0666 /dev/fuse`, or mount as root",
             ),
             Self::Device(error) => write!(f, "cannot open /dev/fuse: {error}"),
+            Self::WrongDevice => f.write_str(
+                "/dev/fuse is not the device of FUSE (character device 10:229): give the container \
+                 `--device /dev/fuse`, or as root, run `rm /dev/fuse; mknod -m 666 /dev/fuse c 10 229`",
+            ),
             Self::NoHelper(error) if error.kind() == io::ErrorKind::NotFound => f.write_str(
                 "fusermount3 not found: install your distribution's package fuse3, or run bsafs as root",
             ),
@@ -132,6 +139,7 @@ impl MountRequest {
         if let Some(passed) = &self.passed {
             return passed.connection().map_err(MountError::Device);
         }
+        check_device()?;
         if rustix::process::geteuid().is_root() {
             match self.mount_directly() {
                 // The root user of a container may not be allowed to mount.
@@ -211,6 +219,18 @@ impl MountRequest {
             mountpoint: self.mountpoint.clone(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         })
+    }
+}
+
+/// Refuses a file in place of `/dev/fuse`. The kernel would answer the mount with EINVAL only. If there is
+/// no `/dev/fuse`, opening it says so.
+fn check_device() -> Result<(), MountError> {
+    let is_fuse = |it: Stat| {
+        FileType::from_raw_mode(it.st_mode) == FileType::CharacterDevice && it.st_rdev == fuse_device()
+    };
+    match rustix::fs::stat("/dev/fuse") {
+        Ok(it) if !is_fuse(it) => Err(MountError::WrongDevice),
+        _ => Ok(()),
     }
 }
 

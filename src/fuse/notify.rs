@@ -1,14 +1,17 @@
-//! Notifications: what the daemon sends to the kernel besides replies. Also two threads that do
-//! work which requests cause.
+//! Notifications: what the daemon sends to the kernel besides replies. Also a thread that trims the cache.
 //!
-//! A notification waits for locks of the folder that it names. No worker sends one, because the
-//! request that holds the lock may be waiting for that worker.
+//! A notification waits for locks of the folder or file that it names. A request that holds such a lock may
+//! wait for a worker, or for the next view. So only the threads of this file send notifications, and nothing
+//! waits for these threads. Pages have a thread of their own, because dropping them waits for READs under
+//! way.
 
+use std::collections::VecDeque;
 use std::ffi::OsStr;
+use std::fmt;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -18,30 +21,65 @@ use crate::fs::{FileSystem, Host, Invalidation, NameIn};
 
 /// Interval between attempts to trim the cache, while it has something to evict or to free.
 const TRIM_STEP: Duration = Duration::from_secs(1);
+/// How long names in a folder wait for its LOOKUPs before the thread looks again.
+const POSTPONED: Duration = Duration::from_millis(10);
 
 /// The [`Host`] of a mounted file system. Its threads end when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Notify {
     /// Set when there is a connection.
     notifier: Arc<OnceLock<Notifier>>,
-    /// Has the kernel drop names beyond their limits: names of assumed folders, whose numbers it
-    /// then forgets, and recorded names that it may have cached.
-    name_trim: Wake,
+    queue: Arc<Queue>,
     /// Shrinks the cache of decoded extents to its size and frees large buffers, so that an idle
     /// daemon needs no more memory than before.
     cache_trim: Wake,
+}
+
+/// Something to send to the kernel, or to do in between.
+enum Notice {
+    /// Drop a name.
+    Name(NameIn),
+    /// Drop the listing and the attributes of a folder.
+    Folder(u64),
+    /// Drop the pages of a file that was written to, and then its attributes.
+    File(u64),
+    /// Drop the names that are beyond a limit.
+    Surplus,
+    /// Run a job.
+    Job(Box<dyn FnOnce() + Send>),
+}
+
+/// Notices in the order in which they are sent.
+#[derive(Debug, Default)]
+struct Queue {
+    notices: Mutex<Notices>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Notices {
+    waiting: VecDeque<Notice>,
+    is_closed: bool,
+}
+
+impl fmt::Debug for Notices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} notices", self.waiting.len())
+    }
 }
 
 impl Notify {
     /// Starts the threads. Called before the mount.
     pub(crate) fn start(fs: &Arc<FileSystem>) -> io::Result<Self> {
         let notifier: Arc<OnceLock<Notifier>> = Arc::default();
-        let (of_names, of_cache, of_thread) = (Arc::downgrade(fs), Arc::downgrade(fs), notifier.clone());
-        let name_trim = Wake::start("name-trim", move || {
-            let Some(notifier) = of_thread.get() else { return };
-            let surplus = of_names.upgrade().map(|fs| fs.view().surplus_names());
-            drop_names(notifier, &surplus.unwrap_or_default());
-        })?;
+        let queue: Arc<Queue> = Arc::default();
+        let (pages, of_pages) = channel();
+        let sender = Thread { fs: Arc::downgrade(fs), notifier: notifier.clone() };
+        let dropper = Thread { fs: Arc::downgrade(fs), notifier: notifier.clone() };
+        let of_sender = queue.clone();
+        thread::Builder::new().name("notify".into()).spawn(move || sender.send(&of_sender, &pages))?;
+        thread::Builder::new().name("drop-pages".into()).spawn(move || dropper.drop_pages(&of_pages))?;
+        let of_cache = Arc::downgrade(fs);
         let is_trimmed = move || of_cache.upgrade().is_none_or(|fs| fs.view().store().trim());
         let cache_trim = Wake::start("cache-trim", move || {
             thread::sleep(TRIM_STEP);
@@ -49,7 +87,7 @@ impl Notify {
                 thread::sleep(TRIM_STEP);
             }
         })?;
-        Ok(Self { notifier, name_trim, cache_trim })
+        Ok(Self { notifier, queue, cache_trim })
     }
 
     /// Sets the connection to the kernel.
@@ -59,18 +97,29 @@ impl Notify {
     }
 }
 
+impl Drop for Notify {
+    fn drop(&mut self) {
+        self.queue.lock().is_closed = true;
+        self.queue.changed.notify_one();
+    }
+}
+
 impl Host for Notify {
-    fn invalidate(&self, invalidation: &Invalidation) {
-        let Some(notifier) = self.notifier.get() else { return };
-        drop_names(notifier, &invalidation.names);
-        for &inode in &invalidation.inodes {
-            // This fails if the kernel does not have the inode.
-            let _ = notifier.inval_inode(INodeNo(inode), 0, 0);
-        }
+    fn invalidate(&self, invalidation: Invalidation) {
+        let Invalidation { names, folders, files } = invalidation;
+        let notices = names.into_iter().map(Notice::Name).chain(folders.into_iter().map(Notice::Folder));
+        self.queue.push(notices.chain(files.into_iter().map(Notice::File)));
+    }
+
+    fn after_notices(&self, job: Box<dyn FnOnce() + Send>) {
+        self.queue.push([Notice::Job(job)]);
     }
 
     fn drop_surplus_names(&self) {
-        self.name_trim.wake();
+        // One notice is enough, and requests may ask for many.
+        if !self.queue.lock().waiting.iter().any(|notice| matches!(notice, Notice::Surplus)) {
+            self.queue.push([Notice::Surplus]);
+        }
     }
 
     fn trim_cache(&self) {
@@ -78,12 +127,97 @@ impl Host for Notify {
     }
 }
 
-fn drop_names(notifier: &Notifier, names: &[NameIn]) {
-    for (folder, name) in names {
-        // This fails if the kernel does not have the name.
-        let _ = notifier.inval_entry(INodeNo(*folder), OsStr::from_bytes(name));
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Notices> {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, notices: impl IntoIterator<Item = Notice>) {
+        self.lock().waiting.extend(notices);
+        self.changed.notify_one();
+    }
+
+    /// Takes the first notice for which `is_due` holds. Waits for it; `None` at the end.
+    fn next(&self, is_due: impl Fn(&Notice) -> bool) -> Option<Notice> {
+        let mut notices = self.lock();
+        loop {
+            if notices.is_closed {
+                return None;
+            }
+            if let Some(at) = notices.waiting.iter().position(&is_due) {
+                return notices.waiting.remove(at);
+            }
+            notices = match notices.waiting.is_empty() {
+                true => self.changed.wait(notices).unwrap_or_else(PoisonError::into_inner),
+                false => {
+                    let waited = self.changed.wait_timeout(notices, POSTPONED);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
     }
 }
+
+/// What both threads need.
+struct Thread {
+    fs: Weak<FileSystem>,
+    notifier: Arc<OnceLock<Notifier>>,
+}
+
+impl Thread {
+    /// Sends all notices, except those about pages.
+    fn send(&self, queue: &Queue, pages: &Sender<Notice>) {
+        while let Some(notice) = queue.next(|notice| self.is_due(notice)) {
+            match notice {
+                Notice::Name(name) => self.drop_names(&[name]),
+                Notice::Folder(ino) => self.inval_inode(ino, 0),
+                Notice::Surplus => {
+                    let surplus = self.fs.upgrade().map(|fs| fs.view().surplus_names());
+                    self.drop_names(&surplus.unwrap_or_default());
+                }
+                // The other thread receives until this one ends.
+                Notice::File(_) | Notice::Job(_) => _ = pages.send(notice),
+            }
+        }
+    }
+
+    /// Whether a notice need not wait. A LOOKUP that waits for the next view holds a lock of its folder.
+    fn is_due(&self, notice: &Notice) -> bool {
+        let Notice::Name((folder, _)) = notice else { return true };
+        self.fs.upgrade().is_none_or(|fs| !fs.shared.pending.is_waited_for(*folder))
+    }
+
+    fn drop_pages(&self, notices: &Receiver<Notice>) {
+        for notice in notices {
+            match notice {
+                Notice::File(ino) => {
+                    self.inval_inode(ino, 0);
+                    self.fs.upgrade().into_iter().for_each(|fs| fs.shared.written.remove(ino));
+                    self.inval_inode(ino, ATTRIBUTES_ONLY);
+                }
+                Notice::Job(job) => job(),
+                Notice::Name(_) | Notice::Folder(_) | Notice::Surplus => {}
+            }
+        }
+    }
+
+    fn drop_names(&self, names: &[NameIn]) {
+        let Some(notifier) = self.notifier.get() else { return };
+        for (folder, name) in names {
+            // This fails if the kernel does not have the name.
+            let _ = notifier.inval_entry(INodeNo(*folder), OsStr::from_bytes(name));
+        }
+    }
+
+    /// Has the kernel drop the attributes and what it cached from `offset` on.
+    fn inval_inode(&self, ino: u64, offset: i64) {
+        // This fails if the kernel does not have the inode.
+        let _ = self.notifier.get().map(|notifier| notifier.inval_inode(INodeNo(ino), offset, 0));
+    }
+}
+
+/// The offset with which INVAL_INODE drops no pages.
+const ATTRIBUTES_ONLY: i64 = -1;
 
 /// Wakes a thread, which ends when this is dropped.
 #[derive(Debug)]

@@ -25,13 +25,23 @@ pub struct PassedMount {
     pub mountpoint: PathBuf,
 }
 
+/// The device number of `/dev/fuse`, as `stat` returns it.
+pub(super) fn fuse_device() -> u64 {
+    makedev(DEVICE.0, DEVICE.1)
+}
+
+/// The number of the connection that a descriptor of `/dev/fuse` belongs to, from its `fdinfo`. It is
+/// the minor device number of the mount. `None` if the kernel does not report it.
+pub(crate) fn connection_number(fdinfo: &str) -> Option<u32> {
+    fdinfo.lines().find_map(|line| line.strip_prefix(CONNECTION)?.trim().parse().ok())
+}
+
 impl PassedMount {
     /// The mount of a path of the form `/dev/fd/N`; `None` for any other path.
     pub fn at(path: &Path) -> Option<Self> {
         let descriptor = path.to_str()?.strip_prefix("/dev/fd/")?.parse::<u16>().ok()?;
         let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).unwrap_or_default();
-        let minor = info.lines().find_map(|line| Some(line.strip_prefix(CONNECTION)?.trim().to_owned()));
-        let mounted = minor.and_then(|minor| {
+        let mounted = connection_number(&info).and_then(|minor| {
             mountinfo::mounts().into_iter().rev().find(|mounted| mounted.device == format!("0:{minor}"))
         });
         let mountpoint = mounted.map_or(path.to_owned(), |mounted| mounted.mountpoint);
@@ -46,7 +56,7 @@ impl PassedMount {
         // This is the only way from a descriptor's number to an owner without `unsafe`.
         let process = pidfd_open(getpid(), PidfdFlags::empty())?;
         let duplicate = pidfd_getfd(process, self.descriptor, PidfdGetfdFlags::empty())?;
-        if fstat(&duplicate)?.st_rdev != makedev(DEVICE.0, DEVICE.1) {
+        if fstat(&duplicate)?.st_rdev != fuse_device() {
             return Err(io::Error::other("not a descriptor of /dev/fuse"));
         }
         Ok(duplicate)

@@ -18,11 +18,17 @@ use super::signals::SignalThread;
 use super::unmounter::Unmounter;
 use super::worker_threads::WorkerThreads;
 use crate::fs::FileSystem;
+use crate::system::memory;
 use crate::system::mountinfo;
+use crate::system::text::reason;
 
 /// Number of descriptors that are opened after the mount, not counting one per worker. An unmount
 /// through fusermount3 needs them.
 const SPARE_DESCRIPTORS: usize = 8;
+/// Number of threads besides the workers, at most.
+const OTHER_THREADS: usize = 10;
+/// Size of the receive buffer of each worker of fuser, rounded up.
+const RECEIVE_BUFFER: usize = (16 << 20) + (64 << 10);
 
 /// A mount whose requests this process answers.
 #[derive(Debug)]
@@ -46,7 +52,7 @@ impl std::fmt::Display for SessionError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Mount(error) => error.fmt(f),
-            Self::Io(error) => write!(f, "cannot serve the mount: {error}"),
+            Self::Io(error) => write!(f, "cannot serve the mount: {}", reason(error)),
         }
     }
 }
@@ -61,6 +67,7 @@ impl Session {
     /// See [`SessionError`].
     pub fn start(fs: Arc<FileSystem>, request: &MountRequest) -> Result<Self, SessionError> {
         let count = workers(thread::available_parallelism().map_or(2, NonZero::get));
+        check_memory(count).map_err(SessionError::Io)?;
         let signals = SignalThread::start().map_err(SessionError::Io)?;
         let workers = WorkerThreads::prepare(count).map_err(SessionError::Io)?;
         let devices = DeviceQueues::start(count).map_err(SessionError::Io)?;
@@ -150,6 +157,16 @@ impl Session {
         // This comes first: fusermount3 needs a process, and threads count against the limit of processes.
         self.signals.stop();
         self.unmounter.take_back();
+    }
+}
+
+/// Checks that there is memory for the threads of a mount. If a worker lacked memory after the mount, the
+/// daemon would end and leave a dead mount.
+fn check_memory(workers: usize) -> io::Result<()> {
+    let threads = workers + OTHER_THREADS;
+    match memory::has_room(workers * RECEIVE_BUFFER + threads * memory::THREAD) {
+        true => Ok(()),
+        false => Err(io::ErrorKind::OutOfMemory.into()),
     }
 }
 
