@@ -1,12 +1,14 @@
-//! The thread that follows changes on the disk. It waits until something that the mount shows changes, and
-//! opens the sources again while the old view is served. Then it makes the file system serve the new view.
+//! The thread that reloads. It opens the sources again while the old view is served, and then makes the file
+//! system serve the new view. Another thread watches the disk (`watching`), and both share what changed
+//! (`trigger`).
 
-use std::io::{Read, Write};
-use std::os::fd::AsFd;
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use std::sync::{Arc, Weak};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -15,35 +17,33 @@ use signal_hook::consts::SIGUSR1;
 
 use super::error::DaemonError;
 use super::logging;
+use super::polling::Polling;
 use super::reload_line::reload_line;
+use super::trigger::{Due, Trigger};
+use super::watching::{WAKE, Watching};
 use crate::archive_file::COARSEST_TICK;
-use crate::fs::{FileSystem, LastReload};
+use crate::folder::LooseFolder;
+use crate::fs::{FileSystem, LastReload, View, WatchCounts};
 use crate::game::ReadSet;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
 use crate::system::text::count;
+use crate::vfs::disk_changes::DiskChanges;
 use crate::vfs::reopening::Reopening;
-use crate::vfs::reuse::{KeptSource, Reuse, SETTLED};
-use crate::watch::{ChangedFolders, Interests, Watcher};
+use crate::vfs::reuse::{KeptSource, Reuse};
+use crate::watch::{FolderPath, Interests, WatchChanges, Watcher};
 
-/// Time to wait after the last write, because a program may go on writing.
-const QUIET_TIME: Duration = Duration::from_millis(300);
-/// Maximum time to wait after the first write, even if more writes follow.
-const MAX_DELAY: Duration = Duration::from_millis(2500);
 /// Interval between checks whether the previous view can be dropped.
 const TIDY_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Receives requests for a reload. They come from SIGUSR1, and from reads that find a change inotify did not
-/// report, because it was made through another hard link or a memory mapping. The handler is installed before
-/// the mount, because without it the signal would end the process.
+/// Receives SIGUSR1, which requests a reload. The handler is installed before the mount, because without it
+/// the signal would end the process.
 #[derive(Debug)]
 pub(crate) struct ReloadSignal {
     received: UnixStream,
-    sender: UnixStream,
+    /// Wakes the thread that watches.
+    wake: UnixStream,
 }
-
-/// The byte that a read sends. The signal handler sends a different byte.
-const FOUND: u8 = b'c';
 
 impl ReloadSignal {
     /// Installs the signal handler.
@@ -57,28 +57,7 @@ impl ReloadSignal {
         sender.set_nonblocking(true).map_err(cannot)?;
         signal_hook::low_level::pipe::register(SIGUSR1, sender.try_clone().map_err(cannot)?)
             .map_err(cannot)?;
-        Ok(Self { received, sender })
-    }
-
-    /// The function that a read calls when it finds a change. It never blocks.
-    pub(crate) fn change_reporter(&self) -> std::io::Result<impl Fn() + Send + Sync + use<>> {
-        let sender = self.sender.try_clone()?;
-        // If the socket is full, a reload is already pending.
-        Ok(move || drop((&sender).write(&[FOUND])))
-    }
-
-    /// Takes all requests that were sent. Returns whether the signal requested a reload, and whether a read
-    /// found a change.
-    fn take(&mut self) -> (bool, bool) {
-        let (mut is_requested, mut found_change) = (false, false);
-        let mut bytes = [0; 64];
-        while let Ok(len) = self.received.read(&mut bytes)
-            && len > 0
-        {
-            is_requested |= bytes[..len].iter().any(|&byte| byte != FOUND);
-            found_change |= bytes[..len].contains(&FOUND);
-        }
-        (is_requested, found_change)
+        Ok(Self { received, wake: sender })
     }
 }
 
@@ -88,58 +67,34 @@ pub(crate) struct Follower {
     fs: Weak<FileSystem>,
     reopening: Reopening,
     signal: ReloadSignal,
-    watcher: Watcher,
+    trigger: Arc<Trigger>,
+    watcher: Arc<Watcher>,
+    polling: Arc<Mutex<Polling>>,
     /// Whether the disk is watched.
     is_watching: bool,
-    read_set: ReadSet,
+    /// What is watched.
+    watched: WatchedSources,
     last: LastReload,
-    changed: Option<Change>,
-    /// The folders in which something changed since the served view was opened.
-    folders: ChangedFolders,
     /// The sources that could not be opened again at the last reload.
     kept: Vec<KeptSource>,
 }
 
-/// A change that will cause a reload.
-#[derive(Clone, Copy, Debug)]
-struct Change {
-    first: Instant,
-    /// When the last write was noticed.
-    last: Instant,
-    /// Whether a reload found an archive that seems to be half written.
-    is_unfinished: bool,
-}
-
-impl Change {
-    fn now() -> Self {
-        let now = Instant::now();
-        Self { first: now, last: now, is_unfinished: false }
-    }
-
-    fn due(&self) -> Instant {
-        if self.is_unfinished {
-            self.last + Duration::from_secs(SETTLED)
-        } else {
-            (self.last + QUIET_TIME).min(self.first + MAX_DELAY)
-        }
-    }
-
-    /// Records another write, which postpones the reload.
-    fn extend(change: Option<Self>) -> Self {
-        match change {
-            Some(change) if !change.is_unfinished => Self { last: Instant::now(), ..change },
-            _ => Self::now(),
-        }
-    }
+/// The sources for which the watches were requested.
+#[derive(Debug, Default)]
+struct WatchedSources {
+    folders: Vec<Arc<LooseFolder>>,
+    archives: Vec<PathBuf>,
+    read_set: ReadSet,
+    /// The files that say what to open, and the sources that they and the user name.
+    named: Vec<PathBuf>,
 }
 
 impl Follower {
     /// A follower for a file system that serves what `reopening` opens.
     pub(crate) fn new(fs: &Arc<FileSystem>, reopening: Reopening, signal: ReloadSignal) -> Self {
-        let read_set = fs.view().vfs().opened().read_set.clone();
+        let (trigger, watcher, polling, watched, last, kept) = Default::default();
         let fs = Arc::downgrade(fs);
-        let (watcher, last, changed, folders, kept) = Default::default();
-        Self { fs, reopening, signal, watcher, is_watching: true, read_set, last, changed, folders, kept }
+        Self { fs, reopening, signal, trigger, watcher, polling, is_watching: true, watched, last, kept }
     }
 
     /// Makes the follower wait only for the signal, without watching the disk.
@@ -148,92 +103,84 @@ impl Follower {
         Self { is_watching: false, ..self }
     }
 
-    /// Starts the thread, after mounting. `opening_began` is the time at which the opening of the sources
-    /// began. The thread runs until the file system is dropped or watching fails.
+    /// Starts the threads, after mounting. `opening_began` is the time at which the opening of the sources
+    /// began. The threads run until the file system is dropped or watching fails.
     ///
     /// # Errors
     /// The system has no more threads.
-    pub(crate) fn start(mut self, opening_began: SystemTime) -> std::io::Result<()> {
-        thread::Builder::new().name("follow".into()).spawn(move || {
-            self.watch(opening_began);
-            while let Some(fs) = self.fs.upgrade() {
-                let previous_is_dropped = fs.drop_previous();
-                drop(fs);
-                if let Err(error) = self.step(previous_is_dropped) {
-                    return log::error!(
-                        "changes on the disk are no longer followed: {error}; to see changes, unmount and \
-                         mount again"
-                    );
-                }
-            }
-        })?;
+    pub(crate) fn start(self, opening_began: SystemTime) -> std::io::Result<()> {
+        if let Some(fs) = self.fs.upgrade().filter(|_| self.is_watching) {
+            let (of_reads, of_lookups) = (self.trigger.clone(), self.trigger.clone());
+            fs.on_change(move |folder| {
+                of_reads.note_found(|changes| folder.into_iter().for_each(|it| changes.add(it.into())));
+            });
+            fs.on_wait(move || of_lookups.hurry());
+        }
+        let signal = self.signal.received.try_clone()?;
+        let (fs, trigger, watcher) = (self.fs.clone(), self.trigger.clone(), self.watcher.clone());
+        let watching = Watching { fs, trigger, watcher, polling: self.polling.clone(), signal };
+        thread::Builder::new().name("watch".into()).spawn(move || watching.run())?;
+        thread::Builder::new().name("reload".into()).spawn(move || self.run(opening_began))?;
         Ok(())
     }
 
-    /// Waits for a change, a signal or a deadline, and reloads if that is due.
-    fn step(&mut self, previous_is_dropped: bool) -> std::io::Result<()> {
-        let due = self.changed.map(|change| change.due());
-        let until = due.or_else(|| (!previous_is_dropped).then(|| Instant::now() + TIDY_INTERVAL));
-        let woken = self.watcher.wait(self.signal.received.as_fd(), until)?;
-        let (is_requested, found_change) =
-            if woken.is_readable { self.signal.take() } else { (false, false) };
-        if woken.is_changed || (found_change && self.is_watching) {
-            self.changed = Some(Change::extend(self.changed));
+    fn run(mut self, opening_began: SystemTime) {
+        // Everything is requested for the first time.
+        self.watch(opening_began, vec!["/".into()]);
+        while let Some(fs) = self.fs.upgrade().filter(|_| !self.trigger.is_over()) {
+            let idle = (!fs.drop_previous()).then_some(TIDY_INTERVAL);
+            // The file system must not be kept while nothing happens.
+            let of_begin = self.fs.clone();
+            drop(fs);
+            let begin = || of_begin.upgrade().into_iter().for_each(|fs| fs.begin_reload());
+            if let Some(due) = self.trigger.wait(idle, begin) {
+                self.reload(due);
+            }
         }
-        if found_change || is_requested {
-            self.folders.add_anywhere();
-        }
-        let is_due = self.changed.is_some_and(|change| Instant::now() >= change.due());
-        if is_requested || is_due {
-            self.reload(is_requested);
-        }
-        Ok(())
     }
 
     /// Opens the sources again and serves them. If that fails, the old view stays. A reload that the
     /// user requested also opens archives that seem half written.
-    fn reload(&mut self, is_requested: bool) {
+    fn reload(&mut self, due: Due) {
         let Some(fs) = self.fs.upgrade() else { return };
         let (began, opening_began) = (Instant::now(), SystemTime::now());
-        self.changed = None;
         self.last.began = unix_seconds(opening_began);
-        fs.note_reload(LastReload { is_running: true, ..self.last.clone() });
+        fs.note_reload_begins(LastReload { is_running: true, ..self.last.clone() });
         let usec = NotifyState::monotonic_usec_now().ok();
         let _ = sd_notify::notify(&[&[NotifyState::Reloading], usec.as_slice()].concat());
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.replace(&fs, is_requested)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.replace(&fs, &due)));
         let bug = "bug in bsafs; please report it with the daemon's log";
         let outcome = outcome.unwrap_or_else(|_| Outcome::Failed(bug.into()));
+        let is_failed = matches!(outcome, Outcome::Failed(_));
+        let moved = due.changes.moved().to_vec();
         self.note(&fs, outcome);
         let _ = sd_notify::notify(&[NotifyState::Ready]);
-        if self.kept.iter().any(|kept| kept.is_unfinished) {
-            // Reloads again when the archive has been quiet for long enough, or changes once more.
-            self.changed = Some(Change { is_unfinished: true, ..Change::now() });
+        // What was not applied is applied by the next reload. A kept folder was not listed again.
+        if is_failed || self.kept.iter().any(|kept| kept.is_folder) {
+            self.trigger.note(|changes| {
+                changes.extend(due.changes);
+                false
+            });
         }
-        self.watch(opening_began);
-        // Pauses for as long as the reload took, up to a limit, so that a disk that changes constantly does
-        // not cause constant reloads.
-        thread::sleep(began.elapsed().min(MAX_DELAY));
+        if self.kept.iter().any(|kept| kept.is_unfinished) {
+            self.trigger.retry_unfinished();
+        }
+        self.watch(opening_began, moved);
+        self.trigger.pause_after(began.elapsed());
     }
 
-    fn replace(&mut self, fs: &FileSystem, is_requested: bool) -> Outcome {
+    fn replace(&mut self, fs: &FileSystem, due: &Due) -> Outcome {
         let view = fs.view();
-        self.folders.extend(self.watcher.take_changed());
-        let is_quiet = |folder: &Path| self.watcher.is_reported(folder) && !self.folders.includes(folder);
-        let earlier = Reuse::new(view.vfs().opened(), &is_quiet, is_requested);
+        let earlier = Reuse::new(view.vfs().opened(), &due.changes, due.is_requested);
         let opened = match logging::while_opening(|| self.reopening.open(&earlier)) {
             Ok(opened) => opened,
             Err(error) => return Outcome::Failed(error.to_string()),
         };
         let kept = earlier.kept();
         drop(view);
-        self.read_set = opened.read_set.clone();
         let Ok(replaced) = fs.replace(opened) else {
             return Outcome::Failed("all inode numbers are used up; unmount, and mount again".into());
         };
-        // A kept folder was not walked again, so its recorded changes still have to be applied.
-        if !kept.iter().any(|kept| kept.is_folder) {
-            self.folders = ChangedFolders::default();
-        }
         Outcome::Replaced { changes: reload_line(&replaced), kept }
     }
 
@@ -260,52 +207,116 @@ impl Follower {
         let LastReload { count, began, .. } = self.last;
         let at = unix_seconds(SystemTime::now());
         self.last = LastReload { count: count + 1, at, what: summary, is_failed, is_running: false, began };
-        fs.note_reload(self.last.clone());
+        fs.note_reload_ends(self.last.clone());
     }
 
-    /// Watches the files and folders that the view depends on. Folders that were not watched while the
-    /// sources were opened may have changed since then, so they are checked.
-    fn watch(&mut self, opening_began: SystemTime) {
+    /// Watches what the view depends on. Folders that were not watched while the sources were opened may have
+    /// changed since then, so they are checked.
+    fn watch(&mut self, opening_began: SystemTime, moved: Vec<PathBuf>) {
         let Some(fs) = self.fs.upgrade().filter(|_| self.is_watching) else { return };
         let view = fs.view();
-        let mut interests = Interests::default();
-        let (archives, folders) = view.store().paths();
-        archives.into_iter().for_each(|path| interests.add_file(path));
-        for folder in folders {
-            folder.folder_paths().for_each(|path| interests.add_folder(path));
-            folder.link_targets().for_each(|path| interests.add_file(&path));
-            // A link may lead through more links to its target.
-            folder.link_paths().for_each(|path| interests.add_way(&path));
+        let (_, had_unwatched) = self.watcher.counts();
+        let changes = self.watch_changes(&view, moved);
+        let added = self.watcher.watch(changes);
+        let (watched, unwatched) = self.watcher.counts();
+        fs.note_watches(WatchCounts { watched, polled: unwatched });
+        self.polling.lock().unwrap_or_else(PoisonError::into_inner).set(self.watcher.unwatched());
+        if unwatched > 0 {
+            // The thread may be waiting without a time limit. If the socket is full, it wakes anyway.
+            let _ = (&self.signal.wake).write(&[WAKE]);
         }
-        self.read_set.files.iter().for_each(|path| interests.add_file(path));
-        self.read_set.folders.iter().for_each(|path| interests.add_names(path.as_path()));
-        self.reopening.files().iter().for_each(|path| interests.add_file(path));
-        self.reopening.named().for_each(|path| interests.add_file(path));
-        let was_polled = self.watcher.polled();
-        let added = self.watcher.watch(interests);
-        let polled = self.watcher.polled();
-        if was_polled == 0 && polled > 0 {
+        if had_unwatched == 0 && unwatched > 0 {
             log::warn!(
-                "cannot watch {}, because fs.inotify.max_user_watches is too low (raise it) or permission is \
-                 denied; checking every few seconds instead",
-                count(polled, "folder")
+                "cannot watch {}, because fs.inotify.max_user_watches is too low (raise it; bsafs uses at \
+                 most half of it) or permission is denied; checking every 24 seconds instead",
+                count(unwatched, "folder")
             );
         }
-        if added.is_empty() {
-            return;
+        view.store().note_watched(|folder| self.watcher.is_reported(folder));
+        if !added.is_empty() {
+            let changes = changes_since(&view, opening_began, &added);
+            if !changes.is_empty() {
+                self.trigger.note_found(|all| all.extend(changes));
+            }
         }
-        let from = opening_began.checked_sub(COARSEST_TICK).unwrap_or(opening_began);
-        let is_new =
-            |path: &Path| uncovered(path).metadata().and_then(|it| it.modified()).is_ok_and(|at| at >= from);
-        // Writing to a file does not change the time of its folder.
-        let stale =
-            view.store().stale_folders(|folder| added.binary_search_by(|it| (**it).cmp(folder)).is_ok());
-        let mut paths = added.iter().map(|folder| &**folder).chain(view.store().paths().0);
-        if !stale.is_empty() || paths.any(is_new) {
-            self.changed = self.changed.or(Some(Change::now()));
-        }
-        stale.into_iter().for_each(|folder| self.folders.add(folder.into()));
     }
+
+    /// What to watch for a view, compared with what is watched.
+    fn watch_changes(&mut self, view: &View, moved: Vec<PathBuf>) -> WatchChanges {
+        let (archives, folders) = view.store().paths();
+        let archives: Vec<PathBuf> = archives.into_iter().map(Path::to_owned).collect();
+        let read_set = view.vfs().opened().plan.read_set.clone();
+        let mut named = self.reopening.files();
+        named.extend(self.reopening.named().map(Path::to_owned));
+        let now = WatchedSources { folders, archives, read_set, named };
+        let then = std::mem::replace(&mut self.watched, now);
+        let now = &self.watched;
+        let mut gone = missing_in(&then.folders, &now.folders);
+        let new = missing_in(&now.folders, &then.folders);
+        let has_links = new.iter().chain(&gone).any(|folder| folder.has_links());
+        let (mut added, mut removed) = (Vec::new(), Vec::new());
+        for folder in new {
+            let is_it =
+                |then: &&Arc<LooseFolder>| then.path() == folder.path() && then.filter() == folder.filter();
+            match gone.iter().position(is_it) {
+                Some(at) => {
+                    let (more, fewer) = folder.folder_differences(gone.swap_remove(at));
+                    added.extend(more);
+                    removed.extend(fewer);
+                }
+                None => added.extend(folder.folder_paths()),
+            }
+        }
+        removed.extend(gone.into_iter().flat_map(|folder| folder.folder_paths()));
+        let is_same = then.read_set == now.read_set
+            && then.named == now.named
+            && then.archives == now.archives
+            && !has_links;
+        let interests = (!is_same || !moved.is_empty()).then(|| self.interests());
+        WatchChanges { added, removed, interests, moved }
+    }
+
+    fn interests(&self) -> Interests {
+        let mut interests = Interests::default();
+        self.watched.archives.iter().for_each(|path| interests.add_file(path));
+        for folder in &self.watched.folders {
+            interests.add_way_to(folder.path());
+            folder.link_targets().for_each(|path| interests.add_file(&path));
+            // A link may lead through more links to its target.
+            folder.link_paths().for_each(|path| interests.add_link(&path));
+        }
+        let read_set = &self.watched.read_set;
+        read_set.files.iter().for_each(|path| interests.add_plan_file(path));
+        read_set.folders.iter().for_each(|path| interests.add_plan_names(path));
+        self.watched.named.iter().for_each(|path| interests.add_plan_file(path));
+        interests
+    }
+}
+
+/// The folders that another list does not have.
+fn missing_in<'a>(folders: &'a [Arc<LooseFolder>], others: &[Arc<LooseFolder>]) -> Vec<&'a Arc<LooseFolder>> {
+    let others: HashSet<*const LooseFolder> = others.iter().map(Arc::as_ptr).collect();
+    folders.iter().filter(|folder| !others.contains(&Arc::as_ptr(folder))).collect()
+}
+
+/// What may have changed in folders between the opening of the sources and the request of their watches.
+fn changes_since(view: &View, opening_began: SystemTime, added: &[FolderPath]) -> DiskChanges {
+    let from = opening_began.checked_sub(COARSEST_TICK).unwrap_or(opening_began);
+    let is_new =
+        |path: &Path| uncovered(path).metadata().and_then(|it| it.modified()).is_ok_and(|at| at >= from);
+    let all: HashSet<&OsStr> = added.iter().map(|folder| &**folder).collect();
+    let is_added = |folder: &Path| all.contains(folder.as_os_str());
+    let mut changes = DiskChanges::default();
+    for folder in added.iter().map(Path::new).filter(|folder| is_new(folder)) {
+        changes.add(folder.into());
+        changes.add_plan();
+    }
+    // Writing to a file does not change the time of its folder.
+    view.store().stale_folders(is_added).into_iter().for_each(|folder| changes.add(folder.into()));
+    let archives = view.store().paths().0;
+    let archives = archives.into_iter().filter(|path| path.parent().is_some_and(is_added));
+    archives.filter(|path| is_new(path)).filter_map(Path::parent).for_each(|it| changes.add(it.into()));
+    changes
 }
 
 /// The end of warnings about sources that cannot be opened.

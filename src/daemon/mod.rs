@@ -10,5 +10,8 @@ pub(crate) mod made_folder;
 pub(crate) mod mountpoint;
 pub(crate) mod mounts_folder;
 pub(crate) mod overlay;
+mod polling;
 pub(crate) mod privileges;
 pub(crate) mod reload_line;
+mod trigger;
+mod watching;

@@ -1,0 +1,138 @@
+//! The thread that watches the disk. It notes what changed, and has the kernel drop changed names at once.
+
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+
+use super::polling::Polling;
+use super::trigger::Trigger;
+use crate::fs::FileSystem;
+use crate::system::covered::uncovered;
+use crate::vfs::disk_changes::DiskChanges;
+use crate::watch::{DiskEvent, Watcher};
+
+/// What the thread needs. The thread that reloads changes the watches.
+#[derive(Debug)]
+pub(super) struct Watching {
+    pub(super) fs: Weak<FileSystem>,
+    pub(super) trigger: Arc<Trigger>,
+    pub(super) watcher: Arc<Watcher>,
+    pub(super) polling: Arc<Mutex<Polling>>,
+    /// Can be read after SIGUSR1.
+    pub(super) signal: UnixStream,
+}
+
+impl Watching {
+    /// Runs until the file system is dropped or watching fails.
+    pub(super) fn run(mut self) {
+        while !self.trigger.is_over() {
+            if let Err(error) = self.step() {
+                self.trigger.end();
+                return log::error!(
+                    "changes on the disk are no longer followed: {error}; to see changes, unmount and \
+                     mount again"
+                );
+            }
+        }
+    }
+
+    /// Takes all bytes that were sent. Returns whether a signal requested a reload.
+    fn take_signals(&mut self) -> bool {
+        let (mut bytes, mut is_requested) = ([0; 64], false);
+        while let Ok(len) = self.signal.read(&mut bytes)
+            && len > 0
+        {
+            is_requested |= bytes[..len].iter().any(|&byte| byte != WAKE);
+        }
+        is_requested
+    }
+
+    /// Waits for events, a signal, or the next check of folders without a watch.
+    fn step(&mut self) -> io::Result<()> {
+        let due = self.polling.lock().unwrap_or_else(PoisonError::into_inner).due();
+        let woken = self.watcher.wait(self.signal.as_fd(), due)?;
+        let Some(fs) = self.fs.upgrade() else {
+            self.trigger.end();
+            return Ok(());
+        };
+        if woken.is_readable && self.take_signals() {
+            self.trigger.request();
+        }
+        if woken.has_events {
+            let (mut counts, mut files, mut is_lost) = (false, Vec::new(), Ok(false));
+            self.trigger.note(|changes| {
+                is_lost = self.watcher.read_events(|event| {
+                    counts = true;
+                    note_event(&fs, changes, event);
+                    files.extend(file_of(event));
+                });
+                counts
+            });
+            if is_lost? {
+                self.trigger.note_found(DiskChanges::add_anywhere);
+            }
+            // Requests may need the lock of the trigger, so nothing that may hang is done under it.
+            for (path, is_write) in files {
+                if let Ok(found) = std::fs::metadata(uncovered(&path)) {
+                    fs.note_archive_event((found.dev(), found.ino()), is_write);
+                }
+            }
+            if !counts {
+                thread::sleep(UNCOUNTED_PAUSE);
+            }
+        }
+        let changed = self.polling.lock().unwrap_or_else(PoisonError::into_inner).step(&fs.view());
+        if !changed.is_empty() {
+            self.trigger.note(|changes| {
+                changes.add_plan();
+                changed.into_iter().for_each(|folder| changes.add(Path::new(&*folder).into()));
+                true
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The byte that wakes the thread because there are folders to check. The signal handler sends another one.
+pub(super) const WAKE: u8 = b'w';
+
+/// Pause after events that do not count. Other files in a folder may be written to all the time.
+const UNCOUNTED_PAUSE: Duration = Duration::from_millis(20);
+
+fn note_event(fs: &FileSystem, changes: &mut DiskChanges, event: &DiskEvent<'_>) {
+    let DiskEvent { folder, name, meaning, .. } = event;
+    if meaning.is_link {
+        changes.add_anywhere();
+    }
+    if meaning.is_plan {
+        changes.add_plan();
+    }
+    let Some(name) = name else {
+        // The folder itself is gone, so the folder above it must be listed again, too.
+        folder.parent().into_iter().for_each(|parent| changes.add(parent.into()));
+        return changes.add((*folder).into());
+    };
+    if meaning.is_way {
+        changes.add_moved(folder.join(name));
+    }
+    if meaning.is_content || meaning.is_file {
+        changes.add((*folder).into());
+    }
+    if meaning.is_content && meaning.is_of_names {
+        fs.note_changed_name(folder, name.as_bytes());
+    }
+}
+
+/// The file that was written to or whose attributes were changed, if it may be an archive; and whether it was
+/// written to.
+fn file_of(event: &DiskEvent<'_>) -> Option<(PathBuf, bool)> {
+    let is_of_file = event.meaning.is_file && (event.is_write || event.is_of_attributes);
+    let name = event.name.filter(|_| is_of_file)?;
+    Some((event.folder.join(name), event.is_write))
+}
