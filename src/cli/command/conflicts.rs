@@ -11,6 +11,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
+use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
 use crate::game::{ArchiveRule, NoteCode};
@@ -105,11 +106,15 @@ struct LayerLine {
     equal: Option<usize>,
 }
 
+/// Number of bytes that a conflict of two layers takes, with the lists that grow beside it.
+const CONFLICT: usize = 200;
+
 impl Conflicts {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let set = source_set(&self.sources, self.open.options())?.in_one_tree();
         let vfs = Vfs::from(set.open()?);
         let is_asked = self.layers(&vfs)?;
+        check_memory(vfs.opened().tree.files().saturating_mul(CONFLICT))?;
         let files = vfs.select(&self.selection.patterns()?);
         let mut conflicts = conflicts(files.iter().cloned());
         conflicts.retain(|conflict| conflict.copies().any(|file| is_asked[file.layer().number()]));

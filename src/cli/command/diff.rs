@@ -11,6 +11,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
+use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
 use crate::vfs::difference::differences;
@@ -88,6 +89,9 @@ struct Side {
     size: Option<u64>,
 }
 
+/// Number of bytes that a comparison takes for each file of both sources, with its path.
+const COMPARED_PER_FILE: usize = 400;
+
 impl Diff {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         // Open each source separately, because each profile has its own options.
@@ -99,6 +103,7 @@ impl Diff {
         let patterns = self.selection.patterns()?;
         let how = if self.compare { Comparing::Bytes } else { Comparing::Sizes };
         let steps = |count| steps("comparing", count);
+        check_memory((a.opened().tree.files() + b.opened().tree.files()).saturating_mul(COMPARED_PER_FILE))?;
         let differences = differences(a.opened(), b.opened(), &patterns, how, &steps);
         let mut out = stdout_for(self.json);
         let mut counts = Counts::default();

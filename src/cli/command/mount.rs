@@ -213,10 +213,7 @@ impl Mount {
         is_quiet: bool,
     ) -> Result<Exit, Failure> {
         let report = report(&plan.order_arguments, &vfs, mountpoint, plan.options.edit.as_deref());
-        if let Some(file) = self.log_file.as_deref().filter(|file| mountpoint.will_hide(file)) {
-            let why = "the mount would hide it; name a file outside the mountpoint";
-            return Err(Failure::new(Exit::CannotCreate, format!("--log-file {}: {why}", file.display())));
-        }
+        self.refuse_hidden_log(mountpoint)?;
         let (detachment, log) = match detach::is_daemon() {
             true => (Some(Detachment::prepare(self.log_file.as_deref())?), None),
             false => (None, Some(logging::open_for_foreground()?)),
@@ -239,30 +236,14 @@ impl Mount {
         }
         let fs = FileSystem::new(vfs, presentation);
         let fs = Arc::new(fs.with_sources(plan.mounted_sources));
-        if let Ok(reporter) = signal.change_reporter() {
-            fs.on_change(reporter);
-        }
         let follower = Follower::new(&fs, reopening, signal);
         let follower = if is_static { follower.without_watching() } else { follower };
-        let session = Session::start(fs, &request).map_err(|error| not_mounted(&error))?;
-        mountpoint.unlock();
-        if let Some(overlay) = &overlay
-            && let Err(failure) = mount_over(overlay, &session, &mountpoint.path, &request)
-        {
-            session.take_back();
-            return Err(failure);
-        }
-        let reported = tell_mounted(detachment, &report, is_quiet);
+        let session = start_session(fs, &request, overlay.as_ref(), mountpoint)?;
+        let reported = report_mounted(detachment, &report, is_quiet);
         log.into_iter().for_each(logging::set);
         if let Err(error) = reported {
             session.take_back();
-            return Err(Failure::new(
-                Exit::Io,
-                format!(
-                    "unmounted again, because the command that started the daemon cannot be notified that \
-                     it is ready: {error}"
-                ),
-            ));
+            return Err(not_reported(&error));
         }
         // The layers of an overlay must not change, so the daemon does not follow the disk.
         if overlay.is_none()
@@ -280,16 +261,29 @@ impl Mount {
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
         Ok(Exit::Ok)
     }
+
+    fn refuse_hidden_log(&self, mountpoint: &Mountpoint) -> Result<(), Failure> {
+        let Some(file) = self.log_file.as_deref().filter(|file| mountpoint.will_hide(file)) else {
+            return Ok(());
+        };
+        let why = "the mount would hide it; name a file outside the mountpoint";
+        Err(Failure::new(Exit::CannotCreate, format!("--log-file {}: {why}", file.display())))
+    }
 }
 
 /// Reports the mount: to the process that waits for the daemon, or to the terminal if this process
 /// stays in the foreground.
-fn tell_mounted(detachment: Option<Detachment>, report: &str, is_quiet: bool) -> std::io::Result<()> {
+fn report_mounted(detachment: Option<Detachment>, report: &str, is_quiet: bool) -> io::Result<()> {
     if let Some(detachment) = detachment {
         return detachment.report(report);
     }
     print_report(report.as_bytes(), is_quiet);
     Ok(())
+}
+
+fn not_reported(error: &io::Error) -> Failure {
+    let why = "because the command that started the daemon cannot be notified that it is ready";
+    Failure::new(Exit::Io, format!("unmounted again, {why}: {error}"))
 }
 
 /// Prints the report of a mount. A failure to print is ignored, because its exit code would deny
@@ -300,6 +294,24 @@ fn print_report(report: &[u8], is_quiet: bool) -> Exit {
         let _ = out.write_all(report).and_then(|()| out.flush());
     }
     Exit::Ok
+}
+
+/// Mounts, and mounts the overlay over that mount. If the overlay fails, unmounts again.
+fn start_session(
+    fs: Arc<FileSystem>,
+    request: &MountRequest,
+    overlay: Option<&Overlay>,
+    mountpoint: &mut Mountpoint,
+) -> Result<Session, Failure> {
+    let session = Session::start(fs, request).map_err(|error| not_mounted(&error))?;
+    mountpoint.unlock();
+    if let Some(overlay) = overlay
+        && let Err(failure) = mount_over(overlay, &session, &mountpoint.path, request)
+    {
+        session.take_back();
+        return Err(failure);
+    }
+    Ok(session)
 }
 
 /// Mounts an overlay over the session's mount. The session then ends when the overlay ends.
@@ -342,7 +354,9 @@ fn not_mounted(error: &SessionError) -> Failure {
         SessionError::Mount(MountError::Device(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
             Exit::NoPermission
         }
-        SessionError::Mount(MountError::Device(_) | MountError::NoHelper(_)) => Exit::Unavailable,
+        SessionError::Mount(MountError::Device(_) | MountError::WrongDevice | MountError::NoHelper(_)) => {
+            Exit::Unavailable
+        }
         SessionError::Mount(MountError::Helper { .. }) => Exit::NoPermission,
         SessionError::Mount(MountError::Kernel(..)) => Exit::CannotCreate,
         SessionError::Io(_) => Exit::Io,

@@ -1,8 +1,6 @@
 //! `bsafs reload`: makes a mount read its sources again now.
 
-use std::ffi::OsStr;
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -16,6 +14,7 @@ use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::overlay;
 use crate::fs;
 use crate::mounts::status::MountStatus;
+use crate::system::process::runs_bsafs;
 
 /// Reload the sources of mounts now, and print what changed
 ///
@@ -64,7 +63,7 @@ fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
     let daemon = pidfd_open(pid, PidfdFlags::empty())
         .map_err(|errno| cannot(format!("cannot signal the daemon (process {}): {errno}", before.pid)))?;
     // SIGUSR1 would end any other process: one with the same number in another container, or a later one.
-    if status(path)?.pid != before.pid || !is_daemon(before.pid) {
+    if status(path)?.pid != before.pid || !runs_bsafs(Path::new(&format!("/proc/{}", before.pid))) {
         let advice = "if the mount was made in a container, run the command there";
         return Err(cannot(format!("process {} is not the daemon; {advice}", before.pid)));
     }
@@ -85,13 +84,4 @@ fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
 
 fn status(path: &Path) -> Result<fs::DaemonStatus, Failure> {
     Ok(MountStatus::read(path)?.status)
-}
-
-/// Whether a process runs bsafs, by the name under which it was started.
-fn is_daemon(pid: u32) -> bool {
-    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let name = line.split(|&byte| byte == 0).next().unwrap_or_default();
-    Path::new(OsStr::from_bytes(name))
-        .file_name()
-        .is_some_and(|name| name.to_string_lossy().contains("bsafs"))
 }

@@ -82,6 +82,8 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
         errors,
         views,
         last_reload,
+        watches,
+        pending_names,
     } = &status.status;
     writeln!(out, "{}  (bsafs {version}, process {pid}, mounted for {})", path.display(), duration(*uptime))?;
     if let Some(sources) = status.sources_text() {
@@ -101,6 +103,10 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
     writeln!(out, "  decoded    {}", BinaryBytes(*decoded_bytes))?;
     writeln!(out, "  read       {} from archives", BinaryBytes(*read_bytes))?;
     writeln!(out, "  errors     {errors}")?;
+    writeln!(out, "  watches    {}{}", count(watches.watched, "folder"), polled(watches.polled))?;
+    if *pending_names > 0 {
+        writeln!(out, "  pending    {} changed on the disk", count(*pending_names, "name"))?;
+    }
     let ago = |at| duration((UNIX_EPOCH + Duration::from_secs(at)).elapsed().unwrap_or_default().as_secs());
     if last_reload.is_running {
         let since = ago(last_reload.began);
@@ -111,4 +117,9 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
     }
     let what = &last_reload.what;
     writeln!(out, "  changes    {views} followed; last reload {} ago: {what}", ago(last_reload.at))
+}
+
+/// The folders without a watch, for the line of watched folders.
+fn polled(folders: usize) -> String {
+    if folders == 0 { String::new() } else { format!("; {folders} more are checked every 24 seconds") }
 }

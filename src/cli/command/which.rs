@@ -12,6 +12,7 @@ use indicatif::BinaryBytes;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::OpenArgs;
+use crate::cli::surroundings::what_is_wrong;
 use crate::cli::terminal::output::stdout_for;
 #[cfg(feature = "mount")]
 use crate::daemon::overlay;
@@ -77,7 +78,8 @@ impl Which {
                     }
                 },
                 Err(what) => {
-                    log::error!("{}: {what}", path.display());
+                    let why = what_is_wrong().map_or_else(String::new, |why| format!("; {why}"));
+                    log::error!("{}: {what}{why}", path.display());
                     exit = Exit::No;
                 }
             }
@@ -143,7 +145,7 @@ fn read_provenance(path: &Path) -> Result<String, String> {
 }
 
 fn write(out: &mut impl Write, provenance: &Provenance) -> std::io::Result<()> {
-    let Provenance { path, size, from, hides, hides_more } = provenance;
+    let Provenance { path, size, from, hides, hides_more, names_only } = provenance;
     writeln!(out, "{path}  ({})", BinaryBytes(*size))?;
     for (role, copy) in std::iter::once(("from  ", from)).chain(hides.iter().map(|copy| ("hides ", copy))) {
         let tiled = copy.tile_mode.map(|mode| format!(", arranged for a console's GPU (tile mode {mode})"));
@@ -159,6 +161,9 @@ fn write(out: &mut impl Write, provenance: &Provenance) -> std::io::Result<()> {
     }
     if *hides_more > 0 {
         writeln!(out, "  hides  {hides_more} more")?;
+    }
+    if *names_only {
+        writeln!(out, "  only root and the user who mounted may know the folders of archives")?;
     }
     Ok(())
 }

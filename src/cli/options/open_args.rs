@@ -37,7 +37,7 @@ pub(crate) struct LayoutArg {
     pub(crate) layout: Option<Layout>,
 }
 
-/// How archives are opened. What is not given is `None`, so that a profile may give it.
+/// How archives are opened. An argument that is not given is `None`, so that a profile can set it.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct OpenArgs {
     #[command(flatten)]

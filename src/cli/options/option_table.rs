@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use super::cache_size;
 use super::mount_state::MountOptions;
 use crate::game::ArchiveRule;
-use crate::vfs::options::{expand_home, flag as check_flag};
+use crate::vfs::options::{expand_home, no_value};
 
 /// A mount option.
 #[derive(Debug)]
@@ -199,7 +199,7 @@ impl MountOption {
     /// Applies a value. Relative paths start at `folder`.
     pub(crate) fn apply(&self, options: &mut MountOptions, value: &str, folder: &Path) -> Result<(), String> {
         if !self.name.ends_with('=') {
-            check_flag(value)?;
+            no_value(value)?;
         }
         match self.set {
             Some(set) => set(options, value, folder),

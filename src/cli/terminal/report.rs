@@ -15,6 +15,9 @@ use crate::system::text::count;
 use crate::tree::NodeId;
 use crate::vfs::Vfs;
 
+/// Maximum number of names that are shown of one kind of oddity.
+const NAMES_SHOWN: usize = 3;
+
 /// Describes what was mounted, and how to unmount it.
 pub(crate) fn report(
     order_arguments: &[String],
@@ -110,6 +113,14 @@ fn folders(store: &Store) -> usize {
         .len()
 }
 
+/// The oddities of one kind.
+#[derive(Default)]
+struct Odd {
+    number: usize,
+    /// Names of the files or folders, at least as many as are shown.
+    names: Vec<String>,
+}
+
 /// The loose files that an archive hides because it is not older than they are.
 fn older(vfs: &Vfs) -> Odd {
     if vfs.order().precedence.loose != LooseRule::ByDate {
@@ -131,24 +142,13 @@ fn older(vfs: &Vfs) -> Odd {
     odd
 }
 
-/// Maximum number of names that are shown of one kind of oddity.
-const NAMES_SHOWN: usize = 3;
-
-/// The oddities of one kind.
-#[derive(Default)]
-struct Odd {
-    number: usize,
-    /// Names of the files or folders, at least as many as are shown.
-    names: Vec<String>,
-}
-
 /// Describes what is odd: for each kind of oddity the number, what it is, and the first names.
 fn oddities(order_arguments: &[String], vfs: &Vfs) -> String {
     let mut odd: BTreeMap<NoteCode, Odd> = BTreeMap::new();
     for note in vfs.notes() {
-        let odd = odd.entry(note.code).or_default();
-        odd.number += 1;
-        odd.names.push(short_name(&note.subject).to_owned());
+        let kind = odd.entry(note.code).or_default();
+        kind.number += 1;
+        kind.names.push(short_name(&note.subject).to_owned());
     }
     // A mount finds these files in its tree. Listing them would mean reading the archives' names again.
     let older = older(vfs);
