@@ -155,7 +155,8 @@ fn a_mount_on_an_automount_trigger_does_not_block_itself() {
     let open = || fs::read_dir(format!("/proc/{}/fd", mounted.pid)).unwrap();
     let is_open =
         || open().any(|fd| fs::read_link(fd.unwrap().path()).is_ok_and(|path| path == mounted.path));
-    // While the daemon checks a link, the folder is open for a moment.
+    // The source that led to this folder stays open until the daemon has dropped the earlier view, a moment
+    // after the reload.
     until("the daemon to close the folder below its mount", || !is_open());
     assert_eq!(dir.run(["umount", "mnt"]).success(), "");
     mounted.wait_for_end();

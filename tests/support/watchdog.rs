@@ -32,7 +32,6 @@ const MARK: &str = "BSAFS_TESTS";
 static WATCHED: Mutex<Vec<Test>> = Mutex::new(Vec::new());
 
 /// A test whose folder exists.
-#[derive(Clone)]
 struct Test {
     name: String,
     folder: PathBuf,
@@ -73,7 +72,8 @@ fn run() {
     let limit = seconds.map_or(LIMIT, Duration::from_secs);
     loop {
         thread::sleep(Duration::from_millis(200));
-        let tests = watched().clone();
+        // Held until the exit: a test that fails because its daemon is killed waits in `Watch::drop`.
+        let tests = watched();
         if tests.iter().any(|test| test.started.elapsed() > limit) {
             end(&tests, limit);
         }

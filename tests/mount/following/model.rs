@@ -76,7 +76,7 @@ impl Followed {
             }
         }
         let seen = Seen::of(&self.mount.path, &self.asked);
-        let faults = self.held.faults(&seen, right.is_some());
+        let faults = self.held.faults(&seen, &self.disk);
         prop_assert!(faults.is_empty(), "{}", faults.join("\n"));
         let views = views(&self.mount);
         // If several views were served in between, a file may have been missing from one of them. It then

@@ -233,7 +233,9 @@ fn the_status_shows_a_reload_that_hangs_and_reads_continue() {
     let dir = TestDir::new();
     let disk = Disk::mount(&dir.path("disk"), vec![("a.bsa", archive(&[("a.txt", "a")]))]);
     dir.archive("b.bsa", &archive(&[("b.txt", "one")]));
-    let mount = dir.mount(["disk/a.bsa", "b.bsa"]);
+    // With a list of names, every archive is opened again.
+    fs::write(dir.path("names.txt"), "c.txt\n").unwrap();
+    let mount = dir.mount(["--names", "names.txt", "disk/a.bsa", "b.bsa"]);
     disk.set(Mode::Hangs);
     replace(&dir, "b.bsa", &archive(&[("b.txt", "two")]));
     let text = || dir.run(["status", "mnt"]).success();

@@ -35,6 +35,11 @@ pub(super) enum Change {
         len: usize,
         how: How,
     },
+    /// Appends to a file.
+    Grow {
+        at: Index,
+        len: usize,
+    },
     MakeFolder(Spot),
     /// Removes a file, a link or a whole folder.
     Remove(Index),
@@ -90,8 +95,8 @@ impl Change {
     /// Whether a file that shows the same bytes and the same mtime afterwards is the same file.
     /// Other changes may move its ctime, or may show it by another link or from another layer.
     pub(super) fn keeps_file_identity(&self) -> bool {
-        use Change::{Archive, MakeFolder, Pause, Touch, Write};
-        matches!(self, Write { .. } | MakeFolder(_) | Touch { .. } | Archive { .. } | Pause(_))
+        use Change::{Archive, Grow, MakeFolder, Pause, Touch, Write};
+        matches!(self, Write { .. } | Grow { .. } | MakeFolder(_) | Touch { .. } | Archive { .. } | Pause(_))
     }
 }
 
@@ -169,6 +174,7 @@ pub(super) fn change() -> impl Strategy<Value = Change> {
     let index = any::<Index>;
     prop_oneof![
         8 => (spot(), len(), how()).prop_map(|(at, len, how)| Change::Write { at, len, how }),
+        3 => (index(), len()).prop_map(|(at, len)| Change::Grow { at, len }),
         1 => spot().prop_map(Change::MakeFolder),
         3 => index().prop_map(Change::Remove),
         5 => (index(), spot()).prop_map(|(from, to)| Change::Move { from, to }),
@@ -194,12 +200,17 @@ pub(super) struct Disk {
     folder: PathBuf,
     /// Number of files written so far. It makes the bytes of each file unique.
     written: u64,
+    /// What loose files had after they were written in place.
+    in_place: Vec<Vec<u8>>,
+    /// Whether an archive was written in place.
+    pub(super) has_rewritten_archives: bool,
 }
 
 impl Disk {
     /// Makes the sources of a mount in `folder`, with a few small files in them.
     pub(super) fn new(folder: PathBuf) -> io::Result<Self> {
-        let mut disk = Self { folder, written: 0 };
+        let (in_place, has_rewritten_archives) = Default::default();
+        let mut disk = Self { folder, written: 0, in_place, has_rewritten_archives };
         for root in ROOTS {
             fs::create_dir(disk.path(root))?;
         }
@@ -230,7 +241,17 @@ impl Disk {
             Change::Write { at, len, how } => {
                 let bytes = self.bytes(*len);
                 let path = self.find(at);
+                if matches!(how, How::InPlace | How::InHalves(_)) {
+                    self.in_place.push(bytes.clone());
+                }
                 self.write(&path, &bytes, *how)
+            }
+            Change::Grow { at, len } => {
+                let more = self.bytes(*len);
+                let path = self.existing(at);
+                File::options().append(true).open(&path)?.write_all(&more)?;
+                self.in_place.push(fs::read(&path)?);
+                Ok(())
             }
             Change::MakeFolder(at) => fs::create_dir_all(self.find(at)),
             Change::Remove(at) => remove(&self.existing(at)),
@@ -262,9 +283,11 @@ impl Disk {
             }
             Change::Archive { at, archive, how } => {
                 let bytes = self.archive(archive);
+                self.has_rewritten_archives |= matches!(how, How::InPlace | How::InHalves(_));
                 self.write(&self.path(ARCHIVES[*at]), &bytes, *how)
             }
             Change::CutArchive { at, len } => {
+                self.has_rewritten_archives = true;
                 let file = File::options().write(true).open(self.path(ARCHIVES[*at]))?;
                 let whole = file.metadata()?.len();
                 file.set_len(len.index(usize::try_from(whole).unwrap().max(1)) as u64)
@@ -282,6 +305,11 @@ impl Disk {
                 Ok(())
             }
         }
+    }
+
+    /// Whether a file that was written in place had these bytes at an offset.
+    pub(super) fn was_written(&self, offset: usize, bytes: &[u8]) -> bool {
+        self.in_place.iter().any(|written| written.get(offset..).unwrap_or_default().starts_with(bytes))
     }
 
     /// The sources that exist, in the form that `bsafs mount` takes.

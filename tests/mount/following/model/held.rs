@@ -6,10 +6,13 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use rustix::fs::{Advice, RawDir, fadvise};
+use rustix::io::Errno;
 
+use super::changes::Disk;
 use super::seen::{Kind, Node, Seen};
 
-const EIO: i32 = 5;
+const EIO: i32 = Errno::IO.raw_os_error();
+const ESTALE: i32 = Errno::STALE.raw_os_error();
 /// Maximum number of open files, and of open folders.
 const HELD_MAX: usize = 12;
 
@@ -39,20 +42,27 @@ impl Held {
 
     /// Describes what is wrong with the open files and folders.
     ///
-    /// A file must have the bytes that it had when it was opened. It may also give EIO if its path
-    /// leads elsewhere by now, or if the sources can no longer be opened (`is_sound` is false).
+    /// If its path still leads to it, a file must have the bytes that the path shows now. Otherwise it must
+    /// have the bytes that it had when it was opened, or what was written to it since. It may also give
+    /// ESTALE. EIO is right only if an archive was rewritten in place.
     ///
     /// A folder must list what its path shows now. If its path leads elsewhere by now, the folder
     /// may also be empty or give an error.
-    pub(super) fn faults(&self, seen: &Seen, is_sound: bool) -> Vec<String> {
+    pub(super) fn faults(&self, seen: &Seen, disk: &Disk) -> Vec<String> {
         let mut faults = Vec::new();
         for (path, file, bytes) in &self.files {
             for offset in [0, bytes.len() / 2] {
                 let read = read_behind_cache(file, offset, bytes.len() - offset);
                 let is_shown = file.metadata().is_ok_and(|it| seen.numbers.get(path) == Some(&it.ino()));
+                let shown = match seen.nodes.get(path) {
+                    Some(Ok(Node { kind: Kind::File(_, Ok(bytes)), .. })) if is_shown => bytes,
+                    _ => bytes,
+                };
                 match read {
-                    Ok(read) if read == bytes[offset..] => {}
-                    Err(EIO) if !is_shown || !is_sound => {}
+                    Ok(read) if shown.get(offset..).unwrap_or_default().starts_with(&read) => {}
+                    Ok(read) if !is_shown && disk.was_written(offset, &read) => {}
+                    Err(ESTALE) if !is_shown => {}
+                    Err(EIO) if disk.has_rewritten_archives => {}
                     Ok(read) => faults.push(format!(
                         "{path:?}, kept open: wrong bytes at {offset}, {} of {}: {:?}",
                         read.len(),

@@ -1,0 +1,208 @@
+//! Tests of programs that have files open while others write, save and touch them.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use rustix::io::Errno;
+
+use super::files::{archive, content, replace};
+use crate::disk::{Disk, Mode};
+use crate::mounted::{Mounted, TestDir, run, status, until};
+
+const ESTALE: i32 = Errno::STALE.raw_os_error();
+
+/// Reads an open file from its beginning.
+fn read_again(file: &File) -> Vec<u8> {
+    let mut bytes = vec![0; 1 << 16];
+    let len = file.read_at(&mut bytes, 0).unwrap();
+    bytes.truncate(len);
+    bytes
+}
+
+fn errors(mount: &Mounted) -> u64 {
+    status(&mount.path)["errors"].as_u64().unwrap()
+}
+
+#[test]
+fn a_growing_file_that_is_open_shows_its_new_bytes_and_never_zeros() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mod")).unwrap();
+    fs::write(dir.path("mod/log.txt"), "begin\n").unwrap();
+    let mount = dir.mount(["mod"]);
+    let open = File::open(mount.join("log.txt")).unwrap();
+    let mut expected = read_again(&open);
+    let mut log = File::options().append(true).open(dir.path("mod/log.txt")).unwrap();
+    for nth in 0..15 {
+        // The file ends within a page, at its end, and beyond it.
+        let line = format!("{nth}{}\n", "x".repeat(nth * 1000 % 4096));
+        log.write_all(line.as_bytes()).unwrap();
+        expected.extend(line.as_bytes());
+        until("the new line to be shown", || {
+            let seen = read_again(&open);
+            assert!(expected.starts_with(&seen), "other bytes than were written, after line {nth}");
+            seen.len() == expected.len()
+        });
+    }
+    assert_eq!(errors(&mount), 0);
+}
+
+#[test]
+fn tail_follows_a_growing_file_without_zeros() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mod")).unwrap();
+    fs::write(dir.path("mod/log.txt"), "begin\n").unwrap();
+    let mount = dir.mount(["mod"]);
+    let mut command = Command::new("tail");
+    let out = File::create(dir.path("out")).unwrap();
+    let err = File::create(dir.path("err")).unwrap();
+    let mut tail = command.arg("-F").arg(mount.join("log.txt")).stdout(out).stderr(err).spawn().unwrap();
+    let mut expected = "begin\n".to_owned();
+    let shown = || fs::read_to_string(dir.path("out")).unwrap();
+    until("the first line", || shown() == expected);
+    for nth in 0..3 {
+        let mut log = File::options().append(true).open(dir.path("mod/log.txt")).unwrap();
+        writeln!(log, "line {nth}").unwrap();
+        expected += &format!("line {nth}\n");
+        until("the next line", || shown() == expected);
+    }
+    tail.kill().unwrap();
+    tail.wait().unwrap();
+    assert_eq!(fs::read_to_string(dir.path("err")).unwrap(), "");
+    mount.umount(&dir);
+}
+
+#[test]
+fn a_file_that_is_written_in_place_is_readable_all_the_time() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mod")).unwrap();
+    let len = 300_000;
+    fs::write(dir.path("mod/a.dds"), vec![b'a'; len]).unwrap();
+    let mount = dir.mount(["mod"]);
+    let open = File::open(mount.join("a.dds")).unwrap();
+    assert_eq!(read_again(&open)[0], b'a');
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            // The whole file is read only once: later reads fetch what the kernel dropped.
+            while !is_over.load(Ordering::Relaxed) {
+                let mut bytes = vec![0; len];
+                open.read_exact_at(&mut bytes, 0).unwrap();
+                assert!(bytes.iter().all(u8::is_ascii_lowercase), "zeros or other bytes");
+            }
+        });
+        for letter in b'b'..=b'h' {
+            let file = File::options().write(true).open(dir.path("mod/a.dds")).unwrap();
+            file.write_all_at(&vec![letter; len], 0).unwrap();
+            until("the new bytes to be shown", || read_again(&open)[0] == letter);
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert_eq!((errors(&mount), read_again(&open)[len / 10]), (0, b'h'));
+}
+
+#[test]
+fn a_file_that_is_cut_off_ends_where_it_was_cut() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mod")).unwrap();
+    fs::write(dir.path("mod/a.txt"), "x".repeat(10_000)).unwrap();
+    let mount = dir.mount(["mod"]);
+    let open = File::open(mount.join("a.txt")).unwrap();
+    assert_eq!(read_again(&open).len(), 10_000);
+    File::options().write(true).open(dir.path("mod/a.txt")).unwrap().set_len(5_000).unwrap();
+    until("the file to be shorter", || read_again(&open) == vec![b'x'; 5_000]);
+    assert_eq!(open.metadata().unwrap().len(), 5_000);
+}
+
+#[test]
+fn a_file_saved_by_a_rename_is_shown_and_gives_no_error_but_estale() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mod")).unwrap();
+    fs::write(dir.path("mod/a.dds"), "version 0").unwrap();
+    let mount = dir.mount(["mod"]);
+    for nth in 0..20 {
+        // Every other version is read before it is replaced.
+        if nth % 2 == 0 {
+            assert!(content(&mount.join("a.dds")).is_ok());
+        }
+        replace(&dir, "mod/a.dds", format!("version {}", nth + 1).as_bytes());
+        until("the saved version to be shown", || match content(&mount.join("A.DDS")) {
+            Ok(text) => text == format!("version {}", nth + 1),
+            // The event was not handled yet.
+            Err(errno) => {
+                assert_eq!(errno, ESTALE);
+                false
+            }
+        });
+    }
+}
+
+#[test]
+fn a_program_that_has_a_replaced_file_open_gets_its_old_bytes() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mod")).unwrap();
+    fs::write(dir.path("mod/read.txt"), "old").unwrap();
+    fs::write(dir.path("mod/unread.txt"), "old").unwrap();
+    let mount = dir.mount(["mod"]);
+    let open = ["read.txt", "unread.txt"].map(|name| File::open(mount.join(name)).unwrap());
+    assert_eq!(read_again(&open[0]), b"old");
+    for name in ["mod/read.txt", "mod/unread.txt"] {
+        replace(&dir, name, b"new");
+        let name = name.strip_prefix("mod/").unwrap();
+        until("the new file to be shown", || content(&mount.join(name)) == Ok("new".into()));
+    }
+    let _ = rustix::fs::fadvise(&open[0], 0, None, rustix::fs::Advice::DontNeed);
+    assert_eq!(read_again(&open[0]), b"old");
+    // The daemon had never opened this file, so its bytes are gone.
+    let error = open[1].read_at(&mut [0; 3], 0).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(ESTALE));
+}
+
+#[test]
+fn a_touched_archive_is_readable_all_the_time_and_keeps_its_numbers() {
+    let dir = TestDir::new();
+    let files: Vec<(String, String)> = (0..20).map(|n| (format!("{n}.txt"), format!("text {n}"))).collect();
+    let files: Vec<_> = files.iter().map(|(name, text)| (&**name, &**text)).collect();
+    dir.archive("a.bsa", &archive(&files));
+    let mount = dir.mount(["a.bsa", "--log-file", "log"]);
+    // The daemon watches the archive when it has checked the sources once.
+    dir.run(["reload", "mnt"]).success();
+    for (name, text) in files {
+        // Each file is read for the first time, so nothing is cached.
+        run(Command::new("touch").arg(dir.path("a.bsa"))).success();
+        assert_eq!(content(&mount.join(name)), Ok(text.to_owned()));
+    }
+    let reloads = || status(&mount.path)["last_reload"]["count"].as_u64().unwrap();
+    let before = reloads();
+    until("the daemon to check the archive", || reloads() > before);
+    assert_eq!(status(&mount.path)["views"], 0, "a touch replaced the archive");
+    assert_eq!(fs::read_to_string(dir.path("log")).unwrap_or_default(), "");
+}
+
+#[test]
+fn a_lookup_of_a_changed_name_ends_although_the_reload_hangs() {
+    let dir = TestDir::new();
+    let disk = Disk::mount(&dir.path("disk"), vec![("a.bsa", archive(&[("a.txt", "a")]))]);
+    fs::create_dir(dir.path("mod")).unwrap();
+    fs::write(dir.path("mod/b.txt"), "old").unwrap();
+    // With a list of names, every archive is opened again by each reload.
+    fs::write(dir.path("names.txt"), "c.txt\n").unwrap();
+    let mount = dir.mount(["--names", "names.txt", "disk/a.bsa", "mod"]);
+    dir.run(["reload", "mnt"]).success();
+    assert_eq!(content(&mount.join("b.txt")), Ok("old".into()));
+    disk.set(Mode::Hangs);
+    replace(&dir, "mod/b.txt", b"new");
+    let pending = || status(&mount.path)["pending_names"].as_u64().unwrap();
+    until("the name to be pending", || pending() > 0);
+    // The old view answers, and the kernel does not cache the answer.
+    for _ in 0..2 {
+        assert_eq!(fs::metadata(mount.join("b.txt")).unwrap().len(), 3);
+    }
+    assert_eq!(fs::read_dir(&mount.path).unwrap().count(), 2);
+    disk.set(Mode::Works);
+    until("the new file to be shown", || content(&mount.join("b.txt")) == Ok("new".into()));
+    until("no name to be pending", || pending() == 0);
+}
