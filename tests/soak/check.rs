@@ -9,16 +9,18 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::Instant;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Advice, fadvise};
 use rustix::io::Errno;
 
-use crate::archives;
+use crate::possible::{Effect, Possible};
 use crate::random::Random;
 use crate::run::Counts;
-use crate::view::{Shown, View, Views, source_name};
+use crate::view::{Shown, Views, source_name};
 use crate::watch::Act;
+use crate::{archives, loose};
 
 /// Sizes of reads: a page, those of cp, the largest request, and odd sizes.
 const STEPS: [usize; 6] = [4096, 1 << 17, 1 << 20, 1 << 16, 1000, 77_777];
@@ -32,8 +34,8 @@ pub(crate) enum Trouble {
     Wrong(String),
     /// The names or sizes are not those of the view.
     Differs(String),
-    /// An effect that a change may have: bytes were overwritten, or a file was removed.
-    OfChange,
+    /// An effect that a change may have.
+    OfChange(Effect),
 }
 
 impl fmt::Display for Trouble {
@@ -42,7 +44,7 @@ impl fmt::Display for Trouble {
             Self::Refused { error, path } => write!(f, "{path}: {error}"),
             Self::Wrong(text) => write!(f, "WRONG BYTES: {text}"),
             Self::Differs(text) => f.write_str(text),
-            Self::OfChange => f.write_str("it changed"),
+            Self::OfChange(_) => f.write_str("it changed"),
         }
     }
 }
@@ -59,42 +61,14 @@ pub(crate) struct Subject<'a> {
     pub(crate) copy: &'a Path,
 }
 
-/// What may be at a path.
-struct Possible {
-    files: Vec<Arc<Shown>>,
-    /// Whether nothing may be there.
-    is_absent: bool,
-}
-
-/// An open file. Its content stays that of one file, whatever its path leads to later.
+/// An open file. It stays the same file, whatever its path leads to later.
 struct Opened {
     file: File,
+    /// Path of the file, and as it was opened.
     path: String,
+    spelled: String,
+    /// What was at the path when the file was opened, without those that earlier reads ruled out.
     possible: Possible,
-}
-
-impl Possible {
-    fn new(views: &[Arc<View>], path: &str) -> Self {
-        let found: Vec<_> = views.iter().map(|view| view.find(path)).collect();
-        let is_absent = found.iter().any(Option::is_none);
-        let mut files: Vec<Arc<Shown>> = found.into_iter().flatten().cloned().collect();
-        files.dedup_by(|one, other| Arc::ptr_eq(&one.file, &other.file));
-        Self { files, is_absent }
-    }
-
-    /// Whether the file may be incomplete, because it is being written.
-    fn is_growing(&self) -> bool {
-        (self.is_absent || self.files.len() > 1) && self.files.iter().any(|it| it.file.is_in_place)
-    }
-
-    /// Classifies an error: if a change explains it, [`Trouble::OfChange`], otherwise [`Trouble::Refused`].
-    fn refused(&self, error: io::Error, path: &str) -> Trouble {
-        match Errno::from_io_error(&error) {
-            Some(Errno::NOENT) if self.is_absent => Trouble::OfChange,
-            Some(Errno::IO) if self.files.iter().any(|it| it.is_lost()) => Trouble::OfChange,
-            _ => Trouble::Refused { error, path: path.to_owned() },
-        }
-    }
 }
 
 impl Subject<'_> {
@@ -127,44 +101,76 @@ impl Subject<'_> {
         Ok(())
     }
 
+    /// Keeps files open for a while, and reads them again and again, as `tail -f` does.
+    pub(crate) fn keep_open(&mut self, files: &[&Arc<Shown>], random: &mut Random) -> Result<(), Trouble> {
+        let (start, duration) = (Instant::now(), Duration::from_millis(random.below(1500)));
+        let mut opened = Vec::new();
+        for shown in files {
+            opened.extend(self.unless_changed(self.open(&shown.path, &shown.path))?);
+        }
+        while start.elapsed() < duration && !opened.is_empty() {
+            let at = random.index(opened.len());
+            let done = self.read_open(&mut opened[at], random);
+            if self.unless_changed(done)?.is_none() {
+                opened.swap_remove(at);
+            }
+            self.act.end();
+            sleep(Duration::from_millis(random.below(30)));
+        }
+        Ok(())
+    }
+
+    /// Checks the size of an open file, and reads a range, often near its end or its beginning.
+    fn read_open(&mut self, opened: &mut Opened, random: &mut Random) -> Result<(), Trouble> {
+        self.drop_pages(&opened.file, random)?;
+        let end = self.size_of_open(opened)? as usize;
+        let offset = match random.below(3) {
+            0 => end.saturating_sub(random.index(5000)),
+            1 => random.index(5000),
+            _ => random.index(end + 5000),
+        };
+        self.range(opened, offset, 1 + random.index(9000)).map(drop)
+    }
+
     /// Reads a range, up to the end of the file, and returns the length that was read. Candidates with other
     /// bytes are ruled out for later reads, so that all reads of an open file must match a single file.
     fn range(&mut self, opened: &mut Opened, offset: usize, len: usize) -> Result<usize, Trouble> {
+        let begin = Instant::now();
         let mut done = 0;
         while done < len {
-            self.act.begin(|| format!("read {len} at {offset} of {}", opened.path));
+            self.act.begin(|| format!("read {len} at {offset} of {}", opened.spelled));
             match opened.file.read_at(&mut self.buffer[done..len], (offset + done) as u64) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(opened.possible.refused(error, &opened.path)),
+                Err(error) => return Err(opened.possible.refused_open(error, &opened.spelled)),
                 Ok(0) => break,
                 Ok(read) => done += read,
             }
         }
         self.counts.reads.add(1);
         self.counts.compared_bytes.add(done as u64);
+        let now = Possible::new(&self.views.since(begin), &opened.path);
         let read = &self.buffer[..done];
-        let rest = |shown: &Shown| shown.file.data.len().saturating_sub(offset);
-        let begins = |shown: &Shown| shown.file.data.get(offset..).unwrap_or_default().starts_with(read);
-        if opened.possible.is_growing()
-            && opened.possible.files.iter().any(|it| it.file.is_in_place && begins(it) && done < rest(it))
-        {
-            return Err(Trouble::OfChange);
+        let mut fitting = opened.possible.files.clone();
+        fitting.retain(|it| now.versions(it).has(offset, read, len));
+        if fitting.is_empty() {
+            return Err(self.wrong(&opened.possible.files, offset, read, len));
         }
-        let is_it = |shown: &Arc<Shown>| begins(shown) && done == len.min(rest(shown));
-        if opened.possible.files.iter().any(is_it) {
-            opened.possible.files.retain(is_it);
-            return Ok(done);
-        }
-        Err(self.wrong(&opened.possible.files, offset, read, len))
+        let versions = || fitting.iter().map(|it| now.versions(it));
+        self.counts.mixed.add(u64::from(versions().all(|it| !it.is_one(offset, read, len))));
+        self.counts.zeros.add(u64::from(versions().all(|it| it.has_zeros(offset, read, len))));
+        opened.possible.files = fitting;
+        Ok(done)
     }
 
     /// Describes wrong bytes: where they begin, and where they may come from.
     fn wrong(&self, possible: &[Arc<Shown>], offset: usize, read: &[u8], asked: usize) -> Trouble {
         let Some(shown) = possible.last() else { return Trouble::Wrong("of what is absent".into()) };
-        let expected = shown.file.data.get(offset..).unwrap_or_default();
+        let versions: Vec<_> = possible.iter().flat_map(|it| it.file.versions()).collect();
+        let newest = versions.last().unwrap_or(&shown.file);
+        let expected = newest.data.get(offset..).unwrap_or_default();
         let same = read.iter().zip(expected).take_while(|(ours, other)| ours == other).count();
         let rest = &read[same..];
-        let numbers = 0..=shown.file.number + 50;
+        let numbers = 0..=newest.number + 50;
         let is_of = |number: &u64| {
             let data = archives::data(self.seed, shown.layer, *number, shown.file.index);
             data.get(offset + same..).is_some_and(|it| !rest.is_empty() && it.starts_with(rest))
@@ -175,13 +181,12 @@ impl Subject<'_> {
             Some(number) => format!("from there on generation {number}"),
             None => format!("then {:02x?}", &rest[..rest.len().min(16)]),
         };
-        let generations: Vec<u64> = possible.iter().map(|it| it.file.number).collect();
+        let versions: Vec<(u64, usize)> = versions.iter().map(|it| (it.number, it.data.len())).collect();
         Trouble::Wrong(format!(
-            "{} of {} in generation {generations:?}, {} bytes: \
+            "{} of {} in generations of bytes {versions:?}: \
              read {} of {asked} at {offset}, right for {same}: {source}",
             shown.path,
             source_name(shown.layer),
-            shown.file.data.len(),
             read.len(),
         ))
     }
@@ -198,7 +203,8 @@ impl Subject<'_> {
         let views = self.views.since(begin);
         let children: Vec<_> = views.iter().filter_map(|view| view.folders.get(folder)).collect();
         // While a change is under way, a listing may have a part of it.
-        let is_known = |name: &String| children.iter().any(|it| it.contains_key(name));
+        let is_saving = |name: &String| views.len() > 1 && name.ends_with(&format!(".{}", loose::SAVING));
+        let is_known = |name: &String| is_saving(name) || children.iter().any(|it| it.contains_key(name));
         let other: Vec<&String> = names.iter().filter(|it| !is_known(it)).take(3).collect();
         let always = |name: &&String| children.iter().all(|it| it.contains_key(*name));
         let all = children.first().into_iter().flat_map(|it| it.keys()).filter(always);
@@ -213,7 +219,7 @@ impl Subject<'_> {
             let path = format!("{folder}/{name}");
             let path = path.trim_start_matches('/');
             match file {
-                Some(_) => go_on(self.size(path, path))?,
+                Some(_) => drop(self.unless_changed(self.size(path, path))?),
                 None => self.is_folder(path)?,
             }
         }
@@ -283,13 +289,13 @@ impl Subject<'_> {
         self.counts.copies.add(1);
         self.counts.compared_bytes.add(copied.len() as u64);
         let possible = Possible::new(&self.views.since(begin), &shown.path);
-        let is_growing = possible.is_growing();
-        let is_whole = |it: &Shown| {
-            !output.status.success()
-                || it.file.data.len() == copied.len()
-                || is_growing && it.file.is_in_place
+        let is_copied = |it: &Arc<Shown>| {
+            // A copy that failed may end anywhere.
+            let len = if output.status.success() { usize::MAX } else { copied.len() };
+            possible.versions(it).has(0, &copied, len)
         };
-        if !possible.files.iter().any(|it| it.file.data.starts_with(&copied) && is_whole(it)) {
+        let is_empty = !output.status.success() && copied.is_empty();
+        if !is_empty && !possible.files.iter().any(is_copied) {
             return Err(self.wrong(&possible.files, 0, &copied, shown.file.data.len()));
         }
         if output.status.success() {
@@ -297,8 +303,15 @@ impl Subject<'_> {
         }
         let text = String::from_utf8_lossy(&output.stderr);
         // Only the text of the message says which error cp got.
-        let errno = if text.contains("No such file") { Errno::NOENT } else { Errno::IO };
-        Err(possible.refused(errno.into(), text.trim()))
+        Err(match text.trim() {
+            text if text.contains("No such file") => possible.refused(Errno::NOENT.into(), text),
+            text if text.contains("Stale file handle") => possible.refused_open(Errno::STALE.into(), text),
+            // Between its stat and its open, another file got the path.
+            text if text.contains("it was replaced") && possible.files.iter().any(|it| it.is_replaced()) => {
+                Trouble::OfChange(Effect::Moved)
+            }
+            text => possible.refused_open(Errno::IO.into(), text),
+        })
     }
 
     fn open(&self, path: &str, spelled: &str) -> Result<Opened, Trouble> {
@@ -308,7 +321,7 @@ impl Subject<'_> {
         let possible = Possible::new(&self.views.since(begin), path);
         match file {
             Ok(_) if possible.files.is_empty() => Err(Trouble::Differs(format!("{spelled} exists"))),
-            Ok(file) => Ok(Opened { file, path: spelled.to_owned(), possible }),
+            Ok(file) => Ok(Opened { file, path: path.to_owned(), spelled: spelled.to_owned(), possible }),
             Err(error) => Err(possible.refused(error, spelled)),
         }
     }
@@ -321,17 +334,38 @@ impl Subject<'_> {
         let metadata = metadata.map_err(|error| possible.refused(error, spelled))?;
         self.counts.lookups.add(1);
         let len = metadata.len();
-        let is_growing = possible.is_growing();
-        let is_it = |it: &Arc<Shown>| {
-            let data = it.file.data.len() as u64;
-            data == len || is_growing && it.file.is_in_place && len < data
-        };
+        let is_it = |it: &Arc<Shown>| possible.versions(it).has_length(len);
         if metadata.is_file() && possible.files.iter().any(is_it) {
             return Ok(());
         }
         let sizes: Vec<usize> = possible.files.iter().map(|it| it.file.data.len()).collect();
         let kind = metadata.file_type();
         Err(Trouble::Differs(format!("{spelled}: {kind:?} of {len} and not {sizes:?} bytes")))
+    }
+
+    fn size_of_open(&self, opened: &Opened) -> Result<u64, Trouble> {
+        self.act.begin(|| format!("fstat {}", opened.spelled));
+        let begin = Instant::now();
+        let metadata = opened.file.metadata();
+        let len = metadata.map_err(|error| opened.possible.refused_open(error, &opened.spelled))?.len();
+        let now = Possible::new(&self.views.since(begin), &opened.path);
+        let mut versions = opened.possible.files.iter().map(|it| now.versions(it));
+        if versions.any(|it| it.has_length(len)) {
+            return Ok(len);
+        }
+        let sizes: Vec<_> = opened.possible.files.iter().map(|it| now.versions(it).lengths()).collect();
+        Err(Trouble::Differs(format!("{}, which is open: {len} and not {sizes:?} bytes", opened.spelled)))
+    }
+
+    /// Counts an effect of a change, so that the caller can go on with the next file.
+    fn unless_changed<T>(&self, done: Result<T, Trouble>) -> Result<Option<T>, Trouble> {
+        match done {
+            Err(Trouble::OfChange(effect)) => {
+                self.counts.add_effect(effect);
+                Ok(None)
+            }
+            done => done.map(Some),
+        }
     }
 
     fn is_folder(&self, path: &str) -> Result<(), Trouble> {
@@ -353,11 +387,6 @@ impl Subject<'_> {
         }
         Ok(())
     }
-}
-
-/// Goes on with the next file if this one changed.
-fn go_on(done: Result<(), Trouble>) -> Result<(), Trouble> {
-    if matches!(done, Err(Trouble::OfChange)) { Ok(()) } else { done }
 }
 
 /// Adds the path to an error.

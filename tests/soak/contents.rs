@@ -1,8 +1,8 @@
 //! Contents of the archives and of the loose folder: names and bytes of each generation, which the
 //! seed determines.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::random::Random;
 use crate::support::content::{noise, texels, text};
@@ -30,10 +30,10 @@ pub(crate) struct File {
     pub(crate) index: u64,
     /// The generation that introduced this file.
     pub(crate) number: u64,
-    /// Whether this is a loose file that is written in place. A mount may show a part of it before
-    /// it is complete.
-    pub(crate) is_in_place: bool,
+    /// Whether a loose file left its path: it was removed, or another file was renamed over it.
     pub(crate) lost: Lost,
+    /// The content of the same loose file after it was written to in place.
+    next: OnceLock<Next>,
     /// Path with `\` as separator, as in archives.
     pub(crate) folder: String,
     pub(crate) name: String,
@@ -42,8 +42,16 @@ pub(crate) struct File {
     pub(crate) texture: Option<Texture>,
 }
 
-/// Whether open files may give EIO from now on, because the bytes were overwritten or a loose file
-/// left its path.
+/// A later content of a loose file.
+#[derive(Debug)]
+struct Next {
+    file: Arc<File>,
+    /// The length to which the file was cut meanwhile, if it was.
+    cut_to: Option<usize>,
+}
+
+/// Whether reads of open files may fail from now on. They give EIO if an archive was written to in place, and
+/// ESTALE if a loose file left its path.
 #[derive(Debug, Default)]
 pub(crate) struct Lost(AtomicBool);
 
@@ -108,8 +116,33 @@ impl File {
             true => "Shared\\Common".into(),
             false => format!("Data\\Mod{archive:02}\\Place{}", index / 50),
         };
-        let lost = Lost::default();
-        Self { index, number, is_in_place: false, lost, folder, name, data, texture }
+        let (lost, next) = Default::default();
+        Self { index, number, lost, next, folder, name, data, texture }
+    }
+
+    /// Builds this loose file with more bytes at its end.
+    pub(crate) fn grown(&self, seed: u64, number: u64, more: usize) -> Self {
+        let (lost, next) = Default::default();
+        let more = text(seed ^ number << 8 ^ self.index << 32, more);
+        let data = [&self.data[..], &more].concat();
+        let Self { index, folder, name, texture, .. } = self;
+        let (folder, name) = (folder.clone(), name.clone());
+        Self { index: *index, number, lost, next, folder, name, data, texture: *texture }
+    }
+
+    /// Records the content that this loose file gets in place. Call this before it is written.
+    pub(crate) fn set_next(&self, file: Arc<Self>, cut_to: Option<usize>) {
+        let _ = self.next.set(Next { file, cut_to });
+    }
+
+    /// The length to which the file was cut before it got its next content.
+    pub(crate) fn cut_to(&self) -> Option<usize> {
+        self.next.get()?.cut_to
+    }
+
+    /// The content of a file followed by all that were written to it in place.
+    pub(crate) fn versions(self: &Arc<Self>) -> Vec<Arc<Self>> {
+        std::iter::successors(Some(self.clone()), |it| Some(it.next.get()?.file.clone())).collect()
     }
 
     /// Path in the mount, below the root or the folder of the archive.

@@ -5,7 +5,11 @@
 //! The sources are archives of every layout and codec, and a folder of loose files above them. A
 //! seed determines their bytes. A *view* is what a mount must show for given generations of its
 //! sources. While a change is made and not yet shown, each file may be that of the old or of the
-//! new view. An open file stays one of them to its end.
+//! new view. An open file stays one of them to its end. A loose file that is written to in place may show old
+//! and new bytes until the change is shown, and zeros if it was cut, but no others.
+//!
+//! A run allows EIO only for archives that were rewritten in place, and ESTALE only for reads of loose files
+//! that left their path while they were open.
 //!
 //! One daemon lives as long as the run, so that its memory and descriptors can be compared. The
 //! other is killed and replaced, and in some of its lives does not follow the disk.
@@ -30,8 +34,9 @@ mod disturb; // caches dropped and archives touched
 mod loose; // the folder of loose files
 mod memory; // memory and descriptors of daemons
 mod mounts; // mounts and their daemons
+mod possible; // what readers may find, and which errors they may get
 mod random; // random numbers
-mod reader; // what readers do, and which errors they accept
+mod reader; // what readers do
 mod run; // counts and failures
 mod table; // the figures
 mod view; // what a mount must show, and may show during a change

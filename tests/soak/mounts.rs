@@ -82,20 +82,25 @@ impl Mount {
         follows(&self.views.last())
     }
 
-    /// Waits until the mount shows all changes that were made before the call.
-    pub(crate) fn wait_until_shown(&self) -> Outcome<()> {
-        let before = status(&self.root)?.last_reload;
+    /// The number of the first reload that shows all changes that were made before the call.
+    pub(crate) fn next_reload(&self) -> Outcome<u64> {
+        let last = status(&self.root)?.last_reload;
         // A reload that is under way may have read the files before the change.
-        let count = before.count + 1 + u64::from(before.is_running);
+        Ok(last.count + 1 + u64::from(last.is_running))
+    }
+
+    /// Waits until the reload with this number has succeeded.
+    pub(crate) fn wait_for_reload(&self, number: u64) -> Outcome<()> {
         for _ in 0..LOOKS {
-            let now = status(&self.root)?.last_reload;
-            if now.count >= count && !now.is_failed {
+            let last = status(&self.root)?.last_reload;
+            if last.count >= number && !last.is_failed {
                 return Ok(());
             }
             sleep(BETWEEN);
         }
-        let now = status(&self.root)?.last_reload;
-        Err(format!("{}: a change is not shown: {before:?}, then {now:?}", self.root.display()).into())
+        let last = status(&self.root)?.last_reload;
+        let root = self.root.display();
+        Err(format!("{root}: a change is not shown: reload {number} is missing, {last:?}").into())
     }
 
     /// Locks the mount for a reader, until it has closed its files.

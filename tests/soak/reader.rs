@@ -19,6 +19,11 @@ const NICE: i32 = 10;
 /// How long all readers prefer the same file.
 const SAME_FILE: u128 = 700; // ms
 
+/// Number of loose files that are probably being changed.
+const CHANGING: usize = 20;
+/// Number of files that a reader keeps open at the same time.
+const KEPT_OPEN: usize = 8;
+
 /// A reader, which is one thread.
 pub(crate) struct Reader<'a> {
     pub(crate) run: &'a Run,
@@ -56,17 +61,33 @@ impl Reader<'_> {
                 if matches!(trouble, Trouble::Wrong(_)) {
                     self.run.counts.wrong.add(1);
                 }
-                self.run.fail(trouble.to_string());
+                self.fail(&trouble);
             }
         }
+    }
+
+    /// Records a failure. After EIO and ESTALE the run goes on, because their number says more than the
+    /// first of them.
+    fn fail(&self, trouble: &Trouble) {
+        let errno = match trouble {
+            Trouble::Refused { error, .. } => Errno::from_io_error(error),
+            _ => None,
+        };
+        let count = match errno {
+            Some(Errno::IO) => &self.run.counts.refused_io,
+            Some(Errno::STALE) => &self.run.counts.refused_stale,
+            _ => return self.run.fail(trouble.to_string()),
+        };
+        count.add(1);
+        self.run.fail_and_go_on(trouble.to_string());
     }
 
     /// Whether a dead daemon or a change may cause this trouble. Wrong bytes are never accepted.
     fn is_accepted(&self, mount: &Mount, trouble: &Trouble) -> bool {
         let counts = &self.run.counts;
         match trouble {
-            Trouble::OfChange => {
-                counts.change_errors.add(1);
+            Trouble::OfChange(effect) => {
+                counts.add_effect(*effect);
                 true
             }
             Trouble::Refused { error, .. } => {
@@ -89,10 +110,15 @@ impl Reader<'_> {
 fn act(random: &mut Random, subject: &mut Subject<'_>, run: &Run) -> Result<(), Trouble> {
     let view = subject.views.last();
     let same = (run.began.elapsed().as_millis() / SAME_FILE) as usize;
+    // Loose files that are being changed are the first.
+    let most = if random.one_in(2) { CHANGING } else { view.loose.len() };
+    let first = random.index(most);
+    let loose = || view.loose.iter().skip(first).map(|&it| &view.files[it]);
     // A uniform choice would pick mostly small files.
     let file = match random.below(8) {
         0 => &view.files[(same * 7919) % view.files.len()],
         1 => &view.files[view.large[random.index(view.large.len())]],
+        2 if let Some(file) = loose().next() => file,
         _ => &view.files[random.index(view.files.len())],
     };
     match random.below(100) {
@@ -104,7 +130,8 @@ fn act(random: &mut Random, subject: &mut Subject<'_>, run: &Run) -> Result<(), 
             None => Ok(()),
         },
         83..91 => subject.other_case(file, random),
-        91..99 => subject.absent(file, random),
+        91..98 => subject.absent(file, random),
+        98..99 => subject.keep_open(&loose().take(KEPT_OPEN).collect::<Vec<_>>(), random),
         _ => subject.copy(file),
     }
 }

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::possible::Effect;
+
 /// Number of failures that are printed; further ones are only counted.
 const PRINTED: usize = 10;
 
@@ -40,16 +42,38 @@ pub(crate) struct Counts {
     pub(crate) stops: Count,
     pub(crate) remounts: Count,
     pub(crate) lazy: Count,
-    /// Loose files that were replaced, rewritten in place, removed or put back.
+    /// Loose files that were replaced, saved, written to in place, extended, removed or put back.
     pub(crate) loose: Count,
     /// Milliseconds until changes were shown, in total.
     pub(crate) shown_after: Count,
     /// Number of waits until changes were shown.
     pub(crate) shown: Count,
-    /// Errors that a change explains: a file was being written in place, or came or went.
-    pub(crate) change_errors: Count,
+    /// EIO of archives that were overwritten.
+    pub(crate) overwritten: Count,
+    /// ESTALE of loose files that were replaced while they were open.
+    pub(crate) replaced: Count,
+    /// Names that came, went or were replaced between two steps of a reader.
+    pub(crate) moved: Count,
+    /// Reads of loose files that were being written to in place: a mixture of versions, or an early end.
+    pub(crate) mixed: Count,
+    /// Such reads that got zeros because the file was cut before it was written.
+    pub(crate) zeros: Count,
+    /// EIO and ESTALE that no change explains.
+    pub(crate) refused_io: Count,
+    pub(crate) refused_stale: Count,
     /// Errors of a mount whose daemon was killed.
     pub(crate) dead_errors: Count,
+}
+
+impl Counts {
+    /// Counts an effect of a change on a reader.
+    pub(crate) fn add_effect(&self, effect: Effect) {
+        match effect {
+            Effect::Overwritten => self.overwritten.add(1),
+            Effect::Replaced => self.replaced.add(1),
+            Effect::Moved => self.moved.add(1),
+        }
+    }
 }
 
 /// A run of the soak test.
@@ -59,7 +83,7 @@ pub(crate) struct Run {
     pub(crate) counts: Counts,
     pub(crate) began: Instant,
     ending: AtomicBool,
-    failures: Mutex<Vec<String>>,
+    failures: Mutex<usize>,
 }
 
 impl Run {
@@ -79,17 +103,17 @@ impl Run {
         self.end();
     }
 
-    /// Records a failure whose cause has been removed, so that the run can go on.
+    /// Records a failure after which the run can go on.
     pub(crate) fn fail_and_go_on(&self, why: String) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        if failures.len() < PRINTED {
+        if *failures < PRINTED {
             eprintln!("soak: after {:.1} s: {why}", self.began.elapsed().as_secs_f64());
         }
-        failures.push(why);
+        *failures += 1;
     }
 
     pub(crate) fn failures(&self) -> usize {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner).len()
+        *self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn end(&self) {

@@ -2,7 +2,7 @@
 
 use crate::disturb::can_drop_caches;
 use crate::memory::Life;
-use crate::run::Run;
+use crate::run::{Count, Run};
 
 /// Formats the figures, one per line.
 pub(crate) fn table(run: &Run, readers: usize, life: &Life) -> String {
@@ -14,7 +14,7 @@ pub(crate) fn table(run: &Run, readers: usize, life: &Life) -> String {
         false => "none: only root can".to_owned(),
     };
     let mut out = String::new();
-    let mut row = |name: &str, value: String| out.push_str(&format!("{name:<44} {value}\n"));
+    let mut row = |name: &str, value: String| out.push_str(&format!("{name:<48} {value}\n"));
     row("minutes; readers; seed", format!("{minutes:.1}; {readers}; {}", run.seed));
     row(
         "reads; GiB compared; copies by cp",
@@ -31,7 +31,10 @@ pub(crate) fn table(run: &Run, readers: usize, life: &Life) -> String {
     row("changes shown; after ms on average", format!("{}; {mean}", counts.shown.get()));
     row("daemons killed; stopped", format!("{}; {}", counts.kills.get(), counts.stops.get()));
     row("mounted again; of these lazily", format!("{}; {}", counts.remounts.get(), counts.lazy.get()));
-    row("errors of what was changing", counts.change_errors.get().to_string());
+    row("EIO: archives rewritten in place; other", two(&counts.overwritten, &counts.refused_io));
+    row("ESTALE: loose files replaced while open; other", two(&counts.replaced, &counts.refused_stale));
+    row("names that came, went or were replaced", counts.moved.get().to_string());
+    row("reads of loose files being written; with zeros", two(&counts.mixed, &counts.zeros));
     row("errors of killed daemons", counts.dead_errors.get().to_string());
     if let (Some(first), Some(last)) = (life.samples.first(), life.samples.last()) {
         let mib = |kib: u64| format!("{:.1}", kib as f64 / 1024.0);
@@ -49,4 +52,8 @@ pub(crate) fn table(run: &Run, readers: usize, life: &Life) -> String {
     }
     row("failures", run.failures().to_string());
     out
+}
+
+fn two(first: &Count, second: &Count) -> String {
+    format!("{}; {}", first.get(), second.get())
 }

@@ -35,6 +35,8 @@ pub(crate) struct View {
     pub(crate) files: Vec<Arc<Shown>>,
     /// Indices of the files of 64 KiB and more.
     pub(crate) large: Vec<usize>,
+    /// Indices of the loose files, those that changed last first.
+    pub(crate) loose: Vec<usize>,
     /// The children of each folder by name: the index of a file, or `None` for a folder. The root
     /// is the empty path.
     pub(crate) folders: BTreeMap<String, BTreeMap<String, Option<usize>>>,
@@ -51,9 +53,14 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Whether reads may give EIO, because the archive was overwritten, or the loose file left its path.
-    pub(crate) fn is_lost(&self) -> bool {
-        self.file.lost.get() || self.generation.is_lost()
+    /// Whether the archive was written to in place, so that reads may give EIO.
+    pub(crate) fn is_overwritten(&self) -> bool {
+        self.generation.is_lost()
+    }
+
+    /// Whether the loose file left its path, so that reads of open files may give ESTALE.
+    pub(crate) fn is_replaced(&self) -> bool {
+        self.file.versions().iter().any(|it| it.lost.get())
     }
 }
 
@@ -85,7 +92,10 @@ impl View {
             }
         }
         let large = (0..files.len()).filter(|&file| files[file].file.data.len() >= 1 << 16).collect();
-        Self { layout, generations, files, large, folders }
+        let mut loose: Vec<usize> =
+            (0..files.len()).filter(|&file| files[file].layer == loose::LAYER).collect();
+        loose.sort_by_key(|&file| std::cmp::Reverse(files[file].file.number));
+        Self { layout, generations, files, large, loose, folders }
     }
 
     /// This view with another generation of one source.
