@@ -12,7 +12,7 @@ use crate::support::content::texels;
 use crate::support::pack::{lz4_frame, zlib};
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Ba2File, Chunk, Parts, Tes4, Tes4File, ba2, write_sparse};
-use crate::{Outcome, at, run};
+use crate::{Bench, Outcome, at, instance, run};
 
 /// Change this together with the contents of a corpus, so that old corpora are rebuilt.
 const VERSION: &str = "2";
@@ -32,15 +32,18 @@ pub(crate) enum Set {
     Large,
     /// Many archives with many files.
     Many,
+    /// Instances of Mod Organizer 2.
+    Instance,
 }
 
 impl Set {
-    pub(crate) const ALL: [(Self, &str); 5] = [
+    pub(crate) const ALL: [(Self, &str); 6] = [
         (Self::Small, "small"),
         (Self::Textures, "textures"),
         (Self::Big, "big"),
         (Self::Large, "large"),
         (Self::Many, "many"),
+        (Self::Instance, "instance"),
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -55,6 +58,7 @@ impl Set {
             Self::Big => "large file",
             Self::Large => "large zlib files",
             Self::Many => "many archives",
+            Self::Instance => "instances",
         }
     }
 
@@ -71,14 +75,18 @@ struct File {
     data: Vec<u8>,
 }
 
-/// Builds the corpora that are missing or outdated.
-pub(crate) fn build(corpora: &Path, scale: &Scale) -> Outcome<()> {
+/// Builds the corpora of a run that are missing or outdated.
+pub(crate) fn build(bench: &Bench) -> Outcome<()> {
+    let Bench { corpora, scale, .. } = bench;
     let Scale { files, folders, textures, big, packed, large_side, archives, files_per_archive, .. } = scale;
-    let stamp = format!(
+    let of_files = format!(
         "{VERSION} {files} {folders} {textures} {big} {packed} {large_side} {archives} {files_per_archive}"
     );
-    for (set, name) in Set::ALL {
+    // The set of many archives is measured beside the loose small files.
+    let is_needed = |set| bench.is_wanted(set) || set == Set::Small && bench.is_wanted(Set::Many);
+    for (set, name) in Set::ALL.into_iter().filter(|(set, _)| is_needed(*set)) {
         let folder = set.folder(corpora);
+        let stamp = if set == Set::Instance { instance::stamp(scale) } else { of_files.clone() };
         let done = folder.join("done");
         if fs::read_to_string(&done).is_ok_and(|it| it == stamp) {
             continue;
@@ -94,6 +102,7 @@ pub(crate) fn build(corpora: &Path, scale: &Scale) -> Outcome<()> {
             Set::Big => build_big(&folder, scale)?,
             Set::Large => build_large(&folder, scale)?,
             Set::Many => build_many(&folder, scale)?,
+            Set::Instance => instance::build(corpora, scale)?,
         }
         fs::write(&done, &stamp).map_err(at(&done))?;
     }
@@ -273,7 +282,7 @@ fn write_general(path: &Path, files: &[File], streams: Option<&[Vec<u8>]>) -> Ou
     write_parts(path, &archive.build_parts())
 }
 
-fn write_parts(path: &Path, parts: &Parts) -> Outcome<()> {
+pub(crate) fn write_parts(path: &Path, parts: &Parts) -> Outcome<()> {
     write_sparse(path, parts).map_err(at(path))
 }
 
@@ -290,7 +299,7 @@ fn write_image(folder: &Path, name: &str, options: &[&str]) -> Outcome<()> {
 }
 
 /// Calls a function with each item on all processors. The results are in order.
-fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(items.len()));
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

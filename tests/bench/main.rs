@@ -17,16 +17,18 @@
 mod support;
 
 mod assets; // contents of files
+mod changes; // changes of loose files in an instance
 mod cleanup; // mounts and processes that a run must not leave behind
 mod corpus; // the same files in every form
 mod decode; // what extents cost without a mount
+mod instance; // instances of Mod Organizer 2
 mod lookup; // what names cost without a mount
 mod measure; // works on subjects in turn, and their times
 mod mounts; // subjects
 mod opening; // from the command to the mount
 mod plan; // which works on which subjects
 mod process; // processor time, memory and page cache, from the kernel
-mod reload; // changes under a mount
+mod reload; // changes of sources, and requests meanwhile
 mod rows; // the targets, and whether they are met
 mod scale; // how large a run is
 mod table; // the report as Markdown
@@ -61,7 +63,7 @@ struct Arguments {
     /// Also write the report to this file
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Measure these sets only: small, textures, big, large, many
+    /// Build and measure these sets only: small, textures, big, large, many, instance
     #[arg(long, value_name = "SET", value_delimiter = ',')]
     only: Vec<String>,
     /// How often everything is repeated at most; by default as the size says
@@ -120,7 +122,7 @@ fn bench(arguments: &Arguments) -> Outcome<bool> {
     let lock = fs::File::create(&lock).map_err(at(&lock))?;
     flock(&lock, FlockOperation::NonBlockingLockExclusive)
         .map_err(|error| format!("another run is under way: {error}"))?;
-    corpus::build(&bench.corpora, &bench.scale)?;
+    corpus::build(&bench)?;
     if arguments.build {
         return Ok(true);
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::changes::Changes;
 use crate::corpus::Set;
 use crate::decode;
 use crate::lookup::Lookups;
@@ -18,6 +19,7 @@ use crate::{Bench, Outcome, at, process};
 pub(crate) struct Facts {
     pub(crate) openings: Vec<Opening>,
     pub(crate) reloads: Vec<Reload>,
+    pub(crate) changes: Vec<Changes>,
     /// Processor time to decode the zlib textures in one thread without a mount.
     pub(crate) bare: Vec<Duration>,
     /// Decoded size of the zlib textures.
@@ -157,7 +159,8 @@ pub(crate) fn measure(bench: &Bench) -> Outcome<(Log, Facts)> {
 }
 
 impl Bench {
-    fn is_wanted(&self, set: Set) -> bool {
+    /// Whether a run builds and measures this set.
+    pub(crate) fn is_wanted(&self, set: Set) -> bool {
         self.only.is_empty() || self.only.iter().any(|name| name == set.name())
     }
 }
@@ -165,16 +168,16 @@ impl Bench {
 impl Facts {
     /// Collects the facts that need no measuring.
     fn new(bench: &Bench) -> Outcome<Self> {
-        let large = Set::Large.folder(&bench.corpora).join("loose");
-        let len = |path: PathBuf| std::fs::metadata(&path).map(|it| it.len()).map_err(at(&path));
+        let [packed, large] = if bench.is_wanted(Set::Large) { sizes_of_large(bench)? } else { [0; 2] };
+        let has_textures = bench.is_wanted(Set::Textures);
+        let textures = Set::Textures.folder(&bench.corpora).join("dx10.ba2");
         Ok(Self {
             openings: if bench.is_wanted(Set::Many) { Opening::all(bench)? } else { Vec::new() },
             reloads: if bench.is_wanted(Set::Many) { Reload::all(bench)? } else { Vec::new() },
-            last_chunks: decode::last_extents(&Set::Textures.folder(&bench.corpora).join("dx10.ba2"))?,
-            packed: len(large.join("packed/packed.bin"))?,
-            large: (0..16)
-                .map(|number| len(large.join(format!("textures/large/land{number:02}.dds"))))
-                .sum::<Outcome<u64>>()?,
+            changes: if bench.is_wanted(Set::Instance) { Changes::all(bench) } else { Vec::new() },
+            last_chunks: if has_textures { decode::last_extents(&textures)? } else { 0 },
+            packed,
+            large,
             lookups: bench.is_wanted(Set::Small).then(|| Lookups::new(2 * bench.scale.files)).transpose()?,
             ..Self::default()
         })
@@ -201,6 +204,15 @@ impl Facts {
         }
         self.lookups.iter_mut().try_for_each(Lookups::measure)?;
         self.openings.iter_mut().try_for_each(|opening| opening.open(bench))?;
-        self.reloads.iter_mut().try_for_each(|reload| reload.measure(bench))
+        self.reloads.iter_mut().try_for_each(|reload| reload.measure(bench))?;
+        self.changes.iter_mut().try_for_each(|changes| changes.measure(bench))
     }
+}
+
+/// Sizes of the large packed file and of the 16 large textures together.
+fn sizes_of_large(bench: &Bench) -> Outcome<[u64; 2]> {
+    let loose = Set::Large.folder(&bench.corpora).join("loose");
+    let len = |path: PathBuf| std::fs::metadata(&path).map(|it| it.len()).map_err(at(&path));
+    let textures = (0..16).map(|number| len(loose.join(format!("textures/large/land{number:02}.dds"))));
+    Ok([len(loose.join("packed/packed.bin"))?, textures.sum::<Outcome<u64>>()?])
 }

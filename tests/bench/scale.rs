@@ -9,7 +9,7 @@ use clap::ValueEnum;
 pub(crate) enum Size {
     /// Shows that everything works; its times mean nothing
     Tiny,
-    /// Shows a regression within three minutes
+    /// Shows a regression within four minutes
     Quick,
     /// For RESULTS.md
     Full,
@@ -39,12 +39,24 @@ pub(crate) struct Scale {
     /// Number of archives that are mounted together.
     pub(crate) archives: usize,
     pub(crate) files_per_archive: usize,
+    pub(crate) instances: Instances,
     /// How often everything is repeated.
     pub(crate) rounds: usize,
     /// No round begins after this time.
     pub(crate) soft_limit: Duration,
     /// The run is ended after this time.
     pub(crate) hard_limit: Duration,
+}
+
+/// The numbers for instances of Mod Organizer 2.
+#[derive(Clone, Debug)]
+pub(crate) struct Instances {
+    /// Numbers of mods. An instance of 1,500 mods has 500,000 files.
+    pub(crate) mods: &'static [usize],
+    /// Number of loose files that are changed one after the other.
+    pub(crate) changes: usize,
+    /// How long a generator writes files.
+    pub(crate) generator: Duration,
 }
 
 impl Scale {
@@ -62,6 +74,7 @@ impl Scale {
                 random_reads: 400,
                 archives: 6,
                 files_per_archive: 50,
+                instances: Instances { mods: &[6], changes: 3, generator: Duration::from_secs(2) },
                 rounds: 2,
                 soft_limit: Duration::from_secs(40),
                 hard_limit: Duration::from_secs(240),
@@ -78,6 +91,7 @@ impl Scale {
                 random_reads: 8_000,
                 archives: 100,
                 files_per_archive: 500,
+                instances: Instances { mods: &[15, 150], changes: 6, generator: Duration::from_secs(3) },
                 rounds: 3,
                 soft_limit: Duration::from_secs(100),
                 hard_limit: Duration::from_secs(600),
@@ -94,6 +108,11 @@ impl Scale {
                 random_reads: 20_000,
                 archives: 100,
                 files_per_archive: 5_000,
+                instances: Instances {
+                    mods: &[15, 150, 1_500],
+                    changes: 50,
+                    generator: Duration::from_secs(30),
+                },
                 rounds: 5,
                 soft_limit: Duration::from_secs(45 * 60),
                 hard_limit: Duration::from_secs(120 * 60),
