@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::layering::files_below;
+
 /// Maximum number of characters in a line.
 const COLUMNS: usize = 110;
 
@@ -76,10 +78,9 @@ fn contains(text: &str, phrase: &str) -> bool {
 /// The lines of all files.
 fn lines() -> Vec<Line> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut files: Vec<PathBuf> = entries(root).into_iter().filter(|path| path.is_file()).collect();
-    for folder in FOLDERS {
-        add_files(&root.join(folder), &mut files);
-    }
+    let top = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = top.filter(|path| path.is_file() && is_checked(path)).collect();
+    files.extend(FOLDERS.iter().flat_map(|folder| files_below(&root.join(folder), &is_checked)));
     let mut lines = Vec::new();
     for path in files {
         let name = path.strip_prefix(root).unwrap().display();
@@ -93,16 +94,7 @@ fn lines() -> Vec<Line> {
     lines
 }
 
-fn add_files(folder: &Path, files: &mut Vec<PathBuf>) {
-    for path in entries(folder) {
-        if path.is_dir() { add_files(&path, files) } else { files.push(path) }
-    }
-}
-
-/// Paths in a folder, without those that are not checked.
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let is_text =
-        |path: &PathBuf| path.extension().is_none_or(|it| it != "png" && it != "proptest-regressions");
-    paths.filter(|path| is_text(path) && !SKIPPED.iter().any(|it| path.ends_with(it))).collect()
+fn is_checked(path: &Path) -> bool {
+    let is_text = path.extension().is_none_or(|it| it != "png" && it != "proptest-regressions");
+    is_text && !SKIPPED.iter().any(|it| path.ends_with(it))
 }
