@@ -1,7 +1,7 @@
 //! What a later view of a mount takes over from the earlier one: archives that did not change,
 //! layers that cannot be opened again, and the counts of the kernel's references.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -70,10 +70,11 @@ impl Store {
         if is_kept { FileChange::None } else { FileChange::Replaced }
     }
 
-    /// Whether a layer is a folder that was scanned again since an earlier view.
-    pub fn is_rescanned(&self, layer: u16, earlier: &Self) -> bool {
-        let mut before = earlier.folders().map(|(_, folder)| folder);
-        self.folder(layer).is_some_and(|folder| !before.any(|then| Arc::ptr_eq(then, folder)))
+    /// For each layer, whether it is a folder that was scanned again since an earlier view.
+    pub fn rescanned(&self, earlier: &Self) -> Vec<bool> {
+        let before: HashSet<_> = earlier.folders().map(|(_, folder)| Arc::as_ptr(folder)).collect();
+        let layers = 0..u16::try_from(self.layers()).unwrap_or(u16::MAX);
+        layers.map(|it| self.folder(it).is_some_and(|it| !before.contains(&Arc::as_ptr(it)))).collect()
     }
 
     /// Takes over what the earlier view has learnt meanwhile about an unchanged loose file, because the
