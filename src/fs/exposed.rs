@@ -45,15 +45,10 @@ impl ExposedNames {
         taken
     }
 
-    /// The names that differ only in case from one of `names`, in the same folders.
-    pub(crate) fn like(&self, names: &[NameIn]) -> Vec<NameIn> {
-        let mut found = Vec::new();
-        for (folder, name) in names {
-            let others = self.folders.get(folder).into_iter().flatten();
-            let like = others.filter(|other| other.eq_ignore_ascii_case(name) && *other != name);
-            found.extend(like.map(|other| (*folder, other.clone())));
-        }
-        found
+    /// The names in a folder that differ from `name` only in case, or not at all.
+    pub(crate) fn like(&self, folder: u64, name: &[u8]) -> impl Iterator<Item = &[u8]> {
+        let names = self.folders.get(&folder).into_iter().flatten();
+        names.map(|it| &**it).filter(move |it| it.eq_ignore_ascii_case(name))
     }
 
     /// Returns all names.

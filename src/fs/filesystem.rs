@@ -108,13 +108,12 @@ impl FileSystem {
                 continue;
             }
             let shown = view.tree().lookup(node, name).map(|child| view.tree().name(child));
-            let mut names: Vec<Box<[u8]>> =
-                [Some(name), shown].into_iter().flatten().map(Box::from).collect();
-            names.dedup();
-            let numbers = std::iter::once(own).chain(self.shared.spellings.other_numbers_of(own));
-            let in_all = numbers.flat_map(|number| names.iter().map(move |name| (number, name.clone())));
-            let mut names: Vec<NameIn> = in_all.collect();
-            names.extend(self.shared.exposed_like(&names));
+            let mut names: Vec<NameIn> = Vec::new();
+            for number in std::iter::once(own).chain(self.shared.spellings.other_numbers_of(own)) {
+                let mut spellings = self.shared.exposed_like(number, name);
+                spellings.extend([Some(name), shown].into_iter().flatten().map(Box::from));
+                names.extend(spellings.into_iter().map(|spelling| (number, spelling)));
+            }
             if let Some(host) = self.shared.host.get() {
                 host.invalidate(Invalidation { names, ..Invalidation::default() });
             }
@@ -250,8 +249,7 @@ impl CompareFiles for ViewFiles<'_> {
 
 /// Copies to the later view what the earlier one has learnt about loose files since they were compared.
 fn learn_kept(then: &View, now: &View) {
-    let layers = 0..u16::try_from(now.store().layers()).unwrap_or(u16::MAX);
-    let is_rescanned: Vec<bool> = layers.map(|it| now.store().is_rescanned(it, then.store())).collect();
+    let is_rescanned = now.store().rescanned(then.store());
     for node in now.tree().nodes() {
         let Kind::File(later) = now.tree().kind(node) else { continue };
         if !is_rescanned[usize::from(later.layer)] {

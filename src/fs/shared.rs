@@ -113,10 +113,11 @@ impl Shared {
         }
     }
 
-    /// Names that the kernel may have cached and that differ only in case from one of these, with the same
-    /// folders.
-    pub(crate) fn exposed_like(&self, names: &[NameIn]) -> Vec<NameIn> {
-        self.exposed.lock().unwrap_or_else(PoisonError::into_inner).like(names)
+    /// The names in a folder that the kernel may have cached and that differ from `name` only in case, or not
+    /// at all.
+    pub(crate) fn exposed_like(&self, folder: u64, name: &[u8]) -> HashSet<Box<[u8]>> {
+        let exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
+        exposed.like(folder, name).map(Box::from).collect()
     }
 
     /// Whether this is the number of the current view.
