@@ -59,6 +59,8 @@ struct Queue {
 #[derive(Default)]
 struct Notices {
     waiting: VecDeque<Notice>,
+    /// Whether [`Notice::Surplus`] is among them. One is enough, and requests may ask for many.
+    has_surplus: bool,
     is_closed: bool,
 }
 
@@ -116,8 +118,7 @@ impl Host for Notify {
     }
 
     fn drop_surplus_names(&self) {
-        // One notice is enough, and requests may ask for many.
-        if !self.queue.lock().waiting.iter().any(|notice| matches!(notice, Notice::Surplus)) {
+        if !std::mem::replace(&mut self.queue.lock().has_surplus, true) {
             self.queue.push([Notice::Surplus]);
         }
     }
@@ -172,6 +173,7 @@ impl Thread {
                 Notice::Name(name) => self.drop_names(&[name]),
                 Notice::Folder(ino) => self.inval_inode(ino, 0),
                 Notice::Surplus => {
+                    queue.lock().has_surplus = false;
                     let surplus = self.fs.upgrade().map(|fs| fs.view().surplus_names());
                     self.drop_names(&surplus.unwrap_or_default());
                 }
