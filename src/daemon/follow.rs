@@ -23,7 +23,7 @@ use super::trigger::{Due, Trigger};
 use super::watching::{WAKE, Watching};
 use crate::archive_file::COARSEST_TICK;
 use crate::folder::LooseFolder;
-use crate::fs::{FileSystem, LastReload, View, WatchCounts};
+use crate::fs::{FileSystem, LastReload, POLLING_INTERVAL, View, WatchCounts};
 use crate::game::ReadSet;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
@@ -228,7 +228,7 @@ impl Follower {
         if had_unwatched == 0 && unwatched > 0 {
             log::warn!(
                 "cannot watch {}, because fs.inotify.max_user_watches is too low (raise it; bsafs uses at \
-                 most half of it) or permission is denied; checking every 24 seconds instead",
+                 most half of it) or permission is denied; checking every {POLLING_INTERVAL} seconds instead",
                 count(unwatched, "folder")
             );
         }

@@ -6,14 +6,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::fs::View;
+use crate::fs::{POLLING_INTERVAL, View};
 use crate::system::covered::uncovered;
 use crate::watch::FolderPath;
 
 /// Pause between two steps. In each, a part of the folders is checked.
 const STEP: Duration = Duration::from_secs(1);
 /// Number of steps in which all folders are checked.
-const STEPS: usize = 24;
+const STEPS: usize = POLLING_INTERVAL as usize;
 
 /// The folders to check.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct Polling {
     /// The folder that is checked next.
     next: usize,
     due: Option<Instant>,
-    /// A hash of the attributes of each folder and of its files that are named, as of the last check.
+    /// A hash of the attributes of each folder that was checked, as of the last check.
     seen: HashMap<FolderPath, u64>,
 }
 
@@ -32,7 +32,8 @@ impl Polling {
         if folders == self.folders {
             return;
         }
-        self.seen = folders.iter().map(|it| (it.clone(), self.seen.get(it).copied().unwrap_or(0))).collect();
+        let mut before = std::mem::take(&mut self.seen);
+        self.seen = folders.iter().filter_map(|folder| before.remove_entry(folder)).collect();
         self.due = (!folders.is_empty()).then(|| Instant::now() + STEP);
         (self.folders, self.next) = (folders, 0);
     }
@@ -60,7 +61,7 @@ impl Polling {
             let path = Path::new(&***folder);
             let now = signature(path);
             let before = seen.insert((*folder).clone(), now);
-            before.is_some_and(|before| before != now && before != 0) || is_stale(path)
+            before.is_some_and(|before| before != now) || is_stale(path)
         };
         let changed = some.filter(is_changed).cloned().collect();
         self.next = (self.next + count) % self.folders.len().max(1);
@@ -75,6 +76,5 @@ fn signature(folder: &Path) -> u64 {
     if let Ok(found) = std::fs::metadata(uncovered(folder)) {
         (found.ino(), found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()).hash(&mut hasher);
     }
-    // 0 means that the folder was not checked yet.
-    hasher.finish().max(1)
+    hasher.finish()
 }

@@ -34,7 +34,7 @@ pub use json_pages::read_pages;
 pub use listing::DirEntry;
 pub use read::ReadTarget;
 pub use sources::MountedSource;
-pub use status::{CacheStatus, DaemonStatus, LastReload, WatchCounts};
+pub use status::{CacheStatus, DaemonStatus, LastReload, POLLING_INTERVAL, WatchCounts};
 pub use status_link::Caller;
 pub use view::{Lookup, View};
 

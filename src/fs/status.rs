@@ -44,12 +44,15 @@ pub struct DaemonStatus {
     pub pending_names: usize,
 }
 
+/// Seconds between two checks of a folder for which the user has no watch left.
+pub const POLLING_INTERVAL: u32 = 24;
+
 /// How many folders are watched for changes.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub struct WatchCounts {
     /// Folders whose changes the system reports.
     pub watched: usize,
-    /// Folders that are checked regularly, because the user has no watches left for them.
+    /// Folders that are checked every [`POLLING_INTERVAL`], because the user has no watches left for them.
     pub polled: usize,
 }
 

@@ -121,5 +121,8 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
 
 /// The folders without a watch, for the line of watched folders.
 fn polled(folders: usize) -> String {
-    if folders == 0 { String::new() } else { format!("; {folders} more are checked every 24 seconds") }
+    match folders {
+        0 => String::new(),
+        _ => format!("; {folders} more are checked every {} seconds", fs::POLLING_INTERVAL),
+    }
 }
