@@ -311,14 +311,19 @@ impl ArchiveFile {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_rewrite_within_one_clock_tick_is_detected_two_seconds_later() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let path = folder.path().join("archive");
+    /// An opened archive, and its file.
+    fn opened(folder: &Path) -> (ArchiveFile, File) {
+        let path = folder.join("archive");
         std::fs::write(&path, b"tables and data").unwrap();
         let mut source = ArchiveFile::open(&path).unwrap();
         source.record_tables(vec![0..3, 3..6]).unwrap();
-        let file = File::options().write(true).open(&path).unwrap();
+        (source, File::options().write(true).open(&path).unwrap())
+    }
+
+    #[test]
+    fn a_rewrite_within_one_clock_tick_is_detected_two_seconds_later() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let (source, file) = opened(folder.path());
         file.write_all_at(b"T", 0).unwrap();
         file.set_modified(source.modified()).unwrap();
         // Simulates a clock that did not tick meanwhile.
@@ -333,12 +338,9 @@ mod tests {
 
     /// An opened archive of which inotify reports events, and its file.
     fn watched(folder: &Path) -> (ArchiveFile, File) {
-        let path = folder.join("archive");
-        std::fs::write(&path, b"tables and data").unwrap();
-        let mut source = ArchiveFile::open(&path).unwrap();
-        source.record_tables(vec![0..3, 3..6]).unwrap();
+        let (source, file) = opened(folder);
         source.note_watched();
-        (source, File::options().write(true).open(&path).unwrap())
+        (source, file)
     }
 
     #[test]
@@ -355,24 +357,23 @@ mod tests {
         assert!(matches!(source.read_exact_at(&mut [0; 4], 11), Err(ArchiveReadError::Changed)));
     }
 
-    #[test]
-    fn an_archive_that_was_written_to_is_changed_even_with_equal_tables() {
+    /// Whether a watched archive is changed after a write at an offset and these events (true: of a write).
+    fn is_changed_after(offset: u64, events: &[bool]) -> bool {
         let folder = tempfile::TempDir::new().unwrap();
         let (source, file) = watched(folder.path());
-        file.write_all_at(b"D", 11).unwrap();
+        file.write_all_at(b"X", offset).unwrap();
         file.set_modified(UNIX_EPOCH).unwrap();
-        source.note_event(true);
-        source.note_event(false);
-        assert!(matches!(source.read_exact_at(&mut [0; 4], 11), Err(ArchiveReadError::Changed)));
+        events.iter().for_each(|&is_written| source.note_event(is_written));
+        matches!(source.read_exact_at(&mut [0; 4], 11), Err(ArchiveReadError::Changed))
+    }
+
+    #[test]
+    fn an_archive_that_was_written_to_is_changed_even_with_equal_tables() {
+        assert!(is_changed_after(11, &[true, false]) && !is_changed_after(11, &[false]));
     }
 
     #[test]
     fn a_touched_archive_with_other_tables_is_changed() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let (source, file) = watched(folder.path());
-        file.write_all_at(b"T", 0).unwrap();
-        file.set_modified(UNIX_EPOCH).unwrap();
-        source.note_event(false);
-        assert!(matches!(source.read_exact_at(&mut [0; 4], 11), Err(ArchiveReadError::Changed)));
+        assert!(is_changed_after(0, &[false]));
     }
 }

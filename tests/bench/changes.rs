@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 
 use crate::instance::Instance;
-use crate::measure::median;
+use crate::measure::{median, percentiles};
 use crate::opening::nothing;
 use crate::work::Work;
 use crate::{Bench, Outcome, at, process, run};
@@ -217,9 +217,7 @@ impl Changes {
 
     /// The 50th and 90th percentile of the times until a change was shown.
     pub(crate) fn shown(&self) -> [Duration; 2] {
-        let mut times = self.shown.clone();
-        times.sort_unstable();
-        [50, 90].map(|part| times.get(times.len() * part / 100).copied().unwrap_or_default())
+        percentiles(&self.shown, [50, 90])
     }
 
     pub(crate) fn cost(&self) -> Duration {

@@ -21,9 +21,9 @@ const VERSION: &str = "1";
 /// Loose files of each mod, in [`LEAVES`] folders.
 pub(crate) const LOOSE_PER_MOD: usize = 200;
 const LEAVES: usize = 36;
-/// Of this many leaves, the last holds files that no other mod has.
+/// The last of every so many leaves holds files that no other mod has.
 const SHARES: usize = 4;
-/// Of fifteen mods, four have an archive with this many files.
+/// Files of an archive. Four mods of fifteen have an archive.
 const FILES_PER_ARCHIVE: usize = 500;
 const FILES_PER_ARCHIVE_FOLDER: usize = 25;
 /// Names of files in a shared folder. Mods pick from them, so about one name in six is in several mods.

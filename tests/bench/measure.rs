@@ -219,7 +219,12 @@ fn files_below(root: &Path, folder: &Path, out: &mut Vec<PathBuf>) -> Outcome<()
 
 /// The median; zero if there are no times.
 pub(crate) fn median(times: &[Duration]) -> Duration {
+    percentiles(times, [50])[0]
+}
+
+/// Percentiles; zero if there are no times.
+pub(crate) fn percentiles<const N: usize>(times: &[Duration], parts: [usize; N]) -> [Duration; N] {
     let mut times = times.to_vec();
     times.sort_unstable();
-    times.get(times.len().saturating_sub(1) / 2).copied().unwrap_or_default()
+    parts.map(|part| times.get(times.len().saturating_sub(1) * part / 100).copied().unwrap_or_default())
 }

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::corpus::Set;
-use crate::measure::median;
+use crate::measure::{median, percentiles};
 use crate::opening::nothing;
 use crate::work::Work;
 use crate::{Bench, Outcome, at};
@@ -123,11 +123,7 @@ impl Reload {
 
     /// The 50th and 99th percentile of request times, in a quiet mount and in a busy one.
     pub(crate) fn requests(&self) -> [[Duration; 2]; 2] {
-        [&self.quiet, &self.busy].map(|times| {
-            let mut times = times.clone();
-            times.sort_unstable();
-            [50, 99].map(|part| times.get(times.len() * part / 100).copied().unwrap_or_default())
-        })
+        [&self.quiet, &self.busy].map(|times| percentiles(times, [50, 99]))
     }
 }
 

@@ -23,16 +23,24 @@ fn read_again(file: &File) -> Vec<u8> {
     bytes
 }
 
+/// A test folder and a mount of its folder `mod`, which holds these files.
+fn mounted<const N: usize>(files: [(&str, &str); N]) -> (TestDir, Mounted) {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mod")).unwrap();
+    for (name, bytes) in files {
+        fs::write(dir.path("mod").join(name), bytes).unwrap();
+    }
+    let mount = dir.mount(["mod"]);
+    (dir, mount)
+}
+
 fn errors(mount: &Mounted) -> u64 {
     status(&mount.path)["errors"].as_u64().unwrap()
 }
 
 #[test]
 fn a_growing_file_that_is_open_shows_its_new_bytes_and_never_zeros() {
-    let dir = TestDir::new();
-    fs::create_dir(dir.path("mod")).unwrap();
-    fs::write(dir.path("mod/log.txt"), "begin\n").unwrap();
-    let mount = dir.mount(["mod"]);
+    let (dir, mount) = mounted([("log.txt", "begin\n")]);
     let open = File::open(mount.join("log.txt")).unwrap();
     let mut expected = read_again(&open);
     let mut log = File::options().append(true).open(dir.path("mod/log.txt")).unwrap();
@@ -52,10 +60,7 @@ fn a_growing_file_that_is_open_shows_its_new_bytes_and_never_zeros() {
 
 #[test]
 fn tail_follows_a_growing_file_without_zeros() {
-    let dir = TestDir::new();
-    fs::create_dir(dir.path("mod")).unwrap();
-    fs::write(dir.path("mod/log.txt"), "begin\n").unwrap();
-    let mount = dir.mount(["mod"]);
+    let (dir, mount) = mounted([("log.txt", "begin\n")]);
     let mut command = Command::new("tail");
     let out = File::create(dir.path("out")).unwrap();
     let err = File::create(dir.path("err")).unwrap();
@@ -77,11 +82,8 @@ fn tail_follows_a_growing_file_without_zeros() {
 
 #[test]
 fn a_file_that_is_written_in_place_is_readable_all_the_time() {
-    let dir = TestDir::new();
-    fs::create_dir(dir.path("mod")).unwrap();
     let len = 300_000;
-    fs::write(dir.path("mod/a.dds"), vec![b'a'; len]).unwrap();
-    let mount = dir.mount(["mod"]);
+    let (dir, mount) = mounted([("a.dds", &"a".repeat(len))]);
     let open = File::open(mount.join("a.dds")).unwrap();
     assert_eq!(read_again(&open)[0], b'a');
     let is_over = AtomicBool::new(false);
@@ -106,10 +108,7 @@ fn a_file_that_is_written_in_place_is_readable_all_the_time() {
 
 #[test]
 fn a_file_that_is_cut_off_ends_where_it_was_cut() {
-    let dir = TestDir::new();
-    fs::create_dir(dir.path("mod")).unwrap();
-    fs::write(dir.path("mod/a.txt"), "x".repeat(10_000)).unwrap();
-    let mount = dir.mount(["mod"]);
+    let (dir, mount) = mounted([("a.txt", &"x".repeat(10_000))]);
     let open = File::open(mount.join("a.txt")).unwrap();
     assert_eq!(read_again(&open).len(), 10_000);
     File::options().write(true).open(dir.path("mod/a.txt")).unwrap().set_len(5_000).unwrap();
@@ -119,10 +118,7 @@ fn a_file_that_is_cut_off_ends_where_it_was_cut() {
 
 #[test]
 fn a_file_saved_by_a_rename_is_shown_and_gives_no_error_but_estale() {
-    let dir = TestDir::new();
-    fs::create_dir(dir.path("mod")).unwrap();
-    fs::write(dir.path("mod/a.dds"), "version 0").unwrap();
-    let mount = dir.mount(["mod"]);
+    let (dir, mount) = mounted([("a.dds", "version 0")]);
     for nth in 0..20 {
         // Every other version is read before it is replaced.
         if nth % 2 == 0 {
@@ -142,11 +138,7 @@ fn a_file_saved_by_a_rename_is_shown_and_gives_no_error_but_estale() {
 
 #[test]
 fn a_program_that_has_a_replaced_file_open_gets_its_old_bytes() {
-    let dir = TestDir::new();
-    fs::create_dir(dir.path("mod")).unwrap();
-    fs::write(dir.path("mod/read.txt"), "old").unwrap();
-    fs::write(dir.path("mod/unread.txt"), "old").unwrap();
-    let mount = dir.mount(["mod"]);
+    let (dir, mount) = mounted([("read.txt", "old"), ("unread.txt", "old")]);
     let open = ["read.txt", "unread.txt"].map(|name| File::open(mount.join(name)).unwrap());
     assert_eq!(read_again(&open[0]), b"old");
     for name in ["mod/read.txt", "mod/unread.txt"] {
