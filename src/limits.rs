@@ -40,7 +40,8 @@
 //! | watches of folders, unless `-o static` | about 250 and the path of each (`watch/`) | folders |
 //! | pending names (`fs/pending.rs`) | about 60 and the name | names that changed since the last reload |
 //! | answers that wait for a view | about 200 each, for a second | requests under way |
-//! | the previous view | as the view | for 10 s after a change; see below |
+//! | the next view | as the view | while a change is read |
+//! | listings of changed folders | their names, for 30 s | `KEPT_LISTINGS_MAX` (16 MiB) |
 //! | assumed folders | 250 and the name twice; see below | `ASSUMED_MAX` (65,536); see below |
 //! | logged faults | 8 a damaged file; about 200 a suspect one with `--salvage` | damaged files |
 //! | lists of `--names` | their text; see below | `NAMES_TEXT_MAX` (64 MiB) |
@@ -65,7 +66,6 @@
 //! - **Workers**: 6 to 16, two for each processor.
 //! - **Exposed names**: names that the kernel may have cached and that are not the stored ones.
 //! - **Replaced archives**: includes their files whose inode numbers the kernel may still have.
-//! - **The previous view**: while a change is read, the next view exists too.
 //! - **Assumed folders**: folders of archives without names, as many as the kernel references.
 //!   Beyond the limit, the daemon asks the kernel to drop the oldest.
 //! - **Lists of `--names`**: freed once the archives are open.
@@ -121,6 +121,8 @@ pub const SPELLINGS_MAX: usize = 65_536;
 pub const EXPOSED_NAMES_MAX: usize = 1 << 18;
 /// Maximum number of bytes of exposed names.
 pub const EXPOSED_BYTES_MAX: usize = 32 << 20;
+/// Maximum number of bytes of names that are kept for listings of changed folders.
+pub const KEPT_LISTINGS_MAX: usize = 16 << 20;
 /// Number of assumed folders beyond which the daemon asks the kernel to drop the oldest.
 pub const ASSUMED_MAX: usize = 65_536;
 /// Maximum number of replaced archives that stay open for files that the kernel may still

@@ -125,7 +125,10 @@ fn note_event(fs: &FileSystem, changes: &mut DiskChanges, event: &DiskEvent<'_>)
         changes.add((*folder).into());
     }
     if meaning.is_content && meaning.is_of_names {
-        fs.note_changed_name(folder, name.as_bytes());
+        fs.note_changed_name(folder, name.as_bytes(), event.is_new_folder);
+    }
+    if meaning.is_content && event.is_write {
+        fs.note_written_file(folder, name.as_bytes());
     }
 }
 

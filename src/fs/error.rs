@@ -13,6 +13,8 @@ pub enum Error {
     NoNode,
     /// No inode numbers are left.
     OutOfInodeNumbers,
+    /// The folder changed long after the listing began, so the listing cannot continue.
+    ListingGone,
     /// The file was replaced, and its bytes are gone.
     Replaced,
     /// The caller has no permission to read this.

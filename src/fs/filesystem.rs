@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 use super::attr::Presentation;
 use super::callback::Callback;
@@ -21,15 +21,10 @@ use crate::limits::SPELLINGS_MAX;
 use crate::tree::{Changes, CompareFiles, Kind, Spellings, Tree, compare};
 use crate::vfs::{Opened, Vfs};
 
-/// How long a listing that began in the previous view can pause before that view may be dropped.
-const LISTING: Duration = Duration::from_secs(10);
-
 /// A mounted file system.
 #[derive(Debug)]
 pub struct FileSystem {
     view: RwLock<Arc<View>>,
-    /// The previous view, for listings that began in it, and when it was replaced or last used.
-    previous: Mutex<Option<(Instant, Arc<View>)>>,
     pub(crate) shared: Arc<Shared>,
     /// Held while the view is replaced.
     replacing: Mutex<()>,
@@ -49,8 +44,7 @@ impl FileSystem {
         let shared = Arc::new(Shared::new(spellings, presentation, modified));
         let changes = HashMap::new();
         let view = View { number: 0, vfs, changes, shared: shared.clone() };
-        let (previous, replacing) = Default::default();
-        Self { view: RwLock::new(Arc::new(view)), previous, shared, replacing }
+        Self { view: RwLock::new(Arc::new(view)), shared, replacing: Mutex::default() }
     }
 
     /// Records the sources that the file system was made from.
@@ -66,24 +60,9 @@ impl FileSystem {
         self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The view in which a listing of a folder can continue at `cookie`; `None` if that view is gone.
-    pub fn view_of_listing(&self, ino: u64, cookie: u64) -> Option<Arc<View>> {
-        let current = self.view();
-        if cookie == 0 || current.continues(ino, cookie) {
-            return Some(current);
-        }
-        let mut previous = self.previous.lock().unwrap_or_else(PoisonError::into_inner);
-        let (used, view) = previous.as_mut().filter(|(_, view)| view.continues(ino, cookie))?;
-        *used = Instant::now();
-        Some(view.clone())
-    }
-
-    /// Drops the previous view if no listing has used it for a while. Returns whether it is gone.
-    pub fn drop_previous(&self) -> bool {
-        let mut previous = self.previous.lock().unwrap_or_else(PoisonError::into_inner);
-        // The view is dropped after the lock is released.
-        let _dropped = previous.take_if(|(used, _)| used.elapsed() >= LISTING);
-        previous.is_none()
+    /// Drops what is kept for listings that began long ago. Returns whether nothing is left.
+    pub fn drop_old_listings(&self) -> bool {
+        self.shared.listings.drop_old()
     }
 
     /// Registers a function to call whenever a request finds that a source changed: with the folder of a
@@ -99,15 +78,20 @@ impl FileSystem {
     }
 
     /// Records that a name in a folder of loose files was added or removed on the disk. `folder` is the
-    /// absolute path on the disk. The kernel drops the name, and a LOOKUP of it waits for the next reload.
-    pub fn note_changed_name(&self, folder: &Path, name: &[u8]) {
+    /// absolute path on the disk, and `is_new_folder` says whether a folder was added. The kernel drops the
+    /// name, and a LOOKUP of it waits for the next reload.
+    pub fn note_changed_name(&self, folder: &Path, name: &[u8], is_new_folder: bool) {
         let view = self.view();
         for node in view.folders_at(folder) {
             let own = view.tree().ino(node);
-            if !self.shared.pending.add(own, name) {
+            let shown = view.tree().lookup(node, name);
+            // The new folder is merged with the one that is shown. Dropping its name would drop everything
+            // below it.
+            let is_merged = is_new_folder && shown.is_some_and(|it| view.tree().kind(it) == Kind::Folder);
+            if is_merged || !self.shared.pending.add(own, name) {
                 continue;
             }
-            let shown = view.tree().lookup(node, name).map(|child| view.tree().name(child));
+            let shown = shown.map(|child| view.tree().name(child));
             let mut names: Vec<NameIn> = Vec::new();
             for number in std::iter::once(own).chain(self.shared.spellings.other_numbers_of(own)) {
                 let mut spellings = self.shared.exposed_like(number, name);
@@ -116,6 +100,18 @@ impl FileSystem {
             }
             if let Some(host) = self.shared.host.get() {
                 host.invalidate(Invalidation { names, ..Invalidation::default() });
+            }
+        }
+    }
+
+    /// Has the kernel drop the pages of a loose file that was written to, if the mount shows that file.
+    pub fn note_written_file(&self, folder: &Path, name: &[u8]) {
+        let (view, Some(host)) = (self.view(), self.shared.host.get()) else { return };
+        for node in view.folders_at(folder) {
+            let Some(file) = view.tree().lookup(node, name) else { continue };
+            let Some(entry) = view.entry(file) else { continue };
+            if view.store().loose_folder(entry).is_some_and(|of| of.as_os_str() == folder.as_os_str()) {
+                host.drop_pages(view.tree().ino(file));
             }
         }
     }
@@ -187,11 +183,8 @@ impl FileSystem {
         for &(ino, entry) in &changes.retired {
             self.shared.retired.add(ino, then.store(), entry);
         }
-        if is_changed {
-            // This comes before the swap, because a listing may continue at any time.
-            *self.previous.lock().unwrap_or_else(PoisonError::into_inner) =
-                Some((Instant::now(), then.clone()));
-        }
+        // This comes before the swap, because a listing may continue at any time.
+        keep_listings(&then, &now, &changes);
         // This comes before the swap, because the kernel may ask for attributes at any time.
         let written = changes.written.iter().filter_map(|&ino| then.attr(ino).ok());
         written.for_each(|attr| self.shared.written.add(attr));
@@ -208,6 +201,7 @@ impl FileSystem {
         let respelled = everywhere(&self.shared.spellings, &changes.respelled);
         invalidation.names.extend(self.shared.record_exposed_again(same.into_iter().chain(respelled)));
         self.shared.spellings.retain_existing(now.tree());
+        self.shared.read_before.fetch_add(then.store().bytes_read_without(now.store()), Ordering::Relaxed);
         let archives: Vec<u32> = now.store().archive_numbers();
         self.shared.retired.prune(|ino| now.tree().node(ino).is_some(), |number| archives.contains(&number));
         match self.shared.host.get() {
@@ -259,6 +253,16 @@ fn learn_kept(then: &View, now: &View) {
         if let Some(Kind::File(earlier)) = earlier {
             now.store().learn_kept(later, then.store(), earlier);
         }
+    }
+}
+
+/// Keeps the names of changed folders for listings that began in an earlier view.
+fn keep_listings(then: &View, now: &View, changes: &Changes) {
+    for &ino in &changes.folders {
+        let Some(node) = then.tree().node(ino) else { continue };
+        let names = then.tree().children(node).map(|child| then.tree().name(child));
+        let since = then.changes.get(&ino).map_or(0, |change| change.view);
+        now.shared.listings.add(ino, since..now.number, names);
     }
 }
 

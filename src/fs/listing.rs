@@ -1,13 +1,14 @@
 //! Listings of folders: READDIR and READDIRPLUS.
 //!
 //! A cookie has the position after an entry: 1 after `.`, 2 after `..`, then counted on through the
-//! children. Its upper half is the number of the view in which the listing began. The listing must
-//! continue there, because it would skip names in a view that lists the folder differently.
+//! children. Its upper half is the number of the view in which the listing began. The listing continues with
+//! the names that the folder had there ([`KeptListings`](super::kept_listings::KeptListings)), because it would
+//! skip names if positions had shifted.
 
 use super::attr::{Attr, NodeKind};
 use super::error::Error;
 use super::view::View;
-use crate::tree::{Kind, NodeId};
+use crate::tree::{Inode, Kind, NodeId};
 
 /// An entry of a listing.
 #[derive(Clone, Copy, Debug)]
@@ -31,19 +32,11 @@ const VIEW_SHIFT: u32 = 32;
 const AT_ONCE: u64 = 512;
 
 impl View {
-    /// Whether a listing of a folder can continue in this view at `cookie`. It can if it began
-    /// here, or in an earlier view since which the folder has not changed. The kernel may continue
-    /// from a cookie that it cached long ago.
-    pub fn continues(&self, ino: u64, cookie: u64) -> bool {
-        let (began, now) = (cookie >> VIEW_SHIFT, u64::from(self.number));
-        let is_alike = |folder| self.change(folder).is_none_or(|change| u64::from(change.view) <= began);
-        began == now || (began < now && self.folder(ino).is_ok_and(is_alike))
-    }
-
     /// READDIR: passes the entries of a folder after `cookie` (0: all) to `add` until it returns false.
     ///
     /// # Errors
-    /// [`Error::NoNode`] or [`Error::NotFolder`].
+    /// [`Error::NoNode`] or [`Error::NotFolder`]; [`Error::ListingGone`] if the folder changed long after the
+    /// listing began.
     pub fn list(
         &self,
         ino: u64,
@@ -52,14 +45,15 @@ impl View {
     ) -> Result<(), Error> {
         let folder = self.folder(ino)?;
         let parent = self.shared.spellings.parent(self.tree(), folder);
-        let (view, cookie) = (u64::from(self.number) << VIEW_SHIFT, position(cookie));
+        let view = u64::from(self.listing_view(folder, cookie)) << VIEW_SHIFT;
         for (next, (name, ino)) in (1..).zip([(&b"."[..], folder.ino), (b"..", parent)]) {
-            if next > cookie && !add(DirEntry { ino, cookie: view | next, kind: NodeKind::Folder, name }) {
+            if next > position(cookie)
+                && !add(DirEntry { ino, cookie: view | next, kind: NodeKind::Folder, name })
+            {
                 return Ok(());
             }
         }
-        let Some(node) = folder.node else { return Ok(()) };
-        for (next, child) in (DOTS + 1..).zip(self.tree().children(node)).skip(children_before(cookie)) {
+        for (next, child) in self.children_after(folder, cookie)? {
             let name = self.tree().name(child);
             let kind = match self.tree().kind(child) {
                 Kind::Folder => NodeKind::Folder,
@@ -91,10 +85,40 @@ impl View {
 
     /// Files of unknown size among the next entries of a folder after `cookie`.
     pub(crate) fn unsized_children(&self, ino: u64, cookie: u64) -> Vec<NodeId> {
-        let folder = self.inode(ino).ok().and_then(|inode| inode.node);
-        let Some(folder) = folder.filter(|_| !self.store().states_sizes()) else { return Vec::new() };
-        let next = self.tree().children(folder).skip(children_before(cookie)).take(AT_ONCE as usize);
-        next.filter(|node| self.is_unsized(*node)).collect()
+        let Ok(folder) = self.folder(ino) else { return Vec::new() };
+        if self.store().states_sizes() {
+            return Vec::new();
+        }
+        let next = self.children_after(folder, cookie).into_iter().flatten().take(AT_ONCE as usize);
+        next.map(|(_, child)| child).filter(|node| self.is_unsized(*node)).collect()
+    }
+
+    /// The next children in a listing, each with its position.
+    fn children_after(
+        &self,
+        folder: Inode,
+        cookie: u64,
+    ) -> Result<Box<dyn Iterator<Item = (u64, NodeId)> + '_>, Error> {
+        let Some(node) = folder.node else { return Ok(Box::new([].into_iter())) };
+        let view = self.listing_view(folder, cookie);
+        let before = children_before(cookie);
+        if view == self.number {
+            return Ok(Box::new((DOTS + 1..).zip(self.tree().children(node)).skip(before)));
+        }
+        let own = self.tree().ino(node);
+        let names = self.shared.listings.names(own, view).ok_or(Error::ListingGone)?;
+        let next = (DOTS + 1..).zip(names.split(|&byte| byte == b'/')).skip(before);
+        let existing = next.filter_map(|(at, name)| Some((at, self.tree().lookup(node, name)?)));
+        let children: Vec<(u64, NodeId)> = existing.take(AT_ONCE as usize).collect();
+        Ok(Box::new(children.into_iter()))
+    }
+
+    /// The number of the view in which a listing continues at `cookie`: the one in which it began, or this
+    /// one if the folder has not changed since. The kernel may continue from a cookie that it cached long ago.
+    fn listing_view(&self, folder: Inode, cookie: u64) -> u32 {
+        let began = u32::try_from(cookie >> VIEW_SHIFT).unwrap_or(u32::MAX);
+        let is_alike = self.change(folder).is_none_or(|change| change.view <= began);
+        if position(cookie) == 0 || is_alike { self.number } else { began }
     }
 }
 

@@ -52,6 +52,7 @@ mod generation;
 mod inode_numbers;
 mod invalidation;
 mod json_pages;
+mod kept_listings;
 mod listing;
 mod pending;
 mod read;

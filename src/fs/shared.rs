@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
 
@@ -11,6 +11,7 @@ use super::attr::Presentation;
 use super::callback::OnChange;
 use super::exposed::{EarlyNumbers, ExposedNames};
 use super::invalidation::{Invalidation, NameIn};
+use super::kept_listings::KeptListings;
 use super::pending::PendingNames;
 use super::requests::Requests;
 use super::retired::Retired;
@@ -23,6 +24,9 @@ use crate::tree::Spellings;
 pub(crate) trait Host: fmt::Debug + Send + Sync {
     /// Has the kernel drop what changed, soon. Does not block.
     fn invalidate(&self, invalidation: Invalidation);
+
+    /// Has the kernel drop the pages of a file soon. Does not block.
+    fn drop_pages(&self, ino: u64);
 
     /// Runs a job when the kernel has dropped all that it was asked to drop before. Does not block.
     fn after_notices(&self, job: Box<dyn FnOnce() + Send>);
@@ -52,6 +56,9 @@ pub(crate) struct Shared {
     pub(crate) requests: Requests,
     pub(crate) retired: Retired,
     pub(crate) pending: PendingNames,
+    pub(crate) listings: KeptListings,
+    /// Bytes read from archives and folders that the current view no longer has.
+    pub(crate) read_before: AtomicU64,
     pub(crate) written: WrittenFiles,
     /// The user with whose rights the sources are read.
     pub(crate) user: u32,
@@ -72,7 +79,7 @@ impl Shared {
         let (host, requests, retired, pending, written) = Default::default();
         let (current, announced, exposed, last_reload, early_numbers, on_change) = Default::default();
         let (started, since) = (Instant::now(), SystemTime::now());
-        let sources = Default::default();
+        let (sources, listings, read_before) = Default::default();
         let user = rustix::process::geteuid().as_raw();
         Self {
             spellings,
@@ -85,6 +92,8 @@ impl Shared {
             requests,
             retired,
             pending,
+            listings,
+            read_before,
             written,
             user,
             current,

@@ -305,8 +305,7 @@ impl Filesystem for Adaptor {
 
     fn readdir(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, mut reply: ReplyDirectory) {
         self.answer(Operation::ReadDir, || {
-            let Some(view) = self.fs.view_of_listing(ino.0, cookie) else { return reply.error(Errno::EIO) };
-            let listed = view.list(ino.0, cookie, |entry| {
+            let listed = self.fs.view().list(ino.0, cookie, |entry| {
                 let name = OsStr::from_bytes(entry.name);
                 !reply.add(INodeNo(entry.ino), entry.cookie, file_type(entry.kind), name)
             });
@@ -319,7 +318,7 @@ impl Filesystem for Adaptor {
 
     fn readdirplus(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, reply: ReplyDirectoryPlus) {
         self.fs.shared.requests.count(Operation::ReadDirPlus);
-        let Some(view) = self.fs.view_of_listing(ino.0, cookie) else { return reply.error(Errno::EIO) };
+        let view = self.fs.view();
         let of_answer = view.clone();
         let answer = move || answer_readdirplus(&of_answer, ino.0, cookie, reply);
         let answer = move || {
@@ -440,7 +439,7 @@ impl From<Error> for Errno {
             Error::Damaged => Self::EIO,
             Error::IsFolder => Self::EISDIR,
             Error::NoMemory => Self::ENOMEM,
-            Error::NoNode | Error::Replaced => Self::ESTALE,
+            Error::ListingGone | Error::NoNode | Error::Replaced => Self::ESTALE,
             Error::OutOfInodeNumbers => Self::EOVERFLOW,
             Error::NotPermitted => Self::EACCES,
             Error::NoXattr => Self::ENODATA,

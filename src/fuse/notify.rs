@@ -41,7 +41,9 @@ enum Notice {
     Name(NameIn),
     /// Drop the listing and the attributes of a folder.
     Folder(u64),
-    /// Drop the pages of a file that was written to, and then its attributes.
+    /// Drop the pages of a file that was written to.
+    Pages(u64),
+    /// Drop the pages of a file of which the view knows that it was written to, and then its attributes.
     File(u64),
     /// Drop the names that are beyond a limit.
     Surplus,
@@ -113,6 +115,10 @@ impl Host for Notify {
         self.queue.push(notices.chain(files.into_iter().map(Notice::File)));
     }
 
+    fn drop_pages(&self, ino: u64) {
+        self.queue.push([Notice::Pages(ino)]);
+    }
+
     fn after_notices(&self, job: Box<dyn FnOnce() + Send>) {
         self.queue.push([Notice::Job(job)]);
     }
@@ -178,7 +184,7 @@ impl Thread {
                     self.drop_names(&surplus.unwrap_or_default());
                 }
                 // The other thread receives until this one ends.
-                Notice::File(_) | Notice::Job(_) => _ = pages.send(notice),
+                Notice::Pages(_) | Notice::File(_) | Notice::Job(_) => _ = pages.send(notice),
             }
         }
     }
@@ -192,6 +198,7 @@ impl Thread {
     fn drop_pages(&self, notices: &Receiver<Notice>) {
         for notice in notices {
             match notice {
+                Notice::Pages(ino) => self.inval_inode(ino, 0),
                 Notice::File(ino) => {
                     self.inval_inode(ino, 0);
                     self.fs.upgrade().into_iter().for_each(|fs| fs.shared.written.remove(ino));

@@ -79,6 +79,8 @@ pub struct DiskEvent<'a> {
     pub is_write: bool,
     /// Whether the attributes of a file were changed.
     pub is_of_attributes: bool,
+    /// Whether a folder was created or moved here.
+    pub is_new_folder: bool,
 }
 
 /// Why a wait ended.
@@ -203,6 +205,8 @@ impl Watcher {
                     meaning,
                     is_write: flags.contains(ReadFlags::MODIFY),
                     is_of_attributes: flags.contains(ReadFlags::ATTRIB),
+                    is_new_folder: flags.contains(ReadFlags::ISDIR)
+                        && flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO),
                 });
             }
             // The watch would follow a moved folder.
