@@ -78,13 +78,14 @@ impl Store {
     }
 
     /// Takes over what the earlier view has learnt meanwhile about an unchanged loose file, because the
-    /// kernel was sent it. If the file was replaced since, its folder changed, and the next view
-    /// detects that.
+    /// kernel was sent it, and its descriptor. If the file was replaced since, its folder changed, and the
+    /// next view detects that.
     pub fn learn_kept(&self, id: EntryId, earlier: &Self, earlier_id: EntryId) {
         if let (Some(now), Some(then)) = (self.loose(id), earlier.loose(earlier_id))
             && let Some(known) = then.folder.known(earlier_id.entry)
         {
             now.folder.set_known(id.entry, known);
+            now.folder.share_open(id.entry, &then.folder, earlier_id.entry);
         }
     }
 

@@ -238,6 +238,13 @@ impl LooseFolder {
         Some(LooseFile { file, known, device })
     }
 
+    /// Shares the descriptor of a file that an earlier scan has open.
+    pub fn share_open(&self, file: u32, earlier: &Self, then: u32) {
+        if let Some(open) = earlier.files.get((earlier.number, then)) {
+            self.files.put((self.number, file), open);
+        }
+    }
+
     /// Opens a file and caches the descriptor.
     fn open(&self, file: u32) -> Result<Arc<File>, FileFault> {
         let (root, path) = self.locate(file);
@@ -303,5 +310,11 @@ impl LooseFolder {
             let (root, path) = self.locations.of_folder(bytes, self.names.records(), folder);
             (root, joined(path, self.names.file_name(file)))
         })
+    }
+}
+
+impl Drop for LooseFolder {
+    fn drop(&mut self) {
+        self.files.remove_folder(self.number);
     }
 }

@@ -58,6 +58,15 @@ impl OpenFiles {
         let _removed = self.lock().pop(&key);
     }
 
+    /// Removes all files of a folder.
+    pub(super) fn remove_folder(&self, folder: u32) {
+        let mut open = self.lock();
+        let keys: Vec<Key> = open.iter().map(|(key, _)| *key).filter(|key| key.0 == folder).collect();
+        // The files are closed after the lock is released.
+        let _removed: Vec<_> = keys.iter().filter_map(|key| open.pop(key)).collect();
+        drop(open);
+    }
+
     /// Empties the cache. A file that is being read is closed after the read.
     pub(super) fn close_all(&self) {
         let all: Vec<_> = {
