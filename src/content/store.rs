@@ -1,6 +1,6 @@
 //! The content of all archives and folders of a view: its layers, the cache, limits and counters.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -64,6 +64,22 @@ impl LayerContent {
         match self {
             Self::Archive(_) => None,
             Self::Folder(files) => Some(files),
+        }
+    }
+
+    /// Bytes read so far, without the tables of an archive.
+    fn bytes_read(&self) -> u64 {
+        match self {
+            Self::Archive(archive) => archive.file.bytes_read(),
+            Self::Folder(files) => files.folder.bytes_read(),
+        }
+    }
+
+    /// The address of what counts the bytes.
+    fn counter(&self) -> *const () {
+        match self {
+            Self::Archive(archive) => std::ptr::from_ref(archive).cast(),
+            Self::Folder(files) => Arc::as_ptr(&files.folder).cast(),
         }
     }
 }
@@ -244,11 +260,14 @@ impl Store {
 
     /// Bytes read from all archives and loose files so far, without the tables of archives.
     pub fn bytes_read(&self) -> u64 {
-        let bytes = |layer: &LayerContent| match layer {
-            LayerContent::Archive(layer) => layer.file.bytes_read(),
-            LayerContent::Folder(files) => files.folder.bytes_read(),
-        };
-        self.layers.iter().map(|layer| bytes(layer)).sum()
+        self.layers.iter().map(|layer| layer.bytes_read()).sum()
+    }
+
+    /// Bytes read so far from the layers that a later view does not have.
+    pub fn bytes_read_without(&self, later: &Self) -> u64 {
+        let kept: HashSet<_> = later.layers.iter().map(|layer| layer.counter()).collect();
+        let gone = self.layers.iter().filter(|layer| !kept.contains(&layer.counter()));
+        gone.map(|layer| layer.bytes_read()).sum()
     }
 
     /// Offset of a file's data in its archive; 0 for a file without data and for a loose file.

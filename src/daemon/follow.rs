@@ -33,7 +33,7 @@ use crate::vfs::reopening::Reopening;
 use crate::vfs::reuse::{KeptSource, Reuse};
 use crate::watch::{FolderPath, Interests, WatchChanges, Watcher};
 
-/// Interval between checks whether the previous view can be dropped.
+/// Interval between checks whether something is kept no longer.
 const TIDY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Receives SIGUSR1, which requests a reload. The handler is installed before the mount, because without it
@@ -128,7 +128,7 @@ impl Follower {
         // Everything is requested for the first time.
         self.watch(opening_began, vec!["/".into()]);
         while let Some(fs) = self.fs.upgrade().filter(|_| !self.trigger.is_over()) {
-            let idle = (!fs.drop_previous()).then_some(TIDY_INTERVAL);
+            let idle = (!fs.drop_old_listings()).then_some(TIDY_INTERVAL);
             // The file system must not be kept while nothing happens.
             let of_begin = self.fs.clone();
             drop(fs);
@@ -181,15 +181,21 @@ impl Follower {
         let Ok(replaced) = fs.replace(opened) else {
             return Outcome::Failed("all inode numbers are used up; unmount, and mount again".into());
         };
-        Outcome::Replaced { changes: reload_line(&replaced), kept }
+        Outcome::Replaced {
+            changes: reload_line(&replaced),
+            is_only_writes: replaced.changes.is_only_writes(),
+            kept,
+        }
     }
 
     /// Records and logs the outcome of a reload. A source that cannot be opened is logged only
     /// once, and a reload without changes is not logged.
     fn note(&mut self, fs: &FileSystem, outcome: Outcome) {
         let (summary, is_failed) = match outcome {
-            Outcome::Replaced { changes, kept } => {
-                changes.iter().for_each(|line| log::info!(target: logging::NEWS, "reloaded: {line}"));
+            Outcome::Replaced { changes, is_only_writes, kept } => {
+                // A growing log file would fill the daemon's log.
+                let news = changes.iter().filter(|_| !is_only_writes);
+                news.for_each(|line| log::info!(target: logging::NEWS, "reloaded: {line}"));
                 let new_failures = kept.iter().filter(|kept| !self.kept.contains(kept));
                 new_failures.for_each(|KeptSource { what, .. }| log::warn!("{what}; {SERVED}"));
                 let lines = changes.into_iter().chain(kept.iter().map(|kept| kept.what.clone()));
@@ -324,8 +330,9 @@ const SERVED: &str = "the previous contents stay mounted until this problem is f
 
 /// The outcome of a reload.
 enum Outcome {
-    /// A new view is served. `changes` says what changed in the mount. `kept` lists the sources that stay.
-    Replaced { changes: Option<String>, kept: Vec<KeptSource> },
+    /// A new view is served. `changes` says what changed in the mount, and `is_only_writes` whether files were
+    /// only written to. `kept` lists the sources that stay.
+    Replaced { changes: Option<String>, is_only_writes: bool, kept: Vec<KeptSource> },
     /// The old view is still served, for this reason.
     Failed(String),
 }

@@ -16,8 +16,9 @@ pub(crate) fn reload_line(replaced: &Replaced) -> Option<String> {
     if changes.is_empty() {
         return None;
     }
-    let mut sources: BTreeMap<String, [usize; 3]> = BTreeMap::new();
-    let parts = [(now, &changes.added), (then, &changes.removed), (now, &changes.replaced)];
+    let mut sources: BTreeMap<String, [usize; 4]> = BTreeMap::new();
+    let parts =
+        [(now, &changes.added), (then, &changes.removed), (now, &changes.replaced), (now, &changes.writes)];
     for (index, (view, counts)) in parts.into_iter().enumerate() {
         for (&layer, &files) in counts {
             sources.entry(name(view, layer)).or_default()[index] += files;
@@ -35,9 +36,9 @@ pub(crate) fn reload_line(replaced: &Replaced) -> Option<String> {
     Some(lines.join("; "))
 }
 
-fn line(name: &str, counts: [usize; 3]) -> String {
+fn line(name: &str, counts: [usize; 4]) -> String {
     let mut parts: Vec<String> = Vec::new();
-    for (files, what) in counts.into_iter().zip(["added", "removed", "replaced"]) {
+    for (files, what) in counts.into_iter().zip(["added", "removed", "replaced", "written"]) {
         match (files, parts.is_empty()) {
             (0, _) => {}
             (_, true) => parts.push(format!("{} {what}", count(files, "file"))),

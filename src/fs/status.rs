@@ -18,7 +18,10 @@ pub struct DaemonStatus {
     pub since: u64,
     /// Number of mounted archives.
     pub archives: usize,
-    /// Number of visible files, without those that later archives hide.
+    /// Number of mounted folders of loose files.
+    #[serde(default)]
+    pub folders: usize,
+    /// Number of visible files, without those that later layers hide.
     pub files: usize,
     /// The kernel's requests by operation. Requests for this status are counted as `status`.
     pub requests: BTreeMap<String, u64>,
@@ -26,7 +29,7 @@ pub struct DaemonStatus {
     pub cache: CacheStatus,
     /// Bytes decoded from packed extents.
     pub decoded_bytes: u64,
-    /// Bytes read from archives, without their tables.
+    /// Bytes read from archives and loose files, without the tables of archives.
     pub read_bytes: u64,
     /// Number of reads that failed.
     pub errors: u64,

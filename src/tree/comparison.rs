@@ -29,8 +29,10 @@ pub struct Changes {
     pub uncertain: Vec<u64>,
     /// How many files are new, by layer of the later view.
     pub added: BTreeMap<u16, usize>,
-    /// How many files replaced another file of the same path, or were written to, by layer of the later view.
+    /// How many files replaced another file of the same path, by layer of the later view.
     pub replaced: BTreeMap<u16, usize>,
+    /// How many files were written to, by layer of the later view.
+    pub writes: BTreeMap<u16, usize>,
     /// How many files are gone, by layer of the earlier view.
     pub removed: BTreeMap<u16, usize>,
 }
@@ -42,6 +44,14 @@ impl Changes {
             && self.respelled.is_empty()
             && self.folders.is_empty()
             && self.written.is_empty()
+    }
+
+    /// Whether files were written to, and nothing else changed.
+    pub fn is_only_writes(&self) -> bool {
+        self.added.is_empty()
+            && self.removed.is_empty()
+            && self.replaced.is_empty()
+            && !self.writes.is_empty()
     }
 }
 
@@ -145,10 +155,8 @@ impl<F: CompareFiles> Comparison<'_, F> {
             }
             (Kind::File(old), Kind::File(new)) => {
                 let change = self.files.change(new, old);
-                if matches!(change, FileChange::Replaced | FileChange::Written) {
-                    *self.changes.replaced.entry(new.layer).or_default() += 1;
-                }
                 if change == FileChange::Replaced {
+                    *self.changes.replaced.entry(new.layer).or_default() += 1;
                     let number = self.number_file(new)?;
                     self.set(now, number);
                     self.changes.retired.push((old_ino, old));
@@ -157,7 +165,10 @@ impl<F: CompareFiles> Comparison<'_, F> {
                 }
                 self.set(now, old_ino);
                 match change {
-                    FileChange::Written => self.changes.written.push(old_ino),
+                    FileChange::Written => {
+                        self.changes.written.push(old_ino);
+                        *self.changes.writes.entry(new.layer).or_default() += 1;
+                    }
                     FileChange::Unknown => self.changes.uncertain.push(old_ino),
                     FileChange::None | FileChange::Replaced => {}
                 }

@@ -74,6 +74,7 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
         uptime,
         since: _,
         archives,
+        folders,
         files,
         requests,
         cache,
@@ -89,7 +90,11 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
     if let Some(sources) = status.sources_text() {
         writeln!(out, "  sources    {sources}")?;
     }
-    writeln!(out, "  holds      {} in {}", count(*files, "file"), count(*archives, "archive"))?;
+    let sources = match folders {
+        0 => count(*archives, "archive"),
+        _ => format!("{} and {}", count(*archives, "archive"), count(*folders, "folder")),
+    };
+    writeln!(out, "  holds      {} in {sources}", count(*files, "file"))?;
     let kinds: Vec<String> =
         requests.iter().filter(|(_, number)| **number > 0).map(|(kind, n)| format!("{kind} {n}")).collect();
     writeln!(out, "  requests   {} ({})", requests.values().sum::<u64>(), kinds.join(", "))?;
@@ -101,7 +106,7 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
         cache.hits
     )?;
     writeln!(out, "  decoded    {}", BinaryBytes(*decoded_bytes))?;
-    writeln!(out, "  read       {} from archives", BinaryBytes(*read_bytes))?;
+    writeln!(out, "  read       {} from the disk", BinaryBytes(*read_bytes))?;
     writeln!(out, "  errors     {errors}")?;
     writeln!(out, "  watches    {}{}", count(watches.watched, "folder"), polled(watches.polled))?;
     if *pending_names > 0 {

@@ -25,12 +25,17 @@ fn read_again(file: &File) -> Vec<u8> {
 
 /// A test folder and a mount of its folder `mod`, which holds these files.
 fn mounted<const N: usize>(files: [(&str, &str); N]) -> (TestDir, Mounted) {
+    mounted_with(files, &[])
+}
+
+/// Like [`mounted`], with options.
+fn mounted_with<const N: usize>(files: [(&str, &str); N], options: &[&str]) -> (TestDir, Mounted) {
     let dir = TestDir::new();
     fs::create_dir(dir.path("mod")).unwrap();
     for (name, bytes) in files {
         fs::write(dir.path("mod").join(name), bytes).unwrap();
     }
-    let mount = dir.mount(["mod"]);
+    let mount = dir.mount(options.iter().chain(&["mod"]));
     (dir, mount)
 }
 
@@ -56,6 +61,67 @@ fn a_growing_file_that_is_open_shows_its_new_bytes_and_never_zeros() {
         });
     }
     assert_eq!(errors(&mount), 0);
+}
+
+#[test]
+fn a_growing_file_is_not_logged_and_stays_open_once() {
+    let (dir, mount) = mounted_with([("log.txt", "begin\n")], &["--log-file", "log"]);
+    let open = File::open(mount.join("log.txt")).unwrap();
+    let daemon = status(&mount.path)["pid"].as_i64().unwrap();
+    let descriptors = || {
+        let fds = fs::read_dir(format!("/proc/{daemon}/fd")).unwrap().flatten();
+        fds.filter(|it| fs::read_link(it.path()).is_ok_and(|to| to.ends_with("mod/log.txt"))).count()
+    };
+    for nth in 1..6 {
+        let mut log = File::options().append(true).open(dir.path("mod/log.txt")).unwrap();
+        log.write_all(b"line\n").unwrap();
+        until("the new line to be shown", || read_again(&open).len() == 6 + 5 * nth);
+        until("the daemon to reload", || status(&mount.path)["views"] == nth);
+    }
+    assert_eq!(status(&mount.path)["last_reload"]["what"], "mod: 1 file written");
+    assert_eq!(fs::read_to_string(dir.path("log")).unwrap_or_default(), "");
+    assert_eq!(descriptors(), 1);
+    // The file was read before the last reload, and can be read on.
+    replace(&dir, "mod/log.txt", b"other");
+    until("the new file to be shown", || content(&mount.join("log.txt")) == Ok("other".into()));
+    let _ = rustix::fs::fadvise(&open, 0, None, rustix::fs::Advice::DontNeed);
+    assert_eq!(read_again(&open).len(), 31);
+}
+
+#[test]
+fn pages_of_a_written_file_are_dropped_before_a_reload_that_hangs() {
+    let dir = TestDir::new();
+    let disk = Disk::mount(&dir.path("disk"), vec![("a.bsa", archive(&[("a.txt", "a")]))]);
+    fs::create_dir(dir.path("mod")).unwrap();
+    fs::write(dir.path("mod/b.txt"), "old").unwrap();
+    // With a list of names, every archive is opened again by each reload.
+    fs::write(dir.path("names.txt"), "c.txt\n").unwrap();
+    let mount = dir.mount(["--names", "names.txt", "disk/a.bsa", "mod"]);
+    dir.run(["reload", "mnt"]).success();
+    let open = File::open(mount.join("b.txt")).unwrap();
+    assert_eq!(read_again(&open), b"old");
+    disk.set(Mode::Hangs);
+    File::options().write(true).open(dir.path("mod/b.txt")).unwrap().write_all(b"new").unwrap();
+    until("the new bytes to be shown", || read_again(&open) == b"new");
+    disk.set(Mode::Works);
+}
+
+#[test]
+fn a_new_folder_in_a_mod_does_not_make_the_kernel_forget_what_is_below_it() {
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("one/textures")).unwrap();
+    fs::write(dir.path("one/textures/a.dds"), "a").unwrap();
+    fs::create_dir(dir.path("two")).unwrap();
+    let mount = dir.mount(["one", "two"]);
+    assert_eq!(content(&mount.join("textures/a.dds")), Ok("a".into()));
+    let lookups = || status(&mount.path)["requests"]["lookup"].as_u64().unwrap();
+    let before = lookups();
+    fs::create_dir(dir.path("two/textures")).unwrap();
+    fs::write(dir.path("two/textures/b.dds"), "b").unwrap();
+    until("the new file to be shown", || mount.join("textures/b.dds").exists());
+    let new = lookups();
+    assert_eq!(content(&mount.join("textures/a.dds")), Ok("a".into()));
+    assert_eq!(lookups(), new, "the kernel forgot a file (after {before} lookups)");
 }
 
 #[test]
