@@ -240,7 +240,7 @@ impl Follower {
         }
         view.store().note_watched(|folder| self.watcher.is_reported(folder));
         if !added.is_empty() {
-            let changes = changes_since(&view, opening_began, &added);
+            let changes = self.changes_since(&view, opening_began, &added);
             if !changes.is_empty() {
                 self.trigger.note_found(|all| all.extend(changes));
             }
@@ -297,32 +297,34 @@ impl Follower {
         self.watched.named.iter().for_each(|path| interests.add_plan_file(path));
         interests
     }
+
+    /// What may have changed in folders between the opening of the sources and the request of their watches.
+    fn changes_since(&self, view: &View, opening_began: SystemTime, added: &[FolderPath]) -> DiskChanges {
+        let from = opening_began.checked_sub(COARSEST_TICK).unwrap_or(opening_began);
+        let is_new =
+            |path: &Path| uncovered(path).metadata().and_then(|it| it.modified()).is_ok_and(|at| at >= from);
+        let all: HashSet<&OsStr> = added.iter().map(|folder| &**folder).collect();
+        let is_added = |folder: &Path| all.contains(folder.as_os_str());
+        let mut changes = DiskChanges::default();
+        for folder in added.iter().map(Path::new).filter(|folder| is_new(folder)) {
+            changes.add(folder.into());
+            if self.watcher.is_of_plan(folder) {
+                changes.add_plan();
+            }
+        }
+        // Writing to a file does not change the time of its folder.
+        view.store().stale_folders(is_added).into_iter().for_each(|folder| changes.add(folder.into()));
+        let archives = view.store().paths().0;
+        let archives = archives.into_iter().filter(|path| path.parent().is_some_and(is_added));
+        archives.filter(|path| is_new(path)).filter_map(Path::parent).for_each(|it| changes.add(it.into()));
+        changes
+    }
 }
 
 /// The folders that another list does not have.
 fn missing_in<'a>(folders: &'a [Arc<LooseFolder>], others: &[Arc<LooseFolder>]) -> Vec<&'a Arc<LooseFolder>> {
     let others: HashSet<*const LooseFolder> = others.iter().map(Arc::as_ptr).collect();
     folders.iter().filter(|folder| !others.contains(&Arc::as_ptr(folder))).collect()
-}
-
-/// What may have changed in folders between the opening of the sources and the request of their watches.
-fn changes_since(view: &View, opening_began: SystemTime, added: &[FolderPath]) -> DiskChanges {
-    let from = opening_began.checked_sub(COARSEST_TICK).unwrap_or(opening_began);
-    let is_new =
-        |path: &Path| uncovered(path).metadata().and_then(|it| it.modified()).is_ok_and(|at| at >= from);
-    let all: HashSet<&OsStr> = added.iter().map(|folder| &**folder).collect();
-    let is_added = |folder: &Path| all.contains(folder.as_os_str());
-    let mut changes = DiskChanges::default();
-    for folder in added.iter().map(Path::new).filter(|folder| is_new(folder)) {
-        changes.add(folder.into());
-        changes.add_plan();
-    }
-    // Writing to a file does not change the time of its folder.
-    view.store().stale_folders(is_added).into_iter().for_each(|folder| changes.add(folder.into()));
-    let archives = view.store().paths().0;
-    let archives = archives.into_iter().filter(|path| path.parent().is_some_and(is_added));
-    archives.filter(|path| is_new(path)).filter_map(Path::parent).for_each(|it| changes.add(it.into()));
-    changes
 }
 
 /// The end of warnings about sources that cannot be opened.

@@ -11,8 +11,8 @@ const QUIET_TIME: Duration = Duration::from_millis(150);
 /// Maximum time to wait after the first write, even if more writes follow.
 const MAX_DELAY: Duration = Duration::from_millis(500);
 /// The pause after a reload is this many times as long as the reload, so that a disk which changes all the
-/// time costs at most a quarter of a processor.
-const PAUSE_FACTOR: u32 = 3;
+/// time costs at most a fifth of a processor.
+const PAUSE_FACTOR: u32 = 4;
 /// Maximum pause.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 

@@ -135,6 +135,11 @@ impl Interest {
         self.names.values().any(|how| how & (FILE | PLAN) != 0)
     }
 
+    /// Whether the load order may depend on names or files in the folder.
+    pub(super) fn is_of_plan(&self) -> bool {
+        self.plan_names || self.names.values().any(|how| how & (PLAN | WAY | LINK) != 0)
+    }
+
     /// What an event means. `name` is the name that the event is about; without one, it is about the folder
     /// itself. `is_content` says whether all entries of the folder count.
     pub(super) fn meaning(&self, event: ReadFlags, name: Option<&OsStr>, is_content: bool) -> Meaning {

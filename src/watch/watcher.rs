@@ -146,6 +146,11 @@ impl Watcher {
         self.lock().folders.get(folder.as_os_str()).is_some_and(|it| it.watch.is_some() && it.has_content)
     }
 
+    /// Whether the load order may depend on what a folder contains.
+    pub fn is_of_plan(&self, folder: &Path) -> bool {
+        self.lock().folders.get(folder.as_os_str()).is_some_and(|it| it.interest.is_of_plan())
+    }
+
     /// The folders without a watch, in order.
     pub fn unwatched(&self) -> Vec<FolderPath> {
         self.lock().unwatched.iter().cloned().collect()
