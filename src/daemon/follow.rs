@@ -226,7 +226,10 @@ impl Follower {
         let added = self.watcher.watch(changes);
         let (watched, unwatched) = self.watcher.counts();
         fs.note_watches(WatchCounts { watched, polled: unwatched });
-        self.polling.lock().unwrap_or_else(PoisonError::into_inner).set(self.watcher.unwatched());
+        self.polling
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .set(self.watcher.unwatched(), opening_began);
         if unwatched > 0 {
             // The thread may be waiting without a time limit. If the socket is full, it wakes anyway.
             let _ = (&self.signal.wake).write(&[WAKE]);
@@ -332,8 +335,8 @@ const SERVED: &str = "the previous contents stay mounted until this problem is f
 
 /// The outcome of a reload.
 enum Outcome {
-    /// A new view is served. `changes` says what changed in the mount, and `is_only_writes` whether files were
-    /// only written to. `kept` lists the sources that stay.
+    /// A new view is served. `changes` says what changed in the mount, and `is_only_writes` whether files
+    /// were only written to. `kept` lists the sources that stay.
     Replaced { changes: Option<String>, is_only_writes: bool, kept: Vec<KeptSource> },
     /// The old view is still served, for this reason.
     Failed(String),

@@ -2,8 +2,8 @@
 //!
 //! A cookie has the position after an entry: 1 after `.`, 2 after `..`, then counted on through the
 //! children. Its upper half is the number of the view in which the listing began. The listing continues with
-//! the names that the folder had there ([`KeptListings`](super::kept_listings::KeptListings)), because it would
-//! skip names if positions had shifted.
+//! the names that the folder had there ([`KeptListings`](super::kept_listings::KeptListings)), because it
+//! would skip names if positions had shifted.
 
 use super::attr::{Attr, NodeKind};
 use super::error::Error;
@@ -114,7 +114,7 @@ impl View {
     }
 
     /// The number of the view in which a listing continues at `cookie`: the one in which it began, or this
-    /// one if the folder has not changed since. The kernel may continue from a cookie that it cached long ago.
+    /// one if the folder has not changed since. The kernel may continue from a cookie of long ago.
     fn listing_view(&self, folder: Inode, cookie: u64) -> u32 {
         let began = u32::try_from(cookie >> VIEW_SHIFT).unwrap_or(u32::MAX);
         let is_alike = self.change(folder).is_none_or(|change| change.view <= began);

@@ -47,8 +47,8 @@ pub struct DaemonStatus {
     pub pending_names: usize,
 }
 
-/// Seconds between two checks of a folder for which the user has no watch left.
-pub const POLLING_INTERVAL: u32 = 24;
+/// Maximum number of seconds between two checks of a folder for which the user has no watch left.
+pub const POLLING_INTERVAL: u32 = 28;
 
 /// How many folders are watched for changes.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]

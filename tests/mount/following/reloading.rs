@@ -74,7 +74,8 @@ fn folders_beyond_the_watch_limit_are_polled_and_this_is_logged_once() {
     }
     // The namespace has a separate limit on watches. Mounts of other tests end in it when they end outside.
     let script = "echo 8 > /proc/sys/user/max_inotify_watches && mkdir mnt && \
-         \"$0\" mount --log-file log mod mnt > said && cat mnt/f*/a.txt && \
+         \"$0\" mount --log-file log mod mnt > said && \
+         echo new > mod/f18/c.txt && until [ -e mnt/f18/c.txt ]; do sleep 0.05; done; cat mnt/f*/a.txt && \
          for n in 1 2; do for f in mod/f*; do echo $n > $f/a.txt; done; \
          until [ \"$(cat mnt/f*/a.txt | sort -u)\" = $n ]; do sleep 0.05; done; done; \
          echo new > mod/f19/b.txt && until [ -e mnt/f19/b.txt ]; do sleep 0.05; done; \
