@@ -51,6 +51,9 @@ pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<Loos
     Ok(scan.finish(std::path::absolute(path).map_err(ScanError::Io)?))
 }
 
+/// Minimum number of bytes of names for which a check of the memory holds.
+const ROOM_MIN: usize = 64 << 10;
+
 /// A scan under way.
 pub(super) struct Scan<'a> {
     filter: &'a Filter,
@@ -58,6 +61,8 @@ pub(super) struct Scan<'a> {
     root: Arc<Root>,
     /// Each name follows a byte with its length.
     pub(super) bytes: Vec<u8>,
+    /// Up to this many bytes of names, there is memory for them and the tree.
+    room: usize,
     pub(super) folders: Vec<FolderRecord>,
     /// Depth of each folder.
     depths: Vec<u8>,
@@ -110,6 +115,7 @@ impl<'a> Scan<'a> {
             files,
             locations: Locations::new(root.clone()),
             root,
+            room: 0,
             bytes: Vec::new(),
             folders: Vec::new(),
             depths: Vec::new(),
@@ -135,12 +141,22 @@ impl<'a> Scan<'a> {
         Ok(first)
     }
 
+    /// Checks that there is memory for the names and the tree, each time that the names have doubled.
+    fn check_memory(&mut self) -> Result<(), ScanError> {
+        if self.bytes.len() < self.room {
+            return Ok(());
+        }
+        self.room = self.bytes.len().saturating_mul(2).max(ROOM_MIN);
+        // The tree takes more than the names. A folder has at most a few thousand files.
+        match memory::has_room(self.room.saturating_mul(4)) {
+            true => Ok(()),
+            false => Err(ScanError::Io(std::io::ErrorKind::OutOfMemory.into())),
+        }
+    }
+
     /// Reads a folder and takes all its entries. Its files become one run, sorted by name.
     pub(super) fn read_folder(&mut self, folder: u32) -> Result<(), ScanError> {
-        // The tree takes more than the names. A folder has at most a few thousand files.
-        if !memory::has_room(self.bytes.len().saturating_mul(4)) {
-            return Err(ScanError::Io(std::io::ErrorKind::OutOfMemory.into()));
-        }
+        self.check_memory()?;
         self.begin_files(folder)?;
         let (root, path) = self.locations.of_folder(&self.bytes, &self.folders, folder);
         let opened = root.open_beneath(&path, OFlags::RDONLY | OFlags::DIRECTORY);

@@ -71,25 +71,24 @@ pub(crate) fn compare_all(
     compared
 }
 
-/// Counts for each layer how many of the files win and how many are hidden. `compared` is the
-/// result of [`compare_all`], or empty.
-pub(crate) fn tallies(
-    opened: &Opened,
-    files: &[VfsFile],
-    conflicts: &[Conflict],
-    compared: &[Vec<Compared>],
-) -> Vec<Tally> {
-    let mut tallies = vec![Tally::default(); opened.store.layers()];
+/// Counts for each layer how many of the files win and how many are hidden. `conflicts` are all conflicts of
+/// the files.
+pub(crate) fn tallies(layers: usize, files: &[VfsFile], conflicts: &[Conflict]) -> Vec<Tally> {
+    let mut tallies = vec![Tally::default(); layers];
     for winner in files {
         tallies[usize::from(winner.entry().layer)].winning += 1;
-        for hidden in winner.hidden() {
-            tallies[usize::from(hidden.entry().layer)].hidden += 1;
-        }
     }
+    for hidden in conflicts.iter().flat_map(|conflict| &conflict.hidden) {
+        tallies[usize::from(hidden.entry().layer)].hidden += 1;
+    }
+    tallies
+}
+
+/// Counts hidden files that are equal to their winners. `compared` is the result of [`compare_all`], or empty.
+pub(crate) fn count_equal(tallies: &mut [Tally], conflicts: &[Conflict], compared: &[Vec<Compared>]) {
     for (conflict, compared) in conflicts.iter().zip(compared) {
         for (file, compared) in conflict.hidden.iter().zip(compared) {
             tallies[usize::from(file.entry().layer)].equal += usize::from(*compared == Compared::Equal);
         }
     }
-    tallies
 }

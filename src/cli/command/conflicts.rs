@@ -17,7 +17,7 @@ use crate::cli::terminal::progress::steps;
 use crate::game::{ArchiveRule, NoteCode};
 use crate::system::text::count;
 use crate::vfs::comparison::Compared;
-use crate::vfs::conflict::{Conflict, Tally, compare_all, conflicts, tallies};
+use crate::vfs::conflict::{Conflict, Tally, compare_all, conflicts, count_equal, tallies};
 use crate::vfs::{Vfs, VfsFile, VfsLayer};
 
 /// Print the files that several layers have, which layer wins, and which are hidden
@@ -115,14 +115,17 @@ impl Conflicts {
         let vfs = Vfs::from(set.open()?);
         let is_asked = self.layers(&vfs)?;
         check_memory(vfs.opened().tree.files().saturating_mul(CONFLICT))?;
-        let files = vfs.select(&self.selection.patterns()?);
+        let patterns = self.selection.patterns()?;
+        let files: Vec<VfsFile> = vfs.files().filter(|file| patterns.select(file)).collect();
         let mut conflicts = conflicts(files.iter().cloned());
+        let mut tallies = tallies(vfs.store().layers(), &files, &conflicts);
         conflicts.retain(|conflict| conflict.copies().any(|file| is_asked[file.layer().number()]));
+        conflicts.sort_by_cached_key(|conflict| conflict.winner.path_bytes().to_ascii_lowercase());
         let compared = match self.compare {
             true => compare_all(vfs.opened(), &conflicts, &steps("comparing", conflicts.len())),
             false => Vec::new(),
         };
-        let tallies = tallies(vfs.opened(), &files, &conflicts, &compared);
+        count_equal(&mut tallies, &conflicts, &compared);
         let found = Found { conflicts, compared, layers: vfs.layers().zip(tallies).collect() };
         let mut out = stdout_for(self.json);
         match self.json {
