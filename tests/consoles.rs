@@ -103,10 +103,24 @@ fn xbox(texture: Texture, tile_mode: u8, chunks: &[Vec<u8>]) -> Vec<u8> {
 }
 
 #[test]
+fn a_texture_in_a_mode_of_depth_buffers_is_a_plain_dds() {
+    let chunks = [noise(6, 8_192), noise(7, 3_072)];
+    let texture = Texture { flags: 1, ..Texture::new(dds::BC7, 64, 32, 7) };
+    for tile_mode in 0..=4 {
+        let bytes = xbox(texture, tile_mode, &chunks);
+        let (_folder, store) = store(&bytes);
+        let expected = [&dds::header(dds::BC7, 64, 32, 7, true)[..], &chunks.concat()].concat();
+        assert_eq!(read(&store, 0, 0, u32::MAX), expected, "tile mode {tile_mode}");
+        assert_eq!(store.tile_mode(EntryId { layer: 0, entry: 0 }), None);
+        assert!(parse(&bytes, &Limits::default()).unwrap().notes.is_empty());
+    }
+}
+
+#[test]
 fn a_tiled_texture_gets_the_xbox_header_and_keeps_its_bytes() {
     let chunks = [noise(6, 8_192), noise(7, 3_072)];
     let texture = Texture { flags: 1, ..Texture::new(dds::BC7, 64, 32, 7) };
-    for tile_mode in [0, 13, 14, 31] {
+    for tile_mode in [5, 13, 14, 31] {
         let bytes = xbox(texture, tile_mode, &chunks);
         let (_folder, store) = store(&bytes);
         let file = read(&store, 0, 0, u32::MAX);

@@ -19,6 +19,9 @@ use super::pixel_format::{TexelLayout, pixel_format};
 
 /// Tile mode of PC textures: plain rows.
 pub const LINEAR: u8 = 8;
+/// Tile modes of compressed depth buffers. A texture of colours cannot be tiled in them, and packers that
+/// know no tile modes write 0, such as `dream_archive`.
+pub const DEPTH: std::ops::RangeInclusive<u8> = 0..=4;
 /// Tile mode that [`to_rows`] reads.
 pub const THIN_1D: u8 = 13;
 

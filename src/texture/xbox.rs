@@ -6,7 +6,7 @@
 //! that. No archive with such textures was at hand \[unverified\]. (FORMATS.md section 7.)
 
 use super::dds;
-use super::tiling::LINEAR;
+use super::tiling::{DEPTH, LINEAR};
 
 /// Length of the header in bytes.
 pub const HEADER_LEN: u64 = 164;
@@ -28,7 +28,7 @@ pub struct XboxTexture {
 impl XboxTexture {
     /// Whether the texels are in plain rows, as on a PC.
     pub fn is_linear(&self) -> bool {
-        self.tile_mode == LINEAR
+        self.tile_mode == LINEAR || DEPTH.contains(&self.tile_mode)
     }
 
     /// Builds the header for `data` bytes of texels: [`HEADER_LEN`] bytes.
