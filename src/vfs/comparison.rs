@@ -1,10 +1,14 @@
 //! Compares the bytes of files: first by size, then by digests of both, read in pieces.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
 
 use sha2::{Digest, Sha256};
 
 use super::file::VfsFile;
+
+/// Maximum number of bytes to compare at once.
+const BUFFER: usize = 1 << 16;
 
 /// How the bytes of two files compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +72,42 @@ pub(crate) fn compare(file: &VfsFile, others: &[VfsFile]) -> Vec<Compared> {
         }
     };
     others.iter().map(compare_one).collect()
+}
+
+/// Whether a file on the disk has the same bytes as a file of the tree. It differs if it cannot be read.
+///
+/// # Errors
+/// The file of the tree cannot be read.
+pub(crate) fn equals(file: &VfsFile, on_disk: &File) -> io::Result<bool> {
+    let len = on_disk.metadata().map(|found| found.len()).ok();
+    if file.size().ok() != len {
+        return Ok(false);
+    }
+    let mut comparing = Comparing { file: BufReader::with_capacity(BUFFER, on_disk), is_equal: true };
+    match file.write_to(&mut comparing) {
+        _ if !comparing.is_equal => Ok(false),
+        Ok(_) => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+/// A writer that compares its bytes with those of a file. It fails at the first difference.
+struct Comparing<'f> {
+    file: BufReader<&'f File>,
+    is_equal: bool,
+}
+
+impl Write for Comparing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let len = bytes.len().min(BUFFER);
+        let mut other = vec![0; len];
+        self.is_equal = self.file.read_exact(&mut other).is_ok() && other == bytes[..len];
+        if self.is_equal { Ok(len) } else { Err(io::Error::other("another file")) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A writer that hashes its bytes.

@@ -84,7 +84,8 @@ pub(crate) fn tallies(layers: usize, files: &[VfsFile], conflicts: &[Conflict]) 
     tallies
 }
 
-/// Counts hidden files that are equal to their winners. `compared` is the result of [`compare_all`], or empty.
+/// Counts hidden files that are equal to their winners. `compared` is the result of [`compare_all`], or
+/// empty.
 pub(crate) fn count_equal(tallies: &mut [Tally], conflicts: &[Conflict], compared: &[Vec<Compared>]) {
     for (conflict, compared) in conflicts.iter().zip(compared) {
         for (file, compared) in conflict.hidden.iter().zip(compared) {

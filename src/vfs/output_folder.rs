@@ -34,6 +34,26 @@ pub(crate) struct OutputFolder {
     needs_names: AtomicBool,
 }
 
+/// What to do with a file that exists already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Existing {
+    /// Keep it, and return it for a comparison. Something other than a regular file is an error.
+    Keep,
+    /// Keep it, whatever it is.
+    Skip,
+    /// Replace it if it is a regular file.
+    Replace,
+}
+
+/// What became of a file.
+#[derive(Debug)]
+pub(crate) enum Placed<T> {
+    /// It was written, with this result.
+    Written(T),
+    /// It exists already and was kept. It is open for reading if [`Existing::Keep`] was asked for.
+    Kept(Option<io::Result<File>>),
+}
+
 /// A file that is being written. It is removed when this is dropped, unless it was placed.
 struct Part<'f> {
     folder: &'f OwnedFd,
@@ -77,8 +97,7 @@ impl OutputFolder {
     }
 
     /// Writes a file of the tree. `write` fills a temporary file, which is moved to its place once
-    /// it is complete. Returns the result of `write`, or `None` if something is there already and
-    /// `skip_existing` is set.
+    /// it is complete.
     ///
     /// # Errors
     /// Errors of `write` and of system calls. [`io::ErrorKind::AlreadyExists`] if a kept file, or
@@ -86,17 +105,20 @@ impl OutputFolder {
     pub(crate) fn write<T>(
         &self,
         of: &VfsFile,
-        skip_existing: bool,
+        if_exists: Existing,
         write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
-    ) -> io::Result<Option<T>> {
+    ) -> io::Result<Placed<T>> {
         let (tree, node) = of.tree_node();
         let folder = self.folder(tree, tree.parent(node))?;
         let name = tree.name(node);
         let existing = stat(&folder, name)?;
         match existing.map(|stat| (FileType::from_raw_mode(stat.st_mode), (stat.st_dev, stat.st_ino))) {
-            Some(_) if skip_existing => return Ok(None),
+            Some(_) if if_exists == Existing::Skip => return Ok(Placed::Kept(None)),
             Some((_, identity)) if self.kept.contains(&identity) => {
                 return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the archive itself is in the way"));
+            }
+            Some((FileType::RegularFile, _)) if if_exists == Existing::Keep => {
+                return Ok(Placed::Kept(Some(open(&folder, name))));
             }
             None | Some((FileType::RegularFile, _)) => {}
             Some((kind, _)) => return Err(in_the_way(kind)),
@@ -107,7 +129,7 @@ impl OutputFolder {
         drop(out);
         written.and_then(|written| {
             part.place(name, existing.as_ref())?;
-            Ok(Some(written))
+            Ok(Placed::Written(written))
         })
     }
 
@@ -184,6 +206,13 @@ fn stat(folder: &OwnedFd, name: &[u8]) -> io::Result<Option<Stat>> {
         Err(Errno::NOENT) => Ok(None),
         Err(errno) => Err(errno.into()),
     }
+}
+
+/// Opens a file in a folder for reading, without following links.
+fn open(folder: &OwnedFd, name: &[u8]) -> io::Result<File> {
+    // Without O_NONBLOCK, a pipe that has replaced the file would block the open.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(folder, name, flags, Mode::empty())?.into())
 }
 
 impl Part<'_> {

@@ -93,7 +93,7 @@ fn salvage_writes_a_file_with_a_wrong_checksum_and_warns() {
     let finished = dir.run(["extract", "a.bsa", "-C", "out"]);
     assert_eq!(finished.code, 1, "{finished:?}");
     assert!(!dir.path("out/sound/wrong.wav").exists());
-    let finished = dir.run(["extract", "a.bsa", "-C", "out", "--salvage"]);
+    let finished = dir.run(["extract", "a.bsa", "-C", "out", "--overwrite", "--salvage"]);
     assert_eq!(
         (finished.code, finished.out.as_str()),
         (0, "wrote 2 files (18.55 KiB) to out\n"),
@@ -122,14 +122,25 @@ fn cat_into_a_pipe_that_closes_early_succeeds() {
 }
 
 #[test]
-fn extract_writes_only_matching_files_to_the_current_folder() {
+fn extract_writes_only_matching_files_to_a_folder_named_after_the_source() {
     let dir = TestDir::new();
-    dir.archive("a.bsa", &with_a_bad_file());
-    let printed = dir.run(["extract", "a.bsa", "--glob", "SCRIPTS\\**"]).success();
-    assert_eq!(printed, "wrote 2 files (4.88 KiB) to .\n");
-    assert!(fs::read(dir.path("scripts/source/Main.psc")).unwrap() == text(1, 3_000));
-    assert!(fs::read(dir.path("scripts/main.pex")).unwrap() == noise(2, 2_000));
-    assert!(!dir.path("sound").exists());
+    dir.archive("My Mod.bsa", &with_a_bad_file());
+    let printed = dir.run(["extract", "My Mod.bsa", "--glob", "SCRIPTS\\**"]).success();
+    assert_eq!(printed, "wrote 2 files (4.88 KiB) to My Mod\n");
+    assert!(fs::read(dir.path("My Mod/scripts/source/Main.psc")).unwrap() == text(1, 3_000));
+    assert!(fs::read(dir.path("My Mod/scripts/main.pex")).unwrap() == noise(2, 2_000));
+    assert!(!dir.path("My Mod/sound").exists());
+    assert_eq!(fs::read_dir(dir.path("")).unwrap().count(), 2);
+}
+
+#[test]
+fn extract_of_a_folder_in_the_current_one_makes_a_folder_beside_it() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("Data")).unwrap();
+    fs::write(dir.path("Data/x.txt"), "x").unwrap();
+    fs::write(dir.path("Data (2)"), "a file").unwrap();
+    assert_eq!(dir.run(["extract", "Data"]).success(), "wrote 1 file (1 B) to Data (3)\n");
+    assert_eq!(fs::read(dir.path("Data (3)/x.txt")).unwrap(), b"x");
 }
 
 #[test]
@@ -145,18 +156,60 @@ fn extract_skips_and_names_a_bad_file_and_exits_with_1() {
     assert!(fs::read(dir.path("out/deep/sound/good.wav")).unwrap() == text(5, 10_000));
 }
 
-#[test]
-fn extract_overwrites_existing_files_unless_skip_existing_is_given() {
+/// A folder `out` with a file that differs from the archive's, and one that is equal.
+fn edited() -> TestDir {
     let dir = TestDir::new();
-    dir.archive("a.bsa", &Tes3::new().file("x.txt", b"new").file("y.txt", b"new").build());
+    let archive = Tes3::new().file("x.txt", b"new").file("y.txt", b"new").file("z.txt", b"new");
+    dir.archive("a.bsa", &archive.build());
     fs::create_dir(dir.path("out")).unwrap();
-    fs::write(dir.path("out/x.txt"), b"old and longer").unwrap();
-    let printed = dir.run(["extract", "a.bsa", "-C", "out", "--skip-existing"]).success();
-    assert_eq!(printed, "wrote 1 file (3 B) to out\n");
-    assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"old and longer");
+    fs::write(dir.path("out/x.txt"), b"my").unwrap();
+    fs::write(dir.path("out/y.txt"), b"new").unwrap();
+    dir
+}
+
+#[test]
+fn extract_keeps_existing_files_and_exits_with_1_if_one_differs() {
+    let dir = edited();
+    let finished = dir.run(["extract", "a.bsa", "-C", "out"]);
+    let line = "wrote 1 file (3 B) to out; 2 files exist already and were kept, 1 of them with other bytes; \
+                --overwrite replaces them\n";
+    assert_eq!((finished.code, &*finished.out, &*finished.err), (1, line, ""));
+    assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"my");
+    // Bytes are compared even if the length is equal.
+    fs::write(dir.path("out/x.txt"), b"mew").unwrap();
+    assert_eq!(dir.run(["extract", "a.bsa", "-C", "out"]).code, 1);
+    fs::write(dir.path("out/x.txt"), b"new").unwrap();
     let printed = dir.run(["extract", "a.bsa", "-C", "out"]).success();
-    assert_eq!(printed, "wrote 2 files (6 B) to out\n");
+    let line = "wrote 0 files (0 B) to out; 3 files exist already and were kept; --overwrite replaces them\n";
+    assert_eq!(printed, line);
+}
+
+#[test]
+fn skip_existing_does_not_change_the_exit_status() {
+    let dir = edited();
+    let printed = dir.run(["extract", "a.bsa", "-C", "out", "--skip-existing"]).success();
+    let line = "wrote 1 file (3 B) to out; 2 files exist already and were kept; --overwrite replaces them\n";
+    assert_eq!(printed, line);
+    assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"my");
+}
+
+#[test]
+fn overwrite_replaces_existing_files() {
+    let dir = edited();
+    let printed = dir.run(["extract", "a.bsa", "-C", "out", "--overwrite"]).success();
+    assert_eq!(printed, "wrote 3 files (9 B) to out\n");
     assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"new");
+}
+
+#[test]
+fn a_dry_run_lists_the_files_and_writes_nothing() {
+    let dir = edited();
+    let printed = dir.run(["extract", "a.bsa", "-C", "out", "--dry-run"]).success();
+    let line = "would write 1 file (3 B) to out; 2 files exist already and would be kept\n";
+    assert_eq!(printed, format!("out/z.txt\n{line}"));
+    let printed = dir.run(["extract", "a.bsa", "--dry-run", "-q"]).success();
+    assert_eq!(printed, "a/x.txt\na/y.txt\na/z.txt\n");
+    assert!(!dir.path("a").exists() && !dir.path("out/z.txt").exists());
 }
 
 #[test]
@@ -166,7 +219,7 @@ fn a_replaced_file_keeps_its_permissions() {
     fs::create_dir(dir.path("out")).unwrap();
     fs::write(dir.path("out/x.txt"), b"old").unwrap();
     fs::set_permissions(dir.path("out/x.txt"), fs::Permissions::from_mode(0o640)).unwrap();
-    dir.run(["extract", "a.bsa", "-C", "out"]).success();
+    dir.run(["extract", "a.bsa", "-C", "out", "--overwrite"]).success();
     assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"new");
     assert_eq!(fs::metadata(dir.path("out/x.txt")).unwrap().permissions().mode() & 0o7777, 0o640);
 }
@@ -185,7 +238,7 @@ fn extract_as_root_drops_the_setuid_bit_of_another_users_file() {
         std::os::unix::fs::chown(&path, Some(owner), None).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o6777)).unwrap();
     }
-    dir.run(["extract", "a.bsa", "-C", "out"]).success();
+    dir.run(["extract", "a.bsa", "-C", "out", "--overwrite"]).success();
     let mode = |name: &str| fs::metadata(dir.path("out").join(name)).unwrap().permissions().mode() & 0o7777;
     assert_eq!(mode("x.txt") & 0o7022, 0, "{:o}", mode("x.txt"));
     assert_eq!(mode("y.txt"), 0o777);
@@ -200,7 +253,8 @@ fn extract_works_without_proc() {
     dir.archive("a.bsa", &Tes3::new().file("x.txt", b"new").file("y.txt", b"new").build());
     fs::create_dir(dir.path("out")).unwrap();
     fs::write(dir.path("out/x.txt"), b"old").unwrap();
-    let script = format!("umount -l /proc && exec '{}' extract a.bsa -C out", env!("CARGO_BIN_EXE_bsafs"));
+    let script =
+        format!("umount -l /proc && exec '{}' extract a.bsa -C out --overwrite", env!("CARGO_BIN_EXE_bsafs"));
     let mut shell = Command::new("unshare");
     run(shell.args(["-m", "sh", "-c", &script]).current_dir(dir.path(""))).success();
     assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"new");
@@ -248,7 +302,7 @@ fn extract_does_not_replace_an_existing_file_with_a_bad_one() {
     dir.archive("a.bsa", &with_a_bad_file());
     fs::create_dir_all(dir.path("out/sound")).unwrap();
     fs::write(dir.path("out/sound/bad.wav"), b"mine, and good").unwrap();
-    let finished = dir.run(["extract", "a.bsa", "-C", "out"]);
+    let finished = dir.run(["extract", "a.bsa", "-C", "out", "--overwrite"]);
     assert_eq!((finished.code, finished.err.lines().count()), (1, 1), "{finished:?}");
     assert_eq!(fs::read(dir.path("out/sound/bad.wav")).unwrap(), b"mine, and good");
     // No half-written file is left either.
@@ -268,7 +322,7 @@ fn extract_neither_follows_nor_replaces_links() {
     for target in ["victim/file", "victim/made"] {
         let _ = fs::remove_file(dir.path("out/misc/x.txt"));
         symlink(dir.path(target), dir.path("out/misc/x.txt")).unwrap();
-        let finished = dir.run(["extract", "a.bsa", "-C", "out"]);
+        let finished = dir.run(["extract", "a.bsa", "-C", "out", "--overwrite"]);
         let lines =
             "bsafs: linked/y.txt: a link is in the way\nbsafs: misc/x.txt: a link is in the way\n".to_owned();
         assert_eq!((finished.code, finished.err), (1, lines));
@@ -299,8 +353,9 @@ fn skip_existing_leaves_a_link_unchanged() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &Tes3::new().file("x.txt", b"new").build());
     symlink("nowhere", dir.path("x.txt")).unwrap();
-    let printed = dir.run(["extract", "a.bsa", "--skip-existing"]).success();
-    assert_eq!(printed, "wrote 0 files (0 B) to .\n");
+    let printed = dir.run(["extract", "a.bsa", "-C", ".", "--skip-existing"]).success();
+    let kept = "1 file exists already and was kept; --overwrite replaces it";
+    assert_eq!(printed, format!("wrote 0 files (0 B) to .; {kept}\n"));
     assert!(fs::symlink_metadata(dir.path("x.txt")).unwrap().is_symlink());
 }
 
@@ -363,7 +418,7 @@ fn extract_keeps_its_own_archive_and_skips_taken_temporary_names() {
     let dir = TestDir::new();
     let bytes = Tes3::new().file("a.bsa", b"hostile").file("b.txt", b"new").build();
     dir.archive("a.bsa", &bytes);
-    let script = "for n in 0 1 2 3; do echo left >.bsafs-$$-$n; done; exec \"$0\" extract a.bsa";
+    let script = "for n in 0 1 2 3; do echo left >.bsafs-$$-$n; done; exec \"$0\" extract a.bsa -C .";
     let mut shell = Command::new("sh");
     shell.args(["-c", script, env!("CARGO_BIN_EXE_bsafs")]).current_dir(dir.path(""));
     let finished = run(&mut shell);

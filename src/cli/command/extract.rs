@@ -1,7 +1,8 @@
 //! `bsafs extract`: writes files to the disk.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
@@ -14,16 +15,21 @@ use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::progress::steps;
 use crate::system::text::count;
-use crate::vfs::output_folder::OutputFolder;
+use crate::vfs::comparison::equals;
+use crate::vfs::output_folder::{Existing, OutputFolder, Placed};
 use crate::vfs::parallel::in_parallel;
+use crate::vfs::sources::folder_name;
 use crate::vfs::{OpenOptions, VfsFile};
 
 /// Extract files of archives and folders to a folder
 ///
-/// An existing file is replaced only after its replacement was written completely. If a file cannot be
-/// read or written, the others are still extracted, and the exit status is 1. If the disk is full, extract
-/// stops. With --salvage, files with a wrong checksum are extracted, too. Existing links are neither
-/// followed nor replaced, and nothing is written outside the folder.
+/// Without -C, the files go into a folder named after the last source, in the current folder.
+///
+/// Existing files are kept, and the exit status is 1 if the bytes of one differ. With --overwrite, an
+/// existing file is replaced once its replacement was written completely. If a file cannot be read or
+/// written, the others are still extracted, and the exit status is 1. If the disk is full, extract stops.
+/// With --salvage, files with a wrong checksum are extracted, too. Existing links are neither followed nor
+/// replaced, and nothing is written outside the folder.
 #[derive(Args, Debug)]
 pub(crate) struct Extract {
     /// Archives, folders, games, and other sources that `mount` accepts; if several have a file,
@@ -31,11 +37,17 @@ pub(crate) struct Extract {
     #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
     /// Folder to extract to; created if it does not exist
-    #[arg(short = 'C', long, value_name = "FOLDER", default_value = ".")]
-    directory: PathBuf,
-    /// Do not replace existing files
+    #[arg(short = 'C', long, value_name = "FOLDER")]
+    directory: Option<PathBuf>,
+    /// Replace existing files
     #[arg(long)]
+    overwrite: bool,
+    /// Keep existing files without a comparison; they do not change the exit status
+    #[arg(long, conflicts_with = "overwrite")]
     skip_existing: bool,
+    /// Print the paths of the files that would be written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
     #[arg(long, help = SALVAGE)]
     salvage: bool,
     #[command(flatten)]
@@ -50,11 +62,25 @@ pub(crate) struct Extract {
 enum Outcome {
     /// The length in bytes.
     Written(u64),
-    Skipped,
+    /// A file exists already, and was kept. Whether it differs from the one to extract.
+    Kept(bool),
     /// The path and the reason.
     Failed(String),
-    /// Not written, because the disk is full.
-    Full(io::Error),
+    /// Not written, because the disk is full. The error is set for the file that filled it.
+    Full(Option<io::Error>),
+}
+
+/// The outcomes for all files.
+#[derive(Default)]
+struct Outcomes {
+    written: usize,
+    /// Length of the written files.
+    bytes: u64,
+    kept: usize,
+    /// Kept files that differ.
+    differing: usize,
+    failed: Vec<String>,
+    full: Option<io::Error>,
 }
 
 impl Extract {
@@ -63,71 +89,159 @@ impl Extract {
             OpenOptions { layout: self.layout.layout, salvage: self.salvage, ..self.open.options() };
         let vfs = open_sources(&self.archives, options)?;
         let mut files = vfs.select(&self.selection.patterns()?);
+        let sources = vfs.store().identities();
+        let directory = self.directory(&sources);
+        if self.dry_run {
+            return self.dry_run(&files, &directory, is_quiet);
+        }
         // In stored order, so that a disk is read in one pass.
         files.sort_by_key(VfsFile::place);
-        let folder = OutputFolder::open(&self.directory, vfs.store().identities())
-            .map_err(|error| Failure::not_made("the folder", &self.directory, &error))?;
+        let folder = OutputFolder::open(&directory, sources)
+            .map_err(|error| Failure::not_made("the folder", &directory, &error))?;
         if folder.is_kept() {
             let why = "it is one of the sources, and its files would be replaced; name another folder";
-            return Err(Failure::new(Exit::CannotCreate, format!("{}: {why}", self.directory.display())));
+            return Err(Failure::new(Exit::CannotCreate, format!("{}: {why}", directory.display())));
         }
         let is_full = AtomicBool::new(false);
         let outcomes = in_parallel(files.len(), &steps("extracting", files.len()), |index| {
             self.write(&folder, &files[index], &is_full)
         });
-        let (mut written, mut bytes, mut failed, mut full) = (0, 0, Vec::new(), None);
-        for outcome in outcomes {
-            match outcome {
-                Outcome::Written(len) => {
-                    written += 1;
-                    bytes += len;
-                }
-                Outcome::Skipped => {}
-                Outcome::Failed(what) => failed.push(what),
-                Outcome::Full(error) => full = Some(error),
-            }
-        }
-        failed.sort_unstable();
-        for failed in &failed {
+        let outcomes = Outcomes::of(outcomes);
+        for failed in &outcomes.failed {
             log::error!("{failed}");
         }
-        let (written, bytes, folder) = (count(written, "file"), BinaryBytes(bytes), self.directory.display());
-        let left_out = match failed.len() {
-            0 => String::new(),
-            failed => format!("; {} could not be written", count(failed, "file")),
-        };
         if !is_quiet {
             // If standard output is closed, the files have been written all the same.
             let mut out = stdout();
-            let _ =
-                writeln!(out, "wrote {written} ({bytes}) to {folder}{left_out}").and_then(|()| out.flush());
+            let _ = writeln!(out, "{}", outcomes.line(&directory)).and_then(|()| out.flush());
         }
-        if let Some(error) = full {
-            return Err(Failure::new(Exit::Io, format!("{folder}: {error}; extract stopped")));
+        if let Some(error) = outcomes.full {
+            let what = format!("{}: {error}; extract stopped", directory.display());
+            return Err(Failure::new(Exit::Io, what));
         }
-        Ok(if failed.is_empty() { Exit::Ok } else { Exit::No })
+        let is_all = outcomes.failed.is_empty() && (outcomes.differing == 0 || self.skip_existing);
+        Ok(if is_all { Exit::Ok } else { Exit::No })
+    }
+
+    /// The folder to extract to: the one that the user named, or one named after the last source. That one
+    /// may exist, but is none of the sources.
+    fn directory(&self, sources: &[(u64, u64)]) -> PathBuf {
+        if let Some(directory) = &self.directory {
+            return directory.clone();
+        }
+        let is_free = |name: &String| {
+            std::fs::metadata(name)
+                .map_or(true, |found| found.is_dir() && !sources.contains(&(found.dev(), found.ino())))
+        };
+        let last = self.archives.last().map_or(Path::new(""), PathBuf::as_path);
+        let name = folder_name::candidates(last).take(CANDIDATES).find(is_free);
+        name.unwrap_or_else(|| "extracted".into()).into()
+    }
+
+    /// Prints the paths that would be written.
+    fn dry_run(&self, files: &[VfsFile], directory: &Path, is_quiet: bool) -> Result<Exit, Failure> {
+        let mut out = stdout();
+        let (mut written, mut bytes, mut kept) = (0, 0, 0);
+        for file in files {
+            let path = directory.join(file.path());
+            if !self.overwrite && path.symlink_metadata().is_ok() {
+                kept += 1;
+                continue;
+            }
+            written += 1;
+            bytes += file.shown_size();
+            writeln!(out, "{}", path.display())?;
+        }
+        if !is_quiet {
+            let kept = match kept {
+                0 => String::new(),
+                1 => "; 1 file exists already and would be kept".into(),
+                _ => format!("; {kept} files exist already and would be kept"),
+            };
+            let (written, bytes) = (count(written, "file"), BinaryBytes(bytes));
+            writeln!(out, "would write {written} ({bytes}) to {}{kept}", directory.display())?;
+        }
+        out.flush()?;
+        Ok(Exit::Ok)
     }
 
     /// Writes a file, unless the disk is full.
     fn write(&self, folder: &OutputFolder, file: &VfsFile, is_full: &AtomicBool) -> Outcome {
         if is_full.load(Ordering::Relaxed) {
-            return Outcome::Skipped;
+            return Outcome::Full(None);
         }
-        let written = folder.write(file, self.skip_existing, |out| file.write_to(out));
+        let if_exists = match (self.overwrite, self.skip_existing) {
+            (true, _) => Existing::Replace,
+            (false, true) => Existing::Skip,
+            (false, false) => Existing::Keep,
+        };
+        let placed = folder.write(file, if_exists, |out| file.write_to(out));
+        let outcome = placed.and_then(|placed| {
+            Ok(match placed {
+                Placed::Written(len) => Outcome::Written(len),
+                Placed::Kept(None) => Outcome::Kept(false),
+                Placed::Kept(Some(Ok(existing))) => Outcome::Kept(!equals(file, &existing)?),
+                Placed::Kept(Some(Err(_))) => Outcome::Kept(true),
+            })
+        });
         if let Some(error) = file.take_salvaged() {
-            log::warn!("{}: {error}; written anyway because of --salvage", file.path());
+            log::warn!("{}: {error}; used anyway because of --salvage", file.path());
         }
-        match written {
-            Ok(Some(len)) => Outcome::Written(len),
-            Ok(None) => Outcome::Skipped,
-            Err(error) if is_no_space(&error) => {
+        outcome.unwrap_or_else(|error| match is_no_space(&error) {
+            true => {
                 is_full.store(true, Ordering::Relaxed);
-                Outcome::Full(error)
+                Outcome::Full(Some(error))
             }
-            Err(error) => Outcome::Failed(format!("{}: {error}", file.path())),
-        }
+            false => Outcome::Failed(format!("{}: {error}", file.path())),
+        })
     }
 }
+
+impl Outcomes {
+    fn of(outcomes: Vec<Outcome>) -> Self {
+        let mut all = Self::default();
+        for outcome in outcomes {
+            match outcome {
+                Outcome::Written(len) => {
+                    all.written += 1;
+                    all.bytes += len;
+                }
+                Outcome::Kept(differs) => {
+                    all.kept += 1;
+                    all.differing += usize::from(differs);
+                }
+                Outcome::Failed(what) => all.failed.push(what),
+                Outcome::Full(error) => all.full = all.full.or(error),
+            }
+        }
+        all.failed.sort_unstable();
+        all
+    }
+
+    /// The line that sums them up.
+    fn line(&self, directory: &Path) -> String {
+        let (written, bytes) = (count(self.written, "file"), BinaryBytes(self.bytes));
+        let differing = match self.differing {
+            0 => String::new(),
+            differing => format!(", {differing} of them with other bytes"),
+        };
+        let kept = match self.kept {
+            0 => String::new(),
+            1 => format!("; 1 file exists already and was kept{differing}; --overwrite replaces it"),
+            kept => {
+                format!("; {kept} files exist already and were kept{differing}; --overwrite replaces them")
+            }
+        };
+        let failed = match self.failed.len() {
+            0 => String::new(),
+            failed => format!("; {} could not be written", count(failed, "file")),
+        };
+        format!("wrote {written} ({bytes}) to {}{kept}{failed}", directory.display())
+    }
+}
+
+/// Maximum number of names to try for a folder named after a source.
+const CANDIDATES: usize = 1000;
 
 /// Whether no other file can be written either.
 fn is_no_space(error: &io::Error) -> bool {
