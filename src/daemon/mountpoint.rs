@@ -15,7 +15,7 @@ use rustix::process::{getegid, geteuid};
 
 use super::error::DaemonError;
 use super::made_folder::MadeFolder;
-use super::mounts_folder::LastMount;
+use super::mounts_folder::{LastMount, make_around};
 use crate::fuse::{PassedMount, unmount};
 use crate::system::mountinfo::{self, MountEntry};
 use crate::vfs::sources::folder_name;
@@ -54,6 +54,16 @@ impl Mountpoint {
             }
             Err(error) => Err(DaemonError::folder(path, error)),
         }
+    }
+
+    /// Prepares the folder that a profile names. The folders above it are made, too, because a profile may be
+    /// used on another machine. They are removed with the mountpoint.
+    pub(crate) fn of_profile(path: &Path, nonempty: bool) -> Result<Self, DaemonError> {
+        let made = make_around(path).and_then(|()| Self::named(path, nonempty));
+        if made.is_err() {
+            drop(path.parent().map(|parent| LastMount { around: parent.to_owned() }));
+        }
+        made
     }
 
     /// The folder of a mount that exists already.

@@ -59,11 +59,12 @@ impl MountsFolder {
 impl Drop for MountsFolder {
     fn drop(&mut self) {
         self.lock = None;
-        remove_if_left(&self.path);
+        let _ = remove_if_left(&self.path);
     }
 }
 
-/// Removes the folder around a mountpoint with the last mount, if bsafs made it for mountpoints.
+/// Removes the folder around a mountpoint with the last mount, if bsafs made it for mountpoints. Likewise the
+/// folders above it.
 #[derive(Debug)]
 pub(crate) struct LastMount {
     pub(crate) around: PathBuf,
@@ -71,17 +72,36 @@ pub(crate) struct LastMount {
 
 impl Drop for LastMount {
     fn drop(&mut self) {
-        remove_if_left(&self.around);
+        let _ = self.around.ancestors().find(|folder| !remove_if_left(folder));
     }
 }
 
-/// Removes a folder that bsafs made, if it is empty and no process is about to mount in it.
-fn remove_if_left(path: &Path) {
-    let Some(left) = MadeFolder::left_behind(path) else { return };
+/// Makes the folders above a mountpoint that are missing. They are removed with [`LastMount`].
+///
+/// # Errors
+/// A system call fails.
+pub(super) fn make_around(mountpoint: &Path) -> Result<(), DaemonError> {
+    let above: Vec<&Path> = mountpoint.ancestors().skip(1).take_while(|folder| !folder.exists()).collect();
+    for folder in above.into_iter().rev().filter(|folder| !folder.as_os_str().is_empty()) {
+        match MadeFolder::make(folder) {
+            Ok(made) => made.keep(),
+            // Another process made it meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(DaemonError::not_made("the folder", folder, error)),
+        }
+    }
+    Ok(())
+}
+
+/// Removes a folder that bsafs made, if it is empty and no process is about to mount in it. Returns whether it
+/// is gone.
+fn remove_if_left(path: &Path) -> bool {
+    let Some(left) = MadeFolder::left_behind(path) else { return false };
     match lock_existing(path) {
         Ok(Some(_lock)) => drop(left),
         _ => left.keep(),
     }
+    !path.exists()
 }
 
 /// Locks a folder. Returns `None` if another process has locked it, or if it is not at its path any

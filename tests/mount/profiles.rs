@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use super::layers::write_three;
-use crate::mounted::{Finished, Mounted, TestDir, mount_table, run};
-use crate::support::Tes4;
+use crate::mounted::{Finished, Mounted, TestDir, mount_table, run, until};
+use crate::support::{Tes3, Tes4};
 
 /// Runs the program with its settings in `config` and its home in `home`.
 fn run_in(dir: &TestDir, arguments: &[&str]) -> Finished {
@@ -32,6 +32,30 @@ fn a_profile_mounts_its_archives_on_its_mountpoint() {
     let mount = dir.mount(["profiles/game.toml", "third.ba2"]);
     assert_eq!(mount.read("misc/shared.txt"), b"third");
     mount.umount(&dir);
+}
+
+#[test]
+fn a_profile_mounts_on_a_fresh_home_and_leaves_no_folder_behind() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("a.txt", b"a").build());
+    fs::write(dir.path("p.toml"), "archives = ['a.bsa']\nmountpoint = 'home/mnt/game'\n").unwrap();
+    fs::create_dir(dir.path("home")).unwrap();
+    let report = dir.run(["mount", "p.toml"]).success();
+    let mount = Mounted::at(&dir.path("home/mnt/game"), report);
+    assert_eq!(mount.read("a.txt"), b"a");
+    mount.umount(&dir);
+    until("the folders to be removed", || !dir.path("home/mnt").exists());
+    assert!(dir.path("home").exists(), "the user's own folder was removed");
+    // A folder that the user made stays, and a mount that fails leaves nothing behind.
+    fs::create_dir(dir.path("home/mnt")).unwrap();
+    fs::write(dir.path("q.toml"), "archives = ['a.bsa']\nmountpoint = 'home/mnt/x/p.toml/y'\n").unwrap();
+    fs::create_dir(dir.path("home/mnt/x")).unwrap();
+    fs::write(dir.path("home/mnt/x/p.toml"), "").unwrap();
+    assert_eq!(dir.run(["mount", "q.toml"]).code, 73);
+    let report = dir.run(["mount", "p.toml"]).success();
+    Mounted::at(&dir.path("home/mnt/game"), report).umount(&dir);
+    until("the mountpoint to be removed", || !dir.path("home/mnt/game").exists());
+    assert!(dir.path("home/mnt").exists());
 }
 
 #[test]

@@ -331,6 +331,7 @@ fn mount_over(
 fn prepare_mountpoint(plan: &MountPlan) -> Result<Mountpoint, Failure> {
     Ok(match (&plan.options.request.passed, &plan.mountpoint) {
         (Some(passed), _) => Mountpoint::passed(passed),
+        (None, Some(path)) if plan.is_of_profile => Mountpoint::of_profile(path, plan.options.nonempty)?,
         (None, Some(path)) => Mountpoint::named(path, plan.options.nonempty)?,
         (None, None) => Mountpoint::after(plan.archives.last().map_or(Path::new("mnt"), PathBuf::as_path))?,
     })

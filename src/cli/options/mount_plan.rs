@@ -26,6 +26,8 @@ pub(crate) struct MountPlan {
     pub(crate) sources: Vec<PathBuf>,
     /// The folder to mount on. If there is none, a new folder is made.
     pub(crate) mountpoint: Option<PathBuf>,
+    /// Whether a profile names the mountpoint.
+    pub(crate) is_of_profile: bool,
     pub(crate) options: MountOptions,
     /// How sources are opened according to the command line alone. Profiles, which it outranks, are
     /// read again when they change.
@@ -52,6 +54,7 @@ impl MountPlan {
         let mut given = MountOptions::default();
         option_lists.iter().try_for_each(|list| given.add(list, Path::new("")))?;
         option_lists.iter().try_for_each(|list| options.add(list, Path::new("")))?;
+        let is_of_profile = mountpoint.is_none() && expanded.mountpoint.is_some();
         let mountpoint = mountpoint.or(expanded.mountpoint);
         let order_arguments = order_arguments(sources, &options, &expanded.options);
         let mounted_sources = sources.iter().map(|source| mounted_source(source)).collect();
@@ -61,6 +64,7 @@ impl MountPlan {
             archives,
             sources,
             mountpoint,
+            is_of_profile,
             options,
             given,
             mounted_sources,
