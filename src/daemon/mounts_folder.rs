@@ -93,8 +93,8 @@ pub(super) fn make_around(mountpoint: &Path) -> Result<(), DaemonError> {
     Ok(())
 }
 
-/// Removes a folder that bsafs made, if it is empty and no process is about to mount in it. Returns whether it
-/// is gone.
+/// Removes a folder that bsafs made, if it is empty and no process is about to mount in it. Returns whether
+/// it is gone.
 fn remove_if_left(path: &Path) -> bool {
     let Some(left) = MadeFolder::left_behind(path) else { return false };
     match lock_existing(path) {
