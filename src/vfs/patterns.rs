@@ -8,7 +8,8 @@ use super::file::VfsFile;
 use super::opened::Opened;
 
 /// Patterns for paths, without regard to case. `*` and `?` stay within a folder, `**` does not. A pattern
-/// without a slash is compared with the file name alone. Without patterns, every file is selected.
+/// without a slash is compared with the file name alone. `textures/**.dds` means `textures/**/*.dds`. Without
+/// patterns, every file is selected.
 #[derive(Clone, Debug, Default)]
 pub struct Patterns {
     globs: Option<GlobSet>,
@@ -28,6 +29,7 @@ impl Patterns {
         let (mut globs, mut count) = (GlobSetBuilder::new(), 0);
         for pattern in patterns {
             let pattern = pattern.as_ref().replace('\\', "/");
+            let pattern = with_whole_folders(&pattern);
             let pattern = match pattern.contains('/') {
                 // Paths are relative to the root, with or without a leading slash.
                 true => pattern.trim_start_matches("./").trim_start_matches('/').to_owned(),
@@ -53,6 +55,15 @@ impl Patterns {
     pub fn select(&self, file: &VfsFile) -> bool {
         self.globs.as_ref().is_none_or(|globs| globs.is_match(file.path()))
     }
+}
+
+/// Inserts a slash after each `**` that begins a name, because it matches across folders only if it is alone.
+fn with_whole_folders(pattern: &str) -> String {
+    let name = |name: &str| match name.strip_prefix("**").map(|rest| rest.trim_start_matches('*')) {
+        Some(rest) if !rest.is_empty() => format!("**/*{rest}"),
+        _ => name.to_owned(),
+    };
+    pattern.split('/').map(name).collect::<Vec<_>>().join("/")
 }
 
 impl std::fmt::Display for BadPattern {
