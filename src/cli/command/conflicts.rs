@@ -33,8 +33,8 @@ use crate::vfs::{Vfs, VfsFile, VfsLayer};
 /// "files", "winning", "hidden", "wholly_shadowed" (whether none of its files wins) and, with
 /// --compare, "equal": how many of its hidden files equal the file that hides them.
 ///
-/// The exit status is 0 whether or not there are conflicts, and 1 if --compare found a file that
-/// cannot be read.
+/// The exit status is 0 whether or not there are conflicts, and 1 if no file matches --glob or if --compare
+/// found a file that cannot be read.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Conflicts {
@@ -117,6 +117,9 @@ impl Conflicts {
         check_memory(vfs.opened().tree.files().saturating_mul(CONFLICT))?;
         let patterns = self.selection.patterns()?;
         let files: Vec<VfsFile> = vfs.files().filter(|file| patterns.select(file)).collect();
+        if self.selection.is_unmatched(&files) {
+            return Ok(Exit::No);
+        }
         let mut conflicts = conflicts(files.iter().cloned());
         let mut tallies = tallies(vfs.store().layers(), &files, &conflicts);
         conflicts.retain(|conflict| conflict.copies().any(|file| is_asked[file.layer().number()]));

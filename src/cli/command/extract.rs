@@ -89,6 +89,9 @@ impl Extract {
             OpenOptions { layout: self.layout.layout, salvage: self.salvage, ..self.open.options() };
         let vfs = open_sources(&self.archives, options)?;
         let mut files = vfs.select(&self.selection.patterns()?);
+        if self.selection.is_unmatched(&files) {
+            return Ok(Exit::No);
+        }
         let sources = vfs.store().identities();
         let directory = self.directory(&sources);
         if self.dry_run {

@@ -14,6 +14,8 @@ use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::vfs::{OpenOptions, VfsFile};
 
 /// List the files in archives and folders, as a mount would show them
+///
+/// The exit status is 1 if no file matches --glob.
 #[derive(Args, Debug)]
 pub(crate) struct List {
     /// Archives, folders, games, and other sources that `mount` accepts; if several have a file,
@@ -56,9 +58,10 @@ impl List {
         let options = OpenOptions { layout: self.layout.layout, ..self.open.options() };
         let vfs = open_sources(&self.archives, options)?;
         let mut out = stdout_for(self.json || self.zero);
-        for file in vfs.select(&self.selection.patterns()?) {
+        let files = vfs.select(&self.selection.patterns()?);
+        for file in &files {
             if self.json {
-                write_json(&mut out, &line(&file))?;
+                write_json(&mut out, &line(file))?;
                 continue;
             }
             if self.long {
@@ -73,7 +76,7 @@ impl List {
             out.write_all(if self.zero { b"\0" } else { b"\n" })?;
         }
         out.flush()?;
-        Ok(Exit::Ok)
+        Ok(if self.selection.is_unmatched(&files) { Exit::No } else { Exit::Ok })
     }
 }
 

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::vfs::Patterns;
+use crate::vfs::{Patterns, VfsFile};
 
 /// Patterns for paths.
 #[derive(Args, Debug)]
@@ -20,5 +20,14 @@ impl Selection {
     /// Compiles the patterns.
     pub(crate) fn patterns(&self) -> Result<Patterns, Failure> {
         Patterns::new(&self.glob).map_err(|error| Failure::new(Exit::Usage, format!("--glob: {error}")))
+    }
+
+    /// Says that no file matches the patterns, if none does. Returns whether that is so.
+    pub(crate) fn is_unmatched(&self, files: &[VfsFile]) -> bool {
+        let is_unmatched = files.is_empty() && !self.glob.is_empty();
+        if is_unmatched {
+            log::error!("--glob {}: no file matches; `bsafs list` prints all paths", self.glob.join(" "));
+        }
+        is_unmatched
     }
 }
