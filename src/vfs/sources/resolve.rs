@@ -301,19 +301,22 @@ fn not_found(title: &Title, found: &Found) -> OpenError {
     let mut marks: Vec<String> = vec![identity.executables.join(" or ")];
     marks.extend(identity.also.iter().map(|it| (*it).to_owned()));
     marks.extend(identity.masters.iter().map(|master| format!("{}/{master}", title.data)));
-    let mut what = format!("{} was not found: there is no folder with {} in:", title.id, marks.join(", "));
+    let mut others: Vec<&str> = found.installations.iter().map(|it| it.title.id).collect();
+    others.sort_unstable();
+    others.dedup();
+    // Named first, because `skyrim` may have been typed for `skyrimse`.
+    let others = match &others[..] {
+        [] => String::new(),
+        [other] => format!(", but {other} is installed"),
+        others => format!(", but these games are installed: {}", others.join(", ")),
+    };
+    let marks = marks.join(", ");
+    let mut what = format!("{} was not found{others}.\nThere is no folder with {marks} in:", title.id);
     what += &looked_in(found);
     for (path, why) in &found.unusable {
         what += &format!("\n  {}: {why}", path.display());
     }
     what += "\nIf the game is elsewhere, name its folder, or use --game-dir.";
-    // Listed at the end, where the user sees it: `skyrim` may have been typed for `skyrimse`.
-    let mut others: Vec<&str> = found.installations.iter().map(|it| it.title.id).collect();
-    others.sort_unstable();
-    others.dedup();
-    if !others.is_empty() {
-        what += &format!("\nThese games were found: {}.", others.join(", "));
-    }
     OpenError::game(what)
 }
 
