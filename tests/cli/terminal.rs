@@ -1,5 +1,7 @@
 //! Hostile names never reach a terminal as control characters. `script` provides the terminal.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use crate::mounted::{Finished, TestDir, run};
@@ -24,6 +26,28 @@ fn hostile(dir: &TestDir) -> &'static str {
     let archive = Tes3::new().file(b"a\x1b]0;x\x07.txt", b"x").file("b\u{202e}\u{9b}.txt".as_bytes(), b"y");
     dir.archive(HOSTILE, &archive.build());
     r#""$HOSTILE""#
+}
+
+#[test]
+fn the_manual_is_shown_by_man_on_a_terminal_and_is_roff_in_a_pipe() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("bin")).unwrap();
+    let man = dir.path("bin/man");
+    let shown = |exit: u8| {
+        fs::write(&man, format!("#!/bin/sh\necho man $*; head -n 1; exit {exit}\n")).unwrap();
+        fs::set_permissions(&man, fs::Permissions::from_mode(0o755)).unwrap();
+        let program = env!("CARGO_BIN_EXE_bsafs");
+        let line = format!("PATH='{}':$PATH '{program}' man mount", dir.path("bin").display());
+        let mut script = Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]).env("SHELL", "/bin/sh");
+        run(&mut script).success()
+    };
+    assert!(shown(0).starts_with("man -l -\r\n.ie"), "{}", shown(0));
+    assert!(!shown(0).contains(".SH SYNOPSIS"));
+    // Without a man that can show pages, the roff is better than nothing.
+    assert!(shown(1).contains(".SH SYNOPSIS"));
+    let piped = dir.run(["man", "mount"]).success();
+    assert!(piped.starts_with(".ie") && piped.contains(".SH SYNOPSIS"), "{piped}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! `bsafs man`: prints the manual, which is made from the same definitions as `--help`.
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
+use std::process::{self, Stdio};
 
 use clap::{Args, Command};
 use clap_mangen::Man as Page;
@@ -11,10 +12,12 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::option_table::{MOUNT_OPTIONS, MountOption};
 use crate::cli::terminal::output::stdout;
 
-/// Print the manual page of bsafs or one of its commands
+/// Show the manual page of bsafs or one of its commands
+///
+/// If standard output is not a terminal, the page is printed as roff.
 #[derive(Args, Debug)]
 pub(crate) struct Man {
-    /// Command whose page to print
+    /// Command whose page to show
     command: Option<String>,
     /// Write all pages to this folder instead
     #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
@@ -45,11 +48,25 @@ impl Man {
                 )
             })?,
         };
+        let page = page(command)?;
+        if std::io::stdout().is_terminal() && show(&page).is_ok() {
+            return Ok(Exit::Ok);
+        }
         let mut out = stdout();
-        out.write_all(&page(command)?)?;
+        out.write_all(&page)?;
         out.flush()?;
         Ok(Exit::Ok)
     }
+}
+
+/// Shows a page with man(1). Fails if man is not installed, or cannot show it.
+fn show(page: &[u8]) -> io::Result<()> {
+    let mut man = process::Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn()?;
+    if let Some(mut input) = man.stdin.take() {
+        // Fails if man ends early. Its exit status says so, too.
+        let _ = input.write_all(page);
+    }
+    if man.wait()?.success() { Ok(()) } else { Err(io::Error::other("man failed")) }
 }
 
 /// The name of a page: `bsafs`, `bsafs-mount`.
