@@ -151,6 +151,28 @@ fn umount_prefers_a_mountpoint_to_the_game_of_the_same_name() {
 }
 
 #[test]
+fn umount_finds_a_mount_by_its_name_or_the_name_of_its_source_from_any_folder() {
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("deep/elsewhere")).unwrap();
+    // Other tests have mounts of their own, so the names are unusual.
+    dir.archive("deep/By Name 1.bsa", &world());
+    let umount = |name: &str| run(dir.bsafs(["umount", name]).current_dir(dir.path("deep/elsewhere")));
+    for name in ["By Name 1.bsa", "by-name-2"] {
+        dir.run(["mount", "deep/By Name 1.bsa", "by-name-2"]).success();
+        assert_eq!(umount(name).success(), "", "{name}");
+        assert!(mounts_below(&dir.path("")).is_empty());
+    }
+    dir.run(["mount", "deep/By Name 1.bsa", "by-name-2"]).success();
+    dir.run(["mount", "deep/By Name 1.bsa", "by-name-3"]).success();
+    assert!(umount("By Name 1.bsa").err.contains("mounted more than once"));
+    // A file of this name in the current folder is another one.
+    fs::write(dir.path("deep/elsewhere/by-name-2"), "").unwrap();
+    assert_eq!(umount("by-name-2").code, 66);
+    assert_eq!(umount("by-name-3").success(), "");
+    dir.run(["umount", "by-name-2"]).success();
+}
+
+#[test]
 fn umount_of_an_archive_needs_it_to_be_mounted_only_once() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());

@@ -26,7 +26,8 @@ use crate::vfs::sources::resolve::is_game;
 /// Unmount, and remove the mountpoint if `bsafs mount` created it
 #[derive(Args, Debug)]
 pub(crate) struct Umount {
-    /// Mountpoints; or sources, if mounted only once: archives, folders, games or profiles
+    /// Mountpoints; or sources, if mounted only once: archives, folders, games or profiles. In another
+    /// folder, the name alone is enough
     #[arg(required_unless_present = "all", value_name = "MOUNTPOINT")]
     mountpoints: Vec<PathBuf>,
     /// Unmount even while files are open; open files stay readable
@@ -240,12 +241,26 @@ fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
     };
     let is_silent =
         mounts.iter().any(|(mounted, answer)| may_unmount(mounted) && matches!(answer, Answer::Hangs));
-    let mut found: Vec<(MountEntry, Answer)> = mounts.into_iter().filter(is_of_source).collect();
+    let is_exact = mounts.iter().any(is_of_source);
+    let is_found = |it: &(MountEntry, Answer)| if is_exact { is_of_source(it) } else { is_named(path, it) };
+    let mut found: Vec<(MountEntry, Answer)> = mounts.into_iter().filter(is_found).collect();
     match (found.pop(), found.is_empty()) {
         (Some(found), true) => Ok(found),
         (Some(last), false) => Err(several(path, found.iter().chain([&last]))),
         (None, _) => Err(none(path, is_silent)),
     }
+}
+
+/// Whether the last name of a mountpoint or of its sources is this name. A path names no mount in another
+/// folder, and neither does a name that exists in the current folder.
+fn is_named(name: &Path, (mounted, answer): &(MountEntry, Answer)) -> bool {
+    let Answer::Status(status) = answer else { return false };
+    let is_name = |path: &Path| path.file_name() == Some(name.as_os_str());
+    may_unmount(mounted)
+        && is_name(name)
+        && !name.exists()
+        && (is_name(&overlay::shown(mounted).mountpoint)
+            || status.sources.iter().any(|source| is_name(Path::new(&source.path))))
 }
 
 fn several<'a>(path: &Path, found: impl Iterator<Item = &'a (MountEntry, Answer)>) -> Failure {
