@@ -29,6 +29,7 @@ pub(crate) struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  bsafs mount skyrimse ~/mnt                       mount a game; `bsafs games` lists those installed
   bsafs mount \"Skyrim - Textures0.bsa\"             mount on a new folder of the same name
   bsafs mount Base.ba2 Patch.ba2 ~/mnt             mount two archives as one; Patch.ba2 wins
   bsafs which ~/mnt/textures/clutter/bucket.dds    print which archive a file comes from
