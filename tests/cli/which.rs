@@ -55,6 +55,22 @@ fn which_names_missing_files_and_answers_for_the_others() {
 }
 
 #[test]
+fn which_and_cat_suggest_the_paths_of_files_of_the_same_name() {
+    let dir = TestDir::new();
+    let archive = (0..6).fold(Tes3::new(), |archive, n| archive.file(format!("f{n}\\bucket.dds"), b"x"));
+    dir.archive("a.bsa", &archive.build());
+    let paths = "files of this name:\n  f0/bucket.dds\n  f1/bucket.dds\n  f2/bucket.dds\n  f3/bucket.dds\n  \
+                 and 2 more\n";
+    for name in ["Bucket.dds", "textures/bucket.DDS"] {
+        let finished = dir.run(["which", "--in", "a.bsa", name]);
+        assert_eq!((finished.code, finished.err), (1, format!("bsafs: {name}: no such file; {paths}")));
+    }
+    let finished = dir.run(["cat", "a.bsa", "bucket.dds"]);
+    let expected = format!("bsafs: a.bsa: bucket.dds: no such file; {paths}");
+    assert_eq!((finished.code, finished.err), (66, expected));
+}
+
+#[test]
 fn which_finds_a_nameless_file_by_its_path() {
     let dir = TestDir::new();
     dir.archive("a.ba2", &Ba2::general(1).file("Misc\\Example.txt", b"x").nameless().build());

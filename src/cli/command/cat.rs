@@ -9,6 +9,7 @@ use clap::Args;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{OpenArgs, SALVAGE};
+use crate::cli::options::same_names::same_names;
 use crate::cli::terminal::output::raw_stdout;
 
 /// Write files of an archive, folder or game to standard output
@@ -37,7 +38,10 @@ impl Cat {
             };
             let file = vfs.file(path).ok_or_else(|| match vfs.folder(path) {
                 Some(_) => missing("it is a folder; name a file in it"),
-                None => missing("no such file; `bsafs list` prints all paths"),
+                None => match same_names(&vfs, path) {
+                    found if found.is_empty() => missing("no such file; `bsafs list` prints all paths"),
+                    found => missing(&format!("no such file{found}")),
+                },
             })?;
             let copied = file.write_to(&mut out);
             if let Some(error) = file.take_salvaged() {

@@ -12,6 +12,7 @@ use indicatif::BinaryBytes;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::same_names::same_names;
 use crate::cli::surroundings::what_is_wrong;
 use crate::cli::terminal::output::stdout_for;
 #[cfg(feature = "mount")]
@@ -100,7 +101,10 @@ impl Which {
 /// Finds the provenance of a file that is not mounted, as JSON.
 fn find_provenance(vfs: &Vfs, path: &Path) -> Result<String, String> {
     let bytes = path.as_os_str().as_encoded_bytes();
-    let missing = || if vfs.folder(bytes).is_some() { FOLDER } else { NO_FILE };
+    let missing = || match vfs.folder(bytes) {
+        Some(_) => FOLDER.to_owned(),
+        None => format!("{NO_FILE}{}", same_names(vfs, &path.to_string_lossy())),
+    };
     let file = vfs.file(bytes).ok_or_else(missing)?;
     // Reads the size from the data, as `stat` does in a mount, so that the provenance has it.
     file.shown_size();

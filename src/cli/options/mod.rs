@@ -12,6 +12,7 @@ pub(crate) mod named_sources;
 pub(crate) mod open_args;
 #[cfg(feature = "mount")]
 pub(crate) mod option_table;
+pub(crate) mod same_names;
 #[cfg(feature = "mount")]
 pub(crate) mod saved_profile;
 pub(crate) mod selection;
