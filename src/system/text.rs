@@ -10,6 +10,16 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
+/// Numbers of archives and folders: `1 archive`, `2 folders`, `1 archive and 2 folders`.
+#[cfg(feature = "mount")]
+pub(crate) fn layers(archives: usize, folders: usize) -> String {
+    match (archives, folders) {
+        (_, 0) => count(archives, "archive"),
+        (0, _) => count(folders, "folder"),
+        _ => format!("{} and {}", count(archives, "archive"), count(folders, "folder")),
+    }
+}
+
 /// Why a path could not be opened, read or written.
 pub(crate) fn reason(error: &io::Error) -> String {
     match error.kind() {

@@ -14,12 +14,13 @@ use crate::mounts::holders::{Holder, Holders};
 use crate::mounts::status::{self, Answer, MountStatus};
 use crate::system::clock::unix_seconds;
 use crate::system::mountinfo::MountEntry;
-use crate::system::text::count;
+use crate::system::text::{count, layers};
 
 /// List all mounts of bsafs, and the processes that use them
 ///
 /// Prints the sources, age, number of requests and processes of each mount. For another user's
-/// mount, only its entry in the mount table is printed. The command waits at most a few seconds for a
+/// mount, only its entry in the mount table is printed. Only root sees the processes of other users. The
+/// command waits at most a few seconds for a
 /// daemon that does not answer.
 #[derive(Args, Debug)]
 pub(crate) struct Mounts {
@@ -53,10 +54,8 @@ impl Mounts {
                 false => write(&mut out, mounted, &shown, answer, holders.of(&shown.device))?,
             }
         }
-        if !self.json
-            && let Some(text) = unseen(&holders)
-        {
-            writeln!(out, "{text}")?;
+        if !self.json && !holders.is_complete {
+            writeln!(out, "not all processes could be checked in time; more may use these mounts")?;
         }
         out.flush()?;
         Ok(Exit::Ok)
@@ -77,6 +76,7 @@ struct JsonMount<'a> {
     since: Option<u64>,
     files: Option<usize>,
     archives: Option<usize>,
+    folders: Option<usize>,
     requests: Option<u64>,
     /// The daemon's process id.
     pid: Option<u32>,
@@ -102,6 +102,7 @@ impl<'a> JsonMount<'a> {
             since: status.map(since),
             files: status.map(|it| it.status.files),
             archives: status.map(|it| it.status.archives),
+            folders: status.map(|it| it.status.folders),
             requests: status.map(requests),
             pid: status.map(|it| it.status.pid),
             version: status.map(|it| it.status.version.as_str()),
@@ -170,9 +171,10 @@ fn write(
     match answer {
         Answer::Status(status) => {
             let fs = &status.status;
-            let held = format!("{} in {}", count(fs.files, "file"), count(fs.archives, "archive"));
-            let (uptime, requests) = (duration(fs.uptime), requests(status));
-            writeln!(out, "  holds      {held}\n  mounted    for {uptime}, {requests} requests")?;
+            let held = format!("{} in {}", count(fs.files, "file"), layers(fs.archives, fs.folders));
+            let requests = usize::try_from(requests(status)).unwrap_or(usize::MAX);
+            let (uptime, requests) = (duration(fs.uptime), count(requests, "request"));
+            writeln!(out, "  holds      {held}\n  mounted    for {uptime}, {requests}")?;
         }
         Answer::Dead => writeln!(out, "  dead       the daemon has ended; run `bsafs umount {path}`")?,
         Answer::Hangs => {
@@ -196,18 +198,6 @@ fn write(
         writeln!(out, "             and {} more", processes(holders.len() - SHOWN))?;
     }
     Ok(())
-}
-
-/// A line about processes that could not be examined.
-fn unseen(holders: &Holders) -> Option<String> {
-    if !holders.is_complete {
-        return Some("not all processes could be checked in time; more may use these mounts".into());
-    }
-    let advice = match rustix::process::geteuid().is_root() {
-        true => "",
-        false => "; run as root to see whether they use these mounts",
-    };
-    (holders.unseen > 0).then(|| format!("{} could not be checked{advice}", processes(holders.unseen)))
 }
 
 fn processes(number: usize) -> String {

@@ -14,7 +14,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{duration, stdout_for, write_json};
 use crate::fs;
 use crate::mounts::status::MountStatus;
-use crate::system::text::count;
+use crate::system::text::{count, layers};
 
 /// Print what the daemon of a mount has done: requests, cache, bytes, errors and reloads
 #[derive(Args, Debug)]
@@ -90,11 +90,7 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
     if let Some(sources) = status.sources_text() {
         writeln!(out, "  sources    {sources}")?;
     }
-    let sources = match folders {
-        0 => count(*archives, "archive"),
-        _ => format!("{} and {}", count(*archives, "archive"), count(*folders, "folder")),
-    };
-    writeln!(out, "  holds      {} in {sources}", count(*files, "file"))?;
+    writeln!(out, "  holds      {} in {}", count(*files, "file"), layers(*archives, *folders))?;
     let kinds: Vec<String> =
         requests.iter().filter(|(_, number)| **number > 0).map(|(kind, n)| format!("{kind} {n}")).collect();
     writeln!(out, "  requests   {} ({})", requests.values().sum::<u64>(), kinds.join(", "))?;

@@ -11,7 +11,7 @@ use crate::content::Store;
 use crate::daemon::mountpoint::Mountpoint;
 use crate::format::{EntryId, is_archive_name};
 use crate::game::{ArchiveRule, LoadOrder, LooseRule, NoteCode};
-use crate::system::text::count;
+use crate::system::text::{count, layers};
 use crate::tree::NodeId;
 use crate::vfs::Vfs;
 
@@ -31,11 +31,7 @@ pub(crate) fn report(
     let (archives, folders) = (vfs.opened().descriptions.len(), folders(vfs.store()));
     let later = if folders == 0 { "archives" } else { "layers" };
     let hides = if hidden > 0 { format!(", {hidden} hidden by later {later}") } else { String::new() };
-    let layers = match (archives, folders) {
-        (_, 0) => count(archives, "archive"),
-        (0, _) => count(folders, "folder"),
-        _ => format!("{} and {}", count(archives, "archive"), count(folders, "folder")),
-    };
+    let layers = layers(archives, folders);
     // The sizes of loose files are not known yet.
     let bytes = match archives {
         0 => String::new(),
