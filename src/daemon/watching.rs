@@ -1,11 +1,12 @@
 //! The thread that watches the disk. It notes what changed, and has the kernel drop changed names at once.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
@@ -65,12 +66,15 @@ impl Watching {
             self.trigger.request();
         }
         if woken.has_events {
-            let (mut counts, mut files, mut is_lost) = (false, Vec::new(), Ok(false));
+            let (mut counts, mut files, mut is_lost) = (false, BTreeMap::new(), Ok(false));
             self.trigger.note(|changes| {
                 is_lost = self.watcher.read_events(|event| {
                     counts = true;
                     note_event(&fs, changes, event);
-                    files.extend(file_of(event));
+                    if let Some(name) = event.name.filter(|_| event.is_write || event.is_of_attributes) {
+                        *files.entry((event.folder.to_owned(), name.to_owned())).or_default() |=
+                            event.is_write;
+                    }
                 });
                 counts
             });
@@ -78,9 +82,11 @@ impl Watching {
                 self.trigger.note_found(DiskChanges::add_anywhere);
             }
             // Requests may need the lock of the trigger, so nothing that may hang is done under it.
-            for (path, is_write) in files {
-                if let Ok(found) = std::fs::metadata(uncovered(&path)) {
-                    fs.note_archive_event((found.dev(), found.ino()), is_write);
+            for ((folder, name), is_write) in files {
+                let Ok(found) = std::fs::metadata(uncovered(&folder.join(&name))) else { continue };
+                fs.note_archive_event((found.dev(), found.ino()), is_write);
+                if is_write {
+                    fs.note_written_file(&folder, name.as_bytes(), found.len());
                 }
             }
             if !counts {
@@ -127,15 +133,4 @@ fn note_event(fs: &FileSystem, changes: &mut DiskChanges, event: &DiskEvent<'_>)
     if meaning.is_content && meaning.is_of_names {
         fs.note_changed_name(folder, name.as_bytes(), event.is_new_folder);
     }
-    if meaning.is_content && event.is_write {
-        fs.note_written_file(folder, name.as_bytes());
-    }
-}
-
-/// The file that was written to or whose attributes were changed, if it may be an archive; and whether it was
-/// written to.
-fn file_of(event: &DiskEvent<'_>) -> Option<(PathBuf, bool)> {
-    let is_of_file = event.meaning.is_file && (event.is_write || event.is_of_attributes);
-    let name = event.name.filter(|_| is_of_file)?;
-    Some((event.folder.join(name), event.is_write))
 }

@@ -104,14 +104,17 @@ impl FileSystem {
         }
     }
 
-    /// Has the kernel drop the pages of a loose file that was written to, if the mount shows that file.
-    pub fn note_written_file(&self, folder: &Path, name: &[u8]) {
+    /// Has the kernel drop the pages of a loose file that was written to, if the mount shows that file. `size`
+    /// is its size now.
+    pub fn note_written_file(&self, folder: &Path, name: &[u8], size: u64) {
         let (view, Some(host)) = (self.view(), self.shared.host.get()) else { return };
         for node in view.folders_at(folder) {
             let Some(file) = view.tree().lookup(node, name) else { continue };
             let Some(entry) = view.entry(file) else { continue };
             if view.store().loose_folder(entry).is_some_and(|of| of.as_os_str() == folder.as_os_str()) {
-                host.drop_pages(view.tree().ino(file));
+                let ino = view.tree().ino(file);
+                let _ = view.attr(ino).map(|attr| self.shared.written.cut(attr, size));
+                host.drop_pages(ino);
             }
         }
     }
@@ -125,6 +128,7 @@ impl FileSystem {
     /// Records that a reload begins, which will notice all changes until now.
     pub fn begin_reload(&self) {
         self.shared.pending.begin_reload();
+        self.shared.written.begin_reload();
     }
 
     /// Records how many folders are watched.
@@ -191,6 +195,7 @@ impl FileSystem {
         let exposed = self.shared.swap_view(now.number, || {
             *self.view.write().unwrap_or_else(PoisonError::into_inner) = now.clone();
         });
+        self.shared.written.end_reload();
         // From here on, the kernel caches no more answers of the earlier view.
         learn_kept(&then, &now);
         let (changed, same) = changed_answers(&then, &now, exposed);

@@ -92,6 +92,10 @@ impl ReadTarget {
             if let Some(error) = store.take_salvaged(entry) {
                 log::warn!("{}: {error}; it is served because of --salvage", view.path_of(node, entry));
             }
+            let end = offset + bytes.len() as u64;
+            if bytes.len() < len as usize && store.known_size(entry).is_some_and(|size| end < size) {
+                self.note_cut(node, end);
+            }
             answer(bytes)
         });
         if store.needs_trim()
@@ -103,6 +107,18 @@ impl ReadTarget {
             view.shared.report_change(store.loose_folder(entry).as_deref());
         }
         read.map_err(|error| self.report(node, &error))
+    }
+
+    /// Records before the answer that a loose file ends earlier than it did. The kernel fills its pages with
+    /// zeros up to the size that it knows, so it must drop them.
+    fn note_cut(&self, node: NodeId, size: u64) {
+        let shared = &self.view.shared;
+        let Ok(attr) = self.view.attr(self.view.tree().ino(node)) else { return };
+        if shared.written.cut(attr, size)
+            && let Some(host) = shared.host.get()
+        {
+            host.drop_pages(attr.ino);
+        }
     }
 
     /// Logs a fault that is new, and starts a reload if the source has changed.

@@ -1,40 +1,132 @@
-//! Files that were written to, until the kernel has dropped their pages.
+//! Files that were written to, until the kernel has dropped their pages or a new view has their size.
 //!
-//! Until then, the mount shows the attributes that the file had before. If the kernel got the new size
-//! first, it would keep the last page of the old size, whose rest it has filled with zeros, and `tail -f`
-//! would print them.
+//! Until the pages are dropped, the mount shows the attributes that the file had before. If the kernel got the
+//! new size first, it would keep the last page of the old size, whose rest it has filled with zeros, and
+//! `tail -f` would print them.
+//!
+//! A file that was cut off has its new size at once. If the kernel got the old size again, it would fill the
+//! file with zeros up to it.
 
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
 use super::attr::Attr;
 
-/// The attributes to show, by inode number, each with the number of invalidations under way.
+/// The files, by inode number.
 #[derive(Debug, Default)]
-pub(crate) struct WrittenFiles(RwLock<HashMap<u64, (Attr, usize)>>);
+pub(crate) struct WrittenFiles(RwLock<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    files: HashMap<u64, Written>,
+    /// Number of reloads that have begun.
+    reloads: u64,
+}
+
+#[derive(Debug)]
+struct Written {
+    /// The attributes to show.
+    attr: Attr,
+    /// Number of invalidations under way.
+    invalidations: usize,
+    /// The number of reloads that had begun when the file was found to be cut off.
+    cut: Option<u64>,
+}
 
 impl WrittenFiles {
     /// Adds a file with the attributes that the kernel may have. It stays until a call of
     /// [`WrittenFiles::remove`] for each addition.
     pub(crate) fn add(&self, attr: Attr) {
-        let mut files = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        files.entry(attr.ino).or_insert((Attr { is_lasting: false, ..attr }, 0)).1 += 1;
+        self.write().entry(attr).invalidations += 1;
     }
 
     /// Records that the kernel has dropped the pages of a file once more.
     pub(crate) fn remove(&self, ino: u64) {
-        let mut files = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, invalidations)) = files.get_mut(&ino) {
-            *invalidations -= 1;
-            if *invalidations == 0 {
-                files.remove(&ino);
-            }
+        let mut table = self.write();
+        if let Some(file) = table.files.get_mut(&ino) {
+            file.invalidations = file.invalidations.saturating_sub(1);
         }
+        table.drop_unused();
+    }
+
+    /// Records that a file with these attributes ends at `size`. Returns false if that was known. The size is
+    /// shown until the end of the next reload that begins.
+    pub(crate) fn cut(&self, attr: Attr, size: u64) -> bool {
+        if size >= attr.size {
+            return false;
+        }
+        let mut table = self.write();
+        let reloads = table.reloads;
+        let file = table.entry(attr);
+        file.cut = Some(reloads);
+        let is_new = size < file.attr.size;
+        file.attr.size = size.min(file.attr.size);
+        is_new
+    }
+
+    /// Records that a reload begins, which will notice what was cut off until now.
+    pub(crate) fn begin_reload(&self) {
+        self.write().reloads += 1;
+    }
+
+    /// Records that the view of the last reload is served.
+    pub(crate) fn end_reload(&self) {
+        let mut table = self.write();
+        let Table { files, reloads } = &mut *table;
+        files.values_mut().for_each(|file| file.cut = file.cut.filter(|cut| cut >= reloads));
+        table.drop_unused();
     }
 
     /// The attributes to show for a file; `None` for all but a few files.
     pub(crate) fn attr(&self, ino: u64) -> Option<Attr> {
-        let files = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        files.get(&ino).map(|(attr, _)| *attr)
+        let table = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        table.files.get(&ino).map(|file| file.attr)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Table> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    fn entry(&mut self, attr: Attr) -> &mut Written {
+        let attr = Attr { is_lasting: false, ..attr };
+        self.files.entry(attr.ino).or_insert(Written { attr, invalidations: 0, cut: None })
+    }
+
+    fn drop_unused(&mut self) {
+        self.files.retain(|_, file| file.invalidations > 0 || file.cut.is_some());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::super::attr::NodeKind;
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_cut_off_during_a_reload_stays_short_until_the_next_one_ends() {
+        let files = WrittenFiles::default();
+        let attr = |size| Attr {
+            ino: 7,
+            kind: NodeKind::File,
+            size,
+            modified: SystemTime::UNIX_EPOCH,
+            is_lasting: true,
+        };
+        let size = || files.attr(7).map(|attr| attr.size);
+        assert!(files.cut(attr(100), 50) && !files.cut(attr(50), 50) && !files.cut(attr(100), 60));
+        files.begin_reload();
+        assert!(files.cut(attr(50), 20));
+        // The reload found the write, and the kernel drops the pages.
+        files.add(attr(20));
+        files.end_reload();
+        files.remove(7);
+        assert_eq!(size(), Some(20), "the size before the last cut was shown again");
+        files.begin_reload();
+        files.end_reload();
+        assert_eq!(size(), None);
     }
 }
