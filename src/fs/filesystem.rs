@@ -104,8 +104,8 @@ impl FileSystem {
         }
     }
 
-    /// Has the kernel drop the pages of a loose file that was written to, if the mount shows that file. `size`
-    /// is its size now.
+    /// Has the kernel drop the pages of a loose file that was written to, if the mount shows that file.
+    /// `size` is its size now.
     pub fn note_written_file(&self, folder: &Path, name: &[u8], size: u64) {
         let (view, Some(host)) = (self.view(), self.shared.host.get()) else { return };
         for node in view.folders_at(folder) {

@@ -3,7 +3,7 @@
 //! A listing must show each name once that the folder has all the time. So it continues with the names that
 //! the folder had when it began, without those that are gone meanwhile.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,6 +20,8 @@ pub(crate) struct KeptListings(Mutex<Listings>);
 #[derive(Debug, Default)]
 struct Listings {
     all: VecDeque<KeptListing>,
+    /// How many of them each folder has.
+    counts: HashMap<u64, usize>,
     /// Of all names, in bytes.
     bytes: usize,
 }
@@ -41,6 +43,7 @@ impl KeptListings {
         let names: Vec<u8> = names.flat_map(|name| name.iter().copied().chain([b'/'])).collect();
         let mut listings = self.lock();
         listings.bytes += names.len();
+        *listings.counts.entry(folder).or_default() += 1;
         listings.all.push_back(KeptListing { since: Instant::now(), folder, views, names: names.into() });
         while listings.bytes > KEPT_LISTINGS_MAX {
             listings.drop_oldest();
@@ -50,8 +53,14 @@ impl KeptListings {
     /// The names that a folder has in a view, each followed by a slash; `None` if they are no longer kept.
     pub(crate) fn names(&self, folder: u64, view: u32) -> Option<Arc<[u8]>> {
         let listings = self.lock();
+        listings.counts.get(&folder)?;
         let mut found = listings.all.iter().filter(|it| it.folder == folder && it.views.contains(&view));
         found.next().map(|it| it.names.clone())
+    }
+
+    /// Whether names of a folder are kept.
+    pub(crate) fn contains(&self, folder: u64) -> bool {
+        self.lock().counts.contains_key(&folder)
     }
 
     /// Drops names that were kept long enough. Returns whether none are left.
@@ -70,11 +79,14 @@ impl KeptListings {
 
 impl Listings {
     fn drop_oldest(&mut self) {
-        if let Some(oldest) = self.all.pop_front() {
-            self.bytes -= oldest.names.len();
+        let Some(KeptListing { folder, names, .. }) = self.all.pop_front() else { return };
+        self.bytes -= names.len();
+        match self.counts.get_mut(&folder) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => _ = self.counts.remove(&folder),
         }
         if self.all.is_empty() {
-            self.all = VecDeque::new();
+            *self = Self::default();
         }
     }
 }
@@ -95,6 +107,7 @@ mod tests {
         listings.add(8, 0..1, [&long[..]].into_iter());
         assert_eq!((names(7, 1), names(7, 2)), (None, None), "more than the limit was kept");
         assert_eq!(names(8, 0), Some(KEPT_LISTINGS_MAX - 3));
+        assert!(listings.contains(8) && !listings.contains(7));
         assert!(!listings.drop_old());
     }
 }

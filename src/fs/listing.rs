@@ -7,6 +7,7 @@
 
 use super::attr::{Attr, NodeKind};
 use super::error::Error;
+use super::invalidation::Invalidation;
 use super::view::View;
 use crate::tree::{Inode, Kind, NodeId};
 
@@ -53,6 +54,7 @@ impl View {
                 return Ok(());
             }
         }
+        let mut is_end = position(cookie) >= DOTS;
         for (next, child) in self.children_after(folder, cookie)? {
             let name = self.tree().name(child);
             let kind = match self.tree().kind(child) {
@@ -60,11 +62,26 @@ impl View {
                 Kind::File(_) => NodeKind::File,
             };
             let ino = self.shared.spellings.child(self.tree(), folder, name, child).ino;
+            is_end = false;
             if !add(DirEntry { ino, cookie: view | next, kind, name }) {
                 break;
             }
         }
+        if is_end {
+            self.drop_cached_listing(folder);
+        }
         Ok(())
+    }
+
+    /// Has the kernel drop a complete listing if another one may be under way that began before the folder
+    /// changed. If the length of the cached one is a multiple of the page size, the kernel takes the other one
+    /// for complete.
+    fn drop_cached_listing(&self, folder: Inode) {
+        let is_kept = folder.node.is_some_and(|node| self.shared.listings.contains(self.tree().ino(node)));
+        if let Some(host) = self.shared.host.get().filter(|_| is_kept) {
+            let folders = vec![folder.ino];
+            host.invalidate(Invalidation { folders, ..Invalidation::default() });
+        }
     }
 
     /// READDIRPLUS: like [`View::list`], with the attributes of each entry, and at most 512 entries.

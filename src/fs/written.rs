@@ -1,7 +1,7 @@
 //! Files that were written to, until the kernel has dropped their pages or a new view has their size.
 //!
-//! Until the pages are dropped, the mount shows the attributes that the file had before. If the kernel got the
-//! new size first, it would keep the last page of the old size, whose rest it has filled with zeros, and
+//! Until the pages are dropped, the mount shows the attributes that the file had before. If the kernel got
+//! the new size first, it would keep the last page of the old size, whose rest it has filled with zeros, and
 //! `tail -f` would print them.
 //!
 //! A file that was cut off has its new size at once. If the kernel got the old size again, it would fill the

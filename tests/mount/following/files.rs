@@ -414,6 +414,30 @@ fn a_listing_that_is_open_during_a_reload_skips_no_name() {
 }
 
 #[test]
+fn an_open_listing_goes_on_after_another_program_listed_the_changed_folder() {
+    let dir = TestDir::new();
+    // With the new file and the two dots, the kernel's copy of the listing ends at the end of a page.
+    let names: Vec<String> = (0..765).map(|n| format!("f{n:05}")).collect();
+    fs::create_dir_all(dir.path("mod/t")).unwrap();
+    names.iter().for_each(|name| fs::write(dir.path("mod/t").join(name), "").unwrap());
+    let mount = dir.mount(["mod"]);
+    let count = || fs::read_dir(mount.join("t")).unwrap().count();
+    assert_eq!(count(), 765);
+    let folder = File::open(mount.join("t")).unwrap();
+    let mut buffer = Vec::with_capacity(1024);
+    let mut entries = rustix::fs::RawDir::new(&folder, buffer.spare_capacity_mut());
+    let mut listed: Vec<String> = Vec::new();
+    let mut next = || Some(entries.next()?.unwrap().file_name().to_str().unwrap().to_owned());
+    listed.extend((0..100).filter_map(|_| next()));
+    fs::write(dir.path("mod/t/new"), "").unwrap();
+    until("the new file to be listed", || count() == 766);
+    assert_eq!(count(), 766);
+    listed.extend(std::iter::from_fn(next));
+    listed.retain(|name| !name.starts_with('.'));
+    assert!(listed == names, "{} names", listed.len());
+}
+
+#[test]
 fn a_change_of_the_profile_is_followed() {
     let dir = TestDir::new();
     for name in ["a", "b"] {
