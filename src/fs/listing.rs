@@ -7,7 +7,6 @@
 
 use super::attr::{Attr, NodeKind};
 use super::error::Error;
-use super::invalidation::Invalidation;
 use super::view::View;
 use crate::tree::{Inode, Kind, NodeId};
 
@@ -74,13 +73,12 @@ impl View {
     }
 
     /// Has the kernel drop a complete listing if another one may be under way that began before the folder
-    /// changed. If the length of the cached one is a multiple of the page size, the kernel takes the other one
-    /// for complete.
+    /// changed. If the length of the cached one is a multiple of the page size, the kernel takes the other
+    /// one for complete.
     fn drop_cached_listing(&self, folder: Inode) {
         let is_kept = folder.node.is_some_and(|node| self.shared.listings.contains(self.tree().ino(node)));
         if let Some(host) = self.shared.host.get().filter(|_| is_kept) {
-            let folders = vec![folder.ino];
-            host.invalidate(Invalidation { folders, ..Invalidation::default() });
+            host.drop_listing(folder.ino);
         }
     }
 

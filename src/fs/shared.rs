@@ -28,6 +28,10 @@ pub(crate) trait Host: fmt::Debug + Send + Sync {
     /// Has the kernel drop the pages of a file soon. Does not block.
     fn drop_pages(&self, ino: u64);
 
+    /// Has the kernel drop the cached part of a folder's listing, before this returns. For a request that
+    /// lists the folder.
+    fn drop_listing(&self, ino: u64);
+
     /// Runs a job when the kernel has dropped all that it was asked to drop before. Does not block.
     fn after_notices(&self, job: Box<dyn FnOnce() + Send>);
 

@@ -2,8 +2,8 @@
 //!
 //! A notification waits for locks of the folder or file that it names. A request that holds such a lock may
 //! wait for a worker, or for the next view. So only the threads of this file send notifications, and nothing
-//! waits for these threads. Pages have a thread of their own, because dropping them waits for READs under
-//! way.
+//! waits for these threads. Pages have a thread of their own, because dropping them waits for READs under way.
+//! Only [`Host::drop_listing`] is sent by a request, because it needs no such lock.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -119,6 +119,11 @@ impl Host for Notify {
         self.queue.push([Notice::Pages(ino)]);
     }
 
+    fn drop_listing(&self, ino: u64) {
+        // The kernel waits for the pages of the cached listing. It locks none while it waits for a reply.
+        inval_inode(&self.notifier, ino, 0);
+    }
+
     fn after_notices(&self, job: Box<dyn FnOnce() + Send>) {
         self.queue.push([Notice::Job(job)]);
     }
@@ -218,11 +223,15 @@ impl Thread {
         }
     }
 
-    /// Has the kernel drop the attributes and what it cached from `offset` on.
     fn inval_inode(&self, ino: u64, offset: i64) {
-        // This fails if the kernel does not have the inode.
-        let _ = self.notifier.get().map(|notifier| notifier.inval_inode(INodeNo(ino), offset, 0));
+        inval_inode(&self.notifier, ino, offset);
     }
+}
+
+/// Has the kernel drop the attributes and what it cached from `offset` on.
+fn inval_inode(notifier: &OnceLock<Notifier>, ino: u64, offset: i64) {
+    // This fails if the kernel does not have the inode.
+    let _ = notifier.get().map(|notifier| notifier.inval_inode(INodeNo(ino), offset, 0));
 }
 
 /// The offset with which INVAL_INODE drops no pages.
