@@ -2,8 +2,8 @@
 //!
 //! A notification waits for locks of the folder or file that it names. A request that holds such a lock may
 //! wait for a worker, or for the next view. So only the threads of this file send notifications, and nothing
-//! waits for these threads. Pages have a thread of their own, because dropping them waits for READs under way.
-//! Only [`Host::drop_listing`] is sent by a request, because it needs no such lock.
+//! waits for these threads. Pages have a thread of their own, because dropping them waits for READs under
+//! way. Only [`Host::drop_listing`] is sent by a request, because it needs no such lock.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
