@@ -20,7 +20,7 @@ const STEPS: usize = POLLING_INTERVAL as usize;
 const PER_STEP: usize = 100;
 /// The files of a folder are statted in one of this many of its checks. A write does not change the folder,
 /// but a read of the file notices it at once.
-const FILES_INTERVAL: usize = 4;
+const FILES_INTERVAL: usize = 6;
 
 /// The folders to check.
 #[derive(Debug, Default)]
