@@ -8,7 +8,8 @@ use std::thread;
 
 use bsafs::Vfs;
 use bsafs::fs::{
-    Caller, Error, FileSystem, MountedSource, Owner, Presentation, ReadTarget, SOURCES_LINK, View, WHICH_LINK,
+    Caller, Error, FileSystem, MountedSource, Owner, Presentation, ReadTarget, SOURCES_LINK, Validity, View,
+    WHICH_LINK,
 };
 use bsafs::tree::NodeId;
 use tempfile::TempDir;
@@ -58,7 +59,8 @@ fn a_file_first_read_during_a_reload_is_known_afterwards() {
         ends.store(true, Ordering::Relaxed);
         reader.join().unwrap()
     });
-    let unknown = cached.iter().filter(|&&ino| !fs.view().attr(ino).unwrap().is_lasting).count();
+    let unknown =
+        cached.iter().filter(|&&ino| fs.view().attr(ino).unwrap().validity == Validity::None).count();
     assert_eq!(unknown, 0, "of {}", cached.len());
 }
 

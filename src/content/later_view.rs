@@ -2,7 +2,6 @@
 //! layers that cannot be opened again, and the counts of the kernel's references.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -125,15 +124,6 @@ impl Store {
         self.loose(id).map(|files| files.folder.folder_of(id.entry))
     }
 
-    /// All folders of loose files by their paths. Several layers may have one folder.
-    pub fn folders_by_path(&self) -> HashMap<&OsStr, Vec<&LooseFolder>> {
-        let mut folders: HashMap<&OsStr, Vec<&LooseFolder>> = HashMap::new();
-        for (_, folder) in self.folders() {
-            folders.entry(folder.path().as_os_str()).or_default().push(folder);
-        }
-        folders
-    }
-
     /// Records an event of the file with this device and inode number, if it is an archive: `is_written` says
     /// whether its content was written to; otherwise its attributes were changed.
     pub fn note_archive_event(&self, identity: (u64, u64), is_written: bool) {
@@ -182,6 +172,16 @@ impl Store {
     /// Whether a read since the last call found that a loose file was written to after it was statted.
     pub fn take_outdated(&self, id: EntryId) -> bool {
         self.loose(id).is_some_and(|files| files.folder.take_outdated(id.entry))
+    }
+
+    /// Whether a loose file changed since it was statted.
+    pub fn is_stale(&self, id: EntryId) -> bool {
+        self.loose(id).is_some_and(|files| files.folder.is_stale(id.entry))
+    }
+
+    /// The folder on the disk whose watch reports writes to a loose file; `None` for an entry of an archive.
+    pub fn watched_folder_of(&self, id: EntryId) -> Option<PathBuf> {
+        self.loose(id).map(|files| files.folder.watched_folder_of(id.entry))
     }
 
     /// Whether a loose file could not be statted because it is gone, or is no longer a file.

@@ -23,7 +23,7 @@ use super::trigger::{Due, Trigger};
 use super::watching::{WAKE, Watching};
 use crate::archive_file::COARSEST_TICK;
 use crate::folder::LooseFolder;
-use crate::fs::{FileSystem, LastReload, POLLING_INTERVAL, View, WatchCounts};
+use crate::fs::{FileSystem, LastReload, POLLING_INTERVAL, View};
 use crate::game::ReadSet;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
@@ -219,13 +219,16 @@ impl Follower {
     /// Watches what the view depends on. Folders that were not watched while the sources were opened may have
     /// changed since then, so they are checked.
     fn watch(&mut self, opening_began: SystemTime, moved: Vec<PathBuf>) {
-        let Some(fs) = self.fs.upgrade().filter(|_| self.is_watching) else { return };
+        let Some(fs) = self.fs.upgrade() else { return };
+        if !self.is_watching {
+            return fs.note_watches(0, Arc::default());
+        }
         let view = fs.view();
         let (_, had_unwatched) = self.watcher.counts();
         let changes = self.watch_changes(&view, moved);
         let added = self.watcher.watch(changes);
         let (watched, unwatched) = self.watcher.counts();
-        fs.note_watches(WatchCounts { watched, polled: unwatched });
+        fs.note_watches(watched, self.watcher.unwatched());
         self.polling
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -93,7 +93,7 @@ impl Watching {
                 thread::sleep(UNCOUNTED_PAUSE);
             }
         }
-        let changed = self.polling.lock().unwrap_or_else(PoisonError::into_inner).step(&fs.view());
+        let changed = self.polling.lock().unwrap_or_else(PoisonError::into_inner).step();
         if !changed.is_empty() {
             self.trigger.note(|changes| {
                 changes.add_plan();

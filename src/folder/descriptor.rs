@@ -13,12 +13,6 @@ pub(super) fn stat_of(file: impl AsFd) -> Result<Statx, Errno> {
     rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS | StatxFlags::BTIME)
 }
 
-/// The attributes of a file in an open folder. Links are not followed.
-pub(super) fn stat_in(folder: impl AsFd, name: &[u8]) -> Result<Statx, Errno> {
-    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-    rustix::fs::statx(folder, name, flags, StatxFlags::BASIC_STATS | StatxFlags::BTIME)
-}
-
 /// Reads until the buffer is full or the file ends. Returns the number of bytes.
 pub(super) fn read_to_end(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut read = 0;

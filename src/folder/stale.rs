@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::descriptor::{stat_in, stat_of};
+use super::descriptor::stat_of;
 use super::file_state::FileStat;
 use super::loose_folder::LooseFolder;
 
@@ -34,24 +34,16 @@ impl LooseFolder {
         stale
     }
 
-    /// Whether a file in the folder at this path changed since it was statted. Only files that were statted
-    /// are checked.
-    pub fn is_stale(&self, path: &Path) -> bool {
-        let Ok(within) = path.strip_prefix(self.path()) else { return false };
-        let Ok(folder) = self.find_folder(within) else { return false };
-        let mut known =
-            self.names.files_in(folder).filter_map(|file| Some((file, self.known(file)?))).peekable();
-        // Nothing is opened for a folder of which nothing is known.
-        if known.peek().is_none() {
-            return false;
-        }
-        let (root, path) = self.locations.of_folder(self.names.bytes(), self.names.records(), folder);
-        let open = root.open_beneath(&path, OFlags::PATH | OFlags::DIRECTORY).ok();
-        let now = |file: u32| match self.link_target(file) {
-            Some(_) => self.stat_now(file),
-            None => stat_in(open.as_ref()?, self.names.file_name(file)).ok().map(|stat| FileStat::of(&stat)),
-        };
-        known.any(|(file, known)| !now(file).is_some_and(|now| now.is_equal(&known)))
+    /// Whether a file changed since it was statted. False if it was not statted.
+    pub fn is_stale(&self, file: u32) -> bool {
+        self.known(file).is_some_and(|known| !self.stat_now(file).is_some_and(|now| now.is_equal(&known)))
+    }
+
+    /// The folder on the disk whose watch reports writes to a file. For a link, that is the folder of its
+    /// target.
+    pub fn watched_folder_of(&self, file: u32) -> PathBuf {
+        let target = self.link_target(file);
+        target.as_deref().and_then(Path::parent).map_or_else(|| self.folder_of(file), Path::to_owned)
     }
 
     /// The current state of a file on disk.

@@ -9,13 +9,23 @@ pub struct Attr {
     pub ino: u64,
     /// File, folder or link.
     pub kind: NodeKind,
-    /// Size in bytes. If a file's size is unknown, this is an estimate, and `is_lasting` is false.
+    /// Size in bytes; an estimate if a file's size is unknown.
     pub size: u64,
     /// The mtime of the archive; for a loose file or folder, its own mtime.
     pub modified: SystemTime,
-    /// Whether the attributes are known and never change, so that the kernel may cache them for
-    /// ever. Otherwise their TTL is 0.
-    pub is_lasting: bool,
+    /// How long the kernel may cache the attributes.
+    pub validity: Validity,
+}
+
+/// How long the kernel may cache attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validity {
+    /// Not at all: they are unknown, or about to change.
+    None,
+    /// For this many seconds: no event reports a change.
+    Seconds(u32),
+    /// Until the kernel is notified.
+    Lasting,
 }
 
 /// The type of a node.

@@ -1,6 +1,7 @@
 //! A mounted file system: the current view, and how a later view replaces it.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -131,9 +132,12 @@ impl FileSystem {
         self.shared.written.begin_reload();
     }
 
-    /// Records how many folders are watched.
-    pub fn note_watches(&self, counts: WatchCounts) {
+    /// Records the number of folders that are watched for the current view, and the absolute paths of those
+    /// that have no watch, in order.
+    pub fn note_watches(&self, watched: usize, unwatched: Arc<[Arc<OsStr>]>) {
+        let counts = WatchCounts { watched, polled: unwatched.len() };
         *self.shared.watches.lock().unwrap_or_else(PoisonError::into_inner) = counts;
+        self.shared.unwatched.set(Some(unwatched));
     }
 
     /// Sets the host, before the first request. A second call changes nothing.
@@ -192,6 +196,8 @@ impl FileSystem {
         // This comes before the swap, because the kernel may ask for attributes at any time.
         let written = changes.written.iter().filter_map(|&ino| then.attr(ino).ok());
         written.for_each(|attr| self.shared.written.add(attr));
+        // New folders may have no watch.
+        self.shared.unwatched.set(None);
         let exposed = self.shared.swap_view(now.number, || {
             *self.view.write().unwrap_or_else(PoisonError::into_inner) = now.clone();
         });

@@ -98,14 +98,14 @@ impl View {
         })
     }
 
-    /// Files of unknown size among the next entries of a folder after `cookie`.
-    pub(crate) fn unsized_children(&self, ino: u64, cookie: u64) -> Vec<NodeId> {
+    /// Files [to learn](View::is_to_learn) among the next entries of a folder after `cookie`.
+    pub(crate) fn children_to_learn(&self, ino: u64, cookie: u64) -> Vec<NodeId> {
         let Ok(folder) = self.folder(ino) else { return Vec::new() };
         if self.store().states_sizes() {
             return Vec::new();
         }
         let next = self.children_after(folder, cookie).into_iter().flatten().take(AT_ONCE as usize);
-        next.map(|(_, child)| child).filter(|node| self.is_unsized(*node)).collect()
+        next.map(|(_, child)| child).filter(|node| self.is_to_learn(*node)).collect()
     }
 
     /// The next children in a listing, each with its position.

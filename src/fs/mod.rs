@@ -11,6 +11,7 @@
 //! | READLINK of `.bsafs:status` and the like | `status_link.rs`, in pages by `json_pages.rs` |
 //! | GETXATTR and LISTXATTR | `xattr.rs` |
 //! | how are sizes learnt that an answer needs? | `sizes.rs` |
+//! | what if no event reports a write? | `unwatched.rs` |
 //! | what must the kernel drop after a change? | `invalidation.rs`; what it may have cached: `exposed.rs` |
 //! | how does an open file of a replaced archive go on? | `retired.rs` |
 //! | which inode numbers and generations are there? | `inode_numbers.rs`, `generation.rs` |
@@ -26,7 +27,7 @@
 //! There are no file handles. Lookups are counted in two cases. An assumed folder is dropped when the kernel
 //! forgets it. An archive that was replaced is dropped when the kernel forgets its files.
 
-pub use attr::{Attr, NodeKind, Owner, Presentation};
+pub use attr::{Attr, NodeKind, Owner, Presentation, Validity};
 pub use error::Error;
 pub use filesystem::{FileSystem, OutOfInodeNumbers, Replaced};
 pub use inode_numbers::{SOURCES_LINK, STATUS_LINK, WHICH_LINK};
@@ -34,7 +35,7 @@ pub use json_pages::read_pages;
 pub use listing::DirEntry;
 pub use read::ReadTarget;
 pub use sources::MountedSource;
-pub use status::{CacheStatus, DaemonStatus, LastReload, POLLING_INTERVAL, WatchCounts};
+pub use status::{CacheStatus, DaemonStatus, LastReload, POLLING_INTERVAL, WatchCounts, polling_interval};
 pub use status_link::Caller;
 pub use view::{Lookup, View};
 
@@ -63,6 +64,7 @@ mod sizes;
 mod sources;
 mod status;
 mod status_link;
+mod unwatched;
 mod view;
 mod written;
 mod xattr;

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::attr::{Attr, NodeKind};
+use super::attr::{Attr, NodeKind, Validity};
 use crate::content::{LooseFile, Store};
 use crate::format::EntryId;
 use crate::limits::{RETIRED_ARCHIVES_MAX, RETIRED_FILES_MAX};
@@ -104,7 +104,7 @@ impl Retired {
             }
             RetiredBytes::Loose(file) => (file.stat().size, file.stat().modified()),
         };
-        Some(Attr { ino, kind: NodeKind::File, size, modified, is_lasting: true })
+        Some(Attr { ino, kind: NodeKind::File, size, modified, validity: Validity::Lasting })
     }
 
     /// The bytes of a retired file; `None` if the inode number is unknown or its archive was dropped.

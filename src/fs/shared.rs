@@ -17,6 +17,7 @@ use super::requests::Requests;
 use super::retired::Retired;
 use super::sources::MountedSource;
 use super::status::{LastReload, WatchCounts};
+use super::unwatched::UnwatchedFolders;
 use super::written::WrittenFiles;
 use crate::tree::Spellings;
 
@@ -76,6 +77,7 @@ pub(crate) struct Shared {
     /// Called when a read finds that a source changed; set once.
     pub(crate) on_change: OnceLock<OnChange>,
     pub(crate) watches: Mutex<WatchCounts>,
+    pub(crate) unwatched: UnwatchedFolders,
 }
 
 impl Shared {
@@ -107,6 +109,7 @@ impl Shared {
             early_numbers,
             on_change,
             watches: Mutex::default(),
+            unwatched: UnwatchedFolders::default(),
         }
     }
 

@@ -18,6 +18,11 @@ pub(crate) type SizeJob = Box<dyn FnOnce(&dyn Fn()) + Send>;
 const AT_A_TIME: usize = 8;
 
 impl View {
+    /// Whether a node is a file that must be statted or read before an answer has its size.
+    pub(crate) fn is_to_learn(&self, node: NodeId) -> bool {
+        self.is_unsized(node) || self.is_unwatched(node)
+    }
+
     /// The node, if it is a file of unknown size.
     pub(crate) fn unsized_file(&self, ino: u64) -> Option<NodeId> {
         self.inode(ino).ok()?.node.filter(|node| self.is_unsized(*node))
@@ -42,7 +47,10 @@ impl View {
     }
 
     /// Jobs that learn the sizes of these files: one for each device, with the number of the device.
-    pub(crate) fn size_jobs(self: &Arc<Self>, nodes: Vec<NodeId>) -> Vec<(u64, SizeJob)> {
+    pub(crate) fn size_jobs(
+        self: &Arc<Self>,
+        nodes: impl IntoIterator<Item = NodeId>,
+    ) -> Vec<(u64, SizeJob)> {
         let mut by_device = BTreeMap::<u64, Vec<NodeId>>::new();
         for node in nodes {
             let device = self.entry(node).map_or(0, |entry| self.store().device(entry));
@@ -66,7 +74,10 @@ impl View {
     }
 
     fn learn_sizes(&self, nodes: &[NodeId]) {
-        let entries = nodes.iter().filter_map(|node| self.entry(*node));
+        let (unsized_ones, known): (Vec<NodeId>, Vec<NodeId>) =
+            nodes.iter().partition(|node| self.is_unsized(**node));
+        known.into_iter().for_each(|node| self.check_unwatched(node));
+        let entries = unsized_ones.iter().filter_map(|node| self.entry(*node));
         let Err(error) = self.store().learn_sizes(entries) else { return };
         let node = nodes.iter().find(|node| self.entry(**node) == Some(error.entry));
         if let Some(&node) = node.filter(|_| error.is_new) {

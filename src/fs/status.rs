@@ -49,6 +49,13 @@ pub struct DaemonStatus {
 
 /// Maximum number of seconds between two checks of a folder for which the user has no watch left.
 pub const POLLING_INTERVAL: u32 = 28;
+/// Minimum number of folders to check in a second, if there are as many.
+const CHECKED_PER_SECOND: usize = 100;
+
+/// Number of seconds between two checks of each of `folders` folders without a watch.
+pub fn polling_interval(folders: usize) -> u32 {
+    u32::try_from(folders.div_ceil(CHECKED_PER_SECOND)).unwrap_or(u32::MAX).clamp(1, POLLING_INTERVAL)
+}
 
 /// How many folders are watched for changes.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::attr::{Attr, NodeKind};
+use super::attr::{Attr, NodeKind, Validity};
 use super::error::Error;
 use super::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, link_ino};
 use super::invalidation::NameIn;
@@ -152,15 +152,15 @@ impl View {
     /// # Errors
     /// [`Error::NoNode`].
     pub fn attr(&self, ino: u64) -> Result<Attr, Error> {
-        let (kind, modified, is_lasting) = match ino {
-            CIOPFS_INO => (NodeKind::File, self.shared.modified, true),
-            STATUS_INO.. => (NodeKind::StatusLink, SystemTime::now(), false),
+        let (kind, modified, validity) = match ino {
+            CIOPFS_INO => (NodeKind::File, self.shared.modified, Validity::Lasting),
+            STATUS_INO.. => (NodeKind::StatusLink, SystemTime::now(), Validity::None),
             _ => {
                 let retired = || self.shared.retired.attr(ino).ok_or(Error::NoNode);
                 return self.inode(ino).map_or_else(|_| retired(), |inode| Ok(self.node_attr(inode)));
             }
         };
-        Ok(Attr { ino, kind, size: 0, modified, is_lasting })
+        Ok(Attr { ino, kind, size: 0, modified, validity })
     }
 
     /// The entry of a file; `None` for a folder.
@@ -263,12 +263,13 @@ impl View {
             let loose = inode.node.and_then(|node| self.tree().folder_time(node));
             let changed = || Some(self.change(inode)?.at);
             let modified = loose.or_else(changed).unwrap_or(self.shared.modified);
-            return Attr { ino, kind: NodeKind::Folder, size: 0, modified, is_lasting: true };
+            return Attr { ino, kind: NodeKind::Folder, size: 0, modified, validity: Validity::Lasting };
         };
         let known = self.store().known_size(entry);
         let size = known.unwrap_or_else(|| self.store().estimated_size(entry));
         let modified = self.store().file_modified(entry);
-        let now = Attr { ino, kind: NodeKind::File, size, modified, is_lasting: known.is_some() };
+        let validity = known.map_or(Validity::None, |_| self.validity(entry));
+        let now = Attr { ino, kind: NodeKind::File, size, modified, validity };
         self.shared.written.attr(ino).unwrap_or(now)
     }
 }

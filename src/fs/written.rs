@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
-use super::attr::Attr;
+use super::attr::{Attr, Validity};
 
 /// The files, by inode number.
 #[derive(Debug, Default)]
@@ -90,7 +90,7 @@ impl WrittenFiles {
 
 impl Table {
     fn entry(&mut self, attr: Attr) -> &mut Written {
-        let attr = Attr { is_lasting: false, ..attr };
+        let attr = Attr { validity: Validity::None, ..attr };
         self.files.entry(attr.ino).or_insert(Written { attr, invalidations: 0, cut: None })
     }
 
@@ -114,7 +114,7 @@ mod tests {
             kind: NodeKind::File,
             size,
             modified: SystemTime::UNIX_EPOCH,
-            is_lasting: true,
+            validity: Validity::Lasting,
         };
         let size = || files.attr(7).map(|attr| attr.size);
         assert!(files.cut(attr(100), 50) && !files.cut(attr(50), 50) && !files.cut(attr(100), 60));

@@ -22,7 +22,7 @@ use fuser::{
 
 use super::device_queues::DeviceQueues;
 use crate::fs::{
-    Attr, Caller, Error, FileSystem, Lookup, NodeKind, Operation, Owner, ReadTarget, SizeJob, View,
+    Attr, Caller, Error, FileSystem, Lookup, NodeKind, Operation, Owner, ReadTarget, SizeJob, Validity, View,
 };
 
 /// The TTL of answers that stay valid until the kernel is notified, including negative entries
@@ -64,6 +64,23 @@ impl Adaptor {
         let _ = guard(operation, handler);
     }
 
+    /// Answers a LOOKUP. If the name is pending, the answer waits for the next view.
+    fn answer_when_served(&self, operation: Operation, parent: u64, name: &[u8], reply: ReplyEntry) {
+        let Some(folder) = self.fs.view().pending_folder(parent, name) else {
+            return self.answer_lookup(operation, parent, name, reply);
+        };
+        let (adaptor, of_answer) = (self.clone(), name.to_owned());
+        let answer = move || adaptor.answer_lookup(operation, parent, &of_answer, reply);
+        let answer = move || {
+            let _ = guard(operation, answer);
+        };
+        // The answer may stat a file on a disk that hangs, and the thread that gives it has other
+        // work. If no thread can be started, the reply is dropped, and the request fails with EIO.
+        let in_thread = move || _ = thread::Builder::new().name("lookup".into()).spawn(answer);
+        let answer = self.devices.answer_later(in_thread);
+        self.fs.shared.pending.wait(folder, parent, name, Box::new(answer));
+    }
+
     /// Answers a LOOKUP from the current view.
     fn answer_lookup(&self, operation: Operation, parent: u64, name: &[u8], reply: ReplyEntry) {
         let view = self.fs.view();
@@ -74,7 +91,7 @@ impl Adaptor {
         let is_lasting = is_lasting && view.pending_folder(parent, name).is_none();
         let Some(attr) = attr else {
             let entry = negative_entry(&view.shared.presentation.owner);
-            return reply.entry(&lifetime(is_lasting), &entry, Generation(0));
+            return reply.entry(&ttl(Validity::Lasting, is_lasting), &entry, Generation(0));
         };
         self.answer_sized(operation, &view, attr, move |view, attr| match attr {
             Ok(attr) => {
@@ -82,12 +99,27 @@ impl Adaptor {
                 let entry = file_attr(&view.shared.presentation.owner, &attr);
                 // If a later view has replaced this one, the kernel was notified already and
                 // would keep this answer.
-                let is_lasting = is_lasting && attr.is_lasting && view.is_current();
+                let ttl = ttl(attr.validity, is_lasting && view.is_current());
                 let generation = Generation(view.generation(attr.ino).into());
-                reply.entry(&lifetime(is_lasting), &entry, generation);
+                reply.entry(&ttl, &entry, generation);
             }
             Err(error) => reply.error(error.into()),
         });
+    }
+
+    /// Answers a GETATTR from the current view.
+    fn answer_getattr(&self, operation: Operation, ino: u64, reply: ReplyAttr) {
+        let view = self.fs.view();
+        match view.attr(ino) {
+            Ok(attr) => self.answer_sized(operation, &view, attr, |view, attr| match attr {
+                Ok(attr) => {
+                    let ttl = ttl(attr.validity, view.is_current());
+                    reply.attr(&ttl, &file_attr(&view.shared.presentation.owner, &attr));
+                }
+                Err(error) => reply.error(error.into()),
+            }),
+            Err(error) => reply.error(error.into()),
+        }
     }
 
     /// Runs a handler with the attributes of a node. If the size is unknown, it is learnt first. If
@@ -99,31 +131,30 @@ impl Adaptor {
         attr: Attr,
         handler: impl FnOnce(&View, Result<Attr, Error>) + Send + 'static,
     ) {
-        // If the answer is lasting, the size is known. This is the common case.
-        match (!attr.is_lasting).then(|| view.unsized_file(attr.ino)).flatten() {
+        // In the common case, the answer is valid.
+        match (attr.validity == Validity::None).then(|| view.unsized_file(attr.ino)).flatten() {
             None => handler(view, Ok(attr)),
             Some(node) => {
                 let of_answer = view.clone();
-                let answer = move || {
+                self.when_sized(operation, view.size_jobs([node]), move || {
                     let view = of_answer;
                     let error = view.unsized_file(attr.ino).map(|node| view.size_error(node));
                     handler(&view, error.map_or_else(|| view.attr(attr.ino), Err));
-                };
-                let answer = move || {
-                    let _ = guard(operation, answer);
-                };
-                self.when_sized(operation, view.size_jobs(vec![node]), answer);
+                });
             }
         }
     }
 
-    /// Calls `answer` when these jobs have learnt sizes, or after a second at the latest.
+    /// Calls `answer` when these jobs have ended, or after a second at the latest.
     fn when_sized(
         &self,
         operation: Operation,
         jobs: Vec<(u64, SizeJob)>,
         answer: impl FnOnce() + Send + 'static,
     ) {
+        let answer = move || {
+            let _ = guard(operation, answer);
+        };
         if jobs.is_empty() {
             return answer();
         }
@@ -175,7 +206,7 @@ fn file_attr(owner: &Owner, attr: &Attr) -> FileAttr {
 /// A negative entry: inode number 0 with a TTL. The kernel caches that the name does not exist.
 fn negative_entry(owner: &Owner) -> FileAttr {
     let modified = SystemTime::UNIX_EPOCH;
-    file_attr(owner, &Attr { ino: 0, kind: NodeKind::File, size: 0, modified, is_lasting: true })
+    file_attr(owner, &Attr { ino: 0, kind: NodeKind::File, size: 0, modified, validity: Validity::Lasting })
 }
 
 fn file_type(kind: NodeKind) -> FileType {
@@ -186,8 +217,13 @@ fn file_type(kind: NodeKind) -> FileType {
     }
 }
 
-fn lifetime(is_lasting: bool) -> Duration {
-    if is_lasting { TTL_FOREVER } else { Duration::ZERO }
+/// The TTL of an answer with attributes.
+fn ttl(validity: Validity, is_lasting: bool) -> Duration {
+    match validity {
+        Validity::Lasting if is_lasting => TTL_FOREVER,
+        Validity::Seconds(seconds) if is_lasting => Duration::from_secs(seconds.into()),
+        _ => Duration::ZERO,
+    }
 }
 
 impl Filesystem for Adaptor {
@@ -213,20 +249,12 @@ impl Filesystem for Adaptor {
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let (parent, name) = (parent.0, name.as_bytes());
         let operation = Operation::Lookup.on_name(parent, name);
-        self.answer(operation, || match self.fs.view().pending_folder(parent, name) {
-            None => self.answer_lookup(operation, parent, name, reply),
-            Some(folder) => {
-                let (adaptor, of_answer) = (self.clone(), name.to_owned());
-                let answer = move || adaptor.answer_lookup(operation, parent, &of_answer, reply);
-                let answer = move || {
-                    let _ = guard(operation, answer);
-                };
-                // The answer may stat a file on a disk that hangs, and the thread that gives it has other
-                // work. If no thread can be started, the reply is dropped, and the request fails with EIO.
-                let in_thread = move || _ = thread::Builder::new().name("lookup".into()).spawn(answer);
-                let answer = self.devices.answer_later(in_thread);
-                self.fs.shared.pending.wait(folder, parent, name, Box::new(answer));
-            }
+        self.answer(operation, || {
+            let view = self.fs.view();
+            let (adaptor, of_answer) = (self.clone(), name.to_owned());
+            self.when_sized(operation, view.size_jobs(view.unwatched_child(parent, name)), move || {
+                adaptor.answer_when_served(operation, parent, &of_answer, reply);
+            });
         });
     }
 
@@ -237,17 +265,10 @@ impl Filesystem for Adaptor {
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         let operation = Operation::GetAttr.on_node(ino.0);
         self.answer(operation, || {
-            let view = self.fs.view();
-            match view.attr(ino.0) {
-                Ok(attr) => self.answer_sized(operation, &view, attr, |view, attr| match attr {
-                    Ok(attr) => {
-                        let lifetime = lifetime(attr.is_lasting && view.is_current());
-                        reply.attr(&lifetime, &file_attr(&view.shared.presentation.owner, &attr));
-                    }
-                    Err(error) => reply.error(error.into()),
-                }),
-                Err(error) => reply.error(error.into()),
-            }
+            let (view, adaptor) = (self.fs.view(), self.clone());
+            self.when_sized(operation, view.size_jobs(view.unwatched_file(ino.0)), move || {
+                adaptor.answer_getattr(operation, ino.0, reply);
+            });
         });
     }
 
@@ -320,12 +341,10 @@ impl Filesystem for Adaptor {
         self.fs.shared.requests.count(Operation::ReadDirPlus);
         let view = self.fs.view();
         let of_answer = view.clone();
-        let answer = move || answer_readdirplus(&of_answer, ino.0, cookie, reply);
-        let answer = move || {
-            let _ = guard(Operation::ReadDirPlus, answer);
-        };
-        let jobs = view.size_jobs(view.unsized_children(ino.0, cookie));
-        self.when_sized(Operation::ReadDirPlus, jobs, answer);
+        let jobs = view.size_jobs(view.children_to_learn(ino.0, cookie));
+        self.when_sized(Operation::ReadDirPlus, jobs, move || {
+            answer_readdirplus(&of_answer, ino.0, cookie, reply);
+        });
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
@@ -393,14 +412,14 @@ fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirect
     let listed = view.list_with_attrs(ino, cookie, |entry, attr| {
         let name = OsStr::from_bytes(entry.name);
         let is_pending = view.pending_folder(ino, entry.name).is_some();
-        let lifetime = lifetime(attr.is_lasting && view.is_current() && !is_pending);
-        let is_unsized = !attr.is_lasting && view.unsized_file(entry.ino).is_some();
+        let ttl = ttl(attr.validity, view.is_current() && !is_pending);
+        let is_unsized = attr.validity == Validity::None && view.unsized_file(entry.ino).is_some();
         let attr = match is_unsized {
             true => FileAttr { size: NO_SIZE, ..file_attr(&owner, &attr) },
             false => file_attr(&owner, &attr),
         };
         let generation = Generation(view.generation_in(parent, entry.ino, entry.name).into());
-        let is_added = !reply.add(INodeNo(entry.ino), entry.cookie, name, &lifetime, &attr, generation);
+        let is_added = !reply.add(INodeNo(entry.ino), entry.cookie, name, &ttl, &attr, generation);
         listed_inos.extend(is_added.then_some(entry.ino));
         is_added
     });

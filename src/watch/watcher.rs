@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -152,7 +152,7 @@ impl Watcher {
     }
 
     /// The folders without a watch, in order.
-    pub fn unwatched(&self) -> Vec<FolderPath> {
+    pub fn unwatched(&self) -> Arc<[FolderPath]> {
         self.lock().unwatched.iter().cloned().collect()
     }
 

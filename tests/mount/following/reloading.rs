@@ -71,6 +71,7 @@ fn folders_beyond_the_watch_limit_are_polled_and_this_is_logged_once() {
     for n in 0..20 {
         fs::create_dir_all(dir.path(format!("mod/f{n}"))).unwrap();
         fs::write(dir.path(format!("mod/f{n}/a.txt")), "one").unwrap();
+        fs::write(dir.path(format!("mod/f{n}/unread")), "five.").unwrap();
     }
     // The namespace has a separate limit on watches. Mounts of other tests end in it when they end outside.
     let script = "echo 8 > /proc/sys/user/max_inotify_watches && mkdir mnt && \
@@ -78,6 +79,8 @@ fn folders_beyond_the_watch_limit_are_polled_and_this_is_logged_once() {
          echo new > mod/f18/c.txt && until [ -e mnt/f18/c.txt ]; do sleep 0.05; done; cat mnt/f*/a.txt && \
          for n in 1 2; do for f in mod/f*; do echo $n > $f/a.txt; done; \
          until [ \"$(cat mnt/f*/a.txt | sort -u)\" = $n ]; do sleep 0.05; done; done; \
+         stat mnt/f*/unread > statted && for f in mod/f*; do echo longer >> $f/unread; done && \
+         until [ \"$(stat -c %s mnt/f*/unread | sort -u)\" = 12 ]; do sleep 0.05; done && \
          echo new > mod/f19/b.txt && until [ -e mnt/f19/b.txt ]; do sleep 0.05; done; \
          \"$0\" umount mnt";
     let mut command = Command::new("unshare");
