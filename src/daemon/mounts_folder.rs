@@ -72,7 +72,11 @@ pub(crate) struct LastMount {
 
 impl Drop for LastMount {
     fn drop(&mut self) {
-        let _ = self.around.ancestors().find(|folder| !remove_if_left(folder));
+        for folder in self.around.ancestors() {
+            if !remove_if_left(folder) {
+                break;
+            }
+        }
     }
 }
 

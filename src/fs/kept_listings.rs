@@ -22,7 +22,7 @@ struct Listings {
     all: VecDeque<KeptListing>,
     /// How many of them each folder has.
     counts: HashMap<u64, usize>,
-    /// Of all names, in bytes.
+    /// Total length of all names, in bytes.
     bytes: usize,
 }
 
