@@ -137,7 +137,7 @@ impl FileSystem {
     pub fn note_watches(&self, watched: usize, unwatched: Arc<[Arc<OsStr>]>) {
         let counts = WatchCounts { watched, polled: unwatched.len() };
         *self.shared.watches.lock().unwrap_or_else(PoisonError::into_inner) = counts;
-        self.shared.unwatched.set(Some(unwatched));
+        self.shared.set_unwatched(Some(unwatched));
     }
 
     /// Sets the host, before the first request. A second call changes nothing.
@@ -197,7 +197,7 @@ impl FileSystem {
         let written = changes.written.iter().filter_map(|&ino| then.attr(ino).ok());
         written.for_each(|attr| self.shared.written.add(attr));
         // New folders may have no watch.
-        self.shared.unwatched.set(None);
+        self.shared.set_unwatched(None);
         let exposed = self.shared.swap_view(now.number, || {
             *self.view.write().unwrap_or_else(PoisonError::into_inner) = now.clone();
         });

@@ -1,10 +1,11 @@
 //! State that all views of a mount share.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Instant, SystemTime};
 
 use super::attr::Presentation;
@@ -17,7 +18,6 @@ use super::requests::Requests;
 use super::retired::Retired;
 use super::sources::MountedSource;
 use super::status::{LastReload, WatchCounts};
-use super::unwatched::UnwatchedFolders;
 use super::written::WrittenFiles;
 use crate::tree::Spellings;
 
@@ -42,6 +42,10 @@ pub(crate) trait Host: fmt::Debug + Send + Sync {
     /// Shrinks the [cache of decoded extents](crate::content::Store::trim) to its limit soon. Does not block.
     fn trim_cache(&self);
 }
+
+/// The absolute paths of folders without a watch, in order; `None` while it is not known what is watched of
+/// the current view.
+pub(crate) type UnwatchedFolders = Option<Arc<[Arc<OsStr>]>>;
 
 /// State that all views of a mount share.
 #[derive(Debug)]
@@ -77,7 +81,7 @@ pub(crate) struct Shared {
     /// Called when a read finds that a source changed; set once.
     pub(crate) on_change: OnceLock<OnChange>,
     pub(crate) watches: Mutex<WatchCounts>,
-    pub(crate) unwatched: UnwatchedFolders,
+    unwatched: RwLock<UnwatchedFolders>,
 }
 
 impl Shared {
@@ -109,7 +113,7 @@ impl Shared {
             early_numbers,
             on_change,
             watches: Mutex::default(),
-            unwatched: UnwatchedFolders::default(),
+            unwatched: RwLock::default(),
         }
     }
 
@@ -127,6 +131,16 @@ impl Shared {
         if let Some(on_change) = self.on_change.get() {
             (on_change.0)(folder);
         }
+    }
+
+    /// Sets the folders without a watch.
+    pub(crate) fn set_unwatched(&self, folders: UnwatchedFolders) {
+        *self.unwatched.write().unwrap_or_else(PoisonError::into_inner) = folders;
+    }
+
+    /// The folders without a watch.
+    pub(crate) fn unwatched(&self) -> UnwatchedFolders {
+        self.unwatched.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The names in a folder that the kernel may have cached and that differ from `name` only in case, or not

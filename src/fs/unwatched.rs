@@ -5,7 +5,7 @@
 //! event.
 
 use std::ffi::OsStr;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use super::attr::Validity;
 use super::status::polling_interval;
@@ -13,28 +13,11 @@ use super::view::View;
 use crate::format::EntryId;
 use crate::tree::NodeId;
 
-/// The folders without a watch.
-#[derive(Debug, Default)]
-pub(crate) struct UnwatchedFolders(RwLock<Folders>);
-
-/// Absolute paths in order; `None` while it is not known what is watched of the current view.
-type Folders = Option<Arc<[Arc<OsStr>]>>;
-
-impl UnwatchedFolders {
-    pub(crate) fn set(&self, folders: Folders) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = folders;
-    }
-
-    fn get(&self) -> Folders {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
 impl View {
     /// How long the attributes of a file that was statted stay valid.
     pub(crate) fn validity(&self, entry: EntryId) -> Validity {
         let is_loose = self.store().folder(entry.layer).is_some();
-        match self.shared.unwatched.get() {
+        match self.shared.unwatched() {
             None if is_loose => Validity::Seconds(polling_interval(0)),
             Some(folders) if self.is_in(entry, &folders) => {
                 Validity::Seconds(polling_interval(folders.len()))
@@ -46,9 +29,9 @@ impl View {
     /// Whether a node is a file in a folder without a watch that was statted.
     pub(crate) fn is_unwatched(&self, node: NodeId) -> bool {
         let is_known = |entry: &EntryId| self.store().known_size(*entry).is_some();
-        self.entry(node).filter(is_known).is_some_and(|entry| {
-            self.shared.unwatched.get().is_some_and(|folders| self.is_in(entry, &folders))
-        })
+        self.entry(node)
+            .filter(is_known)
+            .is_some_and(|entry| self.shared.unwatched().is_some_and(|folders| self.is_in(entry, &folders)))
     }
 
     /// The node with this number, if it is [unwatched](View::is_unwatched).
@@ -58,7 +41,7 @@ impl View {
 
     /// The child of a folder, if it is [unwatched](View::is_unwatched).
     pub(crate) fn unwatched_child(&self, parent: u64, name: &[u8]) -> Option<NodeId> {
-        let is_any = self.shared.unwatched.get().is_some_and(|folders| !folders.is_empty());
+        let is_any = self.shared.unwatched().is_some_and(|folders| !folders.is_empty());
         let child = is_any.then(|| self.tree().lookup(self.folder(parent).ok()?.node?, name))?;
         child.filter(|node| self.is_unwatched(*node))
     }
