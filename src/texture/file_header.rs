@@ -10,6 +10,8 @@ use super::{dds, gnf, xbox};
 pub const HEADER_MAX: usize = 256;
 /// Maximum side that Direct3D allows, in pixels.
 pub const SIDE_MAX: u32 = 16_384;
+/// Maximum number of textures of an array that Direct3D allows.
+pub const ARRAY_MAX: u32 = 2048;
 
 const LEGACY_LEN: usize = 128;
 const DX10_LEN: usize = 148;
@@ -41,6 +43,8 @@ pub struct FileHeader {
     pub mips: u32,
     /// Whether the texture is a cube with six faces.
     pub cube: bool,
+    /// Number of textures, or of cubes, in the file: 1 to [`ARRAY_MAX`].
+    pub array: u32,
     /// Format of the texels.
     pub pixels: TexelFormat,
     /// Arrangement of a console's texels, see [`super::tiling`]; `None` for those of a PC.
@@ -187,6 +191,7 @@ fn parse_dds(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
         depth: 1,
         mips: word(28)?,
         cube: word(112)? & CAPS2_CUBE != 0,
+        array: 1,
         pixels: TexelFormat::Format(0),
         tile_mode: None,
     };
@@ -200,6 +205,8 @@ fn parse_dds(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
         header.len = DX10_LEN as u64;
         is_volume |= word(132)? == DIMENSION_3D;
         header.cube |= word(136)? & MISC_CUBE != 0;
+        // Some programs write 0.
+        header.array = require("the array size", 140, word(140)?.max(1), |it| it <= ARRAY_MAX)?;
         if &code == b"XBOX" {
             header.len = xbox::HEADER_LEN;
             header.tile_mode = Some(require("the tile mode", 148, word(148)?, |it| it < 32)? as u8);
@@ -233,6 +240,7 @@ fn parse_gnf(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
         depth: 1,
         mips: u32::from(texture.mips).clamp(1, width.max(height).ilog2() + 1),
         cube: texture.cube,
+        array: 1,
         pixels: TexelFormat::Format(texture.format),
         tile_mode: Some(descriptor.tile_mode()),
     })
