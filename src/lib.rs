@@ -199,7 +199,6 @@ pub mod game;
 pub mod limits;
 #[cfg(feature = "mount")]
 pub(crate) mod mounts;
-#[cfg(feature = "pictures")]
 #[doc(hidden)]
 pub mod picture;
 #[doc(hidden)]

@@ -52,13 +52,30 @@ impl Blocks {
         }
     }
 
+    /// Decodes a block to the bytes of red, green, blue and alpha that a screen shows, rows from the top.
+    pub(super) fn decode_bytes(self, block: &[u8]) -> [[u8; 4]; SIDE * SIDE] {
+        let mut out = [0; 4 * SIDE * SIDE];
+        match self {
+            Self::Bc1 => bcdec_rs::bc1(block, &mut out, 16),
+            Self::Bc2 => bcdec_rs::bc2(block, &mut out, 16),
+            Self::Bc3 => bcdec_rs::bc3(block, &mut out, 16),
+            Self::Bc7 => bcdec_rs::bc7(block, &mut out, 16),
+            Self::Bc4(_) | Self::Bc5(_) | Self::Bc6(_) => {
+                let transfer = self.transfer();
+                return self.decode(block).map(|pixel| transfer.bytes(pixel));
+            }
+        }
+        let mut pixels = [[0; 4]; SIDE * SIDE];
+        pixels.copy_from_slice(out.as_chunks().0);
+        pixels
+    }
+
     /// Decodes a block to red, green, blue and alpha, rows from the top. Signed values are mapped to 0..1.
     pub(super) fn decode(self, block: &[u8]) -> [[f32; 4]; SIDE * SIDE] {
         match self {
-            Self::Bc1 => bytes(|out| bcdec_rs::bc1(block, out, 16)),
-            Self::Bc2 => bytes(|out| bcdec_rs::bc2(block, out, 16)),
-            Self::Bc3 => bytes(|out| bcdec_rs::bc3(block, out, 16)),
-            Self::Bc7 => bytes(|out| bcdec_rs::bc7(block, out, 16)),
+            Self::Bc1 | Self::Bc2 | Self::Bc3 | Self::Bc7 => {
+                self.decode_bytes(block).map(|pixel| pixel.map(|byte| f32::from(byte) / 255.0))
+            }
             Self::Bc4(is_signed) => {
                 let mut out = [0.0; SIDE * SIDE];
                 bcdec_rs::bc4_float(block, &mut out, 4, is_signed);
@@ -88,13 +105,6 @@ pub(super) fn with_z([x, y, _, alpha]: [f32; 4]) -> [f32; 4] {
 fn unsigned(colours: [f32; 3], is_signed: bool) -> [f32; 4] {
     let [r, g, b] = if is_signed { colours.map(|it| it / 2.0 + 0.5) } else { colours };
     [r, g, b, 1.0]
-}
-
-/// Maps a decoder's bytes from 0..255 to 0..1.
-fn bytes(decode: impl FnOnce(&mut [u8])) -> [[f32; 4]; SIDE * SIDE] {
-    let mut out = [0; 4 * SIDE * SIDE];
-    decode(&mut out);
-    pixels(&out, |pixel: &[u8; 4]| pixel.map(|byte| f32::from(byte) / 255.0))
 }
 
 /// Splits a block into pixels of `N` values each.

@@ -24,6 +24,10 @@ pub enum PictureError {
     Tiled(u8),
     /// The tiled texels have this many bytes, more than the limit.
     TooLong(u64),
+    /// The texture is a volume.
+    Volume,
+    /// The pixels would have this many bytes, more than the limit.
+    TooLarge(u64),
 }
 
 impl fmt::Display for PictureError {
@@ -39,6 +43,8 @@ impl fmt::Display for PictureError {
             Self::Tiled(mode) => {
                 write!(f, "its texels are tiled for a console in an unsupported way (tile mode {mode})")
             }
+            Self::Volume => f.write_str("a texture with depth has no picture; use an editor for volumes"),
+            Self::TooLarge(len) => write!(f, "too large: its pixels would have {len} bytes"),
             Self::TooLong(len) => write!(
                 f,
                 "too many bytes of texels that are tiled for a console ({len}); mount the archive with \

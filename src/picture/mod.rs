@@ -1,8 +1,8 @@
-//! Thumbnails of textures. The header says which mip is needed; that mip is decoded, shrunk, and
-//! written as PNG.
+//! Decodes texels: to thumbnails, which are written as PNG, and to uncompressed textures.
 //!
-//! Texels pass through row by row, so that memory is bounded by the thumbnail and not by the
-//! texture. Only texels that are tiled for a console's GPU are read as a whole, up to a limit.
+//! A thumbnail is made of one mip, which is decoded and shrunk row by row. So memory is bounded by the
+//! thumbnail and not by the texture. Only texels that are tiled for a console's GPU are read as a whole, up
+//! to a limit. An uncompressed texture is decoded in bands of some rows.
 
 mod blocks;
 mod channels;
@@ -13,8 +13,10 @@ mod shrinker;
 mod texels;
 mod thumbnail;
 mod transfer;
+mod uncompressed;
 
 pub use error::PictureError;
 pub use image::Image;
-pub use png::write_png;
+pub use png::{has_full_png, write_full_png, write_png};
 pub use thumbnail::{SIZE_MAX, thumbnail};
+pub use uncompressed::{Band, PIXELS_MAX, Uncompressed};

@@ -28,11 +28,7 @@ const TILED_MAX: u64 = 96 << 20;
 /// # Errors
 /// [`PictureError`] if the file is not a texture, if it is cut off, or if its format cannot be decoded.
 pub fn thumbnail(file: &mut (impl Read + Seek), size: u32) -> Result<Image, PictureError> {
-    let len = file.seek(SeekFrom::End(0))?;
-    file.rewind()?;
-    let mut bytes = Vec::with_capacity(HEADER_MAX);
-    file.by_ref().take(HEADER_MAX as u64).read_to_end(&mut bytes)?;
-    let header = FileHeader::parse(&bytes)?;
+    let (header, len) = read_header(file)?;
     let unsupported = || PictureError::Format(header.format_name());
     let texels = Texels::of(&header).ok_or_else(unsupported)?;
     let size = size.clamp(1, SIZE_MAX);
@@ -51,6 +47,15 @@ pub fn thumbnail(file: &mut (impl Read + Seek), size: u32) -> Result<Image, Pict
     }
     file.seek(SeekFrom::Start(start))?;
     decode(file, &texels, header.mip_sides(mip), size, (row_len, rows))
+}
+
+/// Reads the header of a texture file. Returns it with the length of the file.
+pub(super) fn read_header(file: &mut (impl Read + Seek)) -> Result<(FileHeader, u64), PictureError> {
+    let len = file.seek(SeekFrom::End(0))?;
+    file.rewind()?;
+    let mut bytes = Vec::with_capacity(HEADER_MAX);
+    file.by_ref().take(HEADER_MAX as u64).read_to_end(&mut bytes)?;
+    Ok((FileHeader::parse(&bytes)?, len))
 }
 
 /// The mip to shrink: the smallest whose longest side has at least `size` pixels, otherwise the largest.

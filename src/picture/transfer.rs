@@ -33,6 +33,15 @@ impl Transfer {
         }
     }
 
+    /// Converts the stored values of a pixel to the bytes to show: red, green, blue and alpha.
+    pub(super) fn bytes(self, [r, g, b, a]: [f32; 4]) -> [u8; 4] {
+        let byte = |stored| match self {
+            Self::Encoded | Self::Plain => Self::Plain.shown(stored),
+            Self::Unbounded => self.shown(self.average_of(stored)),
+        };
+        [byte(r), byte(g), byte(b), Self::Plain.shown(a)]
+    }
+
     /// Converts an average to the byte to show.
     pub(super) fn shown(self, average: f32) -> u8 {
         let value = match self {

@@ -1,4 +1,5 @@
-//! Pictures of textures: thumbnails of every header and format, and PNG files.
+//! Pictures of textures: thumbnails of every header and format, PNG files, and uncompressed textures.
 
 mod png;
 mod thumbnail;
+mod uncompressed;
