@@ -20,6 +20,7 @@
 //! | notes of the walk of a folder | the path of each | `WALK_NOTES_MAX` (1,000) of a folder |
 //! | extents | 16 each; 4 a file more if files have several | as names |
 //! | heads of textures | 10 for a DX10 texture, 32 for a GNMF texture | as names |
+//! | textures with `--textures=rgba` | about 100 each | as names |
 //! | all tables of files together | 80 to 100 a file, measured in `tests/bench/RESULTS.md` | |
 //! | cache of decoded extents | `--cache-size`, by default `CACHE_SIZE` (64 MiB) | see below |
 //! | extents cached beyond that | for a second after their last read | `CACHE_BEYOND` (256 MiB) |

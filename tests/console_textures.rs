@@ -121,7 +121,7 @@ fn store(
     let path = folder.path().join("textures.ba2");
     fs::write(&path, bytes).unwrap();
     let mut store = Store::new(1 << 20, limits);
-    let tables = LayerTables::new(&parse(bytes, &Limits::default()).unwrap()).presented(textures);
+    let tables = LayerTables::new(&parse(bytes, &Limits::default()).unwrap()).presented(textures, Vec::new);
     let left = tables.still_tiled();
     store.add(ArchiveFile::open(&path).unwrap(), tables);
     (folder, store, left)

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use super::extents::ExtentTable;
 use super::fault_log::FaultLog;
 use super::memory::MemoryLimit;
+use super::uncompressed_files::UncompressedFiles;
 use crate::archive_file::ArchiveFile;
 use crate::format::{Archive, Extent, Head, Heads, LinearTexture};
 
@@ -24,20 +25,24 @@ pub enum TextureForm {
     Compatible,
     /// The bytes as the archive has them, without a header.
     Raw,
+    /// Uncompressed pixels that every program reads, 32 bits each, including those of DDS files within
+    /// archives. Textures that cannot be decoded are shown as in [`TextureForm::Dds`].
+    Rgba,
 }
 
 impl TextureForm {
     /// All forms with their names.
-    pub const ALL: [(&'static str, Self); 4] = [
+    pub const ALL: [(&'static str, Self); 5] = [
         ("default", Self::Default),
         ("dds", Self::Dds),
         ("compatible", Self::Compatible),
         ("raw", Self::Raw),
+        ("rgba", Self::Rgba),
     ];
 
     /// Whether the texels of console textures are put into rows.
     fn is_linear(self) -> bool {
-        matches!(self, Self::Dds | Self::Compatible)
+        matches!(self, Self::Dds | Self::Compatible | Self::Rgba)
     }
 }
 
@@ -47,19 +52,31 @@ pub struct LayerTables {
     pub(super) extents: ExtentTable,
     heads: Arc<Heads>,
     textures: TextureForm,
+    pub(super) uncompressed: UncompressedFiles,
 }
 
 impl LayerTables {
     /// Takes the tables of a parsed archive.
     pub fn new(archive: &Archive<'_>) -> Self {
         let textures = TextureForm::Default;
-        Self { extents: ExtentTable::new(archive), heads: archive.heads.clone(), textures }
+        let uncompressed = UncompressedFiles::default();
+        Self { extents: ExtentTable::new(archive), heads: archive.heads.clone(), textures, uncompressed }
     }
 
-    /// Shows the textures in another form.
+    /// Shows the textures in another form. `dds_files` returns the numbers of the DDS files in the archive,
+    /// in order; it is called if the form needs them.
     #[must_use]
-    pub fn presented(self, textures: TextureForm) -> Self {
-        Self { textures, ..self }
+    pub fn presented(self, textures: TextureForm, dds_files: impl FnOnce() -> Vec<u32>) -> Self {
+        let it = Self { textures, ..self };
+        let heads = 0..u32::try_from(it.heads.len()).unwrap_or(u32::MAX);
+        let uncompressed = match textures {
+            TextureForm::Rgba if heads.is_empty() => UncompressedFiles::of_files(dds_files()),
+            TextureForm::Rgba => {
+                UncompressedFiles::of_heads(heads.map(|entry| (it.head(entry), it.shown_len(entry))))
+            }
+            _ => UncompressedFiles::default(),
+        };
+        Self { uncompressed, ..it }
     }
 
     /// Textures that should be linear but cannot be: how many there are of each tile mode.
@@ -85,9 +102,16 @@ impl LayerTables {
         match self.textures {
             TextureForm::Default => head,
             TextureForm::Raw => Head::None,
-            TextureForm::Dds => self.linear_head(entry),
+            TextureForm::Dds | TextureForm::Rgba => self.linear_head(entry),
             TextureForm::Compatible => self.linear_head(entry).compatible(),
         }
+    }
+
+    /// Length of an entry's data after it is put into rows.
+    fn shown_len(&self, entry: u32) -> u64 {
+        let len = self.data_len(entry);
+        let linear = self.heads.get(entry as usize).linear(len);
+        linear.and_then(|texture| texture.linear_len()).unwrap_or(len)
     }
 
     fn linear_head(&self, entry: u32) -> Head {
@@ -174,8 +198,8 @@ impl ArchiveContent {
         head.bytes(self.tables.data_len(entry))
     }
 
-    /// Whether the tables state the sizes of all extents.
+    /// Whether the tables state the sizes of all files, or nothing more can be learnt.
     pub(super) fn states_sizes(&self) -> bool {
-        self.tables.extents.states_sizes()
+        self.tables.extents.states_sizes() && self.tables.uncompressed.is_all_known()
     }
 }

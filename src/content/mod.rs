@@ -8,7 +8,8 @@
 //! | cut the range into pieces, and assemble them into the reply | `read.rs` |
 //! | choose a strategy for each piece: stored, whole, prefix or cached | `read_strategy.rs` |
 //! | take bytes that were decoded before from the cache | `cache.rs` |
-//! | decode other bytes, into the reply or into the cache | `decode.rs`; console textures: `linear.rs` |
+//! | decode other bytes, into the reply or into the cache | `decode.rs` |
+//! | make other textures of them | for consoles `linear.rs`, for all programs `uncompressed.rs` |
 //! | find an archive's extents | `archive_content.rs`, `extents.rs` |
 //! | read their packed bytes and their prefixes | `payload.rs`, `extent_prefix.rs`, [`crate::archive_file`] |
 //! | unpack them | `codec/` |
@@ -23,6 +24,7 @@
 //! | `later_view.rs` | what the next view takes over from the current one |
 //! | `whole.rs` | whole files, for `cat`, `extract` and `verify` |
 //! | `sizes.rs` | sizes that must be read from the data |
+//! | `uncompressed_files.rs` | which textures of an archive are uncompressed |
 //! | `buffer.rs`, `memory.rs` | reused buffers, and limits on memory in use |
 //! | `error.rs`, `faults.rs`, `fault_log.rs` | why a read failed, and whether that is logged |
 
@@ -45,6 +47,8 @@ mod read;
 mod read_strategy;
 mod sizes;
 mod store;
+mod uncompressed;
+mod uncompressed_files;
 mod whole;
 
 pub use archive_content::{LayerTables, TextureForm};

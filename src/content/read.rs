@@ -1,9 +1,11 @@
 //! READ: cuts the range into pieces, reads each by its strategy, and assembles them into the reply.
 
+use std::ops::Range;
+
 use super::buffer::Buffer;
 use super::error::{EntryError, Reason};
 use super::loose::LooseFiles;
-use super::read_strategy::PieceBytes;
+use super::read_strategy::{Piece, PieceBytes};
 use super::store::Store;
 use crate::folder::LooseFile;
 use crate::format::EntryId;
@@ -40,6 +42,9 @@ impl Store {
         let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
             return Ok(answer(&[]));
         };
+        if let Some(file) = self.uncompressed(id)? {
+            return self.read_uncompressed(id, file, offset..end, answer);
+        }
         let pieces = self.pieces(id, &(offset..end));
         let mut out = Buffer::new(len as usize, None).map_err(|reason| self.fault_at(id, 0, reason))?;
         // Nearly all reads have one piece. If it is cached, the answer needs no copy.
@@ -53,15 +58,31 @@ impl Store {
                 }
             });
         }
-        let mut rest = &mut out[..];
-        for piece in &pieces {
+        self.read_pieces(id, &pieces, &mut out)?;
+        Ok(answer(&out))
+    }
+
+    /// Fills `out` from a range of a file as it is if it is not uncompressed. The sizes of its extents are
+    /// known.
+    pub(super) fn read_stored_form(
+        &self,
+        id: EntryId,
+        range: &Range<u64>,
+        out: &mut [u8],
+    ) -> Result<(), EntryError> {
+        self.read_pieces(id, &self.pieces(id, range), out)
+    }
+
+    fn read_pieces(&self, id: EntryId, pieces: &[Piece], out: &mut [u8]) -> Result<(), EntryError> {
+        let mut rest = out;
+        for piece in pieces {
             let (to, others) = rest.split_at_mut(piece.range().len());
-            if let PieceBytes::InCache(decoded) = self.read_piece(id, piece, false, to)? {
+            if let PieceBytes::InCache(decoded) = self.read_piece(id, piece, pieces.len() == 1, to)? {
                 to.copy_from_slice(&decoded.bytes()[piece.range()]);
                 self.shared.cache.note_served(&decoded, piece.len());
             }
             rest = others;
         }
-        Ok(answer(&out))
+        Ok(())
     }
 }

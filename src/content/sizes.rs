@@ -29,7 +29,10 @@ impl Store {
     pub fn size(&self, id: EntryId) -> u64 {
         let size = match self.loose(id) {
             Some(files) => files.stat(id).map(|stat| stat.size).ok(),
-            None => self.read_size(id).ok(),
+            None => match self.uncompressed(id) {
+                Ok(Some(file)) => Some(file.file_len()),
+                _ => self.stored_size(id).ok(),
+            },
         };
         size.unwrap_or_else(|| self.estimated_size(id))
     }
@@ -40,6 +43,12 @@ impl Store {
             return files.known_size(id.entry);
         }
         let layer = self.layer(id.layer);
+        if let Some(file) = layer.uncompressed(id.entry) {
+            return Some(file.file_len());
+        }
+        if layer.needs_header(id.entry) {
+            return None;
+        }
         let sum = || layer.extents(id.entry).map(|index| layer.extent(index).size.map(u64::from)).sum();
         let data: Option<u64> = layer.linear(id.entry).map_or_else(sum, |(_, len)| Some(len));
         Some(layer.head(id.entry).len() + data?)
@@ -82,7 +91,7 @@ impl Store {
     /// The first error of a read that the system refused. Other faults of a file are reported when
     /// the file is read.
     pub fn learn_sizes(&self, ids: impl IntoIterator<Item = EntryId>) -> Result<(), EntryError> {
-        let mut wanted = Vec::new();
+        let (mut wanted, mut headers) = (Vec::new(), Vec::new());
         let mut learnt = Ok(());
         for id @ EntryId { layer, entry } in ids {
             if let Some(files) = self.loose(id) {
@@ -92,6 +101,7 @@ impl Store {
                 }
                 continue;
             }
+            headers.extend(self.layer(layer).needs_header(entry).then_some(id));
             let extents =
                 self.layer(layer).extents(entry).map(|index| (index, self.layer(layer).extent(index)));
             let unsized_ones = extents.filter(|(_, extent)| extent.size.is_none());
@@ -111,7 +121,7 @@ impl Store {
             }
             rest = others;
         }
-        learnt
+        headers.into_iter().fold(learnt, |learnt, id| learnt.and(self.learn_header(id)))
     }
 
     /// A file's size in bytes. Counts an error.
@@ -122,11 +132,15 @@ impl Store {
         if let Some(files) = self.loose(id) {
             return files.stat(id).map(|stat| stat.size).inspect_err(|_| self.count_fault());
         }
-        self.read_size(id).map_err(|(index, reason)| self.fault(id, index, reason))
+        match self.uncompressed(id)? {
+            Some(file) => Ok(file.file_len()),
+            None => self.stored_size(id).map_err(|(index, reason)| self.fault(id, index, reason)),
+        }
     }
 
-    /// A file's size in bytes. An error has the index of the extent, and is not counted.
-    fn read_size(&self, id: EntryId) -> Result<u64, (u32, Reason)> {
+    /// The size of a file in bytes as it is if it is not uncompressed. An error has the index of the extent,
+    /// and is not counted.
+    pub(super) fn stored_size(&self, id: EntryId) -> Result<u64, (u32, Reason)> {
         let layer = self.layer(id.layer);
         let mut size = layer.head(id.entry).len();
         if let Some((_, len)) = layer.linear(id.entry) {

@@ -22,6 +22,10 @@ impl Store {
             return files.copy(id, to);
         }
         let layer = self.layer(id.layer);
+        if let Some(file) = self.uncompressed(id).map_err(io::Error::other)? {
+            self.copy_uncompressed(id, file, to)?;
+            return Ok(file.file_len());
+        }
         to.write_all(&layer.head_bytes(id.entry))?;
         if layer.linear(id.entry).is_some() {
             to.write_all(self.decode_linear(id).map_err(io::Error::other)?.bytes())?;

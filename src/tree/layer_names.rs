@@ -111,6 +111,15 @@ impl LayerNames {
         })
     }
 
+    /// The numbers of all files whose names end with `extension` in any case, in order.
+    pub fn files_ending(&self, extension: &[u8; 4]) -> Vec<u32> {
+        let is_found = |file: &File| {
+            let end = self.name(file.name).last_chunk::<4>();
+            end.is_some_and(|end| end.eq_ignore_ascii_case(extension))
+        };
+        (0..).zip(&self.files).filter(|(_, file)| is_found(file)).map(|(number, _)| number).collect()
+    }
+
     /// Whether the whole layer is below a folder called `name`.
     pub fn is_in_folder(&self, name: &str) -> bool {
         self.base != 0 && self.base_name() == name.as_bytes()

@@ -208,6 +208,11 @@ impl VfsFile {
         self.opened.store.size(self.entry)
     }
 
+    /// The name in the tree, as bytes.
+    pub(crate) fn name(&self) -> &[u8] {
+        self.opened.tree.name(self.node)
+    }
+
     /// The path in the tree as bytes.
     pub(crate) fn path_bytes(&self) -> Vec<u8> {
         self.opened.tree.path(self.node)

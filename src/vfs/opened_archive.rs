@@ -65,7 +65,8 @@ impl OpenedArchive {
         let (layer, tables, description, parsed) = parsed?;
         source.record_tables(parsed).map_err(|error| OpenError::unreadable(path, error))?;
         let layer = layer.map_err(|error| OpenError::too_large(path, error))?;
-        let tables = tables.presented(options.textures.unwrap_or_default());
+        let dds_files = || layer.files_ending(b".dds");
+        let tables = tables.presented(options.textures.unwrap_or_default(), dds_files);
         Ok(Self {
             path: source.path().to_owned(),
             modified: source.modified(),

@@ -96,8 +96,8 @@ impl OutputFolder {
         stat.is_ok_and(|stat| self.kept.contains(&(stat.st_dev, stat.st_ino)))
     }
 
-    /// Writes a file of the tree. `write` fills a temporary file, which is moved to its place once
-    /// it is complete.
+    /// Writes a file of the tree under a name in its folder. `write` fills a temporary file, which is moved
+    /// to its place once it is complete.
     ///
     /// # Errors
     /// Errors of `write` and of system calls. [`io::ErrorKind::AlreadyExists`] if a kept file, or
@@ -105,12 +105,12 @@ impl OutputFolder {
     pub(crate) fn write<T>(
         &self,
         of: &VfsFile,
+        name: &[u8],
         if_exists: Existing,
         write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
     ) -> io::Result<Placed<T>> {
         let (tree, node) = of.tree_node();
         let folder = self.folder(tree, tree.parent(node))?;
-        let name = tree.name(node);
         let existing = stat(&folder, name)?;
         match existing.map(|stat| (FileType::from_raw_mode(stat.st_mode), (stat.st_dev, stat.st_ino))) {
             Some(_) if if_exists == Existing::Skip => return Ok(Placed::Kept(None)),

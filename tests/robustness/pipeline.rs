@@ -133,7 +133,7 @@ pub fn open(paths: &[&Path], opening: &Opening<'_>, scope: &Scope<'_>) -> Option
             .with_bytes(|bytes| {
                 let archive = parse(bytes, opening.force)?;
                 let layer = LayerNames::with_names(&archive, opening.encoding, base.as_deref(), &dictionary);
-                let tables = LayerTables::new(&archive).presented(opening.textures);
+                let tables = LayerTables::new(&archive).presented(opening.textures, Vec::new);
                 Some((layer.unwrap(), tables, scope.of(&archive), archive.tables))
             })
             .unwrap();

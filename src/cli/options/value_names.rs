@@ -37,7 +37,7 @@ impl ValueEnum for FolderArchives {
 
 impl ValueEnum for TextureForm {
     fn value_variants<'a>() -> &'a [Self] {
-        &[Self::Default, Self::Dds, Self::Compatible, Self::Raw]
+        &[Self::Default, Self::Rgba, Self::Dds, Self::Compatible, Self::Raw]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
@@ -47,6 +47,7 @@ impl ValueEnum for TextureForm {
             Self::Compatible => {
                 "Like dds, with headers that older programs read: DXT1 to DXT5, ATI1, ATI2, no sRGB"
             }
+            Self::Rgba => "As uncompressed DDS files, 32 bits a pixel, which every program opens",
             Self::Raw => "As stored, without a header",
         };
         value(&Self::ALL, self, help)

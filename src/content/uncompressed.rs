@@ -1,0 +1,175 @@
+//! Textures that are shown as uncompressed pixels (`--textures=rgba`).
+//!
+//! The pixels are made of the file as `--textures=dds` shows it: its header says how, and each band of pixels
+//! is decoded from one range of it, into the cache. If an archive stores headers within the files, the size
+//! of the uncompressed file is known once its header was read.
+
+use std::io::{self, Write};
+use std::ops::Range;
+use std::time::Instant;
+
+use super::archive_content::ArchiveContent;
+use super::buffer::Buffer;
+use super::cache::{CacheKey, Decoded};
+use super::error::{EntryError, Reason};
+use super::store::Store;
+use crate::format::EntryId;
+use crate::picture::{Band, PIXELS_MAX, Uncompressed};
+use crate::texture::file_header::{FileHeader, HEADER_MAX};
+
+/// Set in the offset of a band's cache key. The bits above [`PIXEL_BITS`] have the entry, those below the
+/// first pixel.
+const BAND_KEY: u64 = 1 << 62;
+/// Number of bits of the first pixel of a band. A pixel has four bytes.
+const PIXEL_BITS: u32 = 30;
+const _: () = assert!(PIXELS_MAX / 4 <= 1 << PIXEL_BITS);
+
+impl ArchiveContent {
+    /// The uncompressed form of an entry; `None` if it is shown as it is stored, or is not known yet.
+    pub(super) fn uncompressed(&self, entry: u32) -> Option<&Uncompressed> {
+        self.tables.uncompressed.file(entry)?.get()?.as_deref()
+    }
+
+    /// Whether the header of an entry must be read to know how the entry is shown.
+    pub(super) fn needs_header(&self, entry: u32) -> bool {
+        self.tables.uncompressed.file(entry).is_some_and(|file| file.get().is_none())
+    }
+}
+
+impl Store {
+    /// The uncompressed form of a file; `None` if it is shown as it is stored. Reads its header if necessary.
+    ///
+    /// # Errors
+    /// The header cannot be read now.
+    pub(super) fn uncompressed(&self, id: EntryId) -> Result<Option<&Uncompressed>, EntryError> {
+        let layer = self.layer(id.layer);
+        match self.learn_header(id) {
+            Err(error) if layer.needs_header(id.entry) => Err(error),
+            _ => Ok(layer.uncompressed(id.entry)),
+        }
+    }
+
+    /// Reads the header of a file, if that decides how the file is shown. If the data is damaged, the file is
+    /// shown as it is stored.
+    ///
+    /// # Errors
+    /// The error of the first extent that cannot be read.
+    pub(super) fn learn_header(&self, id: EntryId) -> Result<(), EntryError> {
+        let layer = self.layer(id.layer);
+        if !layer.needs_header(id.entry) {
+            return Ok(());
+        }
+        let read = self.stored_size(id).map_err(|(index, reason)| self.fault(id, index, reason));
+        let read = read.and_then(|len| {
+            let mut first = [0; HEADER_MAX];
+            let first = &mut first[..len.min(HEADER_MAX as u64) as usize];
+            self.read_stored_form(id, &(0..first.len() as u64), first)?;
+            Ok(FileHeader::parse(first).ok().and_then(|header| Uncompressed::new(header, len).ok()))
+        });
+        match read {
+            Ok(file) => layer.tables.uncompressed.set(id.entry, file),
+            // The device or the memory may be there again later.
+            Err(error) if matches!(error.reason, Reason::Io(_) | Reason::NoMemory(_) | Reason::Changed) => {
+                return Err(error);
+            }
+            Err(error) => {
+                layer.tables.uncompressed.set(id.entry, None);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `answer` with a range of an uncompressed file, which ends within the file.
+    pub(super) fn read_uncompressed<T>(
+        &self,
+        id: EntryId,
+        file: &Uncompressed,
+        range: Range<u64>,
+        answer: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, EntryError> {
+        let head = file.head_len();
+        let in_band = |band: &Band| {
+            let at = |offset: u64| (offset - head - band.pixels.start) as usize;
+            at(range.start)..at(range.end)
+        };
+        // Most reads have one band. The answer needs no copy.
+        if let Some(band) = range.start.checked_sub(head).and_then(|offset| file.band(offset))
+            && range.end - head <= band.pixels.end
+        {
+            let decoded = self.decode_band(id, file, &band)?;
+            let answered = answer(&decoded.bytes()[in_band(&band)]);
+            self.shared.cache.note_served(&decoded, range.end - range.start);
+            return Ok(answered);
+        }
+        let len = (range.end - range.start) as usize;
+        let mut out = Buffer::new(len, None).map_err(|reason| self.fault_at(id, 0, reason))?;
+        let mut at = range.start;
+        while at < range.end {
+            let to = &mut out[(at - range.start) as usize..];
+            let taken = match at.checked_sub(head) {
+                None => copy_from(&file.head(), at, to),
+                Some(offset) => {
+                    let Some(band) = file.band(offset) else { break };
+                    let decoded = self.decode_band(id, file, &band)?;
+                    let taken = copy_from(decoded.bytes(), offset - band.pixels.start, to);
+                    self.shared.cache.note_served(&decoded, taken);
+                    taken
+                }
+            };
+            at += taken;
+        }
+        Ok(answer(&out))
+    }
+
+    /// Writes a whole uncompressed file, band by band.
+    pub(super) fn copy_uncompressed(
+        &self,
+        id: EntryId,
+        file: &Uncompressed,
+        to: &mut impl Write,
+    ) -> io::Result<()> {
+        to.write_all(&file.head())?;
+        let mut at = 0;
+        while let Some(band) = file.band(at) {
+            let decoded = self.decode_band(id, file, &band).map_err(io::Error::other)?;
+            to.write_all(decoded.bytes())?;
+            self.shared.cache.note_served(&decoded, band.pixels.end - band.pixels.start);
+            at = band.pixels.end;
+        }
+        Ok(())
+    }
+
+    /// A band, from the cache or decoded into it. Its texels are read before other threads wait for the
+    /// decoding, so that no thread waits for another one that waits for a device.
+    fn decode_band(
+        &self,
+        id: EntryId,
+        file: &Uncompressed,
+        band: &Band,
+    ) -> Result<Decoded<Reason>, EntryError> {
+        let fault = |reason| self.fault_at(id, 0, reason);
+        let len = (band.pixels.end - band.pixels.start) as usize;
+        let offset = BAND_KEY | u64::from(id.entry) << PIXEL_BITS | (band.pixels.start / 4);
+        let key = CacheKey { archive: self.layer(id.layer).number, offset, size: len as u32 };
+        if let Some(decoded) = self.shared.cache.get(key, Instant::now()) {
+            return Ok(decoded);
+        }
+        let mut texels = Buffer::new((band.texels.end - band.texels.start) as usize, None).map_err(fault)?;
+        self.read_stored_form(id, &band.texels, &mut texels)?;
+        let decode = || {
+            let mut pixels = Buffer::for_cache(len, None)?;
+            file.decode(band, &texels, &mut pixels);
+            Ok(pixels)
+        };
+        self.shared.cache.get_or_decode(key, Instant::now(), decode).map_err(fault)
+    }
+}
+
+/// Copies bytes from `at` on, as many as fit. Returns their number.
+fn copy_from(bytes: &[u8], at: u64, to: &mut [u8]) -> u64 {
+    let from = &bytes[at as usize..];
+    let len = from.len().min(to.len());
+    to[..len].copy_from_slice(&from[..len]);
+    len as u64
+}
