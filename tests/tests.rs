@@ -48,14 +48,14 @@ mod limits; // the limits agree with the table in the documentation
 mod messages; // a list of all messages
 mod mount; // real mounts
 mod names; // --names, hashes of all platforms, extensions recognised from first bytes
-#[cfg(feature = "pictures")]
-mod picture; // thumbnails, and PNG
+mod picture; // thumbnails, PNG and uncompressed pixels
 mod prose; // the length of lines, and words to avoid in prose
 mod read; // the bounds-checked reader
 mod robustness; // damaged archives, through the whole pipeline
 mod status; // the counts of a running daemon
 mod texture; // untiling, compared with an independent tiler
 mod tree; // the tree: layers, duplicates, hostile names, hashes without names
+mod uncompressed_textures; // --textures=rgba: textures as uncompressed pixels
 mod unknown_versions; // unknown versions and kinds: refused, or read with --force
 #[cfg(feature = "mount")]
 mod watch; // what counts as a change

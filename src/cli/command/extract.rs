@@ -1,6 +1,9 @@
 //! `bsafs extract`: writes files to the disk.
 
-use std::io::{self, Write};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +17,7 @@ use crate::cli::options::open_args::{LayoutArg, OpenArgs, SALVAGE};
 use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::progress::steps;
+use crate::picture::{PictureError, has_full_png, write_full_png};
 use crate::system::text::count;
 use crate::vfs::comparison::equals;
 use crate::vfs::output_folder::{Existing, OutputFolder, Placed};
@@ -48,6 +52,11 @@ pub(crate) struct Extract {
     /// Print the paths of the files that would be written, and write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Write textures as PNG files in full size, with alpha as it is stored; other files as they are
+    ///
+    /// Of a cube, the first face is written. Textures that cannot be decoded stay as they are.
+    #[arg(long)]
+    png: bool,
     #[arg(long, help = SALVAGE)]
     salvage: bool,
     #[command(flatten)]
@@ -141,12 +150,27 @@ impl Extract {
         name.unwrap_or_else(|| "extracted".into()).into()
     }
 
+    /// The name under which a file is written.
+    fn name(&self, file: &VfsFile) -> Vec<u8> {
+        let name = file.name();
+        let stem = name.len().checked_sub(DDS.len()).and_then(|at| name.split_at_checked(at));
+        match stem {
+            Some((stem, end))
+                if self.png && end.eq_ignore_ascii_case(DDS) && has_full_png(&mut file.reader()) =>
+            {
+                [stem, b".png"].concat()
+            }
+            _ => name.to_vec(),
+        }
+    }
+
     /// Prints the paths that would be written.
     fn dry_run(&self, files: &[VfsFile], directory: &Path, is_quiet: bool) -> Result<Exit, Failure> {
         let mut out = stdout();
         let (mut written, mut bytes, mut kept) = (0, 0, 0);
         for file in files {
-            let path = directory.join(file.path());
+            let name = self.name(file);
+            let path = directory.join(file.path()).with_file_name(OsStr::from_bytes(&name));
             if !self.overwrite && path.symlink_metadata().is_ok() {
                 kept += 1;
                 continue;
@@ -178,11 +202,22 @@ impl Extract {
             (false, true) => Existing::Skip,
             (false, false) => Existing::Keep,
         };
-        let placed = folder.write(file, if_exists, |out| file.write_to(out));
+        let name = self.name(file);
+        let is_png = name != file.name();
+        let placed = folder.write(file, &name, if_exists, |out| match is_png {
+            true => {
+                let png = full_png(file)?;
+                out.write_all(&png).map(|()| png.len() as u64)
+            }
+            false => file.write_to(out),
+        });
         let outcome = placed.and_then(|placed| {
             Ok(match placed {
                 Placed::Written(len) => Outcome::Written(len),
                 Placed::Kept(None) => Outcome::Kept(false),
+                Placed::Kept(Some(Ok(existing))) if is_png => {
+                    Outcome::Kept(!has_bytes(&existing, &full_png(file)?)?)
+                }
                 Placed::Kept(Some(Ok(existing))) => Outcome::Kept(!equals(file, &existing)?),
                 Placed::Kept(Some(Err(_))) => Outcome::Kept(true),
             })
@@ -241,6 +276,29 @@ impl Outcomes {
         };
         format!("wrote {written} ({bytes}) to {}{kept}{failed}", directory.display())
     }
+}
+
+/// How the names of textures end.
+const DDS: &[u8] = b".dds";
+
+/// A texture as a PNG file.
+fn full_png(file: &VfsFile) -> io::Result<Vec<u8>> {
+    let mut png = Vec::new();
+    match write_full_png(&mut file.reader(), &mut png) {
+        Ok(()) => Ok(png),
+        Err(PictureError::Io(error)) => Err(error),
+        Err(error) => Err(io::Error::other(error)),
+    }
+}
+
+/// Whether a file on the disk has these bytes.
+fn has_bytes(mut on_disk: &File, bytes: &[u8]) -> io::Result<bool> {
+    if on_disk.metadata()?.len() != bytes.len() as u64 {
+        return Ok(false);
+    }
+    let mut found = vec![0; bytes.len()];
+    on_disk.read_exact(&mut found)?;
+    Ok(found == bytes)
 }
 
 /// Maximum number of names to try for a folder named after a source.

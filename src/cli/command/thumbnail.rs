@@ -14,7 +14,7 @@ use rustix::fs::{Advice, Mode, OFlags};
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::raw_stdout;
-use crate::picture::{PictureError, SIZE_MAX, thumbnail, write_png};
+use crate::picture::{PictureError, SIZE_MAX, thumbnail, write_full_png, write_png};
 
 /// `FUSE_SUPER_MAGIC` of linux/magic.h.
 const FUSE_MAGIC: rustix::fs::FsWord = 0x6573_5546;
@@ -26,10 +26,10 @@ const FUSE_MAGIC: rustix::fs::FsWord = 0x6573_5546;
 /// and heights in it. File managers find this command through the file bsafs.thumbnailer.
 #[derive(Args, Debug)]
 pub(crate) struct Thumbnail {
-    /// Length of the longest side in pixels; a smaller texture is not enlarged
-    #[arg(long, value_name = "PIXELS", default_value_t = 256)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(SIZE_MAX)))]
-    size: u32,
+    /// Length of the longest side in pixels, up to 2048, or "full" for all pixels with alpha as it is
+    /// stored; a smaller texture is not enlarged
+    #[arg(long, value_name = "PIXELS", default_value = "256", value_parser = parse_size)]
+    size: Size,
     /// Path of the texture, or a URI that begins with file://
     #[arg(value_name = "TEXTURE")]
     input: OsString,
@@ -42,18 +42,16 @@ impl Thumbnail {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let path = path_of(&self.input);
         let mut file = open_texture(&path)?;
-        let mut image = thumbnail(&mut file, self.size);
-        if matches!(&image, Err(PictureError::Io(error)) if error.kind() == io::ErrorKind::InvalidInput) {
+        let mut png = self.png(&mut file);
+        if matches!(&png, Err(PictureError::Io(error)) if error.kind() == io::ErrorKind::InvalidInput) {
             // The file system requires aligned direct reads, so use the page cache.
             set_direct(&file, false);
-            image = thumbnail(&mut file, self.size);
+            png = self.png(&mut file);
         }
-        let image = image.map_err(|error| {
+        let png = png.map_err(|error| {
             let exit = if matches!(error, PictureError::Io(_)) { Exit::Io } else { Exit::Data };
             Failure::new(exit, format!("{}: {error}", path.display()))
         })?;
-        let mut png = Vec::new();
-        write_png(&image, &mut png).map_err(|error| Failure::output(&error))?;
         if self.output == Path::new("-") {
             let mut out = raw_stdout();
             out.write_all(&png)?;
@@ -62,6 +60,33 @@ impl Thumbnail {
             write_picture(&self.output, &png, &file)?;
         }
         Ok(Exit::Ok)
+    }
+
+    fn png(&self, file: &mut File) -> Result<Vec<u8>, PictureError> {
+        let mut png = Vec::new();
+        match self.size {
+            Size::Pixels(size) => write_png(&thumbnail(file, size)?, &mut png)?,
+            Size::Full => write_full_png(file, &mut png)?,
+        }
+        Ok(png)
+    }
+}
+
+/// The size of the picture.
+#[derive(Clone, Copy, Debug)]
+enum Size {
+    /// Length of the longest side in pixels.
+    Pixels(u32),
+    /// The size of the texture.
+    Full,
+}
+
+fn parse_size(text: &str) -> Result<Size, String> {
+    let pixels = text.parse().ok().filter(|pixels| (1..=SIZE_MAX).contains(pixels));
+    match (text, pixels) {
+        ("full", _) => Ok(Size::Full),
+        (_, Some(pixels)) => Ok(Size::Pixels(pixels)),
+        _ => Err(format!("not a number from 1 to {SIZE_MAX}, and not \"full\"")),
     }
 }
 
