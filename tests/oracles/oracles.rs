@@ -25,6 +25,7 @@ mod loadorder; // the order of active plugins
 mod other_readers; // the crates ba2 and dream_archive
 mod ours; // bsafs, called as a library
 mod random_installation;
+mod textures; // pixels of uncompressed textures
 
 use std::collections::BTreeMap;
 use std::fmt;
