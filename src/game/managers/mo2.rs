@@ -268,11 +268,11 @@ fn enabled(text: &str) -> Vec<&str> {
     enabled
 }
 
-/// Whether a mod is a separator or a backup, whose files the game does not see.
+/// Whether a mod is a separator or a backup, whose files the game does not see. Mod Organizer compares case:
+/// the user may call an ordinary mod "INI Backup".
 fn shows_nothing(name: &str) -> bool {
-    let name = fold(name);
-    name.ends_with("_SEPARATOR")
-        || name.trim_end_matches(|letter: char| letter.is_ascii_digit()).ends_with("BACKUP")
+    name.ends_with("_separator")
+        || name.trim_end_matches(|letter: char| letter.is_ascii_digit()).ends_with("backup")
 }
 
 /// Whether Root Builder is installed and enabled. Mod Organizer records this only after the setting was
@@ -343,6 +343,13 @@ mod tests {
         let list = "# comment\r\n+Top\r\n-Off\r\n*DLC\r\nNo sign\r\n+A_separator\r\n\
                     +Mod_backup2\r\n+Off\r\n-Top\r\n";
         assert_eq!(enabled(list), ["Top", "No sign"]);
+    }
+
+    #[test]
+    fn a_mod_named_ini_backup_is_shown() {
+        let list = "+INI Backup\n+Save Backup2\n+Big_Separator\n+Foo_backup2\n+backup\n+mod backup12\n\
+                    +backup of x\n";
+        assert_eq!(enabled(list), ["INI Backup", "Save Backup2", "Big_Separator", "backup of x"]);
     }
 
     #[test]
