@@ -132,21 +132,19 @@ fn fallout_4_shows_loose_files_only_below_the_folders_of_its_setting() {
 }
 
 #[test]
-fn fallout_4_attaches_no_archives_of_other_languages() {
+fn fallout_4_loads_english_voices_below_those_of_its_language() {
     let tree = Tree::new("fallout4").with(&[
         ("my/Fallout4.ini", "[General]\nsLanguage=de\n[Archive]\nSResourceArchiveList=\n"),
         ("local/Plugins.txt", "*Mod.esp\n"),
         ("game/Data/Mod.esp", ""),
         ("game/Data/Mod - Voices_de.ba2", ""),
         ("game/Data/Mod - Voices_en.ba2", ""),
+        ("game/Data/Mod - Voices_fr.ba2", ""),
     ]);
     let order = tree.plan();
-    assert_eq!(layers(&order), ["Data", "Mod - Voices_de.ba2"]);
-    assert!(
-        notes(&order, NoteCode::ArchiveLanguage)[0].ends_with("Mod - Voices_en.ba2"),
-        "{:?}",
-        order.notes
-    );
+    assert_eq!(layers(&order), ["Data", "Mod - Voices_en.ba2", "Mod - Voices_de.ba2"]);
+    let [subject] = notes(&order, NoteCode::ArchiveLanguage)[..] else { panic!("{:?}", order.notes) };
+    assert!(subject.ends_with("Mod - Voices_fr.ba2"), "{subject}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod plugin_headers;
 mod profiles; // profiles, with every command
 mod rules; // rules that no world covers, through commands
 mod settings; // readers of INI, YAML, VDF and other files
+mod small_worlds; // rules of games and mod managers, in homes that the tests write
 mod titles; // games without a world
 mod winners; // bsafs which --in, conflicts, diff
 mod worlds;

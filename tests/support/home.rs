@@ -41,13 +41,14 @@ impl SteamGame {
         Self { home: home.to_owned(), folder, user, names: names.map(str::to_owned) }
     }
 
-    /// The path of a file: `my/NAME` is in My Games, `local/NAME` in AppData, and any other in the
-    /// game's folder.
+    /// The path of a file: `my/NAME` is in My Games, `local/NAME` in AppData, `home/NAME` in the home, and
+    /// any other in the game's folder.
     pub fn path(&self, name: &str) -> PathBuf {
         let [my_games, local] = &self.names;
         match name.split_once('/') {
             Some(("my", rest)) => self.user.join("Documents/My Games").join(my_games).join(rest),
             Some(("local", rest)) => self.user.join("AppData/Local").join(local).join(rest),
+            Some(("home", rest)) => self.home.join(rest),
             _ => self.folder.join(name),
         }
     }

@@ -3,14 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use super::attach::{SortedNames, attached};
+use super::attach::{SortedNames, attached, disputed};
 use super::data::DataFolders;
 use super::language;
 use super::listed_path::below_data;
 use crate::format::is_archive_name;
 use crate::game::caseless::fold;
 use crate::game::note::{NoteCode, PlanNote};
-use crate::game::precedence::ArchiveRule;
+use crate::game::precedence::{ArchiveRule, Confidence};
 use crate::game::settings::ini::{Ini, IniFiles, list};
 use crate::game::titles::title::Title;
 
@@ -22,8 +22,6 @@ pub(crate) struct LoadedArchive {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
     pub(crate) why: String,
-    /// Whether the documentation agrees that the game loads it.
-    pub(crate) is_sure: bool,
 }
 
 /// Maximum number of listed names with a folder (`a/b.bsa`) that are looked up. Unmodified games list none,
@@ -41,6 +39,12 @@ pub(crate) struct ArchivePlanner<'a> {
     language: &'a str,
     names: SortedNames,
     pub(crate) loaded: Vec<LoadedArchive>,
+    /// Whether sources agree on the archives that INI files of plugins list.
+    are_lists_sure: bool,
+    /// For archives that only some tools attach, the plugin to which they attach it.
+    disputed: HashMap<String, String>,
+    /// For archives that a setting switches off, the key of the setting.
+    switched_off: HashMap<String, &'static str>,
     /// Folded names that were loaded or noted as missing, so that each is handled once.
     seen: HashSet<String>,
     pub(crate) notes: Vec<PlanNote>,
@@ -58,8 +62,21 @@ impl<'a> ArchivePlanner<'a> {
         let names = SortedNames::new(
             all.iter().map(|found| found.name()).filter(|name| is_archive_name(name.as_bytes())),
         );
-        let (loaded, seen, notes) = Default::default();
-        Self { title, data, find_in_subfolder, looked_up: 0, language, names, loaded, seen, notes }
+        let (loaded, disputed, switched_off, seen, notes) = Default::default();
+        Self {
+            title,
+            data,
+            find_in_subfolder,
+            looked_up: 0,
+            language,
+            names,
+            loaded,
+            are_lists_sure: true,
+            disputed,
+            switched_off,
+            seen,
+            notes,
+        }
     }
 
     /// Loads the archives of all lists except the last, and those that need no list.
@@ -73,6 +90,12 @@ impl<'a> ArchivePlanner<'a> {
         for name in self.title.lists.hard_coded {
             self.load(name, "always loaded, after the listed archives", false);
         }
+        for &(section, key, name) in self.title.lists.switched {
+            match inis.is_set(section, key, false) {
+                true => self.load(name, &format!("loaded because {key} is set"), false),
+                false => drop(self.switched_off.insert(fold(name), key)),
+            }
+        }
     }
 
     /// Loads the archives of the list that comes after plugins.
@@ -83,26 +106,33 @@ impl<'a> ArchivePlanner<'a> {
     }
 
     /// Loads the archives that a plugin's INI file lists.
-    pub(crate) fn load_plugin_ini(&mut self, label: &str, ini: &Ini) {
+    pub(crate) fn load_plugin_ini(&mut self, label: &str, ini: &Ini, confidence: Confidence) {
+        let before = self.loaded.len();
         for (key, _) in self.title.lists.keys {
             let value = ini.get(self.title.lists.section, key).unwrap_or_default();
             for name in list(value) {
                 self.load(name, &format!("{key} in {label}, the INI file of a plugin"), true);
             }
         }
+        self.are_lists_sure &= confidence == Confidence::High || self.loaded.len() == before;
     }
 
     /// Loads the archives that belong to an active plugin.
     pub(crate) fn load_attached(&mut self, plugin: &str) {
         let names = std::mem::take(&mut self.names);
         for archive in attached(self.title.attach, plugin, self.language, &names) {
-            let doubt =
-                if archive.is_sure { "" } else { " (it is uncertain whether the game loads this name)" };
-            let before = self.loaded.len();
-            self.load(archive.name, &format!("attached to {plugin}{doubt}"), false);
-            self.loaded[before..].iter_mut().for_each(|it| it.is_sure = archive.is_sure);
+            self.load(archive, &format!("attached to {plugin}"), false);
+        }
+        for archive in disputed(self.title.attach, plugin, &names) {
+            self.disputed.entry(fold(archive)).or_insert_with(|| plugin.to_owned());
         }
         self.names = names;
+    }
+
+    /// Whether sources agree on which archives the game loads.
+    pub(crate) fn is_sure(&self) -> bool {
+        let is_settled = |name: &String| self.seen.contains(name) || self.switched_off.contains_key(name);
+        self.are_lists_sure && self.disputed.keys().all(is_settled)
     }
 
     /// Adds notes on archives that are not loaded. `inactive` are the inactive plugins.
@@ -110,7 +140,7 @@ impl<'a> ArchivePlanner<'a> {
         let mut owners: HashMap<&str, &str> = HashMap::new();
         for plugin in inactive {
             for archive in attached(self.title.attach, plugin, self.language, &self.names) {
-                owners.entry(archive.name).or_insert(plugin);
+                owners.entry(archive).or_insert(plugin);
             }
         }
         let mut notes = Vec::new();
@@ -130,10 +160,7 @@ impl<'a> ArchivePlanner<'a> {
                     );
                     (NoteCode::ArchiveLanguage, text)
                 }
-                _ => (
-                    NoteCode::ArchiveUnlisted,
-                    "not loaded: no INI file lists it, and it belongs to no plugin".to_owned(),
-                ),
+                _ => (NoteCode::ArchiveUnlisted, self.why_unlisted(&fold(found.name()))),
             };
             notes.push(PlanNote::new(code, found.path().to_string_lossy(), text));
         }
@@ -155,6 +182,21 @@ impl<'a> ArchivePlanner<'a> {
             notes.push(PlanNote::new(NoteCode::OverrideFile, found.path().to_string_lossy(), text));
         }
         self.notes.append(&mut notes);
+    }
+
+    /// Why nothing loads an archive, by its folded name.
+    fn why_unlisted(&self, folded: &str) -> String {
+        if let Some(key) = self.switched_off.get(folded) {
+            return format!("not loaded: {key} is not set");
+        }
+        match self.disputed.get(folded) {
+            Some(plugin) => {
+                format!(
+                    "not loaded: the game loads no archive of {plugin} with this ending, but some tools do"
+                )
+            }
+            None => "not loaded: no INI file lists it, and it belongs to no plugin".to_owned(),
+        }
     }
 
     /// Loads the archives of a key, or the game's default archives if no INI file has the key.
@@ -211,7 +253,7 @@ impl<'a> ArchivePlanner<'a> {
         match found {
             Some(path) => {
                 let (name, why) = (name.to_owned(), why.to_owned());
-                self.loaded.push(LoadedArchive { name, path, why, is_sure: true });
+                self.loaded.push(LoadedArchive { name, path, why });
             }
             None if note_missing => {
                 let text = match path {

@@ -25,15 +25,16 @@ impl SortedNames {
         let rest = &self.names[start..];
         &rest[..rest.partition_point(|(folded, _)| folded.starts_with(prefix))]
     }
+
+    /// The stored name for a folded one.
+    fn exact(&self, folded: &str) -> Option<&str> {
+        let found = self.beginning(folded).iter().find(|(name, _)| name == folded);
+        found.map(|(_, name)| name.as_str())
+    }
 }
 
-/// An archive that belongs to a plugin.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Attached<'a> {
-    pub(crate) name: &'a str,
-    /// Whether sources agree that the game loads an archive of this name.
-    pub(crate) is_sure: bool,
-}
+/// The plugin of Fallout 4's High Resolution Texture Pack, the only one whose archives have numbers.
+const HIGH_RESOLUTION: &str = "DLCULTRAHIGHRESOLUTION";
 
 /// The archives that belong to an active plugin, in load order.
 pub(crate) fn attached<'a>(
@@ -41,46 +42,67 @@ pub(crate) fn attached<'a>(
     plugin: &str,
     language: &str,
     archives: &'a SortedNames,
-) -> Vec<Attached<'a>> {
+) -> Vec<&'a str> {
     let stem = fold(stem(plugin));
-    let sure = |(_, name): &'a (String, String)| Attached { name, is_sure: true };
+    let exact = |suffixes: &[&str]| -> Vec<&'a str> {
+        let folded = suffixes.iter().map(|suffix| stem.clone() + &fold(&suffix.replace("{lang}", language)));
+        folded.filter_map(|name| archives.exact(&name)).collect()
+    };
     match rule {
         AttachRule::None => Vec::new(),
         AttachRule::PrefixOfEsp(_) if !fold(plugin).ends_with(".ESP") => Vec::new(),
         AttachRule::PrefixOfEsp(extension) | AttachRule::Prefix(extension) => {
             let extension = fold(extension);
             let of_kind = archives.beginning(&stem).iter().filter(|(folded, _)| folded.ends_with(&extension));
-            of_kind.map(sure).collect()
+            of_kind.map(|(_, name)| name.as_str()).collect()
         }
-        AttachRule::Exact(suffixes) => {
-            let folded =
-                suffixes.iter().map(|suffix| stem.clone() + &fold(&suffix.replace("{lang}", language)));
-            let find = |name: String| archives.beginning(&name).iter().find(|(folded, _)| *folded == name);
-            folded.filter_map(find).map(sure).collect()
-        }
-        AttachRule::Fallout4 => {
-            let all = archives.beginning(&stem).iter();
-            all.filter_map(|(folded, name)| {
-                let rest = folded.strip_prefix(stem.as_str())?.strip_suffix(".BA2")?;
-                let part = if rest.is_empty() { "" } else { rest.strip_prefix(" - ")? };
-                let spoken = language::of_archive(name);
-                let is_sure = matches!(part, "MAIN" | "TEXTURES") || spoken == Some(language);
-                spoken.is_none_or(|it| it == language).then_some(Attached { name, is_sure })
-            })
-            .collect()
+        AttachRule::Exact(suffixes) => exact(suffixes),
+        AttachRule::Fallout4(suffixes) => {
+            let mut found = exact(suffixes);
+            // In English the last two suffixes are equal.
+            found.dedup();
+            if stem == HIGH_RESOLUTION {
+                found.extend(numbered(&(stem + " - TEXTURES"), ".BA2", archives));
+            }
+            found
         }
     }
 }
 
+/// The archives that some tools attach to an active plugin by a more generous rule than the game's.
+pub(crate) fn disputed<'a>(rule: AttachRule, plugin: &str, archives: &'a SortedNames) -> Vec<&'a str> {
+    if !matches!(rule, AttachRule::Fallout4(_)) {
+        return Vec::new();
+    }
+    let stem = fold(stem(plugin));
+    let is_part = |folded: &str| {
+        let part = folded.strip_prefix(stem.as_str()).and_then(|rest| rest.strip_suffix(".BA2"));
+        part.is_some_and(|part| part.is_empty() || part.starts_with(" - "))
+    };
+    let all = archives.beginning(&stem).iter().filter(|(folded, _)| is_part(folded));
+    // Voices of other languages are not disputed.
+    all.map(|(_, name)| name.as_str()).filter(|name| language::of_archive(name).is_none()).collect()
+}
+
+/// The archives whose folded name has only digits between these parts.
+fn numbered<'a>(before: &str, behind: &str, archives: &'a SortedNames) -> impl Iterator<Item = &'a str> {
+    let is_one = move |folded: &str| {
+        let number = folded.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));
+        number.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let all = archives.beginning(before).iter().filter(move |(folded, _)| is_one(folded));
+    all.map(|(_, name)| name.as_str())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{SortedNames, attached};
+    use super::{SortedNames, attached, disputed};
     use crate::game::titles::title;
 
     fn names(id: &str, plugin: &str, archives: &[&str]) -> Vec<String> {
         let sorted = SortedNames::new(archives.iter().copied());
         let rule = title(id).unwrap().attach;
-        attached(rule, plugin, "en", &sorted).into_iter().map(|it| it.name.to_owned()).collect()
+        attached(rule, plugin, "en", &sorted).into_iter().map(str::to_owned).collect()
     }
 
     const ARCHIVES: [&str; 6] =
@@ -102,26 +124,37 @@ mod tests {
     }
 
     #[test]
-    fn fallout_4_attaches_all_suffixes_except_voices_of_other_languages() {
+    fn fallout_4_attaches_main_textures_and_voices_but_no_other_suffix() {
         let archives = [
             "Mod - Voices_de.ba2",
             "Mod - Voices_en.ba2",
-            "Mod - Main.ba2",
+            "Mod - Voices_fr.ba2",
+            "Mod - Textures.ba2",
+            "Mod - Textures1.ba2",
+            "mod - main.ba2",
             "Mod - Extra.ba2",
             "Mod.ba2",
-            "ModB.ba2",
+            "ModB - Main.ba2",
             "Mod - Main.bsa",
         ];
         let sorted = SortedNames::new(archives.into_iter());
-        let found = attached(title("fallout4").unwrap().attach, "Mod.esp", "en", &sorted);
-        let found: Vec<_> = found.iter().map(|it| (it.name, it.is_sure)).collect();
-        let expected = [
-            ("Mod - Extra.ba2", false),
-            ("Mod - Main.ba2", true),
-            ("Mod - Voices_en.ba2", true),
-            ("Mod.ba2", false),
-        ];
-        assert_eq!(found, expected);
+        let rule = title("fallout4").unwrap().attach;
+        let found = |language| attached(rule, "Mod.esp", language, &sorted);
+        let shared = ["mod - main.ba2", "Mod - Textures.ba2", "Mod - Voices_en.ba2"];
+        assert_eq!(found("en"), shared);
+        assert_eq!(found("de"), [&shared[..], &["Mod - Voices_de.ba2"]].concat());
+        let other =
+            ["Mod - Extra.ba2", "mod - main.ba2", "Mod - Textures.ba2", "Mod - Textures1.ba2", "Mod.ba2"];
+        assert_eq!(disputed(rule, "Mod.esp", &sorted), other);
+        assert_eq!(disputed(title("starfield").unwrap().attach, "Mod.esp", &sorted), [""; 0]);
+    }
+
+    #[test]
+    fn the_numbered_textures_of_the_high_resolution_pack_are_attached() {
+        let archives = ["01", "16", "", "x"].map(|end| format!("DLCUltraHighResolution - Textures{end}.ba2"));
+        let archives = archives.each_ref().map(String::as_str);
+        let found = names("fallout4", "DLCUltraHighResolution.esm", &archives);
+        assert_eq!(found, [archives[2], archives[0], archives[1]]);
     }
 
     #[test]

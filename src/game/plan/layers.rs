@@ -45,8 +45,8 @@ pub(crate) fn plan(inputs: Inputs<'_>) -> LoadOrder {
     let mut archives = archives(&inputs, &plugins);
     archives.note_others(inactive.iter().map(String::as_str));
     notes.append(&mut archives.notes);
+    let (precedence, confidence) = precedence(&inputs, archives.is_sure());
     let loaded = archives.loaded;
-    let (precedence, confidence) = precedence(&inputs, loaded.iter().all(|it| it.is_sure));
     let archives = by_rule(precedence.archives, &loaded);
     let layers = with_folders(&precedence.loose, archives, inputs.folders);
     let game = inputs.title.id;
@@ -89,11 +89,11 @@ fn archives<'a>(inputs: &Inputs<'a>, plugins: &[String]) -> ArchivePlanner<'a> {
     let mut archives =
         ArchivePlanner::new(inputs.title, inputs.data, inputs.language, inputs.find_in_subfolder);
     archives.load_lists(inputs.inis);
-    if inputs.title.inis.of_plugins {
+    if let Some(confidence) = inputs.title.inis.of_plugins {
         for plugin in plugins {
             let found = inputs.data.find(&format!("{}.ini", active::stem(plugin)));
             if let Some((found, ini)) = found.and_then(|it| Some((it, (inputs.ini)(&it.path())?))) {
-                archives.load_plugin_ini(found.name(), &ini);
+                archives.load_plugin_ini(found.name(), &ini, confidence);
             }
         }
     }
@@ -104,11 +104,11 @@ fn archives<'a>(inputs: &Inputs<'a>, plugins: &[String]) -> ArchivePlanner<'a> {
     archives
 }
 
-fn precedence(inputs: &Inputs<'_>, all_are_sure: bool) -> (Precedence, Confidence) {
+fn precedence(inputs: &Inputs<'_>, is_sure: bool) -> (Precedence, Confidence) {
     let (archives, mut confidence) = inputs.title.archives;
     let (loose, loose_confidence) = loose_rule(inputs.title.loose, inputs.inis);
     confidence = confidence.min(loose_confidence);
-    if !all_are_sure {
+    if !is_sure {
         confidence = confidence.min(Confidence::Medium);
     }
     let mut precedence = Precedence { archives, loose };

@@ -41,4 +41,4 @@ pub(super) const SHORT: usize = 255;
 pub(super) const LONG: usize = 4095;
 
 pub(super) const NO_LISTS: ListRules =
-    ListRules { section: "Archive", first: &[], keys: &[], hard_coded: &[], last: None };
+    ListRules { section: "Archive", first: &[], keys: &[], hard_coded: &[], switched: &[], last: None };

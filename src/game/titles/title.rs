@@ -104,8 +104,9 @@ pub struct IniFile {
 pub struct IniRules {
     /// The files, lowest first.
     pub files: &'static [IniFile],
-    /// Whether each active plugin's `<plugin>.ini` in the data folder is read above these.
-    pub of_plugins: bool,
+    /// Whether each active plugin's `<plugin>.ini` in the data folder is read above these, and how certain
+    /// that is.
+    pub of_plugins: Option<Confidence>,
     /// Whether the game can use the main INI file and list of plugins in its own folder. It uses these if
     /// that INI file has `[General] bUseMyGamesDirectory=0`.
     pub can_be_portable: bool,
@@ -125,6 +126,8 @@ pub struct ListRules {
     pub keys: &'static [(&'static str, &'static [&'static str])],
     /// Archives that the game loads after the lists if they exist, whatever the INI files say.
     pub hard_coded: &'static [&'static str],
+    /// Archives that the game loads after these if a setting is on: the section, the key and the archive.
+    pub switched: &'static [(&'static str, &'static str, &'static str)],
     /// A key whose archives the game loads after those of plugins.
     pub last: Option<(&'static str, &'static [&'static str])>,
 }
@@ -215,8 +218,9 @@ pub enum AttachRule {
     Prefix(&'static str),
     /// `P` followed by each of these, in this order; `{lang}` stands for the language.
     Exact(&'static [&'static str]),
-    /// `P - *.ba2` and `P.ba2`. Sources agree only on `Main`, `Textures` and `Voices_{lang}`.
-    Fallout4,
+    /// As [`AttachRule::Exact`], and the numbered textures of the High Resolution Texture Pack. Some tools also
+    /// attach `P.ba2` and every other `P - *.ba2`.
+    Fallout4(&'static [&'static str]),
 }
 
 /// The settings that decide whether loose files beat archives.

@@ -1,0 +1,203 @@
+//! Rules of games and mod managers, each in a home folder that the test writes: what `bsafs order`
+//! prints, and what a mount shows.
+
+use serde_json::Value;
+
+use crate::mounted::{Mounted, TestDir, run};
+use crate::support::home::{SteamGame, archive_named_after_itself, plugin};
+
+/// A game of Steam.
+struct Game {
+    id: &'static str,
+    app: u32,
+    installdir: &'static str,
+    /// Name of its folders in My Games and in AppData.
+    folder: &'static str,
+    /// Version of its archives.
+    version: u32,
+    /// The files that identify it.
+    marks: &'static [&'static str],
+}
+
+const SKYRIMSE: Game = Game {
+    id: "skyrimse",
+    app: 489_830,
+    installdir: "Skyrim Special Edition",
+    folder: "Skyrim Special Edition",
+    version: 105,
+    marks: &["SkyrimSE.exe", "Data/Skyrim.esm"],
+};
+
+const FALLOUT4: Game = Game {
+    id: "fallout4",
+    app: 377_160,
+    installdir: "Fallout 4",
+    folder: "Fallout4",
+    version: 1,
+    marks: &["Fallout4.exe", "Data/Fallout4.esm"],
+};
+
+/// A home with one game and perhaps an instance of Mod Organizer 2.
+struct SmallWorld {
+    dir: TestDir,
+    game: &'static Game,
+    installed: SteamGame,
+}
+
+impl SmallWorld {
+    /// Installs a game and writes these files. A plugin gets a header, and an archive gets files named
+    /// after it.
+    fn new(game: &'static Game, files: &[(&str, &str)]) -> Self {
+        let dir = TestDir::new();
+        let names = [game.folder; 2];
+        let installed = SteamGame::install(&dir.path("home"), game.app, game.installdir, "english", names);
+        let world = Self { dir, game, installed };
+        let marks: Vec<_> = game.marks.iter().map(|mark| (*mark, "")).collect();
+        world.write(&marks);
+        world.write(files);
+        world
+    }
+
+    fn write(&self, files: &[(&str, &str)]) {
+        for (path, text) in files {
+            let name = path.rsplit('/').next().unwrap();
+            let content = match name.rsplit('.').next().unwrap() {
+                "bsa" | "ba2" => archive_named_after_itself(name, self.game.version),
+                "esm" => plugin(4, 1, &[]),
+                "esp" => plugin(4, 0, &[]),
+                _ => text.as_bytes().to_vec(),
+            };
+            self.installed.write(path, &content, 0);
+        }
+    }
+
+    /// Writes an instance of Mod Organizer 2 whose profile enables these mods, highest first. Returns its path.
+    fn instance(&self, mods: &[&str], files: &[(&str, &str)]) -> String {
+        let folder = self.installed.folder.to_str().unwrap().replace('/', "\\\\");
+        let ini = format!("[General]\nselected_profile=Default\ngamePath=@ByteArray(Z:{folder})\n");
+        let list: String = mods.iter().map(|name| format!("+{name}\r\n")).collect();
+        self.write(&[
+            ("home/mo2/ModOrganizer.ini", &ini),
+            ("home/mo2/profiles/Default/modlist.txt", &list),
+            ("home/mo2/profiles/Default/plugins.txt", ""),
+        ]);
+        self.write(files);
+        self.installed.path("home/mo2").to_str().unwrap().to_owned()
+    }
+
+    fn bsafs(&self, arguments: &[&str]) -> String {
+        let mut command = self.dir.bsafs(arguments);
+        for variable in ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"] {
+            command.env_remove(variable);
+        }
+        run(command.env("HOME", &self.installed.home).env("USER", "nobody")).success()
+    }
+
+    fn order(&self, source: &str) -> Order {
+        Order(serde_json::from_str(&self.bsafs(&["order", "--json", source])).unwrap())
+    }
+
+    fn mount(&self, source: &str) -> Mounted {
+        let printed = self.bsafs(&["mount", source, "mnt"]);
+        Mounted::at(&self.dir.path("mnt"), printed)
+    }
+}
+
+/// What `bsafs order --json` prints.
+struct Order(Value);
+
+impl Order {
+    /// File names of the layers, lowest first.
+    fn layers(&self) -> Vec<&str> {
+        let layers = self.0["layers"].as_array().unwrap().iter();
+        layers.map(|it| file_name(it["path"].as_str().unwrap())).collect()
+    }
+
+    /// File names of the subjects of the notes with a code.
+    fn notes(&self, code: &str) -> Vec<&str> {
+        let notes = self.0["notes"].as_array().unwrap().iter().filter(|note| note["code"] == code);
+        notes.map(|note| file_name(note["subject"].as_str().unwrap())).collect()
+    }
+
+    /// How certain the rules are.
+    fn confidence(&self) -> &str {
+        self.0["confidence"].as_str().unwrap()
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap()
+}
+
+#[test]
+fn a_mod_named_ini_backup_is_mounted_and_a_backup_of_a_mod_is_not() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", "")]);
+    let source = world.instance(
+        &["Foo_backup2", "INI Backup", "Foo"],
+        &[
+            ("home/mo2/mods/Foo/textures/a.dds", "Foo"),
+            ("home/mo2/mods/Foo_backup2/textures/a.dds", "Foo_backup2"),
+            ("home/mo2/mods/INI Backup/textures/b.dds", "INI Backup"),
+        ],
+    );
+    assert_eq!(world.order(&source).layers(), ["Data", "Foo", "INI Backup"]);
+    let mount = world.mount(&source);
+    assert_eq!(mount.read("textures/a.dds"), b"Foo");
+    assert_eq!(mount.read("textures/b.dds"), b"INI Backup");
+    mount.umount(&world.dir);
+}
+
+#[test]
+fn fallout_4_leaves_out_archives_with_other_endings_and_those_that_its_lists_lack() {
+    let lists = "[Archive]\nsResourceIndexFileList=Fallout4 - Textures1.ba2\nsResourceStartUpArchiveList=\n\
+                 SResourceArchiveList=Fallout4 - Misc.ba2\nSResourceArchiveList2=\n\
+                 bInvalidateOlderFiles=1\nsResourceDataDirsFinal=\n";
+    let archives = [
+        "Data/Fallout4 - Textures1.ba2",
+        "Data/Fallout4 - Misc.ba2",
+        "Data/Fallout4 - Meshes.ba2",
+        "Data/Fallout4 - Nvflex.ba2",
+        "Data/Mod - Main.ba2",
+        "Data/Mod - Textures.ba2",
+        "Data/Mod - Voices_en.ba2",
+        "Data/Mod - Extra.ba2",
+        "Data/Mod.ba2",
+        "Data/Mod.esp",
+    ];
+    let world = SmallWorld::new(&FALLOUT4, &archives.map(|path| (path, "")));
+    world.write(&[("my/Fallout4.ini", lists), ("local/Plugins.txt", "*Mod.esp\n")]);
+    let loaded = ["Fallout4 - Textures1.ba2", "Fallout4 - Misc.ba2"];
+    let attached = ["Mod - Main.ba2", "Mod - Textures.ba2", "Mod - Voices_en.ba2", "Data"];
+    let left_out = ["Fallout4 - Meshes.ba2", "Fallout4 - Nvflex.ba2", "Mod - Extra.ba2", "Mod.ba2"];
+    let order = world.order(FALLOUT4.id);
+    assert_eq!(order.layers(), [&loaded[..], &attached].concat());
+    assert_eq!(order.notes("archive-unlisted"), left_out);
+    assert_eq!(order.confidence(), "medium", "some tools attach archives with other endings");
+    let mount = world.mount(FALLOUT4.id);
+    assert_eq!(mount.read("misc/mod - voices_en.ba2.txt"), b"Mod - Voices_en.ba2");
+    assert!(left_out.iter().all(|name| !mount.join(format!("misc/{name}.txt")).exists()));
+    mount.umount(&world.dir);
+    world.write(&[("my/Fallout4Prefs.ini", "[NVFlex]\nbNVFlexEnable=1\n")]);
+    let order = world.order(FALLOUT4.id);
+    assert_eq!(order.layers(), [&loaded[..], &["Fallout4 - Nvflex.ba2"], &attached].concat());
+}
+
+#[test]
+fn an_unmodified_fallout_4_is_certain_although_weapon_debris_is_off() {
+    let lists = "[Archive]\nsResourceIndexFileList=\nsResourceStartUpArchiveList=\nSResourceArchiveList2=\n\
+                 SResourceArchiveList=Fallout4 - Misc.ba2\nbInvalidateOlderFiles=1\nsResourceDataDirsFinal=\n";
+    let world = SmallWorld::new(
+        &FALLOUT4,
+        &[
+            ("my/Fallout4.ini", lists),
+            ("local/Plugins.txt", ""),
+            ("Data/Fallout4 - Misc.ba2", ""),
+            ("Data/Fallout4 - Nvflex.ba2", ""),
+            ("Data/DLCUltraHighResolution.esm", ""),
+            ("Data/DLCUltraHighResolution - Textures01.ba2", ""),
+        ],
+    );
+    let order = world.order(FALLOUT4.id);
+    let expected = ["Fallout4 - Misc.ba2", "DLCUltraHighResolution - Textures01.ba2", "Data"];
+    assert_eq!((order.layers(), order.confidence()), (expected.to_vec(), "high"));
+}
