@@ -49,6 +49,8 @@ pub enum NoteCode {
     ListTooLong,
     /// An INI file has a section twice.
     IniSectionTwice,
+    /// A settings file, or a part of it, has no effect.
+    SettingsIgnored,
     /// A link is dangling.
     LinkDangling,
     /// A file gives an archive a higher rank in a way that bsafs does not model.
@@ -86,6 +88,7 @@ impl NoteCode {
             Self::PluginsFilesDiffer => "plugins-files-differ",
             Self::ListTooLong => "list-too-long",
             Self::IniSectionTwice => "ini-section-twice",
+            Self::SettingsIgnored => "settings-ignored",
             Self::LinkDangling => "link-dangling",
             Self::OverrideFile => "override-file",
             Self::ArchiveInvalidation => "archive-invalidation",

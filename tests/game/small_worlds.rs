@@ -148,6 +148,30 @@ fn a_mod_named_ini_backup_is_mounted_and_a_backup_of_a_mod_is_not() {
 }
 
 #[test]
+fn a_tweak_that_mod_organizer_only_stores_does_not_hide_the_textures_of_skyrim() {
+    let lists = "[Archive]\nsResourceArchiveList=A.bsa\nsResourceArchiveList2=B.bsa\n";
+    let world =
+        SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", lists), ("Data/A.bsa", ""), ("Data/B.bsa", "")]);
+    let tweaks = "home/mo2/profiles/Default/initweaks.ini";
+    let source = world.instance(
+        &[],
+        &[
+            ("home/mo2/profiles/Default/settings.ini", "[General]\nLocalSettings=true\n"),
+            ("home/mo2/profiles/Default/skyrim.ini", lists),
+            (tweaks, "[Archive]\nsResourceArchiveList2=\nbInvalidateOlderFiles=1\n"),
+        ],
+    );
+    let order = world.order(&source);
+    assert_eq!(order.layers(), ["A.bsa", "B.bsa", "Data"]);
+    assert_eq!(order.notes("settings-ignored"), ["initweaks.ini"]);
+    let mount = world.mount(&source);
+    assert_eq!(mount.read("misc/shared.txt"), b"B.bsa");
+    mount.umount(&world.dir);
+    world.write(&[(tweaks, "[Archive]\nbInvalidateOlderFiles=1\n")]);
+    assert_eq!(world.order(&source).notes("settings-ignored"), [""; 0]);
+}
+
+#[test]
 fn fallout_4_leaves_out_archives_with_other_endings_and_those_that_its_lists_lack() {
     let lists = "[Archive]\nsResourceIndexFileList=Fallout4 - Textures1.ba2\nsResourceStartUpArchiveList=\n\
                  SResourceArchiveList=Fallout4 - Misc.ba2\nSResourceArchiveList2=\n\

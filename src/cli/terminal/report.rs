@@ -201,6 +201,7 @@ fn in_words(code: NoteCode) -> (&'static str, &'static str) {
         NoteCode::PluginsFilesDiffer => ("ignored list", " of plugins"),
         NoteCode::ListTooLong => ("list", " that may be too long for the game"),
         NoteCode::IniSectionTwice => ("repeated INI section", ""),
+        NoteCode::SettingsIgnored => ("settings file", " without effect"),
         NoteCode::LinkDangling => ("dangling link", ""),
         NoteCode::OverrideFile => (".override file", " that bsafs ignores"),
         NoteCode::ArchiveInvalidation => ("archive invalidation list", ""),

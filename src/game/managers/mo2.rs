@@ -60,7 +60,8 @@ pub fn plan_mo2(
     let managed = Managed {
         folders,
         inis: is_local.then(|| profile.clone()),
-        tweaks: disk.find_file(&profile, "initweaks.ini").filter(|_| is_local),
+        // Neither the game nor Mod Organizer's file system reads what Mod Organizer writes here.
+        unread_ini: disk.find_file(&profile, "initweaks.ini"),
         lists: Some(profile.clone()),
     };
     let mut order = plan_managed(disk, &installation, overrides, &managed)?;

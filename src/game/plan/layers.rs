@@ -126,7 +126,7 @@ fn precedence(inputs: &Inputs<'_>, is_sure: bool) -> (Precedence, Confidence) {
 }
 
 /// When loose files beat archives according to the INI files, and how certain that is.
-fn loose_rule(setting: LooseSetting, inis: &IniFiles) -> (LooseRule, Confidence) {
+pub(super) fn loose_rule(setting: LooseSetting, inis: &IniFiles) -> (LooseRule, Confidence) {
     const SECTION: &str = "Archive";
     const INVALIDATE: &str = "bInvalidateOlderFiles";
     let (is_set, is_set_by_default) =

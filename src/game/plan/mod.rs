@@ -15,6 +15,7 @@ pub(crate) mod plan_game;
 mod plugin;
 mod plugin_order;
 mod ranks;
+mod unread_ini;
 
 pub use load_order::{FolderFilter, LayerKind, LoadOrder, OrderLayer, PlanError};
 pub use plan_game::plan_game;

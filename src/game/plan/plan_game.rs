@@ -9,6 +9,7 @@ use super::language;
 use super::layers::{Inputs, plan};
 use super::load_order::{LayerKind, LoadOrder, OrderLayer, PlanError};
 use super::plugin::Header;
+use super::unread_ini::keys_of_consequence;
 use crate::game::archive_version::ArchiveVersion;
 use crate::game::caseless::fold;
 use crate::game::disk::{Disk, FoundPath};
@@ -27,8 +28,8 @@ pub(crate) struct Managed {
     pub(crate) folders: Vec<OrderLayer>,
     /// The folder with the INI files that replace those in My Games.
     pub(crate) inis: Option<PathBuf>,
-    /// An INI file that overrides all others.
-    pub(crate) tweaks: Option<PathBuf>,
+    /// An INI file that the manager writes, but that the game never reads.
+    pub(crate) unread_ini: Option<PathBuf>,
     /// The folder with the lists of plugins.
     pub(crate) lists: Option<PathBuf>,
 }
@@ -73,6 +74,7 @@ pub(crate) fn plan_managed(
     reader.note_unreadable();
     reader.is_portable = reader.is_portable();
     let (inis, read) = reader.inis(&overrides.inis);
+    reader.note_unread_ini(&inis);
     let language = reader.language(&inis);
     let lists = reader.lists(overrides.plugins.as_deref());
     let (folders, layers) = reader.folders();
@@ -194,7 +196,6 @@ impl GameReader<'_> {
                 paths.push(path);
             }
         }
-        paths.extend(self.managed.tweaks.clone());
         paths
     }
 
@@ -231,6 +232,19 @@ impl GameReader<'_> {
     /// The language according to the store, or English.
     fn store_language(&self) -> &'static str {
         self.installation.language.as_deref().and_then(language::code).unwrap_or("en")
+    }
+
+    /// Adds a note if the INI file that the game never reads would change something.
+    fn note_unread_ini(&mut self, inis: &IniFiles) {
+        let Some(path) = &self.managed.unread_ini else { return };
+        // Its content does not matter to the game, so it needs no note if it is unreadable.
+        let Some(ini) = self.disk.ini(path, &mut Vec::new()) else { return };
+        let keys = keys_of_consequence(self.title(), inis, &ini);
+        if !keys.is_empty() {
+            let keys = keys.join(", ");
+            let text = format!("the game does not read this file, so {keys} has no effect in it");
+            self.notes.push(PlanNote::new(NoteCode::SettingsIgnored, path.to_string_lossy(), text));
+        }
     }
 
     /// The language according to the INI files, or else the store.
