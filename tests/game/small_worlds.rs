@@ -28,6 +28,16 @@ const SKYRIMSE: Game = Game {
     marks: &["SkyrimSE.exe", "Data/Skyrim.esm"],
 };
 
+/// The original game, whose files OpenMW reads.
+const MORROWIND: Game = Game {
+    id: "morrowind",
+    app: 22_320,
+    installdir: "Morrowind",
+    folder: "",
+    version: 0,
+    marks: &["Data Files/Morrowind.esm"],
+};
+
 const FALLOUT4: Game = Game {
     id: "fallout4",
     app: 377_160,
@@ -224,4 +234,52 @@ fn an_unmodified_fallout_4_is_certain_although_weapon_debris_is_off() {
     let order = world.order(FALLOUT4.id);
     let expected = ["Fallout4 - Misc.ba2", "DLCUltraHighResolution - Textures01.ba2", "Data"];
     assert_eq!((order.layers(), order.confidence()), (expected.to_vec(), "high"));
+}
+
+/// The folder of OpenMW's flatpak in the home, and the folder with the user's settings for it.
+const FLATPAK: &str = "home/.local/share/flatpak/app/org.openmw.OpenMW/current/active/files";
+const OF_FLATPAK: &str = "home/.var/app/org.openmw.OpenMW";
+
+#[test]
+fn every_path_in_app_is_found_in_the_flatpak_of_openmw() {
+    let world = SmallWorld::new(&MORROWIND, &[("Data Files/textures/rock.dds", "Morrowind")]);
+    let data_files = world.installed.path("Data Files");
+    let user = format!("data=\"{}\"\ncontent=Morrowind.esm\n", data_files.display());
+    world.write(&[
+        (
+            &format!("{FLATPAK}/etc/openmw/openmw.cfg"),
+            "data-local=\"?userdata?data\"\nuser-data=\"?userdata?\"\nconfig=\"?userconfig?\"\n\
+             resources=/app/share/games/openmw/resources\ndata=/app/share/games/openmw/resources/vfs-mw\n",
+        ),
+        (&format!("{FLATPAK}/share/games/openmw/resources/vfs/builtin.omwscripts"), ""),
+        (&format!("{FLATPAK}/share/games/openmw/resources/vfs-mw/textures/mw.dds"), "vfs-mw"),
+        (&format!("{OF_FLATPAK}/config/openmw/openmw.cfg"), &user),
+        (&format!("{OF_FLATPAK}/data/openmw/data/textures/rock.dds"), "local"),
+    ]);
+    let expected = ["vfs", "vfs-mw", "Data Files", "data"];
+    let cfg = world.installed.path(&format!("{OF_FLATPAK}/config/openmw/openmw.cfg"));
+    for source in ["openmw", cfg.to_str().unwrap()] {
+        let order = world.order(source);
+        assert_eq!((order.layers(), order.notes("folder-missing").len()), (expected.to_vec(), 0), "{source}");
+    }
+    let mount = world.mount("openmw");
+    assert_eq!(mount.read("textures/mw.dds"), b"vfs-mw");
+    assert_eq!(mount.read("textures/rock.dds"), b"local");
+    mount.umount(&world.dir);
+}
+
+#[test]
+fn settings_for_the_flatpak_of_openmw_suffice_to_find_its_local_data() {
+    let world = SmallWorld::new(&MORROWIND, &[]);
+    let folder = format!("{OF_FLATPAK}/config/openmw");
+    let data_files = world.installed.path("Data Files");
+    let text = format!("data={}\n[mods]\ndata=/nonexistent\n", data_files.display());
+    world.write(&[
+        (&format!("{folder}/openmw.cfg"), &text),
+        (&format!("{OF_FLATPAK}/data/openmw/data/a.txt"), ""),
+    ]);
+    let order = world.order(world.installed.path(&format!("{folder}/openmw.cfg")).to_str().unwrap());
+    assert_eq!(order.layers(), ["Data Files", "data"]);
+    assert_eq!(order.notes("settings-ignored"), ["openmw.cfg"]);
+    assert_eq!(order.notes("folder-missing"), ["openmw.cfg"], "OpenMW's own files are not found");
 }

@@ -122,6 +122,7 @@ pub fn openmw(input: &[u8]) -> usize {
         user_config: "/user/config".into(),
         user_data: "/user/data".into(),
         global: "/global".into(),
+        app: Some("/app-files".into()),
     };
     let cfg = Cfg::parse(Path::new("/folder"), input);
     let mut count = 0;

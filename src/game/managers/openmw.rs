@@ -40,6 +40,7 @@ pub fn plan_openmw(
         let path = places.local.join(OPENMW_CFG);
         return Err(PlanError(format!("{}: does not exist or cannot be read", path.display())));
     }
+    note_sections(&chain, &mut notes);
     let layers = folders(disk, &chain, &places, &mut notes);
     let paths = layers.iter().map(|layer| &layer.path);
     let names = DataFolders::new(paths.map(|path| DataFolder::read(disk, path, false, &mut notes)).collect());
@@ -65,33 +66,53 @@ pub fn plan_openmw(
 fn places(local: PathBuf, environment: &Environment) -> Places {
     // In a flatpak, the file is …/files/etc/openmw/openmw.cfg, and …/files is mounted as /app.
     let files = local.ancestors().nth(2).filter(|it| it.ends_with("files") && local.ends_with("etc/openmw"));
+    let files = files.filter(|_| local.components().any(|it| it.as_os_str() == "org.openmw.OpenMW"));
     let of_flatpak = environment.home.join(".var/app/org.openmw.OpenMW");
-    if let Some(files) = files.filter(|_| local.components().any(|it| it.as_os_str() == "org.openmw.OpenMW"))
-    {
-        let global = files.join("share/games/openmw");
-        let (user_config, user_data) = (of_flatpak.join("config/openmw"), of_flatpak.join("data/openmw"));
-        return Places { local, user_config, user_data, global };
+    let user_config = of_flatpak.join("config/openmw");
+    if files.is_some() || local == user_config {
+        let app = files.map(Path::to_owned);
+        let global = app.clone().unwrap_or_else(|| "/app".into()).join("share/games/openmw");
+        return Places { local, user_config, user_data: of_flatpak.join("data/openmw"), global, app };
     }
     let (user_config, user_data) =
         (environment.xdg_config_home.join("openmw"), environment.xdg_data_home.join("openmw"));
-    Places { local, user_config, user_data, global: "/usr/share/games/openmw".into() }
+    Places { local, user_config, user_data, global: "/usr/share/games/openmw".into(), app: None }
+}
+
+/// Adds notes on files with a section, which users write because other games have them.
+fn note_sections(chain: &Chain, notes: &mut Vec<PlanNote>) {
+    for (cfg, section) in chain.files.iter().filter_map(|cfg| Some((cfg, cfg.section()?))) {
+        let text = format!("OpenMW ignores every line after {section}; remove this line");
+        let path = cfg.folder.join(OPENMW_CFG);
+        notes.push(PlanNote::new(NoteCode::SettingsIgnored, path.to_string_lossy(), text));
+    }
 }
 
 /// The data folders that exist, lowest first.
 fn folders(disk: &Disk, chain: &Chain, places: &Places, notes: &mut Vec<PlanNote>) -> Vec<OrderLayer> {
-    let resources = chain.path("resources", places).unwrap_or_else(|| places.local.join("resources"));
-    let in_flatpak = |path: PathBuf| match (path.strip_prefix("/app"), places.local.ancestors().nth(2)) {
-        (Ok(rest), Some(files)) if disk.metadata(&path).is_err() => files.join(rest),
-        _ => path,
-    };
-    let vfs = in_flatpak(resources).join("vfs");
-    let mut wanted = vec![(vfs, "resources/vfs, always the first data folder".to_owned())];
+    // Without a global file, the user's own begins the chain. OpenMW's packages all ship the same global one.
+    let has_global = places.local != places.user_config;
+    let mut wanted = Vec::new();
+    match chain.path("resources", places) {
+        None if !has_global => {
+            let text = "no global openmw.cfg was found, so OpenMW's own resources are left out";
+            let path = places.local.join(OPENMW_CFG);
+            notes.push(PlanNote::new(NoteCode::FolderMissing, path.to_string_lossy(), text));
+        }
+        resources => {
+            let resources = resources.unwrap_or_else(|| places.local.join("resources"));
+            let why = "resources/vfs, always the first data folder";
+            wanted.push((resources.join("vfs"), why.to_owned()));
+        }
+    }
     for (cfg, value) in chain.list("data") {
         wanted
             .push((cfg.path(&value, places), format!("data= in {}", cfg.folder.join(OPENMW_CFG).display())));
     }
     let last_required = wanted.len();
-    wanted.extend(chain.path("data-local", places).map(|path| (path, "data-local, always last".to_owned())));
+    let shipped = (!has_global).then(|| places.user_data.join("data"));
+    let data_local = chain.path("data-local", places).or(shipped);
+    wanted.extend(data_local.map(|path| (path, "data-local, always last".to_owned())));
     let (mut layers, mut seen) = (Vec::new(), HashSet::new());
     for (at, (path, why)) in wanted.into_iter().enumerate() {
         if !seen.insert(path.clone()) {

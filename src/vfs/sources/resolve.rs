@@ -249,13 +249,10 @@ impl Planner<'_> {
     /// The load order of an OpenMW settings file. If this is the user's own openmw.cfg, the chain starts at
     /// the global one, which includes it.
     fn plan_settings(&self, cfg: &Path) -> Result<LoadOrder, OpenError> {
-        let user_folder = self.environment.xdg_config_home.join("openmw");
-        let mut first = cfg.to_owned();
-        if cfg.parent() == Some(user_folder.as_path()) {
-            let installed = find(self.disk, &self.environment).installations.into_iter();
-            let mut global = installed.filter(|it| it.title.id == "openmw" && it.folder != user_folder);
-            first = global.next().map_or(first, |it| it.folder.join(OPENMW_CFG));
-        }
+        let installed = find(self.disk, &self.environment).installations.into_iter();
+        let is_user = |it: &Installation| it.my_games.as_deref() == cfg.parent();
+        let mut global = installed.filter(|it| it.title.id == "openmw" && is_user(it));
+        let first = global.next().map_or_else(|| cfg.to_owned(), |it| it.folder.join(OPENMW_CFG));
         planned(plan_openmw(self.disk, &first, &self.environment, &self.overrides))
     }
 }
