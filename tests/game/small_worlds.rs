@@ -28,6 +28,18 @@ const SKYRIMSE: Game = Game {
     marks: &["SkyrimSE.exe", "Data/Skyrim.esm"],
 };
 
+const REMASTERED: Game = Game {
+    id: "oblivion-remastered",
+    app: 2_623_190,
+    installdir: "Oblivion Remastered",
+    folder: "Oblivion Remastered",
+    version: 103,
+    marks: &[
+        "OblivionRemastered/Binaries/Win64/OblivionRemastered-Win64-Shipping.exe",
+        "OblivionRemastered/Content/Dev/ObvData/Data/Oblivion.esm",
+    ],
+};
+
 /// The original game, whose files OpenMW reads.
 const MORROWIND: Game = Game {
     id: "morrowind",
@@ -234,6 +246,31 @@ fn an_unmodified_fallout_4_is_certain_although_weapon_debris_is_off() {
     let order = world.order(FALLOUT4.id);
     let expected = ["Fallout4 - Misc.ba2", "DLCUltraHighResolution - Textures01.ba2", "Data"];
     assert_eq!((order.layers(), order.confidence()), (expected.to_vec(), "high"));
+}
+
+#[test]
+fn only_the_data_folder_of_a_mod_is_shown_in_oblivion_remastered() {
+    let world = SmallWorld::new(&REMASTERED, &[]);
+    let source = world.instance(
+        &["Textures", "Paks only", "Misplaced"],
+        &[
+            ("home/mo2/mods/Textures/data/textures/a.dds", "Textures"),
+            ("home/mo2/mods/Textures/data/readme.txt", "in the data folder"),
+            ("home/mo2/mods/Textures/meta.ini", ""),
+            ("home/mo2/mods/Paks only/Paks/~mods/a.pak", ""),
+            ("home/mo2/mods/Misplaced/Misplaced.esp", ""),
+            ("home/mo2/overwrite/Data/textures/a.dds", "overwrite"),
+            ("home/mo2/overwrite/UE4SS/mods.txt", ""),
+        ],
+    );
+    let order = world.order(&source);
+    assert_eq!(order.layers(), ["Data", "data", "Data"]);
+    assert_eq!(order.notes("loose-disabled"), ["Misplaced.esp"]);
+    let mount = world.mount(&source);
+    assert_eq!(mount.read("textures/a.dds"), b"overwrite");
+    assert_eq!(mount.read("readme.txt"), b"in the data folder");
+    assert!(["data", "Paks", "UE4SS", "meta.ini", "Misplaced.esp"].iter().all(|it| !mount.join(it).exists()));
+    mount.umount(&world.dir);
 }
 
 /// The folder of OpenMW's flatpak in the home, and the folder with the user's settings for it.

@@ -3,15 +3,18 @@
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
+use crate::format::is_archive_name;
 use crate::game::caseless::{CaselessNames, fold};
 use crate::game::disk::Disk;
 use crate::game::installation::{Installation, Overrides};
 use crate::game::note::{NoteCode, PlanNote};
+use crate::game::plan::active::is_plugin;
 use crate::game::plan::load_order::{FolderFilter, LoadOrder, OrderLayer, PlanError};
 use crate::game::plan::plan_game::{Managed, plan_managed};
 use crate::game::settings::ini::Ini;
 use crate::game::settings::qsettings::QSettings;
 use crate::game::settings::text::decode_utf8;
+use crate::game::titles::title::Title;
 
 /// The settings file that makes a folder an instance.
 pub const MO2_INI: &str = "ModOrganizer.ini";
@@ -49,7 +52,7 @@ pub fn plan_mo2(
     let is_mounted = data.is_some_and(|data| disk.is_fuse(&data));
     let folders = match is_mounted {
         true => Vec::new(),
-        false => instance.folders(&profile, &mut notes),
+        false => instance.layers(&profile, installation.title, &mut notes),
     };
     if is_mounted {
         let text = "a mod manager already shows its mods in the data folder; bsafs does not add them again";
@@ -184,9 +187,43 @@ impl<'a> Instance<'a> {
         })
     }
 
-    /// The enabled mods of a profile, lowest first, followed by the overwrite folder.
-    fn folders(&self, profile: &Path, notes: &mut Vec<PlanNote>) -> Vec<OrderLayer> {
-        let mut layers = Vec::new();
+    /// The layers of the enabled mods of a profile, lowest first, followed by that of the overwrite folder.
+    fn layers(&self, profile: &Path, title: &Title, notes: &mut Vec<PlanNote>) -> Vec<OrderLayer> {
+        let mut mods = self.mods_of(profile, notes);
+        let overwrite = self.overwrite.clone().filter(|path| self.disk.is_dir(path));
+        mods.extend(overwrite.map(|path| (path, "overwrite".into())));
+        if self.has_root_builder {
+            for path in mods.iter().filter_map(|(path, _)| self.disk.find_folder(path, ROOT)) {
+                let text =
+                    "left out: Root Builder puts these files into the game's folder, not its data folder";
+                notes.push(PlanNote::new(NoteCode::Mo2RootFolder, path.to_string_lossy(), text));
+            }
+        }
+        let layer = |(path, why): (PathBuf, String)| match title.mod_data {
+            "" => Some(OrderLayer { shown: self.shown.clone(), ..OrderLayer::folder(path, why) }),
+            data => {
+                self.note_misplaced(&path, data, notes);
+                // The names that are left out are those in the folder of the mod itself.
+                let shown = FolderFilter { without_names: Vec::new(), ..self.shown.clone() };
+                Some(OrderLayer { shown, ..OrderLayer::folder(self.disk.find_folder(&path, data)?, why) })
+            }
+        };
+        let layers = mods.into_iter().filter_map(layer);
+        layers.map(|layer| OrderLayer { is_managed: true, ..layer }).collect()
+    }
+
+    /// Adds notes on the plugins and archives that are not in the folder of a mod that the game sees.
+    fn note_misplaced(&self, path: &Path, data: &str, notes: &mut Vec<PlanNote>) {
+        let Ok(names) = self.disk.names(path) else { return };
+        for name in names.iter().filter(|name| is_plugin(name) || is_archive_name(name.as_bytes())) {
+            let text = format!("left out: of this mod, the game's data folder shows only the folder {data}");
+            notes.push(PlanNote::new(NoteCode::LooseDisabled, path.join(name).to_string_lossy(), text));
+        }
+    }
+
+    /// The folders of the enabled mods of a profile, lowest first, with the reasons for their layers.
+    fn mods_of(&self, profile: &Path, notes: &mut Vec<PlanNote>) -> Vec<(PathBuf, String)> {
+        let mut mods = Vec::new();
         let bytes = match self.disk.find_file(profile, "modlist.txt") {
             Some(path) => self.disk.list(&path, notes),
             None => {
@@ -208,27 +245,14 @@ impl<'a> Instance<'a> {
                     let text = "left out: its folder is a link to a folder that contains the instance";
                     notes.push(PlanNote::new(NoteCode::Mo2ModMissing, name, text));
                 }
-                Some(path) => layers.push(self.layer(path, format!("mod \"{name}\""))),
+                Some(path) => mods.push((path, format!("mod \"{name}\""))),
                 None => {
                     let text = "the profile enables this mod, but the mods folder does not contain it";
                     notes.push(PlanNote::new(NoteCode::Mo2ModMissing, name, text));
                 }
             }
         }
-        layers.extend(
-            self.overwrite
-                .clone()
-                .filter(|path| self.disk.is_dir(path))
-                .map(|path| self.layer(path, "overwrite".into())),
-        );
-        if self.has_root_builder {
-            for path in layers.iter().filter_map(|layer| self.disk.find_folder(&layer.path, ROOT)) {
-                let text =
-                    "left out: Root Builder puts these files into the game's folder, not its data folder";
-                notes.push(PlanNote::new(NoteCode::Mo2RootFolder, path.to_string_lossy(), text));
-            }
-        }
-        layers
+        mods
     }
 
     /// The names in the folder of mods. If it cannot be read, adds a note and returns `None`.
@@ -245,10 +269,6 @@ impl<'a> Instance<'a> {
         };
         notes.push(PlanNote::new(NoteCode::FolderMissing, subject, text + "; no mods are shown"));
         None
-    }
-
-    fn layer(&self, path: PathBuf, why: String) -> OrderLayer {
-        OrderLayer { shown: self.shown.clone(), is_managed: true, ..OrderLayer::folder(path, why) }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`plan_game::plan_game`] reads the disk. [`layers`] computes the plan from what was read.
 
-mod active;
+pub(crate) mod active;
 mod archives;
 mod attach;
 pub(crate) mod data;

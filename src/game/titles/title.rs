@@ -15,6 +15,8 @@ pub struct Title {
     pub identity: Identity,
     /// Folder of plugins, archives and loose files, relative to the game's folder.
     pub data: &'static str,
+    /// The folder of a mod that Mod Organizer 2 shows in the data folder; empty if it shows the whole mod.
+    pub mod_data: &'static str,
     /// Data folders of add-ons next to the game in the Microsoft Store's folder of games. Earlier folders are
     /// above later ones, and all are above the game's own.
     pub microsoft_data: &'static [&'static str],
