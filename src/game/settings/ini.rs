@@ -2,7 +2,8 @@
 //!
 //! A section begins with `[` and ends at the last `]` of its line. Sections and keys are case-insensitive. If
 //! a section name occurs twice, only the first section is searched, and in it the first key of a name. There
-//! are no comments: a line that begins with `;` or `#` is an ordinary key that is never looked up.
+//! are no comments: a line that begins with `;` or `#` is an ordinary key that is never looked up. A line
+//! without `=` is a key with an empty value.
 
 use std::collections::HashSet;
 
@@ -24,7 +25,7 @@ pub struct Ini {
 #[derive(Clone, Debug)]
 struct Section {
     folded: String,
-    /// In file order. Lines without `=` are left out.
+    /// In file order. A line without `=` is a key with an empty value.
     keys: Vec<(String, String)>,
 }
 
@@ -45,9 +46,10 @@ impl Ini {
                     false => drop(ini.repeated.insert(folded)),
                 }
             } else if is_searched
-                && let Some((key, value)) = line.split_once('=')
+                && !line.is_empty()
                 && let Some(section) = ini.sections.last_mut()
             {
+                let (key, value) = line.split_once('=').unwrap_or((line, ""));
                 section.keys.push((trim(key).to_owned(), unquoted(trim(value)).to_owned()));
             }
         }

@@ -22,7 +22,13 @@ fn a_section_name_ends_at_the_last_bracket() {
 fn comments_are_ordinary_keys_and_never_end_a_value() {
     let ini = Ini::parse(b"[s]\n;k=0\n#k=1\nk=2 ; not a comment\nflag\n");
     assert_eq!(ini.get("s", "k"), Some("2 ; not a comment"));
-    assert_eq!((ini.get("s", ";k"), ini.get("s", "flag")), (Some("0"), None));
+    assert_eq!((ini.get("s", ";k"), ini.get("s", "none")), (Some("0"), None));
+}
+
+#[test]
+fn a_key_without_an_equals_sign_hides_a_later_one_with_a_value() {
+    let ini = Ini::parse(b"[s]\n \r\n  flag \nflag=1\nother=2\nother\n");
+    assert_eq!((ini.get("s", "FLAG"), ini.get("s", "other"), ini.get("s", "")), (Some(""), Some("2"), None));
 }
 
 #[test]
