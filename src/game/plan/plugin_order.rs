@@ -39,15 +39,14 @@ fn as_listed(
         order.reverse();
     }
     let mut rest: Vec<usize> = (0..plugins.len()).filter(place).collect();
-    rest.sort_by(|&a, &b| by_time(&plugins[a], &plugins[b], rules.blueprints));
+    rest.sort_by(|&a, &b| by_time(&plugins[a], &plugins[b]));
     order.extend(rest);
     order
 }
 
-/// Compares by time. Equal times are in reverse order of name, in Starfield in order of name.
-fn by_time(a: &Plugin, b: &Plugin, forwards: bool) -> Ordering {
-    let names = a.folded.cmp(&b.folded);
-    a.changed.cmp(&b.changed).then(if forwards { names } else { names.reverse() })
+/// Compares by time. Plugins with equal times are in reverse order of name.
+fn by_time(a: &Plugin, b: &Plugin) -> Ordering {
+    a.changed.cmp(&b.changed).then(b.folded.cmp(&a.folded))
 }
 
 /// Groups plugins into early ones, masters, others and blueprints. Each group keeps its order.
@@ -147,6 +146,12 @@ mod tests {
             plugin("d.esp", 1, &[]),
         ];
         assert_eq!(ordered("oblivion", &[], &["c.esp"], &plugins), ["z.esm", "d.esp", "c.esp", "B.esp"]);
+    }
+
+    #[test]
+    fn plugins_of_starfield_with_equal_times_load_backwards_by_name() {
+        let plugins = [plugin("a.esm", 1, &[]), plugin("B.esm", 1, &[]), plugin("c.esm", 0, &[])];
+        assert_eq!(ordered("starfield", &[], &[], &plugins), ["c.esm", "B.esm", "a.esm"]);
     }
 
     #[test]
