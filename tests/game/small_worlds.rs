@@ -28,6 +28,24 @@ const SKYRIMSE: Game = Game {
     marks: &["SkyrimSE.exe", "Data/Skyrim.esm"],
 };
 
+const ENDERALSE: Game = Game {
+    id: "enderalse",
+    app: 976_620,
+    installdir: "Enderal Special Edition",
+    folder: "Enderal Special Edition",
+    version: 105,
+    marks: &["SkyrimSE.exe", "Enderal Launcher.exe", "Data/Enderal - Forgotten Stories.esm"],
+};
+
+const STARFIELD: Game = Game {
+    id: "starfield",
+    app: 1_716_740,
+    installdir: "Starfield",
+    folder: "Starfield",
+    version: 2,
+    marks: &["Starfield.exe", "Data/Starfield.esm"],
+};
+
 const REMASTERED: Game = Game {
     id: "oblivion-remastered",
     app: 2_623_190,
@@ -93,7 +111,8 @@ impl SmallWorld {
         }
     }
 
-    /// Writes an instance of Mod Organizer 2 whose profile enables these mods, highest first. Returns its path.
+    /// Writes an instance of Mod Organizer 2 whose profile enables these mods, highest first. Returns its
+    /// path.
     fn instance(&self, mods: &[&str], files: &[(&str, &str)]) -> String {
         let folder = self.installed.folder.to_str().unwrap().replace('/', "\\\\");
         let ini = format!("[General]\nselected_profile=Default\ngamePath=@ByteArray(Z:{folder})\n");
@@ -178,7 +197,7 @@ fn a_tweak_that_mod_organizer_only_stores_does_not_hide_the_textures_of_skyrim()
     let source = world.instance(
         &[],
         &[
-            ("home/mo2/profiles/Default/settings.ini", "[General]\nLocalSettings=true\n"),
+            LOCAL_SETTINGS,
             ("home/mo2/profiles/Default/skyrim.ini", lists),
             (tweaks, "[Archive]\nsResourceArchiveList2=\nbInvalidateOlderFiles=1\n"),
         ],
@@ -231,7 +250,8 @@ fn fallout_4_leaves_out_archives_with_other_endings_and_those_that_its_lists_lac
 #[test]
 fn an_unmodified_fallout_4_is_certain_although_weapon_debris_is_off() {
     let lists = "[Archive]\nsResourceIndexFileList=\nsResourceStartUpArchiveList=\nSResourceArchiveList2=\n\
-                 SResourceArchiveList=Fallout4 - Misc.ba2\nbInvalidateOlderFiles=1\nsResourceDataDirsFinal=\n";
+                 SResourceArchiveList=Fallout4 - Misc.ba2\n\
+                 bInvalidateOlderFiles=1\nsResourceDataDirsFinal=\n";
     let world = SmallWorld::new(
         &FALLOUT4,
         &[
@@ -271,6 +291,101 @@ fn only_the_data_folder_of_a_mod_is_shown_in_oblivion_remastered() {
     assert_eq!(mount.read("readme.txt"), b"in the data folder");
     assert!(["data", "Paks", "UE4SS", "meta.ini", "Misplaced.esp"].iter().all(|it| !mount.join(it).exists()));
     mount.umount(&world.dir);
+}
+
+#[test]
+fn a_plugin_of_skyrim_se_lists_archives_in_its_ini_file() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", "[Archive]\nsResourceArchiveList=A.bsa\nsResourceArchiveList2=\n"),
+            ("local/Plugins.txt", "*Mod.esp\n"),
+            ("Data/A.bsa", ""),
+            ("Data/Listed.bsa", ""),
+            ("Data/Off.bsa", ""),
+            ("Data/Mod.esp", ""),
+            ("Data/Mod.bsa", ""),
+            ("Data/mod.ini", "[Archive]\nsResourceArchiveList2=Listed.bsa\n"),
+            ("Data/Inactive.esp", ""),
+            ("Data/Inactive.ini", "[Archive]\nsResourceArchiveList2=Off.bsa\n"),
+        ],
+    );
+    let order = world.order(SKYRIMSE.id);
+    assert_eq!(order.layers(), ["A.bsa", "Listed.bsa", "Mod.bsa", "Data"]);
+    assert_eq!((order.notes("archive-unlisted"), order.confidence()), (vec!["Off.bsa"], "medium"));
+    let mount = world.mount(SKYRIMSE.id);
+    assert_eq!(mount.read("misc/listed.bsa.txt"), b"Listed.bsa");
+    assert_eq!(mount.read("misc/shared.txt"), b"Mod.bsa");
+    mount.umount(&world.dir);
+}
+
+#[test]
+fn unlisted_plugins_of_starfield_with_equal_times_load_backwards_by_name() {
+    let world = SmallWorld::new(
+        &STARFIELD,
+        &[
+            ("Starfield.ini", "[Archive]\nsResourceIndexFileList=\n"),
+            ("my/StarfieldPrefs.ini", ""),
+            ("my/StarfieldCustom.ini", "[Archive]\nbInvalidateOlderFiles=1\nsResourceDataDirsFinal=\n"),
+            ("local/Plugins.txt", "*A.esm\n*B.esm\n"),
+            ("Data/A.esm", ""),
+            ("Data/B.esm", ""),
+            // Active because of the two above, and in no list.
+            ("Data/BlueprintShips-A.esm", ""),
+            ("Data/BlueprintShips-B.esm", ""),
+            ("Data/BlueprintShips-A - Main.ba2", ""),
+            ("Data/BlueprintShips-B - Main.ba2", ""),
+        ],
+    );
+    let expected = ["BlueprintShips-B - Main.ba2", "BlueprintShips-A - Main.ba2", "Data"];
+    assert_eq!(world.order(STARFIELD.id).layers(), expected);
+}
+
+/// Settings of a profile that make Mod Organizer use the profile's INI files.
+const LOCAL_SETTINGS: (&str, &str) =
+    ("home/mo2/profiles/Default/settings.ini", "[General]\nLocalSettings=true\n");
+
+#[test]
+fn an_ini_file_that_mod_organizer_does_not_know_stays_in_my_games() {
+    let lists = "[Archive]\nsResourceArchiveList=A.bsa\nsResourceArchiveList2=\n";
+    let archives = ["A.bsa", "Main.bsa", "Custom.bsa", "Profile.bsa"].map(|name| format!("Data/{name}"));
+    let world = SmallWorld::new(&ENDERALSE, &archives.each_ref().map(|path| (path.as_str(), "")));
+    let custom = |name: &str| format!("[Archive]\nsResourceArchiveList2={name}\n");
+    world.write(&[("my/Enderal.ini", &custom("Main.bsa")), ("my/EnderalCustom.ini", &custom("Custom.bsa"))]);
+    let profile = "home/mo2/profiles/Default";
+    let files = [
+        LOCAL_SETTINGS,
+        (&format!("{profile}/enderal.ini"), lists),
+        (&format!("{profile}/enderalcustom.ini"), &custom("Profile.bsa")),
+    ];
+    let source = world.instance(&[], &files);
+    assert_eq!(world.order(&source).layers(), ["A.bsa", "Custom.bsa", "Data"]);
+}
+
+#[test]
+fn a_profile_of_oblivion_remastered_has_its_own_oblivion_ini() {
+    let data = "OblivionRemastered/Content/Dev/ObvData";
+    let list = |name: &str| format!("[Archive]\nsArchiveList={name}\n");
+    let world = SmallWorld::new(&REMASTERED, &[]);
+    world.write(&[
+        (&format!("{data}/Oblivion.ini"), &list("Game.bsa")),
+        (&format!("{data}/Data/Game.bsa"), ""),
+        (&format!("{data}/Data/Profile.bsa"), ""),
+    ]);
+    let own = "home/mo2/profiles/Default/oblivion.ini";
+    let source = world.instance(&[], &[LOCAL_SETTINGS, (own, &list("Profile.bsa"))]);
+    assert_eq!(world.order(&source).layers(), ["Data", "Profile.bsa"]);
+    std::fs::remove_file(world.installed.path(own)).unwrap();
+    let order = world.order(&source);
+    assert_eq!(order.layers(), ["Data", "Game.bsa"], "Mod Organizer copies a file that the profile lacks");
+}
+
+#[test]
+fn an_ini_key_without_a_value_hides_the_later_list_of_archives() {
+    let ini = "[Archive]\nsResourceArchiveList=A.bsa\nsResourceArchiveList2\nsResourceArchiveList2=B.bsa\n";
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", ini), ("Data/A.bsa", ""), ("Data/B.bsa", "")]);
+    let order = world.order(SKYRIMSE.id);
+    assert_eq!((order.layers(), order.notes("archive-unlisted")), (vec!["A.bsa", "Data"], vec!["B.bsa"]));
 }
 
 /// The folder of OpenMW's flatpak in the home, and the folder with the user's settings for it.

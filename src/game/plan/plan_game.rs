@@ -26,7 +26,7 @@ use crate::game::titles::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSe
 pub(crate) struct Managed {
     /// Layers above the data folder, lowest first.
     pub(crate) folders: Vec<OrderLayer>,
-    /// The folder with the INI files that replace those in My Games.
+    /// The folder with INI files that replace the game's own, if the manager keeps those of this name there.
     pub(crate) inis: Option<PathBuf>,
     /// An INI file that the manager writes, but that the game never reads.
     pub(crate) unread_ini: Option<PathBuf>,
@@ -168,7 +168,7 @@ impl GameReader<'_> {
         let title = self.title();
         let is_main = |role: IniRole| role == IniRole::Main;
         let mains: Vec<_> = title.inis.files.iter().filter(|file| is_main(file.role)).collect();
-        let has_main = mains.iter().any(|file| self.ini_path(file.place, file.name).is_some());
+        let has_main = mains.iter().any(|file| self.ini_path(file, file.name).is_some());
         if let (false, Some(main)) = (has_main, mains.first()) {
             let name = match main.place {
                 IniPlace::MyGames => {
@@ -191,7 +191,7 @@ impl GameReader<'_> {
         let language = self.store_language();
         let used = title.inis.files.iter().filter(|file| file.role != IniRole::Template || !has_main);
         let mut paths: Vec<PathBuf> = Vec::new();
-        for path in used.filter_map(|it| self.ini_path(it.place, &it.name.replace("{lang}", language))) {
+        for path in used.filter_map(|it| self.ini_path(it, &it.name.replace("{lang}", language))) {
             if !paths.contains(&path) {
                 paths.push(path);
             }
@@ -199,21 +199,19 @@ impl GameReader<'_> {
         paths
     }
 
-    /// The path of an INI file, if it exists.
-    fn ini_path(&self, place: IniPlace, name: &str) -> Option<PathBuf> {
-        let is_this = |main: &IniFile| main.place == place && main.name == name;
-        let folder = match place {
-            // Morrowind's main INI file is in the game's folder. A mod manager may have a copy.
-            IniPlace::Game if self.managed.inis.is_some() && self.title().main_ini().is_some_and(is_this) => {
-                let managed = self.managed.inis.as_ref().and_then(|folder| self.disk.find_file(folder, name));
-                return managed.or_else(|| self.disk.find_file(&self.installation.folder, name));
-            }
-            IniPlace::MyGames if self.is_portable => &self.installation.folder,
-            IniPlace::MyGames => self.managed.inis.as_ref().or(self.installation.my_games.as_ref())?,
-            IniPlace::Game => &self.installation.folder,
-            IniPlace::DataParent => self.data.parent()?,
+    /// The path of an INI file, if it exists. `name` is its name in the game's language.
+    fn ini_path(&self, file: &IniFile, name: &str) -> Option<PathBuf> {
+        let is_portable = self.is_portable && file.place == IniPlace::MyGames;
+        let managed = self.managed.inis.as_ref().filter(|_| file.is_in_profiles && !is_portable);
+        let folder = match file.place {
+            IniPlace::MyGames if is_portable => Some(self.installation.folder.as_path()),
+            IniPlace::MyGames => self.installation.my_games.as_deref(),
+            IniPlace::Game => Some(self.installation.folder.as_path()),
+            IniPlace::DataParent => self.data.parent(),
         };
-        self.disk.find_file(folder, name)
+        let managed = managed.and_then(|folder| self.disk.find_file(folder, name));
+        // Mod Organizer copies the game's own file into a profile that lacks it.
+        managed.or_else(|| self.disk.find_file(folder?, name))
     }
 
     fn note_sections(&mut self, label: &str, ini: &Ini) {

@@ -6,8 +6,8 @@ use crate::game::caseless::fold;
 use crate::game::settings::ini::{Ini, IniFiles};
 use crate::game::titles::title::Title;
 
-/// The keys of an unread INI file that would change which archives the game loads, or when loose files win, if
-/// the game read the file above the others.
+/// The keys of an unread INI file that would change which archives the game loads, or when loose files
+/// win, if the game read the file above the others.
 pub(crate) fn keys_of_consequence<'a>(title: &Title, inis: &IniFiles, unread: &'a Ini) -> Vec<&'a str> {
     let mut with = inis.clone();
     with.push("", unread.clone());

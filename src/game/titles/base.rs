@@ -5,8 +5,15 @@ use super::title::{
     TestFiles,
 };
 
+/// An INI file. Of those outside My Games, Mod Organizer 2 keeps only the main one in profiles.
 pub(super) const fn ini(place: IniPlace, name: &'static str, role: IniRole) -> IniFile {
-    IniFile { place, name, role }
+    let is_in_profiles = matches!((place, role), (IniPlace::MyGames, _) | (_, IniRole::Main));
+    IniFile { place, name, role, is_in_profiles }
+}
+
+/// An INI file in My Games that Mod Organizer 2 does not keep in profiles.
+pub(super) const fn ini_outside_profiles(name: &'static str, role: IniRole) -> IniFile {
+    IniFile { place: IniPlace::MyGames, name, role, is_in_profiles: false }
 }
 
 /// An identity without any marks or store ids.

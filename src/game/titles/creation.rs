@@ -3,7 +3,7 @@
 use super::super::archive_version::ArchiveVersion::{Ba2, Bsa};
 use super::super::precedence::{ArchiveRule, Confidence};
 use super::super::storefront::{StoreNames, Storefront};
-use super::base::{LONG, NO_LISTS, NO_PLUGINS, SHORT, UNKNOWN, ini};
+use super::base::{LONG, NO_LISTS, NO_PLUGINS, SHORT, UNKNOWN, ini, ini_outside_profiles};
 use super::title::{
     ActiveRule, AttachRule, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules, LooseSetting,
     MasterRule, OrderRule, PluginRules, TestFiles, Title,
@@ -122,7 +122,7 @@ const SKYRIMSE_BASE: Title = Title {
             ini(IniPlace::MyGames, "SkyrimPrefs.ini", IniRole::Further),
             ini(IniPlace::MyGames, "SkyrimCustom.ini", IniRole::Further),
         ],
-        of_plugins: None,
+        of_plugins: Some(Confidence::Medium),
         can_be_portable: false,
         list_limit: LONG,
     },
@@ -159,9 +159,9 @@ pub(super) static ENDERALSE: Title = Title {
             ini(IniPlace::Game, "Enderal_Default.ini", IniRole::Base),
             ini(IniPlace::MyGames, "Enderal.ini", IniRole::Main),
             ini(IniPlace::MyGames, "EnderalPrefs.ini", IniRole::Further),
-            ini(IniPlace::MyGames, "EnderalCustom.ini", IniRole::Further),
+            ini_outside_profiles("EnderalCustom.ini", IniRole::Further),
         ],
-        of_plugins: None,
+        of_plugins: Some(Confidence::Medium),
         can_be_portable: false,
         list_limit: 511,
     },
@@ -185,9 +185,9 @@ pub(super) static SKYRIMVR: Title = Title {
             ini(IniPlace::Game, "Skyrim.ini", IniRole::Base),
             ini(IniPlace::MyGames, "SkyrimVR.ini", IniRole::Main),
             ini(IniPlace::MyGames, "SkyrimPrefs.ini", IniRole::Further),
-            ini(IniPlace::MyGames, "SkyrimCustom.ini", IniRole::Further),
+            ini_outside_profiles("SkyrimCustom.ini", IniRole::Further),
         ],
-        of_plugins: None,
+        of_plugins: Some(Confidence::Medium),
         can_be_portable: false,
         list_limit: LONG,
     },
@@ -301,10 +301,10 @@ pub(super) static FALLOUT4VR: Title = Title {
         files: &[
             ini(IniPlace::Game, "Fallout4.ini", IniRole::Template),
             ini(IniPlace::MyGames, "Fallout4.ini", IniRole::Main),
-            ini(IniPlace::MyGames, "Fallout4VR.ini", IniRole::Further),
+            ini_outside_profiles("Fallout4VR.ini", IniRole::Further),
             ini(IniPlace::MyGames, "Fallout4Prefs.ini", IniRole::Further),
             ini(IniPlace::MyGames, "Fallout4Custom.ini", IniRole::Further),
-            ini(IniPlace::MyGames, "Fallout4VRCustom.ini", IniRole::Further),
+            ini_outside_profiles("Fallout4VRCustom.ini", IniRole::Further),
         ],
         of_plugins: None,
         can_be_portable: false,
@@ -333,11 +333,11 @@ pub(super) static FALLOUT76: Title = Title {
             ini(IniPlace::Game, "Fallout76_Default.ini", IniRole::Base),
             ini(IniPlace::Game, "Project76_Default.ini", IniRole::Base),
             ini(IniPlace::MyGames, "Fallout76.ini", IniRole::Main),
-            ini(IniPlace::MyGames, "Project76.ini", IniRole::Main),
+            ini_outside_profiles("Project76.ini", IniRole::Main),
             ini(IniPlace::MyGames, "Fallout76Prefs.ini", IniRole::Further),
-            ini(IniPlace::MyGames, "Project76Prefs.ini", IniRole::Further),
+            ini_outside_profiles("Project76Prefs.ini", IniRole::Further),
             ini(IniPlace::MyGames, "Fallout76Custom.ini", IniRole::Further),
-            ini(IniPlace::MyGames, "Project76Custom.ini", IniRole::Further),
+            ini_outside_profiles("Project76Custom.ini", IniRole::Further),
         ],
         of_plugins: None,
         can_be_portable: false,
@@ -365,7 +365,7 @@ pub(super) static STARFIELD: Title = Title {
     inis: IniRules {
         files: &[
             ini(IniPlace::Game, "Starfield.ini", IniRole::Base),
-            ini(IniPlace::MyGames, "Starfield_{lang}.INI", IniRole::Further),
+            ini_outside_profiles("Starfield_{lang}.INI", IniRole::Further),
             ini(IniPlace::MyGames, "StarfieldPrefs.ini", IniRole::Main),
             ini(IniPlace::MyGames, "StarfieldCustom.ini", IniRole::Further),
         ],

@@ -99,6 +99,8 @@ pub struct IniFile {
     pub name: &'static str,
     /// The role of the file.
     pub role: IniRole,
+    /// Whether a profile of Mod Organizer 2 with its own settings has its own file of this name.
+    pub is_in_profiles: bool,
 }
 
 /// The INI files of a game.
@@ -220,8 +222,8 @@ pub enum AttachRule {
     Prefix(&'static str),
     /// `P` followed by each of these, in this order; `{lang}` stands for the language.
     Exact(&'static [&'static str]),
-    /// As [`AttachRule::Exact`], and the numbered textures of the High Resolution Texture Pack. Some tools also
-    /// attach `P.ba2` and every other `P - *.ba2`.
+    /// As [`AttachRule::Exact`], and the numbered textures of the High Resolution Texture Pack. Some tools
+    /// also attach `P.ba2` and every other `P - *.ba2`.
     Fallout4(&'static [&'static str]),
 }
 
