@@ -43,6 +43,8 @@ pub enum NoteCode {
     Mo2ModMissing,
     /// A mod has a folder of files that belong in the game's folder.
     Mo2RootFolder,
+    /// The game was started, but its list of plugins does not exist.
+    PluginsFileMissing,
     /// `plugins.txt` and `Plugins.txt` differ.
     PluginsFilesDiffer,
     /// A list may be too long for the game to read completely.
@@ -85,6 +87,7 @@ impl NoteCode {
             Self::NeverStarted => "never-started",
             Self::Mo2ModMissing => "mo2-mod-missing",
             Self::Mo2RootFolder => "mo2-root-folder",
+            Self::PluginsFileMissing => "plugins-file-missing",
             Self::PluginsFilesDiffer => "plugins-files-differ",
             Self::ListTooLong => "list-too-long",
             Self::IniSectionTwice => "ini-section-twice",
@@ -118,6 +121,12 @@ impl PlanNote {
     /// Creates a note on a file or folder that exists but cannot be read.
     pub fn unreadable(path: &Path, error: &io::Error) -> Self {
         Self::new(NoteCode::FileUnreadable, path.to_string_lossy(), format!("left out: {error}"))
+    }
+
+    /// Creates a note on a link whose target does not exist.
+    pub fn dangling_link(path: impl Into<String>) -> Self {
+        let text = "the target of the link does not exist; a mod manager may have moved or removed it";
+        Self::new(NoteCode::LinkDangling, path, text)
     }
 
     /// Creates a note on folders in one folder whose names differ in case alone.

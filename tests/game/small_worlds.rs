@@ -388,6 +388,37 @@ fn an_ini_key_without_a_value_hides_the_later_list_of_archives() {
     assert_eq!((order.layers(), order.notes("archive-unlisted")), (vec!["A.bsa", "Data"], vec!["B.bsa"]));
 }
 
+#[test]
+fn a_link_to_a_vanished_staging_folder_is_noted_in_any_subfolder() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[("my/Skyrim.ini", ""), ("local/Plugins.txt", ""), ("Data/textures/armor/here.dds", "")],
+    );
+    let link = |path: &str| std::os::unix::fs::symlink("/nonexistent/staging", world.installed.path(path));
+    link("Data/textures/armor/gone.dds").unwrap();
+    link("Data/top.txt").unwrap();
+    assert_eq!(world.order(SKYRIMSE.id).notes("link-dangling"), ["top.txt", "gone.dds"]);
+    let source = world.instance(&["Mod"], &[("home/mo2/mods/Mod/meshes/a.nif", "")]);
+    link("home/mo2/mods/Mod/meshes/mod.nif").unwrap();
+    assert_eq!(world.order(&source).notes("link-dangling"), ["top.txt", "gone.dds", "mod.nif"]);
+}
+
+#[test]
+fn a_game_that_was_started_and_has_no_list_of_plugins_is_noted() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("Data/Mod.esp", "")]);
+    let codes = ["never-started", "plugins-file-missing"];
+    let count = |source: &str| codes.map(|code| world.order(source).notes(code).len());
+    assert_eq!(count(SKYRIMSE.id), [1, 0]);
+    world.write(&[("my/Skyrim.ini", "")]);
+    assert_eq!(world.order(SKYRIMSE.id).notes("plugins-file-missing"), ["Plugins.txt"]);
+    let source = world.instance(&[], &[]);
+    assert_eq!(count(&source), [0, 0]);
+    std::fs::remove_file(world.installed.path("home/mo2/profiles/Default/plugins.txt")).unwrap();
+    assert_eq!(count(&source), [0, 1]);
+    world.write(&[("local/plugins.txt", "")]);
+    assert_eq!(count(SKYRIMSE.id), [0, 0]);
+}
+
 /// The folder of OpenMW's flatpak in the home, and the folder with the user's settings for it.
 const FLATPAK: &str = "home/.local/share/flatpak/app/org.openmw.OpenMW/current/active/files";
 const OF_FLATPAK: &str = "home/.var/app/org.openmw.OpenMW";

@@ -198,6 +198,7 @@ fn in_words(code: NoteCode) -> (&'static str, &'static str) {
         NoteCode::NeverStarted => ("missing settings file", ""),
         NoteCode::Mo2ModMissing => ("missing mod", ""),
         NoteCode::Mo2RootFolder => ("folder", " for Root Builder"),
+        NoteCode::PluginsFileMissing => ("missing list", " of plugins"),
         NoteCode::PluginsFilesDiffer => ("ignored list", " of plugins"),
         NoteCode::ListTooLong => ("list", " that may be too long for the game"),
         NoteCode::IniSectionTwice => ("repeated INI section", ""),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::game::caseless::fold;
 use crate::game::disk::Disk;
-use crate::game::note::{NoteCode, PlanNote};
+use crate::game::note::PlanNote;
 
 /// A time on the disk, in seconds and nanoseconds.
 pub(crate) type Time = (i64, u32);
@@ -53,13 +53,7 @@ impl DataFolder {
                 }
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    let text =
-                        "the target of the link does not exist; a mod manager may have moved or removed it";
-                    notes.push(PlanNote::new(
-                        NoteCode::LinkDangling,
-                        path.join(name).to_string_lossy(),
-                        text,
-                    ));
+                    notes.push(PlanNote::dangling_link(path.join(name).to_string_lossy()));
                 }
                 Err(error) => notes.push(PlanNote::unreadable(&path.join(name), &error)),
             }

@@ -166,10 +166,8 @@ impl GameReader<'_> {
     /// The paths of existing INI files, lowest first. Adds a note if the game was never started.
     fn ini_paths(&mut self) -> Vec<PathBuf> {
         let title = self.title();
-        let is_main = |role: IniRole| role == IniRole::Main;
-        let mains: Vec<_> = title.inis.files.iter().filter(|file| is_main(file.role)).collect();
-        let has_main = mains.iter().any(|file| self.ini_path(file, file.name).is_some());
-        if let (false, Some(main)) = (has_main, mains.first()) {
+        let has_main = self.has_main_ini();
+        if let (false, Some(main)) = (has_main, title.main_ini()) {
             let name = match main.place {
                 IniPlace::MyGames => {
                     format!("My Games/{}/{}", title.my_games.of(self.installation.store), main.name)
@@ -197,6 +195,12 @@ impl GameReader<'_> {
             }
         }
         paths
+    }
+
+    /// Whether the INI file exists that the game writes when it first starts.
+    fn has_main_ini(&self) -> bool {
+        let mut mains = self.title().inis.files.iter().filter(|file| file.role == IniRole::Main);
+        mains.any(|file| self.ini_path(file, file.name).is_some())
     }
 
     /// The path of an INI file, if it exists. `name` is its name in the game's language.
@@ -268,6 +272,9 @@ impl GameReader<'_> {
             (None, Some(folder)) => self.plugins_file(folder),
             (None, None) => None,
         };
+        if path.is_none() {
+            self.note_missing_list(folder.as_deref());
+        }
         let bytes = path.and_then(|path| self.disk.list(&path, &mut self.notes));
         if let (Some(path), None) = (plugins, &bytes)
             && self.disk.metadata(path).is_err()
@@ -280,6 +287,20 @@ impl GameReader<'_> {
         let load_order = load_order.and_then(|path| self.disk.list(&path, &mut self.notes));
         let load_order = load_order.map(|bytes| owned_lines(&decode_utf8(&bytes)));
         PluginLists { plugins, load_order, creation_club: self.creation_club() }
+    }
+
+    /// Adds a note on a missing list of plugins, unless another note says that the game was never started.
+    fn note_missing_list(&mut self, folder: Option<&Path>) {
+        let (title, name) = (self.title(), "Plugins.txt");
+        if self.has_main_ini() {
+            let subject = match folder {
+                Some(folder) => folder.join(name).to_string_lossy().into_owned(),
+                None => format!("no AppData/Local/{}/{name}", title.local.of(self.installation.store)),
+            };
+            let text = "the game was started, but its list of plugins does not exist; \
+                        only plugins that the game always loads are active";
+            self.notes.push(PlanNote::new(NoteCode::PluginsFileMissing, subject, text));
+        }
     }
 
     /// The list of plugins in a folder. If there are two spellings, the game reads `Plugins.txt`.

@@ -1,13 +1,16 @@
 //! Notes that need the names of all loose files, or of the files in archives. They concern folders whose
-//! names differ only in case, and loose files that lose to archives by date or that the game ignores.
+//! names differ only in case, dangling links, and loose files that lose to archives by date or that the game
+//! ignores.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::folder_case;
 use super::layer_plan::filter_of;
-use crate::folder::{self, LooseFolder, OpenFiles};
+use crate::folder::{self, LooseFolder, OpenFiles, WalkNote, Why};
 use crate::format::Entry;
 use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule, NoteCode, OrderLayer, PlanNote};
 use crate::system::clock::unix_nanoseconds;
@@ -23,30 +26,40 @@ type Time = i64;
 
 /// Adds notes to the load order of a source. A folder or an archive has no such notes.
 pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
-    // OpenMW ignores case, and prefers loose files to archives.
-    if order.game.is_empty() || order.game == "openmw" {
+    if order.game.is_empty() {
         return;
     }
-    let hiding = Hiding::of(order, options);
+    // OpenMW ignores case, and prefers loose files to archives.
+    let is_openmw = order.game == "openmw";
+    let hiding = if is_openmw { None } else { Hiding::of(order, options) };
     let files = Arc::new(OpenFiles::default());
-    let is_asked = |layer: &&OrderLayer| !layer.is_managed || hiding.is_some();
-    let folders = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
-    let layers: Vec<&OrderLayer> = folders.filter(is_asked).collect();
+    let layers = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
+    let layers: Vec<&OrderLayer> = layers.collect();
     let notes = in_parallel(layers.len(), &options.steps("listing folders", layers.len()), |index| {
         let OrderLayer { path, shown, is_managed, .. } = layers[index];
         // Walks the folder as a mount does. If that fails, the plan has a note already.
-        match folder::scan(path, &filter_of(shown), &files) {
-            Ok(folder) => (
-                if *is_managed { Vec::new() } else { folder_case::notes(folder.names()) },
-                hiding.as_ref().map(|it| it.notes(&folder, shown)).unwrap_or_default(),
-            ),
-            Err(_) => Default::default(),
-        }
+        let Ok(folder) = folder::scan(path, &filter_of(shown), &files) else { return Default::default() };
+        let ignores_case = *is_managed || is_openmw;
+        [
+            if ignores_case { Vec::new() } else { folder_case::notes(folder.names()) },
+            hiding.as_ref().map(|it| it.notes(&folder, shown)).unwrap_or_default(),
+            dangling_links(path, &folder),
+        ]
     });
-    let (twice, hidden): (Vec<_>, Vec<_>) = notes.into_iter().unzip();
-    add_some(twice.into_iter().flatten().collect(), &mut order.notes);
-    add_some(hidden.into_iter().flatten().collect(), &mut order.notes);
+    for kind in 0..3 {
+        let some = notes.iter().flat_map(|notes: &[Vec<PlanNote>; 3]| notes[kind].iter().cloned());
+        add_some(some.collect(), &mut order.notes);
+    }
     order.notes.extend(hiding.into_iter().flat_map(|it| it.archives.unreadable));
+}
+
+/// Notes on dangling links in the subfolders of a layer. The plan notes those directly in its folder.
+fn dangling_links(layer: &Path, folder: &LooseFolder) -> Vec<PlanNote> {
+    let (notes, _) = folder.notes();
+    let deep = notes.iter().filter(|note| note.why == Why::Dangling && note.path.contains(&b'/'));
+    let path = |note: &WalkNote| layer.join(Path::new(OsStr::from_bytes(&note.path)));
+    let subject = |note| path(note).to_string_lossy().into_owned();
+    deep.map(|note| PlanNote::dangling_link(subject(note))).collect()
 }
 
 /// A rule that hides loose files.
