@@ -59,7 +59,7 @@ pub fn plan_mo2(
         notes.push(PlanNote::new(NoteCode::DataMounted, installation.folder.to_string_lossy(), text));
     }
     let settings = disk.find_file(&profile, "settings.ini").and_then(|path| disk.ini(&path, &mut notes));
-    let is_local = settings.as_ref().is_some_and(has_own_settings);
+    let is_local = settings.as_ref().is_none_or(has_own_settings);
     let managed = Managed {
         folders,
         inis: is_local.then(|| profile.clone()),
@@ -282,7 +282,8 @@ fn enabled(text: &str) -> Vec<&str> {
             Some(("-" | "*", name)) => (false, name.trim()),
             _ => (true, line),
         };
-        if mentioned.insert(fold(name)) && is_on && !shows_nothing(name) {
+        // Mod Organizer ignores a line for the overwrite folder, which is always on.
+        if mentioned.insert(fold(name)) && is_on && !shows_nothing(name) && fold(name) != "OVERWRITE" {
             enabled.push(name);
         }
     }
@@ -309,11 +310,10 @@ fn has_root_builder(disk: &Disk, instance: &Path, settings: &QSettings) -> bool 
     }
 }
 
-/// Whether the profile has its own INI files.
+/// Whether the profile has its own INI files. If its settings do not say so, Mod Organizer turns this on.
 fn has_own_settings(settings: &Ini) -> bool {
-    settings
-        .get("General", "LocalSettings")
-        .is_some_and(|value| value.eq_ignore_ascii_case("true") || value == "1")
+    let value = settings.get("General", "LocalSettings");
+    value.is_none_or(|value| value.eq_ignore_ascii_case("true") || value == "1")
 }
 
 /// Converts a Windows path to a Linux path. `None` if its drive is unknown.
@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn a_mod_named_ini_backup_is_shown() {
         let list = "+INI Backup\n+Save Backup2\n+Big_Separator\n+Foo_backup2\n+backup\n+mod backup12\n\
-                    +backup of x\n";
+                    +backup of x\n+Overwrite\n";
         assert_eq!(enabled(list), ["INI Backup", "Save Backup2", "Big_Separator", "backup of x"]);
     }
 
