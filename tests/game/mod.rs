@@ -4,15 +4,17 @@
 mod caseless;
 mod find; // finding games from the lists of launchers
 mod following; // changes of a game while it is mounted
+mod game_rules; // rules of games, in homes that the tests write
 mod installed; // bsafs games
 mod load_orders; // load orders of small trees that the tests write
+mod manager_rules; // rules of mod managers and OpenMW, in homes that the tests write
 mod mounts; // bsafs mount
 mod order_command; // bsafs order
 mod plugin_headers;
 mod profiles; // profiles, with every command
 mod rules; // rules that no world covers, through commands
 mod settings; // readers of INI, YAML, VDF and other files
-mod small_worlds; // rules of games and mod managers, in homes that the tests write
+mod small_world; // a home with one game, for game_rules and manager_rules
 mod titles; // games without a world
 mod winners; // bsafs which --in, conflicts, diff
 mod worlds;

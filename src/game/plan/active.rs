@@ -2,11 +2,13 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use super::code_page::CodePage;
 use super::data::DataFolders;
 use super::plugin::Header;
 use crate::game::caseless::fold;
 use crate::game::note::{NoteCode, PlanNote};
 use crate::game::settings::ini::IniFiles;
+use crate::game::settings::text::name_of;
 use crate::game::titles::title::{ActiveRule, MasterRule, OrderRule, PluginRules, TestFiles};
 
 /// The lists of plugins that a game reads.
@@ -18,6 +20,8 @@ pub(crate) struct PluginLists {
     pub(crate) load_order: Option<Vec<String>>,
     /// The lines of the `.ccc` file.
     pub(crate) creation_club: Vec<String>,
+    /// The code page of the lists, and of the names in plugins.
+    pub(crate) code_page: CodePage,
 }
 
 /// An installed plugin.
@@ -171,11 +175,6 @@ fn starred(lines: &[String]) -> Vec<String> {
     let lines = lines.iter().enumerate().filter(is_last).map(|(_, line)| line);
     let starred = lines.filter(|line| line.starts_with('*')).map(|line| name_of(line).to_owned());
     starred.filter(|name| !name.is_empty()).collect()
-}
-
-/// The name in a line of `Plugins.txt`.
-fn name_of(line: &str) -> &str {
-    line.strip_prefix('*').unwrap_or(line).trim()
 }
 
 /// The existing plugins among `sTestFile1` to `sTestFile10`.

@@ -15,7 +15,7 @@ pub(crate) fn list_name<'a>(title: &Title, inis: &'a IniFiles) -> Option<&'a str
 
 /// The paths in a list, in lower case with `/` between names.
 pub(crate) fn paths(list: &[u8]) -> Vec<String> {
-    let text = decode_list(list);
+    let text = decode_list(list, encoding_rs::WINDOWS_1252);
     let paths = lines(&text).filter_map(below_data).map(|path| path.to_ascii_lowercase());
     paths.filter(|path| !path.is_empty()).collect()
 }

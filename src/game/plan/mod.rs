@@ -5,6 +5,7 @@
 pub(crate) mod active;
 mod archives;
 mod attach;
+mod code_page;
 pub(crate) mod data;
 mod invalidation;
 mod language;

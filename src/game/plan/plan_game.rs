@@ -1,8 +1,10 @@
 //! Reads the files that a game's rules name, and plans the game from them.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::active::PluginLists;
+use super::code_page::CodePage;
 use super::data::{DataFolder, DataFolders};
 use super::invalidation;
 use super::language;
@@ -17,7 +19,7 @@ use crate::game::find::unreadable;
 use crate::game::installation::{Installation, Overrides};
 use crate::game::note::{NoteCode, PlanNote};
 use crate::game::settings::ini::{Ini, IniFiles};
-use crate::game::settings::text::{decode_list, decode_utf8, lines};
+use crate::game::settings::text::{decode_utf8, lines};
 use crate::game::storefront::Storefront;
 use crate::game::titles::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSetting, Title};
 
@@ -76,10 +78,10 @@ pub(crate) fn plan_managed(
     let (inis, read) = reader.inis(&overrides.inis);
     reader.note_unread_ini(&inis);
     let language = reader.language(&inis);
-    let lists = reader.lists(overrides.plugins.as_deref());
     let (folders, layers) = reader.folders();
     let paths: Vec<PathBuf> = folders.iter().map(|folder| folder.path.clone()).collect();
     let names = DataFolders::new(folders);
+    let lists = reader.lists(overrides.plugins.as_deref(), &names);
     let mut order = plan(Inputs {
         title,
         language,
@@ -87,7 +89,7 @@ pub(crate) fn plan_managed(
         data: &names,
         folders: layers,
         lists: &lists,
-        header: &|path| Header::read(disk, path),
+        header: &|path| Some(Header::read(disk, path)?.recoded(lists.code_page)),
         ini: &|path| disk.ini(path, &mut Vec::new()),
         find_in_subfolder: &|path| paths.iter().rev().find_map(|folder| disk.find_file(folder, path)),
         precedence: overrides.precedence,
@@ -256,7 +258,7 @@ impl GameReader<'_> {
     }
 
     /// Reads the lists of plugins.
-    fn lists(&mut self, plugins: Option<&Path>) -> PluginLists {
+    fn lists(&mut self, plugins: Option<&Path>, names: &DataFolders) -> PluginLists {
         let rules = &self.title().plugins;
         if matches!(rules.active, ActiveRule::Fixed | ActiveRule::GameFiles) {
             return PluginLists::default();
@@ -272,7 +274,8 @@ impl GameReader<'_> {
             (None, Some(folder)) => self.plugins_file(folder),
             (None, None) => None,
         };
-        if path.is_none() {
+        // A mod manager's list may be a link whose target is gone.
+        if plugins.is_none() && path.as_ref().is_none_or(|path| self.is_missing(path)) {
             self.note_missing_list(folder.as_deref());
         }
         let bytes = path.and_then(|path| self.disk.list(&path, &mut self.notes));
@@ -282,11 +285,18 @@ impl GameReader<'_> {
             let text = "this list of plugins does not exist";
             self.notes.push(PlanNote::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
         }
-        let plugins = bytes.map(|bytes| owned_lines(&decode_list(&bytes))).unwrap_or_default();
+        let bytes = bytes.unwrap_or_default();
+        let code_page = CodePage::of_list(&bytes, &|name| names.find(name).is_some());
         let load_order = folder.and_then(|folder| self.disk.find_file(&folder, "loadorder.txt"));
         let load_order = load_order.and_then(|path| self.disk.list(&path, &mut self.notes));
         let load_order = load_order.map(|bytes| owned_lines(&decode_utf8(&bytes)));
-        PluginLists { plugins, load_order, creation_club: self.creation_club() }
+        let (plugins, creation_club) = (code_page.lines(&bytes), self.creation_club(code_page));
+        PluginLists { plugins, load_order, creation_club, code_page }
+    }
+
+    /// Whether a path leads to nothing, perhaps through a dangling link.
+    fn is_missing(&self, path: &Path) -> bool {
+        self.disk.metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
     }
 
     /// Adds a note on a missing list of plugins, unless another note says that the game was never started.
@@ -321,7 +331,7 @@ impl GameReader<'_> {
     }
 
     /// Reads the lines of the `.ccc` file, which lists Creation Club plugins.
-    fn creation_club(&mut self) -> Vec<String> {
+    fn creation_club(&mut self, code_page: CodePage) -> Vec<String> {
         let rules = &self.title().plugins;
         if rules.ccc.is_empty() {
             return Vec::new();
@@ -330,7 +340,7 @@ impl GameReader<'_> {
         let path = my_games.and_then(|folder| self.disk.find_file(folder, rules.ccc));
         let path = path.or_else(|| self.disk.find_file(&self.installation.folder, rules.ccc));
         let bytes = path.and_then(|path| self.disk.list(&path, &mut self.notes));
-        bytes.map(|bytes| owned_lines(&decode_list(&bytes))).unwrap_or_default()
+        bytes.map(|bytes| code_page.lines(&bytes)).unwrap_or_default()
     }
 
     /// The data folders and their layers, lowest first.

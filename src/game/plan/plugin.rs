@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use super::code_page::CodePage;
 use crate::game::disk::Disk;
 use crate::read::{Reader, UnexpectedEnd};
 
@@ -36,6 +37,14 @@ impl Header {
             bytes = disk.read_start(path, len).ok()?.0;
         }
         Self::parse(&bytes)
+    }
+
+    /// The header with the names of masters decoded in another code page.
+    pub(crate) fn recoded(mut self, code_page: CodePage) -> Self {
+        for master in self.masters.iter_mut().filter(|master| !master.is_ascii()) {
+            *master = code_page.recoded(master);
+        }
+        self
     }
 
     /// Flag of a master, a plugin that others may need.

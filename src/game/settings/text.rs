@@ -10,16 +10,16 @@ pub(crate) fn decode_ini(bytes: &[u8]) -> Cow<'_, str> {
     encoding.decode_without_bom_handling(&bytes[mark..]).0
 }
 
-/// Decodes a list in windows-1252. Games read a byte order mark as letters of the first line, so
+/// Decodes a list in a code page. Games read a byte order mark as letters of the first line, so
 /// that line is lost.
-pub(crate) fn decode_list(bytes: &[u8]) -> Cow<'_, str> {
-    let (encoding, mark) = Encoding::for_bom(bytes).unwrap_or((WINDOWS_1252, 0));
+pub(crate) fn decode_list<'a>(bytes: &'a [u8], code_page: &'static Encoding) -> Cow<'a, str> {
+    let (encoding, mark) = Encoding::for_bom(bytes).unwrap_or((code_page, 0));
     let rest = match (mark, encoding == UTF_8) {
         (0, _) => bytes,
         (_, true) => bytes.iter().position(|&byte| byte == b'\n').map_or(&[][..], |at| &bytes[at..]),
         (_, false) => &[],
     };
-    WINDOWS_1252.decode_without_bom_handling(rest).0
+    code_page.decode_without_bom_handling(rest).0
 }
 
 /// Decodes a list in UTF-8, as mod managers write it.
@@ -32,9 +32,18 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
+/// The name in a line of a list of plugins, without the star of an active plugin.
+pub(crate) fn name_of(line: &str) -> &str {
+    line.strip_prefix('*').unwrap_or(line).trim()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{decode_ini, decode_list, lines};
+    use super::{WINDOWS_1252, decode_ini, lines};
+
+    fn decode_list(bytes: &[u8]) -> String {
+        super::decode_list(bytes, WINDOWS_1252).into_owned()
+    }
 
     #[test]
     fn a_byte_order_mark_selects_the_encoding_of_an_ini_file() {

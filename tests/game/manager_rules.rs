@@ -1,0 +1,172 @@
+//! Rules of Mod Organizer 2 and OpenMW, each in a small home folder: what `bsafs order` prints, and what a
+//! mount shows.
+
+use super::small_world::{ENDERALSE, MORROWIND, REMASTERED, SKYRIMSE, SmallWorld};
+
+#[test]
+fn a_mod_named_ini_backup_is_mounted_and_a_backup_of_a_mod_is_not() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", "")]);
+    let source = world.instance(
+        &["Foo_backup2", "INI Backup", "Foo"],
+        &[
+            ("home/mo2/mods/Foo/textures/a.dds", "Foo"),
+            ("home/mo2/mods/Foo_backup2/textures/a.dds", "Foo_backup2"),
+            ("home/mo2/mods/INI Backup/textures/b.dds", "INI Backup"),
+        ],
+    );
+    assert_eq!(world.order(&source).layers(), ["Data", "Foo", "INI Backup"]);
+    let mount = world.mount(&source);
+    assert_eq!(mount.read("textures/a.dds"), b"Foo");
+    assert_eq!(mount.read("textures/b.dds"), b"INI Backup");
+    mount.umount(&world.dir);
+}
+
+#[test]
+fn a_tweak_that_mod_organizer_only_stores_does_not_hide_the_textures_of_skyrim() {
+    let lists = "[Archive]\nsResourceArchiveList=A.bsa\nsResourceArchiveList2=B.bsa\n";
+    let world =
+        SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", lists), ("Data/A.bsa", ""), ("Data/B.bsa", "")]);
+    let tweaks = "home/mo2/profiles/Default/initweaks.ini";
+    let source = world.instance(
+        &[],
+        &[
+            LOCAL_SETTINGS,
+            ("home/mo2/profiles/Default/skyrim.ini", lists),
+            (tweaks, "[Archive]\nsResourceArchiveList2=\nbInvalidateOlderFiles=1\n"),
+        ],
+    );
+    let order = world.order(&source);
+    assert_eq!(order.layers(), ["A.bsa", "B.bsa", "Data"]);
+    assert_eq!(order.notes("settings-ignored"), ["initweaks.ini"]);
+    let mount = world.mount(&source);
+    assert_eq!(mount.read("misc/shared.txt"), b"B.bsa");
+    mount.umount(&world.dir);
+    world.write(&[(tweaks, "[Archive]\nbInvalidateOlderFiles=1\n")]);
+    assert_eq!(world.order(&source).notes("settings-ignored"), [""; 0]);
+}
+
+#[test]
+fn only_the_data_folder_of_a_mod_is_shown_in_oblivion_remastered() {
+    let world = SmallWorld::new(&REMASTERED, &[]);
+    let source = world.instance(
+        &["Textures", "Paks only", "Misplaced"],
+        &[
+            ("home/mo2/mods/Textures/data/textures/a.dds", "Textures"),
+            ("home/mo2/mods/Textures/data/readme.txt", "in the data folder"),
+            ("home/mo2/mods/Textures/meta.ini", ""),
+            ("home/mo2/mods/Paks only/Paks/~mods/a.pak", ""),
+            ("home/mo2/mods/Misplaced/Misplaced.esp", ""),
+            ("home/mo2/overwrite/Data/textures/a.dds", "overwrite"),
+            ("home/mo2/overwrite/UE4SS/mods.txt", ""),
+        ],
+    );
+    let order = world.order(&source);
+    assert_eq!(order.layers(), ["Data", "data", "Data"]);
+    assert_eq!(order.notes("loose-disabled"), ["Misplaced.esp"]);
+    let mount = world.mount(&source);
+    assert_eq!(mount.read("textures/a.dds"), b"overwrite");
+    assert_eq!(mount.read("readme.txt"), b"in the data folder");
+    assert!(["data", "Paks", "UE4SS", "meta.ini", "Misplaced.esp"].iter().all(|it| !mount.join(it).exists()));
+    mount.umount(&world.dir);
+}
+
+/// Settings of a profile that make Mod Organizer use the profile's INI files.
+const LOCAL_SETTINGS: (&str, &str) =
+    ("home/mo2/profiles/Default/settings.ini", "[General]\nLocalSettings=true\n");
+
+#[test]
+fn an_ini_file_that_mod_organizer_does_not_know_stays_in_my_games() {
+    let lists = "[Archive]\nsResourceArchiveList=A.bsa\nsResourceArchiveList2=\n";
+    let archives = ["A.bsa", "Main.bsa", "Custom.bsa", "Profile.bsa"].map(|name| format!("Data/{name}"));
+    let world = SmallWorld::new(&ENDERALSE, &archives.each_ref().map(|path| (path.as_str(), "")));
+    let custom = |name: &str| format!("[Archive]\nsResourceArchiveList2={name}\n");
+    world.write(&[("my/Enderal.ini", &custom("Main.bsa")), ("my/EnderalCustom.ini", &custom("Custom.bsa"))]);
+    let profile = "home/mo2/profiles/Default";
+    let files = [
+        LOCAL_SETTINGS,
+        (&format!("{profile}/enderal.ini"), lists),
+        (&format!("{profile}/enderalcustom.ini"), &custom("Profile.bsa")),
+    ];
+    let source = world.instance(&[], &files);
+    assert_eq!(world.order(&source).layers(), ["A.bsa", "Custom.bsa", "Data"]);
+}
+
+#[test]
+fn a_profile_of_oblivion_remastered_has_its_own_oblivion_ini() {
+    let data = "OblivionRemastered/Content/Dev/ObvData";
+    let list = |name: &str| format!("[Archive]\nsArchiveList={name}\n");
+    let world = SmallWorld::new(&REMASTERED, &[]);
+    world.write(&[
+        (&format!("{data}/Oblivion.ini"), &list("Game.bsa")),
+        (&format!("{data}/Data/Game.bsa"), ""),
+        (&format!("{data}/Data/Profile.bsa"), ""),
+    ]);
+    let own = "home/mo2/profiles/Default/oblivion.ini";
+    let source = world.instance(&[], &[LOCAL_SETTINGS, (own, &list("Profile.bsa"))]);
+    assert_eq!(world.order(&source).layers(), ["Data", "Profile.bsa"]);
+    std::fs::remove_file(world.installed.path(own)).unwrap();
+    let order = world.order(&source);
+    assert_eq!(order.layers(), ["Data", "Game.bsa"], "Mod Organizer copies a file that the profile lacks");
+}
+
+#[test]
+fn a_profile_whose_settings_do_not_say_so_has_its_own_ini_files() {
+    let list = |name: &str| format!("[Archive]\nsResourceArchiveList={name}\nsResourceArchiveList2=\n");
+    let world = SmallWorld::new(&SKYRIMSE, &[("Data/Own.bsa", ""), ("Data/Game.bsa", "")]);
+    let own = ("home/mo2/profiles/Default/skyrim.ini", &*list("Own.bsa"));
+    let source = world.instance(&[], &[own, ("my/Skyrim.ini", &list("Game.bsa"))]);
+    assert_eq!(world.order(&source).layers(), ["Own.bsa", "Data"]);
+    for (value, loaded) in [("", "Own.bsa"), ("LocalSettings=false", "Game.bsa")] {
+        let text = format!("[General]\nLocalSaves=false\n{value}\n");
+        world.write(&[("home/mo2/profiles/Default/settings.ini", &text)]);
+        assert_eq!(world.order(&source).layers(), [loaded, "Data"], "{value}");
+    }
+}
+
+/// The folder of OpenMW's flatpak in the home, and the folder with the user's settings for it.
+const FLATPAK: &str = "home/.local/share/flatpak/app/org.openmw.OpenMW/current/active/files";
+const OF_FLATPAK: &str = "home/.var/app/org.openmw.OpenMW";
+
+#[test]
+fn every_path_in_app_is_found_in_the_flatpak_of_openmw() {
+    let world = SmallWorld::new(&MORROWIND, &[("Data Files/textures/rock.dds", "Morrowind")]);
+    let data_files = world.installed.path("Data Files");
+    let user = format!("data=\"{}\"\ncontent=Morrowind.esm\n", data_files.display());
+    world.write(&[
+        (
+            &format!("{FLATPAK}/etc/openmw/openmw.cfg"),
+            "data-local=\"?userdata?data\"\nuser-data=\"?userdata?\"\nconfig=\"?userconfig?\"\n\
+             resources=/app/share/games/openmw/resources\ndata=/app/share/games/openmw/resources/vfs-mw\n",
+        ),
+        (&format!("{FLATPAK}/share/games/openmw/resources/vfs/builtin.omwscripts"), ""),
+        (&format!("{FLATPAK}/share/games/openmw/resources/vfs-mw/textures/mw.dds"), "vfs-mw"),
+        (&format!("{OF_FLATPAK}/config/openmw/openmw.cfg"), &user),
+        (&format!("{OF_FLATPAK}/data/openmw/data/textures/rock.dds"), "local"),
+    ]);
+    let expected = ["vfs", "vfs-mw", "Data Files", "data"];
+    let cfg = world.installed.path(&format!("{OF_FLATPAK}/config/openmw/openmw.cfg"));
+    for source in ["openmw", cfg.to_str().unwrap()] {
+        let order = world.order(source);
+        assert_eq!((order.layers(), order.notes("folder-missing").len()), (expected.to_vec(), 0), "{source}");
+    }
+    let mount = world.mount("openmw");
+    assert_eq!(mount.read("textures/mw.dds"), b"vfs-mw");
+    assert_eq!(mount.read("textures/rock.dds"), b"local");
+    mount.umount(&world.dir);
+}
+
+#[test]
+fn settings_for_the_flatpak_of_openmw_suffice_to_find_its_local_data() {
+    let world = SmallWorld::new(&MORROWIND, &[]);
+    let folder = format!("{OF_FLATPAK}/config/openmw");
+    let data_files = world.installed.path("Data Files");
+    let text = format!("data={}\n[mods]\ndata=/nonexistent\n", data_files.display());
+    world.write(&[
+        (&format!("{folder}/openmw.cfg"), &text),
+        (&format!("{OF_FLATPAK}/data/openmw/data/a.txt"), ""),
+    ]);
+    let order = world.order(world.installed.path(&format!("{folder}/openmw.cfg")).to_str().unwrap());
+    assert_eq!(order.layers(), ["Data Files", "data"]);
+    assert_eq!(order.notes("settings-ignored"), ["openmw.cfg"]);
+    assert_eq!(order.notes("folder-missing"), ["openmw.cfg"], "OpenMW's own files are not found");
+}

@@ -1,0 +1,170 @@
+//! A small home folder with one game, which a test writes and asks `bsafs order` and a mount about.
+
+use serde_json::Value;
+
+use crate::mounted::{Mounted, TestDir, run};
+use crate::support::home::{SteamGame, archive_named_after_itself, plugin};
+
+/// A game of Steam.
+pub(super) struct Game {
+    pub(super) id: &'static str,
+    app: u32,
+    installdir: &'static str,
+    /// Name of its folders in My Games and in AppData.
+    folder: &'static str,
+    /// Version of its archives.
+    version: u32,
+    /// The files that identify it.
+    marks: &'static [&'static str],
+}
+
+pub(super) const SKYRIMSE: Game = Game {
+    id: "skyrimse",
+    app: 489_830,
+    installdir: "Skyrim Special Edition",
+    folder: "Skyrim Special Edition",
+    version: 105,
+    marks: &["SkyrimSE.exe", "Data/Skyrim.esm"],
+};
+
+pub(super) const ENDERALSE: Game = Game {
+    id: "enderalse",
+    app: 976_620,
+    installdir: "Enderal Special Edition",
+    folder: "Enderal Special Edition",
+    version: 105,
+    marks: &["SkyrimSE.exe", "Enderal Launcher.exe", "Data/Enderal - Forgotten Stories.esm"],
+};
+
+pub(super) const STARFIELD: Game = Game {
+    id: "starfield",
+    app: 1_716_740,
+    installdir: "Starfield",
+    folder: "Starfield",
+    version: 2,
+    marks: &["Starfield.exe", "Data/Starfield.esm"],
+};
+
+pub(super) const REMASTERED: Game = Game {
+    id: "oblivion-remastered",
+    app: 2_623_190,
+    installdir: "Oblivion Remastered",
+    folder: "Oblivion Remastered",
+    version: 103,
+    marks: &[
+        "OblivionRemastered/Binaries/Win64/OblivionRemastered-Win64-Shipping.exe",
+        "OblivionRemastered/Content/Dev/ObvData/Data/Oblivion.esm",
+    ],
+};
+
+/// The original game, whose files OpenMW reads.
+pub(super) const MORROWIND: Game = Game {
+    id: "morrowind",
+    app: 22_320,
+    installdir: "Morrowind",
+    folder: "",
+    version: 0,
+    marks: &["Data Files/Morrowind.esm"],
+};
+
+pub(super) const FALLOUT4: Game = Game {
+    id: "fallout4",
+    app: 377_160,
+    installdir: "Fallout 4",
+    folder: "Fallout4",
+    version: 1,
+    marks: &["Fallout4.exe", "Data/Fallout4.esm"],
+};
+
+/// A home with one game and perhaps an instance of Mod Organizer 2.
+pub(super) struct SmallWorld {
+    pub(super) dir: TestDir,
+    game: &'static Game,
+    pub(super) installed: SteamGame,
+}
+
+impl SmallWorld {
+    /// Installs a game and writes these files. A plugin gets a header, and an archive gets files named
+    /// after it.
+    pub(super) fn new(game: &'static Game, files: &[(&str, &str)]) -> Self {
+        let dir = TestDir::new();
+        let names = [game.folder; 2];
+        let installed = SteamGame::install(&dir.path("home"), game.app, game.installdir, "english", names);
+        let world = Self { dir, game, installed };
+        let marks: Vec<_> = game.marks.iter().map(|mark| (*mark, "")).collect();
+        world.write(&marks);
+        world.write(files);
+        world
+    }
+
+    pub(super) fn write(&self, files: &[(&str, &str)]) {
+        for (path, text) in files {
+            let name = path.rsplit('/').next().unwrap();
+            let content = match name.rsplit('.').next().unwrap() {
+                "bsa" | "ba2" => archive_named_after_itself(name, self.game.version),
+                "esm" => plugin(4, 1, &[]),
+                "esp" => plugin(4, 0, &[]),
+                _ => text.as_bytes().to_vec(),
+            };
+            self.installed.write(path, &content, 0);
+        }
+    }
+
+    /// Writes an instance of Mod Organizer 2 whose profile enables these mods, highest first. Returns its
+    /// path.
+    pub(super) fn instance(&self, mods: &[&str], files: &[(&str, &str)]) -> String {
+        let folder = self.installed.folder.to_str().unwrap().replace('/', "\\\\");
+        let ini = format!("[General]\nselected_profile=Default\ngamePath=@ByteArray(Z:{folder})\n");
+        let list: String = mods.iter().map(|name| format!("+{name}\r\n")).collect();
+        self.write(&[
+            ("home/mo2/ModOrganizer.ini", &ini),
+            ("home/mo2/profiles/Default/modlist.txt", &list),
+            ("home/mo2/profiles/Default/plugins.txt", ""),
+        ]);
+        self.write(files);
+        self.installed.path("home/mo2").to_str().unwrap().to_owned()
+    }
+
+    fn bsafs(&self, arguments: &[&str]) -> String {
+        let mut command = self.dir.bsafs(arguments);
+        for variable in ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"] {
+            command.env_remove(variable);
+        }
+        run(command.env("HOME", &self.installed.home).env("USER", "nobody")).success()
+    }
+
+    pub(super) fn order(&self, source: &str) -> Order {
+        Order(serde_json::from_str(&self.bsafs(&["order", "--json", source])).unwrap())
+    }
+
+    pub(super) fn mount(&self, source: &str) -> Mounted {
+        let printed = self.bsafs(&["mount", source, "mnt"]);
+        Mounted::at(&self.dir.path("mnt"), printed)
+    }
+}
+
+/// What `bsafs order --json` prints.
+pub(super) struct Order(Value);
+
+impl Order {
+    /// File names of the layers, lowest first.
+    pub(super) fn layers(&self) -> Vec<&str> {
+        let layers = self.0["layers"].as_array().unwrap().iter();
+        layers.map(|it| file_name(it["path"].as_str().unwrap())).collect()
+    }
+
+    /// File names of the subjects of the notes with a code.
+    pub(super) fn notes(&self, code: &str) -> Vec<&str> {
+        let notes = self.0["notes"].as_array().unwrap().iter().filter(|note| note["code"] == code);
+        notes.map(|note| file_name(note["subject"].as_str().unwrap())).collect()
+    }
+
+    /// How certain the rules are.
+    pub(super) fn confidence(&self) -> &str {
+        self.0["confidence"].as_str().unwrap()
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap()
+}
