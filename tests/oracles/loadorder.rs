@@ -51,6 +51,17 @@ fn random_installations_load_plugins_in_the_order_of_libloadorder() {
 }
 
 #[test]
+fn plugins_that_no_list_of_starfield_orders_load_as_in_libloadorder() {
+    let installation = TestInstallation::of("starfield").lines(&["*A.esm", "*B.esm"]);
+    let masters = ["A.esm", "B.esm"].iter().fold(installation, |it, name| it.plugin(name, 1, &[], 0));
+    // Active because of the two above.
+    let blueprints = ["BlueprintShips-A.esm", "BlueprintShips-B.esm"].iter();
+    let orders = orders(&blueprints.fold(masters, |it, name| it.plugin(name, 0x801, &[], 0)));
+    assert_eq!(orders.ours, orders.theirs);
+    assert_eq!(orders.ours[2..], ["BlueprintShips-B.esm", "BlueprintShips-A.esm"]);
+}
+
+#[test]
 fn every_known_difference_from_libloadorder_still_exists() {
     for Row { ours, theirs, reason, installation } in DIFFERENCES {
         let installation = installation();
