@@ -310,6 +310,21 @@ fn an_mo2_profile_of_morrowind_has_its_own_settings() {
 }
 
 #[test]
+fn a_flag_and_not_the_extension_makes_a_plugin_of_morrowind_a_master() {
+    let plugin = |flag: u8| {
+        let mut bytes = b"TES3\x14\0\0\0\0\0\0\0\0\0\0\0HEDR\x0c\0\0\0....\0\0\0\0....".to_vec();
+        bytes[28] = flag;
+        bytes
+    };
+    let list = "[Game Files]\nGameFile0=A.esp\nGameFile1=B.esm\n";
+    let tree = Tree::new("morrowind").with(&[("game/Morrowind.ini", list)]);
+    for (name, flag) in [("A.esp", 1), ("B.esm", 0)] {
+        fs::write(tree.path("game/Data Files").join(name), plugin(flag)).unwrap();
+    }
+    assert_eq!(tree.plan().plugins, ["A.esp", "B.esm"]);
+}
+
+#[test]
 fn listed_archives_are_loaded_only_from_inside_the_data_folder() {
     let list = "Sub\\Deep.bsa, .\\Plain.bsa, plain.bsa, SUB/../sub/deep.BSA, \
                 ..\\Out.bsa, Sub\\..\\..\\Out.bsa, Z:\\Out.bsa, /Out.bsa";

@@ -38,7 +38,7 @@ pub(crate) static GAMES: [Game; 11] = [
         folder: "",
         data: "Data Files",
         own: &["Morrowind.esm", "Tribunal.esm", "Bloodmoon.esm"],
-        flags: &[0],
+        flags: &[0, 1],
         extensions: ESM_ESP,
         ccc: None,
         ini: None,

@@ -45,16 +45,6 @@ pub(crate) const DIFFERENCES: &[Row] = &[
         },
     },
     Row {
-        ours: &["B.esm", "A.esp"],
-        theirs: &["A.esp", "B.esm"],
-        reason: "in Morrowind it decides by the flag, other sources by the extension",
-        installation: || {
-            let installation =
-                TestInstallation::of("morrowind").plugin("A.esp", 1, &[], 0).plugin("B.esm", 0, &[], 0);
-            installation.lines(&["A.esp", "B.esm"])
-        },
-    },
-    Row {
         ours: &["X.esp", "Y.esp", "M.esm"],
         theirs: &["Y.esp", "X.esp", "M.esm"],
         reason: "several plugins move before one master: it reverses their order if times give it and keeps \

@@ -12,10 +12,9 @@ impl Random {
         let mut installation = TestInstallation::of(game.id);
         for name in self.names(game) {
             let flags = *self.one_of(game.flags);
-            // In Morrowind's plugins and in the games' own, the games' tools set the master flag if
-            // and only if the extension is `.esm`.
-            let is_like_name = game.id == "morrowind" || game.own.contains(&name.as_str());
-            let flags = if is_like_name { u32::from(name.ends_with(".esm")) } else { flags };
+            // In the games' own plugins, the master flag is set if and only if the extension is `.esm`.
+            let is_own = game.own.contains(&name.as_str());
+            let flags = if is_own { u32::from(name.ends_with(".esm")) } else { flags };
             let time = self.below(4);
             installation.plugins.push(Plugin { name, flags, masters: Vec::new(), time });
         }

@@ -75,7 +75,6 @@ pub(crate) fn installed(
         let folded = fold(found.name());
         let flag = header.flags & Header::MASTER != 0;
         let is_master = match rules.masters {
-            MasterRule::Extension => folded.ends_with(".ESM"),
             MasterRule::Flag => flag,
             MasterRule::FlagOrExtension => flag || folded.ends_with(".ESM") || folded.ends_with(".ESL"),
         };

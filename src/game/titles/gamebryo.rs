@@ -5,8 +5,8 @@ use super::super::precedence::{ArchiveRule, Confidence};
 use super::super::storefront::{StoreNames, Storefront};
 use super::base::{NO_LISTS, NO_PLUGINS, SHORT, UNKNOWN, ini};
 use super::title::{
-    ActiveRule, AttachRule, Identity, IniPlace, IniRole, IniRules, ListRules, LooseSetting, MasterRule,
-    OrderRule, PluginRules, TestFiles, Title,
+    ActiveRule, AttachRule, Identity, IniPlace, IniRole, IniRules, ListRules, LooseSetting, OrderRule,
+    PluginRules, TestFiles, Title,
 };
 use super::vanilla;
 
@@ -40,12 +40,7 @@ pub(super) static MORROWIND: Title = Title {
         switched: &[],
         last: None,
     },
-    plugins: PluginRules {
-        active: ActiveRule::GameFiles,
-        order: OrderRule::Times,
-        masters: MasterRule::Extension,
-        ..NO_PLUGINS
-    },
+    plugins: PluginRules { active: ActiveRule::GameFiles, order: OrderRule::Times, ..NO_PLUGINS },
     attach: AttachRule::None,
     versions: &[Tes3],
     archives: (ArchiveRule::LastWins, Confidence::Medium),

@@ -165,8 +165,6 @@ pub enum OrderRule {
 /// What makes a plugin a master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MasterRule {
-    /// The extension `.esm`.
-    Extension,
     /// The flag in its header.
     Flag,
     /// The flag, or the extension `.esm` or `.esl`.
