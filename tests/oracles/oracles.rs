@@ -1,7 +1,7 @@
 //! Compares bsafs with other programs.
 //!
 //! Two other readers must find the same files, sizes and bytes in every archive. libloadorder must
-//! put the same plugins in the same order.
+//! put the same plugins in the same order. vfstool must merge OpenMW's folders and archives alike.
 //!
 //! Both readers have defects. Each defect is a row of [`known_defects::KNOWN_DEFECTS`] with its
 //! reason. The test fails on a difference without a row, and on a row without its difference.
@@ -22,6 +22,7 @@ mod installations; // small installations of games
 mod known_defects; // known defects of the other readers
 mod libloadorder_differences; // known differences from libloadorder
 mod loadorder; // the order of active plugins
+mod openmw; // which file wins in OpenMW
 mod other_readers; // the crates ba2 and dream_archive
 mod ours; // bsafs, called as a library
 mod random_installation;
