@@ -126,7 +126,8 @@ fn a_link_to_a_vanished_staging_folder_is_noted_in_any_subfolder() {
     assert_eq!(world.order(SKYRIMSE.id).notes("link-dangling"), ["top.txt", "gone.dds"]);
     let source = world.instance(&["Mod"], &[("home/mo2/mods/Mod/meshes/a.nif", "")]);
     link("home/mo2/mods/Mod/meshes/mod.nif").unwrap();
-    assert_eq!(world.order(&source).notes("link-dangling"), ["top.txt", "gone.dds", "mod.nif"]);
+    // Walking the mods of a large instance would take seconds, and no manager makes links in them.
+    assert_eq!(world.order(&source).notes("link-dangling"), ["top.txt", "gone.dds"]);
 }
 
 #[test]

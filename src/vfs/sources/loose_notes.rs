@@ -33,8 +33,10 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     let is_openmw = order.game == "openmw";
     let hiding = if is_openmw { None } else { Hiding::of(order, options) };
     let files = Arc::new(OpenFiles::default());
-    let layers = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
-    let layers: Vec<&OrderLayer> = layers.collect();
+    // Managers that deploy by links link into the game's own folder. Walking all mods would take seconds.
+    let is_asked = |layer: &&OrderLayer| !layer.is_managed || hiding.is_some();
+    let folders = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
+    let layers: Vec<&OrderLayer> = folders.filter(is_asked).collect();
     let notes = in_parallel(layers.len(), &options.steps("listing folders", layers.len()), |index| {
         let OrderLayer { path, shown, is_managed, .. } = layers[index];
         // Walks the folder as a mount does. If that fails, the plan has a note already.
