@@ -132,7 +132,10 @@ fn an_error_in_a_folder_without_a_usable_path_says_what_to_do() {
         ("mkdir gone; cd gone; rmdir ../gone", "the current folder was deleted or unmounted, "),
         (deep, "the path of the current folder is longer than 4095 bytes, "),
     ] {
-        for command in ["list loose", "mount loose mnt", "mount /etc mnt", "umount mnt", "which mnt/a.txt"] {
+        // `umount NAME` finds a mount of that name anywhere, so the name is one that no other test uses.
+        for command in
+            ["list loose", "mount loose mnt", "mount /etc mnt", "umount nowhere", "which mnt/a.txt"]
+        {
             let script = format!("{prepare}; exec '{}' {command}", env!("CARGO_BIN_EXE_bsafs"));
             let finished = run(Command::new("sh").args(["-c", &script]).current_dir(dir.path("")));
             assert!(finished.code != 0 && finished.out.is_empty(), "{command}: {finished:?}");
