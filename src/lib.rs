@@ -136,6 +136,7 @@
 //! | What does the kernel cache, for how long? | `FUSE.md` 2.1 to 2.4: everything, until a view differs |
 //! | What if a disk fails? | EIO, and one line in the log for each outage |
 //! | What if a disk hangs? | `fuse/device_queues.rs` keeps a worker free |
+//! | What if a source is a mount of bsafs? | `cli/options/unmounted.rs`: its own sources replace it |
 //! | How are mounts listed if a daemon hangs? | `mounts/status.rs`: a subprocess asks, with a time limit |
 //! | What bounds memory? | `limits.rs`, with a table |
 //! | What if memory is limited (`ulimit -v`)? | `system/memory.rs` |

@@ -8,8 +8,8 @@ use std::thread;
 
 use bsafs::Vfs;
 use bsafs::fs::{
-    Caller, Error, FileSystem, MountedSource, Owner, Presentation, ReadTarget, SOURCES_LINK, Validity, View,
-    WHICH_LINK,
+    Caller, Error, FileSystem, MountedSource, MountedSources, Owner, Presentation, ReadTarget, SOURCES_LINK,
+    Validity, View, WHICH_LINK,
 };
 use bsafs::tree::NodeId;
 use tempfile::TempDir;
@@ -227,7 +227,7 @@ fn a_node_and_its_parent_are_found_by_inode_number() {
 fn only_root_and_the_user_of_the_daemon_learn_paths_of_sources() {
     let dir = TempDir::new().unwrap();
     fs::write(dir.path().join("a"), "x").unwrap();
-    let sources = vec![MountedSource::file(dir.path())];
+    let sources = MountedSources { sources: vec![MountedSource::file(dir.path())], ..Default::default() };
     let presentation = Presentation { owner: Owner::new(0, 0), xattrs: true, ..Presentation::default() };
     let view = FileSystem::new(Vfs::open([dir.path()]).unwrap(), presentation).with_sources(sources).view();
     let ino = |name: &str| view.lookup(NodeId::ROOT_INO, name.as_bytes()).unwrap().attr.unwrap().ino;

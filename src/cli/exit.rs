@@ -158,7 +158,9 @@ impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         let exit = match error.kind() {
             OpenErrorKind::Unreadable(cause) if cause.kind() == io::ErrorKind::OutOfMemory => Exit::Io,
-            OpenErrorKind::Unreadable(_) | OpenErrorKind::NotFound(_) => Exit::NoInput,
+            OpenErrorKind::Unreadable(_) | OpenErrorKind::NotFound(_) | OpenErrorKind::IsMount => {
+                Exit::NoInput
+            }
             OpenErrorKind::Archive(_) | OpenErrorKind::TooLarge(_) => Exit::Data,
             OpenErrorKind::Profile(_) | OpenErrorKind::Option(_) => Exit::Usage,
         };

@@ -276,15 +276,20 @@ pub(crate) fn beneath(mountpoint: &Path) -> Option<MountEntry> {
     mountinfo::mounts().into_iter().filter(MountEntry::is_bsafs).find(is_there)
 }
 
+/// The folder that has the changes of a writable mount.
+pub(crate) fn edit_folder(mounted: &MountEntry) -> Option<PathBuf> {
+    let made = mounted.mountpoint.parent().filter(|_| is_lower(&mounted.mountpoint))?;
+    let name = made.file_name()?.as_bytes().strip_prefix(b".")?.strip_suffix(MADE_END.as_bytes())?;
+    Some(made.with_file_name(OsStr::from_bytes(name)))
+}
+
 /// Translates a path in a writable mount to the path in the mount beneath it. If the file was
 /// written since, returns `Err` with the path of the written file.
 pub(crate) fn path_beneath(path: &Path) -> Option<Result<PathBuf, PathBuf>> {
     path.ancestors().find_map(|folder| {
         let mounted = beneath(folder)?;
         let within = path.strip_prefix(folder).ok()?;
-        let made = mounted.mountpoint.parent()?;
-        let name = made.file_name()?.as_bytes().strip_prefix(b".")?.strip_suffix(MADE_END.as_bytes())?;
-        let written = made.with_file_name(OsStr::from_bytes(name)).join(within);
+        let written = edit_folder(&mounted)?.join(within);
         let is_written = written.symlink_metadata().is_ok();
         Some(if is_written { Err(written) } else { Ok(mounted.mountpoint.join(within)) })
     })

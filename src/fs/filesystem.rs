@@ -12,7 +12,7 @@ use super::callback::Callback;
 use super::inode_numbers::CIOPFS_INO;
 use super::invalidation::{Invalidation, NameIn, everywhere};
 use super::shared::{Host, Shared};
-use super::sources::MountedSource;
+use super::sources::MountedSources;
 use super::status::{LastReload, WatchCounts};
 use super::view::{Child, FolderChange, View};
 use crate::content::Store;
@@ -50,7 +50,7 @@ impl FileSystem {
 
     /// Records the sources that the file system was made from.
     #[must_use]
-    pub fn with_sources(self, sources: Vec<MountedSource>) -> Self {
+    pub fn with_sources(self, sources: MountedSources) -> Self {
         // A second call changes nothing.
         let _ = self.shared.sources.set(sources);
         self

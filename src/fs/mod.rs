@@ -34,7 +34,7 @@ pub use inode_numbers::{SOURCES_LINK, STATUS_LINK, WHICH_LINK};
 pub use json_pages::read_pages;
 pub use listing::DirEntry;
 pub use read::ReadTarget;
-pub use sources::MountedSource;
+pub use sources::{MountedSource, MountedSources};
 pub use status::{CacheStatus, DaemonStatus, LastReload, POLLING_INTERVAL, WatchCounts, polling_interval};
 pub use status_link::Caller;
 pub use view::{Lookup, View};

@@ -16,7 +16,7 @@ use super::kept_listings::KeptListings;
 use super::pending::PendingNames;
 use super::requests::Requests;
 use super::retired::Retired;
-use super::sources::MountedSource;
+use super::sources::MountedSources;
 use super::status::{LastReload, WatchCounts};
 use super::written::WrittenFiles;
 use crate::tree::Spellings;
@@ -61,7 +61,7 @@ pub(crate) struct Shared {
     /// Time of the mount.
     pub(crate) since: SystemTime,
     /// The mounted sources; set once.
-    pub(crate) sources: OnceLock<Vec<MountedSource>>,
+    pub(crate) sources: OnceLock<MountedSources>,
     pub(crate) requests: Requests,
     pub(crate) retired: Retired,
     pub(crate) pending: PendingNames,

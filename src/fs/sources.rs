@@ -1,7 +1,8 @@
 //! The sources of a mount, as other processes read them from it.
 
+use std::ffi::OsString;
 use std::fmt::Write;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,22 @@ pub struct MountedSource {
     /// Identifies the source: the path without links, if a file was there. `%` and bytes that are
     /// not UTF-8 are written `%XX`, so that different paths differ.
     pub identity: String,
+}
+
+/// The sources of a mount, and how they were opened.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+pub struct MountedSources {
+    /// The sources, in load order.
+    pub sources: Vec<MountedSource>,
+    /// The options of the command line, as after `-o`. Those of profiles are not among them.
+    pub options: String,
+}
+
+impl MountedSources {
+    /// Formats the sources as one line of JSON.
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
 }
 
 impl MountedSource {
@@ -37,9 +54,13 @@ impl MountedSource {
         self.identity == other.identity
     }
 
-    /// Formats sources as one line of JSON.
-    pub(crate) fn to_json(sources: &[Self]) -> String {
-        serde_json::to_string(sources).unwrap_or_default()
+    /// The path or the id to open it by. The path is that of the user, unless that has bytes that are not
+    /// UTF-8.
+    pub(crate) fn to_open(&self) -> PathBuf {
+        match self.path.contains(char::REPLACEMENT_CHARACTER) {
+            true => PathBuf::from(OsString::from_vec(decoded(&self.identity))),
+            false => PathBuf::from(&self.path),
+        }
     }
 }
 
@@ -56,6 +77,26 @@ fn encoded(path: &Path) -> String {
     text
 }
 
+/// Decodes what [`encoded`] wrote.
+fn decoded(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|_| byte == b'%').and_then(|it| std::str::from_utf8(it).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(escaped) => {
+                bytes.push(escaped);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(byte);
+                rest = after;
+            }
+        }
+    }
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
@@ -70,6 +111,15 @@ mod tests {
         assert_ne!(path(b"/\xe4.bsa"), path(b"/\xf6.bsa"));
         assert_ne!(path(b"/\xe4.bsa"), path(b"/%E4.bsa"));
         assert_eq!(path("/gr\u{f6}\u{df}e.bsa".as_bytes()), "/gr\u{f6}\u{df}e.bsa");
+    }
+
+    #[test]
+    fn a_source_whose_path_is_not_utf_8_can_be_opened_again() {
+        for path in [&b"/no such/\xe4%41 b.bsa"[..], b"/no such/a%41%zz.bsa", b"/no such/%"] {
+            let path = Path::new(OsStr::from_bytes(path));
+            assert_eq!(MountedSource::file(path).to_open(), path);
+        }
+        assert_eq!(MountedSource::named("skyrim").to_open(), Path::new("skyrim"));
     }
 
     #[test]

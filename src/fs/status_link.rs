@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 use super::error::Error;
 use super::inode_numbers::{STATUS_INO, WHICH_INO, sources_page, which};
 use super::json_pages::page;
-use super::sources::MountedSource;
 use super::status::{CacheStatus, DaemonStatus};
 use super::view::View;
 use crate::system::clock::unix_seconds;
@@ -55,8 +54,8 @@ impl View {
                 if !self.may_know_paths(caller) {
                     return Err(Error::NotPermitted);
                 }
-                page(MountedSource::to_json(self.shared.sources.get().map_or(&[], Vec::as_slice)), number)
-                    .ok_or(Error::NoNode)
+                let sources = self.shared.sources.get().cloned().unwrap_or_default();
+                page(sources.to_json(), number).ok_or(Error::NoNode)
             }
         }
     }

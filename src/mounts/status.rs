@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::error::{StatusError, StatusErrorKind};
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::overlay;
-use crate::fs::{self, MountedSource, SOURCES_LINK, STATUS_LINK, read_pages};
+use crate::fs::{self, MountedSource, MountedSources, SOURCES_LINK, STATUS_LINK, read_pages};
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::subprocess::output_within;
 
@@ -28,6 +28,9 @@ pub(crate) struct MountStatus {
     /// caller may not know them.
     #[serde(default)]
     pub(crate) sources: Vec<MountedSource>,
+    /// The options with which the sources were opened, as after `-o`.
+    #[serde(default)]
+    pub(crate) options: String,
 }
 
 impl MountStatus {
@@ -42,14 +45,14 @@ impl MountStatus {
         let unreadable = |cause| error(StatusErrorKind::Unreadable(cause));
         let status = serde_json::from_slice(&text).map_err(unreadable)?;
         let sources = read_pages(|page| read_in(&mounted, &format!("{SOURCES_LINK}:{page}")));
-        let sources = match sources {
+        let MountedSources { sources, options } = match sources {
             Ok(sources) => serde_json::from_str(&sources).map_err(unreadable)?,
             Err(errno) => {
                 log::debug!("{}: cannot read the sources: {errno}", path.display());
-                Vec::new()
+                MountedSources::default()
             }
         };
-        Ok(Self { status, sources })
+        Ok(Self { status, sources, options })
     }
 
     /// The sources, in one line of limited length.

@@ -1,5 +1,6 @@
 //! The mount table, as `/proc/self/mountinfo` lists it (`proc_pid_mountinfo(5)`).
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -8,6 +9,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{major, minor};
 use rustix::io::Errno;
 
 /// A mount in the mount table.
@@ -17,8 +19,8 @@ pub struct MountEntry {
     pub device: String,
     /// The folder that the mount is on.
     pub mountpoint: PathBuf,
-    /// Whether the mount shows its file system from the root on. A bind mount may show a folder in it.
-    pub is_whole: bool,
+    /// The folder of its file system that the mount shows: `/`, or another one for a bind mount.
+    pub root: PathBuf,
     /// The type of the file system.
     pub kind: String,
     /// What was mounted, as the mount table writes it.
@@ -31,6 +33,11 @@ impl MountEntry {
     /// Whether this is a mount of bsafs.
     pub fn is_bsafs(&self) -> bool {
         self.kind == "fuse.bsafs"
+    }
+
+    /// Whether the mount shows its file system from the root on. A bind mount may show a folder in it.
+    pub fn is_whole(&self) -> bool {
+        self.root == Path::new("/")
     }
 
     /// Whether this is a FUSE mount. A disk that FUSE reads (`fuseblk`) does not count.
@@ -57,8 +64,26 @@ pub fn mounted_at(mountpoint: &Path) -> Option<MountEntry> {
 
 /// The mount with a device number, as `stat` returns it.
 pub fn mounted_as(device: u64) -> Option<MountEntry> {
-    let device = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
+    let device = format!("{}:{}", major(device), minor(device));
     mounts().into_iter().rev().find(|mounted| mounted.device == device)
+}
+
+/// A test for device numbers, as `stat` returns them: whether a number is that of a mount of bsafs, or
+/// of the overlay that makes such a mount writable. `None` if there is no such mount.
+pub fn bsafs_devices() -> Option<impl Fn(u64) -> bool> {
+    let mounts = mounts();
+    let (mut devices, mut overlays) = (HashSet::new(), HashSet::new());
+    for mounted in mounts.iter().filter(|mounted| mounted.is_bsafs()) {
+        devices.insert(mounted.device.clone());
+        // A mount beneath an overlay bears the path of the overlay.
+        overlays.insert(Path::new(&mounted.source));
+    }
+    let is_overlay = |it: &&MountEntry| it.kind.contains("overlay") && overlays.contains(&*it.mountpoint);
+    devices.extend(mounts.iter().filter(is_overlay).map(|mounted| mounted.device.clone()));
+    if devices.is_empty() {
+        return None;
+    }
+    Some(move |device| devices.contains(&format!("{}:{}", major(device), minor(device))))
 }
 
 /// Waits until `is_over` is true, or until `other` can be read. `is_over` is called after each
@@ -102,7 +127,7 @@ fn line(line: &[u8]) -> Option<MountEntry> {
     Some(MountEntry {
         device: String::from_utf8_lossy(device).into_owned(),
         mountpoint: PathBuf::from(OsString::from_vec(unescape(mountpoint))),
-        is_whole: root == b"/",
+        root: PathBuf::from(OsString::from_vec(unescape(root))),
         source: String::from_utf8_lossy(&source).into_owned(),
         kind: OsString::from_vec(unescape(kind)).to_string_lossy().into_owned(),
         owner: number("user_id=").zip(number("group_id=")),
@@ -145,7 +170,7 @@ mod tests {
         let mounted = line(text).expect("the line was not parsed");
         assert_eq!(mounted.device, "0:51");
         assert_eq!(mounted.mountpoint.as_os_str().as_bytes(), b"/home/me/Skyrim - Textures0");
-        assert!(mounted.is_bsafs() && mounted.is_whole && mounted.owner == Some((7, 8)));
+        assert!(mounted.is_bsafs() && mounted.is_whole() && mounted.owner == Some((7, 8)));
         assert_eq!(mounted.source, "/a b");
         assert_eq!(line(b""), None);
     }

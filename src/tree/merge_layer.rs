@@ -71,6 +71,18 @@ impl MergeLayer {
         Self { left_out, ..self }
     }
 
+    /// Leaves out the files that are not below a folder. Its path is in lower case, with `/` between
+    /// names and at the end.
+    #[must_use]
+    pub fn only_below(self, folder: &[u8]) -> Self {
+        let base = self.names.base_name().to_ascii_lowercase();
+        let folder = match base.is_empty() {
+            true => Some(folder),
+            false => folder.strip_prefix(&base[..]).and_then(|folder| folder.strip_prefix(b"/")),
+        };
+        self.without(|path| folder.is_none_or(|folder| !path.starts_with(folder)))
+    }
+
     /// The files that are listed, with their entries.
     pub(super) fn listed_files(&self) -> impl Iterator<Item = (u32, &File)> {
         (0_u32..).zip(&self.names.files).filter(|(entry, _)| self.left_out.binary_search(entry).is_err())

@@ -32,6 +32,8 @@ pub enum OpenErrorKind {
     Profile(String),
     /// An option has an invalid value; the text says which values are valid.
     Option(String),
+    /// The folder is in a mount of bsafs, which shows the merged files of its own sources.
+    IsMount,
 }
 
 impl OpenError {
@@ -108,6 +110,10 @@ impl fmt::Display for OpenError {
                 _ => cause.fmt(f),
             },
             OpenErrorKind::TooLarge(cause) => cause.fmt(f),
+            OpenErrorKind::IsMount => f.write_str(
+                "a mount of bsafs covers this folder and hides its files; run `bsafs umount` on the mount, \
+                 or name the sources of the mount instead",
+            ),
         }
     }
 }
@@ -118,7 +124,10 @@ impl Error for OpenError {
             OpenErrorKind::Unreadable(cause) => Some(cause),
             OpenErrorKind::Archive(cause) => Some(cause),
             OpenErrorKind::TooLarge(cause) => Some(&**cause),
-            OpenErrorKind::NotFound(_) | OpenErrorKind::Profile(_) | OpenErrorKind::Option(_) => None,
+            OpenErrorKind::NotFound(_)
+            | OpenErrorKind::Profile(_)
+            | OpenErrorKind::Option(_)
+            | OpenErrorKind::IsMount => None,
         }
     }
 }

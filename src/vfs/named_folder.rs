@@ -44,7 +44,9 @@ impl NamedFolder {
             planned.filter = Filter { not_at_root, ..planned.filter };
         }
         let planned = PlannedFolder { opens_archives: false, ..planned };
-        let plan = OpenPlan { layers: vec![PlannedLayer::Folder(planned)], ..OpenPlan::default() };
+        let mut layer = PlannedLayer::Folder(planned);
+        layer.limit(options.within.first().and_then(Option::as_ref));
+        let plan = OpenPlan { layers: vec![layer], ..OpenPlan::default() };
         let options = OpenOptions { layout: None, names: Vec::new(), ..options.clone() };
         let store = Store::new(CACHE_SIZE, options.parse_options().limits);
         let loose = Opened::open_plan(plan.into(), &options, store, None)?;

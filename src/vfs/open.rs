@@ -268,6 +268,9 @@ impl<'a> Opening<'a> {
         if !rules.invalidated.is_empty() {
             layer = layer.without(|path| rules.invalidated.contains(path));
         }
+        if let Some(within) = &rules.within {
+            layer = layer.only_below(within.path());
+        }
         match (archive.content, self.earlier) {
             (Content::Opened(source, tables), _) => self.store.add(source, tables),
             (Content::Mounted(layer), Some(earlier)) => self.store.add_kept(earlier.store(), layer),
@@ -301,6 +304,10 @@ impl<'a> Opening<'a> {
         let layer = MergeLayer::from(names);
         let layer = match self.deep_archives.get(folder.path()).filter(|_| !lists_archives) {
             Some(deep) => layer.without(|path| deep.contains(path)),
+            None => layer,
+        };
+        let layer = match &rules.within {
+            Some(within) => layer.only_below(within.path()),
             None => layer,
         };
         let layer = match rules.by_date.filter(|_| self.plan.rule == Rule::Dates) {

@@ -1,6 +1,7 @@
 //! Options for opening sources, which a caller, the command line or a profile may set.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::error::OpenError;
 use crate::content::TextureForm;
@@ -33,7 +34,28 @@ pub struct OpenOptions {
     pub(crate) plugins: Option<PathBuf>,
     pub(crate) precedence: Option<ArchiveRule>,
     pub(crate) mo2_profile: Option<String>,
+    /// For each source, the folder of its tree below which its files are; `None` for the whole tree. Sources
+    /// beyond the end have their whole tree.
+    pub(crate) within: Vec<Option<Within>>,
     pub(crate) progress: Option<Progress>,
+}
+
+/// A folder of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Within(Arc<[u8]>);
+
+impl Within {
+    /// The folder with a path that has `/` between names. The path of the root is empty.
+    pub(crate) fn new(folder: &[u8]) -> Option<Self> {
+        let folder = folder.strip_suffix(b"/").unwrap_or(folder);
+        let path = [folder, b"/"].concat().to_ascii_lowercase();
+        (!folder.is_empty()).then(|| Self(path.into()))
+    }
+
+    /// The path, in lower case, with `/` between names and at the end.
+    pub(crate) fn path(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// A callback that is called when work begins, with the name of the work and its number of steps.
@@ -203,6 +225,7 @@ impl OpenOptions {
             plugins: self.plugins.or(lower.plugins),
             precedence: self.precedence.or(lower.precedence),
             mo2_profile: self.mo2_profile.or(lower.mo2_profile),
+            within: if self.within.is_empty() { lower.within } else { self.within },
             progress: self.progress.or(lower.progress),
         }
     }

@@ -1,5 +1,7 @@
 //! Tests of several archives in one mount: load order, hidden copies, `bsafs which`.
 
+mod as_source; // a mount, or a folder in one, as a source of a command
+
 use std::fs;
 use std::path::Path;
 

@@ -18,7 +18,7 @@ use crate::game::{ArchiveRule, NoteCode};
 use crate::system::text::count;
 use crate::vfs::comparison::Compared;
 use crate::vfs::conflict::{Conflict, Tally, compare_all, conflicts, count_equal, tallies};
-use crate::vfs::{Vfs, VfsFile, VfsLayer};
+use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
 
 /// Print the files that several layers have, which layer wins, and which are hidden
 ///
@@ -111,7 +111,7 @@ const CONFLICT: usize = 200;
 
 impl Conflicts {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let set = source_set(&self.sources, self.open.options())?.in_one_tree();
+        let set = source_set(&self.sources, self.open.options().layout(Layout::Union))?;
         let vfs = Vfs::from(set.open()?);
         let is_asked = self.layers(&vfs)?;
         check_memory(vfs.opened().tree.files().saturating_mul(CONFLICT))?;

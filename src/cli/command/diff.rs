@@ -15,7 +15,7 @@ use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
 use crate::vfs::difference::differences;
-use crate::vfs::{Change, Comparing, Difference, Vfs, VfsFile};
+use crate::vfs::{Change, Comparing, Difference, Layout, Vfs, VfsFile};
 
 /// Print the files that only one of two sources has, and those that differ
 ///
@@ -96,7 +96,7 @@ impl Diff {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         // Open each source separately, because each profile has its own options.
         let open = |source: &PathBuf| {
-            let set = source_set(slice::from_ref(source), self.open.options())?.in_one_tree();
+            let set = source_set(slice::from_ref(source), self.open.options().layout(Layout::Union))?;
             Ok::<_, Failure>(Vfs::from(set.open()?))
         };
         let (a, b) = (open(&self.a)?, open(&self.b)?);

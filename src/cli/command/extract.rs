@@ -141,9 +141,13 @@ impl Extract {
         if let Some(directory) = &self.directory {
             return directory.clone();
         }
+        // A mount is named instead of its sources.
+        let named = self.archives.iter().filter_map(|source| std::fs::metadata(source).ok());
+        let taken: Vec<(u64, u64)> =
+            sources.iter().copied().chain(named.map(|it| (it.dev(), it.ino()))).collect();
         let is_free = |name: &String| {
             std::fs::metadata(name)
-                .map_or(true, |found| found.is_dir() && !sources.contains(&(found.dev(), found.ino())))
+                .map_or(true, |found| found.is_dir() && !taken.contains(&(found.dev(), found.ino())))
         };
         let last = self.archives.last().map_or(Path::new(""), PathBuf::as_path);
         let name = folder_name::candidates(last).take(CANDIDATES).find(is_free);

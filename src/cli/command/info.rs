@@ -16,11 +16,11 @@ use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::game::LoadOrder;
 use crate::system::text::count;
-use crate::vfs::Vfs;
 use crate::vfs::named_folder::NamedFolder;
 use crate::vfs::opened_archive::Description;
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::sources::{loose_notes, resolve};
+use crate::vfs::{Layout, Vfs};
 
 /// Print the format, version, flags, counts, codecs, sizes and anomalies of archives
 ///
@@ -68,8 +68,8 @@ impl Info {
         for source in &self.archives {
             // Report each source separately, so that a profile's options apply only to the sources
             // that it names.
-            let set = source_set(slice::from_ref(source), self.open.options())?.in_one_tree();
-            for path in &set.paths {
+            let set = source_set(slice::from_ref(source), self.open.options().layout(Layout::Union))?;
+            for (path, set) in set.each() {
                 self.write_source(path, &set, &mut out)?;
             }
         }

@@ -42,7 +42,9 @@ pub(crate) struct Mount {
     ///
     /// A source is an archive, a folder, a game (by its folder, or by its id as in `bsafs games`),
     /// a Mod Organizer 2 instance or the folder of a profile in it, an openmw.cfg file, or a
-    /// profile (*.toml) that names other sources.
+    /// profile (*.toml) that names other sources. A mount of bsafs stands for the sources that were mounted,
+    /// with their options. In other commands, a folder inside a mount stands for what these sources have
+    /// in that folder, with unchanged paths.
     ///
     /// If the last of several paths is a folder, it is always the mountpoint; a single folder is a
     /// source. Without a mountpoint, a new folder named after the last source is created in the

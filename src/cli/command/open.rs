@@ -136,7 +136,7 @@ impl Open {
         };
         mounts
             .iter()
-            .find(|(mounted, answer)| mounted.is_whole && is_trusted(mounted) && is_same(answer))
+            .find(|(mounted, answer)| mounted.is_whole() && is_trusted(mounted) && is_same(answer))
             .map(|(mounted, _)| overlay::shown(mounted).mountpoint)
     }
 

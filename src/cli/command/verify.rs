@@ -19,7 +19,7 @@ use crate::vfs::opened_archive::misnamed;
 use crate::vfs::parallel::in_parallel;
 use crate::vfs::sources::resolve;
 use crate::vfs::sources::source_set::SourceSet;
-use crate::vfs::{Vfs, VfsFile};
+use crate::vfs::{Layout, Vfs, VfsFile};
 
 /// Decode every file of archives, and print those that are bad
 ///
@@ -82,10 +82,10 @@ impl Verify {
         for source in &self.archives {
             // Check each source separately, so that a profile's options apply only to the sources
             // that it names.
-            let set = source_set(slice::from_ref(source), self.open.options())?.in_one_tree();
+            let set = source_set(slice::from_ref(source), self.open.options().layout(Layout::Union))?;
             // If a profile sets `salvage`, suspect files are still not sound.
             let set = SourceSet { options: set.options.salvage(false), ..set };
-            for path in &set.paths {
+            for (path, set) in set.each() {
                 verify_source(path, &set, &mut report)?;
             }
         }

@@ -17,4 +17,6 @@ pub(crate) mod same_names;
 pub(crate) mod saved_profile;
 pub(crate) mod selection;
 pub(crate) mod source_args;
+#[cfg(feature = "mount")]
+pub(crate) mod unmounted;
 mod value_names;

@@ -7,9 +7,10 @@ use clap::{Args, Command};
 use super::mount_state::{Flags, MountOptions};
 use super::named_sources::NamedSources;
 use super::source_args::SourceArgs;
+use super::unmounted::Unmounted;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::progress;
-use crate::fs::{MountedSource, Presentation};
+use crate::fs::{MountedSource, MountedSources, Presentation};
 use crate::fuse::MountRequest;
 use crate::game::title;
 use crate::vfs::OpenOptions;
@@ -33,7 +34,7 @@ pub(crate) struct MountPlan {
     /// read again when they change.
     pub(crate) given: OpenOptions,
     /// The sources as reported to other processes.
-    pub(crate) mounted_sources: Vec<MountedSource>,
+    pub(crate) mounted_sources: MountedSources,
     /// The source in the mount table, unless an option sets another.
     pub(crate) shown_source: String,
     /// The arguments with which `bsafs order` plans the same layers.
@@ -44,11 +45,15 @@ impl MountPlan {
     /// Plans a mount from the command line's paths, its values of `-o`, and the options that its flags set.
     pub(crate) fn new(paths: &[PathBuf], option_lists: &[String], flags: &Flags) -> Result<Self, Failure> {
         let (sources, mountpoint) = sources_and_mountpoint(paths);
+        let unmounted = Unmounted::new(sources)?;
+        unmounted.check_whole()?;
+        let (sources, of_mounts) = (&unmounted.paths[..], unmounted.options.clone());
         let shown_source = shown_source(sources);
         let mut options = MountOptions::new();
         options.request.fsname.clone_from(&shown_source);
         let expanded = NamedSources::new(sources, options)?;
         let mut options = expanded.options.clone();
+        options.open = of_mounts.clone().merged_over(options.open);
         // Applied last, because the command line outranks profiles.
         options.outrank_by(flags);
         let mut given = MountOptions::default();
@@ -57,9 +62,13 @@ impl MountPlan {
         let is_of_profile = mountpoint.is_none() && expanded.mountpoint.is_some();
         let mountpoint = mountpoint.or(expanded.mountpoint);
         let order_arguments = order_arguments(sources, &options, &expanded.options);
-        let mounted_sources = sources.iter().map(|source| mounted_source(source)).collect();
+        let given = given.open.merged_over(flags.open.clone()).merged_over(of_mounts);
+        let mounted_sources = MountedSources {
+            sources: sources.iter().map(|source| mounted_source(source)).collect(),
+            options: MountOptions { open: given.clone(), ..MountOptions::default() }
+                .text(&MountOptions::default()),
+        };
         let (archives, sources) = (expanded.paths, sources.to_owned());
-        let given = given.open.merged_over(flags.open.clone());
         Ok(Self {
             archives,
             sources,

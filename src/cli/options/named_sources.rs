@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 #[cfg(feature = "mount")]
 use super::mount_state::MountOptions;
+#[cfg(feature = "mount")]
+use super::unmounted::Unmounted;
 use crate::cli::exit::Failure;
 use crate::cli::terminal::progress;
 use crate::vfs::OpenOptions;
@@ -28,7 +30,7 @@ impl NamedSources {
     /// Replaces profiles by the sources that they name. Options of profiles outrank `options`, and
     /// a later profile outranks an earlier one.
     pub(crate) fn new(sources: &[PathBuf], mut options: MountOptions) -> Result<Self, Failure> {
-        let Expanded { paths, profiles } = Expanded::new(sources)?;
+        let Expanded { paths, profiles, .. } = Expanded::new(sources)?;
         let mountpoint = profiles.iter().find_map(|profile| profile.mountpoint.clone());
         for profile in &profiles {
             options.add_all(&profile.options(), &profile.parent)?;
@@ -38,10 +40,21 @@ impl NamedSources {
 }
 
 /// The sources of a command that mounts nothing. Profile options that only affect mounts have no effect.
+/// A mount of bsafs stands for its own sources.
+#[cfg(feature = "mount")]
 pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<SourceSet, Failure> {
+    let mut unmounted = Unmounted::new(sources)?;
     // Called only to report unknown options as errors.
-    #[cfg(feature = "mount")]
-    NamedSources::new(sources, MountOptions::new())?;
+    NamedSources::new(&unmounted.paths, MountOptions::new())?;
+    let options = options.merged_over(std::mem::take(&mut unmounted.options));
+    let set = SourceSet::new(&unmounted.paths, OpenOptions { progress: Some(progress::steps), ..options })?;
+    unmounted.check_layout(set.options.layout.unwrap_or_default())?;
+    Ok(set)
+}
+
+/// The sources of a command.
+#[cfg(not(feature = "mount"))]
+pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<SourceSet, Failure> {
     Ok(SourceSet::new(sources, OpenOptions { progress: Some(progress::steps), ..options })?)
 }
 

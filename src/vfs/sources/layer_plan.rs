@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::folder::Filter;
 use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule};
 use crate::system::covered::uncovered;
-use crate::vfs::options::FolderArchives;
+use crate::vfs::options::{FolderArchives, Within};
 
 /// How the rules of a game affect one of its layers. Layers that the user names have no rules.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +16,8 @@ pub(crate) struct LayerRules {
     pub(crate) by_date: Option<u16>,
     /// Paths that are left out if the layer is an archive. They are in lower case, with `/` between names.
     pub(crate) invalidated: Arc<HashSet<Vec<u8>>>,
+    /// The folder of the tree below which files are listed; `None` for the whole tree.
+    pub(crate) within: Option<Within>,
 }
 
 impl LayerRules {
@@ -24,6 +26,7 @@ impl LayerRules {
         Self {
             by_date: (order.precedence.loose == LooseRule::ByDate).then_some(number),
             invalidated: Arc::new(invalidated.collect()),
+            within: None,
         }
     }
 }
@@ -69,6 +72,14 @@ impl PlannedLayer {
         }
         let rules = LayerRules::default();
         Self::Archive { path: path.to_owned(), is_needed: true, why: String::new(), rules }
+    }
+
+    /// Limits the layer to the files below a folder of the tree.
+    pub(crate) fn limit(&mut self, within: Option<&Within>) {
+        match self {
+            Self::Archive { rules, .. } => rules.within = within.cloned(),
+            Self::Folder(folder) => folder.rules.within = within.cloned(),
+        }
     }
 }
 

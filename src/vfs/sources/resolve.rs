@@ -1,6 +1,7 @@
 //! Finds out what each source of a command is, and plans its layers. A source is an archive, a
 //! folder, a game, an instance of Mod Organizer 2, or settings of OpenMW.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::layer_plan;
@@ -13,8 +14,9 @@ use crate::game::{
     title,
 };
 use crate::system::covered::{Covered, uncovered};
+use crate::system::mountinfo;
 use crate::tree::Rule;
-use crate::vfs::error::OpenError;
+use crate::vfs::error::{OpenError, OpenErrorKind};
 use crate::vfs::options::{FolderArchives, OpenOptions};
 
 /// Plans the layers of sources as one load order, lowest first. A later source is above an earlier one.
@@ -57,24 +59,38 @@ pub(crate) fn open_plan(sources: &[PathBuf], options: &OpenOptions) -> Result<Op
     let archives = options.folder_archives();
     let (mut layers, mut orders, mut rule) = (Vec::new(), Vec::new(), Rule::LastWins);
     let disk = Disk::beneath(Covered::of_process());
-    for source in resolve(&disk, sources, options)? {
+    for (number, source) in resolve(&disk, sources, options)?.into_iter().enumerate() {
+        let first = layers.len();
         match source {
             Source::Planned(mut order) => {
+                refuse_mounts(order.layers.iter().map(|layer| &*layer.path))?;
                 drop_archive_layers(&mut order, archives);
                 // If a game goes by dates, they apply only among its own layers, whatever the others are.
                 if order.precedence.loose == LooseRule::ByDate {
                     rule = Rule::Dates;
                 }
-                let number = u16::try_from(orders.len()).unwrap_or(u16::MAX);
-                layers.extend(layer_plan::of_order(&order, number, archives));
+                let game = u16::try_from(orders.len()).unwrap_or(u16::MAX);
+                layers.extend(layer_plan::of_order(&order, game, archives));
                 orders.push(*order);
             }
             Source::Folder(path) | Source::Archive(path) => {
                 layers.push(layer_plan::PlannedLayer::named(&path, archives));
             }
         }
+        if let Some(within) = options.within.get(number).and_then(Option::as_ref) {
+            layers[first..].iter_mut().for_each(|layer| layer.limit(Some(within)));
+        }
     }
     Ok(OpenPlan { layers, rule, order: joined(orders), read_set: disk.into_read_set() })
+}
+
+/// Refuses a folder in a mount of bsafs. What it shows is no layer, but the result of merging layers.
+fn refuse_mounts<'a>(mut folders: impl Iterator<Item = &'a Path>) -> Result<(), OpenError> {
+    let Some(is_of_bsafs) = mountinfo::bsafs_devices() else { return Ok(()) };
+    let is_mounted = |folder: &&Path| {
+        std::fs::metadata(uncovered(folder)).is_ok_and(|it| it.is_dir() && is_of_bsafs(it.dev()))
+    };
+    folders.find(is_mounted).map_or(Ok(()), |folder| Err(OpenError::new(folder, OpenErrorKind::IsMount)))
 }
 
 /// Removes the archive layers of a game if its archives should be shown as files. What remains is the game's
@@ -159,6 +175,7 @@ impl Planner<'_> {
         };
         let path = std::path::absolute(source).map_err(|error| OpenError::unreadable(source, error))?;
         if metadata.is_dir() {
+            refuse_mounts(std::iter::once(source))?;
             let planned = self.plan_folder(&path)?.map(|order| Source::Planned(Box::new(order)));
             return Ok(planned.unwrap_or_else(|| Source::Folder(source.to_owned())));
         }

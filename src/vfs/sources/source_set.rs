@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::profile::Profile;
 use crate::vfs::error::OpenError;
-use crate::vfs::options::{Layout, OpenOptions};
+use crate::vfs::options::OpenOptions;
 
 /// Sources and options. A set plans and opens the same layers for every command.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +19,8 @@ pub(crate) struct SourceSet {
 pub(crate) struct Expanded {
     /// The sources in load order.
     pub(crate) paths: Vec<PathBuf>,
+    /// For each path, the number of the source that stands for it.
+    named_by: Vec<usize>,
     /// The profiles among the sources, in their order.
     pub(crate) profiles: Vec<Profile>,
 }
@@ -27,14 +29,15 @@ impl Expanded {
     /// Reads the profiles among the sources.
     pub(crate) fn new(sources: &[PathBuf]) -> Result<Self, OpenError> {
         let mut expanded = Self::default();
-        for source in sources {
-            if !Profile::is_one(source) {
+        for (number, source) in sources.iter().enumerate() {
+            if Profile::is_one(source) {
+                let mut profile = Profile::read(source)?;
+                expanded.paths.append(&mut profile.archives);
+                expanded.profiles.push(profile);
+            } else {
                 expanded.paths.push(source.clone());
-                continue;
             }
-            let mut profile = Profile::read(source)?;
-            expanded.paths.append(&mut profile.archives);
-            expanded.profiles.push(profile);
+            expanded.named_by.resize(expanded.paths.len(), number);
         }
         Ok(expanded)
     }
@@ -44,7 +47,7 @@ impl SourceSet {
     /// Replaces profiles by what they name. `options` outrank those of profiles, and a later
     /// profile outranks an earlier one. Options that only concern a mount are ignored.
     pub(crate) fn new(sources: &[PathBuf], options: OpenOptions) -> Result<Self, OpenError> {
-        let Expanded { paths, profiles } = Expanded::new(sources)?;
+        let Expanded { paths, named_by, profiles } = Expanded::new(sources)?;
         let mut lower = OpenOptions::default();
         for profile in &profiles {
             for (name, value) in profile.options() {
@@ -53,17 +56,23 @@ impl SourceSet {
                 })?;
             }
         }
-        Ok(Self { paths, options: options.merged_over(lower) })
+        let mut options = options.merged_over(lower);
+        options.within =
+            named_by.iter().map(|&source| options.within.get(source).cloned().flatten()).collect();
+        Ok(Self { paths, options })
+    }
+
+    /// Each source as a set with only this source.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (&Path, Self)> {
+        self.paths.iter().enumerate().map(|(index, path)| {
+            let within = self.options.within.get(index).into_iter().cloned().collect();
+            let options = OpenOptions { within, ..self.options.clone() };
+            (path.as_path(), Self { paths: vec![path.clone()], options })
+        })
     }
 
     /// A set with only this path, and with the same options.
     pub(crate) fn only(&self, path: &Path) -> Self {
         Self { paths: vec![path.to_owned()], ..self.clone() }
-    }
-
-    /// The set as one tree, even if a profile sets another layout.
-    pub(crate) fn in_one_tree(mut self) -> Self {
-        self.options.layout = Some(Layout::Union);
-        self
     }
 }
