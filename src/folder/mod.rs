@@ -35,6 +35,7 @@ mod open_files;
 mod rescan;
 mod scan;
 mod stale;
+mod whiteouts;
 
 pub use error::{FileFault, ScanError};
 pub use file_change::FileChange;

@@ -20,7 +20,13 @@ pub struct LooseNames {
     folders: Vec<FolderRecord>,
     /// Offset of each file's name.
     files: Vec<u32>,
+    /// What the folder hides in the layers below it, by folder.
+    whiteouts: Vec<Whiteout>,
 }
+
+/// A mark of an overlay: the number of the folder that has it, and the offset of the name that it hides
+/// there. An empty name means that the folder hides everything below it.
+pub(super) type Whiteout = (u32, u32);
 
 /// A folder. A parent has a lower index than its subfolders; the first folder is its own parent.
 #[derive(Clone, Copy, Debug)]
@@ -36,10 +42,29 @@ pub(super) struct FolderRecord {
 }
 
 impl LooseNames {
-    pub(super) fn new(bytes: Vec<u8>, mut folders: Vec<FolderRecord>, mut files: Vec<u32>) -> Self {
+    pub(super) fn new(
+        bytes: Vec<u8>,
+        mut folders: Vec<FolderRecord>,
+        mut files: Vec<u32>,
+        mut whiteouts: Vec<Whiteout>,
+    ) -> Self {
         folders.shrink_to_fit();
         files.shrink_to_fit();
-        Self { bytes: bytes.into(), folders, files }
+        whiteouts.shrink_to_fit();
+        Self { bytes: bytes.into(), folders, files, whiteouts }
+    }
+
+    /// What the folder hides in the layers below it: the index of a folder, and a name in it. An empty name
+    /// means that the folder hides everything that these layers have in it.
+    pub fn whiteouts(&self) -> impl ExactSizeIterator<Item = (u32, &[u8])> {
+        self.whiteouts.iter().map(|&(folder, name)| (folder, self.name(name).bytes))
+    }
+
+    /// What a folder hides in the layers below, as names.
+    pub(super) fn whiteouts_in(&self, folder: u32) -> impl Iterator<Item = &[u8]> {
+        let start = self.whiteouts.partition_point(|(at, _)| *at < folder);
+        let of_folder = self.whiteouts[start..].iter().take_while(move |(at, _)| *at == folder);
+        of_folder.map(|&(_, name)| self.name(name).bytes)
     }
 
     /// All names with their length bytes. Share these bytes; do not parse them.

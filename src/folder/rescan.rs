@@ -86,6 +86,9 @@ impl Scan<'_> {
                 None => _ = self.add_file(name)?,
             }
         }
+        for name in earlier.names.whiteouts_in(then) {
+            self.add_whiteout(folder, name)?;
+        }
         Ok((first, files.start, files.end - files.start))
     }
 

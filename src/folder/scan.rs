@@ -18,9 +18,10 @@ use super::filter::Filter;
 use super::location::{Base, Locations};
 use super::loose_folder::LooseFolder;
 use super::mounts::{Found, Root, device_of, path_of, refused};
-use super::names::{FolderRecord, LooseNames, joined, name_at, path_from};
+use super::names::{FolderRecord, LooseNames, Whiteout, joined, name_at, path_from};
 use super::notes::{Notes, Why};
 use super::open_files::OpenFiles;
+use super::whiteouts::{Mark, is_opaque};
 use crate::limits::FOLDER_ENTRIES_MAX;
 use crate::system::covered::{PATH_MAX, is_mountpoint, uncovered_target};
 use crate::system::memory;
@@ -67,6 +68,7 @@ pub(super) struct Scan<'a> {
     /// Depth of each folder.
     depths: Vec<u8>,
     file_names: Vec<u32>,
+    whiteouts: Vec<Whiteout>,
     pub(super) locations: Locations,
     /// Bases of linked files, by mount number and by the paths of root and folder.
     bases: HashMap<(u64, Vec<u8>), u32>,
@@ -120,6 +122,7 @@ impl<'a> Scan<'a> {
             folders: Vec::new(),
             depths: Vec::new(),
             file_names: Vec::new(),
+            whiteouts: Vec::new(),
             bases: HashMap::new(),
             notes: Notes::default(),
             buffer: vec![MaybeUninit::uninit(); LISTING],
@@ -128,9 +131,9 @@ impl<'a> Scan<'a> {
 
     /// Ends the scan of the folder with this absolute path.
     pub(super) fn finish(self, path: PathBuf) -> LooseFolder {
-        let Self { filter, files, bytes, folders, file_names, mut locations, notes, .. } = self;
+        let Self { filter, files, bytes, folders, file_names, whiteouts, mut locations, notes, .. } = self;
         locations.shrink();
-        let names = LooseNames::new(bytes, folders, file_names);
+        let names = LooseNames::new(bytes, folders, file_names, whiteouts);
         LooseFolder::new(path, filter.clone(), names, locations, notes, files.clone())
     }
 
@@ -171,6 +174,9 @@ impl<'a> Scan<'a> {
         };
         self.folders[folder as usize].modified = nanoseconds(&stat.stx_mtime);
         self.folders[folder as usize].identity = (device_of(&stat), stat.stx_ino);
+        if is_opaque(&fd) {
+            self.add_whiteout(folder, b"")?;
+        }
         let listed_path = if self.filter.is_all() { Vec::new() } else { self.listed_path(folder) };
         for Listed { name, kind } in self.list(folder, &fd)? {
             if path.len() + 1 + name.len() > PATH_MAX {
@@ -196,6 +202,14 @@ impl<'a> Scan<'a> {
         kind: FileType,
         listed: &[u8],
     ) -> Result<(), Left> {
+        if let Some(mark) = Mark::of(fd, name, kind) {
+            match mark {
+                Mark::Deleted(name) if self.takes_file(listed, name) => self.add_whiteout(folder, name)?,
+                Mark::Opaque => self.add_whiteout(folder, b"")?,
+                Mark::Deleted(_) | Mark::Internal => {}
+            }
+            return Ok(());
+        }
         match kind {
             FileType::RegularFile if self.takes_file(listed, name) => self.add_file(name).map(|_| ())?,
             FileType::Directory if self.takes_folder(listed, name) => self.add_subfolder(folder, fd, name)?,
@@ -406,6 +420,13 @@ impl<'a> Scan<'a> {
         Ok(index)
     }
 
+    /// Notes that a folder hides a name in the layers below, or everything if the name is empty.
+    pub(super) fn add_whiteout(&mut self, folder: u32, name: &[u8]) -> Result<(), ScanError> {
+        let name = self.add_name(name)?;
+        self.whiteouts.push((folder, name));
+        self.check_count()
+    }
+
     fn add_name(&mut self, name: &[u8]) -> Result<u32, ScanError> {
         let at = number(self.bytes.len())?;
         // Linux allows at most 255 bytes per name.
@@ -416,7 +437,8 @@ impl<'a> Scan<'a> {
     }
 
     fn check_count(&self) -> Result<(), ScanError> {
-        match self.folders.len() + self.file_names.len() > FOLDER_ENTRIES_MAX as usize {
+        let count = self.folders.len() + self.file_names.len() + self.whiteouts.len();
+        match count > FOLDER_ENTRIES_MAX as usize {
             true => Err(ScanError::TooMany(FOLDER_ENTRIES_MAX)),
             false => Ok(()),
         }

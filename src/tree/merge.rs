@@ -53,6 +53,9 @@ pub fn merge<L: Into<MergeLayer>>(layers: Vec<L>, rule: Rule) -> Result<Tree, To
 /// Maximum number of nodes, so that their numbers and those of spellings stay below 2^32.
 const NODES_MAX: usize = (u32::MAX - (1 << 20)) as usize;
 
+/// Stands for the merged folder of a folder that is not listed, and has no listed files and folders.
+const NOT_LISTED: u32 = u32::MAX;
+
 struct Merging {
     /// The merged folders of all layers; the root first, and every folder after its parent.
     folders: Vec<Folder>,
@@ -94,7 +97,11 @@ impl Merging {
             let index = u16::try_from(index).map_err(|_| TooManyNodes)?;
             let mut of_layer = Vec::with_capacity(layer.names.folders.len());
             of_layer.push(0);
-            for folder in layer.names.folders.iter().skip(1) {
+            for (number, folder) in (0..).zip(&layer.names.folders).skip(1) {
+                if !layer.lists_folder(number) {
+                    of_layer.push(NOT_LISTED);
+                    continue;
+                }
                 let parent = of_layer[folder.parent as usize];
                 let name = layer.names.name(folder.name);
                 let is_it = |merged: u32| {
@@ -228,8 +235,9 @@ impl Merging {
     fn folder_times(&self, map: &FolderMap, node_of_folder: &[u32]) -> Vec<(NodeId, i64)> {
         let mut times = Vec::new();
         for (layer, merged) in self.layers.iter().zip(&map.of_layers) {
-            let nodes = merged.iter().map(|&folder| NodeId(node_of_folder[folder as usize]));
-            times.extend(nodes.zip(layer.names.folder_times.iter().copied()));
+            let listed =
+                merged.iter().zip(&layer.names.folder_times).filter(|(folder, _)| **folder != NOT_LISTED);
+            times.extend(listed.map(|(&folder, &time)| (NodeId(node_of_folder[folder as usize]), time)));
         }
         times.sort_unstable_by_key(|&(node, time)| (node, Reverse(time)));
         times.dedup_by_key(|(node, _)| *node);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::erased::{Erased, ErasedIn};
 use super::layer_names::{File, LayerNames, NameRef};
 use super::stored_names::NamesTooLarge;
 
@@ -23,6 +24,8 @@ pub struct MergeLayer {
     pub(super) names: Arc<LayerNames>,
     /// Files that are not listed, sorted.
     left_out: Vec<u32>,
+    /// Folders that are not listed, sorted. No file in them is listed.
+    folders_out: Vec<u32>,
     pub(super) times: Times,
     /// The number of the game that the layer belongs to, if a rule decides by time. Sources may
     /// include several games.
@@ -31,7 +34,8 @@ pub struct MergeLayer {
 
 impl From<Arc<LayerNames>> for MergeLayer {
     fn from(names: Arc<LayerNames>) -> Self {
-        Self { names, left_out: Vec::new(), times: Times::None, game: 0 }
+        let (left_out, folders_out) = Default::default();
+        Self { names, left_out, folders_out, times: Times::None, game: 0 }
     }
 }
 
@@ -65,7 +69,18 @@ impl MergeLayer {
     #[must_use]
     pub fn without(self, is_out: impl Fn(&[u8]) -> bool) -> Self {
         let paths = (0..).zip(self.names.listed_paths());
-        let mut left_out: Vec<u32> = paths.filter(|(_, path)| is_out(path)).map(|(entry, _)| entry).collect();
+        let left_out = paths.filter(|(_, path)| is_out(path)).map(|(entry, _)| entry).collect();
+        self.without_files(left_out)
+    }
+
+    /// Leaves out what the layers above hide.
+    #[must_use]
+    pub fn beneath(self, erased: &Erased) -> Self {
+        let ErasedIn { folders, files } = erased.of_layer(&self.names);
+        Self { folders_out: folders, ..self.without_files(files) }
+    }
+
+    fn without_files(self, mut left_out: Vec<u32>) -> Self {
         left_out.extend(&self.left_out);
         left_out.sort_unstable();
         Self { left_out, ..self }
@@ -86,6 +101,16 @@ impl MergeLayer {
     /// The files that are listed, with their entries.
     pub(super) fn listed_files(&self) -> impl Iterator<Item = (u32, &File)> {
         (0_u32..).zip(&self.names.files).filter(|(entry, _)| self.left_out.binary_search(entry).is_err())
+    }
+
+    /// Whether the layer is not below a folder of its own.
+    pub fn is_at_root(&self) -> bool {
+        self.names.has_base(None)
+    }
+
+    /// Whether a folder is listed because of this layer.
+    pub(super) fn lists_folder(&self, folder: u32) -> bool {
+        self.folders_out.binary_search(&folder).is_err()
     }
 
     /// Adds a name under which a file is listed instead of its own. If the names are shared, they are copied

@@ -23,7 +23,7 @@ use crate::content::Store;
 use crate::folder::{LooseFolder, OpenFiles};
 use crate::system::clock::unix_nanoseconds;
 use crate::system::memory;
-use crate::tree::{self, Dictionary, LayerNames, MergeLayer, Rule, TooManyPaths};
+use crate::tree::{self, Dictionary, Erased, LayerNames, MergeLayer, Rule, TooManyPaths};
 
 impl SourceSet {
     /// Opens the sources.
@@ -326,6 +326,7 @@ impl<'a> Opening<'a> {
         if !memory::has_room(count.saturating_mul(MERGED_PER_FILE)) {
             return Err(OpenError::no_memory());
         }
+        let layers = without_erased(layers, &store);
         let tree = tree::merge(layers, plan.rule).map_err(OpenError::all_too_large)?;
         for (first, second) in case_twins(&tree) {
             log::warn!(
@@ -349,6 +350,22 @@ fn deep_archives(archives: &HashSet<PathBuf>) -> HashMap<PathBuf, HashSet<Vec<u8
         }
     }
     deep
+}
+
+/// Leaves out of each layer what the folders above it erase: files and folders that were deleted in a
+/// writable mount.
+fn without_erased(mut layers: Vec<MergeLayer>, store: &Store) -> Vec<MergeLayer> {
+    let (mut erased, mut beneath) = (Erased::default(), Vec::with_capacity(layers.len()));
+    while let Some(layer) = layers.pop() {
+        let layer = if erased.is_empty() { layer } else { layer.beneath(&erased) };
+        let number = u16::try_from(layers.len()).ok().filter(|_| layer.is_at_root());
+        if let Some(folder) = number.and_then(|number| store.folder(number)) {
+            erased.add(folder.names());
+        }
+        beneath.push(layer);
+    }
+    beneath.reverse();
+    beneath
 }
 
 /// The modification times of all files of a folder. A file that cannot be statted counts as older

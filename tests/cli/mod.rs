@@ -13,6 +13,7 @@ mod terminal; // hostile names on a terminal
 mod thumbnail; // thumbnail
 mod usage; // mistyped commands, messages, --quiet
 mod which; // which --in
+mod whiteouts; // folders with marks of deleted files, as layers
 
 use crate::support::content::{noise, text};
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};

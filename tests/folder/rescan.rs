@@ -121,3 +121,24 @@ fn folders_with_changed_files_are_found() {
     amid_a_write.stat(number(&amid_a_write, "y/b")).unwrap();
     assert_eq!(amid_a_write.stale_folders(|_| true), [y]);
 }
+
+#[test]
+fn marks_of_deleted_files_are_kept_for_folders_that_are_not_listed_again() {
+    let whiteouts = |folder: &LooseFolder| -> Vec<String> {
+        let names = folder.names();
+        let path =
+            |(at, name): (u32, &[u8])| [&names.folder_path(at), name].map(String::from_utf8_lossy).join(":");
+        names.whiteouts().map(path).collect()
+    };
+    let disk = Disk::new(&["root/quiet/.wh.a", "root/changed/b", "root/quiet/deep/.wh..wh..opq", "root/z/"]);
+    let before = disk.scan();
+    assert_eq!(whiteouts(&before), ["quiet:a", "quiet/deep:"]);
+    disk.write("root/changed/.wh.b");
+    fs::remove_file(disk.path("root/changed/b")).unwrap();
+    let now = again(&before, &[disk.path("root/changed")]);
+    assert_eq!((whiteouts(&now), files(&now)), (whiteouts(&disk.scan()), Vec::new()));
+    assert_eq!(whiteouts(&now), ["changed:b", "quiet:a", "quiet/deep:"]);
+    // A folder that is gone hides nothing any more.
+    fs::remove_dir_all(disk.path("root/quiet")).unwrap();
+    assert_eq!(whiteouts(&again(&now, &[disk.path("root")])), ["changed:b"]);
+}

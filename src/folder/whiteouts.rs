@@ -1,0 +1,71 @@
+//! The marks with which an overlay records in its upper folder what it hides in the layers below: deleted
+//! files and folders, and opaque folders, which replaced a deleted folder of the same name.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{AtFlags, FileType, Statx, StatxFlags, fgetxattr, flistxattr};
+use rustix::io::Errno;
+
+/// The start of the names of marks that are files. aufs introduced them, and fuse-overlayfs writes them if it
+/// may not make devices.
+const PREFIX: &[u8] = b".wh.";
+/// Files that make their folder opaque: of aufs and of fuse-overlayfs.
+const OPAQUE_FILES: [&[u8]; 2] = [b".wh..wh..opq", b".wh..opq"];
+/// The start of the names of other files that belong to an overlay.
+const INTERNAL: &[u8] = b".wh..wh.";
+/// Extended attributes that make their folder opaque: of the kernel for root and for other users, and of
+/// fuse-overlayfs.
+const OPAQUE_ATTRIBUTES: [&str; 3] =
+    ["trusted.overlay.opaque", "user.overlay.opaque", "user.fuseoverlayfs.opaque"];
+
+/// An entry of a folder that belongs to an overlay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark<'a> {
+    /// Hides the file or folder of this name in the layers below.
+    Deleted(&'a [u8]),
+    /// Hides everything that the layers below have in the folder.
+    Opaque,
+    /// Hides nothing.
+    Internal,
+}
+
+impl<'a> Mark<'a> {
+    /// The mark that an entry of a folder is; `None` if it is an ordinary entry.
+    pub(super) fn of(folder: &OwnedFd, name: &'a [u8], kind: FileType) -> Option<Self> {
+        match kind {
+            FileType::RegularFile if OPAQUE_FILES.contains(&name) => Some(Self::Opaque),
+            FileType::RegularFile if name.starts_with(INTERNAL) => Some(Self::Internal),
+            FileType::RegularFile => match name.strip_prefix(PREFIX)? {
+                b"" => Some(Self::Internal),
+                deleted => Some(Self::Deleted(deleted)),
+            },
+            FileType::CharacterDevice => is_zero_device(folder, name).then_some(Self::Deleted(name)),
+            _ => None,
+        }
+    }
+}
+
+/// Whether an entry is the character device 0/0, which is no device.
+fn is_zero_device(folder: &OwnedFd, name: &[u8]) -> bool {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
+    let is_zero = |it: Statx| (it.stx_rdev_major, it.stx_rdev_minor) == (0, 0);
+    rustix::fs::statx(folder, name, flags, StatxFlags::TYPE).is_ok_and(is_zero)
+}
+
+/// Whether a folder has an attribute that makes it opaque.
+pub(super) fn is_opaque(folder: impl AsFd) -> bool {
+    let mut names = [0; 1024];
+    let may_have = match flistxattr(&folder, &mut names[..]) {
+        Ok(len) => {
+            let mut names = names[..len].split(|&byte| byte == 0);
+            names.any(|name| OPAQUE_ATTRIBUTES.iter().any(|it| it.as_bytes() == name))
+        }
+        Err(errno) => errno == Errno::RANGE,
+    };
+    let is_set = |name: &&str| {
+        let mut value = [0; 2];
+        // The value `x` only says that files in the folder may be marks.
+        fgetxattr(&folder, *name, &mut value[..]).is_ok_and(|len| value[..len] == *b"y")
+    };
+    may_have && OPAQUE_ATTRIBUTES.iter().any(is_set)
+}

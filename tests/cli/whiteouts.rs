@@ -1,0 +1,120 @@
+//! Folders in which an overlay marked deletions, as layers: the marks hide files of the layers below, and are
+//! never listed.
+
+use std::fs;
+
+use bsafs::Vfs;
+use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat, setxattr};
+
+use crate::mounted::TestDir;
+use crate::support::Tes3;
+
+/// An archive, and a folder `mod` with one new file for the layer above.
+fn prepared() -> TestDir {
+    let dir = TestDir::new();
+    let archive = Tes3::new().file("misc\\x.txt", b"x").file("misc\\y.txt", b"y");
+    let archive = archive.file("textures\\a.dds", b"a").file("textures\\sub\\b.dds", b"b");
+    dir.archive("a.bsa", &archive.build());
+    fs::create_dir_all(dir.path("mod/textures")).unwrap();
+    fs::write(dir.path("mod/textures/new.dds"), "new").unwrap();
+    dir
+}
+
+/// The paths that a mod on top of the archive leaves.
+fn listed(dir: &TestDir) -> Vec<String> {
+    dir.run(["list", "a.bsa", "mod"]).success().lines().map(str::to_owned).collect()
+}
+
+/// Makes the character device 0/0, as the kernel's overlay does.
+fn make_device(dir: &TestDir, path: &str) {
+    mknodat(CWD, dir.path(path), FileType::CharacterDevice, Mode::empty(), 0).unwrap();
+}
+
+#[test]
+fn a_deleted_file_or_folder_is_hidden_in_the_layers_below() {
+    let all = ["misc/x.txt", "misc/y.txt", "textures/a.dds", "textures/new.dds", "textures/sub/b.dds"];
+    for (mark, is_device, hidden) in [
+        ("misc/x.txt", true, &["misc/x.txt"][..]),
+        ("misc/.wh.X.TXT", false, &["misc/x.txt"]),
+        ("misc", true, &["misc/x.txt", "misc/y.txt"]),
+        (".wh.Misc", false, &["misc/x.txt", "misc/y.txt"]),
+        ("textures/sub", true, &["textures/sub/b.dds"]),
+        ("textures/.wh.sub", false, &["textures/sub/b.dds"]),
+        // A mark hides nothing of its own layer.
+        (".wh.textures", false, &["textures/a.dds", "textures/sub/b.dds"]),
+        ("textures/.wh.new.dds", false, &[]),
+        ("textures/.wh..wh.plink", false, &[]),
+        ("textures/.wh.", false, &[]),
+    ] {
+        let dir = prepared();
+        fs::create_dir_all(dir.path("mod").join(mark).parent().unwrap()).unwrap();
+        match is_device {
+            true => make_device(&dir, &format!("mod/{mark}")),
+            false => fs::write(dir.path("mod").join(mark), "").unwrap(),
+        }
+        let expected: Vec<&str> = all.into_iter().filter(|path| !hidden.contains(path)).collect();
+        assert_eq!(listed(&dir), expected, "{mark}");
+        assert_eq!(dir.run(["list", "mod"]).success(), "textures/new.dds\n", "{mark}");
+        dir.run(["extract", "mod", "-C", "out"]).success();
+        let written: Vec<_> =
+            fs::read_dir(dir.path("out")).unwrap().map(|it| it.unwrap().file_name()).collect();
+        assert_eq!(written, ["textures"], "{mark}");
+    }
+}
+
+#[test]
+fn an_opaque_folder_hides_what_the_layers_below_have_in_it() {
+    let file = |dir: &TestDir, name: &str| fs::write(dir.path("mod/textures").join(name), "").is_ok();
+    let attribute = |dir: &TestDir, name: &str, value: &str| {
+        setxattr(dir.path("mod/textures"), name, value.as_bytes(), XattrFlags::empty()).is_ok()
+    };
+    type Make<'a> = &'a dyn Fn(&TestDir) -> bool;
+    let makes: [(&str, Make<'_>); 5] = [
+        (".wh..wh..opq", &|dir| file(dir, ".wh..wh..opq")),
+        (".wh..opq", &|dir| file(dir, ".wh..opq")),
+        ("user.overlay.opaque", &|dir| attribute(dir, "user.overlay.opaque", "y")),
+        ("user.fuseoverlayfs.opaque", &|dir| attribute(dir, "user.fuseoverlayfs.opaque", "y")),
+        ("trusted.overlay.opaque", &|dir| attribute(dir, "trusted.overlay.opaque", "y")),
+    ];
+    for (mark, make) in makes {
+        let dir = prepared();
+        assert_eq!(listed(&dir).len(), 5);
+        if !make(&dir) {
+            eprintln!("SKIPPED: {mark} cannot be set here");
+            continue;
+        }
+        assert_eq!(listed(&dir), ["misc/x.txt", "misc/y.txt", "textures/new.dds"], "{mark}");
+    }
+    // With this value, only files in the folder may be marks.
+    let dir = prepared();
+    if attribute(&dir, "user.overlay.opaque", "x") {
+        assert_eq!(listed(&dir).len(), 5);
+    }
+}
+
+#[test]
+fn a_layer_above_a_deletion_shows_its_own_file() {
+    let dir = prepared();
+    fs::write(dir.path("mod/.wh.misc"), "").unwrap();
+    dir.archive("c.bsa", &Tes3::new().file("misc\\x.txt", b"again").build());
+    assert_eq!(dir.run(["cat", "a.bsa", "misc/x.txt"]).success(), "x");
+    let vfs = Vfs::open(["a.bsa", "mod", "c.bsa"].map(|name| dir.path(name))).unwrap();
+    let file = vfs.file("misc/x.txt").unwrap();
+    assert_eq!((file.read().unwrap(), file.hidden().len()), (b"again".to_vec(), 0));
+    assert!(vfs.file("misc/y.txt").is_none());
+    // With a folder for each layer, no layer is below another.
+    let apart = dir.run(["list", "--layout=per-archive", "a.bsa", "mod"]).success();
+    assert!(apart.contains("a/misc/x.txt\n"), "{apart}");
+}
+
+#[test]
+fn a_deleted_folder_without_files_is_not_shown() {
+    let dir = prepared();
+    fs::create_dir_all(dir.path("low/empty/deep")).unwrap();
+    fs::create_dir_all(dir.path("low/kept")).unwrap();
+    fs::write(dir.path("low/empty/deep/a.txt"), "a").unwrap();
+    fs::write(dir.path("mod/.wh.empty"), "").unwrap();
+    let vfs = Vfs::open(["low", "mod"].map(|name| dir.path(name))).unwrap();
+    assert!(vfs.folder("empty").is_none() && vfs.folder("empty/deep").is_none());
+    assert!(vfs.folder("kept").is_some() && vfs.folder("textures").is_some());
+}
