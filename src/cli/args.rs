@@ -84,7 +84,7 @@ impl Command {
             #[cfg(feature = "mount")]
             Self::Mount(it) => it.run(is_quiet),
             #[cfg(feature = "mount")]
-            Self::Umount(it) => it.run(),
+            Self::Umount(it) => it.run(is_quiet),
             #[cfg(feature = "desktop")]
             Self::Open(it) => it.run(is_quiet),
             #[cfg(feature = "mount")]

@@ -2,6 +2,7 @@
 //! overlay of a writable mount.
 
 pub(crate) mod detach;
+pub(crate) mod edit_folder;
 pub(crate) mod error;
 pub(crate) mod follow;
 pub(crate) mod log_thread;

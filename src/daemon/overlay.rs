@@ -10,7 +10,7 @@ use std::fs::{DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -19,6 +19,7 @@ use rustix::fs::{flock, fstat, lstat, open, openat, statat, unlinkat};
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
+use super::edit_folder::EditFolder;
 use super::error::DaemonError;
 use crate::fuse::{MountError, MountRequest, is_root_controlled, unmount_entry};
 use crate::system::mountinfo::{self, MountEntry};
@@ -26,9 +27,9 @@ use crate::system::mountinfo::{self, MountEntry};
 /// The folders of an overlay, ready to be mounted.
 #[derive(Debug)]
 pub(crate) struct Overlay {
-    upper: PathBuf,
     /// Next to `upper`, because its work folder must be on the same file system.
     made: OverlayWork,
+    upper: EditFolder,
 }
 
 /// The folder that is made for an overlay. Dropping this removes the folder with what is in it.
@@ -57,26 +58,11 @@ impl Overlay {
     /// Makes the folders that an overlay with this upper folder needs.
     pub(crate) fn prepare(upper: &Path, mountpoint: &Path) -> Result<Self, DaemonError> {
         let cannot = |what: String| DaemonError::Overlay(format!(" {what}"));
-        let upper = upper.canonicalize().map_err(|error| cannot(format!("{}: {error}", upper.display())))?;
-        let shown = upper.display();
-        let (Some(parent), Some(name)) = (upper.parent(), upper.file_name()) else {
-            return Err(cannot(format!("{shown}: the root folder cannot be used; name another folder")));
-        };
-        let device = |path: &Path| path.metadata().map(|it| it.dev());
-        match (device(parent), device(&upper)) {
-            _ if !upper.is_dir() => return Err(cannot(format!("{shown}: not a folder"))),
-            _ if upper.starts_with(mountpoint) || mountpoint.starts_with(&upper) => {
-                let what = "the folder and the mountpoint overlap; name a folder elsewhere";
-                return Err(cannot(format!("{shown}: {what}")));
-            }
-            (Ok(around), Ok(within)) if around == within => {}
-            _ => {
-                let what = "a file system is mounted there; name a folder inside it";
-                return Err(cannot(format!("{shown}: {what}")));
-            }
-        }
+        let upper = EditFolder::check(upper, mountpoint).map_err(cannot)?;
+        let shown = upper.path.display();
+        let (parent, name) = (upper.path.parent().unwrap_or(Path::new("/")), upper.path.file_name());
         let mut made = OsString::from(".");
-        made.push(name);
+        made.push(name.unwrap_or_default());
         made.push(MADE_END);
         let made = parent.join(made);
         if rustix::process::geteuid().is_root() && !is_root_controlled(&made) {
@@ -88,7 +74,8 @@ impl Overlay {
             return Err(cannot(format!("{shown}: the path of the mountpoint is not UTF-8; mount elsewhere")));
         }
         let made = OverlayWork::lock(made).map_err(|what| cannot(format!("{shown}: {what}")))?;
-        let overlay = Self { upper, made };
+        let mut overlay = Self { made, upper };
+        overlay.upper.make().map_err(cannot)?;
         // A killed daemon left this mount, because a live one would have the folder locked. The
         // overlay may still be there.
         if let Some(left) = mountinfo::mounted_at(&overlay.lower()).filter(MountEntry::is_bsafs) {
@@ -97,7 +84,7 @@ impl Overlay {
                 let what = format!(
                     "still in use by a mount whose daemon was killed; run `bsafs umount {used}` first"
                 );
-                return Err(cannot(format!("{}: {what}", overlay.upper.display())));
+                return Err(cannot(format!("{}: {what}", overlay.upper.path.display())));
             }
             unmount_entry(&left, true).map_err(|error| cannot(error.to_string()))?;
         }
@@ -108,6 +95,11 @@ impl Overlay {
             made.map_err(|error| cannot(format!("cannot create {}: {error}", folder.display())))?;
         }
         Ok(overlay)
+    }
+
+    /// The folder that receives changes.
+    pub(crate) fn edit_folder(&self) -> &Path {
+        &self.upper.path
     }
 
     /// The folder to mount on, beneath the overlay.
@@ -177,7 +169,7 @@ impl Overlay {
     }
 
     fn folders(&self) -> [PathBuf; 3] {
-        [self.lower(), self.upper.clone(), self.made.path.join(WORK)]
+        [self.lower(), self.upper.path.clone(), self.made.path.join(WORK)]
     }
 }
 
@@ -283,15 +275,25 @@ pub(crate) fn edit_folder(mounted: &MountEntry) -> Option<PathBuf> {
     Some(made.with_file_name(OsStr::from_bytes(name)))
 }
 
-/// Translates a path in a writable mount to the path in the mount beneath it. If the file was
-/// written since, returns `Err` with the path of the written file.
-pub(crate) fn path_beneath(path: &Path) -> Option<Result<PathBuf, PathBuf>> {
+/// A path in a writable mount.
+#[derive(Debug)]
+pub(crate) struct Beneath {
+    /// The path in the mount beneath the overlay.
+    pub(crate) lower: PathBuf,
+    /// The path relative to the mount.
+    pub(crate) within: PathBuf,
+    /// The folder that receives changes, if the file was written there.
+    pub(crate) written: Option<PathBuf>,
+}
+
+/// Finds where a path in a writable mount leads.
+pub(crate) fn beneath_path(path: &Path) -> Option<Beneath> {
     path.ancestors().find_map(|folder| {
         let mounted = beneath(folder)?;
-        let within = path.strip_prefix(folder).ok()?;
-        let written = edit_folder(&mounted)?.join(within);
-        let is_written = written.symlink_metadata().is_ok();
-        Some(if is_written { Err(written) } else { Ok(mounted.mountpoint.join(within)) })
+        let within = path.strip_prefix(folder).ok()?.to_owned();
+        let is_written = |edit: &PathBuf| edit.join(&within).symlink_metadata().is_ok();
+        let written = edit_folder(&mounted).filter(is_written);
+        Some(Beneath { lower: mounted.mountpoint.join(&within), within, written })
     })
 }
 

@@ -31,6 +31,9 @@ pub(crate) struct MountStatus {
     /// The options with which the sources were opened, as after `-o`.
     #[serde(default)]
     pub(crate) options: String,
+    /// The folder that receives the changes of a writable mount. Bytes that are not UTF-8 are replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) edit: Option<String>,
 }
 
 impl MountStatus {
@@ -52,7 +55,8 @@ impl MountStatus {
                 MountedSources::default()
             }
         };
-        Ok(Self { status, sources, options })
+        let edit = overlay::edit_folder(&mounted).map(|edit| edit.to_string_lossy().into_owned());
+        Ok(Self { status, sources, options, edit })
     }
 
     /// The sources, in one line of limited length.

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 
 use super::{world, world_files};
 use crate::mounted::{
-    TestDir, finish, is_alive, is_root, mount_table, mounts_below, run, signal, status, unmount,
+    Finished, TestDir, finish, is_alive, is_root, mount_table, mounts_below, run, signal, status, unmount,
     unmount_lazily, until,
 };
 
@@ -56,9 +56,22 @@ fn new_changed_and_deleted_files_go_to_the_edit_folder() {
     let which = |path: &str| dir.run(["which".to_owned(), format!("mnt/{path}")]);
     assert!(which(unchanged).success().contains("a.bsa"));
     for path in ["New/Folder/file.txt", changed] {
-        let written = which(path);
-        assert!(written.code == 1 && written.err.contains("mod/"), "{written:?}");
+        let written = which(path).success();
+        let from = format!("  from   {}  stored", dir.path("mod").display());
+        assert_eq!(written.lines().nth(1).unwrap().split(',').next(), Some(&*from), "{written}");
+        assert_eq!(written.contains("  hides  "), path == changed, "{written}");
     }
+    let hidden = dir.run(["which", "--json", &format!("mnt/{changed}")]).success();
+    let hidden: serde_json::Value = serde_json::from_str(&hidden).unwrap();
+    assert_eq!(hidden["hides"][0]["archive"], dir.path("a.bsa").to_str().unwrap());
+    assert_eq!((&hidden["size"], &hidden["path"]), (&(content.len() + 9).into(), &changed.into()));
+    let there = format!("edits      go to {}\n", dir.path("mod").display());
+    for command in [&["status", "mnt"][..], &["mounts"]] {
+        assert!(dir.run(command).success().contains(&there), "{command:?}");
+    }
+    let status: serde_json::Value =
+        serde_json::from_str(&dir.run(["status", "--json", "mnt"]).success()).unwrap();
+    assert_eq!(status["edit"], dir.path("mod").to_str().unwrap());
     let refused = dir.run(["reload", "mnt"]);
     assert!(refused.code == 2 && refused.err.contains("mount it again"), "{refused:?}");
     let pid = mount.pid;
@@ -106,7 +119,7 @@ fn every_kind_of_unmount_removes_both_mounts_and_all_helper_folders() {
                 let listed = dir.run(["mounts"]).success();
                 let advice = format!("the daemon has ended; run `bsafs umount {}`", mount.path.display());
                 assert!(listed.contains(&advice), "{listed}");
-                assert_eq!(dir.run(["umount", "mnt"]).success(), "");
+                assert_eq!(dir.run(["umount", "--quiet", "mnt"]).success(), "");
             }
             _ => {
                 signal(pid, Signal::KILL);
@@ -156,9 +169,11 @@ fn an_ordinary_user_gets_a_writable_mount_through_fuse_overlayfs() {
 fn an_unusable_edit_folder_is_refused_and_nothing_is_mounted() {
     let dir = prepared();
     fs::write(dir.path("file"), "").unwrap();
-    for (folder, why) in
-        [("none", "none"), ("file", "not a folder"), (".", "the folder and the mountpoint overlap")]
-    {
+    for (folder, why) in [
+        ("no/such", "cannot make a folder there"),
+        ("file", "not a folder"),
+        (".", "the folder and the mountpoint overlap"),
+    ] {
         let finished = dir.run(["mount", "--edit", folder, "a.bsa", "mnt"]);
         assert!(finished.code != 0 && finished.err.contains(why), "{folder}: {finished:?}");
         assert!(mounts_below(&dir.path("")).is_empty());
@@ -167,6 +182,83 @@ fn an_unusable_edit_folder_is_refused_and_nothing_is_mounted() {
         let finished = dir.run(["mount", "--edit", "/proc", "a.bsa", "mnt"]);
         assert!(finished.code != 0, "{finished:?}");
     }
+}
+
+#[test]
+fn an_edit_folder_that_does_not_exist_is_made() {
+    let dir = prepared();
+    let before = names(&dir.path(""));
+    // It goes again with the mount if nothing was written.
+    let mount = dir.mount(["--edit", "New mod", "a.bsa"]);
+    assert!(dir.path("New mod").is_dir());
+    mount.umount(&dir);
+    until("the empty folder to be removed", || names(&dir.path("")) == before);
+    let refused = dir.run(["mount", "--edit", "New mod", "a.bsa", "no/such/mnt"]);
+    assert!(refused.code != 0 && !dir.path("New mod").exists(), "{refused:?}");
+    let mount = dir.mount(["--edit", "New mod", "a.bsa"]);
+    fs::write(mount.join("readme.txt"), "mine").unwrap();
+    mount.umount(&dir);
+    assert_eq!(fs::read_to_string(dir.path("New mod/readme.txt")).unwrap(), "mine");
+}
+
+#[test]
+fn the_unmount_says_in_one_line_what_is_in_the_edit_folder() {
+    let dir = prepared();
+    let there = dir.path("mod").display().to_string();
+    for (deleted, expected) in [
+        (&[][..], format!("{there} has 1 file\n")),
+        (
+            &["readme.txt"],
+            format!(
+                "{there} has 1 file, and marks 1 deletion. A mod cannot delete files: ship others in \
+                 their place. `bsafs extract {there} -C FOLDER` copies the files without the marks\n"
+            ),
+        ),
+    ] {
+        dir.run(["mount", "--edit", "mod", "a.bsa", "mnt"]).success();
+        fs::write(dir.path("mnt/new.txt"), "new").unwrap();
+        deleted.iter().for_each(|path| fs::remove_file(dir.path("mnt").join(path)).unwrap());
+        assert_eq!(dir.run(["umount", "mnt"]).success(), expected);
+    }
+    let mut foreground = dir.bsafs(["mount", "--foreground", "--edit", "mod", "a.bsa", "mnt"]);
+    let daemon = foreground.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    until("the mount", || dir.path("mnt/textures").is_dir());
+    signal(i32::try_from(daemon.id()).unwrap(), Signal::TERM);
+    let ended = finish(daemon);
+    assert!(ended.err.contains(&format!("{there} has 1 file, and marks 1 deletion.")), "{ended:?}");
+}
+
+/// Changes a writable mount, and checks that its sources and its folder show the same without the mount.
+fn check_edits_as_a_layer(bsafs: &dyn Fn(&[&str]) -> Finished, shell: &dyn Fn(&str)) {
+    assert_eq!(bsafs(&["mount", "--edit", "mod", "a.bsa", "mnt"]).code, 0);
+    shell("rm mnt/readme.txt && rm -r mnt/meshes && mkdir -p mnt/added/folder");
+    shell("rm -r mnt/textures && mkdir mnt/textures && echo new >mnt/textures/new.dds");
+    shell("[ \"$(find mnt -type f)\" = mnt/textures/new.dds ]");
+    // The mount as a source stands for its sources and its changes.
+    assert_eq!(bsafs(&["list", "mnt"]).success(), "textures/new.dds\n");
+    assert_eq!(bsafs(&["list", "mnt/textures"]).success(), "textures/new.dds\n");
+    assert_eq!(bsafs(&["list", "mnt/added"]).success(), "");
+    assert_eq!(bsafs(&["umount", "mnt"]).code, 0);
+    for sources in [&["a.bsa", "mod"][..], &["mod"]] {
+        assert_eq!(bsafs(&[&["list"], sources].concat()).success(), "textures/new.dds\n");
+    }
+}
+
+#[test]
+fn an_edit_folder_as_a_layer_deletes_what_was_deleted_in_the_mount() {
+    let dir = prepared();
+    let shell = |script: &str| {
+        run(Command::new("sh").args(["-c", script]).current_dir(dir.path(""))).success();
+    };
+    check_edits_as_a_layer(&|arguments| dir.run(arguments), &shell);
+}
+
+#[test]
+fn an_edit_folder_of_fuse_overlayfs_as_a_layer_deletes_what_was_deleted_in_the_mount() {
+    let dir = prepared();
+    dir.give_to_user();
+    let shell = |script: &str| _ = run(&mut dir.as_user("sh", ["-c", script])).success();
+    check_edits_as_a_layer(&|arguments| run(&mut dir.bsafs_as_user(arguments)), &shell);
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::daemon::detach::Detachment;
 use crate::daemon::follow::{Follower, ReloadSignal};
 use crate::daemon::mountpoint::Mountpoint;
 use crate::daemon::overlay::Overlay;
-use crate::daemon::{detach, logging};
+use crate::daemon::{detach, edit_folder, logging};
 use crate::fs::FileSystem;
 use crate::fuse::{MountError, MountRequest, PassedMount, Session, SessionError, unmount};
 use crate::system::covered::cover;
@@ -64,10 +64,15 @@ pub(crate) struct Mount {
     salvage: bool,
     /// Make the mount writable: all changes go to this folder, for example a mod's folder
     ///
-    /// The mount is covered by an overlay: the kernel's for root, and fuse-overlayfs for other users. An
-    /// overlay mounted by root can be used by every user who can reach the mountpoint, even without
-    /// allow_other. The mount finds names only in their stored spelling (-o exact), and does not follow
-    /// changes on the disk (-o static).
+    /// If the folder does not exist, it is made. The mount is covered by an overlay: the kernel's for root,
+    /// and that of the program fuse-overlayfs for other users. An overlay mounted by root can be used by
+    /// every user who can reach the mountpoint, even without allow_other.
+    ///
+    /// A writable mount opens only stored spellings (-o exact), because overlays need that. Wine ignores case
+    /// all the same. The mount does not follow changes on the disk (-o static).
+    ///
+    /// The overlay marks deleted files in the folder. If the folder is a source, these marks hide the files
+    /// below, and are not listed. `bsafs extract FOLDER` copies the files without the marks.
     #[arg(long, value_name = "FOLDER")]
     edit: Option<PathBuf>,
     #[command(flatten)]
@@ -261,6 +266,10 @@ impl Mount {
             .serve()
             .map_err(|error| Failure::new(Exit::Io, format!("lost the connection to the kernel: {error}")))?;
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
+        let edit = overlay.as_ref().map(Overlay::edit_folder);
+        if let Some(summary) = edit.and_then(edit_folder::summary) {
+            log::info!(target: logging::NEWS, "{summary}");
+        }
         Ok(Exit::Ok)
     }
 

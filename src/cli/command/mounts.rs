@@ -72,6 +72,9 @@ struct JsonMount<'a> {
     /// The user who made the mount.
     uid: Option<u32>,
     sources: Vec<&'a str>,
+    /// The folder that receives the changes of a writable mount.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edit: Option<String>,
     /// When the mount was made, in seconds since 1970.
     since: Option<u64>,
     files: Option<usize>,
@@ -99,6 +102,7 @@ impl<'a> JsonMount<'a> {
             state: state(answer),
             uid: mounted.owner.map(|(uid, _)| uid),
             sources: sources(mounted, shown, answer),
+            edit: overlay::edit_folder(mounted).map(|edit| edit.to_string_lossy().into_owned()),
             since: status.map(since),
             files: status.map(|it| it.status.files),
             archives: status.map(|it| it.status.archives),
@@ -166,6 +170,9 @@ fn write(
     if let Some(sources) = named.or_else(|| sources(mounted, shown, answer).first().map(|&it| it.to_owned()))
     {
         writeln!(out, "  sources    {sources}")?;
+    }
+    if let Some(edit) = overlay::edit_folder(mounted) {
+        writeln!(out, "  edits      go to {}", edit.display())?;
     }
     let path = quoted(&path);
     match answer {

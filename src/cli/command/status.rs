@@ -90,6 +90,9 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
     if let Some(sources) = status.sources_text() {
         writeln!(out, "  sources    {sources}")?;
     }
+    if let Some(edit) = &status.edit {
+        writeln!(out, "  edits      go to {edit}")?;
+    }
     writeln!(out, "  holds      {} in {}", count(*files, "file"), layers(*archives, *folders))?;
     let kinds: Vec<String> =
         requests.iter().filter(|(_, number)| **number > 0).map(|(kind, n)| format!("{kind} {n}")).collect();

@@ -1,6 +1,6 @@
 //! `bsafs umount`: ends mounts, named by mountpoint or source, and waits until their daemons have ended.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -12,10 +12,11 @@ use crate::cli::desktop::message;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::mount_plan::mounted_source;
 use crate::cli::surroundings::check_mount_table;
+use crate::cli::terminal::output::stdout;
 use crate::daemon::made_folder::MadeFolder;
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::mounts_folder::LastMount;
-use crate::daemon::overlay;
+use crate::daemon::{edit_folder, overlay};
 use crate::fuse::{MountError, unmount_entry};
 use crate::mounts::holders::{Holder, Holders};
 use crate::mounts::serving;
@@ -57,14 +58,16 @@ const HOLDERS_SHOWN: usize = 4;
 const BUSY_TIME: Duration = Duration::from_millis(300);
 
 impl Umount {
-    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
         if self.all {
             check_mount_table()?;
-            return self.end_all();
+            return self.end_all(is_quiet);
         }
         let mut outcome = Ok(Exit::Ok);
         for path in &self.mountpoints {
-            let ended = find(path).and_then(|(mounted, answer)| self.end(path, &mounted, &answer));
+            let ended = find(path).and_then(|(mounted, answer)| {
+                self.end(path, &mounted, &answer).map(|()| report_edits(&mounted, is_quiet))
+            });
             if let Err(failure) = ended {
                 self.notify(&failure);
                 // The caller prints the last failure. Log the earlier ones here.
@@ -87,7 +90,7 @@ impl Umount {
     fn notify(&self, _: &Failure) {}
 
     /// Ends all mounts that the user may end, the newest first.
-    fn end_all(&self) -> Result<Exit, Failure> {
+    fn end_all(&self, is_quiet: bool) -> Result<Exit, Failure> {
         let below = self.below.as_deref().map(resolve_mountpoint);
         let mut exit = Exit::Ok;
         for (mounted, answer) in status::all().into_iter().rev() {
@@ -100,10 +103,13 @@ impl Umount {
                 log::info!("{}: stays mounted, because it belongs to another user", path.display());
                 continue;
             }
-            if let Err(failure) = self.end(path, &mounted, &answer) {
-                log::error!("{}", failure.what);
-                self.notify(&failure);
-                exit = failure.exit;
+            match self.end(path, &mounted, &answer) {
+                Ok(()) => report_edits(&mounted, is_quiet),
+                Err(failure) => {
+                    log::error!("{}", failure.what);
+                    self.notify(&failure);
+                    exit = failure.exit;
+                }
             }
         }
         Ok(exit)
@@ -175,6 +181,16 @@ impl Umount {
             return Err(Failure::new(Exit::CannotCreate, what));
         }
         Ok(())
+    }
+}
+
+/// Prints what is in the folder of a writable mount that has ended.
+fn report_edits(mounted: &MountEntry, is_quiet: bool) {
+    let edit = overlay::edit_folder(mounted).filter(|_| !is_quiet);
+    if let Some(summary) = edit.and_then(|edit| edit_folder::summary(&edit)) {
+        let mut out = stdout();
+        // The mount has ended even if standard output is closed.
+        let _ = writeln!(out, "{summary}").and_then(|()| out.flush());
     }
 }
 

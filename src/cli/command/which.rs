@@ -16,11 +16,15 @@ use crate::cli::options::same_names::same_names;
 use crate::cli::surroundings::what_is_wrong;
 use crate::cli::terminal::output::stdout_for;
 #[cfg(feature = "mount")]
-use crate::daemon::overlay;
+use crate::daemon::overlay::{self, Beneath};
+#[cfg(feature = "mount")]
+use crate::format::Codec;
 #[cfg(feature = "mount")]
 use crate::fs::{WHICH_LINK, read_pages};
 #[cfg(feature = "mount")]
 use crate::system::mountinfo;
+#[cfg(feature = "mount")]
+use crate::vfs::FileCopy;
 use crate::vfs::{Provenance, Vfs};
 
 /// Print which archive a file inside a mount comes from, and what it hides
@@ -120,11 +124,11 @@ fn read_provenance(path: &Path) -> Result<String, String> {
     })?;
     let path = path.canonicalize().map_err(|error| error.to_string())?;
     let Some(mounted) = mountinfo::mounted_as(metadata.dev()).filter(mountinfo::MountEntry::is_bsafs) else {
-        return match overlay::path_beneath(&path) {
-            Some(Ok(beneath)) => read_provenance(&beneath),
-            Some(Err(written)) => {
-                Err(format!("it comes from no archive; it was written to {}", written.display()))
+        return match overlay::beneath_path(&path) {
+            Some(Beneath { lower, within, written: Some(edit) }) => {
+                written_provenance(&lower, &within, &edit, &metadata)
             }
+            Some(Beneath { lower, .. }) => read_provenance(&lower),
             None => Err("it is not inside a bsafs mount; use --in to name sources".into()),
         };
     };
@@ -146,6 +150,41 @@ fn read_provenance(path: &Path) -> Result<String, String> {
         std::io::ErrorKind::PermissionDenied => "permission denied: its folder cannot be listed".to_owned(),
         _ => format!("the daemon does not answer: {error}; `bsafs mounts` shows its state"),
     })
+}
+
+/// The provenance of a file that was written to a writable mount. `lower` is its path beneath the overlay.
+#[cfg(feature = "mount")]
+fn written_provenance(
+    lower: &Path,
+    within: &Path,
+    edit: &Path,
+    metadata: &std::fs::Metadata,
+) -> Result<String, String> {
+    if metadata.is_dir() {
+        return Err(FOLDER.into());
+    }
+    // The file may be new. A folder may have been deleted in its place.
+    let hidden = match lower.is_file() {
+        true => Some(read_provenance(lower)?),
+        false => None,
+    };
+    let hidden: Option<Provenance> = hidden.and_then(|hidden| serde_json::from_str(&hidden).ok());
+    let path = within.to_string_lossy().into_owned();
+    let from = FileCopy {
+        archive: edit.to_string_lossy().into_owned(),
+        why: "receives the changes of this writable mount".into(),
+        stored_name: path.clone(),
+        hash: String::new(),
+        codec: Codec::Stored.name().into(),
+        packed: metadata.len(),
+        tile_mode: None,
+    };
+    let (mut hides, mut hides_more, mut names_only) = (Vec::new(), 0, false);
+    if let Some(hidden) = hidden {
+        hides = std::iter::once(hidden.from).chain(hidden.hides).collect();
+        (hides_more, names_only) = (hidden.hides_more, hidden.names_only);
+    }
+    Ok(Provenance { path, size: metadata.len(), from, hides, hides_more, names_only }.to_json())
 }
 
 fn write(out: &mut impl Write, provenance: &Provenance) -> std::io::Result<()> {

@@ -1,13 +1,12 @@
 //! Mounts of bsafs as sources. What a mount shows is the result of merging its layers, so a mount, or a
 //! folder in one, stands for the sources that were mounted, with their options.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::process::geteuid;
 
 use super::mount_state::MountOptions;
 use crate::cli::exit::{Exit, Failure};
-use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::overlay;
 use crate::mounts::status::{self, Answer, MountStatus};
 use crate::system::mountinfo::{self, MountEntry};
@@ -64,7 +63,7 @@ impl Unmounted {
     }
 
     fn add(&mut self, source: &SourceInMount) -> Result<(), Failure> {
-        let status = source.status()?;
+        let status = &source.status;
         let mut paths: Vec<PathBuf> = Vec::with_capacity(status.sources.len() + 1);
         for mounted in &status.sources {
             let path = mounted.to_open();
@@ -90,8 +89,10 @@ impl Unmounted {
 struct SourceInMount {
     /// The source as the user named it.
     named: PathBuf,
-    /// The mount, and other mounts of the same file system.
-    mounts: Vec<MountEntry>,
+    /// The mount that shows all of the tree.
+    mounted: MountEntry,
+    /// What its daemon reports.
+    status: Box<MountStatus>,
     /// The folder within the mount; empty for the whole mount.
     within: PathBuf,
     /// The folder that has the changes of a writable mount.
@@ -101,79 +102,35 @@ struct SourceInMount {
 impl SourceInMount {
     /// Finds the mount of a source. `None` if the source is no folder in a mount of bsafs.
     fn find(source: &Path, mounts: &[MountEntry]) -> Result<Option<Self>, Failure> {
-        let is_folder = match std::fs::metadata(source) {
-            Ok(metadata) => metadata.is_dir(),
-            // A dead mount answers with an error.
-            Err(_) => resolve_mountpoint(source).ancestors().any(|path| is_mountpoint(path, mounts)),
-        };
-        if !is_folder {
+        let absolute = std::path::absolute(source).unwrap_or_else(|_| source.to_owned());
+        let Some(entered) = entered_mount(&absolute, mounts, 0) else { return Ok(None) };
+        // The daemon is asked before anything in the mount is accessed, because it may hang.
+        let (mounted, status) = answer_of(source, entered, mounts)?;
+        if !std::fs::metadata(source).is_ok_and(|metadata| metadata.is_dir()) {
             return Ok(None);
         }
-        let path = source.canonicalize().unwrap_or_else(|_| resolve_mountpoint(source));
-        let Some(top) = mounts
-            .iter()
-            .filter(|mounted| path.starts_with(&mounted.mountpoint))
-            .max_by_key(|mounted| mounted.mountpoint.components().count())
-        else {
-            return Ok(None);
-        };
-        let is_shown = |it: &&MountEntry| {
-            it.device == top.device || overlay::overlay_of(it).is_some_and(|it| it.device == top.device)
-        };
-        let mounts = mounts.iter().filter(|it| it.is_bsafs()).filter(is_shown);
-        let mut mounts: Vec<MountEntry> = mounts.filter(|it| it.is_whole()).cloned().collect();
-        if mounts.is_empty() && !top.is_bsafs() {
-            return Ok(None);
-        }
-        // The mount that the path leads to is asked first.
-        mounts.sort_by_key(|it| it.mountpoint != top.mountpoint);
+        let path = source.canonicalize().map_err(|error| Failure::io(Exit::NoInput, source, &error))?;
+        let above = mounts.iter().filter(|mounted| path.starts_with(&mounted.mountpoint));
+        let top = above.max_by_key(|mounted| mounted.mountpoint.components().count());
+        let Some(top) = top.filter(|top| top.device == entered.device) else { return Ok(None) };
         let beneath = path.strip_prefix(&top.mountpoint).unwrap_or(Path::new(""));
         let within = top.root.join(beneath).strip_prefix("/").map(Path::to_owned).unwrap_or_default();
-        let edit = mounts.first().filter(|_| !top.is_bsafs()).and_then(overlay::edit_folder);
-        Ok(Some(Self { named: source.to_owned(), mounts, within, edit }))
+        let edit = overlay::edit_folder(&mounted).filter(|_| !top.is_bsafs());
+        let found = Self { named: source.to_owned(), mounted, status, within, edit };
+        found.check_user()?;
+        Ok(Some(found))
     }
 
-    /// Asks the daemon for the sources of the mount.
-    fn status(&self) -> Result<MountStatus, Failure> {
-        let path = self.named.display();
-        let fail = |exit, what: String| Err(Failure::new(exit, format!("{path}: {what}")));
-        let answers = self.mounts.iter().map(|mounted| (mounted, status::ask(mounted)));
-        let Some((mounted, answer)) = answers.into_iter().find(|(_, it)| !matches!(it, Answer::Covered))
-        else {
-            let what = "only a part of this mount of bsafs is visible, so its sources are not known; name \
-                        them instead";
-            return fail(Exit::NoInput, what.to_owned());
-        };
-        let shown = overlay::mountpoint(mounted);
-        let shown = shown.display();
-        match answer {
-            Answer::Status(status) if status.sources.is_empty() => fail(
-                Exit::NoPermission,
-                "only root and the user who mounted may know the sources of this mount; run as that user"
-                    .into(),
-            ),
-            Answer::Status(status) => self.check_user(mounted, &status).map(|()| *status),
-            Answer::Dead => fail(
-                Exit::Unavailable,
-                format!("the daemon has ended; run `bsafs umount {shown}`, and name the sources instead"),
-            ),
-            Answer::Hangs => fail(
-                Exit::Unavailable,
-                "the daemon of this mount does not answer, so its sources are not known; name them instead"
-                    .into(),
-            ),
-            Answer::Refused => {
-                fail(Exit::NoPermission, "the mount is another user's; run as that user".into())
-            }
-            Answer::Covered => fail(Exit::NoInput, "another mount covers it; unmount that one first".into()),
-            Answer::Failed(what) => fail(Exit::Io, what.trim_start_matches("bsafs: ").to_owned()),
+    /// Fails if this user may not know the sources, or if a source is a game that another user would find
+    /// elsewhere.
+    fn check_user(&self) -> Result<(), Failure> {
+        if self.status.sources.is_empty() {
+            let what =
+                "only root and the user who mounted may know the sources of this mount; run as that user";
+            return Err(Failure::new(Exit::NoPermission, format!("{}: {what}", self.named.display())));
         }
-    }
-
-    /// Fails if a source is a game that another user would find elsewhere.
-    fn check_user(&self, mounted: &MountEntry, status: &MountStatus) -> Result<(), Failure> {
-        let game = status.sources.iter().find(|source| is_game(&source.to_open()));
-        match game.filter(|_| mounted.user() != geteuid().as_raw()) {
+        let game = self.status.sources.iter().find(|source| is_game(&source.to_open()));
+        match game.filter(|_| self.mounted.user() != geteuid().as_raw()) {
             None => Ok(()),
             Some(game) => {
                 let (path, game) = (self.named.display(), &game.path);
@@ -200,7 +157,79 @@ impl SourceInMount {
     }
 }
 
-/// Whether a mount of bsafs, or the overlay over one, is on a path.
-fn is_mountpoint(path: &Path, mounts: &[MountEntry]) -> bool {
-    mounts.iter().any(|mounted| mounted.is_bsafs() && overlay::mountpoint(mounted) == path)
+/// Maximum number of links that are followed in a path.
+const LINKS_MAX: u32 = 40;
+
+/// The first mount of bsafs, or overlay over one, that a path enters. Nothing in it is accessed.
+fn entered_mount<'a>(path: &Path, mounts: &'a [MountEntry], links: u32) -> Option<&'a MountEntry> {
+    let mut at = PathBuf::from("/");
+    let mut parts = path.components();
+    while let Some(part) = parts.next() {
+        match part {
+            Component::ParentDir => _ = at.pop(),
+            Component::Normal(name) => at.push(name),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
+        }
+        let top = mounts.iter().rev().find(|mounted| mounted.mountpoint == at);
+        if let Some(top) = top.filter(|top| top.is_bsafs() || beneath(top, mounts).next().is_some()) {
+            return Some(top);
+        }
+        if links < LINKS_MAX
+            && let Ok(target) = std::fs::read_link(&at)
+        {
+            let parent = at.parent().unwrap_or(Path::new("/"));
+            return entered_mount(&parent.join(target).join(parts.as_path()), mounts, links + 1);
+        }
+    }
+    None
+}
+
+/// The mounts of bsafs beneath an overlay.
+fn beneath<'a>(top: &'a MountEntry, mounts: &'a [MountEntry]) -> impl Iterator<Item = &'a MountEntry> {
+    let is_overlay = top.kind.contains("overlay");
+    let is_beneath = move |it: &&MountEntry| {
+        it.is_bsafs() && overlay::overlay_of(it).is_some_and(|overlay| overlay.device == top.device)
+    };
+    mounts.iter().filter(move |_| is_overlay).filter(is_beneath)
+}
+
+/// Asks the daemon of a mount that a source enters. Returns the mount that shows all of the tree.
+fn answer_of(
+    source: &Path,
+    entered: &MountEntry,
+    mounts: &[MountEntry],
+) -> Result<(MountEntry, Box<MountStatus>), Failure> {
+    let is_same = |it: &&MountEntry| it.is_bsafs() && it.device == entered.device;
+    let mut whole: Vec<&MountEntry> = mounts.iter().filter(is_same).chain(beneath(entered, mounts)).collect();
+    whole.retain(|mounted| mounted.is_whole());
+    // The mount that the path enters is asked first.
+    whole.sort_by_key(|mounted| mounted.mountpoint != entered.mountpoint);
+    let answers = whole.into_iter().map(|mounted| (mounted, status::ask(mounted)));
+    let answer = answers.into_iter().find(|(_, answer)| !matches!(answer, Answer::Covered));
+    let mountpoint = overlay::mountpoint(answer.as_ref().map_or(entered, |(mounted, _)| mounted));
+    let (exit, what) = match answer {
+        Some((mounted, Answer::Status(status))) => return Ok((mounted.clone(), status)),
+        Some((_, Answer::Dead)) => (
+            Exit::Unavailable,
+            format!(
+                "the daemon has ended; run `bsafs umount {}`, and name the sources",
+                mountpoint.display()
+            ),
+        ),
+        Some((_, Answer::Hangs)) => (
+            Exit::Unavailable,
+            "the daemon of this mount does not answer, so its sources are not known; name them instead"
+                .into(),
+        ),
+        Some((_, Answer::Refused)) => {
+            (Exit::NoPermission, "the mount is another user's; run as that user".into())
+        }
+        Some((_, Answer::Failed(what))) => (Exit::Io, what.trim_start_matches("bsafs: ").to_owned()),
+        None | Some((_, Answer::Covered)) => (
+            Exit::NoInput,
+            "only a part of this mount of bsafs is visible, so its sources are not known; name them instead"
+                .into(),
+        ),
+    };
+    Err(Failure::new(exit, format!("{}: {what}", source.display())))
 }
