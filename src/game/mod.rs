@@ -21,7 +21,7 @@ pub use archive_version::ArchiveVersion;
 pub use disk::{Disk, ReadSet};
 pub use environment::Environment;
 pub use installation::{Installation, Overrides};
-pub use managers::{MO2_INI, instance_of_profile, plan_mo2, plan_openmw};
+pub use managers::{FoundInstance, MO2_INI, find_instances, instance_of_profile, plan_mo2, plan_openmw};
 pub use note::{NoteCode, PlanNote};
 pub use plan::{FolderFilter, Header, LayerKind, LoadOrder, OrderLayer, PlanError, plan_game};
 pub use precedence::{ArchiveRule, Confidence, LooseRule, Precedence};

@@ -48,6 +48,93 @@ fn games_are_printed_with_counts_and_unusable_ones_with_the_reason() {
     assert_eq!(fallout["why"], "it looks like Fallout 4, but Data/Fallout4.esm is missing");
 }
 
+/// Writes an instance of Mod Organizer 2 whose profile enables these mods.
+fn write_instance(dir: &TestDir, folder: &str, game: &str, mods: &[&str]) {
+    let path = dir.path("home").join(folder);
+    fs::create_dir_all(path.join("profiles/My profile")).unwrap();
+    let list: String = mods.iter().map(|name| format!("+{name}\n")).collect();
+    fs::write(path.join("profiles/My profile/modlist.txt"), list + "-Off\n").unwrap();
+    let game = format!("Z:{}", game.replace('/', "\\\\"));
+    let ini = format!("[General]\ngamePath=@ByteArray({game})\nselected_profile=@ByteArray(My profile)\n");
+    fs::write(path.join("ModOrganizer.ini"), ini).unwrap();
+}
+
+#[test]
+fn instances_of_mod_organizer_are_listed_wherever_they_usually_are() {
+    let dir = TestDir::new();
+    write(&dir, "Skyrim/SkyrimSE.exe");
+    write(&dir, "Skyrim/Data/Skyrim.esm");
+    let game = dir.path("home/Games/Skyrim");
+    let game = game.to_str().unwrap();
+    let places = [
+        "MO2",
+        "Games/mod-organizer-2-skyrimse/modorganizer2",
+        "Games/Skyrim/MO2 beside the game",
+        ".wine/drive_c/users/me/AppData/Local/ModOrganizer/Global",
+        ".wine/drive_c/Modding/MO2",
+        ".local/share/fluorine/instances/One",
+        ".local/share/Steam/steamapps/common/ModOrganizer",
+        ".local/share/Steam/steamapps/compatdata/7/pfx/drive_c/users/steamuser/AppData/Local/ModOrganizer/SE",
+        "far/away/modorganizer2",
+    ];
+    for place in places {
+        write_instance(&dir, place, game, &["One", "Two"]);
+    }
+    // The installer for Linux leaves this file in the folder of the game.
+    let far = dir.path("home/far/away/modorganizer2/ModOrganizer.exe");
+    fs::create_dir_all(dir.path("home/Games/Skyrim/modorganizer2")).unwrap();
+    let pointer = format!("Z:{}\n", far.to_str().unwrap().replace('/', "\\"));
+    fs::write(dir.path("home/Games/Skyrim/modorganizer2/instance_path.txt"), pointer).unwrap();
+    let printed = games(&dir, &["--json"]).success();
+    let lines: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut found: Vec<&str> = lines.iter().filter_map(|line| line["instance"].as_str()).collect();
+    let mut expected: Vec<String> =
+        places.iter().map(|place| dir.path("home").join(place).to_str().unwrap().to_owned()).collect();
+    found.sort_unstable();
+    expected.sort();
+    assert_eq!(found, expected);
+    for line in lines.iter().filter(|line| line["instance"].is_string()) {
+        let (about, mods) = ([&line["game"], &line["game_dir"], &line["profile"]], &line["mods"]);
+        assert_eq!((about, mods), ([&"skyrimse".into(), &game.into(), &"My profile".into()], &2.into()));
+    }
+    let printed = games(&dir, &[]).success();
+    let there = dir.path("home/MO2");
+    let lines = format!(
+        "skyrimse  Mod Organizer 2 (profile \"My profile\", 2 mods)\n  instance  {}\n  folder    {game}\n",
+        there.display()
+    );
+    assert!(printed.contains(&lines), "{printed}");
+}
+
+#[test]
+fn a_mount_of_a_game_that_mod_organizer_manages_names_the_instance() {
+    let dir = TestDir::new();
+    write(&dir, "Skyrim/SkyrimSE.exe");
+    write(&dir, "Skyrim/Data/Skyrim.esm");
+    let mount = |source: &str| {
+        let mut command = dir.bsafs(["mount", source, "mnt"]);
+        command.env("HOME", dir.path("home")).env("USER", "nobody");
+        let report = run(command.env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME")).success();
+        dir.run(["umount", "mnt"]).success();
+        report
+    };
+    assert!(!mount("skyrimse").contains("Mod Organizer"));
+    let game = dir.path("home/Games/Skyrim");
+    write_instance(&dir, "MO2", game.to_str().unwrap(), &["One"]);
+    let instance = dir.path("home/MO2").display().to_string();
+    let line =
+        format!("\nMod Organizer 2 manages this game; to mount it with 1 mod: bsafs mount {instance}\n");
+    for source in ["skyrimse", game.to_str().unwrap()] {
+        let report = mount(source);
+        assert!(report.contains(&line), "{report}");
+    }
+    // The instance itself has the mods, and another game has no instance.
+    assert!(!mount(&instance).contains("manages this game"));
+    write(&dir, "Other/SkyrimSE.exe");
+    write(&dir, "Other/Data/Skyrim.esm");
+    assert!(!mount(dir.path("home/Games/Other").to_str().unwrap()).contains("manages this game"));
+}
+
 #[test]
 fn without_games_the_exit_code_is_1_and_the_searched_places_are_named() {
     let dir = TestDir::new();

@@ -17,9 +17,14 @@ fn games_finds_the_game_of_every_world_with_its_folders() {
         let is_of_world = |line: &&Value| {
             line["game_dir"].as_str().is_some_and(|path| Path::new(path).starts_with(&world.root))
         };
-        let games: Vec<&Value> = lines.iter().filter(is_of_world).collect();
+        let (instances, games): (Vec<&Value>, Vec<&Value>) =
+            lines.iter().filter(is_of_world).partition(|line| line["instance"].is_string());
         let [game] = games[..] else { panic!("{}: {printed}", world.name) };
         assert_eq!(game["game"], world.expected["game"], "{}", world.name);
+        let found: Vec<_> = instances.iter().map(|it| it["instance"].as_str().map(Path::new)).collect();
+        let instance = world.path("mo2_dir");
+        assert_eq!(found, Vec::from_iter(instance.as_deref().map(Some)), "{}: {printed}", world.name);
+        assert!(instances.iter().all(|it| it["game"] == game["game"]), "{}: {printed}", world.name);
         for key in ["game_dir", "local_dir", "my_games"] {
             // OpenMW reads a chain of settings folders. `bsafs games` prints the first, but
             // expected.json has the highest.

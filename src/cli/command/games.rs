@@ -11,17 +11,19 @@ use crate::cli::terminal::output::{self, stdout_for, write_json};
 use crate::format::is_archive_name;
 use crate::game::caseless::fold;
 use crate::game::find::{Found, find};
-use crate::game::{Disk, Environment, Installation};
+use crate::game::{Disk, Environment, FoundInstance, Installation, find_instances};
 use crate::system::text::count;
 use crate::vfs::sources::resolve::looked_in;
 
-/// Print the installed games, with their folders and stores
+/// Print the installed games, with their folders and stores, and instances of Mod Organizer 2
 ///
-/// Searches the libraries of Steam, Heroic, Lutris and Bottles, and also ~/.wine and ~/Games. The
-/// exit status is 1 if no game is found.
+/// Searches the libraries of Steam, Heroic, Lutris and Bottles, and also ~/.wine and ~/Games. Instances of
+/// Mod Organizer 2 are also searched beside games, in Wine prefixes and in the home folder. The exit status
+/// is 1 if no game is found.
 #[derive(Args, Debug)]
 pub(crate) struct Games {
-    /// Print one JSON object per line: an installed game, or an "unusable" folder with the reason
+    /// Print one JSON object per line: an installed game, an "instance" of Mod Organizer 2, or an "unusable"
+    /// folder with the reason
     #[arg(long)]
     json: bool,
 }
@@ -50,6 +52,19 @@ struct JsonGame<'a> {
     plugins: usize,
 }
 
+/// An instance of Mod Organizer 2, as JSON.
+#[derive(Serialize)]
+struct JsonInstance<'a> {
+    #[serde(serialize_with = "output::lossy")]
+    instance: &'a Path,
+    /// The id of the game; null if it is not known.
+    game: Option<&'a str>,
+    #[serde(serialize_with = "output::lossy_some")]
+    game_dir: Option<&'a Path>,
+    profile: Option<&'a str>,
+    mods: usize,
+}
+
 /// A path that looks like a game but cannot be used, as JSON.
 #[derive(Serialize)]
 struct Unusable<'a> {
@@ -60,8 +75,9 @@ struct Unusable<'a> {
 
 impl Games {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let disk = Disk::default();
-        let mut found = find(&disk, &Environment::of_process());
+        let (disk, environment) = (Disk::default(), Environment::of_process());
+        let mut found = find(&disk, &environment);
+        let instances = find_instances(&disk, &environment, &found);
         found.installations.sort_by(|a, b| (a.title.id, &a.folder).cmp(&(b.title.id, &b.folder)));
         let mut out = stdout_for(self.json);
         for installation in &found.installations {
@@ -72,6 +88,12 @@ impl Games {
                 write_lines(&mut out, &line)?;
             }
         }
+        for instance in &instances {
+            match self.json {
+                true => write_json(&mut out, &json(instance))?,
+                false => write_instance(&mut out, instance)?,
+            }
+        }
         for (path, why) in &found.unusable {
             if self.json {
                 write_json(&mut out, &Unusable { unusable: path, why })?;
@@ -80,7 +102,7 @@ impl Games {
             }
         }
         out.flush()?;
-        if found.installations.is_empty() {
+        if found.installations.is_empty() && instances.is_empty() {
             return Err(Failure::new(Exit::No, not_found(&found)));
         }
         Ok(Exit::Ok)
@@ -125,6 +147,27 @@ fn write_lines(out: &mut impl Write, line: &JsonGame<'_>) -> std::io::Result<()>
         }
     }
     Ok(())
+}
+
+fn json(instance: &FoundInstance) -> JsonInstance<'_> {
+    JsonInstance {
+        instance: &instance.folder,
+        game: instance.title.map(|title| title.id),
+        game_dir: instance.game.as_deref(),
+        profile: instance.profile.as_deref(),
+        mods: instance.mods,
+    }
+}
+
+fn write_instance(out: &mut impl Write, instance: &FoundInstance) -> std::io::Result<()> {
+    let game = instance.title.map_or("unknown game", |title| title.id);
+    let profile = instance.profile.as_ref().map_or("no profile".into(), |it| format!("profile \"{it}\""));
+    writeln!(out, "{game}  Mod Organizer 2 ({profile}, {})", count(instance.mods, "mod"))?;
+    writeln!(out, "  instance  {}", instance.folder.display())?;
+    match &instance.game {
+        Some(game) => writeln!(out, "  folder    {}", game.display()),
+        None => Ok(()),
+    }
 }
 
 /// The error if no game was found: what was searched for, and where.

@@ -1,4 +1,4 @@
-//! The report that `bsafs mount` prints: what it found, in at most six lines, and how to unmount it.
+//! The report that `bsafs mount` prints: what it found, in at most seven lines, and how to unmount it.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
@@ -10,7 +10,10 @@ use super::output::quoted;
 use crate::content::Store;
 use crate::daemon::mountpoint::Mountpoint;
 use crate::format::{EntryId, is_archive_name};
-use crate::game::{ArchiveRule, LoadOrder, LooseRule, NoteCode};
+use crate::game::find::find;
+use crate::game::{
+    ArchiveRule, Disk, Environment, FoundInstance, LoadOrder, LooseRule, NoteCode, find_instances,
+};
 use crate::system::text::{count, layers};
 use crate::tree::NodeId;
 use crate::vfs::Vfs;
@@ -42,9 +45,10 @@ pub(crate) fn report(
         Some(upper) => format!("writable (changes go to {})", upper.display()),
     };
     format!(
-        "{}mounted {layers}, {}{hides}{bytes}, {how} at {path}{made}\n{}unmount: bsafs umount {}\n",
+        "{}mounted {layers}, {}{hides}{bytes}, {how} at {path}{made}\n{}{}unmount: bsafs umount {}\n",
         game(vfs.order()),
         count(vfs.tree().files(), "file"),
+        instance(vfs.order()),
         oddities(order_arguments, vfs),
         quoted(&path.to_string()),
     )
@@ -66,6 +70,29 @@ fn game(order: &LoadOrder) -> String {
         order.confidence.as_str(),
         settings(&order.inis),
     )
+}
+
+/// Names the instance of Mod Organizer 2 that manages a game, if the game was mounted without it.
+fn instance(order: &LoadOrder) -> String {
+    if order.game.is_empty() || order.game == "openmw" || order.profile.is_some() {
+        return String::new();
+    }
+    let (disk, environment) = (Disk::default(), Environment::of_process());
+    let instances = find_instances(&disk, &environment, &find(&disk, &environment));
+    let is_of_game = |it: &&FoundInstance| {
+        let game = it.game.as_ref().and_then(|game| game.canonicalize().ok());
+        game.is_some_and(|game| {
+            order.layers.iter().any(|layer| layer.path.canonicalize().is_ok_and(|it| it.starts_with(&game)))
+        })
+    };
+    let managing: Vec<&FoundInstance> = instances.iter().filter(is_of_game).collect();
+    let Some(first) = managing.first() else { return String::new() };
+    let more = match managing.len() - 1 {
+        0 => String::new(),
+        more => format!(" ({more} more; see `bsafs games`)"),
+    };
+    let (mods, folder) = (count(first.mods, "mod"), quoted(&first.folder.to_string_lossy()));
+    format!("Mod Organizer 2 manages this game; to mount it with {mods}: bsafs mount {folder}{more}\n")
 }
 
 fn archives(rule: ArchiveRule) -> &'static str {

@@ -78,18 +78,26 @@ pub fn plan_mo2(
 pub fn instance_of_profile(disk: &Disk, folder: &Path, overrides: &Overrides) -> Option<(PathBuf, String)> {
     let (name, profiles) = (folder.file_name()?.to_str()?, folder.parent()?);
     let instance = profiles.parent()?;
-    let ini = disk.find_file(instance, MO2_INI)?;
-    // The plan of the instance adds the notes.
-    let settings = QSettings::parse(&disk.list(&ini, &mut Vec::new())?);
-    // The instance may keep its profiles elsewhere.
-    let known = Instance::new(disk, instance.to_owned(), &settings, overrides).profiles?;
+    // The plan of the instance adds the notes. The instance may keep its profiles elsewhere.
+    let known = read_instance(disk, instance, overrides)?.profiles?;
     let is_one = known.canonicalize().ok()? == profiles.canonicalize().ok()?;
     is_one.then(|| (instance.to_owned(), name.to_owned()))
 }
 
+/// Reads the settings of the instance in a folder. `None` if there are none, or they cannot be read.
+pub(super) fn read_instance<'a>(
+    disk: &'a Disk,
+    folder: &Path,
+    overrides: &Overrides,
+) -> Option<Instance<'a>> {
+    let ini = disk.find_file(folder, MO2_INI)?;
+    let settings = QSettings::parse(&disk.list(&ini, &mut Vec::new())?);
+    Some(Instance::new(disk, folder.to_owned(), &settings, overrides))
+}
+
 /// The settings and folders of an instance.
 #[derive(Debug)]
-struct Instance<'a> {
+pub(super) struct Instance<'a> {
     disk: &'a Disk,
     folder: PathBuf,
     game: Option<String>,
@@ -149,7 +157,15 @@ impl<'a> Instance<'a> {
         self.folder.join(MO2_INI)
     }
 
-    fn game_folder(&self) -> Result<PathBuf, PlanError> {
+    /// The selected profile, and how many mods it enables.
+    pub(super) fn selected(&self) -> (Option<String>, usize) {
+        let list = self.profile(None).ok().and_then(|profile| self.disk.find_file(&profile, "modlist.txt"));
+        let list = list.and_then(|list| self.disk.list(&list, &mut Vec::new()));
+        (self.selected.clone(), list.map_or(0, |list| enabled(&decode_utf8(&list)).len()))
+    }
+
+    /// The folder of the game.
+    pub(super) fn game_folder(&self) -> Result<PathBuf, PlanError> {
         let ini = self.ini();
         let Some(written) = &self.game else {
             return Err(PlanError(format!(

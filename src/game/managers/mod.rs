@@ -1,8 +1,10 @@
 //! Mod managers, and OpenMW, which replace or extend a game's own files.
 
+mod instances;
 mod mo2;
 mod openmw;
 mod openmw_chain;
 
+pub use instances::{FoundInstance, find_instances};
 pub use mo2::{MO2_INI, instance_of_profile, plan_mo2};
 pub use openmw::plan_openmw;

@@ -1,0 +1,157 @@
+//! Finds instances of Mod Organizer 2 and Fluorine: portable ones, and those in Wine prefixes.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use super::mo2::{Instance, MO2_INI, read_instance};
+use crate::game::caseless::same;
+use crate::game::disk::Disk;
+use crate::game::environment::Environment;
+use crate::game::find::{Found, recognise};
+use crate::game::installation::Overrides;
+use crate::game::titles::title::Title;
+use crate::system::mountinfo;
+
+/// An instance of Mod Organizer 2, or of Fluorine.
+#[derive(Clone, Debug)]
+pub struct FoundInstance {
+    /// The folder of the instance.
+    pub folder: PathBuf,
+    /// The game that the instance manages; `None` if it cannot be found.
+    pub title: Option<&'static Title>,
+    /// The folder of the game.
+    pub game: Option<PathBuf>,
+    /// The selected profile.
+    pub profile: Option<String>,
+    /// Number of mods that the profile enables.
+    pub mods: usize,
+}
+
+/// Maximum number of folders that are searched, so that a huge folder does not delay a command.
+const FOLDERS_MAX: usize = 20_000;
+/// Maximum size of a file that names an instance, in bytes.
+const POINTER_MAX: usize = 1 << 16;
+/// Folders on drive C that have many folders, but no instances.
+const NOT_ON_DRIVE_C: [&str; 3] = ["windows", "users", "ProgramData"];
+
+/// The beginnings of types of file systems that are not searched, because their daemon or server may hang.
+const NOT_ENTERED: [&str; 6] = ["fuse.", "autofs", "nfs", "cifs", "smb", "9p"];
+
+/// Finds the instances of a user. `found` is the result of the search for games.
+pub fn find_instances(disk: &Disk, environment: &Environment, found: &Found) -> Vec<FoundInstance> {
+    let mounts =
+        mountinfo::mounts().into_iter().filter(|it| NOT_ENTERED.iter().any(|kind| it.kind.starts_with(kind)));
+    let mounts = mounts.map(|mounted| mounted.mountpoint).collect();
+    let mut search = Search { disk, mounts, visited: 0, folders: Vec::new() };
+    let home = &environment.home;
+    for (place, depth) in [
+        (home.clone(), 1),
+        (home.join("Games"), 3),
+        (home.join("games"), 3),
+        (home.join("GOG Games"), 2),
+        (home.join(".local/share/fluorine"), 2),
+        (home.join(".var/app/com.fluorine.manager"), 2),
+    ] {
+        search.visit(&place, depth);
+    }
+    for game in &found.installations {
+        search.visit(&game.folder, 1);
+        game.folder.parent().into_iter().for_each(|parent| search.visit(parent, 1));
+        search.pointer(&game.folder);
+        game.prefix.iter().for_each(|prefix| search.prefix(prefix));
+    }
+    // These are the libraries of Steam, the folder of bottles, and the default prefix.
+    for place in &found.searched {
+        search.visit(place, 1);
+        search.visit(&place.join("steamapps/common"), 1);
+        for prefix in search.folders_in(&place.join("steamapps/compatdata")) {
+            search.prefix(&prefix.join("pfx"));
+        }
+        search.prefix(place);
+        search.folders_in(place).iter().for_each(|prefix| search.prefix(prefix));
+    }
+    let mut known = Vec::new();
+    let folders = search.folders.into_iter().filter(|folder| {
+        let identity = disk.identity(folder);
+        let is_new = !known.contains(&identity);
+        known.push(identity);
+        is_new
+    });
+    let mut instances: Vec<_> = folders.filter_map(|it| describe(disk, &it, environment, found)).collect();
+    instances.sort_by(|a, b| a.folder.cmp(&b.folder));
+    instances
+}
+
+/// Reads the settings and the list of mods of an instance.
+fn describe(disk: &Disk, folder: &Path, environment: &Environment, found: &Found) -> Option<FoundInstance> {
+    let instance: Instance<'_> = read_instance(disk, folder, &Overrides::default())?;
+    let (profile, mods) = instance.selected();
+    let game = instance.game_folder().ok().filter(|game| disk.is_dir(game));
+    let identity = game.as_ref().and_then(|game| disk.identity(game));
+    let known = found.installations.iter().find(|it| disk.identity(&it.folder) == identity);
+    let title = match (known, &game) {
+        (Some(known), Some(_)) => Some(known.title),
+        (None, Some(game)) => recognise(disk, game, environment).ok().map(|it| it.title),
+        (_, None) => None,
+    };
+    Some(FoundInstance { folder: folder.to_owned(), title, game, profile, mods })
+}
+
+/// A search under way.
+struct Search<'a> {
+    disk: &'a Disk,
+    /// Mountpoints that are not entered.
+    mounts: HashSet<PathBuf>,
+    /// Number of folders that were searched.
+    visited: usize,
+    /// The instances.
+    folders: Vec<PathBuf>,
+}
+
+impl Search<'_> {
+    /// Searches a folder, and `depth` levels of folders below it.
+    fn visit(&mut self, folder: &Path, depth: u8) {
+        self.visited += 1;
+        if self.visited > FOLDERS_MAX || self.mounts.contains(folder) {
+            return;
+        }
+        if self.disk.is_file(&folder.join(MO2_INI)) {
+            self.folders.push(folder.to_owned());
+        } else if depth > 0 {
+            self.folders_in(folder).iter().for_each(|below| self.visit(below, depth - 1));
+        }
+    }
+
+    /// Searches drive C of a prefix, and the global instances of its users.
+    fn prefix(&mut self, prefix: &Path) {
+        let drive = prefix.join("drive_c");
+        for folder in self.folders_in(&drive) {
+            let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if !NOT_ON_DRIVE_C.iter().any(|it| same(it, name)) {
+                self.visit(&folder, 1);
+            }
+        }
+        for user in self.folders_in(&drive.join("users")) {
+            self.visit(&user.join("AppData/Local/ModOrganizer"), 1);
+        }
+    }
+
+    /// Reads the file in a game's folder in which modorganizer2-linux-installer names the program of an
+    /// instance, as a Windows path on drive Z.
+    fn pointer(&mut self, game: &Path) {
+        let Ok(text) = self.disk.read(&game.join("modorganizer2/instance_path.txt"), POINTER_MAX) else {
+            return;
+        };
+        let program = String::from_utf8_lossy(&text).trim().replace('\\', "/");
+        let program = PathBuf::from(program.strip_prefix("Z:").unwrap_or(&program));
+        program.parent().filter(|it| it.is_absolute()).into_iter().for_each(|folder| self.visit(folder, 0));
+    }
+
+    /// The folders in a folder, without hidden ones.
+    fn folders_in(&self, folder: &Path) -> Vec<PathBuf> {
+        let names = self.disk.names(folder).unwrap_or_default();
+        let names = names.iter().filter(|name| !name.starts_with('.')).take(FOLDERS_MAX);
+        let paths = names.map(|name| folder.join(name)).filter(|path| !self.mounts.contains(path));
+        paths.filter(|path| self.disk.is_dir(path)).collect()
+    }
+}
