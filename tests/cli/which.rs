@@ -1,6 +1,8 @@
 //! `bsafs which --in`: which layer a file comes from, without a mount.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
 
 use serde_json::Value;
 
@@ -77,4 +79,31 @@ fn which_finds_a_nameless_file_by_its_path() {
     let found = dir.run(["which", "--json", "--in", "a.ba2", "misc/EXAMPLE.txt"]).success();
     let found: Value = serde_json::from_str(&found).unwrap();
     assert_eq!((&found["path"], &found["size"]), (&"5EE3C5A6_F38044E1.txt".into(), &1.into()));
+}
+
+#[test]
+fn which_answers_paths_from_a_file_and_from_standard_input() {
+    let dir = two_archives();
+    fs::write(dir.path("list"), "misc/a.txt\n\nmisc/none.txt\nmisc/b.txt").unwrap();
+    let one = dir.run(["which", "--in", "low.bsa", "misc/a.txt", "misc/b.txt"]).success();
+    let finished = dir.run(["which", "--in", "low.bsa", "--files-from", "list"]);
+    assert_eq!((finished.code, &*finished.out), (1, &*one), "{finished:?}");
+    assert!(finished.err.contains("misc/none.txt: no such file"), "{finished:?}");
+    // Each path is answered before the next one is written.
+    let mut command = dir.bsafs(["which", "--json", "--in", "low.bsa", "--files-from=-"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut answers = BufReader::new(child.stdout.take().unwrap());
+    let mut paths = child.stdin.take().unwrap();
+    for path in ["misc/a.txt", "MISC\\B.TXT"] {
+        writeln!(paths, "{path}").unwrap();
+        let mut line = String::new();
+        answers.read_line(&mut line).unwrap();
+        let found: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(found["path"], path.to_lowercase().replace('\\', "/"));
+    }
+    drop(paths);
+    assert!(child.wait().unwrap().success());
+    fs::write(dir.path("long"), "x".repeat(1 << 17)).unwrap();
+    let finished = dir.run(["which", "--in", "low.bsa", "--files-from", "long"]);
+    assert!(finished.code == 65 && finished.err.contains("it is no path"), "{finished:?}");
 }

@@ -1,6 +1,8 @@
 //! Tests of `bsafs open` as a file manager starts it: in a separate home, with an `xdg-open` that
 //! records what it should open.
 
+mod menus; // the list of games, and the origin of a file
+
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;

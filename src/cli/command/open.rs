@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use crate::cli::desktop::message;
-use crate::cli::desktop::user_manager;
+use crate::cli::desktop::{chooser, message, user_manager};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::mount_plan::mounted_source;
 use crate::cli::options::mount_state::MountOptions;
@@ -39,8 +38,11 @@ use crate::vfs::sources::resolve::is_game;
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Open {
     /// Sources that `bsafs mount` accepts, of which the last wins; or a mountpoint
-    #[arg(required = true, value_name = "SOURCE")]
+    #[arg(required_unless_present = "choose", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
+    /// Ask on the desktop which installed game to open, with zenity or kdialog
+    #[arg(long, conflicts_with = "sources")]
+    choose: bool,
     /// Folder in which to create mountpoints [default: ~/bsafs]
     #[arg(long, value_name = "FOLDER", env = "BSAFS_OPEN_BELOW", hide_env_values = true)]
     below: Option<PathBuf>,
@@ -61,7 +63,8 @@ const MOUNT_TIME: Duration = Duration::from_secs(600);
 
 impl Open {
     pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
-        let opened = self.find_or_mount().and_then(|mountpoint| {
+        let opened = self.find_chosen_or_mount().and_then(|mountpoint| {
+            let Some(mountpoint) = mountpoint else { return Ok(()) };
             if !is_quiet {
                 let mut out = stdout();
                 let path = quoted(&mountpoint.to_string_lossy());
@@ -74,6 +77,20 @@ impl Open {
             message::show_without_terminal(&failure.what);
         }
         opened.map(|()| Exit::Ok)
+    }
+
+    /// Like [`Open::find_or_mount`], but asks for the source first if the user wants that. `None` if the user
+    /// chose none.
+    fn find_chosen_or_mount(&self) -> Result<Option<PathBuf>, Failure> {
+        if !self.choose {
+            return self.find_or_mount().map(Some);
+        }
+        let chosen = chooser::choose_game()?.map(|source| Self {
+            sources: vec![source.into()],
+            below: self.below.clone(),
+            choose: false,
+        });
+        chosen.map(|chosen| chosen.find_or_mount()).transpose()
     }
 
     /// Returns the folder on which the sources are mounted. Mounts them if necessary.

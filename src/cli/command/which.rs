@@ -1,7 +1,10 @@
 //! `bsafs which`: prints which archive a file comes from, and what it hides. The file is in a
 //! mount, or in sources that are not mounted.
 
-use std::io::Write;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 #[cfg(feature = "mount")]
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -9,6 +12,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use indicatif::BinaryBytes;
 
+#[cfg(feature = "desktop")]
+use crate::cli::desktop::message;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::OpenArgs;
@@ -36,8 +41,11 @@ use crate::vfs::{Provenance, Vfs};
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Which {
     /// Files inside mounts; with --in, paths inside the sources, in any case and with either slash
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "files_from", value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// Also read paths from this file, one per line; `-` is standard input, and each line is answered at once
+    #[arg(long, value_name = "FILE")]
+    files_from: Option<PathBuf>,
     /// Archive, folder, game or other source to search instead of a mount; can be repeated, and the
     /// last one wins
     #[arg(long = "in", value_name = "SOURCE")]
@@ -45,6 +53,10 @@ pub(crate) struct Which {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
+    /// Show the answer on the desktop if no terminal is connected (for file manager menus)
+    #[cfg(feature = "desktop")]
+    #[arg(long)]
+    notify: bool,
     #[command(flatten)]
     open: OpenArgs,
 }
@@ -53,44 +65,70 @@ const EXAMPLES: &str = "\
 Examples:
   bsafs which ~/mnt/textures/clutter/bucket.dds
   bsafs which --in skyrimse textures/clutter/bucket.dds
-  bsafs which --in ~/MO2 --mo2-profile Default 'Interface\\HUDMenu.swf' --json";
+  bsafs which --in ~/MO2 --mo2-profile Default 'Interface\\HUDMenu.swf' --json
+  bsafs list skyrimse --glob '*.nif' | bsafs which --in skyrimse --files-from - --json";
 
 const NO_FILE: &str = "no such file";
 const FOLDER: &str = "it is a folder, which comes from all archives that have it; name a file in it";
 
+/// Maximum length of a line in a list of paths.
+const LINE_MAX: u64 = 1 << 16;
+
 impl Which {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let unmounted = self.vfs()?;
-        let provenance = |path: &Path| match &unmounted {
+        let mut out = stdout_for(self.json);
+        let mut exit = Exit::Ok;
+        let mut answer = |path: &Path| {
+            if !self.answer(unmounted.as_ref(), path, &mut out)? {
+                exit = Exit::No;
+            }
+            // A program may wait for the answer before it writes the next path.
+            Ok::<_, Failure>(out.flush()?)
+        };
+        self.paths.iter().try_for_each(|path| answer(path))?;
+        if let Some(list) = &self.files_from {
+            each_line(list, answer)?;
+        }
+        Ok(exit)
+    }
+
+    /// Prints where a file comes from. Returns whether that is known.
+    fn answer(&self, unmounted: Option<&Vfs>, path: &Path, out: &mut impl Write) -> Result<bool, Failure> {
+        let provenance = match unmounted {
             #[cfg(feature = "mount")]
             None => read_provenance(path),
             #[cfg(not(feature = "mount"))]
             None => Err("this bsafs was built without mounts; name sources with --in".into()),
             Some(vfs) => find_provenance(vfs, path),
         };
-        let mut out = stdout_for(self.json);
-        let mut exit = Exit::Ok;
-        for path in &self.paths {
-            match provenance(path) {
-                Ok(text) if self.json => writeln!(out, "{text}")?,
-                Ok(text) => match serde_json::from_str::<Provenance>(&text) {
-                    Ok(provenance) => write(&mut out, &provenance)?,
-                    Err(error) => {
-                        return Err(Failure::new(
-                            Exit::Data,
-                            format!("cannot read the daemon's answer: {error}"),
-                        ));
-                    }
-                },
-                Err(what) => {
-                    let why = what_is_wrong().map_or_else(String::new, |why| format!("; {why}"));
-                    log::error!("{}: {what}{why}", path.display());
-                    exit = Exit::No;
+        let text = match provenance {
+            Ok(text) => text,
+            Err(what) => {
+                let why = what_is_wrong().map_or_else(String::new, |why| format!("; {why}"));
+                let what = format!("{}: {what}{why}", path.display());
+                log::error!("{what}");
+                #[cfg(feature = "desktop")]
+                if self.notify {
+                    message::show_without_terminal(&what);
                 }
+                return Ok(false);
             }
+        };
+        if self.json {
+            writeln!(out, "{text}")?;
+            return Ok(true);
         }
-        out.flush()?;
-        Ok(exit)
+        let provenance: Provenance = serde_json::from_str(&text)
+            .map_err(|error| Failure::new(Exit::Data, format!("cannot read the daemon's answer: {error}")))?;
+        write(out, &provenance)?;
+        #[cfg(feature = "desktop")]
+        if self.notify {
+            let mut text = Vec::new();
+            write(&mut text, &provenance)?;
+            message::answer_without_terminal(String::from_utf8_lossy(&text).trim_end());
+        }
+        Ok(true)
     }
 
     /// The tree of the sources that the user named. `None` if there are none.
@@ -99,6 +137,31 @@ impl Which {
             return Ok(None);
         }
         open_sources(&self.sources, self.open.options()).map(Some)
+    }
+}
+
+/// Calls a function with each line of a file, or of standard input if the file is `-`.
+fn each_line(list: &Path, mut call: impl FnMut(&Path) -> Result<(), Failure>) -> Result<(), Failure> {
+    let failed = |error: &io::Error| Failure::io(Exit::NoInput, list, error);
+    let mut lines: Box<dyn BufRead> = match list == Path::new("-") {
+        true => Box::new(io::stdin().lock()),
+        false => Box::new(BufReader::new(File::open(list).map_err(|error| failed(&error))?)),
+    };
+    loop {
+        let mut line = Vec::new();
+        let read = lines.by_ref().take(LINE_MAX).read_until(b'\n', &mut line);
+        if read.map_err(|error| failed(&error))? == 0 {
+            return Ok(());
+        }
+        if !line.ends_with(b"\n") && line.len() as u64 == LINE_MAX {
+            let what =
+                format!("{}: a line is longer than {LINE_MAX} bytes, so it is no path", list.display());
+            return Err(Failure::new(Exit::Data, what));
+        }
+        let line = line.strip_suffix(b"\n").unwrap_or(&line);
+        if !line.is_empty() {
+            call(Path::new(OsStr::from_bytes(line)))?;
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Error messages on the desktop, for when a file manager started the program without a terminal.
+//! Errors and answers on the desktop, for when a file manager started the program without a terminal.
 //!
 //! The text may contain untrusted names. It is passed as an argument, never through a shell, and escaped so
 //! that each viewer shows it literally.
@@ -18,11 +18,18 @@ const FAILURE_TIME: Duration = Duration::from_secs(2);
 const TEXT_MAX: usize = 1500;
 const TITLE: &str = "bsafs";
 
+/// What a message is.
+#[derive(Clone, Copy)]
+enum Kind {
+    Error,
+    Answer,
+}
+
 /// A program that shows a message.
 struct Viewer {
     program: &'static str,
-    /// Arguments before the text.
-    arguments: &'static [&'static str],
+    /// Arguments before the text of an error, and before that of an answer.
+    arguments: [&'static [&'static str]; 2],
     /// Escapes the text so that the program shows it literally.
     form: fn(&str) -> String,
 }
@@ -31,38 +38,58 @@ struct Viewer {
 const VIEWERS: [Viewer; 4] = [
     Viewer {
         program: "notify-send",
-        arguments: &["--app-name=bsafs", "--icon=dialog-error", "--", TITLE],
+        arguments: [
+            &["--app-name=bsafs", "--icon=dialog-error", "--", TITLE],
+            &["--app-name=bsafs", "--icon=dialog-information", "--", TITLE],
+        ],
         // Notification servers may parse the body as markup.
         form: |text| backslashes(&markup(text)),
     },
     Viewer {
         program: "zenity",
-        arguments: &["--error", "--no-markup", "--title=bsafs", "--text"],
+        arguments: [
+            &["--error", "--no-markup", "--title=bsafs", "--text"],
+            &["--info", "--no-markup", "--no-wrap", "--title=bsafs", "--text"],
+        ],
         // zenity 3.44 has no escapes if markup is off.
         form: str::to_owned,
     },
     Viewer {
         program: "kdialog",
-        arguments: &["--title", TITLE, "--error"],
+        arguments: [&["--title", TITLE, "--error"], &["--title", TITLE, "--msgbox"]],
         // Without `<qt>`, kdialog guesses whether a text is markup.
         form: |text| format!("<qt>{}</qt>", backslashes(&markup(text)).replace('\n', "<br/>")),
     },
-    Viewer { program: "xmessage", arguments: &["-center", "-title", TITLE], form: in_lines },
+    Viewer { program: "xmessage", arguments: [&["-center", "-title", TITLE]; 2], form: in_lines },
 ];
 
 /// Shows an error on the desktop, if there is one and no terminal is connected. Waits at most
 /// [`SHOWN_TIME`] for the user to close it.
 pub(crate) fn show_without_terminal(what: &str) {
-    let has_display = ["WAYLAND_DISPLAY", "DISPLAY"]
-        .iter()
-        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    show(Kind::Error, VIEWERS.iter(), what);
+}
+
+/// Shows an answer as [`show_without_terminal`] shows an error. A notification is too short for it, so other
+/// programs are tried first.
+pub(crate) fn answer_without_terminal(what: &str) {
+    let (notifications, windows) = VIEWERS.split_at(1);
+    show(Kind::Answer, windows.iter().chain(notifications), what);
+}
+
+/// Whether this process can show windows.
+pub(super) fn has_display() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    is_set("WAYLAND_DISPLAY") || is_set("DISPLAY")
+}
+
+fn show<'a>(kind: Kind, mut viewers: impl Iterator<Item = &'a Viewer>, what: &str) {
     let has_terminal =
         std::io::stdin().is_terminal() || std::io::stdout().is_terminal() || std::io::stderr().is_terminal();
-    if !has_display || has_terminal {
+    if !has_display() || has_terminal {
         return;
     }
     let text = text(what);
-    let is_shown = VIEWERS.iter().any(|viewer| viewer.show(&text));
+    let is_shown = viewers.any(|viewer| viewer.show(kind, &text));
     if !is_shown {
         log::debug!("found no program to show the message on the desktop");
     }
@@ -70,9 +97,9 @@ pub(crate) fn show_without_terminal(what: &str) {
 
 impl Viewer {
     /// Shows the text, and returns whether the user had time to see it.
-    fn show(&self, text: &str) -> bool {
+    fn show(&self, kind: Kind, text: &str) -> bool {
         let mut command = Command::new(self.program);
-        command.args(self.arguments).arg((self.form)(text));
+        command.args(self.arguments[kind as usize]).arg((self.form)(text));
         let began = Instant::now();
         match output_within(&mut command, SHOWN_TIME) {
             Ok(None) => true,

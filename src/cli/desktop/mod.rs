@@ -1,4 +1,5 @@
-//! Desktop sessions: error messages, and the user's systemd manager.
+//! Desktop sessions: messages, the choice of a game, and the user's systemd manager.
 
+pub(crate) mod chooser;
 pub(crate) mod message;
 pub(crate) mod user_manager;

@@ -1,0 +1,104 @@
+//! Asks on the desktop which installed game to open, in a list of kdialog or zenity.
+
+use std::process::Command;
+use std::time::Duration;
+
+use super::message::has_display;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::terminal::output::escaped;
+use crate::game::find::find;
+use crate::game::{Disk, Environment, find_instances};
+use crate::system::subprocess::output_within;
+use crate::system::text::count;
+
+/// A game or an instance that the user can choose.
+struct Choice {
+    label: String,
+    /// The source that is opened.
+    source: String,
+}
+
+/// How long the list may stay on the screen.
+const SHOWN_TIME: Duration = Duration::from_secs(3600);
+const TITLE: &str = "Open game as folder";
+const TEXT: &str = "Which game should be shown as a folder?";
+
+/// Asks for an installed game or an instance of Mod Organizer 2. Returns the source to open; `None` if the
+/// user closed the list.
+pub(crate) fn choose_game() -> Result<Option<String>, Failure> {
+    if !has_display() {
+        let what = "--choose: there is no desktop; `bsafs games` lists the games, and `bsafs open` opens one";
+        return Err(Failure::new(Exit::Unavailable, what));
+    }
+    let choices = choices();
+    if choices.is_empty() {
+        let what = "no game was found; `bsafs games` prints where it searched. Open the folder of a game \
+                    with `bsafs open FOLDER`";
+        return Err(Failure::new(Exit::No, what));
+    }
+    let is_kde = std::env::var("XDG_CURRENT_DESKTOP").is_ok_and(|desktop| desktop.contains("KDE"));
+    let (kdialog, zenity) = (kdialog(&choices), zenity(&choices));
+    for mut command in if is_kde { [kdialog, zenity] } else { [zenity, kdialog] } {
+        match output_within(&mut command, SHOWN_TIME) {
+            // Without an answer, the user closed the list.
+            Ok(Some(output)) if output.status.code().is_some_and(|code| code <= 1) => {
+                let answer = String::from_utf8_lossy(&output.stdout);
+                let number = answer.trim().parse::<usize>().ok();
+                let chosen = number.and_then(|number| choices.into_iter().nth(number));
+                return Ok(chosen.map(|choice| choice.source));
+            }
+            Ok(None) => return Ok(None),
+            // The program is missing, or failed.
+            Ok(Some(_)) | Err(_) => {}
+        }
+    }
+    let what = "--choose: cannot show a list of games; install zenity or kdialog";
+    Err(Failure::new(Exit::Unavailable, what))
+}
+
+/// The games that are installed, and the instances.
+fn choices() -> Vec<Choice> {
+    let (disk, environment) = (Disk::default(), Environment::of_process());
+    let found = find(&disk, &environment);
+    let mut choices = Vec::new();
+    for game in &found.installations {
+        let is_only = found.installations.iter().filter(|it| it.title.id == game.title.id).count() == 1;
+        let folder = game.folder.to_string_lossy();
+        choices.push(match is_only {
+            true => Choice { label: game.title.name.into(), source: game.title.id.into() },
+            false => Choice {
+                label: format!("{} ({})", game.title.name, escaped(&folder)),
+                source: folder.into_owned(),
+            },
+        });
+    }
+    for instance in find_instances(&disk, &environment, &found) {
+        let game = instance.title.map_or("Game", |title| title.name);
+        let (mods, folder) = (count(instance.mods, "mod"), instance.folder.to_string_lossy());
+        let label = format!("{game} with {mods} of Mod Organizer 2 ({})", escaped(&folder));
+        choices.push(Choice { label, source: folder.into_owned() });
+    }
+    choices.sort_by(|a, b| a.label.cmp(&b.label));
+    choices
+}
+
+/// A list of zenity. It prints the hidden number of the chosen row.
+fn zenity(choices: &[Choice]) -> Command {
+    let mut command = Command::new("zenity");
+    command.args(["--list", "--title", TITLE, "--text", TEXT, "--width=600", "--height=400"]);
+    command.args(["--column=", "--column=Game", "--hide-column=1", "--print-column=1", "--hide-header"]);
+    for (number, choice) in choices.iter().enumerate() {
+        command.arg(number.to_string()).arg(&choice.label);
+    }
+    command
+}
+
+/// A list of kdialog. It prints the tag of the chosen row.
+fn kdialog(choices: &[Choice]) -> Command {
+    let mut command = Command::new("kdialog");
+    command.args(["--title", TITLE, "--menu", TEXT]);
+    for (number, choice) in choices.iter().enumerate() {
+        command.arg(number.to_string()).arg(&choice.label);
+    }
+    command
+}
