@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{with_a_bad_file, with_many_files};
 use crate::mounted::{TestDir, finish, run};
-use crate::support::{Ba2, Tes3, Tes4, samples};
+use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
+use crate::support::{Ba2, Tes3, Tes4, dds, samples};
 
 #[test]
 fn every_file_of_every_sample_is_listed_with_its_size() {
@@ -173,4 +174,29 @@ fn list_works_if_no_thread_can_be_started() {
     let arguments = ["--nproc=1", program.to_str().unwrap(), "list", "a.bsa", "b.bsa"];
     let listed = run(&mut dir.as_user("prlimit", arguments)).success();
     assert_eq!(listed.lines().count(), 20_000);
+}
+
+#[test]
+fn json_describes_the_headers_of_textures_if_asked() {
+    let dir = TestDir::new();
+    let packed = dds::header(dds::BC7, 512, 256, 10, false);
+    let archive = Tes4::new(105).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
+    let archive = archive.file("textures", "Cube.DDS", dds::header(dds::BC1, 64, 64, 1, true));
+    let archive = archive.file("textures", "packed.dds", [&packed[..], &[7; 4096]].concat());
+    dir.archive("a.bsa", &archive.file("textures", "bad.dds", b"DDS ").file("a", "a.txt", b"DDS ").build());
+    let listed = |arguments: &[&str]| -> BTreeMap<String, Value> {
+        let text = dir.run([&["list", "--json", "a.bsa"], arguments].concat()).success();
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.map(|line| (line["path"].as_str().unwrap().to_lowercase(), line)).collect()
+    };
+    let lines = listed(&["--pixels"]);
+    let texture = |path: &str| lines[path].get("texture").cloned();
+    let header = |format: &str, [width, height, mips]: [u32; 3], cube: bool| {
+        Some(json!({"format": format, "width": width, "height": height, "mips": mips, "cube": cube}))
+    };
+    assert_eq!(texture("textures/packed.dds"), header("BC7_UNORM", [512, 256, 10], false));
+    assert_eq!(texture("textures/cube.dds"), header("BC1_UNORM", [64, 64, 1], true));
+    assert_eq!((texture("textures/bad.dds"), texture("a/a.txt")), (Some(Value::Null), None));
+    assert!(listed(&[]).values().all(|line| line.get("texture").is_none()));
+    assert_eq!(dir.run(["list", "--pixels", "a.bsa"]).code, 2);
 }

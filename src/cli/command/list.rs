@@ -11,6 +11,9 @@ use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{LayoutArg, OpenArgs};
 use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::{stdout_for, write_json};
+use crate::cli::terminal::progress::steps;
+use crate::texture::file_header::{FileHeader, HEADER_MAX};
+use crate::vfs::parallel::in_parallel;
 use crate::vfs::{OpenOptions, VfsFile};
 
 /// List the files in archives and folders, as a mount would show them
@@ -28,6 +31,12 @@ pub(crate) struct List {
     /// Print one JSON object per line
     #[arg(long, conflicts_with_all = ["long", "zero"])]
     json: bool,
+    /// With --json, also print the pixel format, sides and mips of textures; reads the start of each
+    ///
+    /// The object of a DDS or GNF file has "texture": an object with "format", "width", "height", "mips" and
+    /// "cube", or null if the header cannot be read.
+    #[arg(long, requires = "json")]
+    pixels: bool,
     /// End each path with a NUL character, for `xargs -0`
     #[arg(short = '0', long = "zero")]
     zero: bool,
@@ -51,6 +60,19 @@ struct JsonFile {
     stored_name_hex: String,
     hash: String,
     hidden_copies: usize,
+    /// Set for textures, if their headers were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    texture: Option<Option<JsonTexture>>,
+}
+
+/// The header of a texture.
+#[derive(Serialize)]
+struct JsonTexture {
+    format: String,
+    width: u32,
+    height: u32,
+    mips: u32,
+    cube: bool,
 }
 
 impl List {
@@ -59,9 +81,15 @@ impl List {
         let vfs = open_sources(&self.archives, options)?;
         let mut out = stdout_for(self.json || self.zero);
         let files = vfs.select(&self.selection.patterns()?);
-        for file in &files {
+        let read = |index: usize| texture(&files[index]);
+        let mut textures = match self.pixels {
+            true => in_parallel(files.len(), &steps("reading headers", files.len()), read),
+            false => Vec::new(),
+        };
+        for (index, file) in files.iter().enumerate() {
             if self.json {
-                write_json(&mut out, &line(file))?;
+                let texture = textures.get_mut(index).and_then(Option::take);
+                write_json(&mut out, &JsonFile { texture, ..line(file) })?;
                 continue;
             }
             if self.long {
@@ -92,5 +120,25 @@ fn line(file: &VfsFile) -> JsonFile {
         stored_name_hex: file.stored_name().iter().map(|byte| format!("{byte:02x}")).collect(),
         hash: file.hash(),
         hidden_copies: file.hidden().len(),
+        texture: None,
     }
+}
+
+/// The header of a texture; `None` if the file has another name. The header is `None` if it cannot be
+/// read.
+fn texture(file: &VfsFile) -> Option<Option<JsonTexture>> {
+    let path = file.path().to_ascii_lowercase();
+    if !path.ends_with(".dds") && !path.ends_with(".gnf") {
+        return None;
+    }
+    let mut bytes = [0; HEADER_MAX];
+    let len = file.read_at(0, &mut bytes).unwrap_or(0);
+    let header = FileHeader::parse(&bytes[..len]).ok();
+    Some(header.map(|header| JsonTexture {
+        format: header.format_name(),
+        width: header.width,
+        height: header.height,
+        mips: header.mips,
+        cube: header.cube,
+    }))
 }
