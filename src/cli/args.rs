@@ -6,7 +6,9 @@ use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 use super::command::open;
 #[cfg(feature = "pictures")]
 use super::command::thumbnail;
-use super::command::{cat, conflicts, diff, extract, games, info, list, man, names, order, verify, which};
+use super::command::{
+    cat, conflicts, diff, extract, games, info, list, man, names, order, schema, verify, which,
+};
 #[cfg(feature = "completion")]
 use super::command::{complete, completions};
 #[cfg(feature = "mount")]
@@ -73,6 +75,7 @@ pub(crate) enum Command {
     #[cfg(feature = "completion")]
     Completions(completions::Completions),
     Man(man::Man),
+    Schema(schema::Schema),
     #[cfg(feature = "completion")]
     #[command(hide = true)]
     Complete(complete::Complete),
@@ -109,6 +112,7 @@ impl Command {
             #[cfg(feature = "completion")]
             Self::Completions(it) => it.run(),
             Self::Man(it) => it.run(Cli::command()),
+            Self::Schema(it) => it.run(),
             #[cfg(feature = "completion")]
             Self::Complete(it) => it.run(Cli::command()),
         }

@@ -33,6 +33,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "thumbnail",
     "completions",
     "man",
+    "schema",
 ];
 
 #[test]

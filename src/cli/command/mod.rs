@@ -22,6 +22,7 @@ pub(crate) mod open;
 pub(crate) mod order;
 #[cfg(feature = "mount")]
 pub(crate) mod reload;
+pub(crate) mod schema;
 #[cfg(feature = "mount")]
 pub(crate) mod status;
 #[cfg(feature = "pictures")]

@@ -1,0 +1,121 @@
+//! `bsafs schema`: the output of every command with `--json` follows the schema, and has no other fields.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::with_a_bad_file;
+use crate::mounted::{Finished, TestDir, run};
+use crate::support::Tes3;
+
+/// Whether a value follows a part of the schema. The error says where it does not.
+fn check(root: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
+    if let Some(name) = schema["$ref"].as_str() {
+        let name = name.strip_prefix("#/$defs/").unwrap();
+        return check(root, &root["$defs"][name], value, at);
+    }
+    if let Some(any) = schema["anyOf"].as_array() {
+        let failed: Vec<String> = any.iter().filter_map(|it| check(root, it, value, at).err()).collect();
+        return if failed.len() < any.len() { Ok(()) } else { Err(failed.join("; ")) };
+    }
+    if let Some(values) = schema["enum"].as_array() {
+        return if values.contains(value) { Ok(()) } else { Err(format!("{at}: {value}")) };
+    }
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let kinds = match &schema["type"] {
+        Value::Array(kinds) => kinds.clone(),
+        kind => vec![kind.clone()],
+    };
+    if !kinds.contains(&kind.into()) {
+        return Err(format!("{at} is {kind} instead of {kinds:?}"));
+    }
+    for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+        check(root, &schema["items"], item, &format!("{at}[{index}]"))?;
+    }
+    let Some(object) = value.as_object() else { return Ok(()) };
+    for name in schema["required"].as_array().into_iter().flatten() {
+        object.get(name.as_str().unwrap()).ok_or_else(|| format!("{at} has no {name}"))?;
+    }
+    for (name, value) in object {
+        let at = format!("{at}.{name}");
+        let known = schema["properties"].get(name).or_else(|| schema.get("additionalProperties"));
+        check(root, known.ok_or_else(|| format!("{at} is not in the schema"))?, value, &at)?;
+    }
+    Ok(())
+}
+
+/// A home with a game and an instance of Mod Organizer 2, and a mount.
+fn prepared() -> TestDir {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &with_a_bad_file());
+    let b = Tes3::new().file("scripts\\main.pex", b"other").file("b.dds", b"DDS ");
+    dir.archive("b.bsa", &b.build());
+    let game = dir.path("home/Games/Skyrim");
+    fs::create_dir_all(game.join("Data")).unwrap();
+    fs::create_dir_all(dir.path("home/Games/Fallout")).unwrap();
+    fs::write(dir.path("home/Games/Fallout/Fallout4.exe"), "").unwrap();
+    fs::write(game.join("SkyrimSE.exe"), "").unwrap();
+    fs::write(game.join("Data/Skyrim.esm"), "").unwrap();
+    fs::copy(dir.path("b.bsa"), game.join("Data/Unlisted.bsa")).unwrap();
+    fs::create_dir_all(dir.path("home/MO2/profiles/P")).unwrap();
+    fs::write(dir.path("home/MO2/ModOrganizer.ini"), "[General]\nselected_profile=P\n").unwrap();
+    dir
+}
+
+#[test]
+fn the_output_of_every_command_follows_the_schema() {
+    let dir = prepared();
+    let schema: Value = serde_json::from_str(&dir.run(["schema"]).success()).unwrap();
+    assert_eq!(schema["version"], 1);
+    let game = dir.path("home/Games/Skyrim");
+    let mount = dir.mount(["--edit", "mod", "a.bsa", "b.bsa"]);
+    let commands: [&[&str]; 15] = [
+        &["list", "--pixels", "a.bsa", "b.bsa"],
+        &["info", "a.bsa"],
+        &["info", "home/MO2/profiles"],
+        &["info", game.to_str().unwrap()],
+        &["verify", "a.bsa", "b.bsa"],
+        &["which", "mnt/scripts/main.pex"],
+        &["which", "--in", "b.bsa", "b.dds"],
+        &["status", "mnt"],
+        &["mounts"],
+        &["games"],
+        &["order", "a.bsa"],
+        &["order", game.to_str().unwrap()],
+        &["conflicts", "--compare", "a.bsa", "b.bsa"],
+        &["diff", "a.bsa", "b.bsa"],
+        &["diff", "b.bsa", "a.bsa"],
+    ];
+    for command in commands {
+        let mut program = dir.bsafs([command, &["--json"]].concat());
+        program.env("HOME", dir.path("home")).env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME");
+        let Finished { out, err, .. } = run(&mut program);
+        assert!(!out.is_empty(), "{command:?}: {err}");
+        for line in out.lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            let checked = check(&schema, &schema["$defs"][command[0]], &line, command[0]);
+            assert_eq!(checked, Ok(()), "{command:?}: {line}");
+        }
+    }
+    mount.umount(&dir);
+}
+
+#[test]
+fn the_check_of_the_schema_finds_missing_and_unknown_fields() {
+    let dir = TestDir::new();
+    let schema: Value = serde_json::from_str(&dir.run(["schema"]).success()).unwrap();
+    let check = |value: &Value| check(&schema, &schema["$defs"]["finding"], value, "it");
+    assert_eq!(check(&json!({"path": "a", "what": "b"})), Ok(()));
+    for wrong in
+        [json!({"path": "a"}), json!({"path": "a", "what": 1}), json!({"path": "a", "what": "b", "c": 1})]
+    {
+        assert!(check(&wrong).is_err(), "{wrong}");
+    }
+}
