@@ -136,6 +136,7 @@
 //! | What does the kernel cache, for how long? | `FUSE.md` 2.1 to 2.4: everything, until a view differs |
 //! | What if a disk fails? | EIO, and one line in the log for each outage |
 //! | What if a disk hangs? | `fuse/device_queues.rs` keeps a worker free |
+//! | How does a deletion in a writable mount stay? | marks: `folder/whiteouts.rs`; layers: `tree/erased.rs` |
 //! | What if a source is a mount of bsafs? | `cli/options/unmounted.rs`: its own sources replace it |
 //! | How are mounts listed if a daemon hangs? | `mounts/status.rs`: a subprocess asks, with a time limit |
 //! | What bounds memory? | `limits.rs`, with a table |
@@ -152,7 +153,8 @@
 //!   line in the table in `content/codec/table.rs`.
 //! * **A command**: one file in `cli/command/`, its `mod` line, and its variant and arm in
 //!   `cli/args.rs`. Help, manual and completions are made from them. Tests demand its line in
-//!   `tests/cli/documents.rs` and the snapshot of its help.
+//!   `tests/cli/documents.rs` and the snapshot of its help. If it prints JSON, a definition in
+//!   `cli/schema.json`, and a line in its test.
 //! * **A mount option**: one row in `cli/options/option_table.rs`, and the code that acts on it.
 //!   `fs::Presentation` has owners and permissions, `fuse::MountRequest` what the kernel gets. An
 //!   option that changes names or bytes is an option of opening: a field of `OpenOptions`, a line

@@ -17,7 +17,7 @@ use crate::tree::NodeId;
 /// it, but listings leave it out. A link needs no open file, and the kernel never caches its
 /// target. Reading it takes no privilege and no `unsafe`, unlike an ioctl.
 pub const STATUS_LINK: &str = ".bsafs:status";
-/// Name of the links in the root whose target is the list of mounted sources as JSON. Unless the
+/// Name of the links in the root whose target is the mounted sources and their options as JSON. Unless the
 /// page number ([`crate::fs::read_pages`]) is 0, it follows after a colon.
 pub const SOURCES_LINK: &str = ".bsafs:sources";
 /// Prefix of the links whose target says where a file comes from, as JSON. The file's inode number follows.

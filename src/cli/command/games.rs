@@ -77,7 +77,7 @@ impl Games {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let (disk, environment) = (Disk::default(), Environment::of_process());
         let mut found = find(&disk, &environment);
-        let instances = find_instances(&disk, &environment, &found);
+        let instances = find_instances(&disk, &environment, &found, None);
         found.installations.sort_by(|a, b| (a.title.id, &a.folder).cmp(&(b.title.id, &b.folder)));
         let mut out = stdout_for(self.json);
         for installation in &found.installations {

@@ -72,7 +72,7 @@ fn choices() -> Vec<Choice> {
             },
         });
     }
-    for instance in find_instances(&disk, &environment, &found) {
+    for instance in find_instances(&disk, &environment, &found, None) {
         let game = instance.title.map_or("Game", |title| title.name);
         let (mods, folder) = (count(instance.mods, "mod"), instance.folder.to_string_lossy());
         let label = format!("{game} with {mods} of Mod Organizer 2 ({})", escaped(&folder));

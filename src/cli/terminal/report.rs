@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use indicatif::BinaryBytes;
 
@@ -72,13 +73,16 @@ fn game(order: &LoadOrder) -> String {
     )
 }
 
+/// How long a mount may search for instances of Mod Organizer 2. On a slow disk, prefixes take seconds.
+const SEARCH_TIME: Duration = Duration::from_secs(1);
+
 /// Names the instance of Mod Organizer 2 that manages a game, if the game was mounted without it.
 fn instance(order: &LoadOrder) -> String {
     if order.game.is_empty() || order.game == "openmw" || order.profile.is_some() {
         return String::new();
     }
     let (disk, environment) = (Disk::default(), Environment::of_process());
-    let instances = find_instances(&disk, &environment, &find(&disk, &environment));
+    let instances = find_instances(&disk, &environment, &find(&disk, &environment), Some(SEARCH_TIME));
     let is_of_game = |it: &&FoundInstance| {
         let game = it.game.as_ref().and_then(|game| game.canonicalize().ok());
         game.is_some_and(|game| {

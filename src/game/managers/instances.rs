@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::mo2::{Instance, MO2_INI, read_instance};
 use crate::game::caseless::same;
@@ -37,12 +38,26 @@ const NOT_ON_DRIVE_C: [&str; 3] = ["windows", "users", "ProgramData"];
 /// The beginnings of types of file systems that are not searched, because their daemon or server may hang.
 const NOT_ENTERED: [&str; 6] = ["fuse.", "autofs", "nfs", "cifs", "smb", "9p"];
 
-/// Finds the instances of a user. `found` is the result of the search for games.
-pub fn find_instances(disk: &Disk, environment: &Environment, found: &Found) -> Vec<FoundInstance> {
+/// Finds the instances of a user. `found` is the result of the search for games. After `limit`, no more
+/// folders are searched.
+pub fn find_instances(
+    disk: &Disk,
+    environment: &Environment,
+    found: &Found,
+    limit: Option<Duration>,
+) -> Vec<FoundInstance> {
+    let end = limit.map(|limit| Instant::now() + limit);
     let mounts =
         mountinfo::mounts().into_iter().filter(|it| NOT_ENTERED.iter().any(|kind| it.kind.starts_with(kind)));
     let mounts = mounts.map(|mounted| mounted.mountpoint).collect();
-    let mut search = Search { disk, mounts, visited: 0, folders: Vec::new() };
+    let mut search = Search { disk, mounts, end, visited: 0, folders: Vec::new() };
+    // The likeliest places come first.
+    for game in &found.installations {
+        search.visit(&game.folder, 1);
+        game.folder.parent().into_iter().for_each(|parent| search.visit(parent, 1));
+        search.pointer(&game.folder);
+        game.prefix.iter().for_each(|prefix| search.prefix(prefix));
+    }
     let home = &environment.home;
     for (place, depth) in [
         (home.clone(), 1),
@@ -53,12 +68,6 @@ pub fn find_instances(disk: &Disk, environment: &Environment, found: &Found) -> 
         (home.join(".var/app/com.fluorine.manager"), 2),
     ] {
         search.visit(&place, depth);
-    }
-    for game in &found.installations {
-        search.visit(&game.folder, 1);
-        game.folder.parent().into_iter().for_each(|parent| search.visit(parent, 1));
-        search.pointer(&game.folder);
-        game.prefix.iter().for_each(|prefix| search.prefix(prefix));
     }
     // These are the libraries of Steam, the folder of bottles, and the default prefix.
     for place in &found.searched {
@@ -102,6 +111,8 @@ struct Search<'a> {
     disk: &'a Disk,
     /// Mountpoints that are not entered.
     mounts: HashSet<PathBuf>,
+    /// When to stop.
+    end: Option<Instant>,
     /// Number of folders that were searched.
     visited: usize,
     /// The instances.
@@ -149,6 +160,9 @@ impl Search<'_> {
 
     /// The folders in a folder, without hidden ones.
     fn folders_in(&self, folder: &Path) -> Vec<PathBuf> {
+        if self.end.is_some_and(|end| Instant::now() > end) {
+            return Vec::new();
+        }
         let names = self.disk.names(folder).unwrap_or_default();
         let names = names.iter().filter(|name| !name.starts_with('.')).take(FOLDERS_MAX);
         let paths = names.map(|name| folder.join(name)).filter(|path| !self.mounts.contains(path));
