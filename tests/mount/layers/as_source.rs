@@ -198,3 +198,33 @@ fn another_user_is_refused_the_sources_of_a_mount() {
     let refused = run(&mut dir.bsafs_as_user(["list", "mnt"]));
     assert!(refused.code == 77 && refused.err.contains("may know the sources"), "{refused:?}");
 }
+
+#[test]
+fn a_mounted_game_as_a_source_loads_what_the_game_loads() {
+    let dir = TestDir::new();
+    let data = dir.path("home/Games/Skyrim/Data");
+    fs::create_dir_all(data.join("textures")).unwrap();
+    fs::write(dir.path("home/Games/Skyrim/SkyrimSE.exe"), "").unwrap();
+    fs::write(data.join("Skyrim.esm"), "").unwrap();
+    fs::write(data.join("textures/sky.dds"), "loose").unwrap();
+    // The game loads the first archive with its plugin, and no plugin loads the second.
+    dir.archive("home/Games/Skyrim/Data/Skyrim.bsa", &world());
+    dir.archive("home/Games/Skyrim/Data/Unlisted.bsa", &world());
+    let bsafs = |arguments: &[&str]| {
+        let mut command = dir.bsafs(arguments);
+        command.env("HOME", dir.path("home")).env("USER", "nobody");
+        run(command.env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME"))
+    };
+    let report = bsafs(&["mount", "skyrimse", "mnt"]).success();
+    let _mount = Mounted::at(&dir.path("mnt"), report);
+    let same = bsafs(&["diff", "--compare", "skyrimse", "mnt"]).success();
+    assert!(same.starts_with("0 added, 0 removed, 0 changed, "), "{same}");
+    for command in [&["order", "--json"][..], &["conflicts", "--json"], &["list", "--json"]] {
+        let of = |source: &str| bsafs(&[command, &[source]].concat()).success();
+        assert_eq!(of("mnt"), of("skyrimse"), "{command:?}");
+    }
+    let layers = bsafs(&["conflicts", "--json", "mnt"]).success();
+    assert!(!layers.contains("Unlisted.bsa"), "{layers}");
+    let orders = bsafs(&["order", "--json", "mnt/textures"]).success();
+    assert_eq!(orders, bsafs(&["order", "--json", "skyrimse"]).success());
+}
