@@ -9,7 +9,7 @@ use crate::layering::files_below;
 const COLUMNS: usize = 110;
 
 /// Folders whose files are checked. The files next to these folders are checked, too.
-const FOLDERS: [&str; 5] = [".ci", "scripts", "src", "systemd", "tests"];
+const FOLDERS: [&str; 6] = [".ci", ".github", "scripts", "src", "systemd", "tests"];
 
 /// Files and folders that tools wrote, that have licence texts, or that are samples for tests.
 const SKIPPED: [&str; 8] = [
