@@ -27,7 +27,7 @@ struct Plan {
     flags: u8,
     /// An index into [`ENCODINGS`].
     encoding: u8,
-    /// The form of textures. 0: default, 1: DDS, 2: raw, 3: compatible DDS.
+    /// The form of textures. 0: default, 1: DDS, 2: raw, 3: compatible DDS, 4: uncompressed.
     textures: u8,
     /// XORed into one byte of the second archive.
     xor_byte: u8,
@@ -64,7 +64,14 @@ impl Plan {
 
     fn opening(self, names: &[u8]) -> Opening<'_> {
         let encoding = Encoding::from_label(ENCODINGS[usize::from(self.encoding) % ENCODINGS.len()]);
-        let textures = [TextureForm::Default, TextureForm::Dds, TextureForm::Raw, TextureForm::Compatible];
+        // Inputs of the corpus choose the first four by these numbers.
+        let textures = [
+            TextureForm::Default,
+            TextureForm::Dds,
+            TextureForm::Raw,
+            TextureForm::Compatible,
+            TextureForm::Rgba,
+        ];
         Opening {
             force: self.has(Self::FORCE),
             encoding: encoding.unwrap(),

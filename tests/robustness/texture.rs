@@ -7,8 +7,8 @@
 #![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
 
 use bsafs::format::Head;
-#[cfg(feature = "pictures")]
-use bsafs::picture::thumbnail;
+use bsafs::picture::{Uncompressed, thumbnail};
+use bsafs::texture::file_header::{FileHeader, HEADER_MAX};
 use bsafs::texture::tiling::{LINEAR, Padding, Surface, THIN_1D, WrongLength, to_rows};
 use bsafs::texture::{dds, gnf, xbox};
 
@@ -63,7 +63,6 @@ pub fn run(input: &[u8]) -> usize {
     let compatible = Head::CompatibleDds(input.texture);
     let heads = [Head::Dds(input.texture), compatible, Head::Xbox(of_xbox), Head::Gnf(descriptor)];
     heads.iter().for_each(|head| check_head(head, input.data.into()));
-    #[cfg(feature = "pictures")]
     check_pictures(&input, &heads);
     assert!(descriptor.mips() <= 16 && descriptor.header(0)[16..48] == input.descriptor);
     [Some(input.texture), descriptor.texture()]
@@ -76,7 +75,6 @@ pub fn run(input: &[u8]) -> usize {
 
 /// Decodes pictures of the texels: under each head, under each head with one word changed, and
 /// under any bytes as a header.
-#[cfg(feature = "pictures")]
 fn check_pictures(input: &Input, heads: &[Head]) {
     for head in heads {
         let mut file = [&head.bytes(input.texels.len() as u64), &input.texels[..]].concat();
@@ -93,7 +91,6 @@ fn check_pictures(input: &Input, heads: &[Head]) {
 
 /// A file gives a picture of at most the requested size, or an error. The decoder does not allocate
 /// memory for texels that the file lacks.
-#[cfg(feature = "pictures")]
 fn check_picture(file: &[u8]) {
     for size in [1, 16] {
         if let Ok(image) = thumbnail(&mut std::io::Cursor::new(file), size) {
@@ -101,6 +98,22 @@ fn check_picture(file: &[u8]) {
             assert_eq!(image.rgba.len(), (image.width * image.height) as usize);
         }
     }
+    let header = FileHeader::parse(&file[..file.len().min(HEADER_MAX)]).ok();
+    if let Some(shown) = header.and_then(|header| Uncompressed::new(header, file.len() as u64).ok()) {
+        check_bands(&shown, file);
+    }
+}
+
+/// The bands of an uncompressed texture follow each other, and their texels lie within the file.
+fn check_bands(shown: &Uncompressed, file: &[u8]) {
+    let mut at = 0;
+    while let Some(band) = shown.band(at) {
+        assert!(band.pixels.start == at && band.pixels.end > at, "{band:?}");
+        let mut pixels = vec![0; (band.pixels.end - at) as usize];
+        shown.decode(&band, &file[band.texels.start as usize..band.texels.end as usize], &mut pixels);
+        at = band.pixels.end;
+    }
+    assert_eq!(shown.head().len() as u64 + at, shown.file_len());
 }
 
 /// Checks that a head is as long as it says, and that linear texels are as long as size and format require.
