@@ -68,6 +68,24 @@ fn json_shows_the_stored_name_and_the_number_of_hidden_copies() {
 }
 
 #[test]
+fn paths_in_the_sources_may_follow_them() {
+    let dir = TestDir::new();
+    let archive =
+        |names: [&str; 2]| names.iter().fold(Tes4::new(105), |it, name| it.file("Meshes\\Door", name, "x"));
+    dir.archive("a.bsa", &archive(["a.nif", "b.nif"]).file("meshes", "doorbell.nif", "y").build());
+    dir.archive("b.bsa", &archive(["b.nif", "c.nif"]).build());
+    let list = |arguments: &[&str]| dir.run([&["list", "a.bsa", "b.bsa"], arguments].concat());
+    let door = "Meshes/Door/a.nif\nMeshes/Door/b.nif\nMeshes/Door/c.nif\n";
+    assert_eq!(list(&["meshes/DOOR"]).success().to_lowercase(), door.to_lowercase());
+    let two = list(&["meshes\\door\\c.NIF", "MESHES/doorbell.nif"]).success().to_lowercase();
+    assert_eq!(two, "meshes/door/c.nif\nmeshes/doorbell.nif\n");
+    let missing = list(&["meshes/c.nif"]);
+    assert_eq!(missing.code, 66, "{missing:?}");
+    assert!(missing.err.contains("meshes/c.nif: no such source, and no such file or folder"), "{missing:?}");
+    assert!(missing.err.to_lowercase().contains("meshes/door/c.nif"), "{missing:?}");
+}
+
+#[test]
 fn a_pattern_that_matches_nothing_is_named_and_the_exit_status_is_1() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &with_a_bad_file());

@@ -1,7 +1,8 @@
 //! `bsafs list`: lists the files of archives and folders, without a mount.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
@@ -9,12 +10,15 @@ use serde::Serialize;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{LayoutArg, OpenArgs};
+use crate::cli::options::same_names::same_names;
 use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
+use crate::format::is_archive_name;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::vfs::parallel::in_parallel;
-use crate::vfs::{OpenOptions, VfsFile};
+use crate::vfs::sources::resolve::is_game;
+use crate::vfs::{OpenOptions, Vfs, VfsFile};
 
 /// List the files in archives and folders, as a mount would show them
 ///
@@ -22,7 +26,7 @@ use crate::vfs::{OpenOptions, VfsFile};
 #[derive(Args, Debug)]
 pub(crate) struct List {
     /// Archives, folders, games, and other sources that `mount` accepts; if several have a file,
-    /// the rightmost wins
+    /// the rightmost wins. Paths of files and folders in the sources may follow, in any case
     #[arg(required = true, value_name = "SOURCE")]
     archives: Vec<PathBuf>,
     /// Print size, packed size, codec and archive before each path; sizes are in bytes
@@ -78,9 +82,14 @@ struct JsonTexture {
 impl List {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let options = OpenOptions { layout: self.layout.layout, ..self.open.options() };
-        let vfs = open_sources(&self.archives, options)?;
+        let (sources, paths) = self.archives.split_at(self.sources());
+        let vfs = open_sources(sources, options)?;
         let mut out = stdout_for(self.json || self.zero);
-        let files = vfs.select(&self.selection.patterns()?);
+        let mut files = vfs.select(&self.selection.patterns()?);
+        if !paths.is_empty() {
+            let named = paths.iter().map(|path| Named::find(&vfs, path)).collect::<Result<Vec<_>, _>>()?;
+            files.retain(|file| named.iter().any(|named| named.has(file)));
+        }
         let read = |index: usize| texture(&files[index]);
         let mut textures = match self.pixels {
             true => in_parallel(files.len(), &steps("reading headers", files.len()), read),
@@ -105,6 +114,44 @@ impl List {
         }
         out.flush()?;
         Ok(if self.selection.is_unmatched(&files) { Exit::No } else { Exit::Ok })
+    }
+
+    /// The number of arguments that are sources. What follows are paths in them.
+    fn sources(&self) -> usize {
+        let is_source = |argument: &PathBuf| {
+            let is_archive = is_archive_name(argument.as_os_str().as_bytes());
+            is_archive || is_game(argument) || argument.symlink_metadata().is_ok()
+        };
+        self.archives.iter().rposition(is_source).map_or(1, |last| last + 1)
+    }
+}
+
+/// A file or folder in the sources that the user named.
+enum Named {
+    File(String),
+    Folder(String),
+}
+
+impl Named {
+    fn find(vfs: &Vfs, path: &Path) -> Result<Self, Failure> {
+        let shown = path.display();
+        let bytes = path.as_os_str().as_bytes();
+        let file = vfs.file(bytes).map(|file| Self::File(file.path()));
+        let folder = || vfs.folder(bytes).map(|folder| Self::Folder(folder.path()));
+        file.or_else(folder).ok_or_else(|| {
+            let found = same_names(vfs, &path.to_string_lossy());
+            let what = format!("{shown}: no such source, and no such file or folder in the sources{found}");
+            Failure::new(Exit::NoInput, what)
+        })
+    }
+
+    fn has(&self, file: &VfsFile) -> bool {
+        let path = file.path();
+        match self {
+            Self::File(named) => path == *named,
+            Self::Folder(named) if named.is_empty() => true,
+            Self::Folder(named) => path.strip_prefix(named).is_some_and(|rest| rest.starts_with('/')),
+        }
     }
 }
 
