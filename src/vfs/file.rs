@@ -162,6 +162,14 @@ impl VfsFile {
         self.packing().packed
     }
 
+    /// Number of bytes to read for this file. A loose file that was not statted is statted now.
+    pub(crate) fn disk_size(&self) -> u64 {
+        match self.packed_size() {
+            0 => self.shown_size(),
+            packed => packed,
+        }
+    }
+
     /// Decodes the whole file. Returns the flaws of the packed data that leave every byte intact.
     ///
     /// # Errors

@@ -51,6 +51,21 @@ fn the_manual_is_shown_by_man_on_a_terminal_and_is_roff_in_a_pipe() {
 }
 
 #[test]
+fn extract_and_verify_show_bytes_and_the_time_left() {
+    let dir = TestDir::new();
+    let archive = (0..40).fold(Tes3::new(), |archive, n| archive.file(format!("{n}.txt"), vec![b'x'; 1024]));
+    dir.archive("a.bsa", &archive.build());
+    for command in ["extract a.bsa -C out", "verify a.bsa"] {
+        let shown = on_a_terminal(&dir, command).out;
+        assert!(shown.contains("/40.00 KiB") && shown.contains(" left"), "{command}: {shown:?}");
+    }
+    fs::create_dir(dir.path("loose")).unwrap();
+    (0..40).for_each(|n| fs::write(dir.path(format!("loose/{n}")), vec![b'x'; 1024]).unwrap());
+    let shown = on_a_terminal(&dir, "verify loose").out;
+    assert!(shown.contains("/40.00 KiB"), "{shown:?}");
+}
+
+#[test]
 fn names_are_escaped_on_a_terminal_and_raw_in_a_pipe() {
     let dir = TestDir::new();
     let archive = hostile(&dir);

@@ -16,7 +16,7 @@ use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{LayoutArg, OpenArgs, SALVAGE};
 use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::stdout;
-use crate::cli::terminal::progress::steps;
+use crate::cli::terminal::progress;
 use crate::picture::{PictureError, has_full_png, write_full_png};
 use crate::system::text::count;
 use crate::vfs::comparison::equals;
@@ -115,8 +115,12 @@ impl Extract {
             return Err(Failure::new(Exit::CannotCreate, format!("{}: {why}", directory.display())));
         }
         let is_full = AtomicBool::new(false);
-        let outcomes = in_parallel(files.len(), &steps("extracting", files.len()), |index| {
-            self.write(&folder, &files[index], &is_full)
+        let total = files.iter().map(VfsFile::disk_size).sum();
+        let advance = progress::bytes("extracting", files.len(), total);
+        let outcomes = in_parallel(files.len(), &|| {}, |index| {
+            let outcome = self.write(&folder, &files[index], &is_full);
+            advance(files[index].disk_size());
+            outcome
         });
         let outcomes = Outcomes::of(outcomes);
         for failed in &outcomes.failed {

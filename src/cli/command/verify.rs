@@ -11,7 +11,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{stdout_for, write_json};
-use crate::cli::terminal::progress::steps;
+use crate::cli::terminal::progress;
 use crate::game::LayerKind;
 use crate::system::text::count;
 use crate::vfs::named_folder::NamedFolder;
@@ -125,8 +125,13 @@ fn findings(source: &Path, vfs: &Vfs, misnamed: &[u32]) -> Findings {
     let mut files: Vec<_> = vfs.files().collect();
     // In stored order, so that the disk is read sequentially.
     files.sort_unstable_by_key(VfsFile::entry);
-    let steps = steps("verifying", files.len());
-    let checked = in_parallel(files.len(), &steps, |index| files[index].check());
+    let total = files.iter().map(VfsFile::disk_size).sum();
+    let advance = progress::bytes("verifying", files.len(), total);
+    let checked = in_parallel(files.len(), &|| {}, |index| {
+        let checked = files[index].check();
+        advance(files[index].disk_size());
+        checked
+    });
     let (mut bad, mut odd) = (Vec::new(), Vec::new());
     for (file, checked) in files.iter().zip(checked) {
         let path = file.path();
