@@ -88,6 +88,30 @@ fn write_world(dir: &TestDir) -> World {
 }
 
 #[test]
+fn vanilla_archives_share_a_line_and_paths_are_below_the_folder_in_the_first_line() {
+    let dir = TestDir::new();
+    let world = write_world(&dir);
+    let game = world.root.join("home/Games/Skyrim");
+    skyrim(&game);
+    for name in ["Shaders", "Interface", "Animations", "Textures0"] {
+        fs::write(game.join(format!("Data/Skyrim - {name}.bsa")), "").unwrap();
+    }
+    let order = |more: &[&str]| {
+        let printed = world.run(&dir, &[&["order", game.to_str().unwrap()], more].concat()).success();
+        printed.split("\n\n").next().unwrap().lines().map(|it| it.trim().to_owned()).collect::<Vec<_>>()
+    };
+    let short = order(&[]);
+    assert_eq!(short[0], format!("in {}", game.join("Data").display()));
+    assert_eq!(short[1], "1-4  4 archives, Skyrim - Misc.bsa to Skyrim - Animations.bsa");
+    assert!(short.contains(&"5  archive  Skyrim - Textures0.bsa".into()), "{short:#?}");
+    assert!(short.contains(&"6  folder   .".into()), "{short:#?}");
+    assert_eq!(short.last().unwrap(), "--all prints each archive");
+    let all = order(&["--all"]);
+    assert_eq!(all[3], "2  archive  Skyrim - Shaders.bsa");
+    assert_eq!(all.len(), 1 + 6 * 2, "{all:#?}");
+}
+
+#[test]
 fn the_error_says_which_game_files_were_searched_and_where() {
     let dir = TestDir::new();
     let world = write_world(&dir);

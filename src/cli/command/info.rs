@@ -107,7 +107,7 @@ impl Info {
 
 /// Writes what a game loads, and its plugins.
 fn write_game(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
-    order::write_lines(out, order)?;
+    order::write_lines(out, order, false)?;
     if !order.plugins.is_empty() {
         writeln!(out, "\n{}, in load order", count(order.plugins.len(), "active plugin"))?;
     }

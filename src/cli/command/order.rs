@@ -1,7 +1,7 @@
 //! `bsafs order`: prints which archives and folders a game loads, in which order, and why.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
@@ -10,20 +10,24 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::source_args::SourceArgs;
 use crate::cli::terminal::output::{self, stdout_for};
-use crate::game::{ArchiveRule, LoadOrder, LooseRule};
+use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer};
 use crate::system::text::count;
 use crate::vfs::sources::loose_notes;
 use crate::vfs::sources::resolve;
 
 /// Print what a game loads, in which order and why, with notes on anomalies
 ///
-/// Layers are printed lowest first: if several have a file, the last one wins.
+/// Layers are printed lowest first: if several have a file, the last one wins. Their paths are below the
+/// folder in the first line.
 #[derive(Args, Debug)]
 pub(crate) struct Order {
     /// Games, archives, folders, and other sources that `mount` accepts; if several have a file,
     /// the rightmost wins
     #[arg(required_unless_present = "game_dir", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
+    /// Print each archive; otherwise four or more in turn that are loaded for one reason share a line
+    #[arg(long, conflicts_with = "json")]
+    all: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -82,7 +86,7 @@ impl Order {
         let mut out = stdout_for(self.json);
         match self.json {
             true => write_json(&mut out, &order)?,
-            false => write_lines(&mut out, &order)?,
+            false => write_lines(&mut out, &order, self.all)?,
         }
         out.flush()?;
         Ok(if self.check && !order.notes.is_empty() { Exit::No } else { Exit::Ok })
@@ -95,7 +99,7 @@ pub(crate) fn write_json(out: &mut impl Write, order: &LoadOrder) -> io::Result<
 }
 
 fn document(order: &LoadOrder) -> Document<'_> {
-    let layer = |layer: &'_ crate::game::OrderLayer| layer.path.to_string_lossy().into_owned();
+    let layer = |layer: &'_ OrderLayer| layer.path.to_string_lossy().into_owned();
     let loose_folders = match &order.precedence.loose {
         LooseRule::Below(folders) => Some(&folders[..]),
         _ => None,
@@ -120,12 +124,10 @@ fn document(order: &LoadOrder) -> Document<'_> {
     }
 }
 
-/// Writes a load order as text that people read.
-pub(crate) fn write_lines(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
-    for (at, layer) in order.layers.iter().enumerate() {
-        writeln!(out, "{:>5}  {:<7}  {}", at + 1, layer.what.as_str(), layer.path.display())?;
-        writeln!(out, "                {}", layer.why)?;
-    }
+/// Writes a load order as text that people read: with all archives, or with those in groups that the game
+/// loads in turn for one reason.
+pub(crate) fn write_lines(out: &mut impl Write, order: &LoadOrder, is_all: bool) -> io::Result<()> {
+    write_layers(out, &order.layers, is_all)?;
     writeln!(out)?;
     if !order.game.is_empty() {
         writeln!(out, "game        {}", order.game)?;
@@ -148,6 +150,66 @@ pub(crate) fn write_lines(out: &mut impl Write, order: &LoadOrder) -> io::Result
         writeln!(out, "  {}  {}\n      {}", note.code.as_str(), note.subject, note.text)?;
     }
     Ok(())
+}
+
+/// Writes the layers with their numbers, and the folder that has them all.
+fn write_layers(out: &mut impl Write, layers: &[OrderLayer], is_all: bool) -> io::Result<()> {
+    let root = common_folder(layers);
+    if let Some(root) = root {
+        writeln!(out, "in {}", root.display())?;
+    }
+    let shown = |layer: &OrderLayer| match root.and_then(|root| layer.path.strip_prefix(root).ok()) {
+        Some(within) if within.as_os_str().is_empty() => ".".to_owned(),
+        Some(within) => within.display().to_string(),
+        None => layer.path.display().to_string(),
+    };
+    let (mut number, mut is_grouped) = (1, false);
+    for group in layers.chunk_by(|one, next| !is_all && is_alike(one, next)) {
+        let end = number + group.len();
+        if let [first, .., last] = group
+            && group.len() >= GROUP_MIN
+        {
+            let last_name = last.path.file_name().unwrap_or_default().to_string_lossy();
+            let (count, first) = (count(group.len(), "archive"), shown(first));
+            let numbers = format!("{number}-{}", end - 1);
+            writeln!(out, "{numbers:>9}  {count}, {first} to {last_name}\n{:>11}{}", "", last.why)?;
+            is_grouped = true;
+        } else {
+            for (at, layer) in (number..).zip(group) {
+                writeln!(
+                    out,
+                    "{at:>9}  {:<7}  {}\n{:>20}{}",
+                    layer.what.as_str(),
+                    shown(layer),
+                    "",
+                    layer.why
+                )?;
+            }
+        }
+        number = end;
+    }
+    if is_grouped {
+        writeln!(out, "{:>11}--all prints each archive", "")?;
+    }
+    Ok(())
+}
+
+/// Minimum number of archives that share a line.
+const GROUP_MIN: usize = 4;
+
+/// Whether the game loads two archives for one reason, from one folder.
+fn is_alike(one: &OrderLayer, next: &OrderLayer) -> bool {
+    let state = |layer: &OrderLayer| (layer.what, layer.path.parent().map(Path::to_owned), layer.why.clone());
+    one.what == LayerKind::Archive && state(one) == state(next)
+}
+
+/// The folder that has all layers; `None` if that is the root of the system, or if there is one layer.
+fn common_folder(layers: &[OrderLayer]) -> Option<&Path> {
+    let (first, others) = layers.split_first()?;
+    let of_first = if first.what == LayerKind::Folder { Some(&*first.path) } else { first.path.parent() };
+    let mut above = of_first?.ancestors();
+    let common = above.find(|folder| others.iter().all(|layer| layer.path.starts_with(folder)))?;
+    (!others.is_empty() && common.parent().is_some()).then_some(common)
 }
 
 /// Describes the rules for archives and for loose files.
