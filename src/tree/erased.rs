@@ -83,7 +83,9 @@ impl Erased {
         }
         let is_erased = |file: &File| {
             let folder = folders[file.folder as usize];
-            folder.is_emptied || self.child(folder, layer.name(file.name)).is_erased
+            let place = self.child(folder, layer.name(file.name));
+            // An opaque folder also hides a file that it replaced.
+            folder.is_emptied || place.is_erased || place.is_emptied
         };
         let hidden = (0..).zip(&layer.files).filter(|(_, file)| is_erased(file));
         let files = hidden.map(|(entry, _)| entry).collect();

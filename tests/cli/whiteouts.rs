@@ -93,6 +93,17 @@ fn an_opaque_folder_hides_what_the_layers_below_have_in_it() {
 }
 
 #[test]
+fn a_file_that_became_a_folder_does_not_return() {
+    let dir = prepared();
+    fs::create_dir_all(dir.path("mod/misc/x.txt")).unwrap();
+    fs::write(dir.path("mod/misc/x.txt/.wh..wh..opq"), "").unwrap();
+    fs::write(dir.path("mod/misc/x.txt/inside.txt"), "").unwrap();
+    let listed = listed(&dir);
+    assert!(listed.contains(&"misc/x.txt/inside.txt".into()), "{listed:?}");
+    assert_eq!(listed.iter().filter(|path| path.starts_with("misc/x")).count(), 1, "{listed:?}");
+}
+
+#[test]
 fn a_layer_above_a_deletion_shows_its_own_file() {
     let dir = prepared();
     fs::write(dir.path("mod/.wh.misc"), "").unwrap();
