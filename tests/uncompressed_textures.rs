@@ -192,6 +192,35 @@ fn textures_become_png_files_with_all_pixels_and_alpha() {
 }
 
 #[test]
+fn a_texture_beside_a_picture_of_its_name_becomes_a_second_picture() {
+    let dir = TestDir::new();
+    let texture = dds_file(dds::BC1, 8, 8, 1, false);
+    let archive = Tes4::new(105).file("t", "a.dds", texture).file("t", "A.png", "a picture");
+    dir.archive("a.bsa", &archive.build());
+    let finished = dir.run(["extract", "--png", "a.bsa", "-C", "out"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert_eq!(fs::read(dir.path("out/t/A.png")).unwrap(), b"a picture");
+    assert_eq!(png(&fs::read(dir.path("out/t/a.dds.png")).unwrap()).0, 8);
+}
+
+#[test]
+fn a_texture_whose_extent_does_not_fit_into_the_cache_stays_as_it_is() {
+    // The sizes are only stated. Reading the extent would take 341 MiB.
+    let sized = |name: &str, side: u16, mips: u8| {
+        let len = dds::mip_bytes(dds::BC7, side, side, mips).iter().sum::<usize>();
+        let file = Ba2File::texture(name, Texture::new(dds::BC7, side, side, mips));
+        (file.chunk(Chunk::raw(vec![0; 10], 10, len as u32)), len)
+    };
+    let ((huge, huge_len), (large, _)) = (sized("huge.dds", 16_384, 15), sized("large.dds", 8192, 14));
+    let dir = TestDir::new();
+    dir.archive("a.ba2", &Ba2::textures(1).add(huge).add(large).build());
+    let listed = dir.run(["list", "-l", "--textures=rgba", "a.ba2"]).success();
+    let sizes: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let pixels: usize = (0..14).map(|mip| (8192_usize >> mip).pow(2) * 4).sum();
+    assert_eq!(sizes, [(148 + huge_len).to_string(), (128 + pixels).to_string()]);
+}
+
+#[test]
 fn a_full_thumbnail_has_all_pixels() {
     let disk = Disk::new();
     let file = dds_file(dds::BC7, 2052, 8, 1, false);

@@ -23,7 +23,7 @@ use crate::vfs::comparison::equals;
 use crate::vfs::output_folder::{Existing, OutputFolder, Placed};
 use crate::vfs::parallel::in_parallel;
 use crate::vfs::sources::folder_name;
-use crate::vfs::{OpenOptions, VfsFile};
+use crate::vfs::{OpenOptions, Vfs, VfsFile};
 
 /// Extract files of archives and folders to a folder
 ///
@@ -104,7 +104,7 @@ impl Extract {
         let sources = vfs.store().identities();
         let directory = self.directory(&sources);
         if self.dry_run {
-            return self.dry_run(&files, &directory, is_quiet);
+            return self.dry_run(&vfs, &files, &directory, is_quiet);
         }
         // In stored order, so that a disk is read in one pass.
         files.sort_by_key(VfsFile::place);
@@ -118,7 +118,7 @@ impl Extract {
         let total = files.iter().map(VfsFile::disk_size).sum();
         let advance = progress::bytes("extracting", files.len(), total);
         let outcomes = in_parallel(files.len(), &|| {}, |index| {
-            let outcome = self.write(&folder, &files[index], &is_full);
+            let outcome = self.write(&vfs, &folder, &files[index], &is_full);
             advance(files[index].disk_size());
             outcome
         });
@@ -159,25 +159,32 @@ impl Extract {
     }
 
     /// The name under which a file is written.
-    fn name(&self, file: &VfsFile) -> Vec<u8> {
-        let name = file.name();
-        let stem = name.len().checked_sub(DDS.len()).and_then(|at| name.split_at_checked(at));
-        match stem {
-            Some((stem, end))
-                if self.png && end.eq_ignore_ascii_case(DDS) && has_full_png(&mut file.reader()) =>
-            {
-                [stem, b".png"].concat()
-            }
-            _ => name.to_vec(),
+    fn name(&self, vfs: &Vfs, file: &VfsFile) -> Vec<u8> {
+        let (name, mut path) = (file.name(), file.path_bytes());
+        let is_texture = name.last_chunk::<4>().is_some_and(|end| end.eq_ignore_ascii_case(DDS));
+        if !self.png || !is_texture || !has_full_png(&mut file.reader()) {
+            return name.to_vec();
         }
+        path.truncate(path.len() - DDS.len());
+        path.extend_from_slice(PNG);
+        // The sources may have a picture of that name.
+        let is_taken = vfs.file(&path).is_some() || vfs.folder(&path).is_some();
+        let stem = if is_taken { name } else { &name[..name.len() - DDS.len()] };
+        [stem, PNG].concat()
     }
 
     /// Prints the paths that would be written.
-    fn dry_run(&self, files: &[VfsFile], directory: &Path, is_quiet: bool) -> Result<Exit, Failure> {
+    fn dry_run(
+        &self,
+        vfs: &Vfs,
+        files: &[VfsFile],
+        directory: &Path,
+        is_quiet: bool,
+    ) -> Result<Exit, Failure> {
         let mut out = stdout();
         let (mut written, mut bytes, mut kept) = (0, 0, 0);
         for file in files {
-            let name = self.name(file);
+            let name = self.name(vfs, file);
             let path = directory.join(file.path()).with_file_name(OsStr::from_bytes(&name));
             if !self.overwrite && path.symlink_metadata().is_ok() {
                 kept += 1;
@@ -201,7 +208,7 @@ impl Extract {
     }
 
     /// Writes a file, unless the disk is full.
-    fn write(&self, folder: &OutputFolder, file: &VfsFile, is_full: &AtomicBool) -> Outcome {
+    fn write(&self, vfs: &Vfs, folder: &OutputFolder, file: &VfsFile, is_full: &AtomicBool) -> Outcome {
         if is_full.load(Ordering::Relaxed) {
             return Outcome::Full(None);
         }
@@ -210,7 +217,7 @@ impl Extract {
             (false, true) => Existing::Skip,
             (false, false) => Existing::Keep,
         };
-        let name = self.name(file);
+        let name = self.name(vfs, file);
         let is_png = name != file.name();
         let placed = folder.write(file, &name, if_exists, |out| match is_png {
             true => {
@@ -287,7 +294,9 @@ impl Outcomes {
 }
 
 /// How the names of textures end.
-const DDS: &[u8] = b".dds";
+const DDS: &[u8; 4] = b".dds";
+/// How the names of pictures end.
+const PNG: &[u8] = b".png";
 
 /// A texture as a PNG file.
 fn full_png(file: &VfsFile) -> io::Result<Vec<u8>> {
