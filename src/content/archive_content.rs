@@ -11,7 +11,8 @@ use super::fault_log::FaultLog;
 use super::memory::MemoryLimit;
 use super::uncompressed_files::UncompressedFiles;
 use crate::archive_file::ArchiveFile;
-use crate::format::{Archive, Extent, Head, Heads, LinearTexture};
+use crate::format::{Archive, Codec, Extent, Head, Heads, LinearTexture};
+use crate::limits::CACHE_BEYOND;
 
 /// The form in which textures are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,7 +73,8 @@ impl LayerTables {
         let uncompressed = match textures {
             TextureForm::Rgba if heads.is_empty() => UncompressedFiles::of_files(dds_files()),
             TextureForm::Rgba => {
-                UncompressedFiles::of_heads(heads.map(|entry| (it.head(entry), it.shown_len(entry))))
+                let head = |entry| if it.has_huge_extent(entry) { Head::None } else { it.head(entry) };
+                UncompressedFiles::of_heads(heads.map(|entry| (head(entry), it.shown_len(entry))))
             }
             _ => UncompressedFiles::default(),
         };
@@ -105,6 +107,14 @@ impl LayerTables {
             TextureForm::Dds | TextureForm::Rgba => self.linear_head(entry),
             TextureForm::Compatible => self.linear_head(entry).compatible(),
         }
+    }
+
+    /// Whether the cache cannot keep one of an entry's extents while bands of pixels are added to it. The
+    /// extent would be decoded again for each band.
+    pub(super) fn has_huge_extent(&self, entry: u32) -> bool {
+        let extents = self.extents.range(entry).map(|index| self.extents.get(index));
+        let mut packed = extents.filter(|extent| extent.codec != Codec::Stored);
+        packed.any(|extent| extent.size.is_some_and(|size| u64::from(size) > CACHE_BEYOND))
     }
 
     /// Length of an entry's data after it is put into rows.

@@ -61,6 +61,9 @@ impl Store {
         }
         let read = self.stored_size(id).map_err(|(index, reason)| self.fault(id, index, reason));
         let read = read.and_then(|len| {
+            if layer.tables.has_huge_extent(id.entry) {
+                return Ok(None);
+            }
             let mut first = [0; HEADER_MAX];
             let first = &mut first[..len.min(HEADER_MAX as u64) as usize];
             self.read_stored_form(id, &(0..first.len() as u64), first)?;
