@@ -2,6 +2,7 @@
 //! with launchers, games and mods.
 
 mod caseless;
+mod deployed; // games whose files limo or the Nexus Mods App deployed
 mod find; // finding games from the lists of launchers
 mod following; // changes of a game while it is mounted
 mod game_rules; // rules of games, in homes that the tests write
@@ -14,7 +15,7 @@ mod plugin_headers;
 mod profiles; // profiles, with every command
 mod rules; // rules that no world covers, through commands
 mod settings; // readers of INI, YAML, VDF and other files
-mod small_world; // a home with one game, for game_rules and manager_rules
+mod small_world; // a home with one game, for deployed, game_rules and manager_rules
 mod titles; // games without a world
 mod winners; // bsafs which --in, conflicts, diff
 mod worlds;

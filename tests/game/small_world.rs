@@ -27,6 +27,15 @@ pub(super) const SKYRIMSE: Game = Game {
     marks: &["SkyrimSE.exe", "Data/Skyrim.esm"],
 };
 
+pub(super) const OBLIVION: Game = Game {
+    id: "oblivion",
+    app: 22_330,
+    installdir: "Oblivion",
+    folder: "Oblivion",
+    version: 103,
+    marks: &["Oblivion.exe", "Data/Oblivion.esm"],
+};
+
 pub(super) const ENDERALSE: Game = Game {
     id: "enderalse",
     app: 976_620,
@@ -157,6 +166,16 @@ impl Order {
     pub(super) fn notes(&self, code: &str) -> Vec<&str> {
         let notes = self.0["notes"].as_array().unwrap().iter().filter(|note| note["code"] == code);
         notes.map(|note| file_name(note["subject"].as_str().unwrap())).collect()
+    }
+
+    /// The codes of all notes.
+    pub(super) fn codes(&self) -> Vec<&str> {
+        self.0["notes"].as_array().unwrap().iter().map(|note| note["code"].as_str().unwrap()).collect()
+    }
+
+    /// The active plugins in load order.
+    pub(super) fn plugins(&self) -> Vec<&str> {
+        self.0["plugins"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect()
     }
 
     /// How certain the rules are.
