@@ -89,7 +89,8 @@ fn archives_that_limo_lists_for_openmw_are_mounted_in_its_order() {
     let world = SmallWorld::new(&MORROWIND, &[]);
     let folder = "home/.config/openmw";
     let cfg = format!(
-        "data=\"{}\"\nfallback-archive=B.bsa\nfallback-archive=A.bsa\ncontent=Morrowind.esm\ncontent=Mod.esp\n",
+        "data=\"{}\"\nfallback-archive=B.bsa\nfallback-archive=A.bsa\n\
+         content=Morrowind.esm\ncontent=Mod.esp\n",
         world.installed.path("Data Files").display()
     );
     let hidden = [".archives.txt", ".plugins.txt", ".archives_config", ".plugin_config", ".plugin_tags"];
