@@ -9,7 +9,7 @@ use bsafs::picture::Uncompressed;
 use bsafs::texture::file_header::FileHeader;
 use rustix::io::Errno;
 
-use crate::mounted::TestDir;
+use crate::mounted::{TestDir, logged};
 use crate::support::consoles::Shape;
 use crate::support::content::{noise, text};
 use crate::support::tiler::Tiler;
@@ -255,6 +255,6 @@ fn a_damaged_texture_stays_listed_and_fails_with_eio() {
     assert_eq!(fs::metadata(mounted.join("textures/bad.dds")).unwrap().len(), good.len() as u64);
     assert_eq!(mounted.read_error("textures/bad.dds"), Some(Errno::IO.raw_os_error()));
     assert!(mounted.read("textures/good.dds") == uncompressed(&good));
-    let log = fs::read_to_string(dir.path("log")).unwrap();
+    let log = logged(&dir, 1);
     assert_eq!(log.matches("bad.dds").count(), 1, "{log}");
 }

@@ -192,6 +192,7 @@ fn a_damaged_archive_does_not_block_changes_of_other_sources() {
     until("the restored archive to be shown", || content(&mount.join("deep/z.txt")) == Ok("two".into()));
     // The daemon records a reload after it serves the new view.
     until("the reload to be recorded", || status(&mount.path)["last_reload"]["is_failed"] == false);
+    mount.umount(&dir);
     let log = fs::read_to_string(dir.path("log")).unwrap();
     assert_eq!(log.matches("the previous contents stay mounted").count(), 3, "{log}");
 }
