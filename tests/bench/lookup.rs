@@ -102,7 +102,7 @@ impl Folder {
             tree::merge(vec![LayerNames::new(&parsed, Encoding::default(), None)?], tree::Rule::LastWins)?;
         let folder = tree.resolve(b"materials").ok_or("the folder is missing")?;
         let mut order: Vec<usize> = (0..children).collect();
-        order.sort_unstable_by_key(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        order.sort_unstable_by_key(|&n| (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let names = |odd: usize| order.iter().flat_map(|n| name(2 * n + odd).into_bytes()).collect();
         Ok(Self { hits: names(0), misses: names(1), tree, folder, times: [Vec::new(), Vec::new()] })
     }
