@@ -1,10 +1,11 @@
-//! `scripts/install`: what it installs, and what `--uninstall` leaves behind.
+//! `scripts/install`: what it installs, downloads and needs, and what `--uninstall` leaves behind.
 
 use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::mounted::{Finished, TestDir, run};
@@ -96,7 +97,7 @@ fn uninstall_keeps_a_file_that_the_user_changed() {
     // A link in place of an installed file is not removed either.
     let page = "home/.local/share/man/man1/bsafs.1";
     fs::rename(dir.path(page), dir.path("page.1")).unwrap();
-    std::os::unix::fs::symlink(dir.path("page.1"), dir.path(page)).unwrap();
+    symlink(dir.path("page.1"), dir.path(page)).unwrap();
     let finished = install(&dir, &["--uninstall"], "home/.local");
     assert!(finished.code == 0 && finished.err.contains("was changed"), "{finished:?}");
     let left: Vec<_> =
@@ -208,4 +209,49 @@ fn a_package_is_built_without_a_home_folder() {
     let finished = run(&mut script);
     assert_eq!(finished.code, 0, "{finished:?}");
     assert!(dir.path("root/usr/lib/systemd/user/bsafs@.service").exists());
+}
+
+#[test]
+fn licences_are_printed_without_the_crates_of_tests() {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(Path::new(&env::var_os("HOME")?).join(".cargo")));
+    let registry = home.unwrap_or_default().join("registry");
+    if env::var_os("BSAFS_COPYRIGHT").is_some() || !registry.join("cache").is_dir() {
+        eprintln!("skipped: there is no folder of downloaded crates");
+        return;
+    }
+    // A home of cargo with all downloaded crates except one that only tests need.
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("cargo/registry")).unwrap();
+    symlink(registry.join("index"), dir.path("cargo/registry/index")).unwrap();
+    for host in fs::read_dir(registry.join("cache")).unwrap().map(Result::unwrap) {
+        let linked = dir.path("cargo/registry/cache").join(host.file_name());
+        fs::create_dir_all(&linked).unwrap();
+        for file in fs::read_dir(host.path()).unwrap().map(Result::unwrap) {
+            if !file.file_name().to_str().unwrap().starts_with("proptest-") {
+                symlink(file.path(), linked.join(file.file_name())).unwrap();
+            }
+        }
+    }
+    let mut script = Command::new("scripts/third-party");
+    script.env("CARGO_HOME", dir.path("cargo")).env("CARGO_NET_OFFLINE", "true");
+    let finished = run(&mut script);
+    assert!(finished.code == 0 && finished.out.contains("  fuser "), "{finished:?}");
+}
+
+#[test]
+fn without_cargo_install_names_rustup() {
+    let dir = TestDir::new();
+    // Without apt-get and sudo, so that the script installs nothing.
+    for tool in ["bash", "cc", "cut", "dirname", "env", "fusermount3", "head", "id", "paste", "sed", "sort"] {
+        let found =
+            ["/usr/bin", "/bin"].map(|it| Path::new(it).join(tool)).into_iter().find(|it| it.exists());
+        if let Some(found) = found {
+            symlink(found, dir.path(tool)).unwrap();
+        }
+    }
+    let mut script = Command::new("scripts/install");
+    let finished = run(script.arg(dir.path("prefix")).env_clear().env("PATH", dir.path("")));
+    assert!(finished.code == 1 && finished.err.contains("rustup default stable"), "{finished:?}");
+    assert!(!dir.path("prefix").exists());
 }
