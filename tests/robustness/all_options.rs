@@ -122,7 +122,9 @@ fn read(paths: &[&Path], plan: Plan, names: &[u8]) -> Option<usize> {
     }
     if plan.has(Plan::LEARN) {
         let together = open(paths, &opening, &scope)?;
-        together.store.learn_sizes(opened.files(&scope)).unwrap();
+        let learnt = together.store.learn_sizes(opened.files(&scope));
+        // The size of an uncompressed texture depends on its header, which may be damaged.
+        assert!(learnt.is_ok() || matches!(opening.textures, TextureForm::Rgba), "{learnt:?}");
         for file in opened.files(&scope) {
             assert_eq!(
                 together.store.size(file),

@@ -134,7 +134,7 @@ pub fn open(paths: &[&Path], opening: &Opening<'_>, scope: &Scope<'_>) -> Option
                 let archive = parse(bytes, opening.force)?;
                 let layer = LayerNames::with_names(&archive, opening.encoding, base.as_deref(), &dictionary);
                 let tables = LayerTables::new(&archive).presented(opening.textures, || {
-                    // Every file may be a texture, whatever its name is.
+                    // Every file may be a texture: its name does not matter.
                     (0..archive.files.len() as u32).collect()
                 });
                 Some((layer.unwrap(), tables, scope.of(&archive), archive.tables))
