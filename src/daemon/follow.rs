@@ -227,12 +227,10 @@ impl Follower {
         let (_, had_unwatched) = self.watcher.counts();
         let changes = self.watch_changes(&view, moved);
         let added = self.watcher.watch(changes);
-        let (watched, unwatched) = self.watcher.counts();
-        fs.note_watches(watched, self.watcher.unwatched());
-        self.polling
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .set(self.watcher.unwatched(), opening_began);
+        let ((watched, _), folders) = (self.watcher.counts(), self.watcher.unwatched());
+        let unwatched = folders.len();
+        fs.note_watches(watched, folders.clone());
+        self.polling.lock().unwrap_or_else(PoisonError::into_inner).set(folders, opening_began);
         if unwatched > 0 {
             // The thread may be waiting without a time limit. If the socket is full, it wakes anyway.
             let _ = (&self.signal.wake).write(&[WAKE]);

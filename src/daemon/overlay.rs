@@ -122,7 +122,10 @@ impl Overlay {
     }
 
     fn mount_by_kernel(&self, mountpoint: &Path, flags: MountFlags) -> io::Result<()> {
-        let (options, _open) = self.options()?;
+        let (mut options, _open) = self.options()?;
+        // Otherwise a kernel may be set up to store a renamed folder as a reference, and a file without its
+        // bytes if only its attributes changed. A layer could not show these.
+        options.push(",redirect_dir=off,metacopy=off");
         let options = CString::new(options.as_bytes())?;
         Ok(rustix::mount::mount("bsafs", mountpoint, "overlay", flags, options.as_c_str())?)
     }

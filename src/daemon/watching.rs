@@ -1,6 +1,6 @@
 //! The thread that watches the disk. It notes what changed, and has the kernel drop changed names at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
@@ -66,19 +66,27 @@ impl Watching {
             self.trigger.request();
         }
         if woken.has_events {
-            let (mut counts, mut files, mut is_lost) = (false, BTreeMap::new(), Ok(false));
+            let (mut counts, mut is_lost) = (false, Ok(false));
+            let (mut files, mut touched) = (BTreeMap::new(), BTreeSet::new());
             self.trigger.note(|changes| {
                 is_lost = self.watcher.read_events(|event| {
                     counts = true;
                     note_event(&fs, changes, event);
-                    if let Some(name) = event.name.filter(|_| event.is_write || event.is_of_attributes) {
-                        *files.entry((event.folder.to_owned(), name.to_owned())).or_default() |=
-                            event.is_write;
+                    let Some(name) = event.name else { return };
+                    let file = || (event.folder.to_owned(), name.to_owned());
+                    if event.is_write || event.is_close {
+                        touched.insert(file());
+                    }
+                    if event.is_write || event.is_of_attributes {
+                        *files.entry(file()).or_default() |= event.is_write;
                     }
                 });
+                // The reload that follows takes these, so they are noted before it can begin.
+                touched.iter().for_each(|(folder, name)| fs.note_touched_file(folder, name.as_bytes()));
                 counts
             });
             if is_lost? {
+                fs.note_lost_events();
                 self.trigger.note_found(DiskChanges::add_anywhere);
             }
             // Requests may need the lock of the trigger, so nothing that may hang is done under it.

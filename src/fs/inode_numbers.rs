@@ -8,6 +8,8 @@
 //! | `STATUS_INO` | the link `.bsafs:status` in the root |
 //! | `SOURCES_INO` + p | the link `.bsafs:sources:p` in the root, page p of the mounted sources |
 //! | `WHICH_INO` + n + `PAGE_INO` * p | the link `.bsafs:which:n:p` in every folder, page p about node n |
+//! | `CHANGES_INO` | the link `.bsafs:changes` in the root |
+//! | `CHANGES_INO` + 1 + n | the link `.bsafs:changes:n` in the root, changes of files from number n on |
 //!
 //! Files that programs open have numbers below 2^32. Above, 32-bit programs get EOVERFLOW from `stat`.
 
@@ -20,6 +22,9 @@ pub const STATUS_LINK: &str = ".bsafs:status";
 /// Name of the links in the root whose target is the mounted sources and their options as JSON. Unless the
 /// page number ([`crate::fs::read_pages`]) is 0, it follows after a colon.
 pub const SOURCES_LINK: &str = ".bsafs:sources";
+/// Name of the link in the root whose target has the number of the next change of a file, as JSON. If a colon
+/// and a number follow, the target has the changes from that number on.
+pub const CHANGES_LINK: &str = ".bsafs:changes";
 /// Prefix of the links whose target says where a file comes from, as JSON. The file's inode number follows.
 /// Unless the page number ([`crate::fs::read_pages`]) is 0, it follows after another colon. The links are in
 /// every folder, because a bind mount of a folder has that folder as its root.
@@ -38,6 +43,8 @@ pub(crate) const SOURCES_INO: u64 = STATUS_INO + 1;
 pub(crate) const WHICH_INO: u64 = 1 << 33;
 /// Added for each page.
 const PAGE_INO: u64 = 1 << 34;
+/// Lies above the numbers of all pages.
+pub(crate) const CHANGES_INO: u64 = 1 << 44;
 /// Maximum number of pages of a link: about a million bytes.
 const PAGES_MAX: u64 = 256;
 
@@ -47,11 +54,13 @@ pub(crate) fn link_ino(parent: u64, name: &[u8]) -> Option<u64> {
         return (parent == NodeId::ROOT_INO).then_some(STATUS_INO);
     }
     if let Some(page) = name.strip_prefix(SOURCES_LINK.as_bytes()) {
-        let page = match page {
-            b"" => 0,
-            _ => std::str::from_utf8(page.strip_prefix(b":")?).ok()?.parse::<u64>().ok()?,
-        };
+        let page = number_after_colon(page)?.unwrap_or(0);
         return (parent == NodeId::ROOT_INO && page < PAGES_MAX).then_some(SOURCES_INO + page);
+    }
+    if let Some(from) = name.strip_prefix(CHANGES_LINK.as_bytes()) {
+        let from = number_after_colon(from)?;
+        let is_link = parent == NodeId::ROOT_INO && from < Some(CHANGES_INO);
+        return is_link.then(|| CHANGES_INO + from.map_or(0, |from| from + 1));
     }
     let numbers = std::str::from_utf8(name.strip_prefix(WHICH_LINK.as_bytes())?).ok()?;
     let (ino, page) = numbers.split_once(':').unwrap_or((numbers, "0"));
@@ -59,9 +68,23 @@ pub(crate) fn link_ino(parent: u64, name: &[u8]) -> Option<u64> {
     (ino < CIOPFS_INO && page < PAGES_MAX).then_some(WHICH_INO + ino + PAGE_INO * page)
 }
 
+/// The number after the colon that follows the name of a link; `Some(None)` if nothing follows, and `None` if
+/// anything else does.
+fn number_after_colon(rest: &[u8]) -> Option<Option<u64>> {
+    if rest.is_empty() {
+        return Some(None);
+    }
+    std::str::from_utf8(rest.strip_prefix(b":")?).ok()?.parse().ok().map(Some)
+}
+
 /// The page of the mounted sources for a link's number; `None` for other links.
 pub(crate) fn sources_page(link: u64) -> Option<usize> {
     usize::try_from(link.checked_sub(SOURCES_INO).filter(|page| *page < PAGES_MAX)?).ok()
+}
+
+/// The number of the first change for a link's number; `None` if the link only asks for the next number.
+pub(crate) fn changes_from(link: u64) -> Option<u64> {
+    link.checked_sub(CHANGES_INO)?.checked_sub(1)
 }
 
 /// The file (by inode number) and the page for a link's number.
@@ -92,7 +115,20 @@ mod tests {
             assert_eq!((link.and_then(sources_page), link_ino(5, name.as_bytes())), (page, None), "{name}");
             assert!(link < Some(WHICH_INO), "{name}");
         }
-        for name in [".bsafs:sources:", ".bsafs:sources:256", ".bsafs:sources7"] {
+        for (name, from) in
+            [(".bsafs:changes", None), (".bsafs:changes:0", Some(0)), (".bsafs:changes:77", Some(77))]
+        {
+            let link = link_ino(NodeId::ROOT_INO, name.as_bytes()).expect(name);
+            assert!(link >= CHANGES_INO && changes_from(link) == from, "{name}: {link}");
+            assert_eq!(link_ino(5, name.as_bytes()), None, "{name}");
+        }
+        for name in [
+            ".bsafs:sources:",
+            ".bsafs:sources:256",
+            ".bsafs:sources7",
+            ".bsafs:changes:x",
+            ".bsafs:changes7",
+        ] {
             assert_eq!(link_ino(NodeId::ROOT_INO, name.as_bytes()), None, "{name}");
         }
     }

@@ -6,9 +6,10 @@
 //! |---|---|
 //! | which view is served, and how does a later one replace it? | `filesystem.rs` |
 //! | what is a view? LOOKUP and GETATTR | `view.rs` |
-//! | READ | `read.rs` |
+//! | READ | `read_target.rs`, `read.rs` |
+//! | what is decoded before a program asks for it? | `prefetch.rs` |
 //! | READDIR and READDIRPLUS | `listing.rs` |
-//! | READLINK of `.bsafs:status` and the like | `status_link.rs`, in pages by `json_pages.rs` |
+//! | READLINK of `.bsafs:status` and the like | `status_link.rs`, in pages by `reported/json_pages.rs` |
 //! | GETXATTR and LISTXATTR | `xattr.rs` |
 //! | how are sizes learnt that an answer needs? | `sizes.rs` |
 //! | what if no event reports a write? | `unwatched.rs` |
@@ -16,7 +17,7 @@
 //! | how does an open file of a replaced archive go on? | `retired.rs` |
 //! | which inode numbers and generations are there? | `inode_numbers.rs`, `generation.rs` |
 //! | what do all views of a mount have in common? | `shared.rs` |
-//! | what is reported? | `status.rs`, `sources.rs`, `requests.rs` |
+//! | what is reported? | the folder `reported`, `requests.rs`, `changed_files.rs` |
 //! | what does `stat` report? | `attr.rs` |
 //! | why did an operation fail? | `error.rs` |
 //!
@@ -30,12 +31,15 @@
 pub use attr::{Attr, NodeKind, Owner, Presentation, Validity};
 pub use error::Error;
 pub use filesystem::{FileSystem, OutOfInodeNumbers, Replaced};
-pub use inode_numbers::{SOURCES_LINK, STATUS_LINK, WHICH_LINK};
-pub use json_pages::read_pages;
+pub use inode_numbers::{CHANGES_LINK, SOURCES_LINK, STATUS_LINK, WHICH_LINK};
 pub use listing::DirEntry;
-pub use read::ReadTarget;
-pub use sources::{MountedSource, MountedSources};
-pub use status::{CacheStatus, DaemonStatus, LastReload, POLLING_INTERVAL, WatchCounts, polling_interval};
+pub use read_target::ReadTarget;
+pub use reported::change_log::{ChangedFile, FileChanges, FileEvent};
+pub use reported::json_pages::read_pages;
+pub use reported::sources::{MountedSource, MountedSources};
+pub use reported::status::{
+    CacheStatus, DaemonStatus, LastReload, POLLING_INTERVAL, WatchCounts, polling_interval,
+};
 pub use status_link::Caller;
 pub use view::{Lookup, View};
 
@@ -46,23 +50,24 @@ pub(crate) use sizes::SizeJob;
 
 mod attr;
 mod callback;
+mod changed_files;
 mod error;
 mod exposed;
 mod filesystem;
 mod generation;
 mod inode_numbers;
 mod invalidation;
-mod json_pages;
 mod kept_listings;
 mod listing;
 mod pending;
+mod prefetch;
 mod read;
+mod read_target;
+mod reported;
 mod requests;
 mod retired;
 mod shared;
 mod sizes;
-mod sources;
-mod status;
 mod status_link;
 mod unwatched;
 mod view;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::inode_numbers::{SOURCES_LINK, STATUS_INO, STATUS_LINK, sources_page};
+use super::inode_numbers::{CHANGES_INO, CHANGES_LINK, SOURCES_LINK, STATUS_INO, STATUS_LINK, sources_page};
 use crate::tree::NodeId;
 
 /// What a request asks for.
@@ -25,7 +25,7 @@ pub(crate) enum Operation {
     ListXattr,
     /// Operations that are not supported: ACCESS, FLUSH, LSEEK, IOCTL.
     Other,
-    /// Any operation on the links of the status and of the sources.
+    /// Any operation on the links of the status, of the sources and of changes.
     Status,
 }
 
@@ -44,13 +44,15 @@ impl Operation {
 
     /// The counter for this operation on a name in a folder.
     pub(crate) fn on_name(self, parent: u64, name: &[u8]) -> Self {
-        let is_status = name == STATUS_LINK.as_bytes() || name.starts_with(SOURCES_LINK.as_bytes());
+        let is_status = name == STATUS_LINK.as_bytes()
+            || [SOURCES_LINK, CHANGES_LINK].iter().any(|link| name.starts_with(link.as_bytes()));
         if is_status && parent == NodeId::ROOT_INO { Self::Status } else { self }
     }
 
     /// The counter for this operation on a node.
     pub(crate) fn on_node(self, ino: u64) -> Self {
-        if ino == STATUS_INO || sources_page(ino).is_some() { Self::Status } else { self }
+        let is_status = ino == STATUS_INO || ino >= CHANGES_INO || sources_page(ino).is_some();
+        if is_status { Self::Status } else { self }
     }
 }
 

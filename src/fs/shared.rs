@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Instant, SystemTime};
 
 use super::attr::Presentation;
@@ -14,10 +14,13 @@ use super::exposed::{EarlyNumbers, ExposedNames};
 use super::invalidation::{Invalidation, NameIn};
 use super::kept_listings::KeptListings;
 use super::pending::PendingNames;
+use super::prefetch::Prefetch;
+use super::reported::change_log::ChangeLog;
+use super::reported::sources::MountedSources;
+use super::reported::status::{LastReload, WatchCounts};
+use super::reported::touched_files::TouchedFiles;
 use super::requests::Requests;
 use super::retired::Retired;
-use super::sources::MountedSources;
-use super::status::{LastReload, WatchCounts};
 use super::written::WrittenFiles;
 use crate::tree::Spellings;
 
@@ -69,6 +72,7 @@ pub(crate) struct Shared {
     /// Bytes read from archives and folders that the current view no longer has.
     pub(crate) read_before: AtomicU64,
     pub(crate) written: WrittenFiles,
+    pub(crate) prefetch: Arc<Prefetch>,
     /// The user with whose rights the sources are read.
     pub(crate) user: u32,
     /// Number of the current view. It is stored while `exposed` is locked.
@@ -82,10 +86,19 @@ pub(crate) struct Shared {
     pub(crate) on_change: OnceLock<OnChange>,
     pub(crate) watches: Mutex<WatchCounts>,
     unwatched: RwLock<UnwatchedFolders>,
+    /// Files with events on the disk since the last view.
+    touched: Mutex<TouchedFiles>,
+    /// The last changes, of which the kernel was notified.
+    changes: Mutex<ChangeLog>,
 }
 
 impl Shared {
-    pub(crate) fn new(spellings: Spellings, presentation: Presentation, modified: SystemTime) -> Self {
+    pub(crate) fn new(
+        spellings: Spellings,
+        presentation: Presentation,
+        modified: SystemTime,
+        prefetch: Arc<Prefetch>,
+    ) -> Self {
         let (host, requests, retired, pending, written) = Default::default();
         let (current, announced, exposed, last_reload, early_numbers, on_change) = Default::default();
         let (started, since) = (Instant::now(), SystemTime::now());
@@ -105,6 +118,7 @@ impl Shared {
             listings,
             read_before,
             written,
+            prefetch,
             user,
             current,
             announced,
@@ -114,6 +128,8 @@ impl Shared {
             on_change,
             watches: Mutex::default(),
             unwatched: RwLock::default(),
+            touched: Mutex::default(),
+            changes: Mutex::default(),
         }
     }
 
@@ -131,6 +147,16 @@ impl Shared {
         if let Some(on_change) = self.on_change.get() {
             (on_change.0)(folder);
         }
+    }
+
+    /// The files with events on the disk since the last view.
+    pub(crate) fn touched_files(&self) -> MutexGuard<'_, TouchedFiles> {
+        self.touched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last changes, of which the kernel was notified.
+    pub(crate) fn change_log(&self) -> MutexGuard<'_, ChangeLog> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets the folders without a watch.

@@ -1,13 +1,13 @@
-//! READLINK of the symbolic links whose targets are JSON: the daemon's status, the mounted sources,
-//! and where a file comes from.
+//! READLINK of the symbolic links whose targets are JSON: the daemon's status, the mounted sources, the last
+//! changes of files, and where a file comes from.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use super::error::Error;
-use super::inode_numbers::{STATUS_INO, WHICH_INO, sources_page, which};
-use super::json_pages::page;
-use super::status::{CacheStatus, DaemonStatus};
+use super::inode_numbers::{CHANGES_INO, STATUS_INO, WHICH_INO, changes_from, sources_page, which};
+use super::reported::json_pages::page;
+use super::reported::status::{CacheStatus, DaemonStatus};
 use super::view::View;
 use crate::system::clock::unix_seconds;
 use crate::vfs::{Provenance, VfsFile};
@@ -41,6 +41,12 @@ impl View {
                     status.last_reload.what = PRIVATE.to_owned();
                 }
                 Ok(status.to_json().into_bytes())
+            }
+            CHANGES_INO.. => {
+                self.check_may_list(caller)?;
+                let log = self.shared.change_log();
+                let is_watching = self.shared.unwatched().is_some();
+                Ok(log.since(changes_from(ino).unwrap_or(log.next()), is_watching).into_bytes())
             }
             WHICH_INO.. => {
                 self.check_may_list(caller)?;

@@ -24,6 +24,8 @@ pub(crate) enum StatusErrorKind {
     Refused,
     /// The daemon does not answer.
     Unanswered(Errno),
+    /// The daemon does not report changes.
+    TooOld,
     /// The daemon's answer cannot be read.
     Unreadable(serde_json::Error),
 }
@@ -52,6 +54,9 @@ impl fmt::Display for StatusError {
             StatusErrorKind::Refused => write!(f, "{path}: owned by another user; run as that user"),
             StatusErrorKind::Unanswered(errno) => {
                 write!(f, "{path}: the daemon does not answer: {}", std::io::Error::from(*errno))
+            }
+            StatusErrorKind::TooOld => {
+                write!(f, "{path}: the daemon is of an older version; unmount, and mount again")
             }
             StatusErrorKind::Unreadable(cause) => {
                 write!(f, "{path}: cannot read the daemon's answer: {cause}")

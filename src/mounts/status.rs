@@ -70,7 +70,7 @@ impl MountStatus {
 }
 
 /// Reads a link in the root of a mount. Fails if the path of the mount does not lead to it.
-fn read_in(mounted: &MountEntry, name: &str) -> Result<Vec<u8>, Errno> {
+pub(super) fn read_in(mounted: &MountEntry, name: &str) -> Result<Vec<u8>, Errno> {
     let root = open(&mounted.mountpoint, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     let device = fstat(&root)?.st_dev;
     if format!("{}:{}", major(device), minor(device)) != mounted.device {

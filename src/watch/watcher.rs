@@ -77,6 +77,8 @@ pub struct DiskEvent<'a> {
     pub meaning: Meaning,
     /// Whether the content of a file was written to.
     pub is_write: bool,
+    /// Whether a file was closed that a program may have written to, perhaps through a memory map.
+    pub is_close: bool,
     /// Whether the attributes of a file were changed.
     pub is_of_attributes: bool,
     /// Whether a folder was created or moved here.
@@ -209,6 +211,7 @@ impl Watcher {
                     name,
                     meaning,
                     is_write: flags.contains(ReadFlags::MODIFY),
+                    is_close: flags.contains(ReadFlags::CLOSE_WRITE),
                     is_of_attributes: flags.contains(ReadFlags::ATTRIB),
                     is_new_folder: flags.contains(ReadFlags::ISDIR)
                         && flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO),

@@ -125,10 +125,10 @@ fn a_buffer_too_small_for_an_extended_attribute_is_refused() {
     let mut buffer = [0; 256];
     let range = Errno::RANGE;
     let get = |buffer: &mut [u8]| rustix::fs::getxattr(&file, "user.bsafs.codec", buffer);
-    assert_eq!(rustix::fs::getxattr_query(&file, "user.bsafs.codec"), Ok("stored".len()));
+    assert_eq!(rustix::fs::getxattr_query(&file, "user.bsafs.codec"), Ok("uncompressed".len()));
     assert_eq!(get(&mut buffer[..5]), Err(range));
-    assert_eq!(get(&mut buffer[..6]), Ok(6));
-    assert_eq!(&buffer[..6], b"stored");
+    assert_eq!(get(&mut buffer[..12]), Ok(12));
+    assert_eq!(&buffer[..12], b"uncompressed");
     let mut list = |len: usize| rustix::fs::listxattr(&file, &mut buffer[..len]);
     let all = rustix::fs::listxattr_query(&file).unwrap();
     assert_eq!(list(all - 1), Err(range));

@@ -4,7 +4,7 @@
 use crate::vfs::provenance::JSON_MAX;
 
 /// Length of a page in bytes: the longest target of a link, which is PATH_MAX without the NUL.
-const PAGE_LEN: usize = 4095;
+pub(crate) const PAGE_LEN: usize = 4095;
 
 /// One page of JSON as the target of a link; `None` beyond the last page.
 pub(crate) fn page(mut json: String, number: usize) -> Option<Vec<u8>> {

@@ -1,0 +1,40 @@
+//! Files for which the disk reported an event.
+
+use std::collections::HashSet;
+
+use super::change_log::KEPT_MAX;
+
+/// The files for which the disk reported an event since the last view. The comparison of two views does not
+/// find all of them, because it stats only files that were statted before.
+#[derive(Debug, Default)]
+pub(crate) struct TouchedFiles {
+    /// Inode numbers.
+    files: HashSet<u64>,
+    /// Whether any other file may have been touched.
+    are_more: bool,
+}
+
+impl TouchedFiles {
+    /// Adds a file.
+    pub(crate) fn add(&mut self, ino: u64) {
+        match self.files.len() < KEPT_MAX {
+            true => _ = self.files.insert(ino),
+            false => self.are_more = true,
+        }
+    }
+
+    /// Adds all files, because events were lost.
+    pub(crate) fn add_all(&mut self) {
+        self.are_more = true;
+    }
+
+    /// Whether no other file was touched.
+    pub(crate) fn is_complete(&self) -> bool {
+        !self.are_more
+    }
+
+    /// Inode numbers of the files.
+    pub(crate) fn files(&self) -> impl Iterator<Item = u64> {
+        self.files.iter().copied()
+    }
+}
