@@ -1,6 +1,6 @@
 //! The command line: global options, and one variant for each command.
 
-use clap::{ArgAction, CommandFactory, Parser, Subcommand};
+use clap::{ArgAction, ColorChoice, CommandFactory, Parser, Subcommand};
 
 #[cfg(feature = "desktop")]
 use super::command::open;
@@ -12,7 +12,7 @@ use super::command::{
 #[cfg(feature = "completion")]
 use super::command::{complete, completions};
 #[cfg(feature = "mount")]
-use super::command::{mount, mounts, reload, status, umount};
+use super::command::{mount, mounts, reload, status, umount, watch};
 use super::exit::{Exit, Failure};
 
 /// Mounts Bethesda's games and archives (BSA and BA2, Arena to Starfield) as a read-only folder.
@@ -27,6 +27,9 @@ pub(crate) struct Cli {
     /// Print only errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
+    /// When to use colours; the default, auto, follows NO_COLOR, CLICOLOR and CLICOLOR_FORCE
+    #[arg(long, global = true, value_name = "WHEN", default_value_t, hide_default_value = true)]
+    pub(crate) color: ColorChoice,
 }
 
 const EXAMPLES: &str = "\
@@ -66,6 +69,8 @@ pub(crate) enum Command {
     Status(status::Status),
     #[cfg(feature = "mount")]
     Reload(reload::Reload),
+    #[cfg(feature = "mount")]
+    Watch(watch::Watch),
     Games(games::Games),
     Order(order::Order),
     Conflicts(conflicts::Conflicts),
@@ -103,6 +108,8 @@ impl Command {
             Self::Status(it) => it.run(),
             #[cfg(feature = "mount")]
             Self::Reload(it) => it.run(is_quiet),
+            #[cfg(feature = "mount")]
+            Self::Watch(it) => it.run(is_quiet),
             Self::Games(it) => it.run(),
             Self::Order(it) => it.run(),
             Self::Conflicts(it) => it.run(),

@@ -30,4 +30,6 @@ pub(crate) mod thumbnail;
 #[cfg(feature = "mount")]
 pub(crate) mod umount;
 pub(crate) mod verify;
+#[cfg(feature = "mount")]
+pub(crate) mod watch;
 pub(crate) mod which;

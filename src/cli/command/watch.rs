@@ -1,0 +1,84 @@
+//! `bsafs watch`: prints the files of a mount that change.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::terminal::output::{escaped, stdout_for, write_json};
+use crate::mounts::watching::Watching;
+
+/// Print each file of a mount that changes, until the mount ends
+///
+/// Programs get no events (inotify) from a mount, so editors and scripts can read these lines instead. A
+/// line is printed when the mount shows the change: the file was added, removed or modified. Folders are not
+/// printed. A file may be printed more than once, for example if a program writes it in several steps. A file
+/// whose name changes only in case is modified.
+///
+/// A line with `unknown` and an empty path says that any file may have changed: too many changed at once, or
+/// the lines were not read for a long time.
+///
+/// With --json, each line is an object with "path", "change" (added, removed, modified or unknown) and
+/// "view", which counts the states of the mount.
+///
+/// In folders without an inotify watch (`bsafs status` counts them), on network drives and behind links,
+/// bsafs notices that a file was modified only if the mount showed the file before. With -o static, only
+/// changes that `bsafs reload` finds are printed, and with --edit none.
+///
+/// The exit status is 0 when the mount ends.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Watch {
+    /// Mountpoint of bsafs
+    #[arg(value_name = "MOUNTPOINT")]
+    mountpoint: PathBuf,
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bsafs watch ~/mnt
+  bsafs watch ~/mnt --json | jq --unbuffered -r 'select(.change == \"modified\").path'";
+
+/// How often the daemon is asked. Shorter than the time in which a change appears.
+const INTERVAL: Duration = Duration::from_millis(200);
+
+impl Watch {
+    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+        let mut watching = Watching::start(&self.mountpoint)?;
+        if !is_quiet {
+            let path = self.mountpoint.display().to_string();
+            // A script may wait for this line before it changes a file.
+            let _ = writeln!(io::stderr(), "bsafs: watching {}", escaped(&path));
+        }
+        let mut out = stdout_for(self.json);
+        while let Some(changes) = watching.read()? {
+            for change in &changes {
+                match self.json {
+                    true => write_json(&mut out, change)?,
+                    false => writeln!(out, "{:<8}  {}", change.change, change.path)?,
+                }
+            }
+            out.flush()?;
+            if changes.is_empty() && is_closed_within(INTERVAL) {
+                break;
+            }
+        }
+        Ok(Exit::Ok)
+    }
+}
+
+/// Waits, and returns early if nothing reads standard output any more.
+fn is_closed_within(time: Duration) -> bool {
+    let stdout = io::stdout();
+    let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
+    let time = Timespec::try_from(time).ok();
+    // A signal only makes the wait shorter.
+    let _ = poll(&mut polled, time.as_ref());
+    polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+}
