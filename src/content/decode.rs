@@ -1,7 +1,7 @@
 //! Decodes extents, either into the caller's buffer or once into the cache.
 
 use std::ops::Range;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use super::buffer::{Buffer, zeros};
@@ -9,7 +9,7 @@ use super::cache::{CacheKey, Decoded};
 use super::codec::{self, DecodeError, Quirk};
 use super::error::{EntryError, Reason};
 use super::memory::{LARGE, Reservation};
-use super::store::Store;
+use super::store::{Counters, Store};
 use crate::format::EntryId;
 
 /// Number of packed bytes to read beyond the length of the prefix, for headers of streams.
@@ -30,11 +30,22 @@ impl Store {
         }
         let payload = self.layer(id.layer).read_payload(index, u64::MAX)?;
         self.shared.cache.get_or_decode(key, Instant::now(), || {
-            let size = key.size as usize;
-            let mut out = Buffer::for_cache(size, self.reserve(size))?;
-            self.decode_payload(id, index, &payload, &mut out)?;
-            Ok(out)
+            let _decoding = self.shared.counters.decode();
+            self.decode_for_cache(id, index, key, &payload)
         })
+    }
+
+    pub(super) fn decode_for_cache(
+        &self,
+        id: EntryId,
+        index: u32,
+        key: CacheKey,
+        payload: &[u8],
+    ) -> Result<Buffer, Reason> {
+        let size = key.size as usize;
+        let mut out = Buffer::for_cache(size, self.reserve(size))?;
+        self.decode_payload(id, index, payload, &mut out)?;
+        Ok(out)
     }
 
     /// Reserves memory for `len` decoded bytes; `None` if they are too few to count. Waits until
@@ -47,6 +58,7 @@ impl Store {
     /// Decodes a whole extent into `out`, which has the extent's size.
     pub(super) fn decode(&self, id: EntryId, index: u32, out: &mut [u8]) -> Result<(), Reason> {
         let payload = self.layer(id.layer).read_payload(index, u64::MAX)?;
+        let _decoding = self.shared.counters.decode();
         self.decode_payload(id, index, &payload, out).map(drop)
     }
 
@@ -105,5 +117,21 @@ impl Store {
             }
             len = len.saturating_mul(2);
         }
+    }
+}
+
+/// Counts a thread that decodes, until this is dropped.
+pub(super) struct Decoding<'c>(&'c AtomicUsize);
+
+impl Counters {
+    pub(super) fn decode(&self) -> Decoding<'_> {
+        self.decoding.fetch_add(1, Ordering::Relaxed);
+        Decoding(&self.decoding)
+    }
+}
+
+impl Drop for Decoding<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -1,6 +1,11 @@
 //! The prefix of an extent, in front of its payload: an embedded name, an unpacked size, both or neither.
+//! Some sizes are stated only there.
 
+use std::sync::PoisonError;
+
+use super::archive_content::ArchiveContent;
 use super::error::Reason;
+use crate::archive_file::ArchiveReadError;
 use crate::format::ExtentPrefix;
 
 /// Maximum length of a prefix in bytes: a length byte, 255 bytes of name, a u32.
@@ -15,11 +20,51 @@ pub(super) struct ParsedPrefix {
     pub(super) size: u32,
 }
 
+impl ArchiveContent {
+    /// Unpacked size of an extent. If only its prefix states the size, the first call reads the prefix.
+    pub(super) fn size(&self, index: u32) -> Result<u32, Reason> {
+        let extent = self.extent(index);
+        if let Some(size) = extent.size {
+            return Ok(size);
+        }
+        let mut first = [0; MAX];
+        let first = &mut first[..MAX.min(extent.packed as usize)];
+        match self.file.read_exact_at(first, extent.offset) {
+            Ok(()) => Ok(self.parse_prefix(index, first)?.size),
+            Err(fault) => {
+                if matches!(fault, ArchiveReadError::Beyond) {
+                    self.note_bad_prefix(index);
+                }
+                Err(fault.into())
+            }
+        }
+    }
+
+    /// Whether an extent's size can never be learnt, even from a sound disk.
+    pub(super) fn is_size_lost(&self, index: u32) -> bool {
+        let bad = self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner);
+        self.file.is_changed() || bad.contains(&index)
+    }
+
+    fn note_bad_prefix(&self, index: u32) {
+        self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner).insert(index);
+    }
+
+    /// Parses the prefix of an extent from its first bytes, and keeps the size that it states.
+    pub(super) fn parse_prefix(&self, index: u32, first: &[u8]) -> Result<ParsedPrefix, Reason> {
+        let extent = self.extent(index);
+        let parsed =
+            parse(extent.prefix, first, extent.packed).inspect_err(|_| self.note_bad_prefix(index))?;
+        self.tables.extents.set_size(index, parsed.size);
+        Ok(parsed)
+    }
+}
+
 /// Parses the prefix of an extent of `packed` bytes from its `first` bytes.
 ///
 /// An extent that ends where its size should begin is an empty file. Some packers write those
 /// (FORMATS.md 1.6, 4).
-pub(super) fn parse(prefix: ExtentPrefix, first: &[u8], packed: u32) -> Result<ParsedPrefix, Reason> {
+fn parse(prefix: ExtentPrefix, first: &[u8], packed: u32) -> Result<ParsedPrefix, Reason> {
     let mut payload = 0;
     if prefix.name && packed > 0 {
         payload = u32::from(*first.first().ok_or(Reason::BeyondEnd)?) + 1;

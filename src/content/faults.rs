@@ -7,6 +7,16 @@ use super::store::Store;
 use crate::format::EntryId;
 
 impl Store {
+    /// The fault of a file whose suspect bytes were served. It is returned once, for the log.
+    pub fn take_salvaged(&self, id: EntryId) -> Option<EntryError> {
+        // Loose files are never suspect.
+        if !self.salvages || self.loose(id).is_some() {
+            return None;
+        }
+        let error = self.shared.salvaged.take((self.layer(id.layer).number, id.entry))?;
+        Some(EntryError { entry: id, ..error })
+    }
+
     /// Makes the error of a failed read of an extent, and counts it.
     pub(super) fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> EntryError {
         self.fault_at(entry, self.layer(entry.layer).extent(index).offset, reason)

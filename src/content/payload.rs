@@ -1,15 +1,12 @@
-//! Reads the data of one extent from its archive: the unpacked size that only its prefix states, and
-//! the packed bytes.
+//! Reads the packed bytes of one extent from its archive.
 
 use std::ops::Deref;
-use std::sync::PoisonError;
 
 use super::archive_content::ArchiveContent;
 use super::buffer::Buffer;
 use super::error::Reason;
-use super::extent_prefix::{self, ParsedPrefix};
+use super::extent_prefix;
 use super::memory::{LARGE, Reservation};
-use crate::archive_file::ArchiveReadError;
 
 /// The payload of an extent, or its first bytes.
 pub(super) struct Payload {
@@ -28,44 +25,6 @@ impl Deref for Payload {
 }
 
 impl ArchiveContent {
-    /// Unpacked size of an extent. If only its prefix states the size, the first call reads the prefix.
-    pub(super) fn size(&self, index: u32) -> Result<u32, Reason> {
-        let extent = self.extent(index);
-        if let Some(size) = extent.size {
-            return Ok(size);
-        }
-        let mut first = [0; extent_prefix::MAX];
-        let first = &mut first[..extent_prefix::MAX.min(extent.packed as usize)];
-        match self.file.read_exact_at(first, extent.offset) {
-            Ok(()) => Ok(self.parse_prefix(index, first)?.size),
-            Err(fault) => {
-                if matches!(fault, ArchiveReadError::Beyond) {
-                    self.note_bad_prefix(index);
-                }
-                Err(fault.into())
-            }
-        }
-    }
-
-    /// Whether an extent's size can never be learnt, even from a sound disk.
-    pub(super) fn is_size_lost(&self, index: u32) -> bool {
-        let bad = self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner);
-        self.file.is_changed() || bad.contains(&index)
-    }
-
-    fn note_bad_prefix(&self, index: u32) {
-        self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner).insert(index);
-    }
-
-    /// Parses the prefix of an extent from its first bytes, and keeps the size that it states.
-    pub(super) fn parse_prefix(&self, index: u32, first: &[u8]) -> Result<ParsedPrefix, Reason> {
-        let extent = self.extent(index);
-        let parsed = extent_prefix::parse(extent.prefix, first, extent.packed)
-            .inspect_err(|_| self.note_bad_prefix(index))?;
-        self.tables.extents.set_size(index, parsed.size);
-        Ok(parsed)
-    }
-
     /// Fills `out` from a stored extent, starting `offset` bytes into it.
     pub(super) fn read_stored(&self, index: u32, offset: u64, out: &mut [u8]) -> Result<(), Reason> {
         let extent = self.extent(index);

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::buffer::Buffer;
 use super::error::{EntryError, Reason};
 use super::loose::LooseFiles;
-use super::read_strategy::{Piece, PieceBytes};
+use super::pieces::Piece;
+use super::read_strategy::PieceBytes;
 use super::store::Store;
 use crate::folder::LooseFile;
 use crate::format::EntryId;
@@ -42,7 +43,8 @@ impl Store {
         let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
             return Ok(answer(&[]));
         };
-        if let Some(file) = self.uncompressed(id)? {
+        // The size depends on the header, so that was read.
+        if let Some(file) = self.layer(id.layer).uncompressed(id.entry) {
             return self.read_uncompressed(id, file, offset..end, answer);
         }
         let pieces = self.pieces(id, &(offset..end));

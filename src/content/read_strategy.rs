@@ -1,17 +1,18 @@
-//! How a range of a file is read. It is cut into pieces, and each piece has a [`ReadStrategy`].
+//! How a piece of a file is read: each piece has a [`ReadStrategy`].
 
 use std::ops::Range;
 
 use super::cache::{CacheKey, Decoded};
 use super::codec;
 use super::error::{EntryError, Reason};
+use super::pieces::{Piece, PieceSource};
 use super::store::Store;
 use crate::format::{Codec, EntryId};
 
 /// Maximum length of a prefix that is decoded separately, in bytes. File managers and file(1) read
 /// only the beginning of a file; the kernel turns that into a read of 16 KiB. A program that reads
 /// a whole file asks for more at once, so its reads decode nothing twice.
-const PREFIX_LEN: u64 = 64 << 10;
+pub(crate) const PREFIX_LEN: u64 = 64 << 10;
 /// A prefix is decoded separately only if the extent is at least this many times as long: if the
 /// reader goes on, the prefix is decoded again.
 const PREFIX_MIN_RATIO: u64 = 4;
@@ -44,59 +45,7 @@ pub(super) enum PieceBytes {
     InCache(Decoded<Reason>),
 }
 
-/// A part of a file whose bytes come from one source.
-#[derive(Debug)]
-pub(super) struct Piece {
-    source: PieceSource,
-    /// The range within the source.
-    within: Range<u64>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum PieceSource {
-    /// The header that bsafs adds.
-    Head,
-    /// One of the archive's extents.
-    Extent(u32),
-    /// All extents of the file, with their texels put into rows.
-    Linear,
-}
-
-impl Piece {
-    /// Length in bytes.
-    pub(super) fn len(&self) -> u64 {
-        self.within.end - self.within.start
-    }
-
-    /// The range of the source, to index a slice.
-    pub(super) fn range(&self) -> Range<usize> {
-        self.within.start as usize..self.within.end as usize
-    }
-}
-
 impl Store {
-    /// Cuts a range of a file at the borders of its head and its extents.
-    pub(super) fn pieces(&self, id: EntryId, range: &Range<u64>) -> Vec<Piece> {
-        let layer = self.layer(id.layer);
-        let linear = layer.linear(id.entry).map(|(_, len)| (PieceSource::Linear, len));
-        let extents = layer.extents(id.entry).filter(|_| linear.is_none());
-        // All sizes are known, because the range was compared with the file's size.
-        let size = |index| u64::from(layer.extent(index).size.unwrap_or(0));
-        let extents = extents.map(|index| (PieceSource::Extent(index), size(index)));
-        let head = (PieceSource::Head, layer.head(id.entry).len());
-        let mut start = 0;
-        let mut pieces = Vec::new();
-        for (source, size) in std::iter::once(head).chain(linear).chain(extents) {
-            let end = start + size;
-            let (from, to) = (range.start.max(start), range.end.min(end));
-            if from < to {
-                pieces.push(Piece { source, within: from - start..to - start });
-            }
-            start = end;
-        }
-        pieces
-    }
-
     /// Reads a piece into `out`, which has the piece's length, or leaves it in the cache.
     /// `is_only_piece` says that the read has no other pieces.
     pub(super) fn read_piece(
@@ -146,7 +95,7 @@ impl Store {
         }
         let size = layer.size(index)?;
         self.check_size(id.layer, index, size)?;
-        let key = CacheKey { archive: layer.number, offset: extent.offset, size };
+        let key = layer.cache_key(index, size);
         let size = u64::from(size);
         let is_prefix = match index == layer.extents(id.entry).start {
             true => {

@@ -29,10 +29,11 @@ impl Store {
     pub fn size(&self, id: EntryId) -> u64 {
         let size = match self.loose(id) {
             Some(files) => files.stat(id).map(|stat| stat.size).ok(),
-            None => match self.uncompressed(id) {
-                Ok(Some(file)) => Some(file.file_len()),
-                _ => self.stored_size(id).ok(),
-            },
+            None => {
+                // If the header cannot be read, the file has the size of what is stored.
+                let _ = self.learn_header(id);
+                self.archive_size(id).ok()
+            }
         };
         size.unwrap_or_else(|| self.estimated_size(id))
     }
@@ -88,8 +89,8 @@ impl Store {
     /// Learns those sizes of files that are unknown and can be read.
     ///
     /// # Errors
-    /// The first error of a read that the system refused. Other faults of a file are reported when
-    /// the file is read.
+    /// The first error of a read that the system refused, or of a header that decides how a file is
+    /// shown. Other faults of a file are reported when the file is read.
     pub fn learn_sizes(&self, ids: impl IntoIterator<Item = EntryId>) -> Result<(), EntryError> {
         let (mut wanted, mut headers) = (Vec::new(), Vec::new());
         let mut learnt = Ok(());
@@ -132,10 +133,15 @@ impl Store {
         if let Some(files) = self.loose(id) {
             return files.stat(id).map(|stat| stat.size).inspect_err(|_| self.count_fault());
         }
-        match self.uncompressed(id)? {
-            Some(file) => Ok(file.file_len()),
-            None => self.stored_size(id).map_err(|(index, reason)| self.fault(id, index, reason)),
-        }
+        self.uncompressed(id)?;
+        self.archive_size(id).map_err(|(index, reason)| self.fault(id, index, reason))
+    }
+
+    /// The size in bytes of a file in an archive, as far as its header was read. An error has the index of
+    /// the extent, and is not counted.
+    fn archive_size(&self, id: EntryId) -> Result<u64, (u32, Reason)> {
+        let file = self.layer(id.layer).uncompressed(id.entry);
+        file.map_or_else(|| self.stored_size(id), |file| Ok(file.file_len()))
     }
 
     /// The size of a file in bytes as it is if it is not uncompressed. An error has the index of the extent,

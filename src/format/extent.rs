@@ -38,7 +38,7 @@ impl Codec {
     /// The codec's name in listings and extended attributes.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Stored => "stored",
+            Self::Stored => "uncompressed",
             Self::Zlib => "zlib",
             Self::Lz4Frame => "lz4 frame",
             Self::Lz4Block => "lz4 block",

@@ -9,11 +9,13 @@ use std::time::SystemTime;
 
 use super::attr::Presentation;
 use super::callback::Callback;
+use super::changed_files::changed_files;
 use super::inode_numbers::CIOPFS_INO;
 use super::invalidation::{Invalidation, NameIn, everywhere};
+use super::prefetch::Prefetch;
+use super::reported::sources::MountedSources;
+use super::reported::status::{LastReload, WatchCounts};
 use super::shared::{Host, Shared};
-use super::sources::MountedSources;
-use super::status::{LastReload, WatchCounts};
 use super::view::{Child, FolderChange, View};
 use crate::content::Store;
 use crate::folder::FileChange;
@@ -42,7 +44,8 @@ impl FileSystem {
         let spellings = Spellings::new(vfs.tree(), SPELLINGS_MAX, CIOPFS_INO);
         let layers = u16::try_from(store.layers()).unwrap_or(u16::MAX);
         let modified = (0..layers).map(|layer| store.modified(layer)).max().unwrap_or(SystemTime::UNIX_EPOCH);
-        let shared = Arc::new(Shared::new(spellings, presentation, modified));
+        let shared = Shared::new(spellings, presentation, modified, Prefetch::new(store));
+        let shared = Arc::new(shared);
         let changes = HashMap::new();
         let view = View { number: 0, vfs, changes, shared: shared.clone() };
         Self { view: RwLock::new(Arc::new(view)), shared, replacing: Mutex::default() }
@@ -59,6 +62,18 @@ impl FileSystem {
     /// The current view.
     pub fn view(&self) -> Arc<View> {
         self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Starts a number of threads that decode files before a program asks for them. They decode only while
+    /// fewer threads than these decode for readers.
+    pub(crate) fn start_prefetch(&self, threads: usize) {
+        self.shared.prefetch.start(threads);
+    }
+
+    /// Decodes what waits for these threads, for tests without them.
+    #[doc(hidden)]
+    pub fn prefetch(&self) {
+        self.shared.prefetch.run_once();
     }
 
     /// Drops what is kept for listings that began long ago. Returns whether nothing is left.
@@ -82,6 +97,7 @@ impl FileSystem {
     /// absolute path on the disk, and `is_new_folder` says whether a folder was added. The kernel drops the
     /// name, and a LOOKUP of it waits for the next reload.
     pub fn note_changed_name(&self, folder: &Path, name: &[u8], is_new_folder: bool) {
+        self.note_touched_file(folder, name);
         let view = self.view();
         for node in view.folders_at(folder) {
             let own = view.tree().ino(node);
@@ -105,19 +121,27 @@ impl FileSystem {
         }
     }
 
+    /// Records that a file in a folder on the disk was replaced or written to, before the reload that notices
+    /// it.
+    pub fn note_touched_file(&self, folder: &Path, name: &[u8]) {
+        for ino in self.view().loose_files_at(folder, name) {
+            self.shared.touched_files().add(ino);
+        }
+    }
+
     /// Has the kernel drop the pages of a loose file that was written to, if the mount shows that file.
     /// `size` is its size now.
     pub fn note_written_file(&self, folder: &Path, name: &[u8], size: u64) {
         let (view, Some(host)) = (self.view(), self.shared.host.get()) else { return };
-        for node in view.folders_at(folder) {
-            let Some(file) = view.tree().lookup(node, name) else { continue };
-            let Some(entry) = view.entry(file) else { continue };
-            if view.store().loose_folder(entry).is_some_and(|of| of.as_os_str() == folder.as_os_str()) {
-                let ino = view.tree().ino(file);
-                let _ = view.attr(ino).map(|attr| self.shared.written.cut(attr, size));
-                host.drop_pages(ino);
-            }
+        for ino in view.loose_files_at(folder, name) {
+            let _ = view.attr(ino).map(|attr| self.shared.written.cut(attr, size));
+            host.drop_pages(ino);
         }
+    }
+
+    /// Records that events of the disk were lost, so that any file may have been written to.
+    pub fn note_lost_events(&self) {
+        self.shared.touched_files().add_all();
     }
 
     /// Records an event of a file that may be an archive, given its device and inode number: `is_written`
@@ -219,8 +243,13 @@ impl FileSystem {
             Some(host) => host.invalidate(invalidation),
             None => invalidation.files.into_iter().for_each(|ino| self.shared.written.remove(ino)),
         }
+        let touched = std::mem::take(&mut *self.shared.touched_files());
+        let changed = changed_files(&then, &now, &changes, &touched);
         let (shared, number) = (self.shared.clone(), now.number);
-        self.after_notices(move || shared.announced.store(number, Ordering::Relaxed));
+        self.after_notices(move || {
+            shared.announced.store(number, Ordering::Relaxed);
+            shared.change_log().add(number, changed);
+        });
         Ok(Replaced { then, now, changes })
     }
 }

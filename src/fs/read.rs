@@ -1,64 +1,16 @@
-//! READ. The file of an inode number is found once; its device decides in which queue the request waits.
-
-use std::sync::Arc;
+//! READ, once its file is known (`read_target.rs`) and its device has a worker for it.
 
 use rustix::io::Errno;
 
 use super::error::Error;
-use super::inode_numbers::CIOPFS_INO;
+use super::prefetch::FollowedView;
+use super::read_target::{ReadFile, ReadTarget};
 use super::retired::RetiredBytes;
-use super::view::View;
 use crate::content::{EntryError, Reason, Store};
 use crate::format::EntryId;
-use crate::tree::{Kind, NodeId};
-
-/// The file that a READ is for.
-#[derive(Debug)]
-pub struct ReadTarget {
-    view: Arc<View>,
-    file: File,
-}
-
-#[derive(Debug)]
-enum File {
-    /// The empty file by which Wine recognises a file system that ignores case.
-    Ciopfs,
-    Shown {
-        node: NodeId,
-        entry: EntryId,
-    },
-    /// A file that is open, but no longer in the view.
-    Retired(RetiredBytes),
-}
+use crate::tree::NodeId;
 
 impl ReadTarget {
-    /// Finds the file of an inode number.
-    ///
-    /// # Errors
-    /// [`Error::IsFolder`] if it is a folder; [`Error::Replaced`] if no file has the number any more.
-    pub fn find(view: Arc<View>, ino: u64) -> Result<Self, Error> {
-        let file = match view.inode(ino) {
-            _ if ino == CIOPFS_INO => File::Ciopfs,
-            Ok(inode) => {
-                let node = inode.node.ok_or(Error::IsFolder)?;
-                let Kind::File(entry) = view.tree().kind(node) else { return Err(Error::IsFolder) };
-                File::Shown { node, entry }
-            }
-            Err(_) => File::Retired(view.shared.retired.get(ino).ok_or(Error::Replaced)?),
-        };
-        Ok(Self { view, file })
-    }
-
-    /// The device that has the file's bytes. If no device has them, this is 0, which is never a device.
-    pub fn device(&self) -> u64 {
-        match &self.file {
-            File::Ciopfs => 0,
-            File::Shown { entry, .. } => self.view.store().device(*entry),
-            File::Retired(RetiredBytes::Entry(store, id)) => store.device(*id),
-            File::Retired(RetiredBytes::Loose(file)) => file.device(),
-        }
-    }
-
     /// Passes up to `len` bytes of the file from `offset` on to `answer`. Fewer are passed only at
     /// the end of the file.
     ///
@@ -67,12 +19,12 @@ impl ReadTarget {
     /// [`Error::NotPermitted`]. Each fault of a file in the view is logged once.
     pub fn read<T>(&self, offset: u64, len: u32, answer: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
         match &self.file {
-            File::Ciopfs => Ok(answer(&[])),
-            File::Shown { node, entry } => self.read_shown(*node, *entry, offset, len, answer),
-            File::Retired(RetiredBytes::Entry(store, id)) => {
+            ReadFile::Ciopfs => Ok(answer(&[])),
+            ReadFile::Shown { node, entry } => self.read_shown(*node, *entry, offset, len, answer),
+            ReadFile::Retired(RetiredBytes::Entry(store, id)) => {
                 store.read_at(*id, offset, len, answer).map_err(|error| error_of(&error.reason))
             }
-            File::Retired(RetiredBytes::Loose(file)) => {
+            ReadFile::Retired(RetiredBytes::Loose(file)) => {
                 Store::read_open(file, offset, len, answer).map_err(|reason| error_of(&reason))
             }
         }
@@ -87,14 +39,19 @@ impl ReadTarget {
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, Error> {
         let (view, store) = (&self.view, self.view.store());
+        let followed = FollowedView { number: view.number, vfs: &view.vfs };
+        view.shared.prefetch.note_begin(&followed, (node, entry), offset, len);
         let read = store.read_at(entry, offset, len, |bytes| {
             // Logged before the answer, so that a program that has the bytes finds the line in the log.
             if let Some(error) = store.take_salvaged(entry) {
                 log::warn!("{}: {error}; it is served because of --salvage", view.path_of(node, entry));
             }
-            let end = offset + bytes.len() as u64;
-            if bytes.len() < len as usize && store.known_size(entry).is_some_and(|size| end < size) {
+            let (end, size) = (offset + bytes.len() as u64, store.known_size(entry));
+            if bytes.len() < len as usize && size.is_some_and(|size| end < size) {
                 self.note_cut(node, end);
+            }
+            if size == Some(end) {
+                view.shared.prefetch.note_end(&followed, node);
             }
             answer(bytes)
         });

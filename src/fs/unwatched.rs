@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::sync::Arc;
 
 use super::attr::Validity;
-use super::status::polling_interval;
+use super::reported::status::polling_interval;
 use super::view::View;
 use crate::format::EntryId;
 use crate::tree::NodeId;
@@ -18,6 +18,7 @@ impl View {
     pub(crate) fn validity(&self, entry: EntryId) -> Validity {
         let is_loose = self.store().folder(entry.layer).is_some();
         match self.shared.unwatched() {
+            // It will soon be known whether the folder has a watch.
             None if is_loose => Validity::Seconds(polling_interval(0)),
             Some(folders) if self.is_in(entry, &folders) => {
                 Validity::Seconds(polling_interval(folders.len()))

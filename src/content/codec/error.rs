@@ -4,6 +4,7 @@ use std::fmt;
 
 /// A harmless fault of a payload: something is missing or superfluous, but every byte was decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Quirk {
     /// The payload stops after the last byte, without the end mark or checksum that should follow.
     Unended,
