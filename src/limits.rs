@@ -23,7 +23,7 @@
 //! | textures with `--textures=rgba` | about 100 each | as names |
 //! | all tables of files together | 80 to 100 a file, measured in `tests/bench/RESULTS.md` | |
 //! | cache of decoded extents | `--cache-size`, by default `CACHE_SIZE` (64 MiB) | see below |
-//! | extents cached beyond that | for a second after their last read | `CACHE_BEYOND` (256 MiB) |
+//! | extents cached beyond that | for 1 to 5 s after their last read; see below | `CACHE_BEYOND` (256 MiB) |
 //! | a file that the library reads whole | its size | `READ_LIMIT` (1 GiB) by default |
 //! | free buffers (`content/buffer.rs`) | 128 KiB and more, for a second | `FREE_BUFFERS_MAX` (64 MiB) |
 //! | extents being decoded | large buffers of all threads; see below | `EXTENT_MAX` (1 GiB) |
@@ -61,10 +61,13 @@
 //! - **Tables being parsed**: as many archives at once as processors. They are freed after the parse.
 //! - **Loose files**: they share their names with the tree. A file behind a link takes 12 more, and
 //!   each folder that links lead to takes its path.
-//! - **Cache**: besides `CACHE_BEYOND`, one extent may be larger than the cache, up to `EXTENT_MAX`.
+//! - **Cache**: besides `CACHE_BEYOND`, one extent may be larger than the cache, up to `EXTENT_MAX`. After a
+//!   second, another extent may take the room. After 5 s, the daemon frees it. In other programs that use
+//!   the library, it stays until later reads need the room.
 //! - **Extents being decoded**: includes cached and evicted extents (`content/memory.rs`).
 //! - **Packed bytes being decoded**: counts extents of `UNCOUNTED_BUFFER_MAX` and more.
-//! - **Workers**: 6 to 16, two for each processor.
+//! - **Workers**: 6 to 16, two for each processor. One more thread for each processor decodes files into the
+//!   cache before a program asks for them, up to half of the cache (`fs/prefetch.rs`).
 //! - **Exposed names**: names that the kernel may have cached and that are not the stored ones.
 //! - **Replaced archives**: includes their files whose inode numbers the kernel may still have.
 //! - **Assumed folders**: folders of archives without names, as many as the kernel references.

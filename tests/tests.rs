@@ -49,6 +49,7 @@ mod messages; // a list of all messages
 mod mount; // real mounts
 mod names; // --names, hashes of all platforms, extensions recognised from first bytes
 mod picture; // thumbnails, PNG and uncompressed pixels
+mod prefetch; // files that are decoded before a program asks for them
 mod prose; // the length of lines, and words to avoid in prose
 mod read; // the bounds-checked reader
 mod robustness; // damaged archives, through the whole pipeline

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 
+use super::cache::CacheKey;
 use super::extents::ExtentTable;
 use super::fault_log::FaultLog;
 use super::memory::MemoryLimit;
@@ -176,6 +177,11 @@ impl ArchiveContent {
 
     pub(super) fn extent(&self, index: u32) -> Extent {
         self.tables.extents.get(index)
+    }
+
+    /// The key of an extent in the cache, given its unpacked size.
+    pub(super) fn cache_key(&self, index: u32, size: u32) -> CacheKey {
+        CacheKey { archive: self.number, offset: self.extent(index).offset, size }
     }
 
     pub(super) fn head(&self, entry: u32) -> Head {

@@ -49,8 +49,12 @@ impl<E> Decoded<E> {
 
 /// A reader of an extent is expected to come back within this time.
 const RETURN: Duration = Duration::from_secs(1);
-/// How long an extent beyond the budget stays after its last read, if nothing else needs the room.
+/// How long an extent beyond the budget stays after its last read, and one that was decoded ahead without a
+/// read, if nothing else needs the room.
 const IDLE: Duration = Duration::from_secs(5);
+
+/// The budget is this many times as large as what may be decoded ahead.
+const AHEAD_SHARE: u64 = 2;
 
 /// Extents by key. The least recently used one is evicted first.
 #[derive(Debug)]
@@ -66,6 +70,10 @@ struct State<E> {
     entries: LruCache<CacheKey, CacheEntry<E>>,
     /// Total size of all entries, including those that are being decoded.
     bytes: u64,
+    /// Total size of the entries that were decoded ahead and not requested since.
+    ahead: u64,
+    /// Extents whose packed bytes are being read to decode them ahead. There are few.
+    coming: Vec<CacheKey>,
 }
 
 /// A decoded extent, and how much of it was served.
@@ -77,27 +85,28 @@ struct CacheEntry<E> {
     unserved: u64,
     /// When it was last requested.
     used: Instant,
+    /// Whether it was decoded ahead, and not requested since.
+    is_ahead: bool,
 }
 
 impl<E> Cache<E> {
     /// A cache of `budget` bytes.
     pub(super) fn new(budget: u64) -> Self {
-        let state = State { entries: LruCache::unbounded(), bytes: 0 };
+        let state = State { entries: LruCache::unbounded(), bytes: 0, ahead: 0, coming: Vec::new() };
         Self { budget, is_over: AtomicBool::new(false), hits: AtomicU64::new(0), state: Mutex::new(state) }
     }
 
-    /// Whether an extent is cached.
+    /// Whether an extent is cached or will soon be.
     pub(super) fn contains(&self, key: &CacheKey) -> bool {
-        self.state().entries.contains(key)
+        self.state().contains(key)
     }
 
     /// The bytes of an extent, if they are cached and decoded.
     pub(super) fn get(&self, key: CacheKey, now: Instant) -> Option<Decoded<E>> {
         let mut state = self.state();
-        let entry = state.entries.get_mut(&key).filter(|entry| matches!(entry.cell.get(), Some(Ok(_))))?;
-        entry.used = now;
+        let cell = state.request(&key, now).filter(|cell| matches!(cell.get(), Some(Ok(_))))?;
         self.hits.fetch_add(1, Ordering::Relaxed);
-        Some(Decoded { cell: entry.cell.clone(), key })
+        Some(Decoded { cell, key })
     }
 
     /// The bytes of an extent. If they are not cached, `decode` decodes them into the cache, while
@@ -128,24 +137,72 @@ impl<E> Cache<E> {
         }
     }
 
+    /// Decodes an extent into the cache before a reader asks for it, unless it is cached or will soon be.
+    /// `read` reads the packed bytes. A reader that asks meanwhile does not wait for it, but reads them too.
+    pub(super) fn decode_ahead<P>(
+        &self,
+        key: CacheKey,
+        read: impl FnOnce() -> Result<P, E>,
+        decode: impl FnOnce(P) -> Result<Buffer, E>,
+    ) {
+        let has_room = |state: &State<E>| u64::from(key.size) <= self.ahead_max().saturating_sub(state.ahead);
+        let mut state = self.state();
+        if state.contains(&key) || !has_room(&state) {
+            return;
+        }
+        state.coming.push(key);
+        drop(state);
+        let packed = read();
+        let mut state = self.state();
+        state.coming.retain(|other| *other != key);
+        let Ok(packed) = packed else { return };
+        if state.entries.contains(&key) || !has_room(&state) {
+            return;
+        }
+        let cell = self.new_cell(state, key, Instant::now(), true);
+        if cell.get_or_init(|| decode(packed)).is_err() {
+            self.state().evict(&key);
+        }
+    }
+
+    /// Maximum total size of the extents that are decoded ahead.
+    pub(super) fn ahead_max(&self) -> u64 {
+        self.budget / AHEAD_SHARE
+    }
+
+    /// Total size of the extents that were decoded ahead and not requested since.
+    pub(super) fn ahead(&self) -> u64 {
+        self.state().ahead
+    }
+
     /// The cell of an extent; a new, empty one if the extent was not cached. Evicts others to make
     /// room. The bytes count before they exist, so that threads that decode at the same time stay
     /// within the limits together.
     fn cell(&self, key: CacheKey, now: Instant) -> Arc<DecodeCell<E>> {
-        let mut evicted = Vec::new();
         let mut state = self.state();
-        if let Some(entry) = state.entries.get_mut(&key) {
-            entry.used = now;
-            return entry.cell.clone();
+        match state.request(&key, now) {
+            Some(cell) => cell,
+            None => self.new_cell(state, key, now, false),
         }
+    }
+
+    fn new_cell(
+        &self,
+        mut state: MutexGuard<'_, State<E>>,
+        key: CacheKey,
+        now: Instant,
+        is_ahead: bool,
+    ) -> Arc<DecodeCell<E>> {
+        let mut evicted = Vec::new();
         let size = u64::from(key.size);
         while let Some(next) = state.next_evicted(self.budget, size, now, RETURN) {
             evicted.extend(state.evict(&next));
         }
         let cell = Arc::new(OnceLock::new());
         state.bytes += size;
-        state.entries.put(key, CacheEntry { cell: cell.clone(), unserved: size, used: now });
-        self.is_over.store(state.bytes > self.budget, Ordering::Relaxed);
+        state.ahead += if is_ahead { size } else { 0 };
+        state.entries.put(key, CacheEntry { cell: cell.clone(), unserved: size, used: now, is_ahead });
+        self.is_over.store(state.has_surplus(self.budget), Ordering::Relaxed);
         // The evicted memory is freed after the lock is released.
         drop(state);
         drop(evicted);
@@ -175,17 +232,20 @@ impl<E> Cache<E> {
         evicted.is_some()
     }
 
-    /// Evicts extents beyond the budget whose readers did not come back. Returns whether the cache
-    /// is within its budget again.
+    /// Evicts extents beyond the budget whose readers did not come back, and those that were decoded ahead
+    /// and not requested. Returns whether there will be nothing more to evict.
     pub(super) fn trim(&self, now: Instant) -> bool {
         let mut evicted = Vec::new();
         let mut state = self.state();
+        for key in state.unrequested(now) {
+            evicted.extend(state.evict(&key));
+        }
         while state.bytes > self.budget
             && let Some(next) = state.next_evicted(self.budget, 0, now, IDLE)
         {
             evicted.extend(state.evict(&next));
         }
-        let is_over = state.bytes > self.budget;
+        let is_over = state.has_surplus(self.budget);
         self.is_over.store(is_over, Ordering::Relaxed);
         drop(state);
         !is_over
@@ -217,6 +277,20 @@ impl<E> Cache<E> {
 }
 
 impl<E> State<E> {
+    fn contains(&self, key: &CacheKey) -> bool {
+        self.entries.contains(key) || self.coming.contains(key)
+    }
+
+    /// The cell of a cached extent, for a reader.
+    fn request(&mut self, key: &CacheKey, now: Instant) -> Option<Arc<DecodeCell<E>>> {
+        let entry = self.entries.get_mut(key)?;
+        entry.used = now;
+        if std::mem::take(&mut entry.is_ahead) {
+            self.ahead -= u64::from(key.size);
+        }
+        Some(entry.cell.clone())
+    }
+
     /// The next extent to evict before another `size` bytes are cached. An extent that was served
     /// to its end always goes. If the budget would be exceeded, the least recently used extent goes
     /// too. It stays if its reader is expected back and there is room beyond the budget.
@@ -229,10 +303,23 @@ impl<E> State<E> {
         (entry.unserved == 0 || is_full).then_some(*oldest)
     }
 
+    /// Whether extents may have to be evicted although no other needs the room.
+    fn has_surplus(&self, budget: u64) -> bool {
+        self.bytes > budget || self.ahead > 0
+    }
+
+    /// The extents that were decoded ahead some time ago and not requested since: the program has stopped.
+    fn unrequested(&self, now: Instant) -> Vec<CacheKey> {
+        let is_old = |entry: &CacheEntry<E>| now.saturating_duration_since(entry.used) >= IDLE;
+        let entries = self.entries.iter().filter(|(_, entry)| entry.is_ahead && is_old(entry));
+        entries.map(|(key, _)| *key).collect()
+    }
+
     /// Removes an entry. Readers that use its bytes keep them in memory until they are done.
     fn evict(&mut self, key: &CacheKey) -> Option<Arc<DecodeCell<E>>> {
         let entry = self.entries.pop(key)?;
         self.bytes -= u64::from(key.size);
+        self.ahead -= if entry.is_ahead { u64::from(key.size) } else { 0 };
         Some(entry.cell)
     }
 }
@@ -300,6 +387,44 @@ mod tests {
         cache.cell(key(2, 60), start + RETURN);
         assert!(!cache.contains(&key(1, 60)));
         assert_eq!(first.get().and_then(|it| it.as_deref().ok()), Some(&[7; 60][..]));
+    }
+
+    #[test]
+    fn what_was_decoded_ahead_counts_until_it_is_requested_or_evicted() {
+        let (cache, now) = (Cache::<()>::new(160), Instant::now());
+        let (read, decode) = (|| Ok(()), |()| Ok(Buffer::for_cache(40, None).unwrap()));
+        cache.decode_ahead(key(1, 40), read, decode);
+        cache.decode_ahead(key(2, 40), read, decode);
+        cache.decode_ahead(key(1, 40), || panic!("a cached extent was read again"), decode);
+        assert_eq!(cache.ahead(), 80);
+        cache.get_or_decode(key(1, 40), now, || panic!("it was not decoded ahead")).unwrap();
+        assert_eq!(cache.ahead(), 40);
+        cache.cell(key(3, 100), now + 2 * RETURN);
+        assert_eq!((cache.contains(&key(2, 40)), cache.ahead()), (false, 0));
+        cache.decode_ahead(key(5, 10), read, |()| Err(()));
+        cache.decode_ahead(key(5, 10), || Err(()), decode);
+        assert_eq!((cache.contains(&key(5, 10)), cache.ahead()), (false, 0));
+    }
+
+    #[test]
+    fn what_nobody_requests_after_it_was_decoded_ahead_is_evicted() {
+        let cache = Cache::<()>::new(100);
+        let decode = |()| Ok(Buffer::for_cache(40, None).unwrap());
+        cache.decode_ahead(key(1, 40), || Ok(()), decode);
+        cache.decode_ahead(key(2, 40), || panic!("more than half of the budget is decoded ahead"), decode);
+        assert!(cache.is_over_budget() && !cache.trim(Instant::now()));
+        assert!(cache.trim(Instant::now() + IDLE) && cache.ahead() == 0 && !cache.contains(&key(1, 40)));
+    }
+
+    #[test]
+    fn an_extent_that_a_reader_decodes_meanwhile_is_not_decoded_ahead() {
+        let (cache, now) = (Cache::<()>::new(100), Instant::now());
+        let read = || {
+            assert!(cache.contains(&key(1, 40)), "the reader would decode it outside the cache");
+            cache.get_or_decode(key(1, 40), now, || Ok(Buffer::for_cache(40, None).unwrap())).map(drop)
+        };
+        cache.decode_ahead(key(1, 40), read, |()| panic!("it was decoded twice"));
+        assert_eq!((cache.bytes(), cache.ahead()), (40, 0));
     }
 
     #[test]

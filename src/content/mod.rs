@@ -4,14 +4,15 @@
 //!
 //! | step | file |
 //! |---|---|
-//! | find out the size of the file | `sizes.rs` |
-//! | cut the range into pieces, and assemble them into the reply | `read.rs` |
+//! | read each piece, and assemble them into the reply | `read.rs` |
+//! | find out the size of the file | `sizes.rs`, and from its data `extent_prefix.rs` |
+//! | cut the range into pieces | `pieces.rs` |
 //! | choose a strategy for each piece: stored, whole, prefix or cached | `read_strategy.rs` |
 //! | take bytes that were decoded before from the cache | `cache.rs` |
 //! | decode other bytes, into the reply or into the cache | `decode.rs` |
 //! | make other textures of them | for consoles `linear.rs`, for all programs `uncompressed.rs` |
 //! | find an archive's extents | `archive_content.rs`, `extents.rs` |
-//! | read their packed bytes and their prefixes | `payload.rs`, `extent_prefix.rs`, [`crate::archive_file`] |
+//! | read their packed bytes | `payload.rs`, [`crate::archive_file`] |
 //! | unpack them | `codec/` |
 //!
 //! The path of a loose file is shorter: `loose.rs` and [`crate::folder`].
@@ -22,6 +23,7 @@
 //! |---|---|
 //! | `store.rs` | what all layers share: the cache, the limits, the counters |
 //! | `later_view.rs` | what the next view takes over from the current one |
+//! | `prefetch.rs` | extents that are decoded before a reader asks for them |
 //! | `whole.rs` | whole files, for `cat`, `extract` and `verify` |
 //! | `sizes.rs` | sizes that must be read from the data |
 //! | `uncompressed_files.rs` | which textures of an archive are uncompressed |
@@ -43,6 +45,8 @@ mod linear;
 mod loose;
 mod memory;
 mod payload;
+mod pieces;
+mod prefetch;
 mod read;
 mod read_strategy;
 mod sizes;
@@ -53,6 +57,7 @@ mod whole;
 
 pub use archive_content::{LayerTables, TextureForm};
 pub use error::{EntryError, Reason};
+pub(crate) use read_strategy::PREFIX_LEN;
 pub use store::{Packing, Store};
 
 pub use crate::folder::LooseFile;

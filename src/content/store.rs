@@ -2,14 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use super::archive_content::{ArchiveContent, LayerTables};
 use super::buffer;
 use super::cache::Cache;
-use super::error::{EntryError, Reason};
+use super::error::Reason;
 use super::fault_log::Salvaged;
 use super::loose::LooseFiles;
 use super::memory::MemoryLimit;
@@ -91,6 +91,8 @@ pub(super) struct Counters {
     pub(super) decoded: AtomicU64,
     /// Reads that failed.
     pub(super) faults: AtomicU64,
+    /// Threads that decode for readers.
+    pub(super) decoding: Arc<AtomicUsize>,
 }
 
 /// How a file is packed, as listings show it.
@@ -117,16 +119,6 @@ impl Store {
     #[must_use]
     pub fn with_salvage(self, is_on: bool) -> Self {
         Self { salvages: is_on, ..self }
-    }
-
-    /// The fault of a file whose suspect bytes were served. It is returned once, for the log.
-    pub fn take_salvaged(&self, id: EntryId) -> Option<EntryError> {
-        // Loose files are never suspect.
-        if !self.salvages || self.loose(id).is_some() {
-            return None;
-        }
-        let error = self.shared.salvaged.take((self.layer(id.layer).number, id.entry))?;
-        Some(EntryError { entry: id, ..error })
     }
 
     /// Adds an archive's content as the next layer.

@@ -251,8 +251,11 @@ impl Filesystem for Adaptor {
         let operation = Operation::Lookup.on_name(parent, name);
         self.answer(operation, || {
             let view = self.fs.view();
+            let Some(file) = view.unwatched_child(parent, name) else {
+                return self.answer_when_served(operation, parent, name, reply);
+            };
             let (adaptor, of_answer) = (self.clone(), name.to_owned());
-            self.when_sized(operation, view.size_jobs(view.unwatched_child(parent, name)), move || {
+            self.when_sized(operation, view.size_jobs([file]), move || {
                 adaptor.answer_when_served(operation, parent, &of_answer, reply);
             });
         });
@@ -265,8 +268,12 @@ impl Filesystem for Adaptor {
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         let operation = Operation::GetAttr.on_node(ino.0);
         self.answer(operation, || {
-            let (view, adaptor) = (self.fs.view(), self.clone());
-            self.when_sized(operation, view.size_jobs(view.unwatched_file(ino.0)), move || {
+            let view = self.fs.view();
+            let Some(file) = view.unwatched_file(ino.0) else {
+                return self.answer_getattr(operation, ino.0, reply);
+            };
+            let adaptor = self.clone();
+            self.when_sized(operation, view.size_jobs([file]), move || {
                 adaptor.answer_getattr(operation, ino.0, reply);
             });
         });
@@ -312,7 +319,7 @@ impl Filesystem for Adaptor {
                 Ok(target) => target,
                 Err(error) => return reply.error(error.into()),
             };
-            self.devices.run(target.device(), move || {
+            self.devices.run(target.device, move || {
                 let _ = guard(Operation::Read, || {
                     let mut reply = Some(reply);
                     let read = target.read(offset, size, |bytes| reply.take().map(|reply| reply.data(bytes)));
@@ -434,11 +441,11 @@ fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirect
     }
 }
 
-/// Replies with a value. If the caller's buffer is empty, replies with the value's length in bytes.
 fn caller_of(request: &Request) -> Caller {
     Caller { uid: request.uid(), gid: request.gid() }
 }
 
+/// Replies with a value. If the caller's buffer is empty, replies with the value's length in bytes.
 fn answer_xattr(value: Result<Vec<u8>, Error>, size: u32, reply: ReplyXattr) {
     let fits = |value: Vec<u8>| match u32::try_from(value.len()) {
         Ok(len) if size == 0 || len <= size => Ok((value, len)),

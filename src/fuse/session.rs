@@ -25,7 +25,7 @@ use crate::system::text::reason;
 /// Number of descriptors that are opened after the mount, not counting one per worker. An unmount
 /// through fusermount3 needs them.
 const SPARE_DESCRIPTORS: usize = 8;
-/// Number of threads besides the workers, at most.
+/// Number of threads besides the workers and those that decode ahead, at most.
 const OTHER_THREADS: usize = 10;
 /// Size of the receive buffer of each worker of fuser, rounded up.
 const RECEIVE_BUFFER: usize = (16 << 20) + (64 << 10);
@@ -66,12 +66,14 @@ impl Session {
     /// # Errors
     /// See [`SessionError`].
     pub fn start(fs: Arc<FileSystem>, request: &MountRequest) -> Result<Self, SessionError> {
-        let count = workers(thread::available_parallelism().map_or(2, NonZero::get));
-        check_memory(count).map_err(SessionError::Io)?;
+        let processors = thread::available_parallelism().map_or(2, NonZero::get);
+        let (count, prefetching) = (workers(processors), prefetching(processors));
+        check_memory(count, prefetching).map_err(SessionError::Io)?;
         let signals = SignalThread::start().map_err(SessionError::Io)?;
         let workers = WorkerThreads::prepare(count).map_err(SessionError::Io)?;
         let devices = DeviceQueues::start(count).map_err(SessionError::Io)?;
         let notify = Notify::start(&fs).map_err(SessionError::Io)?;
+        fs.start_prefetch(prefetching);
         let reserved = reserve_descriptors(count + SPARE_DESCRIPTORS).map_err(SessionError::Io)?;
         let connection = request.mount().map_err(SessionError::Mount)?;
         drop(reserved);
@@ -162,8 +164,8 @@ impl Session {
 
 /// Checks that there is memory for the threads of a mount. If a worker lacked memory after the mount, the
 /// daemon would end and leave a dead mount.
-fn check_memory(workers: usize) -> io::Result<()> {
-    let threads = workers + OTHER_THREADS;
+fn check_memory(workers: usize, prefetching: usize) -> io::Result<()> {
+    let threads = workers + prefetching + OTHER_THREADS;
     match memory::has_room(workers * RECEIVE_BUFFER + threads * memory::THREAD) {
         true => Ok(()),
         false => Err(io::ErrorKind::OutOfMemory.into()),
@@ -199,4 +201,10 @@ fn set_read_ahead(device: &str, asked: Option<u32>) {
 /// A worker blocks in read(2) between requests. `tests/bench/RESULTS.md` has figures for busy polling.
 fn workers(processors: usize) -> usize {
     (2 * processors).clamp(6, 16)
+}
+
+/// Number of threads that decode ahead: one for each processor. On a single processor, decoding ahead gains
+/// nothing.
+fn prefetching(processors: usize) -> usize {
+    if processors == 1 { 0 } else { processors.min(16) }
 }

@@ -27,6 +27,8 @@ pub struct Changes {
     pub written: Vec<u64>,
     /// Inode numbers of files whose attributes are the same, but whose bytes may have changed.
     pub uncertain: Vec<u64>,
+    /// The files that differ. A file that was only respelled, with its folder or alone, is not among them.
+    pub files: Vec<NodeChange>,
     /// How many files are new, by layer of the later view.
     pub added: BTreeMap<u16, usize>,
     /// How many files replaced another file of the same path, by layer of the later view.
@@ -53,6 +55,17 @@ impl Changes {
             && self.replaced.is_empty()
             && !self.writes.is_empty()
     }
+}
+
+/// What happened to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeChange {
+    /// The later tree has a new file.
+    Added(NodeId),
+    /// The earlier tree had a file that is gone.
+    Removed(NodeId),
+    /// The later tree has another file at the path, or one that was written to.
+    Modified(NodeId),
 }
 
 /// Compares files of two views.
@@ -157,6 +170,7 @@ impl<F: CompareFiles> Comparison<'_, F> {
                 let change = self.files.change(new, old);
                 if change == FileChange::Replaced {
                     *self.changes.replaced.entry(new.layer).or_default() += 1;
+                    self.changes.files.push(NodeChange::Modified(now));
                     let number = self.number_file(new)?;
                     self.set(now, number);
                     self.changes.retired.push((old_ino, old));
@@ -167,6 +181,7 @@ impl<F: CompareFiles> Comparison<'_, F> {
                 match change {
                     FileChange::Written => {
                         self.changes.written.push(old_ino);
+                        self.changes.files.push(NodeChange::Modified(now));
                         *self.changes.writes.entry(new.layer).or_default() += 1;
                     }
                     FileChange::Unknown => self.changes.uncertain.push(old_ino),
@@ -213,6 +228,7 @@ impl<F: CompareFiles> Comparison<'_, F> {
                 Kind::File(entry) => {
                     self.changes.retired.push((self.earlier.ino(node), entry));
                     *self.changes.removed.entry(entry.layer).or_default() += 1;
+                    self.changes.files.push(NodeChange::Removed(node));
                 }
             }
         }
@@ -231,6 +247,7 @@ impl<F: CompareFiles> Comparison<'_, F> {
                 }
                 Kind::File(entry) => {
                     *self.changes.added.entry(entry.layer).or_default() += 1;
+                    self.changes.files.push(NodeChange::Added(node));
                     self.number_file(entry)?
                 }
             };

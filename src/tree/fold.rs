@@ -97,6 +97,7 @@ fn fold(word: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use proptest::test_runner::FileFailurePersistence;
 
     use super::*;
 
@@ -142,6 +143,14 @@ mod tests {
     }
 
     proptest! {
+        // By default, failures are stored in a folder next to src.
+        #![proptest_config(ProptestConfig {
+            failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
+                "tests/tree/fold.proptest-regressions",
+            ))),
+            ..ProptestConfig::default()
+        })]
+
         #[test]
         fn names_sort_by_their_folded_bytes(a in "[aAbBzZ@`\\[é]{0,20}", b in "[aAbBzZ@`\\[é]{0,20}") {
             let folded = |name: &str| name.as_bytes().to_ascii_lowercase();

@@ -43,7 +43,7 @@ mod stored_names;
 mod tree;
 mod unnamed;
 
-pub use comparison::{Changes, CompareFiles, compare};
+pub use comparison::{Changes, CompareFiles, NodeChange, compare};
 pub use dictionary::{Dictionary, TooManyPaths};
 pub use duplicates::numbered;
 pub use erased::Erased;

@@ -131,6 +131,36 @@ impl Tree {
         self.get(folder).children().map(NodeId)
     }
 
+    /// The file after this one in the order of `tar` and `cp -r`: folders are entered where they are listed.
+    /// `None` after the last file, or if many empty folders follow.
+    pub fn next_file(&self, file: NodeId) -> Option<NodeId> {
+        const STEPS_MAX: usize = 64;
+        let mut at = file;
+        for _ in 0..STEPS_MAX {
+            at = match self.children(at).next() {
+                Some(child) => child,
+                None => self.next_outside(at)?,
+            };
+            if matches!(self.kind(at), Kind::File(_)) {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    /// The node that is listed after this one, and not inside it.
+    fn next_outside(&self, node: NodeId) -> Option<NodeId> {
+        let mut at = node;
+        while at != NodeId::ROOT {
+            let folder = self.parent(at);
+            if self.get(folder).children().end > at.0 + 1 {
+                return Some(NodeId(at.0 + 1));
+            }
+            at = folder;
+        }
+        None
+    }
+
     /// When a folder of loose files was last changed; `None` if only archives have it.
     pub fn folder_time(&self, folder: NodeId) -> Option<SystemTime> {
         let found = self.times.binary_search_by_key(&folder, |(node, _)| *node).ok()?;

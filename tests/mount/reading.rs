@@ -190,6 +190,29 @@ fn small_files_read_in_sequence_are_decoded_once() {
     assert!((total..total + total / 10).contains(&(decoded as usize)), "{decoded} bytes of {total}");
 }
 
+#[test]
+fn two_programs_that_read_all_files_in_order_get_the_right_bytes() {
+    let content = |file: u64| text(file, 20_000 + 9_700 * (file % 30) as usize);
+    let archive = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
+    let archive = (0..200).fold(archive, |archive, file| {
+        archive.file(format!("f{}", file / 20), format!("{file:03}.txt"), content(file))
+    });
+    let dir = TestDir::new();
+    dir.archive("many.bsa", &archive.build());
+    let mount = dir.mount(["many.bsa"]);
+    thread::scope(|scope| {
+        for part in [0..120, 80..200] {
+            let mount = &mount;
+            scope.spawn(move || {
+                for file in part {
+                    let path = format!("f{}/{file:03}.txt", file / 20);
+                    assert!(mount.read(&path) == content(file), "{path}");
+                }
+            });
+        }
+    });
+}
+
 /// Sends LOOKUPs without a pause. The kernel has cached none of these names.
 fn look_up_absent_names(mount: &Mounted, count: u32) {
     for number in 0..count {

@@ -1,0 +1,76 @@
+//! Decodes extents into the cache before a reader asks for them. [`crate::fs`] decides which.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use super::store::Store;
+use crate::format::{Codec, EntryId};
+use crate::system::memory;
+
+/// Bytes of memory that must stay free for readers when an extent is decoded ahead.
+const LEFT_FOR_READERS: usize = 64 << 20;
+/// A size that is not known yet is estimated as so many times the packed length.
+const TYPICAL_RATIO: u32 = 2;
+
+impl Store {
+    /// The packed extents of a file that begin at or after `offset` bytes, with their sizes in bytes. A size
+    /// that is not known yet is estimated. None if the file has no packed extents, or its texels are put into
+    /// rows.
+    pub(crate) fn packed_extents(&self, id: EntryId, offset: u64) -> impl Iterator<Item = (u32, u32)> {
+        let archive = self.content(id.layer).archive();
+        let archive = archive.filter(|it| it.linear(id.entry).is_none());
+        let start = archive.map_or(0, |archive| archive.head(id.entry).len());
+        let extents = archive
+            .into_iter()
+            .flat_map(move |archive| archive.extents(id.entry).map(|index| (index, archive.extent(index))));
+        let sized = extents.scan(start, |at, (index, extent)| {
+            let (start, size) = (*at, extent.size.unwrap_or(extent.packed.saturating_mul(TYPICAL_RATIO)));
+            *at = start.saturating_add(u64::from(size));
+            Some((start, index, size, extent.codec))
+        });
+        sized
+            .filter(move |(start, .., codec)| *start >= offset && *codec != Codec::Stored)
+            .map(|(_, index, size, _)| (index, size))
+    }
+
+    /// Whether a file of an archive has several extents.
+    pub(crate) fn has_several_extents(&self, id: EntryId) -> bool {
+        self.content(id.layer).archive().is_some_and(|archive| archive.extents(id.entry).len() > 1)
+    }
+
+    /// Whether an extent of [`Store::packed_extents`] is cached or being decoded into the cache.
+    pub(crate) fn is_cached(&self, id: EntryId, index: u32) -> bool {
+        let layer = self.layer(id.layer);
+        layer.extent(index).size.is_some_and(|size| self.shared.cache.contains(&layer.cache_key(index, size)))
+    }
+
+    /// How many bytes may be decoded ahead together.
+    pub(crate) fn room_ahead_max(&self) -> u64 {
+        self.shared.cache.ahead_max()
+    }
+
+    /// How many more bytes may be decoded ahead.
+    pub(crate) fn room_ahead(&self) -> u64 {
+        self.room_ahead_max().saturating_sub(self.shared.cache.ahead())
+    }
+
+    /// The number of threads that decode for readers, of this store and of those that replace it.
+    pub(crate) fn decoding(&self) -> Arc<AtomicUsize> {
+        self.shared.counters.decoding.clone()
+    }
+
+    /// Decodes an extent of [`Store::packed_extents`] into the cache, unless it is cached or being decoded,
+    /// or there is no room for it. If that fails, a reader of the extent will get the error.
+    pub(crate) fn decode_ahead(&self, id: EntryId, index: u32) {
+        let layer = self.layer(id.layer);
+        let Ok(size) = layer.size(index) else { return };
+        let len = (layer.extent(index).packed as usize).saturating_add(size as usize);
+        let has_memory = || memory::has_room(len.saturating_add(LEFT_FOR_READERS));
+        if self.check_size(id.layer, index, size).is_err() || !has_memory() {
+            return;
+        }
+        let key = layer.cache_key(index, size);
+        let read = || layer.read_payload(index, u64::MAX);
+        self.shared.cache.decode_ahead(key, read, |payload| self.decode_for_cache(id, index, key, &payload));
+    }
+}

@@ -1,0 +1,277 @@
+//! Has the next files decoded for a program that reads a tree in order, as `tar`, `cp -r` and `grep -r` do.
+//!
+//! **The rule.** If a program has read three files to their ends, one after the other as they are listed,
+//! then the next files are decoded into the cache, as many as fit into half of it. Each processor on which no
+//! thread decodes for a reader may decode them. If a file is begun out of order, the rest is dropped.
+//!
+//! A READ that is longer than a prefix, of a file of several extents as large textures are, has the file's
+//! next extents decoded in the same way: a program that reads only the beginning of a file reads less.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+
+use crate::content::{PREFIX_LEN, Store};
+use crate::format::EntryId;
+use crate::tree::{Kind, NodeId};
+use crate::vfs::{Opened, Vfs};
+
+/// A program reads on after this many files in order.
+const IN_ORDER: u32 = 3;
+/// Maximum number of programs that are followed at a time.
+const READERS_MAX: usize = 8;
+/// Maximum number of extents that wait to be decoded.
+const JOBS_MAX: usize = 256;
+/// Maximum number of files that are decoded ahead for a program. If it reads slowly, more would be evicted
+/// before it asks for them.
+const FILES_MAX: usize = 64;
+
+/// What is decoded ahead, and for whom.
+#[derive(Debug)]
+pub(crate) struct Prefetch {
+    state: Mutex<State>,
+    has_jobs: Condvar,
+    /// Number of threads that decode for readers.
+    decoding: Arc<AtomicUsize>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// In the order in which they will be read.
+    jobs: VecDeque<Job>,
+    /// The one that read last is the last.
+    readers: Vec<Reader>,
+    /// Number of the view that `readers` read.
+    view: u32,
+    /// Number of threads that decode ahead at the moment.
+    active: usize,
+    /// Maximum number of threads that decode, those that decode for readers included.
+    processors: usize,
+}
+
+/// A view that is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FollowedView<'v> {
+    pub(crate) number: u32,
+    pub(crate) vfs: &'v Vfs,
+}
+
+/// An extent to decode.
+#[derive(Debug)]
+struct Job {
+    /// A job must not keep the archives of an old view open.
+    opened: Weak<Opened>,
+    entry: EntryId,
+    extent: u32,
+    /// Its size in bytes.
+    size: u32,
+}
+
+/// A program that reads files in order, as far as READs show it.
+#[derive(Debug, Default)]
+struct Reader {
+    /// The file that it reads, or will read next if it goes on in order.
+    file: Option<NodeId>,
+    /// Whether it has read the beginning of the file.
+    has_begun: bool,
+    /// Number of files that it read from the beginning to the end, in order.
+    in_order: u32,
+    /// The last file that was added to the jobs, and how many there are from `file` to it.
+    last_ahead: Option<NodeId>,
+    ahead: usize,
+}
+
+impl Prefetch {
+    /// Decodes from a store, and from those that replace it.
+    pub(crate) fn new(store: &Store) -> Arc<Self> {
+        let (state, has_jobs) = Default::default();
+        Arc::new(Self { state, has_jobs, decoding: store.decoding() })
+    }
+
+    /// Starts a number of threads that decode ahead, or fewer if the system has no more. They run as long as
+    /// the process.
+    pub(crate) fn start(self: &Arc<Self>, threads: usize) {
+        for number in 0..threads {
+            let prefetch = self.clone();
+            let thread = thread::Builder::new().name(format!("prefetch-{number}"));
+            if let Err(error) = thread.spawn(move || prefetch.run()) {
+                log::debug!("only {number} of {threads} threads decode ahead: {error}");
+                return;
+            }
+            self.state().processors = number + 1;
+        }
+    }
+
+    /// Notes that a READ of a file begins: `len` bytes from `offset` on.
+    pub(crate) fn note_begin(&self, view: &FollowedView<'_>, file: (NodeId, EntryId), offset: u64, len: u32) {
+        let (node, entry) = file;
+        let is_long = u64::from(len) > PREFIX_LEN && view.vfs.store().has_several_extents(entry);
+        if offset > 0 && !is_long {
+            return;
+        }
+        let mut state = self.state();
+        if offset == 0 {
+            state.begin_file(view, node, entry);
+        }
+        if is_long {
+            let mut room = state.room(view.vfs);
+            state.add_extents(view.vfs, entry, offset + u64::from(len), &mut room);
+            self.wake(&state);
+        }
+    }
+
+    /// Notes that a READ reaches the end of a file.
+    pub(crate) fn note_end(&self, view: &FollowedView<'_>, node: NodeId) {
+        let mut state = self.state();
+        state.end_file(view, node);
+        self.wake(&state);
+    }
+
+    /// Decodes everything that waits, in this thread.
+    pub(crate) fn run_once(&self) {
+        while let Some(job) = { self.state().jobs.pop_front() } {
+            job.run();
+        }
+    }
+
+    fn run(&self) {
+        let mut state = self.state();
+        loop {
+            // The job is taken only if a processor is idle.
+            let job = if self.can_start(&state) { state.jobs.pop_front() } else { None };
+            let Some(job) = job else {
+                state = self.has_jobs.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            state.active += 1;
+            self.wake(&state);
+            drop(state);
+            job.run();
+            state = self.state();
+            state.active -= 1;
+        }
+    }
+
+    /// Wakes a thread if there is a job for it.
+    fn wake(&self, state: &State) {
+        if self.can_start(state) {
+            self.has_jobs.notify_one();
+        }
+    }
+
+    /// Whether there is a job and a processor on which no thread decodes.
+    fn can_start(&self, state: &State) -> bool {
+        !state.jobs.is_empty() && state.active + self.decoding.load(Ordering::Relaxed) < state.processors
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Job {
+    fn run(&self) {
+        if let Some(opened) = self.opened.upgrade() {
+            opened.store.decode_ahead(self.entry, self.extent);
+        }
+    }
+}
+
+impl State {
+    fn begin_file(&mut self, view: &FollowedView<'_>, node: NodeId, entry: EntryId) {
+        self.follow(view);
+        // The reader decodes these extents itself.
+        self.jobs.retain(|job| job.entry != entry);
+        if let Some(reader) = self.readers.iter_mut().find(|reader| reader.file == Some(node)) {
+            reader.has_begun = true;
+            return;
+        }
+        self.jobs.clear();
+        self.readers.iter_mut().for_each(|reader| reader.ahead = 0);
+        if self.readers.len() == READERS_MAX {
+            self.readers.remove(0);
+        }
+        self.readers.push(Reader { file: Some(node), has_begun: true, ..Reader::default() });
+    }
+
+    fn end_file(&mut self, view: &FollowedView<'_>, node: NodeId) {
+        self.follow(view);
+        let reads_it = |reader: &Reader| reader.file == Some(node) && reader.has_begun;
+        let Some(index) = self.readers.iter().position(reads_it) else { return };
+        let Reader { in_order, last_ahead, ahead, .. } = self.readers.remove(index);
+        let mut reader = Reader {
+            file: next_file(view.vfs, node),
+            has_begun: false,
+            in_order: in_order + 1,
+            last_ahead,
+            ahead: ahead.saturating_sub(1),
+        };
+        if reader.in_order >= IN_ORDER {
+            self.decode_ahead_of(view.vfs, &mut reader, node);
+        }
+        self.readers.push(reader);
+    }
+
+    /// Adds the next files of a reader that has read `node`. Begins when half of the room is empty, so that
+    /// threads decode several files each time they wake.
+    fn decode_ahead_of(&mut self, vfs: &Vfs, reader: &mut Reader, node: NodeId) {
+        let mut room = self.room(vfs);
+        if room < vfs.store().room_ahead_max() / 2 {
+            return;
+        }
+        let mut last = reader.last_ahead.filter(|_| reader.ahead > 0).unwrap_or(node);
+        while reader.ahead < FILES_MAX
+            && let Some(next) = next_file(vfs, last)
+            && let Kind::File(entry) = vfs.tree().kind(next)
+            && self.add_extents(vfs, entry, 0, &mut room)
+        {
+            last = next;
+            reader.ahead += 1;
+        }
+        reader.last_ahead = Some(last);
+    }
+
+    /// Adds the extents of a file that begin at or after `offset`, as far as there is room. Returns whether
+    /// there was room for all.
+    fn add_extents(&mut self, vfs: &Vfs, entry: EntryId, offset: u64, room: &mut u64) -> bool {
+        for (extent, size) in vfs.store().packed_extents(entry, offset) {
+            let is_waiting = self.jobs.iter().any(|job| (job.entry, job.extent) == (entry, extent));
+            if is_waiting || vfs.store().is_cached(entry, extent) {
+                continue;
+            }
+            let Some(left) = room.checked_sub(u64::from(size)).filter(|_| self.jobs.len() < JOBS_MAX) else {
+                return false;
+            };
+            *room = left;
+            self.jobs.push_back(Job { opened: vfs.downgrade(), entry, extent, size });
+        }
+        true
+    }
+
+    /// How many more bytes may be decoded ahead.
+    fn room(&self, vfs: &Vfs) -> u64 {
+        let waiting: u64 = self.jobs.iter().map(|job| u64::from(job.size)).sum();
+        vfs.store().room_ahead().saturating_sub(waiting)
+    }
+
+    /// Forgets the nodes of an earlier view.
+    fn follow(&mut self, view: &FollowedView<'_>) {
+        if self.view != view.number {
+            self.jobs.clear();
+            self.readers.clear();
+            self.view = view.number;
+        }
+    }
+}
+
+/// The file after this one, without empty files: they are never read.
+fn next_file(vfs: &Vfs, file: NodeId) -> Option<NodeId> {
+    const EMPTY_MAX: usize = 64;
+    let files = std::iter::successors(vfs.tree().next_file(file), |file| vfs.tree().next_file(*file));
+    let is_empty = |file| match vfs.tree().kind(file) {
+        Kind::File(entry) => vfs.store().known_size(entry) == Some(0),
+        Kind::Folder => true,
+    };
+    files.take(EMPTY_MAX).find(|file| !is_empty(*file))
+}
