@@ -1,10 +1,13 @@
 //! Standard output: buffering, escapes for terminals, and the formats of durations, paths and JSON.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::Path;
 
+use clap::builder::styling::Style;
+
+use super::colours;
 use crate::format::name::is_printable;
 
 /// Standard output with a buffer of 64 KiB. Names in it may come from a stranger, so on a terminal
@@ -12,16 +15,47 @@ use crate::format::name::is_printable;
 pub(crate) struct Output {
     out: BufWriter<StdoutLock<'static>>,
     is_escaped: bool,
+    is_coloured: bool,
+}
+
+/// The style of the copy of a file that wins.
+pub(crate) const WINNER: Style = Style::new().bold();
+/// The style of what is rarely read: folders that all paths share, and reasons.
+pub(crate) const ASIDE: Style = Style::new().dimmed();
+
+/// A writer of text that people read.
+pub(crate) trait StyledWrite: Write {
+    /// Writes text in a style, if the writer has styles.
+    fn write_styled(&mut self, _: Style, text: impl Display) -> io::Result<()> {
+        write!(self, "{text}")
+    }
+}
+
+/// Text of a message.
+impl StyledWrite for Vec<u8> {}
+
+impl StyledWrite for Output {
+    fn write_styled(&mut self, style: Style, text: impl Display) -> io::Result<()> {
+        if !self.is_coloured {
+            return write!(self, "{text}");
+        }
+        // The text is escaped, but the style is not.
+        write!(self.out, "{style}")?;
+        write!(self, "{text}")?;
+        write!(self.out, "{style:#}")
+    }
 }
 
 /// Returns standard output for text that people read.
 pub(crate) fn stdout() -> Output {
-    Output { is_escaped: io::stdout().is_terminal(), ..raw_stdout() }
+    let is_terminal = io::stdout().is_terminal();
+    Output { is_escaped: is_terminal, is_coloured: colours::are_shown(is_terminal), ..raw_stdout() }
 }
 
 /// Returns standard output for unchanged bytes: contents of files, names for `xargs -0`, JSON.
 pub(crate) fn raw_stdout() -> Output {
-    Output { out: BufWriter::with_capacity(1 << 16, io::stdout().lock()), is_escaped: false }
+    let out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    Output { out, is_escaped: false, is_coloured: false }
 }
 
 /// Returns [`raw_stdout`] if `is_raw`, otherwise [`stdout`].

@@ -21,27 +21,32 @@ impl Drop for Bar {
 /// Shows a bar of `count` steps, unless they are few or standard error is not a terminal. The
 /// returned function advances the bar.
 pub(crate) fn steps(what: &'static str, count: usize) -> Box<dyn Fn() + Sync> {
-    match bar(what, count, count as u64, "{msg} {wide_bar} {pos}/{len} {elapsed}") {
+    match bar(what, count, || count as u64, "{msg} {wide_bar} {pos}/{len} {elapsed}") {
         None => Box::new(|| {}),
         Some(bar) => Box::new(move || bar.0.inc(1)),
     }
 }
 
 /// Like [`steps`], for `count` files that take `total` bytes on the disk: the bar shows bytes and the time
-/// that is left. The returned function advances the bar by a number of bytes.
-pub(crate) fn bytes(what: &'static str, count: usize, total: u64) -> Box<dyn Fn(u64) + Sync> {
+/// that is left. `total` is called only if there is a bar. The returned function advances the bar by a number
+/// of bytes.
+pub(crate) fn bytes(
+    what: &'static str,
+    count: usize,
+    total: impl FnOnce() -> u64,
+) -> Box<dyn Fn(u64) + Sync> {
     match bar(what, count, total, "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes} {eta} left") {
         None => Box::new(|_| {}),
         Some(bar) => Box::new(move |bytes| bar.0.inc(bytes)),
     }
 }
 
-fn bar(what: &'static str, count: usize, total: u64, template: &str) -> Option<Bar> {
+fn bar(what: &'static str, count: usize, total: impl FnOnce() -> u64, template: &str) -> Option<Bar> {
     // A mount that reloads its sources shows no bar, because no user waits for it.
     if count < BAR_FROM || !std::io::stderr().is_terminal() || logger::is_of_mount() {
         return None;
     }
-    let bar = ProgressBar::new(total).with_message(what);
+    let bar = ProgressBar::new(total()).with_message(what);
     Some(Bar(match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
