@@ -5,6 +5,7 @@ use std::path::Path;
 
 /// The kind of oddity that a note reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum NoteCode {
     /// A list names an archive that no data folder has.
     ArchiveMissing,

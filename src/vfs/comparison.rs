@@ -79,14 +79,26 @@ pub(crate) fn compare(file: &VfsFile, others: &[VfsFile]) -> Vec<Compared> {
 /// # Errors
 /// The file of the tree cannot be read.
 pub(crate) fn equals(file: &VfsFile, on_disk: &File) -> io::Result<bool> {
-    let len = on_disk.metadata().map(|found| found.len()).ok();
-    if file.size().ok() != len {
+    equals_written(on_disk, file.size().ok(), |mut to| file.write_to(&mut to).map(drop))
+}
+
+/// Whether a file on the disk has the bytes that `write` writes, whose number is `len` if it is known. It
+/// differs if it cannot be read.
+///
+/// # Errors
+/// The error of `write`.
+pub(crate) fn equals_written(
+    on_disk: &File,
+    len: Option<u64>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<bool> {
+    if len != on_disk.metadata().map(|found| found.len()).ok() {
         return Ok(false);
     }
     let mut comparing = Comparing { file: BufReader::with_capacity(BUFFER, on_disk), is_equal: true };
-    match file.write_to(&mut comparing) {
+    match write(&mut comparing) {
         _ if !comparing.is_equal => Ok(false),
-        Ok(_) => Ok(true),
+        Ok(()) => Ok(true),
         Err(error) => Err(error),
     }
 }

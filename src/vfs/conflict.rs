@@ -1,9 +1,14 @@
 //! Files that several layers have: which copy wins, which are hidden, and whether those are equal.
 
+use std::collections::{HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+
 use super::comparison::{Compared, compare};
 use super::file::VfsFile;
+use super::layer::VfsLayer;
 use super::opened::Opened;
 use super::parallel::in_parallel;
+use crate::game::OrderLayer;
 
 /// A file that several layers have.
 #[derive(Clone, Debug)]
@@ -22,7 +27,7 @@ impl Conflict {
 }
 
 /// How many files of a layer win, and how many are hidden.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) winning: usize,
     pub(crate) hidden: usize,
@@ -33,6 +38,14 @@ pub(crate) struct Tally {
 impl Tally {
     pub(crate) fn files(&self) -> usize {
         self.winning + self.hidden
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            winning: self.winning + other.winning,
+            hidden: self.hidden + other.hidden,
+            equal: self.equal + other.equal,
+        }
     }
 
     pub(crate) fn is_wholly_shadowed(&self) -> bool {
@@ -71,17 +84,37 @@ pub(crate) fn compare_all(
     compared
 }
 
-/// Counts for each layer how many of the files win and how many are hidden. `conflicts` are all conflicts of
-/// the files.
-pub(crate) fn tallies(layers: usize, files: &[VfsFile], conflicts: &[Conflict]) -> Vec<Tally> {
+/// Counts for each layer how many of the files win and how many are hidden.
+pub(crate) fn tallies(layers: usize, files: impl Iterator<Item = VfsFile>) -> Vec<Tally> {
     let mut tallies = vec![Tally::default(); layers];
     for winner in files {
-        tallies[usize::from(winner.entry().layer)].winning += 1;
-    }
-    for hidden in conflicts.iter().flat_map(|conflict| &conflict.hidden) {
-        tallies[usize::from(hidden.entry().layer)].hidden += 1;
+        tallies[winner.layer().number()].winning += 1;
+        winner.hidden().for_each(|hidden| tallies[hidden.layer().number()].hidden += 1);
     }
     tallies
+}
+
+/// The tallies of the layers of a load order, of which `layers` and `tallies` were opened. `None` for a layer
+/// that was left out because it cannot be opened.
+pub(crate) fn of_order(
+    order: &[OrderLayer],
+    layers: impl Iterator<Item = VfsLayer>,
+    tallies: Vec<Tally>,
+) -> Vec<Option<Tally>> {
+    let mut found: HashMap<PathBuf, VecDeque<Tally>> = HashMap::new();
+    for (layer, tally) in layers.zip(tallies) {
+        found.entry(layer.path().to_owned()).or_default().push_back(tally);
+    }
+    let mut named: HashMap<&Path, usize> = HashMap::new();
+    order.iter().for_each(|layer| *named.entry(&layer.path).or_default() += 1);
+    let tally = |layer: &OrderLayer| {
+        let (tallies, times) = (found.get_mut(&layer.path)?, named.get_mut(&*layer.path)?);
+        // A folder may be opened as two layers, and a path may be named several times.
+        let own = tallies.len() / *times;
+        *times -= 1;
+        tallies.drain(..own).reduce(Tally::plus)
+    };
+    order.iter().map(tally).collect()
 }
 
 /// Counts hidden files that are equal to their winners. `compared` is the result of [`compare_all`], or

@@ -1,7 +1,7 @@
 //! The main type of the library: sources, opened as one tree of files.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::conflict::{Conflict, conflicts};
 use super::difference::{Comparing, Difference, differences};
@@ -83,6 +83,11 @@ impl Vfs {
     /// opened is no error: it is left out, with a warning in the log.
     pub fn open<P: AsRef<Path>>(sources: impl IntoIterator<Item = P>) -> Result<Self, OpenError> {
         OpenOptions::new().open(sources)
+    }
+
+    /// Refers to the tree without keeping its archives open.
+    pub(crate) fn downgrade(&self) -> Weak<Opened> {
+        Arc::downgrade(&self.opened)
     }
 
     /// The file at a path, in any case and with either separator; `None` if there is no such file,

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::worlds::{self, World};
 use crate::mounted::TestDir;
+use crate::support::Tes3;
 
 /// Codes and subjects of notes. Subjects that are paths are relative to the world.
 fn notes(values: &Value, root: &Path) -> BTreeSet<(String, String)> {
@@ -109,6 +110,38 @@ fn vanilla_archives_share_a_line_and_paths_are_below_the_folder_in_the_first_lin
     let all = order(&["--all"]);
     assert_eq!(all[3], "2  archive  Skyrim - Shaders.bsa");
     assert_eq!(all.len(), 1 + 6 * 2, "{all:#?}");
+}
+
+#[test]
+fn the_files_of_each_layer_are_counted_on_request() {
+    let dir = TestDir::new();
+    let one = Tes3::new().file("a.txt", b"1").file("b.txt", b"2").build();
+    fs::create_dir(dir.path("mod")).unwrap();
+    for name in ["a.bsa", "b.bsa", "c.bsa", "d.bsa"] {
+        dir.archive(&format!("mod/{name}"), &one);
+    }
+    fs::write(dir.path("mod/A.txt"), "loose").unwrap();
+    // The folder and its archives are named a second time, which hides all files of the first time.
+    let order = |arguments: &[&str]| dir.run([&["order", "mod", "mod"], arguments].concat()).success();
+    let counted = order(&["--counts", "--json"]);
+    let counted: Value = serde_json::from_str(&counted).unwrap();
+    let counts: Vec<_> = (counted["layers"].as_array().unwrap().iter())
+        .map(|it| ["files", "winning", "hidden"].map(|key| it[key].as_u64().unwrap()))
+        .collect();
+    let (hidden, winning) = ([2, 0, 2], [2, 1, 1]);
+    assert_eq!(counts[..5], [hidden, hidden, hidden, hidden, [1, 0, 1]]);
+    assert_eq!(counts[5..], [hidden, hidden, hidden, winning, [1, 1, 0]]);
+    let printed = order(&["--counts"]);
+    assert!(printed.contains("; 8 files, 0 winning, 8 hidden\n"), "{printed}");
+    assert!(printed.contains("named as a source; 1 file, 1 winning, 0 hidden\n"), "{printed}");
+    assert!(!order(&[]).contains("winning") && !order(&["--json"]).contains("winning"));
+    // An archive of a game that cannot be opened is left out with a warning.
+    let world = write_world(&dir);
+    let game = world.root.join("home/Games/Skyrim");
+    skyrim(&game);
+    let printed = world.run(&dir, &["order", "--counts", game.to_str().unwrap()]);
+    assert!(printed.err.contains("Skyrim - Misc.bsa: unsupported archive"), "{printed:?}");
+    assert!(printed.code == 0 && printed.out.contains("; 2 files, 2 winning, 0 hidden"), "{printed:?}");
 }
 
 #[test]
@@ -231,5 +264,8 @@ fn options_replace_the_settings_and_plugin_list_of_the_game() {
     };
     assert_eq!(names("last"), ["Listed.bsa", "Mod.bsa", "Data"]);
     assert_eq!(names("first"), ["Mod.bsa", "Listed.bsa", "Data"]);
+    let arguments = arguments("last");
+    let printed = world.run(&dir, &arguments.iter().map(String::as_str).collect::<Vec<_>>()).success();
+    assert!(printed.contains("attached to Mod.esp (plugin 2 of 2)"), "{printed}");
     assert_eq!(world.run(&dir, &["order", "skyrimse", "--precedence", "random"]).code, 2);
 }

@@ -1,6 +1,7 @@
 //! `bsafs order`: prints which archives and folders a game loads, in which order, and why.
 
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -9,11 +10,14 @@ use serde::Serialize;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::source_args::SourceArgs;
-use crate::cli::terminal::output::{self, stdout_for};
+use crate::cli::terminal::common_root::CommonRoot;
+use crate::cli::terminal::output::{self, ASIDE, StyledWrite, stdout_for};
 use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer};
 use crate::system::text::count;
+use crate::vfs::conflict::{Tally, of_order, tallies};
 use crate::vfs::sources::loose_notes;
 use crate::vfs::sources::resolve;
+use crate::vfs::{Layout, Vfs};
 
 /// Print what a game loads, in which order and why, with notes on anomalies
 ///
@@ -28,6 +32,11 @@ pub(crate) struct Order {
     /// Print each archive; otherwise four or more in turn that are loaded for one reason share a line
     #[arg(long, conflicts_with = "json")]
     all: bool,
+    /// Also print how many files each layer has, how many of them win, and how many are hidden
+    ///
+    /// This opens all archives and walks all folders, so it takes as long as mounting.
+    #[arg(long)]
+    counts: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -58,6 +67,16 @@ struct JsonLayer<'a> {
     kind: &'a str,
     path: String,
     why: &'a str,
+    #[serde(flatten)]
+    counts: Option<Counts>,
+}
+
+/// How many files of a layer win. Left out without `--counts`, and if the layer cannot be opened.
+#[derive(Serialize)]
+struct Counts {
+    files: usize,
+    winning: usize,
+    hidden: usize,
 }
 
 #[derive(Serialize)]
@@ -78,37 +97,55 @@ struct Precedence<'a> {
 
 impl Order {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let set = source_set(&self.sources, self.source.options())?;
+        let set = source_set(&self.sources, self.source.options().layout(Layout::Union))?;
         let mut orders = resolve::plan_each(&set.paths, &set.options)?;
         // Add notes to each order separately, because a game's rules apply only to its own layers.
         orders.iter_mut().for_each(|order| loose_notes::add(order, &set.options));
         let order = resolve::joined(orders);
+        let counts = match self.counts {
+            true => {
+                let vfs = Vfs::from(set.open()?);
+                of_order(&order.layers, vfs.layers(), tallies(vfs.store().layers(), vfs.files()))
+            }
+            false => Vec::new(),
+        };
         let mut out = stdout_for(self.json);
         match self.json {
-            true => write_json(&mut out, &order)?,
-            false => write_lines(&mut out, &order, self.all)?,
+            true => write_json(&mut out, &order, &counts)?,
+            false => write_lines(&mut out, &order, &counts, self.all)?,
         }
         out.flush()?;
         Ok(if self.check && !order.notes.is_empty() { Exit::No } else { Exit::Ok })
     }
 }
 
-/// Writes a load order as one JSON object.
-pub(crate) fn write_json(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
-    output::write_json(out, &document(order))
+/// Writes a load order as one JSON object. `counts` are those of its layers, or empty.
+pub(crate) fn write_json(
+    out: &mut impl Write,
+    order: &LoadOrder,
+    counts: &[Option<Tally>],
+) -> io::Result<()> {
+    output::write_json(out, &document(order, counts))
 }
 
-fn document(order: &LoadOrder) -> Document<'_> {
-    let layer = |layer: &'_ OrderLayer| layer.path.to_string_lossy().into_owned();
+fn document<'o>(order: &'o LoadOrder, counts: &[Option<Tally>]) -> Document<'o> {
+    let layer = |(number, layer): (usize, &'o OrderLayer)| JsonLayer {
+        kind: layer.what.as_str(),
+        path: layer.path.to_string_lossy().into_owned(),
+        why: &layer.why,
+        counts: counts.get(number).copied().flatten().map(|it| Counts {
+            files: it.files(),
+            winning: it.winning,
+            hidden: it.hidden,
+        }),
+    };
     let loose_folders = match &order.precedence.loose {
         LooseRule::Below(folders) => Some(&folders[..]),
         _ => None,
     };
     Document {
         game: order.game,
-        layers: (order.layers.iter())
-            .map(|it| JsonLayer { kind: it.what.as_str(), path: layer(it), why: &it.why })
-            .collect(),
+        layers: order.layers.iter().enumerate().map(layer).collect(),
         notes: (order.notes.iter())
             .map(|it| Remark { code: it.code.as_str(), subject: &it.subject, text: &it.text })
             .collect(),
@@ -125,9 +162,14 @@ fn document(order: &LoadOrder) -> Document<'_> {
 }
 
 /// Writes a load order as text that people read: with all archives, or with those in groups that the game
-/// loads in turn for one reason.
-pub(crate) fn write_lines(out: &mut impl Write, order: &LoadOrder, is_all: bool) -> io::Result<()> {
-    write_layers(out, &order.layers, is_all)?;
+/// loads in turn for one reason. `counts` are those of its layers, or empty.
+pub(crate) fn write_lines(
+    out: &mut impl StyledWrite,
+    order: &LoadOrder,
+    counts: &[Option<Tally>],
+    is_all: bool,
+) -> io::Result<()> {
+    write_layers(out, &order.layers, counts, is_all)?;
     writeln!(out)?;
     if !order.game.is_empty() {
         writeln!(out, "game        {}", order.game)?;
@@ -152,46 +194,54 @@ pub(crate) fn write_lines(out: &mut impl Write, order: &LoadOrder, is_all: bool)
     Ok(())
 }
 
-/// Writes the layers with their numbers, and the folder that has them all.
-fn write_layers(out: &mut impl Write, layers: &[OrderLayer], is_all: bool) -> io::Result<()> {
-    let root = common_folder(layers);
-    if let Some(root) = root {
-        writeln!(out, "in {}", root.display())?;
-    }
-    let shown = |layer: &OrderLayer| match root.and_then(|root| layer.path.strip_prefix(root).ok()) {
-        Some(within) if within.as_os_str().is_empty() => ".".to_owned(),
-        Some(within) => within.display().to_string(),
-        None => layer.path.display().to_string(),
-    };
-    let (mut number, mut is_grouped) = (1, false);
+/// Writes the layers with their numbers, below the folder that has them all. `counts` are those of the
+/// layers, or empty.
+fn write_layers(
+    out: &mut impl StyledWrite,
+    layers: &[OrderLayer],
+    counts: &[Option<Tally>],
+    is_all: bool,
+) -> io::Result<()> {
+    let is_folder = |layer: &OrderLayer| layer.what == LayerKind::Folder;
+    let root = CommonRoot::of(layers.iter().map(|layer| (&*layer.path, is_folder(layer))));
+    root.write(out, "in")?;
+    let (mut end, mut is_grouped) = (0, false);
     for group in layers.chunk_by(|one, next| !is_all && is_alike(one, next)) {
-        let end = number + group.len();
-        if let [first, .., last] = group
+        let first = end;
+        end += group.len();
+        let counts = |range: Range<usize>| counted(counts.get(range).unwrap_or_default());
+        if let [first_layer, .., last_layer] = group
             && group.len() >= GROUP_MIN
         {
-            let last_name = last.path.file_name().unwrap_or_default().to_string_lossy();
-            let (count, first) = (count(group.len(), "archive"), shown(first));
-            let numbers = format!("{number}-{}", end - 1);
-            writeln!(out, "{numbers:>9}  {count}, {first} to {last_name}\n{:>11}{}", "", last.why)?;
+            let last_name = last_layer.path.file_name().unwrap_or_default().to_string_lossy();
+            let (archives, first_path) = (count(group.len(), "archive"), root.shown(&first_layer.path));
+            let numbers = format!("{}-{end}", first + 1);
+            writeln!(out, "{numbers:>9}  {archives}, {first_path} to {last_name}")?;
+            write!(out, "{:>11}", "")?;
+            out.write_styled(ASIDE, format_args!("{}{}", last_layer.why, counts(first..end)))?;
+            writeln!(out)?;
             is_grouped = true;
         } else {
-            for (at, layer) in (number..).zip(group) {
-                writeln!(
-                    out,
-                    "{at:>9}  {:<7}  {}\n{:>20}{}",
-                    layer.what.as_str(),
-                    shown(layer),
-                    "",
-                    layer.why
-                )?;
+            for (at, layer) in (first..).zip(group) {
+                let (kind, path) = (layer.what.as_str(), root.shown(&layer.path));
+                write!(out, "{:>9}  {kind:<7}  {path}\n{:>20}", at + 1, "")?;
+                out.write_styled(ASIDE, format_args!("{}{}", layer.why, counts(at..at + 1)))?;
+                writeln!(out)?;
             }
         }
-        number = end;
     }
     if is_grouped {
         writeln!(out, "{:>11}--all prints each archive", "")?;
     }
     Ok(())
+}
+
+/// The counts of layers, to follow a reason. Empty if none of the layers was counted.
+fn counted(counts: &[Option<Tally>]) -> String {
+    let total = counts.iter().flatten().copied().reduce(Tally::plus);
+    total.map_or_else(String::new, |it| {
+        format!("; {}, {} winning, {} hidden", count(it.files(), "file"), it.winning, it.hidden)
+    })
 }
 
 /// Minimum number of archives that share a line.
@@ -201,15 +251,6 @@ const GROUP_MIN: usize = 4;
 fn is_alike(one: &OrderLayer, next: &OrderLayer) -> bool {
     let state = |layer: &OrderLayer| (layer.what, layer.path.parent().map(Path::to_owned), layer.why.clone());
     one.what == LayerKind::Archive && state(one) == state(next)
-}
-
-/// The folder that has all layers; `None` if that is the root of the system, or if there is one layer.
-fn common_folder(layers: &[OrderLayer]) -> Option<&Path> {
-    let (first, others) = layers.split_first()?;
-    let of_first = if first.what == LayerKind::Folder { Some(&*first.path) } else { first.path.parent() };
-    let mut above = of_first?.ancestors();
-    let common = above.find(|folder| others.iter().all(|layer| layer.path.starts_with(folder)))?;
-    (!others.is_empty() && common.parent().is_some()).then_some(common)
 }
 
 /// Describes the rules for archives and for loose files.

@@ -117,11 +117,11 @@ impl<'a> ArchivePlanner<'a> {
         self.are_lists_sure &= confidence == Confidence::High || self.loaded.len() == before;
     }
 
-    /// Loads the archives that belong to an active plugin.
-    pub(crate) fn load_attached(&mut self, plugin: &str) {
+    /// Loads the archives that belong to an active plugin. `place` is its place in the load order.
+    pub(crate) fn load_attached(&mut self, plugin: &str, place: &str) {
         let names = std::mem::take(&mut self.names);
         for archive in attached(self.title.attach, plugin, self.language, &names) {
-            self.load(archive, &format!("attached to {plugin}"), false);
+            self.load(archive, &format!("attached to {plugin} ({place})"), false);
         }
         for archive in disputed(self.title.attach, plugin, &names) {
             self.disputed.entry(fold(archive)).or_insert_with(|| plugin.to_owned());

@@ -49,7 +49,7 @@ impl CodePage {
             let text = decode_list(list, page);
             lines(&text).filter(|line| !line.is_ascii() && exists(name_of(line))).count()
         };
-        // Of several maximums, `max_by_key` returns the last.
+        // `max_by_key` returns the last of several maximums.
         Self(CODE_PAGES.into_iter().rev().max_by_key(count).unwrap_or(WINDOWS_1252))
     }
 

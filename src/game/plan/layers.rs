@@ -97,8 +97,8 @@ fn archives<'a>(inputs: &Inputs<'a>, plugins: &[String]) -> ArchivePlanner<'a> {
             }
         }
     }
-    for plugin in plugins {
-        archives.load_attached(plugin);
+    for (number, plugin) in (1..).zip(plugins) {
+        archives.load_attached(plugin, &format!("plugin {number} of {}", plugins.len()));
     }
     archives.load_last_list(inputs.inis);
     archives

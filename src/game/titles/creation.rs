@@ -263,7 +263,7 @@ const FALLOUT4_BASE: Title = Title {
         " - Main.ba2",
         " - Textures.ba2",
         " - Voices_en.ba2",
-        // Of the two voices, the last one wins.
+        // The last one of the two voices wins.
         " - Voices_{lang}.ba2",
     ]),
     versions: &[Ba2(1), Ba2(7), Ba2(8)],

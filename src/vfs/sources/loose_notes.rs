@@ -48,10 +48,11 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
             dangling_links(path, &folder),
         ]
     });
-    for kind in 0..3 {
-        let some = notes.iter().flat_map(|notes: &[Vec<PlanNote>; 3]| notes[kind].iter().cloned());
-        add_some(some.collect(), &mut order.notes);
+    let mut kinds = [const { Vec::new() }; 3];
+    for of_folder in notes {
+        kinds.iter_mut().zip(of_folder).for_each(|(kind, some)| kind.extend(some));
     }
+    kinds.into_iter().for_each(|some| add_some(some, &mut order.notes));
     order.notes.extend(hiding.into_iter().flat_map(|it| it.archives.unreadable));
 }
 
