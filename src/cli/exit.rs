@@ -42,7 +42,8 @@ impl Exit {
         (
             Self::No,
             "negative result: `verify` found a bad file, `which` found no file, `extract` skipped a bad \
-             file, `diff` found a difference, or `games` found no game",
+             file or kept one that differs, `diff` found a difference, `games` found no game, `--glob` \
+             matched no file, or `order --check` found an oddity",
         ),
         (Self::Usage, "the command line is invalid"),
         (Self::Data, "an archive is damaged or of an unknown kind"),
@@ -148,7 +149,7 @@ impl From<StatusError> for Failure {
             StatusErrorKind::Dead => Exit::Unavailable,
             StatusErrorKind::Refused => Exit::NoPermission,
             StatusErrorKind::Unanswered(_) => Exit::Io,
-            StatusErrorKind::Unreadable(_) => Exit::Data,
+            StatusErrorKind::Unreadable(_) | StatusErrorKind::TooOld => Exit::Data,
         };
         Self::new(exit, error.to_string())
     }

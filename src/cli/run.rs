@@ -7,12 +7,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::args::Cli;
 use super::exit::Exit;
 use super::surroundings;
+use super::terminal::colours;
 use super::terminal::logger;
 use super::terminal::output::escaped;
 #[cfg(feature = "mount")]
@@ -24,7 +25,9 @@ use crate::vfs::sources::resolve::is_game;
 pub fn main() -> ExitCode {
     memory::restart_with_one_heap();
     let (arguments, by_mount) = as_command(std::env::args_os().collect());
-    let cli = match Cli::try_parse_from(arguments) {
+    let command = Cli::command().color(colours::choice_among(&arguments));
+    let parsed = command.try_get_matches_from(arguments).and_then(|found| Cli::from_arg_matches(&found));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             print_usage(&error);
@@ -32,6 +35,7 @@ pub fn main() -> ExitCode {
             return if by_mount { exit.for_mount().into() } else { exit.into() };
         }
     };
+    colours::choose(cli.color);
     logger::start(cli.verbose, cli.quiet);
     raise_open_files();
     // Under a lower limit, not even a small command is sure to succeed.

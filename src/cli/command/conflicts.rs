@@ -12,7 +12,8 @@ use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
 use crate::cli::surroundings::check_memory;
-use crate::cli::terminal::output::{stdout_for, write_json};
+use crate::cli::terminal::common_root::CommonRoot;
+use crate::cli::terminal::output::{StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
 use crate::game::{ArchiveRule, NoteCode};
 use crate::system::text::count;
@@ -22,9 +23,10 @@ use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
 
 /// Print the files that several layers have, which layer wins, and which are hidden
 ///
-/// The conflicts are followed by a summary of each layer, lowest first: how many files it has, how
-/// many win, and how many are hidden. With --glob, only matching files count. If an archive stores only
-/// the hash of a file, the file is known by the path that --names or another layer has for it.
+/// Paths of layers are below the folder in the first line. The conflicts are followed by a summary of
+/// each layer, lowest first: how many files it has, how many win, and how many are hidden. With --glob, only
+/// matching files count. If an archive stores only the hash of a file, the file is known by the path that
+/// --names or another layer has for it.
 ///
 /// With --json, each conflict is an object with "path", "winner" (an object with "layer" and "why")
 /// and "hidden" (a list of such objects; the first one would win without the winner). With
@@ -69,6 +71,8 @@ Examples:
 
 /// What was found in the sources.
 struct Found {
+    /// The folder that has all layers.
+    root: CommonRoot,
     conflicts: Vec<Conflict>,
     /// For each conflict, how its hidden files compare. Empty if nothing was compared.
     compared: Vec<Vec<Compared>>,
@@ -121,7 +125,7 @@ impl Conflicts {
             return Ok(Exit::No);
         }
         let mut conflicts = conflicts(files.iter().cloned());
-        let mut tallies = tallies(vfs.store().layers(), &files, &conflicts);
+        let mut tallies = tallies(vfs.store().layers(), files.iter().cloned());
         conflicts.retain(|conflict| conflict.copies().any(|file| is_asked[file.layer().number()]));
         conflicts.sort_by_cached_key(|conflict| conflict.winner.path_bytes().to_ascii_lowercase());
         let compared = match self.compare {
@@ -129,7 +133,9 @@ impl Conflicts {
             false => Vec::new(),
         };
         count_equal(&mut tallies, &conflicts, &compared);
-        let found = Found { conflicts, compared, layers: vfs.layers().zip(tallies).collect() };
+        let layers: Vec<(VfsLayer, Tally)> = vfs.layers().zip(tallies).collect();
+        let root = CommonRoot::of(layers.iter().map(|(layer, _)| (layer.path(), layer.is_folder())));
+        let found = Found { root, conflicts, compared, layers };
         let mut out = stdout_for(self.json);
         match self.json {
             true => self.write_json(&mut out, &found, &is_asked)?,
@@ -187,10 +193,13 @@ impl Conflicts {
         Ok(())
     }
 
-    fn write(&self, out: &mut impl Write, found: &Found, is_asked: &[bool]) -> io::Result<()> {
+    fn write(&self, out: &mut impl StyledWrite, found: &Found, is_asked: &[bool]) -> io::Result<()> {
+        found.root.write(out, "in")?;
         for (index, Conflict { winner, hidden }) in found.conflicts.iter().enumerate() {
             writeln!(out, "{}", winner.path())?;
-            writeln!(out, "  from    {}", winner.layer().path().display())?;
+            write!(out, "  from    ")?;
+            out.write_styled(WINNER, found.root.shown(winner.layer().path()))?;
+            writeln!(out)?;
             for (at, file) in hidden.iter().enumerate() {
                 let compared = match found.compared.get(index).and_then(|it| it.get(at)) {
                     None => "",
@@ -198,7 +207,7 @@ impl Conflicts {
                     Some(Compared::Different) => "  different",
                     Some(Compared::Unreadable(_)) => "  cannot be compared",
                 };
-                writeln!(out, "  hides   {}{compared}", file.layer().path().display())?;
+                writeln!(out, "  hides   {}{compared}", found.root.shown(file.layer().path()))?;
             }
         }
         if !found.conflicts.is_empty() {
@@ -210,7 +219,7 @@ impl Conflicts {
             let Tally { winning, hidden, equal } = tally;
             let equal = if self.compare { format!("{equal:>10}") } else { String::new() };
             let shadowed = if tally.is_wholly_shadowed() { "  (all files hidden)" } else { "" };
-            let (files, name) = (tally.files(), layer.path().display());
+            let (files, name) = (tally.files(), found.root.shown(layer.path()));
             writeln!(out, "{files:>10}{winning:>10}{hidden:>10}{equal}  {name}{shadowed}")?;
         }
         writeln!(out, "{}", count(found.conflicts.len(), "conflict"))

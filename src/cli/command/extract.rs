@@ -1,8 +1,7 @@
 //! `bsafs extract`: writes files to the disk.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -19,7 +18,7 @@ use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::progress;
 use crate::picture::{PictureError, has_full_png, write_full_png};
 use crate::system::text::count;
-use crate::vfs::comparison::equals;
+use crate::vfs::comparison::{equals, equals_written};
 use crate::vfs::output_folder::{Existing, OutputFolder, Placed};
 use crate::vfs::parallel::in_parallel;
 use crate::vfs::sources::folder_name;
@@ -54,7 +53,7 @@ pub(crate) struct Extract {
     dry_run: bool,
     /// Write textures as PNG files in full size, with alpha as it is stored; other files as they are
     ///
-    /// Of a cube, the first face is written. Textures that cannot be decoded stay as they are.
+    /// A cube's first face is written. Textures that cannot be decoded stay as they are.
     #[arg(long)]
     png: bool,
     #[arg(long, help = SALVAGE)]
@@ -115,7 +114,7 @@ impl Extract {
             return Err(Failure::new(Exit::CannotCreate, format!("{}: {why}", directory.display())));
         }
         let is_full = AtomicBool::new(false);
-        let total = files.iter().map(VfsFile::disk_size).sum();
+        let total = || files.iter().map(VfsFile::disk_size).sum();
         let advance = progress::bytes("extracting", files.len(), total);
         let outcomes = in_parallel(files.len(), &|| {}, |index| {
             let outcome = self.write(&vfs, &folder, &files[index], &is_full);
@@ -231,7 +230,10 @@ impl Extract {
                 Placed::Written(len) => Outcome::Written(len),
                 Placed::Kept(None) => Outcome::Kept(false),
                 Placed::Kept(Some(Ok(existing))) if is_png => {
-                    Outcome::Kept(!has_bytes(&existing, &full_png(file)?)?)
+                    let png = full_png(file)?;
+                    let is_equal =
+                        equals_written(&existing, Some(png.len() as u64), |to| to.write_all(&png))?;
+                    Outcome::Kept(!is_equal)
                 }
                 Placed::Kept(Some(Ok(existing))) => Outcome::Kept(!equals(file, &existing)?),
                 Placed::Kept(Some(Err(_))) => Outcome::Kept(true),
@@ -306,16 +308,6 @@ fn full_png(file: &VfsFile) -> io::Result<Vec<u8>> {
         Err(PictureError::Io(error)) => Err(error),
         Err(error) => Err(io::Error::other(error)),
     }
-}
-
-/// Whether a file on the disk has these bytes.
-fn has_bytes(mut on_disk: &File, bytes: &[u8]) -> io::Result<bool> {
-    if on_disk.metadata()?.len() != bytes.len() as u64 {
-        return Ok(false);
-    }
-    let mut found = vec![0; bytes.len()];
-    on_disk.read_exact(&mut found)?;
-    Ok(found == bytes)
 }
 
 /// Maximum number of names to try for a folder named after a source.

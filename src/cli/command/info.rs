@@ -13,7 +13,7 @@ use super::order;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
-use crate::cli::terminal::output::{stdout_for, write_json};
+use crate::cli::terminal::output::{StyledWrite, stdout_for, write_json};
 use crate::game::LoadOrder;
 use crate::system::text::count;
 use crate::vfs::named_folder::NamedFolder;
@@ -77,11 +77,16 @@ impl Info {
         Ok(Exit::Ok)
     }
 
-    fn write_source(&self, source: &Path, set: &SourceSet, out: &mut impl Write) -> Result<(), Failure> {
+    fn write_source(
+        &self,
+        source: &Path,
+        set: &SourceSet,
+        out: &mut impl StyledWrite,
+    ) -> Result<(), Failure> {
         if let Some(mut order) = resolve::plan_source(source, &set.options)? {
             loose_notes::add(&mut order, &set.options);
             match self.json {
-                true => order::write_json(out, &order)?,
+                true => order::write_json(out, &order, &[])?,
                 false => write_game(out, &order)?,
             }
             return Ok(());
@@ -106,8 +111,8 @@ impl Info {
 }
 
 /// Writes what a game loads, and its plugins.
-fn write_game(out: &mut impl Write, order: &LoadOrder) -> io::Result<()> {
-    order::write_lines(out, order, false)?;
+fn write_game(out: &mut impl StyledWrite, order: &LoadOrder) -> io::Result<()> {
+    order::write_lines(out, order, &[], false)?;
     if !order.plugins.is_empty() {
         writeln!(out, "\n{}, in load order", count(order.plugins.len(), "active plugin"))?;
     }

@@ -107,7 +107,7 @@ impl List {
                 // Read the size first: packed_size() of a loose file is the size that was read.
                 let size = file.shown_size();
                 let (packed, codec) = (file.packed_size(), file.codec());
-                write!(out, "{size:>12} {packed:>12} {codec:<9} {archive}  ")?;
+                write!(out, "{size:>12} {packed:>12} {codec:<12} {archive}  ")?;
             }
             out.write_all(&file.path_bytes())?;
             out.write_all(if self.zero { b"\0" } else { b"\n" })?;

@@ -82,7 +82,7 @@ pub(crate) struct Mount {
     /// Maximum size of the cache of decoded data, e.g. 256M [default: 64M]
     ///
     /// The daemon also needs memory for tables of names, for data that is being decoded, and for files
-    /// that are read in part: up to 256M until a second after their last read.
+    /// that are read in part: up to 256M until 5 seconds after their last read.
     #[arg(long, value_name = "BYTES", value_parser = cache_size::parse)]
     cache_size: Option<u64>,
     /// Write the daemon's log to this file instead of the system log
@@ -245,6 +245,9 @@ impl Mount {
         let fs = Arc::new(fs.with_sources(plan.mounted_sources));
         let follower = Follower::new(&fs, reopening, signal);
         let follower = if is_static { follower.without_watching() } else { follower };
+        if overlay.is_some() {
+            fs.note_watches(0, Arc::default());
+        }
         let session = start_session(fs, &request, overlay.as_ref(), mountpoint)?;
         let reported = report_mounted(detachment, &report, is_quiet);
         log.into_iter().for_each(logging::set);

@@ -24,8 +24,8 @@ use crate::vfs::{Layout, Vfs, VfsFile};
 /// Decode every file of archives, and print those that are bad
 ///
 /// Checksums are compared if the data has any: zlib streams have one, and LZ4 frames have the
-/// checksums that their flags announce. Stored files, LZ4 blocks (some of Starfield's textures) and XMem data
-/// (Xbox 360) have none. Damage in these is found only if it changes the length or makes the data
+/// checksums that their flags announce. Uncompressed files, LZ4 blocks (some of Starfield's textures) and
+/// XMem data (Xbox 360) have none. Damage in these is found only if it changes the length or makes the data
 /// undecodable. A missing checksum is reported as odd, not as bad.
 ///
 /// The exit status is 0 if all files are OK, and 1 if a file is bad. If an archive cannot be
@@ -125,7 +125,7 @@ fn findings(source: &Path, vfs: &Vfs, misnamed: &[u32]) -> Findings {
     let mut files: Vec<_> = vfs.files().collect();
     // In stored order, so that the disk is read sequentially.
     files.sort_unstable_by_key(VfsFile::entry);
-    let total = files.iter().map(VfsFile::disk_size).sum();
+    let total = || files.iter().map(VfsFile::disk_size).sum();
     let advance = progress::bytes("verifying", files.len(), total);
     let checked = in_parallel(files.len(), &|| {}, |index| {
         let checked = files[index].check();

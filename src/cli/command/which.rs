@@ -19,7 +19,8 @@ use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::same_names::same_names;
 use crate::cli::surroundings::what_is_wrong;
-use crate::cli::terminal::output::stdout_for;
+use crate::cli::terminal::common_root::CommonRoot;
+use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for};
 #[cfg(feature = "mount")]
 use crate::daemon::overlay::{self, Beneath};
 #[cfg(feature = "mount")]
@@ -34,7 +35,8 @@ use crate::vfs::{Provenance, Vfs};
 
 /// Print which archive a file inside a mount comes from, and what it hides
 ///
-/// With --in, nothing needs to be mounted: the paths are searched in the named sources.
+/// With --in, nothing needs to be mounted: the paths are searched in the named sources. Paths of archives are
+/// below the folder after `in`, which is printed again only if it changes.
 ///
 /// The exit status is 1 if a path is not a file in a mount or in the sources.
 #[derive(Args, Debug)]
@@ -78,9 +80,9 @@ impl Which {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let unmounted = self.vfs()?;
         let mut out = stdout_for(self.json);
-        let mut exit = Exit::Ok;
+        let (mut exit, mut root) = (Exit::Ok, CommonRoot::default());
         let mut answer = |path: &Path| {
-            if !self.answer(unmounted.as_ref(), path, &mut out)? {
+            if !self.answer(unmounted.as_ref(), path, &mut out, &mut root)? {
                 exit = Exit::No;
             }
             // A program may wait for the answer before it writes the next path.
@@ -93,8 +95,14 @@ impl Which {
         Ok(exit)
     }
 
-    /// Prints where a file comes from. Returns whether that is known.
-    fn answer(&self, unmounted: Option<&Vfs>, path: &Path, out: &mut impl Write) -> Result<bool, Failure> {
+    /// Prints where a file comes from, as [`write`] does. Returns whether that is known.
+    fn answer(
+        &self,
+        unmounted: Option<&Vfs>,
+        path: &Path,
+        out: &mut impl StyledWrite,
+        root: &mut CommonRoot,
+    ) -> Result<bool, Failure> {
         let provenance = match unmounted {
             #[cfg(feature = "mount")]
             None => read_provenance(path),
@@ -121,11 +129,11 @@ impl Which {
         }
         let provenance: Provenance = serde_json::from_str(&text)
             .map_err(|error| Failure::new(Exit::Data, format!("cannot read the daemon's answer: {error}")))?;
-        write(out, &provenance)?;
+        write(out, root, &provenance)?;
         #[cfg(feature = "desktop")]
         if self.notify {
             let mut text = Vec::new();
-            write(&mut text, &provenance)?;
+            write(&mut text, &mut CommonRoot::default(), &provenance)?;
             message::answer_without_terminal(String::from_utf8_lossy(&text).trim_end());
         }
         Ok(true)
@@ -250,19 +258,37 @@ fn written_provenance(
     Ok(Provenance { path, size: metadata.len(), from, hides, hides_more, names_only }.to_json())
 }
 
-fn write(out: &mut impl Write, provenance: &Provenance) -> std::io::Result<()> {
+/// Writes where a file comes from. `root` is the folder that was printed last. If the copies of the file are
+/// not all in it, the folder that has them is printed, unless there is only one copy.
+fn write(out: &mut impl StyledWrite, root: &mut CommonRoot, provenance: &Provenance) -> std::io::Result<()> {
     let Provenance { path, size, from, hides, hides_more, names_only } = provenance;
+    let archives = || std::iter::once(from).chain(hides).map(|copy| Path::new(&copy.archive));
     writeln!(out, "{path}  ({})", BinaryBytes(*size))?;
+    if !root.has_all(archives()) {
+        let of_file = CommonRoot::of(archives().map(|path| (path, false)));
+        if of_file.is_some() {
+            of_file.write(out, "  in    ")?;
+            *root = of_file;
+        }
+    }
     for (role, copy) in std::iter::once(("from  ", from)).chain(hides.iter().map(|copy| ("hides ", copy))) {
         let tiled = copy.tile_mode.map(|mode| format!(", arranged for a console's GPU (tile mode {mode})"));
         let stored = match &copy.stored_name[..] {
             "" => format!("stored without a name, hash {}", copy.hash),
             name => format!("stored as {name}"),
         };
-        let (archive, codec, packed) = (&copy.archive, &copy.codec, BinaryBytes(copy.packed));
-        writeln!(out, "  {role} {archive}  {codec}, {packed} packed, {stored}{}", tiled.unwrap_or_default())?;
+        let (archive, codec) = (root.shown(Path::new(&copy.archive)), &copy.codec);
+        let (packed, tiled) = (BinaryBytes(copy.packed), tiled.unwrap_or_default());
+        write!(out, "  {role} ")?;
+        match std::ptr::eq(copy, from) {
+            true => out.write_styled(WINNER, archive)?,
+            false => write!(out, "{archive}")?,
+        }
+        writeln!(out, "  {codec}, {packed} packed, {stored}{tiled}")?;
         if !copy.why.is_empty() {
-            writeln!(out, "         {}", copy.why)?;
+            write!(out, "         ")?;
+            out.write_styled(ASIDE, &copy.why)?;
+            writeln!(out)?;
         }
     }
     if *hides_more > 0 {

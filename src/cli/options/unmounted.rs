@@ -54,7 +54,7 @@ impl Unmounted {
         Err(Failure::new(Exit::Usage, format!("{}: {what}", folder.display())))
     }
 
-    /// Fails if a source is a folder inside a mount that has another layout, where it does not exist.
+    /// Fails if a source is a folder inside a mount with another layout, because it exists only there.
     pub(crate) fn check_layout(&self, layout: Layout) -> Result<(), Failure> {
         let Some((folder, _)) = self.limited.iter().find(|(_, own)| *own != layout) else { return Ok(()) };
         let what = "this folder exists only in the layout of its mount, which differs; name the mount \

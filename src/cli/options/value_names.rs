@@ -47,7 +47,9 @@ impl ValueEnum for TextureForm {
             Self::Compatible => {
                 "Like dds, with headers that older programs read: DXT1 to DXT5, ATI1, ATI2, no sRGB"
             }
-            Self::Rgba => "As uncompressed DDS files, 32 bits a pixel, which every program opens",
+            Self::Rgba => {
+                "As uncompressed DDS files, 32 bits a pixel, which image editors open; not loose files"
+            }
             Self::Raw => "As stored, without a header",
         };
         value(&Self::ALL, self, help)
