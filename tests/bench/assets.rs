@@ -39,10 +39,15 @@ impl Texture {
 /// Generates a small file: a script for every third seed, otherwise a mesh. It has 512 bytes to 10
 /// KiB, small lengths more often.
 pub(crate) fn small(seed: u64) -> Vec<u8> {
+    small_up_to(seed, 20)
+}
+
+/// Like [`small`], with up to `times` 512 bytes.
+pub(crate) fn small_up_to(seed: u64, times: u32) -> Vec<u8> {
     let mut random = Xorshift::new(seed);
     random.next();
     let fraction = (random.next() >> 40) as f64 / (1u64 << 24) as f64;
-    let length = (512.0 * 20f64.powf(fraction)) as usize;
+    let length = (512.0 * f64::from(times).powf(fraction)) as usize;
     if seed.is_multiple_of(3) { text(seed, length) } else { mesh(&mut random, length) }
 }
 

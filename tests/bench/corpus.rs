@@ -15,7 +15,9 @@ use crate::support::{Ba2, Ba2File, Chunk, Parts, Tes4, Tes4File, ba2, write_spar
 use crate::{Bench, Outcome, at, instance, run};
 
 /// Change this together with the contents of a corpus, so that old corpora are rebuilt.
-const VERSION: &str = "2";
+const VERSION: &str = "3";
+/// `DXGI_FORMAT` of unpacked texels of four bytes.
+const BGRA8: u8 = 87;
 /// Options that keep mksquashfs from compressing anything.
 const UNPACKED: &[&str] = &["-noI", "-noId", "-noD", "-noF", "-noX"];
 
@@ -24,6 +26,8 @@ const UNPACKED: &[&str] = &["-noI", "-noId", "-noD", "-noF", "-noX"];
 pub(crate) enum Set {
     /// A great many small files in two halves, `meshes` and `scripts`.
     Small,
+    /// Small files and textures mixed, as in a game's archive, for programs that read whole trees.
+    Tree,
     /// Textures with all their mips.
     Textures,
     /// One large stored file.
@@ -37,8 +41,9 @@ pub(crate) enum Set {
 }
 
 impl Set {
-    pub(crate) const ALL: [(Self, &str); 6] = [
+    pub(crate) const ALL: [(Self, &str); 7] = [
         (Self::Small, "small"),
+        (Self::Tree, "tree"),
         (Self::Textures, "textures"),
         (Self::Big, "big"),
         (Self::Large, "large"),
@@ -54,6 +59,7 @@ impl Set {
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Small => "small files",
+            Self::Tree => "tree",
             Self::Textures => "textures",
             Self::Big => "large file",
             Self::Large => "large zlib files",
@@ -78,10 +84,7 @@ struct File {
 /// Builds the corpora of a run that are missing or outdated.
 pub(crate) fn build(bench: &Bench) -> Outcome<()> {
     let Bench { corpora, scale, .. } = bench;
-    let Scale { files, folders, textures, big, packed, large_side, archives, files_per_archive, .. } = scale;
-    let of_files = format!(
-        "{VERSION} {files} {folders} {textures} {big} {packed} {large_side} {archives} {files_per_archive}"
-    );
+    let of_files = scale.stamp(VERSION);
     // The set of many archives is measured beside the loose small files.
     let is_needed = |set| bench.is_wanted(set) || set == Set::Small && bench.is_wanted(Set::Many);
     for (set, name) in Set::ALL.into_iter().filter(|(set, _)| is_needed(*set)) {
@@ -98,6 +101,7 @@ pub(crate) fn build(bench: &Bench) -> Outcome<()> {
         fs::create_dir_all(&folder).map_err(at(&folder))?;
         match set {
             Set::Small => build_small(&folder, scale)?,
+            Set::Tree => build_tree(&folder, scale)?,
             Set::Textures => build_textures(&folder, scale)?,
             Set::Big => build_big(&folder, scale)?,
             Set::Large => build_large(&folder, scale)?,
@@ -140,6 +144,29 @@ fn build_small(folder: &Path, scale: &Scale) -> Outcome<()> {
     write_general(&folder.join("gnrl-stored.ba2"), &files, None)?;
     write_packed(folder, 105, &files)?;
     write_images(folder)
+}
+
+/// In each folder 18 meshes and scripts of 1 to 100 KiB, and 10 textures of 11 to 700 KiB: 2.3 MB together.
+fn build_tree(folder: &Path, scale: &Scale) -> Outcome<()> {
+    // Side, and index in FORMATS, of the textures of a folder.
+    const TEXTURES: [(u16, usize); 10] =
+        [(1024, 0), (512, 3), (512, 0), (256, 3), (256, 1), (256, 2), (256, 3), (256, 0), (128, 3), (128, 0)];
+    let numbers: Vec<usize> = (0..scale.tree_folders * 28).collect();
+    let files = in_parallel(&numbers, |&number| {
+        let (parent, index) = (number / 28, number % 28);
+        let (name, data) = match index.checked_sub(18).map(|index| TEXTURES[index]) {
+            None => (format!("part{index:02}.nif"), assets::small_up_to(number as u64, 200)),
+            Some((side, format)) => {
+                let texture = Texture::new(number as u64, FORMATS[format], side);
+                (format!("surface{index:02}.dds"), texture.dds())
+            }
+        };
+        File { folder: format!("data\\region{:02}\\place{parent:03}", parent / 10), name, data }
+    });
+    write_loose(folder, &files)?;
+    let streams = in_parallel(&files, |file| zlib(&file.data));
+    write_general(&folder.join("gnrl.ba2"), &files, Some(&streams))?;
+    write_image(folder, "gzip.sqfs", &["-comp", "gzip"])
 }
 
 fn build_textures(folder: &Path, scale: &Scale) -> Outcome<()> {
@@ -208,6 +235,16 @@ fn build_large(folder: &Path, scale: &Scale) -> Outcome<()> {
     let data = packed[..scale.packed].to_vec();
     files.push(File { folder: "packed".into(), name: "packed.bin".into(), data });
     write_loose(folder, &files)?;
+    // A texture without mips in four chunks of equal length.
+    let side = scale.large_side * 2;
+    let texels = u32::from(side).pow(2) as usize * 4;
+    let texels = packed.get(..texels).unwrap_or(&packed);
+    let head = ba2::Texture::new(BGRA8, side, side, 1);
+    let texture = texels
+        .chunks(texels.len() / 4)
+        .map(|part| Chunk::zlib(part).mips(0, 0))
+        .fold(Ba2File::texture("textures\\chunks.dds", head), Ba2File::chunk);
+    write_parts(&folder.join("chunks.ba2"), &Ba2::textures(1).add(texture).build_parts())?;
     write_packed(folder, 104, &files)
 }
 

@@ -28,10 +28,12 @@ mod mounts; // subjects
 mod opening; // from the command to the mount
 mod plan; // which works on which subjects
 mod process; // processor time, memory and page cache, from the kernel
+mod programs; // programs and commands that read whole trees
 mod reload; // changes of sources, and requests meanwhile
 mod rows; // the targets, and whether they are met
 mod scale; // how large a run is
 mod table; // the report as Markdown
+mod tree_rows; // the targets of whole trees
 mod work; // works
 
 use std::error::Error;
@@ -63,7 +65,7 @@ struct Arguments {
     /// Also write the report to this file
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Build and measure these sets only: small, textures, big, large, many, instance
+    /// Build and measure these sets only: small, tree, textures, big, large, many, instance
     #[arg(long, value_name = "SET", value_delimiter = ',')]
     only: Vec<String>,
     /// How often everything is repeated at most; by default as the size says

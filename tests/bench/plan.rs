@@ -10,6 +10,7 @@ use crate::lookup::Lookups;
 use crate::measure::{Condition, Group, Log};
 use crate::mounts::Subject::{self, Bsafs, FuseZip, Kernel, Loose, Squashfuse};
 use crate::opening::Opening;
+use crate::programs::{Commands, Program};
 use crate::reload::Reload;
 use crate::work::Work;
 use crate::{Bench, Outcome, at, process};
@@ -22,6 +23,10 @@ pub(crate) struct Facts {
     pub(crate) changes: Vec<Changes>,
     /// Processor time to decode the zlib textures in one thread without a mount.
     pub(crate) bare: Vec<Duration>,
+    /// Processor time to decode the texture of several chunks in this way.
+    pub(crate) bare_chunks: Vec<Duration>,
+    /// Commands on the whole tree.
+    pub(crate) commands: Commands,
     /// Decoded size of the zlib textures.
     pub(crate) bare_bytes: u64,
     /// Decoded size of the last chunks of the DX10 textures.
@@ -93,6 +98,25 @@ const GROUPS: &[Group<'_>] = &[
         works: &[Work::Spellings { two: false }, Work::Spellings { two: true }],
         subjects: &[Subject::ours("gnrl.ba2")],
         conditions: BOTH,
+    },
+    Group {
+        set: Set::Tree,
+        works: &[
+            Work::Program(Program::Tar),
+            Work::Program(Program::Copy),
+            Work::Program(Program::Grep),
+            Work::Program(Program::Rsync),
+            Work::Program(Program::Ls),
+            Work::Shuffled,
+        ],
+        subjects: &[Kernel(GZIP), Subject::ours("gnrl.ba2")],
+        conditions: BOTH,
+    },
+    Group {
+        set: Set::Large,
+        works: &[Work::Chunks],
+        subjects: &[Subject::ours("chunks.ba2")],
+        conditions: &[Condition::Cold],
     },
     Group {
         set: Set::Textures,
@@ -195,6 +219,14 @@ impl Facts {
             let (time, bytes) = decode::bare(&archive)?;
             self.bare.push(time);
             self.bare_bytes = bytes;
+        }
+        if bench.is_wanted(Set::Large) {
+            let archive = Set::Large.folder(&bench.corpora).join("chunks.ba2");
+            process::warm(&archive)?;
+            self.bare_chunks.push(decode::bare(&archive)?.0);
+        }
+        if bench.is_wanted(Set::Tree) {
+            self.commands.measure(bench)?;
         }
         if bench.is_wanted(Set::Small) {
             let folder = Set::Small.folder(&bench.corpora);

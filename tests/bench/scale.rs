@@ -28,6 +28,8 @@ pub(crate) struct Scale {
     pub(crate) sample: usize,
     /// Number of sets of eight textures. A set takes 9 MB.
     pub(crate) textures: usize,
+    /// Number of folders of the tree that programs read. A folder has 28 files.
+    pub(crate) tree_folders: usize,
     /// Length of the large stored file in bytes.
     pub(crate) big: usize,
     /// Length of the large packed file in bytes.
@@ -68,6 +70,7 @@ impl Scale {
                 folders: 40,
                 sample: 100,
                 textures: 1,
+                tree_folders: 6,
                 big: 4 << 20,
                 packed: 2 << 20,
                 large_side: 256,
@@ -85,6 +88,7 @@ impl Scale {
                 folders: 222,
                 sample: 2_000,
                 textures: 7,
+                tree_folders: 50,
                 big: 128 << 20,
                 packed: 64 << 20,
                 large_side: 1024,
@@ -102,6 +106,7 @@ impl Scale {
                 folders: 2_220,
                 sample: 10_000,
                 textures: 60,
+                tree_folders: 250,
                 big: 1 << 30,
                 packed: 64 << 20,
                 large_side: 2048,
@@ -118,5 +123,15 @@ impl Scale {
                 hard_limit: Duration::from_secs(120 * 60),
             },
         }
+    }
+
+    /// What the corpora are made from; `version` is that of their contents.
+    pub(crate) fn stamp(&self, version: &str) -> String {
+        let Self { files, folders, textures, tree_folders, big, packed, large_side, .. } = self;
+        let Self { archives, files_per_archive, .. } = self;
+        format!(
+            "{version} {files} {folders} {textures} {tree_folders} {big} {packed} {large_side} {archives} \
+             {files_per_archive}"
+        )
     }
 }

@@ -12,6 +12,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::programs::Program;
 use crate::support::content::Xorshift;
 
 /// A work. Works on many files use [`Input::paths`].
@@ -32,6 +33,8 @@ pub(crate) enum Work {
     LastBytes,
     /// Reads one file in steps of 128 KiB.
     Sequential,
+    /// Reads the texture of several chunks in steps of 128 KiB.
+    Chunks,
     /// Reads 4 KiB at random offsets of one file, with this many readers.
     Random(usize),
     /// Reads all files in turn, in steps of 128 KiB.
@@ -44,6 +47,10 @@ pub(crate) enum Work {
     Spellings {
         two: bool,
     },
+    /// Runs a program on the whole tree.
+    Program(Program),
+    /// Opens and reads whole files in a random order.
+    Shuffled,
 }
 
 /// The files of a work.
@@ -77,6 +84,8 @@ struct Found {
 /// Length of a read in bytes, as programs read.
 const STEP: usize = 128 << 10;
 const PAGE: u64 = 4096;
+/// Path of the texture of several chunks.
+const CHUNKS: &str = "textures/chunks.dds";
 /// Number of stats of each file by each thread of [`Work::Spellings`].
 const STATS_PER_FILE: usize = 20;
 
@@ -92,11 +101,14 @@ impl Work {
             Self::Sniff => "first 4 KiB of each".into(),
             Self::LastBytes => "last bytes of each".into(),
             Self::Sequential => "sequential, 128 KiB".into(),
+            Self::Chunks => "texture of four chunks".into(),
             Self::Random(number) => format!("random 4 KiB, {}", readers(number)),
             Self::RoundRobin => "round-robin, 128 KiB".into(),
             Self::Pressure(number) => format!("round-robin, {}, caches dropped", readers(number)),
             Self::Spellings { two: false } => "stat, 4 threads, one spelling".into(),
             Self::Spellings { two: true } => "stat, 4 threads, two spellings".into(),
+            Self::Program(program) => program.label().into(),
+            Self::Shuffled => "read whole, random order".into(),
         }
     }
 
@@ -117,12 +129,18 @@ impl Work {
             Self::Sniff => ends(&paths, |_| 0)?,
             Self::LastBytes => ends(&paths, |len| len.saturating_sub(16))?,
             Self::Sequential => read_whole([one()?].into_iter())?,
+            Self::Chunks => read_whole([&root.join(CHUNKS)].into_iter())?,
             Self::Random(readers) => {
                 shared(readers, |reader| random(one()?, reader as u64, input.random_reads / readers))?
             }
             Self::RoundRobin => round_robin(&paths)?,
             Self::Pressure(readers) => pressure(&paths, readers)?,
             Self::Spellings { two } => spellings(root, input, two)?,
+            Self::Program(program) => {
+                let (time, sum) = program.run(&tree)?;
+                return Ok(Done { time, operations: paths.len() as u64, sum });
+            }
+            Self::Shuffled => read_whole(shuffled(&paths).into_iter())?,
         };
         Ok(Done { time: start.elapsed(), operations: found.operations, sum: found.sum })
     }
@@ -239,6 +257,14 @@ fn read_whole<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> io::Result<Found>
         }
     }
     Ok(found)
+}
+
+/// The paths in an order that is random, but the same in each run.
+fn shuffled(paths: &[PathBuf]) -> Vec<&PathBuf> {
+    let mut numbers = Xorshift::new(5);
+    let mut order: Vec<_> = paths.iter().map(|path| (numbers.next(), path)).collect();
+    order.sort_unstable();
+    order.into_iter().map(|(_, path)| path).collect()
 }
 
 /// Reads until the buffer is full or the file ends, so that all subjects are read in the same steps.
