@@ -10,6 +10,7 @@
 //! Inside a room, code under `#[cfg(test)]` and files `tests.rs` are exempt: a unit test may use
 //! whatever makes its input.
 
+mod dependencies; // whether each crate that Cargo.toml names is in use
 mod imports; // what a file imports
 mod sizes; // sizes of folders and modules, names of files and types
 

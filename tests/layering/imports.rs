@@ -1,6 +1,8 @@
 //! Finds the imports of a source file: every path that begins with `crate`, `super` or `self`, in
 //! `use`, expressions, attributes and macros. Groups are taken apart.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// A path that a file names, from the crate's root on.
@@ -96,6 +98,29 @@ fn read_paths<'a>(
     tokens
 }
 
+/// Names in a file that `::` follows, and the first names of its `use` items: other crates are among
+/// them.
+pub(super) fn roots(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    find_roots(text.parse().unwrap(), &mut found);
+    found
+}
+
+fn find_roots(tokens: TokenStream, found: &mut BTreeSet<String>) {
+    let tokens = Vec::from_iter(tokens);
+    for (at, token) in tokens.iter().enumerate() {
+        let after = |n| tokens.get(at + n).map(word).unwrap_or_default();
+        let is_imported = at > 0 && word(&tokens[at - 1]) == "use";
+        match token {
+            TokenTree::Group(group) => find_roots(group.stream(), found),
+            TokenTree::Ident(name) if is_imported || after(1) == ":" && after(2) == ":" => {
+                found.insert(name.to_string());
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Names of the types that a file defines with `pub` or `pub(crate)`.
 pub(super) fn public_types(text: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -174,6 +199,13 @@ fn imports_in_inline_modules_and_tests_are_resolved_and_marked() {
         use super::w;
     ";
     assert_eq!(listed(source), "a::x a::y a::b? a::z? a::u? a::v? a::w");
+}
+
+#[test]
+fn names_before_colons_and_after_use_are_roots() {
+    let roots = |text| roots(text).into_iter().collect::<Vec<_>>().join(" ");
+    assert_eq!(roots("use a::{b, c::D}; use e; fn f(g: h::I) { #[j::k] m!(l::<n::O>()); }"), "a c e h j l n");
+    assert_eq!(roots("// a::b\nfn c(d: E) { \"f::g\"; ::h::I }"), "h");
 }
 
 #[test]

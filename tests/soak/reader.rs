@@ -115,10 +115,10 @@ fn act(random: &mut Random, subject: &mut Subject<'_>, run: &Run) -> Result<(), 
     let first = random.index(most);
     let loose = || view.loose.iter().skip(first).map(|&it| &view.files[it]);
     // A uniform choice would pick mostly small files.
-    let file = match random.below(8) {
-        0 => &view.files[(same * 7919) % view.files.len()],
-        1 => &view.files[view.large[random.index(view.large.len())]],
-        2 if let Some(file) = loose().next() => file,
+    let file = match (random.below(8), loose().next()) {
+        (0, _) => &view.files[(same * 7919) % view.files.len()],
+        (1, _) => &view.files[view.large[random.index(view.large.len())]],
+        (2, Some(file)) => file,
         _ => &view.files[random.index(view.files.len())],
     };
     match random.below(100) {
