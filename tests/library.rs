@@ -4,10 +4,12 @@ use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 
 use bsafs::{
-    Change, Comparing, FolderArchives, OpenErrorKind, OpenOptions, Patterns, ReadErrorKind, Vfs, VfsEntry,
+    Change, Comparing, Conflict, Difference, FileReader, FolderArchives, OpenError, OpenErrorKind,
+    OpenOptions, Patterns, ReadError, ReadErrorKind, Reopened, Vfs, VfsEntry, VfsFile, VfsFolder, VfsLayer,
 };
 
 use crate::mounted::TestDir;
+use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Tes3, Tes4};
 
 /// An archive and a folder above it. `misc/all.txt` is in both.
@@ -73,6 +75,42 @@ fn a_reader_reads_and_seeks_like_a_file_on_disk() {
     assert_eq!(reader.read(&mut [0; 9]).unwrap(), 2);
     assert_eq!(reader.read(&mut [0; 9]).unwrap(), 0);
     assert!(reader.seek(SeekFrom::Current(-9_000_000)).is_err(), "a seek before the beginning succeeded");
+}
+
+#[test]
+fn all_threads_share_a_tree_and_its_files() {
+    fn shared<T: Send + Sync>() {}
+    shared::<(Vfs, VfsFile, VfsFolder, VfsEntry, VfsLayer, FileReader, OpenOptions, Patterns)>();
+    shared::<(OpenError, ReadError, Conflict, Difference, Reopened)>();
+    let dir = TestDir::new();
+    let content: Vec<u8> = (0..2_000_000_u32).flat_map(|n| (n / 7).to_le_bytes()).collect();
+    let archive =
+        Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED).file("f", "packed.bin", &content[..]);
+    let vfs = Vfs::open([dir.archive("packed.bsa", &archive.build())]).unwrap();
+    let file = vfs.file("f/packed.bin").unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (file, content) = (&file, &content);
+            scope.spawn(move || {
+                let mut read = [0; 1000];
+                for at in (thread * 1_000..7_900_000).step_by(97_000) {
+                    assert_eq!(file.read_at(at as u64, &mut read).unwrap(), 1000, "at {at}");
+                    assert!(read == content[at..at + 1000], "other bytes at {at}");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_tree_keeps_its_names_while_reads_return_the_current_bytes_of_loose_files() {
+    let dir = sources();
+    let vfs = opened(&dir);
+    fs::write(dir.path("loose/MISC/all.txt"), b"written later").unwrap();
+    fs::write(dir.path("loose/MISC/new.txt"), b"new").unwrap();
+    assert_eq!(vfs.file("misc/all.txt").unwrap().read().unwrap(), b"written later");
+    assert!(vfs.file("misc/new.txt").is_none());
+    assert_eq!((vfs.files().count(), vfs.conflicts().len()), (3, 1));
 }
 
 #[test]

@@ -12,7 +12,7 @@ const COLUMNS: usize = 110;
 const FOLDERS: [&str; 6] = [".ci", ".github", "scripts", "src", "systemd", "tests"];
 
 /// Files and folders that tools wrote, that have licence texts, or that are samples for tests.
-const SKIPPED: [&str; 8] = [
+const SKIPPED: [&str; 9] = [
     ".git",
     "Cargo.lock",
     "LICENSE-APACHE",
@@ -21,6 +21,7 @@ const SKIPPED: [&str; 8] = [
     "tests/data",
     "tests/fuzz/artifacts",
     "tests/fuzz/corpus",
+    "tests/fuzz/inputs",
 ];
 
 /// Phrases of inverted or vague sentences. Rewrite the sentence: name who acts, and say *if*,

@@ -36,7 +36,7 @@ fn info_json_prints_one_object_per_archive() {
         (&summaries[0]["format"], &summaries[0]["files"], &summaries[0]["folders"]),
         (&"TES3".into(), &1.into(), &1.into())
     );
-    assert_eq!((&summaries[0]["bytes"], &summaries[0]["codecs"]["stored"]), (&5.into(), &1.into()));
+    assert_eq!((&summaries[0]["bytes"], &summaries[0]["codecs"]["uncompressed"]), (&5.into(), &1.into()));
     assert_eq!(
         (&summaries[1]["format"], &summaries[1]["version"], &summaries[1]["kind"]),
         (&"BA2".into(), &7.into(), &"DX10".into())

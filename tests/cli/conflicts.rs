@@ -33,9 +33,11 @@ fn json_lines(text: &str) -> Vec<Value> {
 fn each_conflict_is_printed_with_its_winner_and_hidden_copies() {
     let dir = three_layers();
     let printed = dir.run(["conflicts"].iter().chain(&LAYERS)).success();
-    let [low, middle, loose] = LAYERS.map(|name| dir.path(name).display().to_string());
+    let [low, middle, loose] = LAYERS;
+    let root = dir.path("low.bsa").parent().unwrap().display().to_string();
     let expected = format!(
-        "both.txt
+        "in {root}
+both.txt
   from    {middle}
   hides   {low}
 misc/all.txt

@@ -25,6 +25,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "which",
     "status",
     "reload",
+    "watch",
     "games",
     "order",
     "conflicts",

@@ -33,7 +33,10 @@ fn list_shows_a_folder_and_its_archives_as_one_tree() {
     assert_eq!(both, "a.bsa\nmisc/X.txt\nmisc/y.txt\nMod.esp\n");
     let lines = dir.run(["list", "--json", "Data", "--glob", "x.txt"]).success();
     let line: Value = serde_json::from_str(&lines).unwrap();
-    assert_eq!((&line["size"], &line["packed"], &line["codec"]), (&5.into(), &5.into(), &"stored".into()));
+    assert_eq!(
+        (&line["size"], &line["packed"], &line["codec"]),
+        (&5.into(), &5.into(), &"uncompressed".into())
+    );
     assert_eq!(line["archive"], dir.path("Data").to_str().unwrap());
     assert_eq!(line["hidden_copies"], 1);
     let layers = dir.run(["list", "--layout", "per-archive", "Data"]).success();

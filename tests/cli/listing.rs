@@ -45,7 +45,7 @@ fn the_long_format_shows_sizes_codec_and_archive() {
     dir.archive("b.bsa", &b.build());
     let listed = dir.run(["list", "-l", "a.bsa", "b.bsa"]).success();
     let words: Vec<Vec<&str>> = listed.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(words[0], ["5", "5", "stored", "a.bsa", "misc/a.txt"]);
+    assert_eq!(words[0], ["5", "5", "uncompressed", "a.bsa", "misc/a.txt"]);
     assert_eq!(words[1][..4], ["1000", &(packed.len() + 4).to_string(), "zlib", "b.bsa"]);
     assert_eq!(words[1][4].to_lowercase(), "misc/b.txt");
     assert_eq!(words.len(), 2);
@@ -60,7 +60,7 @@ fn json_shows_the_stored_name_and_the_number_of_hidden_copies() {
     let line: Value = serde_json::from_str(listed.trim_end()).unwrap();
     assert_eq!(line["path"].as_str().unwrap().to_lowercase(), "misc/mar\u{ed}a.txt");
     assert_eq!((&line["size"], &line["packed"], &line["hidden_copies"]), (&2.into(), &2.into(), &1.into()));
-    assert_eq!((&line["codec"], &line["archive"]), (&"stored".into(), &above.to_str().unwrap().into()));
+    assert_eq!((&line["codec"], &line["archive"]), (&"uncompressed".into(), &above.to_str().unwrap().into()));
     assert_eq!(line["stored_name_hex"], "4d4953435c4d4152ed412e545854");
     let other = dir.run(["list", "--json", "above.bsa", "below.bsa"]).success();
     let other: Value = serde_json::from_str(other.trim_end()).unwrap();

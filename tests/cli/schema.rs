@@ -1,6 +1,8 @@
 //! `bsafs schema`: the output of every command with `--json` follows the schema, and has no other fields.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -73,10 +75,10 @@ fn prepared() -> TestDir {
 fn the_output_of_every_command_follows_the_schema() {
     let dir = prepared();
     let schema: Value = serde_json::from_str(&dir.run(["schema"]).success()).unwrap();
-    assert_eq!(schema["version"], 1);
+    assert_eq!(schema["version"], 2);
     let game = dir.path("home/Games/Skyrim");
     let mount = dir.mount(["--edit", "mod", "a.bsa", "b.bsa"]);
-    let commands: [&[&str]; 15] = [
+    let commands: [&[&str]; 16] = [
         &["list", "--pixels", "a.bsa", "b.bsa"],
         &["info", "a.bsa"],
         &["info", "home/MO2/profiles"],
@@ -88,6 +90,7 @@ fn the_output_of_every_command_follows_the_schema() {
         &["mounts"],
         &["games"],
         &["order", "a.bsa"],
+        &["order", "--counts", "a.bsa"],
         &["order", game.to_str().unwrap()],
         &["conflicts", "--compare", "a.bsa", "b.bsa"],
         &["diff", "a.bsa", "b.bsa"],
@@ -105,6 +108,19 @@ fn the_output_of_every_command_follows_the_schema() {
         }
     }
     mount.umount(&dir);
+
+    let mount = dir.mount(["a.bsa"]);
+    let mut watch = dir.bsafs(["watch", "mnt", "--json"]);
+    let mut watch = watch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(watch.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+    fs::rename(dir.path("b.bsa"), dir.path("a.bsa")).unwrap();
+    line.clear();
+    BufReader::new(watch.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let line: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(check(&schema, &schema["$defs"]["watch"], &line, "watch"), Ok(()), "{line}");
+    mount.umount(&dir);
+    assert!(watch.wait().unwrap().success());
 }
 
 #[test]

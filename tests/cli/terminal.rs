@@ -102,3 +102,48 @@ fn messages_are_escaped_on_a_terminal_and_in_a_pipe() {
         assert!(!finished.err.contains(['\x1b', '\x07']), "{finished:?}");
     }
 }
+
+#[test]
+fn only_the_winner_the_root_and_reasons_have_a_style_on_a_terminal() {
+    let dir = TestDir::new();
+    for name in ["a.bsa", "b.bsa"] {
+        dir.archive(name, &Tes3::new().file("x.txt", b"x").build());
+    }
+    let root = dir.path("a.bsa").parent().unwrap().display().to_string();
+    let plain = |command: &str| dir.run(command.split(' ')).success();
+    let shown = |variables: &str, command: &str| {
+        let program = env!("CARGO_BIN_EXE_bsafs");
+        let line = format!("env TERM=xterm {variables} '{program}' {command}");
+        let mut script = Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]).env("SHELL", "/bin/sh").env_remove("NO_COLOR");
+        run(script.current_dir(dir.path(""))).success().replace("\r\n", "\n")
+    };
+    for (command, styled) in [
+        ("order a.bsa b.bsa", [format!("\x1b[2min {root}\x1b[0m"), "\x1b[2mnamed as a source\x1b[0m".into()]),
+        ("conflicts a.bsa b.bsa", [format!("\x1b[2min {root}\x1b[0m"), "from    \x1b[1mb.bsa\x1b[0m".into()]),
+        (
+            "which --in a.bsa --in b.bsa x.txt",
+            [format!("\x1b[2m  in     {root}\x1b[0m"), "from   \x1b[1mb.bsa\x1b[0m".into()],
+        ),
+    ] {
+        let coloured = shown("", command);
+        assert!(styled.iter().all(|part| coloured.contains(part)), "{command}: {coloured:?}");
+        let without =
+            ["\x1b[2m", "\x1b[1m", "\x1b[0m"].iter().fold(coloured, |it, code| it.replace(code, ""));
+        assert_eq!(without, plain(command));
+        for (variables, options) in [("NO_COLOR=1", ""), ("TERM=dumb", ""), ("", "--color=never ")] {
+            assert_eq!(
+                shown(variables, &format!("{options}{command}")),
+                plain(command),
+                "{variables} {options}"
+            );
+        }
+        // Pipes get styles only on request, and JSON never.
+        let forced = plain(&format!("--color always {command}"));
+        assert!(styled.iter().all(|part| forced.contains(part)), "{command}: {forced:?}");
+        assert!(!plain(&format!("--color always {command} --json")).contains('\x1b'));
+    }
+    let refused = dir.run(["--color=always", "order", "--no-flag"]).err;
+    assert!(refused.contains('\x1b'), "clap does not follow --color: {refused:?}");
+    assert!(!dir.run(["--color=never", "order", "--no-flag"]).err.contains('\x1b'));
+}

@@ -24,7 +24,7 @@ fn a_profile_mounts_its_archives_on_its_mountpoint() {
     let mount = Mounted::at(&dir.path("profiles/here"), report);
     assert_eq!(mount.read("misc/shared.txt"), b"second");
     let codec = xattr::get(mount.join("misc/shared.txt"), "user.bsafs.codec").unwrap();
-    assert_eq!(codec.as_deref(), Some(&b"stored"[..]));
+    assert_eq!(codec.as_deref(), Some(&b"uncompressed"[..]));
     mount.umount(&dir);
     assert!(!dir.path("profiles/here").exists());
 
