@@ -109,22 +109,28 @@ impl<E> Cache<E> {
         Some(Decoded { cell, key })
     }
 
-    /// The bytes of an extent. If they are not cached, `decode` decodes them into the cache, while
-    /// other threads that ask for them wait.
-    pub(super) fn get_or_decode(
+    /// The bytes of an extent. If they are not cached, `read` reads the packed bytes, and `decode` decodes
+    /// them into the cache, while other threads that ask for them wait. They read the packed bytes too,
+    /// so that no thread waits for another one that waits for a device.
+    pub(super) fn get_or_decode<P>(
         &self,
         key: CacheKey,
         now: Instant,
-        decode: impl FnOnce() -> Result<Buffer, E>,
+        read: impl FnOnce() -> Result<P, E>,
+        decode: impl FnOnce(P) -> Result<Buffer, E>,
     ) -> Result<Decoded<E>, E>
     where
         E: Clone,
     {
+        if let Some(decoded) = self.get(key, now) {
+            return Ok(decoded);
+        }
+        let packed = read()?;
         let cell = self.cell(key, now);
         let mut is_hit = true;
         let result = cell.get_or_init(|| {
             is_hit = false;
-            decode()
+            decode(packed)
         });
         self.hits.fetch_add(u64::from(is_hit), Ordering::Relaxed);
         match result {
@@ -397,7 +403,7 @@ mod tests {
         cache.decode_ahead(key(2, 40), read, decode);
         cache.decode_ahead(key(1, 40), || panic!("a cached extent was read again"), decode);
         assert_eq!(cache.ahead(), 80);
-        cache.get_or_decode(key(1, 40), now, || panic!("it was not decoded ahead")).unwrap();
+        cache.get_or_decode(key(1, 40), now, || panic!("it was not decoded ahead"), decode).unwrap();
         assert_eq!(cache.ahead(), 40);
         cache.cell(key(3, 100), now + 2 * RETURN);
         assert_eq!((cache.contains(&key(2, 40)), cache.ahead()), (false, 0));
@@ -421,7 +427,8 @@ mod tests {
         let (cache, now) = (Cache::<()>::new(100), Instant::now());
         let read = || {
             assert!(cache.contains(&key(1, 40)), "the reader would decode it outside the cache");
-            cache.get_or_decode(key(1, 40), now, || Ok(Buffer::for_cache(40, None).unwrap())).map(drop)
+            let decode = |()| Ok(Buffer::for_cache(40, None).unwrap());
+            cache.get_or_decode(key(1, 40), now, || Ok(()), decode).map(drop)
         };
         cache.decode_ahead(key(1, 40), read, |()| panic!("it was decoded twice"));
         assert_eq!((cache.bytes(), cache.ahead()), (40, 0));
@@ -446,8 +453,8 @@ mod tests {
         assert!(!cache.contains(&key(1, 60)) && cache.contains(&key(2, 1 << 30)));
         assert!(!cache.trim(start + RETURN) && cache.trim(start + IDLE));
         assert_eq!(cache.bytes(), 0);
-        let decode = || Err(());
-        assert_eq!(cache.get_or_decode(key(3, 10), start, decode).map(drop), Err(()));
+        let read = || Ok(());
+        assert_eq!(cache.get_or_decode(key(3, 10), start, read, |()| Err(())).map(drop), Err(()));
         assert_eq!(cache.bytes(), 0, "an error was cached");
     }
 }

@@ -16,20 +16,15 @@ use crate::format::EntryId;
 const STREAM_HEADER: u64 = 1024;
 
 impl Store {
-    /// A whole extent, from the cache or decoded into it. The caller has checked its size. The
-    /// packed bytes are read before other threads wait for the decoding, so that no thread waits
-    /// for another one that waits for a device.
+    /// A whole extent, from the cache or decoded into it. The caller has checked its size.
     pub(super) fn decode_cached(
         &self,
         id: EntryId,
         index: u32,
         key: CacheKey,
     ) -> Result<Decoded<Reason>, Reason> {
-        if let Some(decoded) = self.shared.cache.get(key, Instant::now()) {
-            return Ok(decoded);
-        }
-        let payload = self.layer(id.layer).read_payload(index, u64::MAX)?;
-        self.shared.cache.get_or_decode(key, Instant::now(), || {
+        let read = || self.layer(id.layer).read_payload(index, u64::MAX);
+        self.shared.cache.get_or_decode(key, Instant::now(), read, |payload| {
             let _decoding = self.shared.counters.decode();
             self.decode_for_cache(id, index, key, &payload)
         })

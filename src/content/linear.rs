@@ -5,6 +5,7 @@
 //! whole, and cached like a decoded extent.
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::time::Instant;
 
 use super::buffer::Buffer;
@@ -16,25 +17,31 @@ use crate::format::{EntryId, LinearTexture};
 /// Set in the offset of such a file's cache key. Offsets of extents are smaller, so the keys differ.
 const LINEAR_KEY: u64 = 1 << 63;
 
+/// The payloads of all extents of a file.
+struct Payloads {
+    packed: Buffer,
+    /// Their ranges in `packed`.
+    ranges: Vec<Range<usize>>,
+}
+
 impl Store {
     /// The untiled texels of a file, from the cache or decoded into it.
-    pub(super) fn decode_linear(&self, id: EntryId) -> Result<Decoded<Reason>, EntryError> {
+    pub(super) fn decode_linear(
+        &self,
+        id: EntryId,
+        (texture, len): (LinearTexture, u64),
+    ) -> Result<Decoded<Reason>, EntryError> {
         let layer = self.layer(id.layer);
         let first = layer.extents(id.entry).start;
         let fault = |reason| self.fault(id, first, reason);
-        let (texture, len) = layer.linear(id.entry).ok_or_else(|| fault(Reason::UnpackedSize(0)))?;
         let tiled = self.check_sizes(id)?;
         let size = u32::try_from(len).map_err(|_| fault(Reason::UnpackedSize(u32::MAX)))?;
         // The key has the entry, not its first extent, because textures of other shapes may share the extent.
         let key = CacheKey { archive: layer.number, offset: LINEAR_KEY | u64::from(id.entry), size };
-        if let Some(decoded) = self.shared.cache.get(key, Instant::now()) {
-            return Ok(decoded);
-        }
         let index = Cell::new(first);
-        let made = self.with_payloads(id, &index, |payloads| {
-            let decode = || self.decode_tiled(id, &texture, payloads, (tiled, size), &index);
-            self.shared.cache.get_or_decode(key, Instant::now(), decode)
-        });
+        let read = || self.read_payloads(id, &index);
+        let decode = |payloads| self.decode_tiled(id, &texture, &payloads, (tiled, size), &index);
+        let made = self.shared.cache.get_or_decode(key, Instant::now(), read, decode);
         made.map_err(|reason| self.fault(id, index.get(), reason))
     }
 
@@ -55,15 +62,9 @@ impl Store {
         Ok(sum)
     }
 
-    /// Calls `use_it` with the payloads of all extents of a file, whose sizes were checked. If an
-    /// extent fails, `failed` has its index. All payloads are read before the first is decoded, so
-    /// that no thread waits for another one that waits for a device.
-    fn with_payloads<T>(
-        &self,
-        id: EntryId,
-        failed: &Cell<u32>,
-        use_it: impl FnOnce(&[&[u8]]) -> Result<T, Reason>,
-    ) -> Result<T, Reason> {
+    /// Reads the payloads of all extents of a file, whose sizes were checked. If an extent fails, `failed` has
+    /// its index.
+    fn read_payloads(&self, id: EntryId, failed: &Cell<u32>) -> Result<Payloads, Reason> {
         let layer = self.layer(id.layer);
         let extents = layer.extents(id.entry).map(|index| (index, layer.extent(index)));
         let len = extents.clone().map(|(_, extent)| u64::from(extent.packed)).sum::<u64>();
@@ -71,16 +72,17 @@ impl Store {
             return Err(Reason::PackedSize(u32::try_from(len).unwrap_or(u32::MAX)));
         }
         let mut packed = Buffer::new(len as usize, layer.reserve_packed(len))?;
-        let mut payloads = Vec::with_capacity(extents.len());
-        let mut rest = &mut packed[..];
+        let mut ranges = Vec::with_capacity(extents.len());
+        let mut start = 0;
         for (index, extent) in extents {
             failed.set(index);
-            let (bytes, others) = rest.split_at_mut(extent.packed as usize);
+            let end = start + extent.packed as usize;
+            let bytes = &mut packed[start..end];
             layer.file.read_exact_at(bytes, extent.offset)?;
-            payloads.push(layer.payload(index, bytes)?);
-            rest = others;
+            ranges.push(end - layer.payload(index, bytes)?.len()..end);
+            start = end;
         }
-        use_it(&payloads)
+        Ok(Payloads { packed, ranges })
     }
 
     /// Decodes all extents of a file, `tiled` bytes, and puts their texels into rows, `size` bytes.
@@ -89,7 +91,7 @@ impl Store {
         &self,
         id: EntryId,
         texture: &LinearTexture,
-        payloads: &[&[u8]],
+        payloads: &Payloads,
         (tiled, size): (u32, u32),
         failed: &Cell<u32>,
     ) -> Result<Buffer, Reason> {
@@ -99,11 +101,11 @@ impl Store {
         let reservation = self.reserve(tiled as usize + size as usize);
         let mut tiled = Buffer::new(tiled as usize, None)?;
         let mut rest = &mut tiled[..];
-        for (index, payload) in layer.extents(id.entry).zip(payloads) {
+        for (index, range) in layer.extents(id.entry).zip(&payloads.ranges) {
             failed.set(index);
             let size = layer.size(index)? as usize;
             let (out, others) = rest.split_at_mut_checked(size).ok_or(Reason::Prefix)?;
-            self.decode_payload(id, index, payload, out)?;
+            self.decode_payload(id, index, &payloads.packed[range.clone()], out)?;
             rest = others;
         }
         let mut rows = Buffer::for_cache(size as usize, reservation)?;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::store::Store;
-use crate::format::EntryId;
+use crate::format::{EntryId, LinearTexture};
 
 /// A part of a file whose bytes come from one source.
 #[derive(Debug)]
@@ -19,8 +19,8 @@ pub(super) enum PieceSource {
     Head,
     /// One of the archive's extents.
     Extent(u32),
-    /// All extents of the file, with their texels put into rows.
-    Linear,
+    /// All extents of the file, with their texels put into rows. The number is their size in rows, in bytes.
+    Linear(LinearTexture, u64),
 }
 
 impl Piece {
@@ -39,7 +39,8 @@ impl Store {
     /// Cuts a range of a file at the borders of its head and its extents.
     pub(super) fn pieces(&self, id: EntryId, range: &Range<u64>) -> Vec<Piece> {
         let layer = self.layer(id.layer);
-        let linear = layer.linear(id.entry).map(|(_, len)| (PieceSource::Linear, len));
+        let linear = layer.linear(id.entry);
+        let linear = linear.map(|(texture, len)| (PieceSource::Linear(texture, len), len));
         let extents = layer.extents(id.entry).filter(|_| linear.is_none());
         // All sizes are known, because the range was compared with the file's size.
         let size = |index| u64::from(layer.extent(index).size.unwrap_or(0));

@@ -62,7 +62,9 @@ impl Store {
                 out.copy_from_slice(&layer.head_bytes(id.entry)[piece.range()]);
                 return Ok(PieceBytes::InBuffer);
             }
-            PieceSource::Linear => return self.decode_linear(id).map(PieceBytes::InCache),
+            PieceSource::Linear(texture, len) => {
+                return self.decode_linear(id, (texture, len)).map(PieceBytes::InCache);
+            }
             PieceSource::Extent(index) => index,
         };
         let in_buffer = |()| PieceBytes::InBuffer;
@@ -108,11 +110,14 @@ impl Store {
             // at the extent fetches a single mip, for a thumbnail.
             false => is_only_piece && within.start == 0 && within.end <= MIP_PREFIX_LEN,
         };
-        Ok(match self.shared.cache.contains(&key) {
-            false if *within == (0..size) => ReadStrategy::Whole,
-            false if is_prefix && codec::has_prefix(extent.codec) => ReadStrategy::Prefix(key),
-            _ => ReadStrategy::Cached(key),
-        })
+        let uncached = if *within == (0..size) {
+            ReadStrategy::Whole
+        } else if is_prefix && codec::has_prefix(extent.codec) {
+            ReadStrategy::Prefix(key)
+        } else {
+            return Ok(ReadStrategy::Cached(key));
+        };
+        Ok(if self.shared.cache.contains(&key) { ReadStrategy::Cached(key) } else { uncached })
     }
 
     /// Checks the sizes of an extent before a buffer is allocated for it. The unpacked size must be within

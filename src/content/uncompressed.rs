@@ -160,12 +160,12 @@ impl Store {
         }
         let mut texels = Buffer::new((band.texels.end - band.texels.start) as usize, None).map_err(fault)?;
         self.read_stored_form(id, &band.texels, &mut texels)?;
-        let decode = || {
+        let decode = |texels: Buffer| {
             let mut pixels = Buffer::for_cache(len, None)?;
             file.decode(band, &texels, &mut pixels);
             Ok(pixels)
         };
-        self.shared.cache.get_or_decode(key, Instant::now(), decode).map_err(fault)
+        self.shared.cache.get_or_decode(key, Instant::now(), || Ok(texels), decode).map_err(fault)
     }
 }
 

@@ -27,8 +27,8 @@ impl Store {
             return Ok(file.file_len());
         }
         to.write_all(&layer.head_bytes(id.entry))?;
-        if layer.linear(id.entry).is_some() {
-            to.write_all(self.decode_linear(id).map_err(io::Error::other)?.bytes())?;
+        if let Some(linear) = layer.linear(id.entry) {
+            to.write_all(self.decode_linear(id, linear).map_err(io::Error::other)?.bytes())?;
             return self.exact_size(id).map_err(io::Error::other);
         }
         for index in layer.extents(id.entry) {
