@@ -8,6 +8,7 @@
 //! next extents decoded in the same way: a program that reads only the beginning of a file reads less.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
@@ -103,28 +104,30 @@ impl Prefetch {
         }
     }
 
-    /// Notes that a READ of a file begins: `len` bytes from `offset` on.
-    pub(crate) fn note_begin(&self, view: &FollowedView<'_>, file: (NodeId, EntryId), offset: u64, len: u32) {
-        let (node, entry) = file;
-        let is_long = u64::from(len) > PREFIX_LEN && view.vfs.store().has_several_extents(entry);
-        if offset > 0 && !is_long {
+    /// Notes that a READ of `range` of a file begins. `size` is the file's size in bytes, if it is known.
+    pub(crate) fn note_read(
+        &self,
+        view: &FollowedView<'_>,
+        (node, entry): (NodeId, EntryId),
+        range: &Range<u64>,
+        size: Option<u64>,
+    ) {
+        let is_last = size.is_some_and(|size| range.end >= size);
+        let is_long = range.end - range.start > PREFIX_LEN && view.vfs.store().has_several_extents(entry);
+        if range.start > 0 && !is_long && !is_last {
             return;
         }
         let mut state = self.state();
-        if offset == 0 {
+        if range.start == 0 {
             state.begin_file(view, node, entry);
         }
         if is_long {
             let mut room = state.room(view.vfs);
-            state.add_extents(view.vfs, entry, offset + u64::from(len), &mut room);
-            self.wake(&state);
+            state.add_extents(view.vfs, entry, range.end, &mut room);
         }
-    }
-
-    /// Notes that a READ reaches the end of a file.
-    pub(crate) fn note_end(&self, view: &FollowedView<'_>, node: NodeId) {
-        let mut state = self.state();
-        state.end_file(view, node);
+        if is_last {
+            state.end_file(view, node);
+        }
         self.wake(&state);
     }
 

@@ -40,18 +40,17 @@ impl ReadTarget {
     ) -> Result<T, Error> {
         let (view, store) = (&self.view, self.view.store());
         let followed = FollowedView { number: view.number, vfs: &view.vfs };
-        view.shared.prefetch.note_begin(&followed, (node, entry), offset, len);
+        let size = store.known_size(entry);
+        let range = offset..offset.saturating_add(u64::from(len));
+        view.shared.prefetch.note_read(&followed, (node, entry), &range, size);
         let read = store.read_at(entry, offset, len, |bytes| {
             // Logged before the answer, so that a program that has the bytes finds the line in the log.
             if let Some(error) = store.take_salvaged(entry) {
                 log::warn!("{}: {error}; it is served because of --salvage", view.path_of(node, entry));
             }
-            let (end, size) = (offset + bytes.len() as u64, store.known_size(entry));
+            let end = offset + bytes.len() as u64;
             if bytes.len() < len as usize && size.is_some_and(|size| end < size) {
                 self.note_cut(node, end);
-            }
-            if size == Some(end) {
-                view.shared.prefetch.note_end(&followed, node);
             }
             answer(bytes)
         });
