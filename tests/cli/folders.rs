@@ -1,6 +1,8 @@
 //! Folders of loose files as sources of commands that do not mount.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
 use serde_json::Value;
@@ -116,6 +118,18 @@ fn names_that_differ_in_the_case_of_non_ascii_letters_are_reported() {
         finished.err.contains("Größe.esp") && finished.err.contains("differ only in case"),
         "{finished:?}"
     );
+}
+
+#[test]
+fn different_names_in_another_code_page_are_not_reported_as_one() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("Data")).unwrap();
+    for name in [&b"\xEF\xF0\xE8\xE2\xE5\xF2.nif"[..], b"\xEC\xE8\xF0.nif"] {
+        fs::write(dir.path("Data").join(OsStr::from_bytes(name)), "").unwrap();
+    }
+    let finished = dir.run(["list", "Data"]);
+    assert_eq!((finished.code, finished.err.as_str()), (0, ""));
+    assert_eq!(fs::read_dir(dir.path("Data")).unwrap().count(), 2);
 }
 
 #[test]
