@@ -23,9 +23,7 @@ fn layer(path: &Path) -> Option<String> {
 #[test]
 fn a_mount_follows_mods_plugins_and_settings_of_mod_organizer() {
     let dir = TestDir::new();
-    let Some(world) = worlds::write(&dir).into_iter().find(|world| world.name == "mo2-skyrimse") else {
-        return;
-    };
+    let Some(world) = worlds::world(&dir, "mo2-skyrimse") else { return };
     let instance = world.folder("mo2_dir");
     let profile = instance.join("profiles").join(world.expected["profile"].as_str().unwrap());
     let finished = world.run(&dir, &["mount", instance.to_str().unwrap(), "mnt"]);
@@ -60,9 +58,7 @@ fn a_mount_follows_mods_plugins_and_settings_of_mod_organizer() {
 #[test]
 fn a_mount_follows_a_change_of_openmw_cfg() {
     let dir = TestDir::new();
-    let Some(world) = worlds::write(&dir).into_iter().find(|world| world.name == "openmw-chain") else {
-        return;
-    };
+    let Some(world) = worlds::world(&dir, "openmw-chain") else { return };
     let finished = world.run(&dir, &["mount", &world.source(), "mnt"]);
     assert_eq!(finished.code, 0, "{}", finished.err);
     let mount = Mounted::at(&dir.path("mnt"), finished.out);
@@ -79,9 +75,7 @@ fn a_mount_follows_a_change_of_openmw_cfg() {
 #[test]
 fn a_mount_over_the_data_of_its_own_game_reloads_the_same_files() {
     let dir = TestDir::new();
-    let Some(world) = worlds::write(&dir).into_iter().find(|world| world.name == "skyrimse") else {
-        return;
-    };
+    let Some(world) = worlds::world(&dir, "skyrimse") else { return };
     let data = world.folder("game_dir").join("Data");
     let winners = world.expected["winners"].as_object().unwrap();
     let finished = world.run(&dir, &["mount", "-o", "nonempty", "skyrimse", data.to_str().unwrap()]);
@@ -105,9 +99,7 @@ fn a_mount_over_the_data_of_its_own_game_reloads_the_same_files() {
 #[test]
 fn a_mount_of_mods_over_the_data_of_their_game_follows_changes() {
     let dir = TestDir::new();
-    let Some(world) = worlds::write(&dir).into_iter().find(|world| world.name == "mo2-skyrimse") else {
-        return;
-    };
+    let Some(world) = worlds::world(&dir, "mo2-skyrimse") else { return };
     let (instance, data) = (world.folder("mo2_dir"), world.folder("game_dir").join("Data"));
     let arguments = ["mount", "-o", "nonempty", "--archives=files", instance.to_str().unwrap()];
     let finished = world.run(&dir, &[&arguments[..], &[data.to_str().unwrap()]].concat());

@@ -18,11 +18,6 @@ fn mount(world: &World, dir: &TestDir, arguments: &[&str], mountpoint: &str) -> 
     Mounted::at(&dir.path(mountpoint), finished.out)
 }
 
-/// The world with this name, or `None` if the script that writes the worlds is missing.
-fn world(dir: &TestDir, name: &str) -> Option<World> {
-    worlds::write(dir).into_iter().find(|world| world.name == name)
-}
-
 /// Maps the lower-case path of each file below a folder to its path as listed.
 fn listed(folder: &Path) -> HashMap<String, PathBuf> {
     let (mut found, mut folders) = (HashMap::new(), vec![folder.to_owned()]);
@@ -147,7 +142,7 @@ fn oddities(world: &World) -> String {
 fn a_game_without_a_mountpoint_is_mounted_on_a_folder_named_by_its_id() {
     let dir = TestDir::new();
     for (name, id) in [("skyrimse", "skyrimse"), ("morrowind", "morrowind")] {
-        let Some(world) = world(&dir, name) else { return };
+        let Some(world) = worlds::world(&dir, name) else { return };
         let mount = mount(&world, &dir, &["mount", id], id);
         let plugins = world.expected["plugins"].as_array().unwrap().len();
         assert!(mount.report.starts_with(&format!("{id}: {plugins} plugins active; ")), "{}", mount.report);
@@ -192,7 +187,7 @@ fn the_report_of_a_mount_is_short_and_matches_order_and_info() {
 #[test]
 fn an_archive_named_after_a_game_wins_over_the_game() {
     let dir = TestDir::new();
-    let Some(world) = world(&dir, "skyrimse") else { return };
+    let Some(world) = worlds::world(&dir, "skyrimse") else { return };
     dir.archive("My Mod.bsa", &Tes3::new().file("textures\\shared.dds", b"layer: My Mod\n").build());
     let profile = "archives = ['skyrimse', 'My Mod.bsa']\nmountpoint = 'mnt'\noptions = 'precedence=first'\n";
     fs::write(dir.path("game.toml"), profile).unwrap();
@@ -213,7 +208,7 @@ fn an_archive_named_after_a_game_wins_over_the_game() {
 #[test]
 fn options_of_games_are_accepted_after_o_as_in_fstab() {
     let dir = TestDir::new();
-    let Some(world) = world(&dir, "skyrimse") else { return };
+    let Some(world) = worlds::world(&dir, "skyrimse") else { return };
     let winner = world.expected["winners"]["textures/shared.dds"].as_str().unwrap();
     let last = winner.rsplit('/').next().unwrap();
     let prefix = world.folder("my_games");
@@ -240,7 +235,7 @@ fn options_of_games_are_accepted_after_o_as_in_fstab() {
 #[test]
 fn fallout_4_without_loose_files_still_shows_some_kinds_of_files() {
     let dir = TestDir::new();
-    let Some(world) = world(&dir, "fallout4-loose-off") else { return };
+    let Some(world) = worlds::world(&dir, "fallout4-loose-off") else { return };
     let data = world.folder("game_dir").join("Data");
     for path in ["textures/only loose.dds", "Strings/a.strings", "F4SE/Plugins/a.dll", "readme.txt"] {
         fs::create_dir_all(data.join(path).parent().unwrap()).unwrap();

@@ -95,3 +95,13 @@ pub(super) fn write(dir: &TestDir) -> Vec<World> {
     assert!(worlds.len() >= 14, "{} worlds", worlds.len());
     worlds
 }
+
+/// Writes all worlds, and returns the one with this name. If the script is missing, says so.
+pub(super) fn world(dir: &TestDir, name: &str) -> Option<World> {
+    let worlds = write(dir);
+    if worlds.is_empty() {
+        return None;
+    }
+    let found = worlds.into_iter().find(|world| world.name == name);
+    Some(found.unwrap_or_else(|| panic!("no world has the name {name}")))
+}
