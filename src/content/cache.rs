@@ -109,23 +109,19 @@ impl<E> Cache<E> {
         Some(Decoded { cell, key })
     }
 
-    /// The bytes of an extent. If they are not cached, `read` reads the packed bytes, and `decode` decodes
-    /// them into the cache, while other threads that ask for them wait. They read the packed bytes too,
-    /// so that no thread waits for another one that waits for a device.
-    pub(super) fn get_or_decode<P>(
+    /// The bytes of an extent that [`Cache::get`] did not return: `decode` decodes them from the packed bytes
+    /// into the cache. If another thread decodes them already, this thread waits for it. Both have read the
+    /// packed bytes before, so no thread waits for another one that waits for a device.
+    pub(super) fn decode_once<P>(
         &self,
         key: CacheKey,
         now: Instant,
-        read: impl FnOnce() -> Result<P, E>,
+        packed: P,
         decode: impl FnOnce(P) -> Result<Buffer, E>,
     ) -> Result<Decoded<E>, E>
     where
         E: Clone,
     {
-        if let Some(decoded) = self.get(key, now) {
-            return Ok(decoded);
-        }
-        let packed = read()?;
         let cell = self.cell(key, now);
         let mut is_hit = true;
         let result = cell.get_or_init(|| {
@@ -403,7 +399,7 @@ mod tests {
         cache.decode_ahead(key(2, 40), read, decode);
         cache.decode_ahead(key(1, 40), || panic!("a cached extent was read again"), decode);
         assert_eq!(cache.ahead(), 80);
-        cache.get_or_decode(key(1, 40), now, || panic!("it was not decoded ahead"), decode).unwrap();
+        assert!(cache.get(key(1, 40), now).is_some(), "it was not decoded ahead");
         assert_eq!(cache.ahead(), 40);
         cache.cell(key(3, 100), now + 2 * RETURN);
         assert_eq!((cache.contains(&key(2, 40)), cache.ahead()), (false, 0));
@@ -428,7 +424,7 @@ mod tests {
         let read = || {
             assert!(cache.contains(&key(1, 40)), "the reader would decode it outside the cache");
             let decode = |()| Ok(Buffer::for_cache(40, None).unwrap());
-            cache.get_or_decode(key(1, 40), now, || Ok(()), decode).map(drop)
+            cache.decode_once(key(1, 40), now, (), decode).map(drop)
         };
         cache.decode_ahead(key(1, 40), read, |()| panic!("it was decoded twice"));
         assert_eq!((cache.bytes(), cache.ahead()), (40, 0));
@@ -453,8 +449,7 @@ mod tests {
         assert!(!cache.contains(&key(1, 60)) && cache.contains(&key(2, 1 << 30)));
         assert!(!cache.trim(start + RETURN) && cache.trim(start + IDLE));
         assert_eq!(cache.bytes(), 0);
-        let read = || Ok(());
-        assert_eq!(cache.get_or_decode(key(3, 10), start, read, |()| Err(())).map(drop), Err(()));
+        assert_eq!(cache.decode_once(key(3, 10), start, (), |()| Err(())).map(drop), Err(()));
         assert_eq!(cache.bytes(), 0, "an error was cached");
     }
 }

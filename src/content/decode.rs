@@ -16,15 +16,15 @@ use crate::format::EntryId;
 const STREAM_HEADER: u64 = 1024;
 
 impl Store {
-    /// A whole extent, from the cache or decoded into it. The caller has checked its size.
-    pub(super) fn decode_cached(
+    /// Decodes a whole extent into the cache, unless another thread does. The caller has checked its size.
+    pub(super) fn decode_into_cache(
         &self,
         id: EntryId,
         index: u32,
         key: CacheKey,
     ) -> Result<Decoded<Reason>, Reason> {
-        let read = || self.layer(id.layer).read_payload(index, u64::MAX);
-        self.shared.cache.get_or_decode(key, Instant::now(), read, |payload| {
+        let payload = self.layer(id.layer).read_payload(index, u64::MAX)?;
+        self.shared.cache.decode_once(key, Instant::now(), payload, |payload| {
             let _decoding = self.shared.counters.decode();
             self.decode_for_cache(id, index, key, &payload)
         })

@@ -1,6 +1,7 @@
 //! How a piece of a file is read: each piece has a [`ReadStrategy`].
 
 use std::ops::Range;
+use std::time::Instant;
 
 use super::cache::{CacheKey, Decoded};
 use super::codec;
@@ -55,34 +56,52 @@ impl Store {
         is_only_piece: bool,
         out: &mut [u8],
     ) -> Result<PieceBytes, EntryError> {
-        let layer = self.layer(id.layer);
-        let within = &piece.within;
-        let index = match piece.source {
+        match piece.source {
             PieceSource::Head => {
-                out.copy_from_slice(&layer.head_bytes(id.entry)[piece.range()]);
-                return Ok(PieceBytes::InBuffer);
-            }
-            PieceSource::Linear(texture, len) => {
-                return self.decode_linear(id, (texture, len)).map(PieceBytes::InCache);
-            }
-            PieceSource::Extent(index) => index,
-        };
-        let in_buffer = |()| PieceBytes::InBuffer;
-        let read = self.strategy(id, index, within, is_only_piece).and_then(|strategy| match strategy {
-            ReadStrategy::Stored => layer.read_stored(index, within.start, out).map(in_buffer),
-            ReadStrategy::Whole => self.decode(id, index, out).map(in_buffer),
-            ReadStrategy::Prefix(_) if self.decode_prefix(id, index, within, out)? => {
+                out.copy_from_slice(&self.layer(id.layer).head_bytes(id.entry)[piece.range()]);
                 Ok(PieceBytes::InBuffer)
             }
-            ReadStrategy::Prefix(key) | ReadStrategy::Cached(key) => {
-                self.decode_cached(id, index, key).map(PieceBytes::InCache)
+            PieceSource::Linear(texture, len) => {
+                self.decode_linear(id, (texture, len)).map(PieceBytes::InCache)
             }
-        });
-        read.map_err(|reason| self.fault(id, index, reason))
+            PieceSource::Extent(index) => {
+                let read = self.read_extent(id, index, &piece.within, is_only_piece, out);
+                read.map_err(|reason| self.fault(id, index, reason))
+            }
+        }
     }
 
-    /// Chooses how to read a range of an extent, and checks the extent's size. So whatever the
-    /// strategy allocates is within limits.
+    fn read_extent(
+        &self,
+        id: EntryId,
+        index: u32,
+        within: &Range<u64>,
+        is_only_piece: bool,
+        out: &mut [u8],
+    ) -> Result<PieceBytes, Reason> {
+        let key = match self.strategy(id, index, within, is_only_piece)? {
+            ReadStrategy::Stored => {
+                self.layer(id.layer).read_stored(index, within.start, out)?;
+                return Ok(PieceBytes::InBuffer);
+            }
+            ReadStrategy::Whole => {
+                self.decode(id, index, out)?;
+                return Ok(PieceBytes::InBuffer);
+            }
+            ReadStrategy::Prefix(key) => {
+                if self.decode_prefix(id, index, within, out)? {
+                    return Ok(PieceBytes::InBuffer);
+                }
+                key
+            }
+            ReadStrategy::Cached(key) => key,
+        };
+        let cached = self.shared.cache.get(key, Instant::now());
+        cached.map_or_else(|| self.decode_into_cache(id, index, key), Ok).map(PieceBytes::InCache)
+    }
+
+    /// Chooses how to read a range of an extent. If the extent is packed, its size is checked here, so whatever
+    /// the strategy allocates is within limits.
     fn strategy(
         &self,
         id: EntryId,

@@ -165,7 +165,7 @@ impl Store {
             file.decode(band, &texels, &mut pixels);
             Ok(pixels)
         };
-        self.shared.cache.get_or_decode(key, Instant::now(), || Ok(texels), decode).map_err(fault)
+        self.shared.cache.decode_once(key, Instant::now(), texels, decode).map_err(fault)
     }
 }
 
