@@ -55,8 +55,7 @@ impl Store {
         let layer = self.layer(id.layer);
         let mut sum = 0_u32;
         for index in layer.extents(id.entry) {
-            let added = layer.size(index).and_then(|size| {
-                self.check_size(id.layer, index, size)?;
+            let added = self.checked_size(id.layer, index).and_then(|size| {
                 sum = sum.saturating_add(size);
                 // The rows take as much memory again.
                 if sum <= self.shared.limits.extent / 2 { Ok(()) } else { Err(Reason::UnpackedSize(sum)) }

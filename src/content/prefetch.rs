@@ -63,10 +63,10 @@ impl Store {
     /// or there is no room for it. If that fails, a reader of the extent will get the error.
     pub(crate) fn decode_ahead(&self, id: EntryId, index: u32) {
         let layer = self.layer(id.layer);
-        let Ok(size) = layer.size(index) else { return };
+        let Ok(size) = self.checked_size(id.layer, index) else { return };
         let len = (layer.extent(index).packed as usize).saturating_add(size as usize);
         let has_memory = || memory::has_room(len.saturating_add(LEFT_FOR_READERS));
-        if self.check_size(id.layer, index, size).is_err() || !has_memory() {
+        if !has_memory() {
             return;
         }
         let key = layer.cache_key(index, size);

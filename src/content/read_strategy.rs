@@ -114,8 +114,7 @@ impl Store {
         if extent.codec == Codec::Stored {
             return Ok(ReadStrategy::Stored);
         }
-        let size = layer.size(index)?;
-        self.check_size(id.layer, index, size)?;
+        let size = self.checked_size(id.layer, index)?;
         let key = layer.cache_key(index, size);
         let size = u64::from(size);
         let is_prefix = match index == layer.extents(id.entry).start {
@@ -137,26 +136,5 @@ impl Store {
             return Ok(ReadStrategy::Cached(key));
         };
         Ok(if self.shared.cache.contains(&key) { ReadStrategy::Cached(key) } else { uncached })
-    }
-
-    /// Checks the sizes of an extent before a buffer is allocated for it. The unpacked size must be within
-    /// its limit, and the packed bytes must be able to yield it. The packed bytes must lie within the
-    /// archive. Unless the codec is `Stored`, they must also be within their own limit, and no more than
-    /// data of this size can need.
-    pub(super) fn check_size(&self, layer: u16, index: u32, size: u32) -> Result<(), Reason> {
-        let layer = self.layer(layer);
-        let extent = layer.extent(index);
-        let packed = u64::from(extent.packed);
-        if u64::from(size) > codec::max_unpacked(extent.codec, packed) || size > self.shared.limits.extent {
-            return Err(Reason::UnpackedSize(size));
-        }
-        if extent.offset.saturating_add(packed) > layer.file.len() {
-            return Err(Reason::BeyondEnd);
-        }
-        let is_stored = extent.codec == Codec::Stored;
-        if !is_stored && (extent.packed > self.shared.limits.packed || packed > codec::max_packed(size)) {
-            return Err(Reason::PackedSize(extent.packed));
-        }
-        Ok(())
     }
 }

@@ -6,10 +6,11 @@
 
 use super::archive_content::ArchiveContent;
 use super::buffer::Buffer;
+use super::codec;
 use super::error::{EntryError, Reason};
 use super::extent_prefix;
 use super::store::{LayerContent, Store};
-use crate::format::EntryId;
+use crate::format::{Codec, EntryId};
 
 /// Prefixes that begin within this many bytes are read together. A read of 64 KiB from the page
 /// cache costs as much as about twenty small ones; from a disk it costs hardly more than one.
@@ -142,6 +143,28 @@ impl Store {
     fn archive_size(&self, id: EntryId) -> Result<u64, (u32, Reason)> {
         let file = self.layer(id.layer).uncompressed(id.entry);
         file.map_or_else(|| self.stored_size(id), |file| Ok(file.file_len()))
+    }
+
+    /// Unpacked size of an extent in bytes, checked before a buffer is allocated for it. The size must be
+    /// within its limit, and the packed bytes must be able to yield it. The packed bytes must lie within the
+    /// archive. Unless the codec is `Stored`, they must also be within their own limit, and no more than
+    /// data of this size can need.
+    pub(super) fn checked_size(&self, layer: u16, index: u32) -> Result<u32, Reason> {
+        let layer = self.layer(layer);
+        let size = layer.size(index)?;
+        let extent = layer.extent(index);
+        let packed = u64::from(extent.packed);
+        if u64::from(size) > codec::max_unpacked(extent.codec, packed) || size > self.shared.limits.extent {
+            return Err(Reason::UnpackedSize(size));
+        }
+        if extent.offset.saturating_add(packed) > layer.file.len() {
+            return Err(Reason::BeyondEnd);
+        }
+        let is_stored = extent.codec == Codec::Stored;
+        if !is_stored && (extent.packed > self.shared.limits.packed || packed > codec::max_packed(size)) {
+            return Err(Reason::PackedSize(extent.packed));
+        }
+        Ok(size)
     }
 
     /// The size of a file in bytes as it is if it is not uncompressed. An error has the index of the extent,

@@ -71,11 +71,11 @@ impl Store {
     ) -> Result<Result<(), E>, EntryError> {
         let layer = self.layer(id.layer);
         let fault = |reason| self.fault(id, index, reason);
-        let size = layer.size(index).map_err(fault)?;
         if layer.extent(index).codec != Codec::Stored {
-            self.check_size(id.layer, index, size).map_err(fault)?;
+            let size = self.checked_size(id.layer, index).map_err(fault)?;
             return self.with_decoded(id, index, size, use_it).map_err(fault);
         }
+        let size = layer.size(index).map_err(fault)?;
         for start in (0..size).step_by(COPY_LEN) {
             let len = COPY_LEN.min((size - start) as usize);
             let mut out = Buffer::new(len, None).map_err(fault)?;
