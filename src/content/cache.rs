@@ -11,6 +11,7 @@
 //! Extents whose readers will come back may exceed the budget for a while. If they were evicted,
 //! each remaining read would decode them again.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -211,8 +212,20 @@ impl<E> Cache<E> {
         cell
     }
 
-    /// Records that `len` bytes of an extent were served.
-    pub(super) fn note_served(&self, decoded: &Decoded<E>, len: u64) {
+    /// Passes a range of an extent on to `answer`, and records that it was served.
+    pub(super) fn serve<T>(
+        &self,
+        decoded: &Decoded<E>,
+        range: Range<usize>,
+        answer: impl FnOnce(&[u8]) -> T,
+    ) -> T {
+        let len = range.len() as u64;
+        let answered = answer(&decoded.bytes()[range]);
+        self.note_served(decoded, len);
+        answered
+    }
+
+    fn note_served(&self, decoded: &Decoded<E>, len: u64) {
         let mut state = self.state();
         let Some(entry) = state.entries.peek_mut(&decoded.key) else { return };
         entry.unserved = entry.unserved.saturating_sub(len);

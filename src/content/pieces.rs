@@ -1,20 +1,25 @@
-//! The pieces of a READ: its range, cut at the borders of the file's head and extents.
+//! The parts of a file in an archive: its head and its extents. A range of the file is cut into pieces at
+//! their borders, and each piece is read by its strategy (`read_strategy.rs`).
 
 use std::ops::Range;
 
+use super::archive_content::ArchiveContent;
+use super::cache::Decoded;
+use super::error::{EntryError, Reason};
 use super::store::Store;
 use crate::format::{EntryId, LinearTexture};
 
-/// A part of a file whose bytes come from one source.
+/// A range of a part.
 #[derive(Debug)]
 pub(super) struct Piece {
-    pub(super) source: PieceSource,
-    /// The range within the source.
+    pub(super) part: Part,
+    /// The range within the part.
     pub(super) within: Range<u64>,
 }
 
+/// A part of a file, whose bytes come from one place.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum PieceSource {
+pub(super) enum Part {
     /// The header that bsafs adds.
     Head,
     /// One of the archive's extents.
@@ -23,39 +28,79 @@ pub(super) enum PieceSource {
     Linear(LinearTexture, u64),
 }
 
-impl Piece {
-    /// Length in bytes.
-    pub(super) fn len(&self) -> u64 {
-        self.within.end - self.within.start
-    }
+/// Where the bytes of a piece are after the read.
+pub(super) enum PieceBytes {
+    /// In the buffer that the caller passed.
+    InBuffer,
+    /// In the cache. The content of the buffer is unspecified.
+    InCache(Decoded<Reason>),
+}
 
-    /// The range of the source, to index a slice.
+impl Piece {
+    /// The range within the part, to index a slice.
     pub(super) fn range(&self) -> Range<usize> {
         self.within.start as usize..self.within.end as usize
     }
 }
 
+impl ArchiveContent {
+    /// The parts of an entry in order, each with its size in bytes if that is known.
+    pub(super) fn parts(&self, entry: u32) -> impl Iterator<Item = (Part, Option<u64>)> {
+        let linear = self.linear(entry);
+        let extents = if linear.is_some() { 0..0 } else { self.extents(entry) };
+        let head = (Part::Head, Some(self.head(entry).len()));
+        let linear = linear.map(|(texture, len)| (Part::Linear(texture, len), Some(len)));
+        let extent = |index| (Part::Extent(index), self.extent(index).size.map(u64::from));
+        std::iter::once(head).chain(linear).chain(extents.map(extent))
+    }
+}
+
 impl Store {
-    /// Cuts a range of a file at the borders of its head and its extents.
-    pub(super) fn pieces(&self, id: EntryId, range: &Range<u64>) -> Vec<Piece> {
+    /// The size of a file in bytes, without its conversion to `rgba`. An error has the index of the extent
+    /// whose size cannot be read, and is not counted.
+    pub(super) fn plain_size(&self, id: EntryId) -> Result<u64, (u32, Reason)> {
         let layer = self.layer(id.layer);
-        let linear = layer.linear(id.entry);
-        let linear = linear.map(|(texture, len)| (PieceSource::Linear(texture, len), len));
-        let extents = layer.extents(id.entry).filter(|_| linear.is_none());
-        // All sizes are known, because the range was compared with the file's size.
-        let size = |index| u64::from(layer.extent(index).size.unwrap_or(0));
-        let extents = extents.map(|index| (PieceSource::Extent(index), size(index)));
-        let head = (PieceSource::Head, layer.head(id.entry).len());
+        layer.parts(id.entry).try_fold(0, |sum, (part, known)| match part {
+            Part::Extent(index) => {
+                let size = layer.size(index).map_err(|reason| (index, reason))?;
+                Ok(sum + u64::from(size))
+            }
+            Part::Head | Part::Linear(..) => Ok(sum + known.unwrap_or(0)),
+        })
+    }
+
+    /// Fills `out` from a range of a file, without its conversion to `rgba`. The sizes of its extents are
+    /// known.
+    pub(super) fn read_plain(&self, id: EntryId, range: &Range<u64>, out: &mut [u8]) -> Result<(), EntryError> {
+        self.read_pieces(id, &self.pieces(id, range), out)
+    }
+
+    /// Cuts a range of a file at the borders of its parts. The range lies within the file.
+    pub(super) fn pieces(&self, id: EntryId, range: &Range<u64>) -> Vec<Piece> {
         let mut start = 0;
         let mut pieces = Vec::new();
-        for (source, size) in std::iter::once(head).chain(linear).chain(extents) {
-            let end = start + size;
+        // All sizes are known, because the range was compared with the file's size.
+        for (part, size) in self.layer(id.layer).parts(id.entry) {
+            let end = start + size.unwrap_or(0);
             let (from, to) = (range.start.max(start), range.end.min(end));
             if from < to {
-                pieces.push(Piece { source, within: from - start..to - start });
+                pieces.push(Piece { part, within: from - start..to - start });
             }
             start = end;
         }
         pieces
+    }
+
+    /// Fills `out` from pieces, one after the other.
+    pub(super) fn read_pieces(&self, id: EntryId, pieces: &[Piece], out: &mut [u8]) -> Result<(), EntryError> {
+        let mut rest = out;
+        for piece in pieces {
+            let (to, others) = rest.split_at_mut(piece.range().len());
+            if let PieceBytes::InCache(decoded) = self.read_piece(id, piece, pieces.len() == 1, to)? {
+                self.shared.cache.serve(&decoded, piece.range(), |bytes| to.copy_from_slice(bytes));
+            }
+            rest = others;
+        }
+        Ok(())
     }
 }

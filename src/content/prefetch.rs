@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
+use super::pieces::Part;
 use super::store::Store;
 use crate::format::{Codec, EntryId};
 use crate::system::memory;
@@ -18,19 +19,19 @@ impl Store {
     /// rows.
     pub(crate) fn packed_extents(&self, id: EntryId, offset: u64) -> impl Iterator<Item = (u32, u32)> {
         let archive = self.content(id.layer).archive();
-        let archive = archive.filter(|it| it.linear(id.entry).is_none());
-        let start = archive.map_or(0, |archive| archive.head(id.entry).len());
-        let extents = archive
-            .into_iter()
-            .flat_map(move |archive| archive.extents(id.entry).map(|index| (index, archive.extent(index))));
-        let sized = extents.scan(start, |at, (index, extent)| {
-            let (start, size) = (*at, extent.size.unwrap_or(extent.packed.saturating_mul(TYPICAL_RATIO)));
-            *at = start.saturating_add(u64::from(size));
-            Some((start, index, size, extent.codec))
-        });
-        sized
-            .filter(move |(start, .., codec)| *start >= offset && *codec != Codec::Stored)
-            .map(|(_, index, size, _)| (index, size))
+        let parts = archive.into_iter().flat_map(move |it| it.parts(id.entry).map(move |part| (it, part)));
+        let mut start = 0;
+        parts.filter_map(move |(archive, (part, size))| {
+            let Part::Extent(index) = part else {
+                start += size.unwrap_or(0);
+                return None;
+            };
+            let extent = archive.extent(index);
+            let size = extent.size.unwrap_or(extent.packed.saturating_mul(TYPICAL_RATIO));
+            let is_wanted = start >= offset && extent.codec != Codec::Stored;
+            start += u64::from(size);
+            is_wanted.then_some((index, size))
+        })
     }
 
     /// Whether a file of an archive has several extents.

@@ -1,13 +1,13 @@
-//! READ: cuts the range into pieces, reads each by its strategy, and assembles them into the reply.
+//! READ: from the range of a file to the bytes of the reply. Loose files are read by `loose.rs`, textures
+//! that are converted to `rgba` by `uncompressed.rs`, and all other files in pieces (`pieces.rs`).
 
 use std::ops::Range;
 
 use super::buffer::Buffer;
 use super::error::{EntryError, Reason};
 use super::loose::LooseFiles;
-use super::pieces::Piece;
-use super::read_strategy::PieceBytes;
-use super::store::Store;
+use super::pieces::PieceBytes;
+use super::store::{LayerContent, Store};
 use crate::folder::LooseFile;
 use crate::format::EntryId;
 
@@ -36,55 +36,46 @@ impl Store {
         len: u32,
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, EntryError> {
-        if let Some(files) = self.loose(id) {
-            return files.read(id, offset, len, answer).inspect_err(|_| self.count_fault());
-        }
-        let end = self.exact_size(id)?.min(offset.saturating_add(u64::from(len)));
-        let Some(len) = end.checked_sub(offset).filter(|&len| len > 0) else {
-            return Ok(answer(&[]));
+        let archive = match self.content(id.layer) {
+            LayerContent::Archive(archive) => archive,
+            LayerContent::Folder(files) => {
+                return files.read(id, offset, len, answer).inspect_err(|_| self.count_fault());
+            }
         };
-        // The size depends on the header, so that was read.
-        if let Some(file) = self.layer(id.layer).uncompressed(id.entry) {
-            return self.read_uncompressed(id, file, offset..end, answer);
+        if archive.needs_header(id.entry) {
+            self.learn_header(id)?;
         }
-        let pieces = self.pieces(id, &(offset..end));
-        let mut out = Buffer::new(len as usize, None).map_err(|reason| self.fault_at(id, 0, reason))?;
+        let uncompressed = archive.uncompressed(id.entry);
+        let size = uncompressed.map_or_else(|| self.plain_size(id), |file| Ok(file.file_len()));
+        let size = size.map_err(|(index, reason)| self.fault(id, index, reason))?;
+        let range = offset..size.min(offset.saturating_add(u64::from(len)));
+        if range.is_empty() {
+            return Ok(answer(&[]));
+        }
+        match uncompressed {
+            Some(file) => self.read_uncompressed(id, file, range, answer),
+            None => self.read_range(id, &range, answer),
+        }
+    }
+
+    /// Reads a range within a file that is not converted to `rgba`.
+    fn read_range<T>(
+        &self,
+        id: EntryId,
+        range: &Range<u64>,
+        answer: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, EntryError> {
+        let pieces = self.pieces(id, range);
+        let len = (range.end - range.start) as usize;
+        let mut out = Buffer::new(len, None).map_err(|reason| self.fault_at(id, 0, reason))?;
         // Nearly all reads have one piece. If it is cached, the answer needs no copy.
         if let [piece] = &pieces[..] {
             return Ok(match self.read_piece(id, piece, true, &mut out)? {
                 PieceBytes::InBuffer => answer(&out),
-                PieceBytes::InCache(decoded) => {
-                    let answered = answer(&decoded.bytes()[piece.range()]);
-                    self.shared.cache.note_served(&decoded, piece.len());
-                    answered
-                }
+                PieceBytes::InCache(decoded) => self.shared.cache.serve(&decoded, piece.range(), answer),
             });
         }
         self.read_pieces(id, &pieces, &mut out)?;
         Ok(answer(&out))
-    }
-
-    /// Fills `out` from a range of a file as it is if it is not uncompressed. The sizes of its extents are
-    /// known.
-    pub(super) fn read_stored_form(
-        &self,
-        id: EntryId,
-        range: &Range<u64>,
-        out: &mut [u8],
-    ) -> Result<(), EntryError> {
-        self.read_pieces(id, &self.pieces(id, range), out)
-    }
-
-    fn read_pieces(&self, id: EntryId, pieces: &[Piece], out: &mut [u8]) -> Result<(), EntryError> {
-        let mut rest = out;
-        for piece in pieces {
-            let (to, others) = rest.split_at_mut(piece.range().len());
-            if let PieceBytes::InCache(decoded) = self.read_piece(id, piece, pieces.len() == 1, to)? {
-                to.copy_from_slice(&decoded.bytes()[piece.range()]);
-                self.shared.cache.note_served(&decoded, piece.len());
-            }
-            rest = others;
-        }
-        Ok(())
     }
 }

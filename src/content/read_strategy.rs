@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use super::cache::{CacheKey, Decoded};
+use super::cache::CacheKey;
 use super::codec;
 use super::error::{EntryError, Reason};
-use super::pieces::{Piece, PieceSource};
+use super::pieces::{Part, Piece, PieceBytes};
 use super::store::Store;
 use crate::format::{Codec, EntryId};
 
@@ -38,14 +38,6 @@ enum ReadStrategy {
     Cached(CacheKey),
 }
 
-/// Where the bytes of a piece are after the read.
-pub(super) enum PieceBytes {
-    /// In the buffer that the caller passed.
-    InBuffer,
-    /// In the cache. The content of the buffer is unspecified.
-    InCache(Decoded<Reason>),
-}
-
 impl Store {
     /// Reads a piece into `out`, which has the piece's length, or leaves it in the cache.
     /// `is_only_piece` says that the read has no other pieces.
@@ -56,15 +48,15 @@ impl Store {
         is_only_piece: bool,
         out: &mut [u8],
     ) -> Result<PieceBytes, EntryError> {
-        match piece.source {
-            PieceSource::Head => {
+        match piece.part {
+            Part::Head => {
                 out.copy_from_slice(&self.layer(id.layer).head_bytes(id.entry)[piece.range()]);
                 Ok(PieceBytes::InBuffer)
             }
-            PieceSource::Linear(texture, len) => {
+            Part::Linear(texture, len) => {
                 self.decode_linear(id, (texture, len)).map(PieceBytes::InCache)
             }
-            PieceSource::Extent(index) => {
+            Part::Extent(index) => {
                 let read = self.read_extent(id, index, &piece.within, is_only_piece, out);
                 read.map_err(|reason| self.fault(id, index, reason))
             }

@@ -33,7 +33,8 @@ impl Store {
             None => {
                 // If the header cannot be read, the file has the size of what is stored.
                 let _ = self.learn_header(id);
-                self.archive_size(id).ok()
+                let file = self.layer(id.layer).uncompressed(id.entry);
+                file.map_or_else(|| self.plain_size(id), |file| Ok(file.file_len())).ok()
             }
         };
         size.unwrap_or_else(|| self.estimated_size(id))
@@ -51,9 +52,7 @@ impl Store {
         if layer.needs_header(id.entry) {
             return None;
         }
-        let sum = || layer.extents(id.entry).map(|index| layer.extent(index).size.map(u64::from)).sum();
-        let data: Option<u64> = layer.linear(id.entry).map_or_else(sum, |(_, len)| Some(len));
-        Some(layer.head(id.entry).len() + data?)
+        layer.parts(id.entry).map(|(_, size)| size).sum()
     }
 
     /// Whether a file's size can never be learnt, because its data contradicts itself or the
@@ -126,25 +125,6 @@ impl Store {
         headers.into_iter().fold(learnt, |learnt, id| learnt.and(self.learn_header(id)))
     }
 
-    /// A file's size in bytes. Counts an error.
-    ///
-    /// # Errors
-    /// The error of the first extent whose size cannot be read.
-    pub(super) fn exact_size(&self, id: EntryId) -> Result<u64, EntryError> {
-        if let Some(files) = self.loose(id) {
-            return files.stat(id).map(|stat| stat.size).inspect_err(|_| self.count_fault());
-        }
-        self.uncompressed(id)?;
-        self.archive_size(id).map_err(|(index, reason)| self.fault(id, index, reason))
-    }
-
-    /// The size in bytes of a file in an archive, as far as its header was read. An error has the index of
-    /// the extent, and is not counted.
-    fn archive_size(&self, id: EntryId) -> Result<u64, (u32, Reason)> {
-        let file = self.layer(id.layer).uncompressed(id.entry);
-        file.map_or_else(|| self.stored_size(id), |file| Ok(file.file_len()))
-    }
-
     /// Unpacked size of an extent in bytes, checked before a buffer is allocated for it. The size must be
     /// within its limit, and the packed bytes must be able to yield it. The packed bytes must lie within the
     /// archive. Unless the codec is `Stored`, they must also be within their own limit, and no more than
@@ -163,20 +143,6 @@ impl Store {
         let is_stored = extent.codec == Codec::Stored;
         if !is_stored && (extent.packed > self.shared.limits.packed || packed > codec::max_packed(size)) {
             return Err(Reason::PackedSize(extent.packed));
-        }
-        Ok(size)
-    }
-
-    /// The size of a file in bytes as it is if it is not uncompressed. An error has the index of the extent,
-    /// and is not counted.
-    pub(super) fn stored_size(&self, id: EntryId) -> Result<u64, (u32, Reason)> {
-        let layer = self.layer(id.layer);
-        let mut size = layer.head(id.entry).len();
-        if let Some((_, len)) = layer.linear(id.entry) {
-            return Ok(size + len);
-        }
-        for index in layer.extents(id.entry) {
-            size += u64::from(layer.size(index).map_err(|reason| (index, reason))?);
         }
         Ok(size)
     }

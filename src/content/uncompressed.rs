@@ -59,14 +59,14 @@ impl Store {
         if !layer.needs_header(id.entry) {
             return Ok(());
         }
-        let read = self.stored_size(id).map_err(|(index, reason)| self.fault(id, index, reason));
+        let read = self.plain_size(id).map_err(|(index, reason)| self.fault(id, index, reason));
         let read = read.and_then(|len| {
             if layer.tables.has_huge_extent(id.entry) {
                 return Ok(None);
             }
             let mut first = [0; HEADER_MAX];
             let first = &mut first[..len.min(HEADER_MAX as u64) as usize];
-            self.read_stored_form(id, &(0..first.len() as u64), first)?;
+            self.read_plain(id, &(0..first.len() as u64), first)?;
             Ok(FileHeader::parse(first).ok().and_then(|header| Uncompressed::new(header, len).ok()))
         });
         match read {
@@ -101,9 +101,7 @@ impl Store {
             && range.end - head <= band.pixels.end
         {
             let decoded = self.decode_band(id, file, &band)?;
-            let answered = answer(&decoded.bytes()[in_band(&band)]);
-            self.shared.cache.note_served(&decoded, range.end - range.start);
-            return Ok(answered);
+            return Ok(self.shared.cache.serve(&decoded, in_band(&band), answer));
         }
         let len = (range.end - range.start) as usize;
         let mut out = Buffer::new(len, None).map_err(|reason| self.fault_at(id, 0, reason))?;
@@ -115,9 +113,9 @@ impl Store {
                 Some(offset) => {
                     let Some(band) = file.band(offset) else { break };
                     let decoded = self.decode_band(id, file, &band)?;
-                    let taken = copy_from(decoded.bytes(), offset - band.pixels.start, to);
-                    self.shared.cache.note_served(&decoded, taken);
-                    taken
+                    let start = (offset - band.pixels.start) as usize;
+                    let end = decoded.bytes().len().min(start + to.len());
+                    self.shared.cache.serve(&decoded, start..end, |bytes| copy_from(bytes, 0, to))
                 }
             };
             at += taken;
@@ -136,8 +134,7 @@ impl Store {
         let mut at = 0;
         while let Some(band) = file.band(at) {
             let decoded = self.decode_band(id, file, &band).map_err(io::Error::other)?;
-            to.write_all(decoded.bytes())?;
-            self.shared.cache.note_served(&decoded, band.pixels.end - band.pixels.start);
+            self.shared.cache.serve(&decoded, 0..decoded.bytes().len(), |bytes| to.write_all(bytes))?;
             at = band.pixels.end;
         }
         Ok(())
@@ -159,7 +156,7 @@ impl Store {
             return Ok(decoded);
         }
         let mut texels = Buffer::new((band.texels.end - band.texels.start) as usize, None).map_err(fault)?;
-        self.read_stored_form(id, &band.texels, &mut texels)?;
+        self.read_plain(id, &band.texels, &mut texels)?;
         let decode = |texels: Buffer| {
             let mut pixels = Buffer::for_cache(len, None)?;
             file.decode(band, &texels, &mut pixels);

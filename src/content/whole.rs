@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::buffer::Buffer;
 use super::codec::Quirk;
 use super::error::{EntryError, Reason};
+use super::pieces::Part;
 use super::store::Store;
 use crate::format::{Codec, EntryId};
 
@@ -26,15 +27,21 @@ impl Store {
             self.copy_uncompressed(id, file, to)?;
             return Ok(file.file_len());
         }
-        to.write_all(&layer.head_bytes(id.entry))?;
-        if let Some(linear) = layer.linear(id.entry) {
-            to.write_all(self.decode_linear(id, linear).map_err(io::Error::other)?.bytes())?;
-            return self.exact_size(id).map_err(io::Error::other);
+        for (part, _) in layer.parts(id.entry) {
+            match part {
+                Part::Head => to.write_all(&layer.head_bytes(id.entry))?,
+                Part::Linear(texture, len) => {
+                    let rows = self.decode_linear(id, (texture, len)).map_err(io::Error::other)?;
+                    to.write_all(rows.bytes())?;
+                }
+                Part::Extent(index) => {
+                    let written = self.with_extent(id, index, |bytes, _| to.write_all(bytes));
+                    written.map_err(io::Error::other)??;
+                }
+            }
         }
-        for index in layer.extents(id.entry) {
-            self.with_extent(id, index, |bytes, _| to.write_all(bytes)).map_err(io::Error::other)??;
-        }
-        self.exact_size(id).map_err(io::Error::other)
+        let size = self.plain_size(id).map_err(|(index, reason)| self.fault(id, index, reason));
+        size.map_err(io::Error::other)
     }
 
     /// Decodes a whole file. Returns the quirks of its extents, all of which were decoded in full.
