@@ -4,14 +4,13 @@
 //!
 //! | step | file |
 //! |---|---|
-//! | read each piece, and assemble them into the reply | `read.rs` |
-//! | find out the size of the file | `sizes.rs`, and from its data `extent_prefix.rs` |
-//! | cut the range into pieces | `pieces.rs` |
+//! | decide in which form the file is shown, and pass the bytes on | `read.rs` |
+//! | convert textures to `rgba` | `rgba.rs`, from the bytes of the next steps |
+//! | cut the range into pieces, at the borders of head and extents | `pieces.rs` |
 //! | choose a strategy for each piece: stored, whole, prefix or cached | `read_strategy.rs` |
+//! | put the texels of consoles into rows | `linear.rs`, from the bytes of the next steps |
 //! | take bytes that were decoded before from the cache | `cache.rs` |
 //! | decode other bytes, into the reply or into the cache | `decode.rs` |
-//! | make other textures of them | for consoles `linear.rs`, for all programs `uncompressed.rs` |
-//! | find an archive's extents | `archive_content.rs`, `extents.rs` |
 //! | read their packed bytes | `payload.rs`, [`crate::archive_file`] |
 //! | unpack them | `codec/` |
 //!
@@ -22,11 +21,13 @@
 //! | file | what it has |
 //! |---|---|
 //! | `store.rs` | what all layers share: the cache, the limits, the counters |
-//! | `later_view.rs` | what the next view takes over from the current one |
+//! | `archive_content.rs`, `extents.rs` | the tables of one archive |
+//! | `sizes.rs`, `extent_prefix.rs` | sizes, also those that must be read from the data |
+//! | `rgba_files.rs` | which textures of an archive are converted to `rgba` |
 //! | `prefetch.rs` | extents that are decoded before a reader asks for them |
 //! | `whole.rs` | whole files, for `cat`, `extract` and `verify` |
-//! | `sizes.rs` | sizes that must be read from the data |
-//! | `uncompressed_files.rs` | which textures of an archive are uncompressed |
+//! | `later_view.rs` | what the next view takes over from the current one |
+//! | `disk_state.rs` | which sources changed on the disk |
 //! | `buffer.rs`, `memory.rs` | reused buffers, and limits on memory in use |
 //! | `error.rs`, `faults.rs`, `fault_log.rs` | why a read failed, and whether that is logged |
 
@@ -35,6 +36,7 @@ mod buffer;
 mod cache;
 pub mod codec;
 mod decode;
+mod disk_state;
 mod error;
 mod extent_prefix;
 mod extents;

@@ -7,7 +7,7 @@ use super::buffer::Buffer;
 use super::error::{EntryError, Reason};
 use super::loose::LooseFiles;
 use super::pieces::PieceBytes;
-use super::store::{LayerContent, Store};
+use super::store::Store;
 use crate::folder::LooseFile;
 use crate::format::EntryId;
 
@@ -36,16 +36,10 @@ impl Store {
         len: u32,
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, EntryError> {
-        let archive = match self.content(id.layer) {
-            LayerContent::Archive(archive) => archive,
-            LayerContent::Folder(files) => {
-                return files.read(id, offset, len, answer).inspect_err(|_| self.count_fault());
-            }
-        };
-        if archive.needs_header(id.entry) {
-            self.learn_header(id)?;
+        if let Some(files) = self.loose(id) {
+            return files.read(id, offset, len, answer).inspect_err(|_| self.count_fault());
         }
-        let uncompressed = archive.uncompressed(id.entry);
+        let uncompressed = self.uncompressed(id)?;
         let size = uncompressed.map_or_else(|| self.plain_size(id), |file| Ok(file.file_len()));
         let size = size.map_err(|(index, reason)| self.fault(id, index, reason))?;
         let range = offset..size.min(offset.saturating_add(u64::from(len)));
