@@ -52,11 +52,11 @@ mod picture; // thumbnails, PNG and uncompressed pixels
 mod prefetch; // files that are decoded before a program asks for them
 mod prose; // the length of lines, and words to avoid in prose
 mod read; // the bounds-checked reader
+mod rgba_textures; // --textures=rgba: textures as uncompressed pixels
 mod robustness; // damaged archives, through the whole pipeline
 mod status; // the counts of a running daemon
 mod texture; // untiling, compared with an independent tiler
 mod tree; // the tree: layers, duplicates, hostile names, hashes without names
-mod uncompressed_textures; // --textures=rgba: textures as uncompressed pixels
 mod unknown_versions; // unknown versions and kinds: refused, or read with --force
 #[cfg(feature = "mount")]
 mod watch; // what counts as a change

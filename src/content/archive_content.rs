@@ -10,7 +10,7 @@ use super::cache::CacheKey;
 use super::extents::ExtentTable;
 use super::fault_log::FaultLog;
 use super::memory::MemoryLimit;
-use super::uncompressed_files::UncompressedFiles;
+use super::rgba_files::RgbaFiles;
 use crate::archive_file::ArchiveFile;
 use crate::format::{Archive, Codec, Extent, Head, Heads, LinearTexture};
 use crate::limits::CACHE_BEYOND;
@@ -54,15 +54,15 @@ pub struct LayerTables {
     pub(super) extents: ExtentTable,
     heads: Arc<Heads>,
     textures: TextureForm,
-    pub(super) uncompressed: UncompressedFiles,
+    pub(super) rgba: RgbaFiles,
 }
 
 impl LayerTables {
     /// Takes the tables of a parsed archive.
     pub fn new(archive: &Archive<'_>) -> Self {
         let textures = TextureForm::Default;
-        let uncompressed = UncompressedFiles::default();
-        Self { extents: ExtentTable::new(archive), heads: archive.heads.clone(), textures, uncompressed }
+        let rgba = RgbaFiles::default();
+        Self { extents: ExtentTable::new(archive), heads: archive.heads.clone(), textures, rgba }
     }
 
     /// Shows the textures in another form. `dds_files` returns the numbers of the DDS files in the archive,
@@ -71,15 +71,15 @@ impl LayerTables {
     pub fn presented(self, textures: TextureForm, dds_files: impl FnOnce() -> Vec<u32>) -> Self {
         let it = Self { textures, ..self };
         let heads = 0..u32::try_from(it.heads.len()).unwrap_or(u32::MAX);
-        let uncompressed = match textures {
-            TextureForm::Rgba if heads.is_empty() => UncompressedFiles::of_files(dds_files()),
+        let rgba = match textures {
+            TextureForm::Rgba if heads.is_empty() => RgbaFiles::of_files(dds_files()),
             TextureForm::Rgba => {
                 let head = |entry| if it.has_huge_extent(entry) { Head::None } else { it.head(entry) };
-                UncompressedFiles::of_heads(heads.map(|entry| (head(entry), it.shown_len(entry))))
+                RgbaFiles::of_heads(heads.map(|entry| (head(entry), it.shown_len(entry))))
             }
-            _ => UncompressedFiles::default(),
+            _ => RgbaFiles::default(),
         };
-        Self { uncompressed, ..it }
+        Self { rgba, ..it }
     }
 
     /// Textures that should be linear but cannot be: how many there are of each tile mode.
@@ -216,6 +216,6 @@ impl ArchiveContent {
 
     /// Whether the tables state the sizes of all files, or nothing more can be learnt.
     pub(super) fn states_sizes(&self) -> bool {
-        self.tables.extents.states_sizes() && self.tables.uncompressed.is_all_known()
+        self.tables.extents.states_sizes() && self.tables.rgba.is_all_known()
     }
 }

@@ -51,10 +51,10 @@ mod pieces;
 mod prefetch;
 mod read;
 mod read_strategy;
+mod rgba;
+mod rgba_files;
 mod sizes;
 mod store;
-mod uncompressed;
-mod uncompressed_files;
 mod whole;
 
 pub use archive_content::{LayerTables, TextureForm};

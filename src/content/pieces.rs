@@ -71,7 +71,12 @@ impl Store {
 
     /// Fills `out` from a range of a file, without its conversion to `rgba`. The sizes of its extents are
     /// known.
-    pub(super) fn read_plain(&self, id: EntryId, range: &Range<u64>, out: &mut [u8]) -> Result<(), EntryError> {
+    pub(super) fn read_plain(
+        &self,
+        id: EntryId,
+        range: &Range<u64>,
+        out: &mut [u8],
+    ) -> Result<(), EntryError> {
         self.read_pieces(id, &self.pieces(id, range), out)
     }
 
@@ -92,7 +97,12 @@ impl Store {
     }
 
     /// Fills `out` from pieces, one after the other.
-    pub(super) fn read_pieces(&self, id: EntryId, pieces: &[Piece], out: &mut [u8]) -> Result<(), EntryError> {
+    pub(super) fn read_pieces(
+        &self,
+        id: EntryId,
+        pieces: &[Piece],
+        out: &mut [u8],
+    ) -> Result<(), EntryError> {
         let mut rest = out;
         for piece in pieces {
             let (to, others) = rest.split_at_mut(piece.range().len());

@@ -1,5 +1,5 @@
 //! READ: from the range of a file to the bytes of the reply. Loose files are read by `loose.rs`, textures
-//! that are converted to `rgba` by `uncompressed.rs`, and all other files in pieces (`pieces.rs`).
+//! that are converted to `rgba` by `rgba.rs`, and all other files in pieces (`pieces.rs`).
 
 use std::ops::Range;
 
@@ -39,15 +39,15 @@ impl Store {
         if let Some(files) = self.loose(id) {
             return files.read(id, offset, len, answer).inspect_err(|_| self.count_fault());
         }
-        let uncompressed = self.uncompressed(id)?;
-        let size = uncompressed.map_or_else(|| self.plain_size(id), |file| Ok(file.file_len()));
+        let rgba = self.rgba(id)?;
+        let size = rgba.map_or_else(|| self.plain_size(id), |file| Ok(file.file_len()));
         let size = size.map_err(|(index, reason)| self.fault(id, index, reason))?;
         let range = offset..size.min(offset.saturating_add(u64::from(len)));
         if range.is_empty() {
             return Ok(answer(&[]));
         }
-        match uncompressed {
-            Some(file) => self.read_uncompressed(id, file, range, answer),
+        match rgba {
+            Some(file) => self.read_rgba(id, file, range, answer),
             None => self.read_range(id, &range, answer),
         }
     }

@@ -53,9 +53,7 @@ impl Store {
                 out.copy_from_slice(&self.layer(id.layer).head_bytes(id.entry)[piece.range()]);
                 Ok(PieceBytes::InBuffer)
             }
-            Part::Linear(texture, len) => {
-                self.decode_linear(id, (texture, len)).map(PieceBytes::InCache)
-            }
+            Part::Linear(texture, len) => self.decode_linear(id, (texture, len)).map(PieceBytes::InCache),
             Part::Extent(index) => {
                 let read = self.read_extent(id, index, &piece.within, is_only_piece, out);
                 read.map_err(|reason| self.fault(id, index, reason))

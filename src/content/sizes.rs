@@ -33,7 +33,7 @@ impl Store {
             None => {
                 // If the header cannot be read, the file has the size of what is stored.
                 let _ = self.learn_header(id);
-                let file = self.layer(id.layer).uncompressed(id.entry);
+                let file = self.layer(id.layer).rgba(id.entry);
                 file.map_or_else(|| self.plain_size(id), |file| Ok(file.file_len())).ok()
             }
         };
@@ -46,7 +46,7 @@ impl Store {
             return files.known_size(id.entry);
         }
         let layer = self.layer(id.layer);
-        if let Some(file) = layer.uncompressed(id.entry) {
+        if let Some(file) = layer.rgba(id.entry) {
             return Some(file.file_len());
         }
         if layer.needs_header(id.entry) {

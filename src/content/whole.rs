@@ -23,8 +23,8 @@ impl Store {
             return files.copy(id, to);
         }
         let layer = self.layer(id.layer);
-        if let Some(file) = self.uncompressed(id).map_err(io::Error::other)? {
-            self.copy_uncompressed(id, file, to)?;
+        if let Some(file) = self.rgba(id).map_err(io::Error::other)? {
+            self.copy_rgba(id, file, to)?;
             return Ok(file.file_len());
         }
         for (part, _) in layer.parts(id.entry) {

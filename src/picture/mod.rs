@@ -9,14 +9,14 @@ mod channels;
 mod error;
 mod image;
 mod png;
+mod rgba_texture;
 mod shrinker;
 mod texels;
 mod thumbnail;
 mod transfer;
-mod uncompressed;
 
 pub use error::PictureError;
 pub use image::Image;
 pub use png::{has_full_png, write_full_png, write_png};
+pub use rgba_texture::{Band, PIXELS_MAX, RgbaTexture};
 pub use thumbnail::{SIZE_MAX, thumbnail};
-pub use uncompressed::{Band, PIXELS_MAX, Uncompressed};

@@ -7,8 +7,8 @@ use flate2::{Compression, Crc};
 
 use super::error::PictureError;
 use super::image::Image;
+use super::rgba_texture::RgbaTexture;
 use super::thumbnail::read_header;
-use super::uncompressed::Uncompressed;
 
 /// The filter `Sub`: each byte minus the byte of the pixel to its left.
 const SUB: u8 = 1;
@@ -25,7 +25,7 @@ pub fn write_png(image: &Image, out: &mut impl Write) -> io::Result<()> {
 
 /// Whether [`write_full_png`] can write a file, as far as its header and its length say.
 pub fn has_full_png(file: &mut (impl Read + Seek)) -> bool {
-    read_header(file).and_then(|(header, len)| Uncompressed::new(header, len)).is_ok()
+    read_header(file).and_then(|(header, len)| RgbaTexture::new(header, len)).is_ok()
 }
 
 /// Writes the largest mip of a texture as a PNG file in full size: the first face of a cube, the first
@@ -36,7 +36,7 @@ pub fn has_full_png(file: &mut (impl Read + Seek)) -> bool {
 /// [`PictureError::Io`].
 pub fn write_full_png(file: &mut (impl Read + Seek), out: &mut impl Write) -> Result<(), PictureError> {
     let (header, len) = read_header(file)?;
-    let texture = Uncompressed::new(header, len)?;
+    let texture = RgbaTexture::new(header, len)?;
     let (width, height) = texture.sides();
     let mut png = Png::new(width, height);
     let (mut at, end) = (0, u64::from(width) * u64::from(height) * 4);

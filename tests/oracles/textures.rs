@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use bsafs::picture::Uncompressed;
+use bsafs::picture::RgbaTexture;
 use bsafs::texture::dds::Texture;
 use bsafs::texture::file_header::FileHeader;
 use dds::{ColorFormat, Decoder, ImageViewMut};
@@ -74,7 +74,7 @@ fn texels(name: &str, len: usize) -> Vec<u8> {
 
 /// Blue, green, red and alpha of each pixel; `None` if bsafs does not decode the format.
 fn ours(file: &[u8]) -> Option<Vec<u8>> {
-    let shown = Uncompressed::new(FileHeader::parse(file).unwrap(), file.len() as u64).ok()?;
+    let shown = RgbaTexture::new(FileHeader::parse(file).unwrap(), file.len() as u64).ok()?;
     let mut pixels = Vec::new();
     while let Some(band) = shown.band(pixels.len() as u64) {
         let start = pixels.len();

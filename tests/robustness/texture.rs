@@ -7,7 +7,7 @@
 #![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
 
 use bsafs::format::Head;
-use bsafs::picture::{Uncompressed, thumbnail};
+use bsafs::picture::{RgbaTexture, thumbnail};
 use bsafs::texture::file_header::{FileHeader, HEADER_MAX};
 use bsafs::texture::tiling::{LINEAR, Padding, Surface, THIN_1D, WrongLength, to_rows};
 use bsafs::texture::{dds, gnf, xbox};
@@ -99,13 +99,13 @@ fn check_picture(file: &[u8]) {
         }
     }
     let header = FileHeader::parse(&file[..file.len().min(HEADER_MAX)]).ok();
-    if let Some(shown) = header.and_then(|header| Uncompressed::new(header, file.len() as u64).ok()) {
+    if let Some(shown) = header.and_then(|header| RgbaTexture::new(header, file.len() as u64).ok()) {
         check_bands(&shown, file);
     }
 }
 
 /// The bands of an uncompressed texture follow each other, and their texels lie within the file.
-fn check_bands(shown: &Uncompressed, file: &[u8]) {
+fn check_bands(shown: &RgbaTexture, file: &[u8]) {
     let mut at = 0;
     while let Some(band) = shown.band(at) {
         assert!(band.pixels.start == at && band.pixels.end > at, "{band:?}");

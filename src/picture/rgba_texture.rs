@@ -25,7 +25,7 @@ const BAND: u64 = 256 << 10;
 /// values from -1..1 to 0..1, amounts of light to what a screen shows; the third axis of a direction is
 /// computed. Bytes of sRGB stay the same, and so does alpha.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Uncompressed {
+pub struct RgbaTexture {
     header: FileHeader,
     texels: Texels,
 }
@@ -43,7 +43,7 @@ pub struct Band {
     width: usize,
 }
 
-impl Uncompressed {
+impl RgbaTexture {
     /// The uncompressed form of a texture file of `len` bytes.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Uncompressed {
         self.texture().header_of_array(self.header.array)
     }
 
-    /// The length of [`Uncompressed::head`] in bytes.
+    /// The length of [`RgbaTexture::head`] in bytes.
     pub fn head_len(&self) -> u64 {
         self.texture().header_len_of_array(self.header.array)
     }

@@ -1,11 +1,11 @@
 //! `--textures=rgba`: textures as uncompressed pixels, in commands and a mount. The expected pixels are
-//! decoded from what `--textures=dds` shows; `picture::uncompressed` and an oracle test the decoding.
+//! decoded from what `--textures=dds` shows; `picture::rgba_texture` and an oracle test the decoding.
 
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
 
-use bsafs::picture::Uncompressed;
+use bsafs::picture::RgbaTexture;
 use bsafs::texture::file_header::FileHeader;
 use rustix::io::Errno;
 
@@ -16,8 +16,8 @@ use crate::support::tiler::Tiler;
 use crate::support::{Ba2, Ba2File, Chunk, Tes4, Tes4File, Texture, dds};
 
 /// A texture file as `--textures=rgba` must show it.
-fn uncompressed(file: &[u8]) -> Vec<u8> {
-    let shown = Uncompressed::new(FileHeader::parse(file).unwrap(), file.len() as u64).unwrap();
+fn rgba(file: &[u8]) -> Vec<u8> {
+    let shown = RgbaTexture::new(FileHeader::parse(file).unwrap(), file.len() as u64).unwrap();
     let mut bytes = shown.head();
     while let Some(band) = shown.band((bytes.len() - shown.head().len()) as u64) {
         let start = bytes.len();
@@ -78,10 +78,10 @@ impl Disk {
         dir.archive("b.ba2", &gnm.build());
         dir.archive("c.bsa", &bsa.build());
         let files = vec![
-            ("textures/wall.dds", uncompressed(&wall)),
-            ("textures/sky.dds", uncompressed(&sky)),
-            ("textures/sand.dds", uncompressed(&sand)),
-            ("textures/bump.dds", uncompressed(&bump)),
+            ("textures/wall.dds", rgba(&wall)),
+            ("textures/sky.dds", rgba(&sky)),
+            ("textures/sand.dds", rgba(&sand)),
+            ("textures/bump.dds", rgba(&bump)),
             ("textures/cut.dds", cut.to_vec()),
             ("textures/note.dds", note),
             ("textures/wall.txt", wall),
@@ -228,7 +228,7 @@ fn a_full_thumbnail_has_all_pixels() {
     disk.dir.run(["thumbnail", "--size", "full", "wide.dds", "wide.png"]).success();
     let (width, height, pixels) = png(&fs::read(disk.dir.path("wide.png")).unwrap());
     assert_eq!((width, height), (2052, 8));
-    let expected = uncompressed(&file);
+    let expected = rgba(&file);
     let expected = expected[128..].as_chunks().0.iter().map(|&[b, g, r, a]| [r, g, b, a]);
     assert!(expected.eq(pixels));
     for size in ["0", "2049", "fully"] {
@@ -254,7 +254,7 @@ fn a_damaged_texture_stays_listed_and_fails_with_eio() {
     assert_eq!(fs::read_dir(mounted.join("textures")).unwrap().count(), 2);
     assert_eq!(fs::metadata(mounted.join("textures/bad.dds")).unwrap().len(), good.len() as u64);
     assert_eq!(mounted.read_error("textures/bad.dds"), Some(Errno::IO.raw_os_error()));
-    assert!(mounted.read("textures/good.dds") == uncompressed(&good));
+    assert!(mounted.read("textures/good.dds") == rgba(&good));
     let log = logged(&dir, 1);
     assert_eq!(log.matches("bad.dds").count(), 1, "{log}");
 }

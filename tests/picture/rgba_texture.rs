@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use bsafs::picture::{PictureError, Uncompressed, thumbnail};
+use bsafs::picture::{PictureError, RgbaTexture, thumbnail};
 use bsafs::texture::dds;
 use bsafs::texture::file_header::FileHeader;
 
@@ -17,13 +17,13 @@ fn file(texture: &dds::Texture, seed: u64) -> Vec<u8> {
     [texture.header(), noise(seed, texture.texel_bytes().unwrap() as usize)].concat()
 }
 
-fn uncompressed(file: &[u8]) -> Option<Uncompressed> {
-    Uncompressed::new(FileHeader::parse(file).unwrap(), file.len() as u64).ok()
+fn rgba(file: &[u8]) -> Option<RgbaTexture> {
+    RgbaTexture::new(FileHeader::parse(file).unwrap(), file.len() as u64).ok()
 }
 
 /// All pixels of a file, decoded band by band.
 fn pixels(file: &[u8]) -> Vec<u8> {
-    let shown = uncompressed(file).unwrap();
+    let shown = rgba(file).unwrap();
     let mut pixels = Vec::new();
     while let Some(band) = shown.band(pixels.len() as u64) {
         let mut decoded = vec![0; (band.pixels.end - band.pixels.start) as usize];
@@ -46,7 +46,7 @@ fn bands_cover_every_pixel_and_every_texel_once() {
     ];
     for texture in shapes {
         let len = texture.header_len() + texture.texel_bytes().unwrap();
-        let shown = Uncompressed::new(FileHeader::parse(&texture.header()).unwrap(), len).unwrap();
+        let shown = RgbaTexture::new(FileHeader::parse(&texture.header()).unwrap(), len).unwrap();
         let (mut pixel, mut texel) = (0, texture.header_len());
         while let Some(band) = shown.band(pixel) {
             assert_eq!((band.pixels.start, band.texels.start), (pixel, texel), "{texture:?}");
@@ -74,7 +74,7 @@ fn the_pixels_are_those_of_a_thumbnail_and_alpha_stays() {
             continue;
         };
         let Ok(image) = thumbnail(&mut Cursor::new(&file), 13) else {
-            assert_eq!(uncompressed(&file), None, "{}", texture.format_name());
+            assert_eq!(rgba(&file), None, "{}", texture.format_name());
             continue;
         };
         for (to, from) in pixels(&file).as_chunks::<4>().0.iter().zip(&image.rgba) {
@@ -105,7 +105,7 @@ fn an_array_keeps_its_number_of_textures() {
     let mut head = one.header();
     head[140] = 3;
     let file = [head, noise(1, 3 * 64)].concat();
-    let shown = uncompressed(&file).unwrap();
+    let shown = rgba(&file).unwrap();
     assert_eq!((shown.head().len(), shown.file_len()), (148, 148 + 3 * 256));
     let header = FileHeader::parse(&shown.head()).unwrap();
     assert_eq!((header.array, header.format_name()), (3, "B8G8R8A8_UNORM".to_owned()));
@@ -116,13 +116,13 @@ fn an_array_keeps_its_number_of_textures() {
 #[test]
 fn a_file_that_is_cut_off_or_not_flat_has_no_uncompressed_form() {
     let whole = file(&texture(98, 64, 64, 7, false), 1);
-    assert!(uncompressed(&whole).is_some());
-    assert_eq!(uncompressed(&whole[..whole.len() - 1]), None, "cut off");
+    assert!(rgba(&whole).is_some());
+    assert_eq!(rgba(&whole[..whole.len() - 1]), None, "cut off");
     let mut volume = file(&texture(28, 4, 4, 1, false), 1);
     volume[114] |= 0x20;
     volume[24] = 2;
-    assert_eq!(uncompressed(&volume), None, "volume");
+    assert_eq!(rgba(&volume), None, "volume");
     let huge = texture(71, 16_384, 16_384, 1, true);
     let header = FileHeader::parse(&huge.header()).unwrap();
-    assert!(matches!(Uncompressed::new(header, u64::MAX), Err(PictureError::TooLarge(_))));
+    assert!(matches!(RgbaTexture::new(header, u64::MAX), Err(PictureError::TooLarge(_))));
 }

@@ -1,8 +1,8 @@
 //! Textures that are shown as uncompressed pixels (`--textures=rgba`).
 //!
-//! The pixels are made of the file as `--textures=dds` shows it: its header says how, and each band of pixels
+//! The pixels are made from the file as `--textures=dds` shows it: its header says how, and each band of pixels
 //! is decoded from one range of it, into the cache. If an archive stores headers within the files, the size
-//! of the uncompressed file is known once its header was read.
+//! of the converted file is known once the header has been read.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -14,7 +14,7 @@ use super::cache::{CacheKey, Decoded};
 use super::error::{EntryError, Reason};
 use super::store::Store;
 use crate::format::EntryId;
-use crate::picture::{Band, PIXELS_MAX, Uncompressed};
+use crate::picture::{Band, PIXELS_MAX, RgbaTexture};
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 
 /// Set in the offset of a band's cache key. The bits above [`PIXEL_BITS`] have the entry, those below the
@@ -25,32 +25,32 @@ const PIXEL_BITS: u32 = 30;
 const _: () = assert!(PIXELS_MAX / 4 <= 1 << PIXEL_BITS);
 
 impl ArchiveContent {
-    /// The uncompressed form of an entry; `None` if it is shown as it is stored, or is not known yet.
-    pub(super) fn uncompressed(&self, entry: u32) -> Option<&Uncompressed> {
-        self.tables.uncompressed.file(entry)?.get()?.as_deref()
+    /// How an entry is converted; `None` if it is not, or if that is not known yet.
+    pub(super) fn rgba(&self, entry: u32) -> Option<&RgbaTexture> {
+        self.tables.rgba.file(entry)?.get()?.as_deref()
     }
 
     /// Whether the header of an entry must be read to know how the entry is shown.
     pub(super) fn needs_header(&self, entry: u32) -> bool {
-        self.tables.uncompressed.file(entry).is_some_and(|file| file.get().is_none())
+        self.tables.rgba.file(entry).is_some_and(|file| file.get().is_none())
     }
 }
 
 impl Store {
-    /// The uncompressed form of a file; `None` if it is shown as it is stored. Reads its header if necessary.
+    /// How a file is converted; `None` if it is not. Reads the header of the file if that decides it.
     ///
     /// # Errors
     /// The header cannot be read now.
-    pub(super) fn uncompressed(&self, id: EntryId) -> Result<Option<&Uncompressed>, EntryError> {
+    pub(super) fn rgba(&self, id: EntryId) -> Result<Option<&RgbaTexture>, EntryError> {
         let layer = self.layer(id.layer);
         match self.learn_header(id) {
             Err(error) if layer.needs_header(id.entry) => Err(error),
-            _ => Ok(layer.uncompressed(id.entry)),
+            _ => Ok(layer.rgba(id.entry)),
         }
     }
 
     /// Reads the header of a file, if that decides how the file is shown. If the data is damaged, the file is
-    /// shown as it is stored.
+    /// not converted.
     ///
     /// # Errors
     /// The error of the first extent that cannot be read.
@@ -67,27 +67,27 @@ impl Store {
             let mut first = [0; HEADER_MAX];
             let first = &mut first[..len.min(HEADER_MAX as u64) as usize];
             self.read_plain(id, &(0..first.len() as u64), first)?;
-            Ok(FileHeader::parse(first).ok().and_then(|header| Uncompressed::new(header, len).ok()))
+            Ok(FileHeader::parse(first).ok().and_then(|header| RgbaTexture::new(header, len).ok()))
         });
         match read {
-            Ok(file) => layer.tables.uncompressed.set(id.entry, file),
+            Ok(file) => layer.tables.rgba.set(id.entry, file),
             // The device or the memory may be there again later.
             Err(error) if matches!(error.reason, Reason::Io(_) | Reason::NoMemory(_) | Reason::Changed) => {
                 return Err(error);
             }
             Err(error) => {
-                layer.tables.uncompressed.set(id.entry, None);
+                layer.tables.rgba.set(id.entry, None);
                 return Err(error);
             }
         }
         Ok(())
     }
 
-    /// Calls `answer` with a range of an uncompressed file, which ends within the file.
-    pub(super) fn read_uncompressed<T>(
+    /// Calls `answer` with a range of a converted file. The range lies within the file.
+    pub(super) fn read_rgba<T>(
         &self,
         id: EntryId,
-        file: &Uncompressed,
+        file: &RgbaTexture,
         range: Range<u64>,
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, EntryError> {
@@ -123,13 +123,8 @@ impl Store {
         Ok(answer(&out))
     }
 
-    /// Writes a whole uncompressed file, band by band.
-    pub(super) fn copy_uncompressed(
-        &self,
-        id: EntryId,
-        file: &Uncompressed,
-        to: &mut impl Write,
-    ) -> io::Result<()> {
+    /// Writes a whole converted file, band by band.
+    pub(super) fn copy_rgba(&self, id: EntryId, file: &RgbaTexture, to: &mut impl Write) -> io::Result<()> {
         to.write_all(&file.head())?;
         let mut at = 0;
         while let Some(band) = file.band(at) {
@@ -145,7 +140,7 @@ impl Store {
     fn decode_band(
         &self,
         id: EntryId,
-        file: &Uncompressed,
+        file: &RgbaTexture,
         band: &Band,
     ) -> Result<Decoded<Reason>, EntryError> {
         let fault = |reason| self.fault_at(id, 0, reason);

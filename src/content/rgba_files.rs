@@ -1,24 +1,24 @@
-//! The textures of one archive that are shown as uncompressed pixels, and what is known of them.
+//! The textures of one archive that are converted to `rgba`, and what is known of them.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::format::Head;
-use crate::picture::Uncompressed;
+use crate::picture::RgbaTexture;
 use crate::texture::file_header::FileHeader;
 
 /// The textures of one archive.
 #[derive(Debug, Default)]
-pub(super) struct UncompressedFiles {
+pub(super) struct RgbaFiles {
     /// The entries that may be textures, ascending.
     entries: Vec<u32>,
-    /// What is known of each; `None` inside if it is shown as it is stored.
-    files: Vec<OnceLock<Option<Box<Uncompressed>>>>,
+    /// What is known of each; `None` inside if it is not converted.
+    files: Vec<OnceLock<Option<Box<RgbaTexture>>>>,
     /// Number of files of which nothing is known yet.
     unknown: AtomicUsize,
 }
 
-impl UncompressedFiles {
+impl RgbaFiles {
     /// Files whose headers have to be read. The entries must be in order.
     pub(super) fn of_files(entries: Vec<u32>) -> Self {
         let files = entries.iter().map(|_| OnceLock::new()).collect();
@@ -29,7 +29,7 @@ impl UncompressedFiles {
     pub(super) fn of_heads(heads: impl Iterator<Item = (Head, u64)>) -> Self {
         let file = |(head, len): (Head, u64)| {
             let header = matches!(head, Head::Dds(_)).then(|| FileHeader::parse(&head.bytes(len)).ok());
-            let file = header.flatten().and_then(|header| Uncompressed::new(header, head.len() + len).ok());
+            let file = header.flatten().and_then(|header| RgbaTexture::new(header, head.len() + len).ok());
             OnceLock::from(file.map(Box::new))
         };
         let files: Vec<_> = heads.map(file).collect();
@@ -42,13 +42,13 @@ impl UncompressedFiles {
     }
 
     /// What is known of an entry; `None` if it is no texture.
-    pub(super) fn file(&self, entry: u32) -> Option<&OnceLock<Option<Box<Uncompressed>>>> {
+    pub(super) fn file(&self, entry: u32) -> Option<&OnceLock<Option<Box<RgbaTexture>>>> {
         let index = self.entries.binary_search(&entry).ok()?;
         self.files.get(index)
     }
 
     /// Sets how an entry is shown. A second call changes nothing.
-    pub(super) fn set(&self, entry: u32, file: Option<Uncompressed>) {
+    pub(super) fn set(&self, entry: u32, file: Option<RgbaTexture>) {
         if self.file(entry).is_some_and(|cell| cell.set(file.map(Box::new)).is_ok()) {
             self.unknown.fetch_sub(1, Ordering::Relaxed);
         }
