@@ -37,7 +37,8 @@
 //!   the same file. If several need the same compressed part at once, one decodes it.
 //! * **A `Vfs` does not change**: its names, layers and conflicts stay as they were when it was opened. A
 //!   read of a loose file returns the bytes that are on the disk at that time. If an archive is written to,
-//!   reads from it fail until it is opened again. If it is replaced by a rename, reads return the old bytes.
+//!   reads from it fail until it is opened again, except of parts that are cached. If it is replaced by a
+//!   rename, reads return the old bytes.
 //! * **What is cached**: decoded parts of compressed files, up to [`OpenOptions::cache_size`]. Parts that are
 //!   read in pieces may exceed that by 256 MiB, and a single larger part may too. Free buffers take up to 64
 //!   MiB. Loose files and uncompressed ones are read from the disk each time; 128 loose files stay open.
@@ -108,12 +109,13 @@
 //! # The path of a read
 //!
 //! 1. `fuse/adaptor.rs`: receives a READ for an inode number from fuser.
-//! 2. `fs/read.rs`: finds the entry of the inode number: an archive and a file in it.
+//! 2. `fs/read_target.rs`: finds the file of the inode number, and the device that has its bytes.
 //! 3. `fuse/device_queues.rs`: runs the request at once. If its device already uses its share of
 //!    workers, the request waits in the queue of that device.
-//! 4. `content/read.rs`: asks `content/sizes.rs` for the size of the file, cuts the range at the borders of
-//!    the file's head and extents, and assembles the pieces into the reply.
-//! 5. `content/read_strategy.rs`: decides for each piece how it is read.
+//! 4. `fs/read.rs`: reads the file, logs a fault once, and starts a reload if the source has changed.
+//! 5. `content/read.rs`: decides in which form the file is shown, and compares the range with its size.
+//! 6. `content/pieces.rs`: cuts the range at the borders of the file's head and extents.
+//! 7. `content/read_strategy.rs`: decides for each piece how it is read.
 //!
 //!    | `ReadStrategy` | if | the bytes come from |
 //!    |---|---|---|
@@ -121,13 +123,16 @@
 //!    | `Whole` | the whole extent is requested | a decode into the reply; not cached |
 //!    | `Prefix` | the piece is near the beginning of a long extent | a decode up to its end; not cached |
 //!    | `Cached` | in all other cases, and if the extent is cached already | the cache; decoded once |
-//! 6. `content/decode.rs`, `content/cache.rs`: one reader decodes an extent, others wait for it.
-//! 7. `content/payload.rs`, `archive_file/`: read the packed bytes, and then check whether the
+//! 8. `content/decode.rs`, `content/cache.rs`: one reader decodes an extent, others wait for it.
+//! 9. `content/payload.rs`, `archive_file/`: read the packed bytes, and then check whether the
 //!    archive changed. If it did, the read fails.
-//! 8. `content/codec/`: decodes the payload into a buffer of the declared size.
+//! 10. `content/codec/`: decodes the payload into a buffer of the declared size.
 //!
-//! A loose file leaves this path in step 4: `folder/` reads it. The daemon sends a reply directly from the
-//! memory that has the bytes. The kernel answers a second read of the same bytes from its page cache.
+//! Two kinds of files leave this path in step 5. `content/loose.rs` and `folder/` read loose files.
+//! `content/rgba.rs` converts textures for `--textures=rgba`, band by band, from what steps 6 to 10 read.
+//!
+//! The daemon sends a reply directly from the memory that has the bytes. The kernel answers a second read of
+//! the same bytes from its page cache.
 //!
 //! # The path of a mount
 //!

@@ -4,8 +4,8 @@
 #[expect(clippy::module_inception, reason = "a type lives in a file that bears its name")]
 mod archive_file;
 mod fault; // why a read failed
-mod pieces;
-mod reported; // the bytes that a parser needs
+mod pieces; // the bytes that a parser needs
+mod reported; // what the watches reported about the file
 mod stat; // what fstat reports, and whether the file changed
 
 pub use archive_file::ArchiveFile;

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use super::buffer::Buffer;
 use super::error::{EntryError, Reason};
 use super::fault_log::FaultLog;
-use crate::folder::{FileFault, FileStat, LooseFile, LooseFolder};
+use crate::folder::{FileFault, FileStat, LooseFolder};
 use crate::format::EntryId;
 
 /// Length of the pieces in which a file is copied and checked, in bytes.
@@ -52,18 +52,6 @@ impl LooseFiles {
         Ok(answer(&out[..read]))
     }
 
-    /// Calls `answer` with `len` bytes of a file that was open when it left the view, or fewer at its end.
-    pub(super) fn read_open<T>(
-        file: &LooseFile,
-        offset: u64,
-        len: u32,
-        answer: impl FnOnce(&[u8]) -> T,
-    ) -> Result<T, Reason> {
-        let mut out = Buffer::new(len as usize, None)?;
-        let read = file.read_at(&mut out, offset).map_err(|error| reason(&error))?;
-        Ok(answer(&out[..read]))
-    }
-
     /// Writes a whole file, piece by piece. Returns the number of bytes.
     pub(super) fn copy(&self, id: EntryId, to: &mut impl Write) -> io::Result<u64> {
         let mut at = 0;
@@ -100,6 +88,6 @@ impl LooseFiles {
     }
 }
 
-fn reason(error: &io::Error) -> Reason {
+pub(super) fn reason(error: &io::Error) -> Reason {
     Reason::FileIo(error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()))
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::buffer::Buffer;
 use super::error::{EntryError, Reason};
-use super::loose::LooseFiles;
+use super::loose;
 use super::pieces::PieceBytes;
 use super::store::Store;
 use crate::folder::LooseFile;
@@ -22,7 +22,9 @@ impl Store {
         len: u32,
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, Reason> {
-        LooseFiles::read_open(file, offset, len, answer)
+        let mut out = Buffer::new(len as usize, None)?;
+        let read = file.read_at(&mut out, offset).map_err(|error| loose::reason(&error))?;
+        Ok(answer(&out[..read]))
     }
 
     /// Calls `answer` with `len` bytes of a file from `offset` on, or fewer at the end of the file.

@@ -90,8 +90,8 @@ impl Store {
         cached.map_or_else(|| self.decode_into_cache(id, index, key), Ok).map(PieceBytes::InCache)
     }
 
-    /// Chooses how to read a range of an extent. If the extent is packed, its size is checked here, so whatever
-    /// the strategy allocates is within limits.
+    /// Chooses how to read a range of an extent. If the extent is packed, its size is checked here. So
+    /// whatever the strategy allocates is within limits.
     fn strategy(
         &self,
         id: EntryId,

@@ -1,8 +1,8 @@
 //! Textures that are shown as uncompressed pixels (`--textures=rgba`).
 //!
-//! The pixels are made from the file as `--textures=dds` shows it: its header says how, and each band of pixels
-//! is decoded from one range of it, into the cache. If an archive stores headers within the files, the size
-//! of the converted file is known once the header has been read.
+//! The pixels are made from the file as `--textures=dds` shows it: its header says how, and each band of
+//! pixels is decoded from one range of it, into the cache. If an archive stores headers within the files, the
+//! size of the converted file is known once the header has been read.
 
 use std::io::{self, Write};
 use std::ops::Range;

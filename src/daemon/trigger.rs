@@ -80,8 +80,8 @@ impl State {
 }
 
 impl Trigger {
-    /// Adds changes. `note` adds them, and returns whether something was written; then the disk must become
-    /// quiet first. No reload begins meanwhile.
+    /// Adds changes. `note` adds them, and returns whether one of them counts for the quiet time: a reload
+    /// then waits until the disk is quiet. No reload begins meanwhile.
     pub(super) fn note(&self, note: impl FnOnce(&mut DiskChanges) -> bool) {
         let mut state = self.lock();
         if note(&mut state.changes) {

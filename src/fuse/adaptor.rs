@@ -1,5 +1,5 @@
 //! The adaptor between fuser and [`FileSystem`]: it turns a request into an operation, and the
-//! result into a reply. It has no other logic.
+//! result into a reply. It also decides which thread gives the reply, and how long the kernel may cache it.
 //!
 //! The kernel caches all that it can (FUSE.md section 2). Whatever a program used once causes no
 //! further request until the kernel evicts it. Names, negative entries and attributes have a TTL of

@@ -5,8 +5,9 @@
 //! Jobs that learn sizes get one extra worker: they read little, and should not wait for large files.
 //!
 //! A device that hangs keeps these workers and its own queue. Other devices, and requests that read
-//! no disk, have the rest. (With 6 workers, two devices may hang at once.) A worker that finishes a
-//! request takes the next one from the queue, so that no other thread has to be woken.
+//! no disk, have the rest. (With 6 workers, two devices may hang at once.) A READ counts as a request that
+//! reads its device, even if its bytes are cached. A worker that finishes a request takes the next one from
+//! the queue, so that no other thread has to be woken.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -64,8 +65,8 @@ impl DeviceQueues {
         Ok(Self { state: Arc::new(Mutex::new(state)), deadlines })
     }
 
-    /// Runs a job that may wait for a device, and then other jobs of the queue. If the device
-    /// already has all workers that it may have, the job joins the queue.
+    /// Runs a job that may wait for a device, in this worker's thread, and then other jobs of the queue. If
+    /// the device already has all workers that it may have, the job joins the queue.
     pub(crate) fn run(&self, device: u64, job: impl FnOnce() + Send + 'static) {
         let mut state = lock(&self.state);
         if !state.take_worker(device, false) {

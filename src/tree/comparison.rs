@@ -21,7 +21,8 @@ pub struct Changes {
     pub respelled: Vec<(u64, Box<[u8]>)>,
     /// Own numbers of folders whose listing or attributes changed.
     pub folders: Vec<u64>,
-    /// Files that the later view does not have: their inode numbers, and their entries in the earlier view.
+    /// Files that were removed, or replaced by another file of the same path: their inode numbers, and their
+    /// entries in the earlier view.
     pub retired: Vec<(u64, EntryId)>,
     /// Inode numbers of files that were kept although they were written to.
     pub written: Vec<u64>,

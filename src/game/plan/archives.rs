@@ -79,7 +79,8 @@ impl<'a> ArchivePlanner<'a> {
         }
     }
 
-    /// Loads the archives of all lists except the last, and those that need no list.
+    /// Adds the archives that the game always loads, those of all lists except the last, and those that a
+    /// setting switches on.
     pub(crate) fn load_lists(&mut self, inis: &IniFiles) {
         for name in self.title.lists.first {
             self.load(name, "always loaded first", true);

@@ -1,4 +1,5 @@
-//! Computes a game's plan from its lists, names and times. Nothing here reads the disk.
+//! Computes a game's plan from its lists, names and times. It reads the disk only through the functions in
+//! [`Inputs`].
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
