@@ -29,7 +29,7 @@
 //! | `later_view.rs` | what the next view takes over from the current one |
 //! | `disk_state.rs` | which sources changed on the disk |
 //! | `buffer.rs`, `memory.rs` | reused buffers, and limits on memory in use |
-//! | `error.rs`, `faults.rs`, `fault_log.rs` | why a read failed, and whether that is logged |
+//! | `error.rs`, `fault_log.rs` | why a read failed, and whether that is logged |
 
 mod archive_content;
 mod buffer;
@@ -41,7 +41,6 @@ mod error;
 mod extent_prefix;
 mod extents;
 mod fault_log;
-mod faults;
 mod later_view;
 mod linear;
 mod loose;

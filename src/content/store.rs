@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime};
 use super::archive_content::{ArchiveContent, LayerTables};
 use super::buffer;
 use super::cache::Cache;
-use super::error::Reason;
+use super::error::{EntryError, Reason};
 use super::fault_log::Salvaged;
 use super::loose::LooseFiles;
 use super::memory::MemoryLimit;
@@ -299,6 +299,33 @@ impl Store {
             return None;
         }
         self.layer(id.layer).tile_mode(id.entry)
+    }
+
+    /// The fault of a file whose suspect bytes were served. It is returned once, for the log.
+    pub fn take_salvaged(&self, id: EntryId) -> Option<EntryError> {
+        // Loose files are never suspect.
+        if !self.salvages || self.loose(id).is_some() {
+            return None;
+        }
+        let error = self.shared.salvaged.take((self.layer(id.layer).number, id.entry))?;
+        Some(EntryError { entry: id, ..error })
+    }
+
+    /// Makes the error of a failed read of an extent, and counts it.
+    pub(super) fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> EntryError {
+        self.fault_at(entry, self.layer(entry.layer).extent(index).offset, reason)
+    }
+
+    /// Makes the error of a read that failed at an offset of the archive, and counts it.
+    pub(super) fn fault_at(&self, entry: EntryId, at: u64, reason: Reason) -> EntryError {
+        let is_new = self.layer(entry.layer).faults.is_new(entry.entry, &reason);
+        self.count_fault();
+        EntryError { entry, at, reason, is_new }
+    }
+
+    /// Counts a failed read.
+    pub(super) fn count_fault(&self) {
+        self.shared.counters.faults.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The loose files of the file's layer; `None` if the layer is an archive.
