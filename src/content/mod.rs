@@ -10,9 +10,9 @@
 //! | choose a strategy for each piece: stored, whole, prefix or cached | `read_strategy.rs` |
 //! | put the texels of consoles into rows | `linear.rs`, from the bytes of the next steps |
 //! | take bytes that were decoded before from the cache | `cache.rs` |
-//! | decode other bytes, into the reply or into the cache | `decode.rs` |
+//! | decode other bytes: into the reply, or into the cache | `decode.rs` |
 //! | read their packed bytes | `payload.rs`, [`crate::archive_file`] |
-//! | unpack them | `codec/` |
+//! | unpack them | `unpack.rs`, `codec/` |
 //!
 //! The path of a loose file is shorter: `loose.rs` and [`crate::folder`].
 //!
@@ -54,6 +54,7 @@ mod rgba;
 mod rgba_files;
 mod sizes;
 mod store;
+mod unpack;
 mod whole;
 
 pub use archive_content::{LayerTables, TextureForm};
