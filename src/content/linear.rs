@@ -65,8 +65,8 @@ impl Store {
         Ok(sum)
     }
 
-    /// Reads the payloads of all extents of a file, whose sizes were checked. If an extent fails, `failed` has
-    /// its index.
+    /// Reads the payloads of all extents of a file, whose sizes were checked. If an extent fails, `failed`
+    /// has its index.
     fn read_payloads(&self, id: EntryId, failed: &mut u32) -> Result<Payloads, Reason> {
         let layer = self.layer(id.layer);
         let extents = layer.extents(id.entry).map(|index| (index, layer.extent(index)));

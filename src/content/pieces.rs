@@ -53,6 +53,14 @@ impl ArchiveContent {
         let extent = |index| (Part::Extent(index), self.extent(index).size.map(u64::from));
         std::iter::once(head).chain(linear).chain(extents.map(extent))
     }
+
+    /// The size of a part in bytes. An error has the index of the extent whose size cannot be read.
+    fn part_size(&self, part: Part, known: Option<u64>) -> Result<u64, (u32, Reason)> {
+        match (part, known) {
+            (Part::Extent(index), None) => self.size(index).map(u64::from).map_err(|reason| (index, reason)),
+            (_, known) => Ok(known.unwrap_or(0)),
+        }
+    }
 }
 
 impl Store {
@@ -60,40 +68,38 @@ impl Store {
     /// whose size cannot be read, and is not counted.
     pub(super) fn plain_size(&self, id: EntryId) -> Result<u64, (u32, Reason)> {
         let layer = self.layer(id.layer);
-        layer.parts(id.entry).try_fold(0, |sum, (part, known)| match part {
-            Part::Extent(index) => {
-                let size = layer.size(index).map_err(|reason| (index, reason))?;
-                Ok(sum + u64::from(size))
-            }
-            Part::Head | Part::Linear(..) => Ok(sum + known.unwrap_or(0)),
-        })
+        layer.parts(id.entry).try_fold(0, |sum, (part, known)| Ok(sum + layer.part_size(part, known)?))
     }
 
-    /// Fills `out` from a range of a file, without its conversion to `rgba`. The sizes of its extents are
-    /// known.
+    /// Fills `out` from a range within a file, without its conversion to `rgba`.
     pub(super) fn read_plain(
         &self,
         id: EntryId,
         range: &Range<u64>,
         out: &mut [u8],
     ) -> Result<(), EntryError> {
-        self.read_pieces(id, &self.pieces(id, range), out)
+        self.read_pieces(id, &self.pieces(id, range)?, out)
     }
 
-    /// Cuts a range of a file at the borders of its parts. The range lies within the file.
-    pub(super) fn pieces(&self, id: EntryId, range: &Range<u64>) -> Vec<Piece> {
+    /// Cuts a range of a file at the borders of its parts, and at the end of the file.
+    ///
+    /// # Errors
+    /// The size of an extent cannot be read.
+    pub(super) fn pieces(&self, id: EntryId, range: &Range<u64>) -> Result<Vec<Piece>, EntryError> {
+        let layer = self.layer(id.layer);
         let mut start = 0;
         let mut pieces = Vec::new();
-        // All sizes are known, because the range was compared with the file's size.
-        for (part, size) in self.layer(id.layer).parts(id.entry) {
-            let end = start + size.unwrap_or(0);
+        for (part, known) in layer.parts(id.entry) {
+            let size =
+                layer.part_size(part, known).map_err(|(index, reason)| self.fault(id, index, reason))?;
+            let end = start + size;
             let (from, to) = (range.start.max(start), range.end.min(end));
             if from < to {
                 pieces.push(Piece { part, within: from - start..to - start });
             }
             start = end;
         }
-        pieces
+        Ok(pieces)
     }
 
     /// Fills `out` from pieces, one after the other.

@@ -1,8 +1,6 @@
 //! READ: from the range of a file to the bytes of the reply. Loose files are read by `loose.rs`, textures
 //! that are converted to `rgba` by `rgba.rs`, and all other files in pieces (`pieces.rs`).
 
-use std::ops::Range;
-
 use super::buffer::Buffer;
 use super::error::{EntryError, Reason};
 use super::loose;
@@ -41,28 +39,12 @@ impl Store {
         if let Some(files) = self.loose(id) {
             return files.read(id, offset, len, answer).inspect_err(|_| self.count_fault());
         }
-        let rgba = self.rgba(id)?;
-        let size = rgba.map_or_else(|| self.plain_size(id), |file| Ok(file.file_len()));
-        let size = size.map_err(|(index, reason)| self.fault(id, index, reason))?;
-        let range = offset..size.min(offset.saturating_add(u64::from(len)));
-        if range.is_empty() {
-            return Ok(answer(&[]));
+        let range = offset..offset.saturating_add(u64::from(len));
+        if let Some(file) = self.rgba(id)? {
+            return self.read_rgba(id, file, &range, answer);
         }
-        match rgba {
-            Some(file) => self.read_rgba(id, file, range, answer),
-            None => self.read_range(id, &range, answer),
-        }
-    }
-
-    /// Reads a range within a file that is not converted to `rgba`.
-    fn read_range<T>(
-        &self,
-        id: EntryId,
-        range: &Range<u64>,
-        answer: impl FnOnce(&[u8]) -> T,
-    ) -> Result<T, EntryError> {
-        let pieces = self.pieces(id, range);
-        let len = (range.end - range.start) as usize;
+        let pieces = self.pieces(id, &range)?;
+        let len = pieces.iter().map(|piece| piece.range().len()).sum();
         let mut out = Buffer::new(len, None).map_err(|reason| self.fault_at(id, 0, reason))?;
         // Nearly all reads have one piece. If it is cached, the answer needs no copy.
         if let [piece] = &pieces[..] {

@@ -83,14 +83,15 @@ impl Store {
         Ok(())
     }
 
-    /// Calls `answer` with a range of a converted file. The range lies within the file.
+    /// Calls `answer` with a range of a converted file, as far as the file reaches.
     pub(super) fn read_rgba<T>(
         &self,
         id: EntryId,
         file: &RgbaTexture,
-        range: Range<u64>,
+        range: &Range<u64>,
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, EntryError> {
+        let range = range.start.min(file.file_len())..range.end.min(file.file_len());
         let head = file.head_len();
         let in_band = |band: &Band| {
             let at = |offset: u64| (offset - head - band.pixels.start) as usize;
