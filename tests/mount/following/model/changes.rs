@@ -283,7 +283,10 @@ impl Disk {
             }
             Change::Archive { at, archive, how } => {
                 let bytes = self.archive(archive);
-                self.has_rewritten_archives |= matches!(how, How::InPlace | How::InHalves(_));
+                if matches!(how, How::InPlace | How::InHalves(_)) {
+                    self.has_rewritten_archives = true;
+                    self.in_place.push(bytes.clone());
+                }
                 self.write(&self.path(ARCHIVES[*at]), &bytes, *how)
             }
             Change::CutArchive { at, len } => {
