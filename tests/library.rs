@@ -105,10 +105,16 @@ fn all_threads_share_a_tree_and_its_files() {
 #[test]
 fn a_tree_keeps_its_names_while_reads_return_the_current_bytes_of_loose_files() {
     let dir = sources();
-    let vfs = opened(&dir);
-    fs::write(dir.path("loose/MISC/all.txt"), b"written later").unwrap();
+    let vfs = OpenOptions::new().read_limit(5_000_000);
+    let vfs = vfs.open(["low.bsa", "loose"].map(|name| dir.path(name))).unwrap();
+    let file = vfs.file("misc/all.txt").unwrap();
+    for (written, is_read) in [(5, true), (13, true), (2, true), (5_000_000, true), (5_000_001, false)] {
+        let bytes = vec![b'w'; written];
+        fs::write(dir.path("loose/MISC/all.txt"), &bytes).unwrap();
+        assert_eq!(file.read().is_ok_and(|read| read == bytes), is_read, "{written} bytes");
+    }
+    assert!(matches!(file.read().unwrap_err().kind(), ReadErrorKind::TooLarge { limit: 5_000_000, .. }));
     fs::write(dir.path("loose/MISC/new.txt"), b"new").unwrap();
-    assert_eq!(vfs.file("misc/all.txt").unwrap().read().unwrap(), b"written later");
     assert!(vfs.file("misc/new.txt").is_none());
     assert_eq!((vfs.files().count(), vfs.conflicts().len()), (3, 1));
 }

@@ -49,7 +49,7 @@ impl VfsFile {
         String::from_utf8_lossy(&self.opened.tree.path(self.node)).into_owned()
     }
 
-    /// The size in bytes.
+    /// The size in bytes. That of a loose file is learnt once, by the first call or read.
     ///
     /// # Errors
     /// The size has to be read from the file's data, which is damaged.
@@ -76,26 +76,35 @@ impl VfsFile {
     /// [`OpenOptions::read_limit`](crate::OpenOptions::read_limit), or too large for memory.
     pub fn read(&self) -> Result<Vec<u8>, ReadError> {
         let (size, limit) = (self.size()?, self.opened.options.read_limit.unwrap_or(READ_LIMIT));
+        let too_large = |size| self.error(ReadErrorKind::TooLarge { size, limit });
         if size > limit {
-            return Err(self.error(ReadErrorKind::TooLarge { size, limit }));
+            return Err(too_large(size));
         }
         let no_memory = || self.error(ReadErrorKind::NoMemory(size));
-        let len = usize::try_from(size).map_err(|_| no_memory())?;
+        // One byte more shows whether a loose file became longer after its size was learnt.
+        let more = usize::from(self.layer().is_folder());
+        let len = usize::try_from(size).ok().and_then(|len| len.checked_add(more)).ok_or_else(no_memory)?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(len).map_err(|_| no_memory())?;
         // Reads piece by piece, so that a size that a damaged archive merely claims takes no memory.
-        while bytes.len() < len {
-            let (at, step) = (bytes.len(), STEP.min(len - bytes.len()));
+        loop {
+            let at = bytes.len();
+            let step = if at < len { STEP.min(len - at) } else { more * STEP };
+            if step == 0 {
+                return Ok(bytes);
+            }
+            bytes.try_reserve(step).map_err(|_| no_memory())?;
             let read = self.opened.store.read_at(self.entry, at as u64, step as u32, |piece| {
                 bytes.extend_from_slice(piece);
             });
             read.map_err(|error| self.error(error.into()))?;
-            if bytes.len() == at {
-                // The loose file became shorter meanwhile.
-                break;
+            if bytes.len() as u64 > limit {
+                return Err(too_large(bytes.len() as u64));
+            }
+            if bytes.len() < at + step {
+                return Ok(bytes);
             }
         }
-        Ok(bytes)
     }
 
     /// Reads bytes at an offset into a buffer. Returns how many were read, 0 at the end of the file.
