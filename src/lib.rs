@@ -266,12 +266,12 @@ pub mod watch;
 
 pub use content::TextureForm;
 pub use content::codec::Quirk;
-pub use format::ParseError;
+pub use format::{ParseError, ParseErrorKind};
 pub use game::{NoteCode, PlanNote};
 #[doc(hidden)]
 pub use vfs::Opened;
 pub use vfs::{
     BadPattern, CACHE_SIZE, Change, Comparing, Conflict, Difference, FileCopy, FileReader, FolderArchives,
-    Layout, OpenError, OpenErrorKind, OpenOptions, Patterns, Progress, Provenance, READ_LIMIT, ReadError,
+    Layout, OpenError, OpenErrorKind, OpenOptions, Patterns, Provenance, READ_LIMIT, ReadError,
     ReadErrorKind, Reopened, Vfs, VfsEntry, VfsFile, VfsFolder, VfsLayer,
 };

@@ -15,6 +15,7 @@ pub struct ParseError {
 
 /// Kinds of errors that callers handle differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ParseErrorKind {
     /// The bytes contradict themselves or end too early.
     Corrupt(String),
@@ -26,16 +27,19 @@ pub enum ParseErrorKind {
 
 impl ParseError {
     /// The bytes at `at` contradict themselves.
+    #[doc(hidden)]
     pub fn corrupt(at: u64, what: impl Into<String>) -> Self {
         Self { at, kind: ParseErrorKind::Corrupt(what.into()) }
     }
 
     /// The bytes at `at` indicate an unknown layout.
+    #[doc(hidden)]
     pub fn unsupported(at: u64, what: impl Into<String>) -> Self {
         Self { at, kind: ParseErrorKind::Unsupported(what.into()) }
     }
 
     /// The count at `at` exceeds a limit.
+    #[doc(hidden)]
     pub fn limit(at: u64, what: impl Into<String>) -> Self {
         Self { at, kind: ParseErrorKind::Limit(what.into()) }
     }

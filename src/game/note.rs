@@ -115,23 +115,23 @@ pub struct PlanNote {
 
 impl PlanNote {
     /// Creates a note.
-    pub fn new(code: NoteCode, subject: impl Into<String>, text: impl Into<String>) -> Self {
+    pub(crate) fn new(code: NoteCode, subject: impl Into<String>, text: impl Into<String>) -> Self {
         Self { code, subject: subject.into(), text: text.into() }
     }
 
     /// Creates a note on a file or folder that exists but cannot be read.
-    pub fn unreadable(path: &Path, error: &io::Error) -> Self {
+    pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Self {
         Self::new(NoteCode::FileUnreadable, path.to_string_lossy(), format!("left out: {error}"))
     }
 
     /// Creates a note on a link whose target does not exist.
-    pub fn dangling_link(path: impl Into<String>) -> Self {
+    pub(crate) fn dangling_link(path: impl Into<String>) -> Self {
         let text = "the target of the link does not exist; a mod manager may have moved or removed it";
         Self::new(NoteCode::LinkDangling, path, text)
     }
 
     /// Creates a note on folders in one folder whose names differ in case alone.
-    pub fn folder_case(mut paths: Vec<String>) -> Self {
+    pub(crate) fn folder_case(mut paths: Vec<String>) -> Self {
         // Lowercase names come first.
         paths.sort_by(|a, b| b.cmp(a));
         let text =

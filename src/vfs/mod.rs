@@ -35,7 +35,7 @@ pub use folder::{VfsEntry, VfsFolder};
 pub use layer::VfsLayer;
 #[doc(hidden)]
 pub use opened::Opened;
-pub use options::{CACHE_SIZE, FolderArchives, Layout, OpenOptions, Progress, READ_LIMIT};
+pub use options::{CACHE_SIZE, FolderArchives, Layout, OpenOptions, READ_LIMIT};
 pub use patterns::{BadPattern, Patterns};
 pub use provenance::{FileCopy, Provenance};
 pub use read_error::{ReadError, ReadErrorKind};

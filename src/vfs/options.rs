@@ -60,7 +60,7 @@ impl Within {
 
 /// A callback that is called when work begins, with the name of the work and its number of steps.
 /// It returns a function that is called after each step, from any thread, and dropped at the end.
-pub type Progress = fn(&'static str, usize) -> Box<dyn Fn() + Sync>;
+pub(crate) type Progress = fn(&'static str, usize) -> Box<dyn Fn() + Sync>;
 
 /// How several archives share a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
