@@ -38,6 +38,7 @@ fn a_file_is_found_in_any_case_with_its_layer_and_hidden_copies() {
     let hidden: Vec<_> = file.hidden().collect();
     assert_eq!((hidden.len(), hidden[0].layer().path()), (1, &*dir.path("low.bsa")));
     assert_eq!((hidden[0].read().unwrap(), hidden[0].hidden().count()), (b"low".to_vec(), 0));
+    assert_eq!((file.codec(), hidden[0].codec()), ("uncompressed", "uncompressed"));
     assert!(vfs.file("misc").is_none() && vfs.folder("MISC").is_some() && vfs.file("none").is_none());
     assert_eq!(vfs.layers().map(|layer| layer.is_folder()).collect::<Vec<_>>(), [false, true]);
     assert_eq!(vfs.conflicts().len(), 1);

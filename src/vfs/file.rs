@@ -147,7 +147,7 @@ impl VfsFile {
         hidden.iter().map(|hidden| Self { entry: hidden.entry, ..self.clone() })
     }
 
-    /// The name of the codec that packs the file; `stored` if it is not packed.
+    /// The name of the codec that packs the file; `uncompressed` if it is not packed.
     pub fn codec(&self) -> &'static str {
         self.packing().codec.name()
     }
