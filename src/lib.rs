@@ -36,15 +36,15 @@
 //! * **Threads**: all types are `Send` and `Sync`. Any number of threads may read from one `Vfs`, also from
 //!   the same file. If several need the same compressed part at once, one decodes it.
 //! * **A `Vfs` does not change**: its names, layers and conflicts stay as they were when it was opened. A
-//!   read of a loose file returns the bytes that are on the disk at that time. If an archive is written to,
-//!   reads from it fail until it is opened again, except of parts that are cached. If it is replaced by a
-//!   rename, reads return the old bytes.
+//!   read of a loose file returns the bytes that the file has at that time. If an archive is written to, or
+//!   only its time is set, reads return cached bytes or fail until it is opened again. If another file
+//!   replaces an archive by a rename, reads return the old bytes; those of a loose file may also fail.
 //! * **What is cached**: decoded parts of compressed files, up to [`OpenOptions::cache_size`]. Parts that are
 //!   read in pieces may exceed that by 256 MiB, and a single larger part may too. Free buffers take up to 64
 //!   MiB. Loose files and uncompressed ones are read from the disk each time; 128 loose files stay open.
 //! * **What is checked**: each count, offset and length in an archive, before it is used. Checksums of zlib
 //!   and LZ4 frames, whenever such a part is decoded whole, as [`VfsFile::read`] does. A short read at the
-//!   beginning of a long file checks none; stored files, LZ4 blocks and XMem have none.
+//!   beginning of a long file or of a mip checks none; stored files, LZ4 blocks and XMem have none.
 //! * **Hostile files**: no content of a file causes a panic. A damaged file gives an error, and others stay
 //!   readable. Opening an archive takes time in proportion to its length.
 //! * **Memory**: `src/limits.rs` has a table of all limits. An archive has at most 16,777,216 files, a folder
@@ -58,8 +58,8 @@
 //! Until 1.0, a release that changes or removes an item on this page raises the second number of the
 //! version: code for 0.1.0 compiles with 0.1.1, but perhaps not with 0.2.0. So does a release that needs a
 //! newer Rust. Other releases only add items, and variants to `#[non_exhaustive]` enums. `CHANGELOG.md` lists
-//! the changes. Everything that is hidden from this page exists for
-//! the crate's own tests, and may change at any time.
+//! the changes. Everything that is hidden from this page exists for the crate's own tests, and may change at
+//! any time.
 //!
 //! # Features
 //!

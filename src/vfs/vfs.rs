@@ -66,11 +66,12 @@ pub struct Vfs {
 pub struct Reopened {
     /// The tree as the disk is now.
     pub vfs: Vfs,
-    /// The files that may have changed. A change of a loose file is noticed only if its size was
-    /// asked for before.
+    /// The files that may have changed. A change of a loose file is noticed only if the earlier tree has
+    /// read the file or its size.
     pub changes: Vec<Difference>,
-    /// An error message, with its path, for each source that cannot be opened any more. The new
+    /// An error message, with its path, for each source that exists but cannot be opened any more. The new
     /// tree keeps the names of such a source, and reads its files as far as that is still possible.
+    /// Archives and folders that do not exist any more are left out.
     pub kept: Vec<String>,
 }
 
