@@ -37,16 +37,16 @@ impl EditFolder {
     /// Why the folder cannot be used.
     fn refusal(&self, mountpoint: &Path) -> Option<&'static str> {
         let Some(parent) = self.path.parent() else {
-            return Some("the root folder cannot be used; name another folder");
+            return Some("the root folder cannot be used; give another folder");
         };
         let device = |path: &Path| path.metadata().as_ref().map(Metadata::dev).ok();
         match () {
             () if !self.is_missing && !self.path.is_dir() => Some("not a folder"),
             () if self.path.starts_with(mountpoint) || mountpoint.starts_with(&self.path) => {
-                Some("the folder and the mountpoint overlap; name a folder elsewhere")
+                Some("the folder and the mountpoint overlap; give a folder elsewhere")
             }
             () if !self.is_missing && device(parent) != device(&self.path) => {
-                Some("a file system is mounted there; name a folder inside it")
+                Some("a file system is mounted there; give a folder inside it")
             }
             () => None,
         }
@@ -76,7 +76,7 @@ impl Drop for EditFolder {
 fn new_path(path: &Path) -> Result<PathBuf, String> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else {
-        return Err(format!("{}: name a folder to make", path.display()));
+        return Err(format!("{}: give the path of a new folder", path.display()));
     };
     match parent.canonicalize() {
         Ok(parent) => Ok(parent.join(name)),

@@ -76,7 +76,7 @@ impl fmt::Display for DaemonError {
             Self::NoFreeName(source) => {
                 write!(
                     f,
-                    "all 1000 names of mountpoints for {} are taken; name a mountpoint",
+                    "all 1000 names of mountpoints for {} are taken; give a mountpoint",
                     source.display()
                 )
             }

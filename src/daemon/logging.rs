@@ -98,7 +98,7 @@ fn open_file(path: &Path) -> Result<File, DaemonError> {
     let refused = |why: &str| DaemonError::LogFile { path: path.to_owned(), why: why.to_owned() };
     // Opening a pipe would wait for its reader, and writing to a pipe without a reader would end the daemon.
     let is_pipe = |metadata: Metadata| metadata.file_type().is_fifo();
-    let pipe = "it is a pipe; name a file, or use --foreground, which logs to standard error";
+    let pipe = "it is a pipe; give a file, or use --foreground, which logs to standard error";
     if std::fs::metadata(path).is_ok_and(is_pipe) {
         return Err(refused(pipe));
     }

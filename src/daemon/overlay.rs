@@ -67,7 +67,7 @@ impl Overlay {
         let made = parent.join(made);
         if rustix::process::geteuid().is_root() && !is_root_controlled(&made) {
             let what =
-                "another user can replace a folder in its path; mount as that user, or name another folder";
+                "another user can replace a folder in its path; mount as that user, or give another folder";
             return Err(cannot(format!("{shown}: {what}")));
         }
         if mountpoint.to_str().is_none() {

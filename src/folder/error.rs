@@ -26,14 +26,14 @@ impl fmt::Display for ScanError {
             Self::NoFiles(kind) => {
                 write!(
                     f,
-                    "it is on a {kind} file system, which shows the state of the system; name a folder on \
+                    "it is on a {kind} file system, which shows the state of the system; give a folder on \
                      a disk"
                 )
             }
             Self::TooMany(most) => {
                 write!(
                     f,
-                    "more than {most} files and folders, including those behind links; name a subfolder"
+                    "more than {most} files and folders, including those behind links; give a subfolder"
                 )
             }
         }

@@ -29,7 +29,7 @@ pub(crate) fn reason(error: &io::Error) -> String {
         io::ErrorKind::OutOfMemory => memory::not_enough(),
         io::ErrorKind::NotFound => "no such file or folder".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::IsADirectory => "it is a folder; name a file in it".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a folder; give a file in it".to_owned(),
         _ => error.to_string(),
     }
 }

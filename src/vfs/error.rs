@@ -112,7 +112,7 @@ impl fmt::Display for OpenError {
             OpenErrorKind::TooLarge(cause) => cause.fmt(f),
             OpenErrorKind::IsMount => f.write_str(
                 "a mount of bsafs covers this folder and hides its files; run `bsafs umount` on the mount, \
-                 or name the sources of the mount instead",
+                 or give the sources of the mount instead",
             ),
         }
     }

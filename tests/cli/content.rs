@@ -62,7 +62,7 @@ fn the_error_of_cat_names_the_path_and_the_reason() {
     dir.archive("a.bsa", &with_a_bad_file());
     for (path, code, printed) in [
         ("nothing", 66, "no such file; `bsafs list` prints all paths\n"),
-        ("sound", 66, "it is a folder; name a file in it\n"),
+        ("sound", 66, "it is a folder; give a file in it\n"),
         ("sound/bad.wav", 65, ""),
     ] {
         let finished = dir.run(["cat", "a.bsa", path]);

@@ -135,7 +135,7 @@ fn different_names_in_another_code_page_are_not_reported_as_one() {
 #[test]
 fn a_folder_on_sysfs_is_refused_and_left_out_of_a_game() {
     let dir = data();
-    let why = "it is on a sysfs file system, which shows the state of the system; name a folder on a disk";
+    let why = "it is on a sysfs file system, which shows the state of the system; give a folder on a disk";
     let finished = dir.run(["list", "/sys"]);
     assert_eq!((finished.code, finished.err), (66, format!("bsafs: /sys: {why}\n")));
     let cfg = format!("data=/sys\ndata={}\n", dir.path("Data").display());

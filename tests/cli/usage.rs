@@ -87,7 +87,7 @@ fn a_pipe_as_list_or_log_is_refused_without_blocking() {
     );
     let finished = dir.run(["mount", "a.bsa", "mnt", "--log-file", "pipe"]);
     assert_eq!(finished.code, 74, "{finished:?}");
-    assert!(finished.err.starts_with("bsafs: --log-file pipe: it is a pipe; name a file"), "{finished:?}");
+    assert!(finished.err.starts_with("bsafs: --log-file pipe: it is a pipe; give a file"), "{finished:?}");
     assert!(!dir.path("mnt").exists());
 }
 

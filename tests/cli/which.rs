@@ -50,7 +50,7 @@ fn which_names_missing_files_and_answers_for_the_others() {
     fs::write(dir.path("misc/c.txt"), b"of the disk, not of the archive").unwrap();
     let finished = dir.run(["which", "--in", "low.bsa", "misc/c.txt", "misc", "misc/b.txt"]);
     assert_eq!(finished.code, 1);
-    let folder = "it is a folder, which comes from all archives that have it; name a file in it";
+    let folder = "it is a folder, which comes from all archives that have it; give a file in it";
     assert_eq!(finished.err, format!("bsafs: misc/c.txt: no such file\nbsafs: misc: {folder}\n"));
     assert!(finished.out.starts_with("misc/b.txt  (1 B)\n"), "{finished:?}");
     assert_eq!(dir.run(["which", "--in", "no-such.bsa", "a"]).code, 66);

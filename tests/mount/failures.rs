@@ -278,7 +278,7 @@ fn the_error_names_an_unwritable_log_file_and_nothing_is_mounted() {
 fn a_log_file_below_the_mountpoint_is_refused() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
-    let message = "bsafs: --log-file mnt/log: the mount would hide it; name a file outside the mountpoint\n";
+    let message = "bsafs: --log-file mnt/log: the mount would hide it; give a file outside the mountpoint\n";
     for is_there in [false, true] {
         if is_there {
             fs::create_dir(dir.path("mnt")).unwrap();

@@ -164,7 +164,7 @@ fn a_single_folder_is_mounted_on_a_new_folder_of_its_name() {
     let finished = dir.run(["mount", "nothing"]);
     assert_eq!(finished.code, 66);
     assert!(
-        finished.err.contains("the folder is empty; to mount on it, name the sources before it"),
+        finished.err.contains("the folder is empty; to mount on it, give the sources before it"),
         "{finished:?}"
     );
 }

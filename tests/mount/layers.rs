@@ -122,7 +122,7 @@ fn which_fails_for_folders_and_outside_a_mount() {
     write_three(&dir);
     let _mount = dir.mount(["first.bsa"]);
     for (path, why) in [
-        ("mnt/misc", "it is a folder, which comes from all archives that have it; name a file in it"),
+        ("mnt/misc", "it is a folder, which comes from all archives that have it; give a file in it"),
         ("first.bsa", "it is not inside a bsafs mount; use --in to name sources"),
         ("mnt/nothing", "no such file"),
     ] {

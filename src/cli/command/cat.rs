@@ -37,7 +37,7 @@ impl Cat {
                 Failure::new(Exit::NoInput, format!("{}: {path}: {what}", self.archive.display()))
             };
             let file = vfs.file(path).ok_or_else(|| match vfs.folder(path) {
-                Some(_) => missing("it is a folder; name a file in it"),
+                Some(_) => missing("it is a folder; give a file in it"),
                 None => match same_names(&vfs, path) {
                     found if found.is_empty() => missing("no such file; `bsafs list` prints all paths"),
                     found => missing(&format!("no such file{found}")),

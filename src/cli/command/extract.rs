@@ -110,7 +110,7 @@ impl Extract {
         let folder = OutputFolder::open(&directory, sources)
             .map_err(|error| Failure::not_made("the folder", &directory, &error))?;
         if folder.is_kept() {
-            let why = "it is one of the sources, and its files would be replaced; name another folder";
+            let why = "it is one of the sources, and its files would be replaced; give another folder";
             return Err(Failure::new(Exit::CannotCreate, format!("{}: {why}", directory.display())));
         }
         let is_full = AtomicBool::new(false);

@@ -280,7 +280,7 @@ impl Mount {
         let Some(file) = self.log_file.as_deref().filter(|file| mountpoint.will_hide(file)) else {
             return Ok(());
         };
-        let why = "the mount would hide it; name a file outside the mountpoint";
+        let why = "the mount would hide it; give a file outside the mountpoint";
         Err(Failure::new(Exit::CannotCreate, format!("--log-file {}: {why}", file.display())))
     }
 }
@@ -383,7 +383,7 @@ fn not_mounted(error: &SessionError) -> Failure {
 fn refuse_empty(plan: &MountPlan) -> Result<(), Failure> {
     let ([source], None) = (&plan.archives[..], &plan.mountpoint) else { return Ok(()) };
     let is_empty = std::fs::read_dir(source).is_ok_and(|mut entries| entries.next().is_none());
-    let why = "the folder is empty; to mount on it, name the sources before it";
+    let why = "the folder is empty; to mount on it, give the sources before it";
     match is_empty {
         true => Err(Failure::new(Exit::NoInput, format!("{}: {why}", source.display()))),
         false => Ok(()),

@@ -133,7 +133,7 @@ impl Open {
                     true => Ok(home.join("bsafs")),
                     false => Err(Failure::new(
                         Exit::NoInput,
-                        "no home folder; set $HOME, or name a folder with --below",
+                        "no home folder; set $HOME, or give a folder with --below",
                     )),
                 }
             }
@@ -172,7 +172,7 @@ impl Open {
         };
         let mut names = folder_name::visible_candidates(last).take(1000).map(|name| folder.join(name));
         names.find(is_free).ok_or_else(|| {
-            let advice = "are taken; name another folder with --below";
+            let advice = "are taken; give another folder with --below";
             let (folder, last) = (folder.display(), last.display());
             let what = format!("{folder}: all 1000 names of mountpoints for {last} {advice}");
             Failure::new(Exit::CannotCreate, what)
@@ -260,7 +260,7 @@ fn check_not_ours(folder: &Path) -> Result<(), Failure> {
     mounted.map_or(Ok(()), |mounted| {
         let mountpoint = mounted.mountpoint.display();
         let what = format!(
-            "{}: this folder is in the mount at {mountpoint}; name another one with --below",
+            "{}: this folder is in the mount at {mountpoint}; give another one with --below",
             folder.display()
         );
         Err(Failure::new(Exit::CannotCreate, what))

@@ -283,7 +283,7 @@ fn several<'a>(path: &Path, found: impl Iterator<Item = &'a (MountEntry, Answer)
     let mountpoints: Vec<String> =
         found.map(|(mounted, _)| format!("\n  {}", overlay::shown(mounted).mountpoint.display())).collect();
     let (path, mountpoints) = (path.display(), mountpoints.concat());
-    let what = format!("{path}: mounted more than once; name one of these mountpoints:{mountpoints}");
+    let what = format!("{path}: mounted more than once; give one of these mountpoints:{mountpoints}");
     Failure::new(Exit::Usage, what)
 }
 

@@ -71,7 +71,7 @@ Examples:
   bsafs list skyrimse --glob '*.nif' | bsafs which --in skyrimse --files-from - --json";
 
 const NO_FILE: &str = "no such file";
-const FOLDER: &str = "it is a folder, which comes from all archives that have it; name a file in it";
+const FOLDER: &str = "it is a folder, which comes from all archives that have it; give a file in it";
 
 /// Maximum length of a line in a list of paths.
 const LINE_MAX: u64 = 1 << 16;

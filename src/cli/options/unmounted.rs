@@ -49,7 +49,7 @@ impl Unmounted {
     /// Fails if a source is a folder inside a mount, which cannot be mounted separately.
     pub(crate) fn check_whole(&self) -> Result<(), Failure> {
         let Some((folder, _)) = self.limited.first() else { return Ok(()) };
-        let what = "a folder inside a mount of bsafs cannot be mounted separately; name the mount itself, or \
+        let what = "a folder inside a mount of bsafs cannot be mounted separately; give the mount itself, or \
                     its sources";
         Err(Failure::new(Exit::Usage, format!("{}: {what}", folder.display())))
     }
@@ -57,7 +57,7 @@ impl Unmounted {
     /// Fails if a source is a folder inside a mount with another layout, because it exists only there.
     pub(crate) fn check_layout(&self, layout: Layout) -> Result<(), Failure> {
         let Some((folder, _)) = self.limited.iter().find(|(_, own)| *own != layout) else { return Ok(()) };
-        let what = "this folder exists only in the layout of its mount, which differs; name the mount \
+        let what = "this folder exists only in the layout of its mount, which differs; give the mount \
                     itself, or its sources";
         Err(Failure::new(Exit::Usage, format!("{}: {what}", folder.display())))
     }
@@ -136,7 +136,7 @@ impl SourceInMount {
                 let (path, game) = (self.named.display(), &game.path);
                 let what = format!(
                     "{path}: another user mounted the game {game}, which may be installed elsewhere for you; \
-                     run as that user, or name the game's folder instead"
+                     run as that user, or give the game's folder instead"
                 );
                 Err(Failure::new(Exit::NoPermission, what))
             }
@@ -212,13 +212,13 @@ fn answer_of(
         Some((_, Answer::Dead)) => (
             Exit::Unavailable,
             format!(
-                "the daemon has ended; run `bsafs umount {}`, and name the sources",
+                "the daemon has ended; run `bsafs umount {}`, and give the sources",
                 mountpoint.display()
             ),
         ),
         Some((_, Answer::Hangs)) => (
             Exit::Unavailable,
-            "the daemon of this mount does not answer, so its sources are not known; name them instead"
+            "the daemon of this mount does not answer, so its sources are not known; give them instead"
                 .into(),
         ),
         Some((_, Answer::Refused)) => {
@@ -227,7 +227,7 @@ fn answer_of(
         Some((_, Answer::Failed(what))) => (Exit::Io, what.trim_start_matches("bsafs: ").to_owned()),
         None | Some((_, Answer::Covered)) => (
             Exit::NoInput,
-            "only a part of this mount of bsafs is visible, so its sources are not known; name them instead"
+            "only a part of this mount of bsafs is visible, so its sources are not known; give them instead"
                 .into(),
         ),
     };

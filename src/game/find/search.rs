@@ -76,7 +76,7 @@ pub fn recognise(disk: &Disk, folder: &Path, environment: &Environment) -> Resul
             return Err(format!("{}: no such folder", folder.display()));
         }
         Recognised::No => {
-            let advice = "name the folder that contains the game's executable";
+            let advice = "give the folder that contains the game's executable";
             return Err(format!("{}: no game found in this folder; {advice}", folder.display()));
         }
     };
@@ -110,7 +110,7 @@ pub fn with_prefix(
 ) -> Result<Installation, String> {
     let Some(prefix) = prefix::with_drive_c(disk, prefix) else {
         return Err(format!(
-            "{}: not a Wine prefix; name the folder that contains drive_c",
+            "{}: not a Wine prefix; give the folder that contains drive_c",
             prefix.display()
         ));
     };

@@ -169,14 +169,14 @@ impl<'a> Instance<'a> {
         let ini = self.ini();
         let Some(written) = &self.game else {
             return Err(PlanError(format!(
-                "{}: gamePath is not set; name the game's folder with --game-dir",
+                "{}: gamePath is not set; give the game's folder with --game-dir",
                 ini.display()
             )));
         };
         unix_path(self.disk, written, self.prefix.as_deref()).ok_or_else(|| {
             let ini = ini.display();
             PlanError(format!(
-                "{ini}: the drive of gamePath {written} is not known; name the Wine prefix with --prefix"
+                "{ini}: the drive of gamePath {written} is not known; give the Wine prefix with --prefix"
             ))
         })
     }
@@ -186,14 +186,14 @@ impl<'a> Instance<'a> {
         let instance = self.folder.display();
         let Some(profiles) = self.profiles.as_deref() else {
             return Err(PlanError(format!(
-                "{instance}: the drive of its profiles is not known; name the Wine prefix with --prefix"
+                "{instance}: the drive of its profiles is not known; give the Wine prefix with --prefix"
             )));
         };
         let names = self.disk.names(profiles).unwrap_or_default();
         let known = || names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
         let Some(wanted) = name.or(self.selected.as_deref()) else {
             return Err(PlanError(format!(
-                "{instance}: no profile is selected; name one with --mo2-profile: {}",
+                "{instance}: no profile is selected; give one with --mo2-profile: {}",
                 known()
             )));
         };
@@ -279,7 +279,7 @@ impl<'a> Instance<'a> {
                 (mods.to_string_lossy().into_owned(), format!("cannot read the mods folder: {error}"))
             }
             None => {
-                let text = "the drive of its mods folder is not known; name the Wine prefix with --prefix";
+                let text = "the drive of its mods folder is not known; give the Wine prefix with --prefix";
                 (self.ini().to_string_lossy().into_owned(), text.to_owned())
             }
         };

@@ -179,7 +179,7 @@ impl GameReader<'_> {
             let text = match (main.place, &self.installation.prefix) {
                 (IniPlace::MyGames, None) => {
                     "no Wine prefix of the game was found, so its default archives are loaded; \
-                     name the prefix with --prefix"
+                     give the prefix with --prefix"
                 }
                 _ => {
                     "the file does not exist, perhaps because the game was never started; \

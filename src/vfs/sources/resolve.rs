@@ -306,7 +306,7 @@ fn found_twice(title: &Title, several: &[&Installation]) -> OpenError {
     let folders: Vec<String> =
         several.iter().map(|it| format!("\n  {} ({})", it.folder.display(), it.store.as_str())).collect();
     let what =
-        format!("{} is installed more than once; name one of these folders:{}", title.id, folders.concat());
+        format!("{} is installed more than once; give one of these folders:{}", title.id, folders.concat());
     OpenError::game(what)
 }
 
@@ -330,7 +330,7 @@ fn not_found(title: &Title, found: &Found) -> OpenError {
     for (path, why) in &found.unusable {
         what += &format!("\n  {}: {why}", path.display());
     }
-    what += "\nIf the game is elsewhere, name its folder, or use --game-dir.";
+    what += "\nIf the game is elsewhere, give its folder, or use --game-dir.";
     OpenError::game(what)
 }
 
