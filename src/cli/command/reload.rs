@@ -18,8 +18,7 @@ use crate::system::process::runs_bsafs;
 
 /// Reload the sources of mounts now, and print what changed
 ///
-/// A mount reloads automatically within a few seconds after a source changed, unless it was mounted with
-/// `-o static`.
+/// Unless it was mounted with `-o static`, a mount also reloads automatically when a source changes.
 #[derive(Args, Debug)]
 pub(crate) struct Reload {
     /// Mountpoints of bsafs
