@@ -21,7 +21,7 @@
 //! | extents | 16 each; 4 a file more if files have several | as names |
 //! | heads of textures | 10 for a DX10 texture, 32 for a GNMF texture | as names |
 //! | textures with `--textures=rgba` | about 100 each | as names |
-//! | all tables of files together | 80 to 100 a file, measured in `tests/bench/RESULTS.md` | |
+//! | all tables of files together | 78 to 120 a file, measured in `tests/bench/RESULTS.md` | |
 //! | cache of decoded extents | `--cache-size`, by default `CACHE_SIZE` (64 MiB) | see below |
 //! | extents cached beyond that | for 1 to 5 s after their last read; see below | `CACHE_BEYOND` (256 MiB) |
 //! | a file that the library reads whole | its size | `READ_LIMIT` (1 GiB) by default |
