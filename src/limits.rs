@@ -40,7 +40,7 @@
 //! | replaced loose files that may be open | a descriptor each | `RETIRED_FILES_MAX` (128) |
 //! | watches of folders, unless `-o static` | about 250 and the path of each (`watch/`) | folders |
 //! | pending names (`fs/pending.rs`) | about 60 and the name | names that changed since the last reload |
-//! | answers that wait for a view | about 200 each, for a second | requests under way |
+//! | replies that wait for a view | about 200 each, for a second | requests under way |
 //! | the next view | as the view | while a change is read |
 //! | listings of changed folders | their names, for 30 s | `KEPT_LISTINGS_MAX` (16 MiB) |
 //! | assumed folders | 250 and the name twice; see below | `ASSUMED_MAX` (65,536); see below |
