@@ -25,7 +25,7 @@ pub enum TextureForm {
     Dds,
     /// Like [`TextureForm::Dds`], with headers that older programs can read. They state no sRGB.
     Compatible,
-    /// The bytes as the archive has them, without a header.
+    /// The bytes as the archive stores them, without a header.
     Raw,
     /// Uncompressed pixels that every program reads, 32 bits each, including those of DDS files within
     /// archives. Textures that cannot be decoded are shown as in [`TextureForm::Dds`].

@@ -7,13 +7,13 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum NoteCode {
-    /// A list names an archive that no data folder has.
+    /// A list names an archive that no data folder contains.
     ArchiveMissing,
     /// Neither a list nor a plugin loads an archive.
     ArchiveUnlisted,
     /// An archive belongs to a plugin that is not active.
     ArchiveInactive,
-    /// A higher data folder has an archive of the same name.
+    /// A higher data folder contains an archive of the same name.
     ArchiveShadowed,
     /// An archive is for another language.
     ArchiveLanguage,
@@ -42,7 +42,7 @@ pub enum NoteCode {
     NeverStarted,
     /// A Mod Organizer 2 profile names a mod that does not exist.
     Mo2ModMissing,
-    /// A mod has a folder of files that belong in the game's folder.
+    /// A mod contains a folder of files that belong in the game's folder.
     Mo2RootFolder,
     /// The game was started, but its list of plugins does not exist.
     PluginsFileMissing,
@@ -50,7 +50,7 @@ pub enum NoteCode {
     PluginsFilesDiffer,
     /// A list may be too long for the game to read completely.
     ListTooLong,
-    /// An INI file has a section twice.
+    /// An INI file contains a section twice.
     IniSectionTwice,
     /// A settings file, or a part of it, has no effect.
     SettingsIgnored,

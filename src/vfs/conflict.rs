@@ -1,4 +1,4 @@
-//! Files that several layers have: which copy wins, which are hidden, and whether those are equal.
+//! Files that several layers contain: which copy wins, which are hidden, and whether those are equal.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::opened::Opened;
 use super::parallel::in_parallel;
 use crate::game::OrderLayer;
 
-/// A file that several layers have.
+/// A file that several layers contain.
 #[derive(Clone, Debug)]
 pub struct Conflict {
     /// The copy that is shown.

@@ -12,7 +12,7 @@ use super::patterns::Patterns;
 /// A path in one or both of two trees, with what became of its file.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// The path, in the spelling of the first tree that has it.
+    /// The path, in the spelling of the first tree that contains it.
     pub path: String,
     /// The file in the first tree.
     pub before: Option<VfsFile>,
@@ -25,9 +25,9 @@ pub struct Difference {
 /// What became of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Only the second tree has it.
+    /// Only the second tree contains it.
     Added,
-    /// Only the first tree has it.
+    /// Only the first tree contains it.
     Removed,
     /// The bytes differ.
     Changed,
@@ -49,7 +49,7 @@ pub enum Comparing {
 }
 
 impl Difference {
-    /// Whether both trees have the file with the same bytes.
+    /// Whether both trees contain the file with the same bytes.
     pub fn is_equal(&self) -> bool {
         self.change == Change::Equal
     }

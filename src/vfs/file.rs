@@ -52,7 +52,7 @@ impl VfsFile {
     /// The size in bytes. That of a loose file is learnt once, by the first call or read.
     ///
     /// # Errors
-    /// The size has to be read from the file's data, which is damaged.
+    /// The size is stated only in the file's data, which is damaged.
     pub fn size(&self) -> Result<u64, ReadError> {
         let store = &self.opened.store;
         store.size(self.entry);
@@ -64,7 +64,7 @@ impl VfsFile {
         })
     }
 
-    /// When the file, or the archive that has it, was last changed.
+    /// When the file, or the archive that contains it, was last changed.
     pub fn modified(&self) -> SystemTime {
         self.opened.store.file_modified(self.entry)
     }
@@ -135,7 +135,7 @@ impl VfsFile {
         self.opened.store.copy(self.entry, out)
     }
 
-    /// The layer that has this copy of the file.
+    /// The layer that contains this copy of the file.
     pub fn layer(&self) -> VfsLayer {
         VfsLayer::new(self.opened.clone(), self.entry.layer)
     }

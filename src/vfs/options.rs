@@ -65,7 +65,7 @@ pub(crate) type Progress = fn(&'static str, usize) -> Box<dyn Fn() + Sync>;
 /// How several archives share a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// One tree. If several layers have a file, the last layer's is shown.
+    /// One tree. If several layers contain a file, the last layer's is shown.
     #[default]
     Union,
     /// A separate folder for each archive and folder, named after it.

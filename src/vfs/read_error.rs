@@ -26,7 +26,7 @@ pub enum ReadErrorKind {
     },
     /// There is not enough memory for this number of bytes.
     NoMemory(u64),
-    /// The file is damaged, was changed, or the disk failed; the text says what.
+    /// The file is damaged or was changed, or the disk failed; the text says which.
     Unreadable(String),
 }
 
@@ -35,7 +35,7 @@ impl ReadError {
         Self { layer, path, kind }
     }
 
-    /// The archive or folder that has the file.
+    /// The archive or folder that contains the file.
     pub fn layer(&self) -> &std::path::Path {
         &self.layer
     }

@@ -18,10 +18,10 @@ use crate::system::covered::{resolve_links, uncovered};
 pub(crate) struct Reopening {
     pub(crate) sources: Vec<PathBuf>,
     pub(crate) options: OpenOptions,
-    /// The sources that the user and profiles named when profiles were last read, including those
-    /// that are gone.
+    /// The sources that the user and profiles gave when profiles were last read, including sources that do
+    /// not exist any more.
     expanded: Vec<PathBuf>,
-    /// The options with those of profiles, as of the last reading of profiles.
+    /// The options, merged with the options of profiles when those were last read.
     expanded_options: Option<OpenOptions>,
 }
 

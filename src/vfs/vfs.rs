@@ -77,7 +77,7 @@ pub struct Reopened {
 
 impl Vfs {
     /// Opens sources with the default options: ids of games, folders of games, archives, folders, profiles,
-    /// and instances of Mod Organizer 2. If several sources have a file, the last one's is shown.
+    /// and instances of Mod Organizer 2. If several sources contain a file, the last one's is shown.
     ///
     /// # Errors
     /// The first source that cannot be opened. An archive from a game's load order that cannot be
@@ -134,7 +134,7 @@ impl Vfs {
         Some(self.opened.plan.order.game).filter(|game| !game.is_empty())
     }
 
-    /// The files that more than one layer has.
+    /// The files that more than one layer contains.
     pub fn conflicts(&self) -> Vec<Conflict> {
         conflicts(self.files())
     }
