@@ -1,4 +1,4 @@
-//! The textures of one archive that are converted to `rgba`, and what is known of them.
+//! The textures of one archive that are converted to `rgba`, as far as their headers were read.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,9 +12,9 @@ use crate::texture::file_header::FileHeader;
 pub(super) struct RgbaFiles {
     /// The entries that may be textures, ascending.
     entries: Vec<u32>,
-    /// What is known of each; `None` inside if it is not converted.
+    /// How each is converted, once its header was read; `None` inside if it is not.
     files: Vec<OnceLock<Option<Box<RgbaTexture>>>>,
-    /// Number of files of which nothing is known yet.
+    /// Number of files whose headers were not read yet.
     unknown: AtomicUsize,
 }
 
@@ -36,12 +36,12 @@ impl RgbaFiles {
         Self { entries: (0..).take(files.len()).collect(), files, unknown: AtomicUsize::new(0) }
     }
 
-    /// Whether it is known of all files how they are shown.
+    /// Whether the headers of all files were read.
     pub(super) fn is_all_known(&self) -> bool {
         self.unknown.load(Ordering::Relaxed) == 0
     }
 
-    /// What is known of an entry; `None` if it is no texture.
+    /// How an entry is converted; `None` if the entry is not a texture.
     pub(super) fn file(&self, entry: u32) -> Option<&OnceLock<Option<Box<RgbaTexture>>>> {
         let index = self.entries.binary_search(&entry).ok()?;
         self.files.get(index)
