@@ -35,7 +35,7 @@ struct Tables {
     folders: HashMap<FolderPath, Watched>,
     /// The watches with their folders. Links may give a folder several paths.
     paths: BTreeSet<(i32, FolderPath)>,
-    /// Folders whose watches ended by themselves.
+    /// Folders whose watches the kernel has ended.
     ended: Vec<FolderPath>,
     /// Folders without a watch, although they should have one.
     unwatched: BTreeSet<FolderPath>,
@@ -53,14 +53,14 @@ struct Watched {
     has_content: bool,
 }
 
-/// What changes in what is watched.
+/// A change of what is watched.
 #[derive(Debug, Default)]
 pub struct WatchChanges {
     /// Folders whose entries count from now on, once for each layer that lists them.
     pub added: Vec<PathBuf>,
     /// Folders whose entries no longer count, once for each layer.
     pub removed: Vec<PathBuf>,
-    /// All else that counts; `None` if that stays.
+    /// Everything else that counts; `None` if it is unchanged.
     pub interests: Option<Interests>,
     /// Paths that may lead elsewhere: their watches, and those below them, are requested again.
     pub moved: Vec<PathBuf>,
