@@ -21,7 +21,7 @@ use crate::fs::{FileSystem, Host, Invalidation, NameIn};
 
 /// Interval between attempts to trim the cache, while it has something to evict or to free.
 const TRIM_STEP: Duration = Duration::from_secs(1);
-/// How long names in a folder wait for its LOOKUPs before the thread looks again.
+/// Interval between checks whether the LOOKUPs of a folder have ended, if its names wait for them.
 const POSTPONED: Duration = Duration::from_millis(10);
 
 /// The [`Host`] of a mounted file system. Its threads end when it is dropped.
