@@ -1,4 +1,4 @@
-//! What inotify reported of an archive file. This tells a `touch`, which disturbs no reader, from a write.
+//! What inotify has reported about an archive file. A `touch` disturbs no reader, but a write does.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
