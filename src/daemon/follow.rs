@@ -33,7 +33,7 @@ use crate::vfs::reopening::Reopening;
 use crate::vfs::reuse::{KeptSource, Reuse};
 use crate::watch::{FolderPath, Interests, WatchChanges, Watcher};
 
-/// Interval between checks whether something is kept no longer.
+/// Interval between checks whether kept listings are old enough to be dropped.
 const TIDY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Receives SIGUSR1, which requests a reload. The handler is installed before the mount, because without it

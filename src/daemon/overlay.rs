@@ -271,7 +271,7 @@ pub(crate) fn beneath(mountpoint: &Path) -> Option<MountEntry> {
     mountinfo::mounts().into_iter().filter(MountEntry::is_bsafs).find(is_there)
 }
 
-/// The folder that has the changes of a writable mount.
+/// The folder that contains the changes of a writable mount.
 pub(crate) fn edit_folder(mounted: &MountEntry) -> Option<PathBuf> {
     let made = mounted.mountpoint.parent().filter(|_| is_lower(&mounted.mountpoint))?;
     let name = made.file_name()?.as_bytes().strip_prefix(b".")?.strip_suffix(MADE_END.as_bytes())?;

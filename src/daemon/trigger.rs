@@ -10,8 +10,8 @@ use crate::vfs::reuse::SETTLED;
 const QUIET_TIME: Duration = Duration::from_millis(150);
 /// Maximum time to wait after the first write, even if more writes follow.
 const MAX_DELAY: Duration = Duration::from_millis(500);
-/// The pause after a reload is this many times as long as the reload, so that a disk which changes all the
-/// time costs at most a fifth of a processor.
+/// The pause after a reload is this many times as long as the reload. So if a disk changes all the time,
+/// reloads take at most a fifth of the time, unless each takes more than 1.25 s.
 const PAUSE_FACTOR: u32 = 4;
 /// Maximum pause.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
