@@ -71,7 +71,7 @@ Examples:
 
 /// What was found in the sources.
 struct Found {
-    /// The folder that has all layers.
+    /// The folder that contains all layers.
     root: CommonRoot,
     conflicts: Vec<Conflict>,
     /// For each conflict, how its hidden files compare. Empty if nothing was compared.

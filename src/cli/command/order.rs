@@ -194,8 +194,8 @@ pub(crate) fn write_lines(
     Ok(())
 }
 
-/// Writes the layers with their numbers, below the folder that has them all. `counts` are those of the
-/// layers, or empty.
+/// Writes the layers with their numbers, below the folder that contains them all. `counts` has the counts of
+/// each layer, or is empty.
 fn write_layers(
     out: &mut impl StyledWrite,
     layers: &[OrderLayer],

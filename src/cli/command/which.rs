@@ -258,8 +258,8 @@ fn written_provenance(
     Ok(Provenance { path, size: metadata.len(), from, hides, hides_more, names_only }.to_json())
 }
 
-/// Writes where a file comes from. `root` is the folder that was printed last. If the copies of the file are
-/// not all in it, the folder that has them is printed, unless there is only one copy.
+/// Writes where a file comes from. `root` is the folder that was printed last. If it does not contain all
+/// copies of the file, the folder that does is printed, unless there is only one copy.
 fn write(out: &mut impl StyledWrite, root: &mut CommonRoot, provenance: &Provenance) -> std::io::Result<()> {
     let Provenance { path, size, from, hides, hides_more, names_only } = provenance;
     let archives = || std::iter::once(from).chain(hides).map(|copy| Path::new(&copy.archive));

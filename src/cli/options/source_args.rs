@@ -8,7 +8,7 @@ use crate::game::ArchiveRule;
 use crate::vfs::options::parse_precedence;
 use crate::vfs::{FolderArchives, OpenOptions};
 
-/// Where a game's files are, if they were not found or others are wanted, and how archives become layers.
+/// Options that replace what was found of a game, and options that say how archives become layers.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SourceArgs {
     /// The game's folder, if the game is installed twice or was not found

@@ -95,7 +95,7 @@ struct SourceInMount {
     status: Box<MountStatus>,
     /// The folder within the mount; empty for the whole mount.
     within: PathBuf,
-    /// The folder that has the changes of a writable mount.
+    /// The folder that contains the changes of a writable mount.
     edit: Option<PathBuf>,
 }
 

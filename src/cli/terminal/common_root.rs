@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use super::output::{ASIDE, StyledWrite};
 
-/// The folder that has several layers; none if they share only the root of the system, or if there is one.
+/// The folder that contains all layers; none if only the root of the system does, or if there is one layer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CommonRoot(Option<PathBuf>);
 
 impl CommonRoot {
-    /// The deepest folder that has all layers. Each layer is a path, and whether the path is a folder that
+    /// The deepest folder that contains all layers. Each layer is a path, and whether the path is a folder that
     /// may be the root itself.
     pub(crate) fn of<'p>(layers: impl Iterator<Item = (&'p Path, bool)>) -> Self {
         Self(common_folder(layers).map(Path::to_owned))
