@@ -24,7 +24,7 @@ pub struct LooseNames {
     whiteouts: Vec<Whiteout>,
 }
 
-/// A mark of an overlay: the number of the folder that has it, and the offset of the name that it hides
+/// A mark of an overlay: the number of the folder that contains it, and the offset of the name that it hides
 /// there. An empty name means that the folder hides everything below it.
 pub(super) type Whiteout = (u32, u32);
 

@@ -131,8 +131,8 @@ impl LooseFolder {
         }
     }
 
-    /// The changes among `paths` that concern this folder; `None` if there are none. A path is that of a
-    /// folder in which something changed.
+    /// The changes among `paths` that concern this folder; `None` if there are none. `paths` are folders in
+    /// which something has changed.
     pub fn changes_among<'a>(
         &self,
         paths: impl Iterator<Item = &'a Path>,
