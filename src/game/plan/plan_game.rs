@@ -28,7 +28,7 @@ use crate::game::titles::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSe
 pub(crate) struct Managed {
     /// Layers above the data folder, lowest first.
     pub(crate) folders: Vec<OrderLayer>,
-    /// The folder with INI files that replace the game's own, if the manager keeps those of this name there.
+    /// The folder in which the manager keeps INI files that replace the game's own; `None` if it keeps none.
     pub(crate) inis: Option<PathBuf>,
     /// An INI file that the manager writes, but that the game never reads.
     pub(crate) unread_ini: Option<PathBuf>,
