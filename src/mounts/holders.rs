@@ -1,4 +1,4 @@
-//! Finds the processes that hold a mount: by their current folder, root folder, program, and open
+//! Finds the processes that use a mount: by their current folder, root folder, program, and open
 //! or mapped files.
 //!
 //! Mounts are distinguished by their device numbers, which the kernel knows. So neither a mount
@@ -21,13 +21,13 @@ use crate::system::text::count;
 /// Maximum number of bytes that are read of a process's memory maps.
 const MAPS_MAX: u64 = 16 << 20;
 
-/// A process that holds a mount.
+/// A process that uses a mount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Holder {
     pub(crate) pid: u32,
     /// The name, which the process may have chosen itself.
     pub(crate) name: String,
-    /// The ways in which the process holds the mount, each with a count.
+    /// The ways in which the process uses the mount, each with a count.
     pub(crate) uses: BTreeMap<Use, usize>,
 }
 
@@ -46,7 +46,7 @@ impl Holder {
     }
 }
 
-/// How a process holds a mount.
+/// How a process uses a mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Use {
@@ -73,7 +73,7 @@ impl Use {
 /// A device number, major and minor.
 type Device = (u32, u32);
 
-/// The processes that hold mounts.
+/// The processes that use mounts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Holders {
     by_device: HashMap<Device, Vec<Holder>>,
@@ -102,7 +102,7 @@ impl Holders {
         found.clone()
     }
 
-    /// The processes that hold the mount with a device number, as the mount table writes it.
+    /// The processes that use the mount with a device number, as the mount table writes it.
     pub(crate) fn of(&self, device: &str) -> &[Holder] {
         let number = device
             .split_once(':')
@@ -143,7 +143,7 @@ impl Seen {
         }
     }
 
-    /// Only a refusal makes the result incomplete. A process that has ended holds nothing, nor does
+    /// Only a refusal makes the result incomplete. A process that has ended uses nothing, nor does
     /// a thread of the kernel, which has no program.
     fn note(&mut self, error: &io::Error) {
         self.is_whole &= error.kind() != io::ErrorKind::PermissionDenied;
