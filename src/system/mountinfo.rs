@@ -68,8 +68,8 @@ pub fn mounted_as(device: u64) -> Option<MountEntry> {
     mounts().into_iter().rev().find(|mounted| mounted.device == device)
 }
 
-/// A test for device numbers, as `stat` returns them: whether a number is that of a mount of bsafs, or
-/// of the overlay that makes such a mount writable. `None` if there is no such mount.
+/// Returns a function that checks whether a device number, as `stat` returns it, belongs to a mount of bsafs
+/// or to the overlay that makes such a mount writable. `None` if there is no such mount.
 pub fn bsafs_devices() -> Option<impl Fn(u64) -> bool> {
     let mounts = mounts();
     let (mut devices, mut overlays) = (HashSet::new(), HashSet::new());
