@@ -59,7 +59,8 @@ impl View {
         upper_half(XxHash3_64::oneshot_with_seed(seed, &name.to_ascii_lowercase()))
     }
 
-    /// The identity of a file's source. It stays 0 if it was unknown when the kernel was first sent the number.
+    /// The identity of a file's source. It stays 0 if it was unknown when the kernel was first sent the
+    /// number.
     fn exposed_identity(&self, ino: u64, entry: EntryId) -> u64 {
         if self.store().archive_number(entry).is_some() {
             return self.store().identity(entry);

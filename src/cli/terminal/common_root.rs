@@ -10,8 +10,8 @@ use super::output::{ASIDE, StyledWrite};
 pub(crate) struct CommonRoot(Option<PathBuf>);
 
 impl CommonRoot {
-    /// The deepest folder that contains all layers. Each layer is a path, and whether the path is a folder that
-    /// may be the root itself.
+    /// The deepest folder that contains all layers. Each layer is a path, and whether the path is a folder
+    /// that may be the root itself.
     pub(crate) fn of<'p>(layers: impl Iterator<Item = (&'p Path, bool)>) -> Self {
         Self(common_folder(layers).map(Path::to_owned))
     }
