@@ -175,8 +175,9 @@ impl OpenOptions {
         self
     }
 
-    /// Sets an option by the name and the text that profiles and `-o` use. Relative paths begin in
-    /// `folder`. Returns whether opening has an option of this name.
+    /// Sets an option by the name and the text that profiles and `-o` use. Only this sets `prefix`, `ini`,
+    /// `plugins`, `precedence` and `mo2_profile`. Relative paths begin in `folder`. Returns whether there is
+    /// an option of this name.
     ///
     /// # Errors
     /// What is wrong with the value.
