@@ -137,7 +137,7 @@ const OPENMW: &[&str] = &[
     "data-local=\"?userdata?/data\"\ndata=?global?\n",
     "data=\"\"\nconfig=\n",
     "\u{FEFF}data=/x\r\ncontent = A.esp \r\n",
-    "data=\"open\nconfig=\"a&",
+    "data=/x\ndata=\"open\nconfig=\"a&",
     "content=A.esp\ncontent=A.esp\n",
     "data=?unknown?/x\ndata=?local?/../../x\n",
     "fallback=Weather_Sunrise_Time,6\ndata=Gr\u{F6}\u{DF}e\n",

@@ -1,9 +1,10 @@
 //! Plans OpenMW from its chain of settings files.
 
 use std::collections::HashSet;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::openmw_chain::Chain;
+use super::openmw_chain::{Chain, without_parents};
 use crate::format::is_archive_name;
 use crate::game::caseless::fold;
 use crate::game::disk::Disk;
@@ -33,17 +34,19 @@ pub fn plan_openmw(
         true => cfg,
         false => cfg.parent().unwrap_or(&cfg).to_owned(),
     };
-    let places = places(folder, environment);
-    let mut notes = Vec::new();
-    let chain = Chain::read(disk, &places, &mut notes);
+    let (places, mut notes) = (places(disk, &folder, environment), Vec::new());
+    let chain = Chain::read(disk, &folder, &places, &mut notes);
     if chain.files.is_empty() {
-        let path = places.local.join(OPENMW_CFG);
+        let path = folder.join(OPENMW_CFG);
         return Err(PlanError(format!("{}: does not exist or cannot be read", path.display())));
     }
-    note_sections(&chain, &mut notes);
-    let layers = folders(disk, &chain, &places, &mut notes);
-    let paths = layers.iter().map(|layer| &layer.path);
-    let names = DataFolders::new(paths.map(|path| DataFolder::read(disk, path, false, &mut notes)).collect());
+    note_lines(&chain, &mut notes);
+    // Without a global file, the user's own begins the chain. OpenMW's packages all ship the same global one.
+    let has_global = folder != places.user_config;
+    let wanted = wanted_folders(disk, &chain, &places, has_global, &mut notes);
+    let names = searched(&wanted).map(|path| DataFolder::read(disk, path, false, &mut notes));
+    let names = DataFolders::new(names.collect());
+    let layers = layers(&wanted);
     let plugins = plugins(&chain, &names, &mut notes);
     let archives = archives(&chain, &names, &mut notes);
     Ok(LoadOrder {
@@ -62,14 +65,16 @@ pub fn plan_openmw(
     })
 }
 
-/// The folders for the tokens in settings, for a chain that begins in a folder.
-fn places(local: PathBuf, environment: &Environment) -> Places {
+/// The folders for the tokens in settings, for a chain that begins in `start`.
+fn places(disk: &Disk, start: &Path, environment: &Environment) -> Places {
+    let root = start.ancestors().nth(2).filter(|_| start.ends_with("etc/openmw"));
+    let local = root.and_then(|root| program_folder(disk, root)).unwrap_or_else(|| start.to_owned());
     // In a flatpak, the file is …/files/etc/openmw/openmw.cfg, and …/files is mounted as /app.
-    let files = local.ancestors().nth(2).filter(|it| it.ends_with("files") && local.ends_with("etc/openmw"));
-    let files = files.filter(|_| local.components().any(|it| it.as_os_str() == "org.openmw.OpenMW"));
+    let files = root.filter(|it| it.ends_with("files"));
+    let files = files.filter(|_| start.components().any(|it| it.as_os_str() == "org.openmw.OpenMW"));
     let of_flatpak = environment.home.join(".var/app/org.openmw.OpenMW");
     let user_config = of_flatpak.join("config/openmw");
-    if files.is_some() || local == user_config {
+    if files.is_some() || start == user_config {
         let app = files.map(Path::to_owned);
         let global = app.clone().unwrap_or_else(|| "/app".into()).join("share/games/openmw");
         return Places { local, user_config, user_data: of_flatpak.join("data/openmw"), global, app };
@@ -79,24 +84,45 @@ fn places(local: PathBuf, environment: &Environment) -> Places {
     Places { local, user_config, user_data, global: "/usr/share/games/openmw".into(), app: None }
 }
 
-/// Adds notes on files with a section, which users write because other games have them.
-fn note_sections(chain: &Chain, notes: &mut Vec<PlanNote>) {
-    for (cfg, section) in chain.files.iter().filter_map(|cfg| Some((cfg, cfg.section()?))) {
-        let text = format!("OpenMW ignores every line after {section}; remove this line");
+/// The folder of the program whose global settings are in `etc/openmw` below `root`.
+fn program_folder(disk: &Disk, root: &Path) -> Option<PathBuf> {
+    let folders = ["usr/games", "usr/bin", "bin"].iter().map(|folder| root.join(folder));
+    folders.into_iter().find(|folder| disk.is_file(&folder.join("openmw")))
+}
+
+/// Adds notes on lines that OpenMW ignores or refuses. Users write sections because other games have them.
+fn note_lines(chain: &Chain, notes: &mut Vec<PlanNote>) {
+    for cfg in &chain.files {
+        let section =
+            cfg.section().map(|it| format!("OpenMW ignores every line after {it}; remove this line"));
+        let fatal = cfg.fatal().map(|it| format!("OpenMW does not start because of the line {it}"));
         let path = cfg.folder.join(OPENMW_CFG);
-        notes.push(PlanNote::new(NoteCode::SettingsIgnored, path.to_string_lossy(), text));
+        let note = |text| PlanNote::new(NoteCode::SettingsIgnored, path.to_string_lossy(), text);
+        notes.extend(section.into_iter().chain(fatal).map(note));
     }
 }
 
-/// The data folders that exist, lowest first.
-fn folders(disk: &Disk, chain: &Chain, places: &Places, notes: &mut Vec<PlanNote>) -> Vec<OrderLayer> {
-    // Without a global file, the user's own begins the chain. OpenMW's packages all ship the same global one.
-    let has_global = places.local != places.user_config;
+/// A data folder of the settings that exists.
+struct Wanted {
+    /// The path as the settings spell it. OpenMW ignores the second of two equal spellings.
+    spelling: Vec<u8>,
+    path: PathBuf,
+    why: String,
+}
+
+/// The data folders that exist, lowest first, some perhaps more than once.
+fn wanted_folders(
+    disk: &Disk,
+    chain: &Chain,
+    places: &Places,
+    has_global: bool,
+    notes: &mut Vec<PlanNote>,
+) -> Vec<Wanted> {
     let mut wanted = Vec::new();
     match chain.path("resources", places) {
         None if !has_global => {
             let text = "no global openmw.cfg was found, so OpenMW's own resources are left out";
-            let path = places.local.join(OPENMW_CFG);
+            let path = places.user_config.join(OPENMW_CFG);
             notes.push(PlanNote::new(NoteCode::FolderMissing, path.to_string_lossy(), text));
         }
         resources => {
@@ -113,19 +139,49 @@ fn folders(disk: &Disk, chain: &Chain, places: &Places, notes: &mut Vec<PlanNote
     let shipped = (!has_global).then(|| places.user_data.join("data"));
     let data_local = chain.path("data-local", places).or(shipped);
     wanted.extend(data_local.map(|path| (path, "data-local, always last".to_owned())));
-    let (mut layers, mut seen) = (Vec::new(), HashSet::new());
-    for (at, (path, why)) in wanted.into_iter().enumerate() {
-        if !seen.insert(path.clone()) {
-            continue;
-        }
+    let (mut existing, mut noted) = (Vec::new(), HashSet::new());
+    for (at, (spelled, why)) in wanted.into_iter().enumerate() {
+        let path = without_parents(&spelled);
         if disk.is_dir(&path) {
-            layers.push(OrderLayer::folder(path, why));
-        } else if at < last_required {
+            existing.push(Wanted { spelling: spelling(&spelled), path, why });
+        } else if at < last_required && noted.insert(path.clone()) {
             let text = format!("the folder does not exist ({why})");
             notes.push(PlanNote::new(NoteCode::FolderMissing, path.to_string_lossy(), text));
         }
     }
+    existing
+}
+
+/// A path with single slashes. OpenMW compares paths like this, so `/a/` and `/a/.` are not `/a`.
+fn spelling(path: &Path) -> Vec<u8> {
+    let mut bytes = path.as_os_str().as_bytes().to_vec();
+    bytes.dedup_by(|a, b| (*a, *b) == (b'/', b'/'));
+    bytes
+}
+
+/// The layers of data folders, lowest first. OpenMW adds each spelling once, at its first mention, so a folder
+/// with several spellings has the place of the last of them.
+fn layers(wanted: &[Wanted]) -> Vec<OrderLayer> {
+    let mut seen = HashSet::new();
+    let added: Vec<&Wanted> = wanted.iter().filter(|it| seen.insert(&it.spelling)).collect();
+    let mut seen = HashSet::new();
+    let mut layers: Vec<OrderLayer> =
+        added.into_iter().rev().filter(|it| seen.insert(&it.path)).map(layer).collect();
+    layers.reverse();
     layers
+}
+
+fn layer(folder: &Wanted) -> OrderLayer {
+    OrderLayer::folder(&folder.path, folder.why.clone())
+}
+
+/// The folders in which OpenMW searches archives and plugins, lowest first. Here the last mention counts.
+fn searched(wanted: &[Wanted]) -> impl Iterator<Item = &Path> {
+    let mut seen = HashSet::new();
+    let mut paths: Vec<&Path> =
+        wanted.iter().rev().map(|it| it.path.as_path()).filter(|path| seen.insert(*path)).collect();
+    paths.reverse();
+    paths.into_iter()
 }
 
 /// The content files, in order.

@@ -1,11 +1,12 @@
 //! The chain of OpenMW's settings files, in which each file may name others.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use crate::game::disk::Disk;
 use crate::game::note::{NoteCode, PlanNote};
 use crate::game::settings::openmw_cfg::{Cfg, OPENMW_CFG, Places};
+use crate::system::covered::resolve_links;
 
 /// Maximum number of files read for one chain.
 const FILES_MAX: usize = 256;
@@ -17,18 +18,18 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Reads the chain that begins in a folder.
-    pub(crate) fn read(disk: &Disk, places: &Places, notes: &mut Vec<PlanNote>) -> Self {
+    /// Reads the chain that begins in `start`.
+    pub(crate) fn read(disk: &Disk, start: &Path, places: &Places, notes: &mut Vec<PlanNote>) -> Self {
         let mut chain = Self::default();
         let mut seen = HashSet::new();
         // A stack: the files that a file names come before those that were named earlier.
-        let mut waiting = vec![places.local.clone()];
+        let mut waiting = vec![start.to_owned()];
         while let Some(folder) = waiting.pop() {
             if !seen.insert(folder.clone()) || seen.len() > FILES_MAX {
                 continue;
             }
-            let path = disk.find_file(&folder, OPENMW_CFG);
-            let Some(bytes) = path.and_then(|path| disk.list(&path, notes)) else {
+            let path = folder.join(OPENMW_CFG);
+            let Some(bytes) = (!disk.is_dir(&path)).then(|| disk.list(&path, notes)).flatten() else {
                 if !disk.is_dir(&folder) {
                     let text = "config= in an openmw.cfg names this folder, but it does not exist";
                     notes.push(PlanNote::new(NoteCode::FolderMissing, folder.to_string_lossy(), text));
@@ -39,7 +40,7 @@ impl Chain {
             if cfg.replaces("config") {
                 chain.files.truncate(1);
             }
-            waiting.extend(cfg.values("config").rev().map(|value| cfg.path(value, places)));
+            waiting.extend(cfg.values("config").rev().map(|value| without_parents(&cfg.path(value, places))));
             chain.files.push(cfg);
         }
         chain
@@ -57,18 +58,31 @@ impl Chain {
         values
     }
 
-    /// The path in a setting with a single value. The highest file that sets it wins.
+    /// The path in a setting with a single value, as OpenMW spells it. The highest file that sets it wins.
     pub(crate) fn path(&self, key: &str, places: &Places) -> Option<PathBuf> {
         let value = |cfg: &Cfg| cfg.values(key).next_back().map(|value| cfg.path(value, places));
         self.files.iter().rev().find_map(value)
     }
 }
 
+/// A path without `.` and `..`. A link before `..` is followed, as the kernel does.
+pub(crate) fn without_parents(path: &Path) -> PathBuf {
+    let parts: Vec<Component<'_>> = path.components().collect();
+    let Some(last) = parts.iter().rposition(|part| *part == Component::ParentDir) else {
+        return parts.into_iter().collect();
+    };
+    let (followed, rest) = parts.split_at(last + 1);
+    let mut plain = resolve_links(&followed.iter().collect::<PathBuf>(), |_, _| {});
+    plain.extend(rest);
+    plain
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::symlink;
 
-    use super::{Cfg, Chain, Disk, Places};
+    use super::{Cfg, Chain, Disk, Places, without_parents};
 
     /// Creates a chain from folders and the texts of their settings files.
     fn chain(files: &[(&str, &str)]) -> (Vec<String>, Chain) {
@@ -77,9 +91,8 @@ mod tests {
             fs::create_dir(dir.path().join(folder)).unwrap();
             fs::write(dir.path().join(folder).join("openmw.cfg"), text).unwrap();
         }
-        let places = Places { local: dir.path().join(files[0].0), ..Places::default() };
-        let mut notes = Vec::new();
-        let chain = Chain::read(&Disk::default(), &places, &mut notes);
+        let (start, mut notes) = (dir.path().join(files[0].0), Vec::new());
+        let chain = Chain::read(&Disk::default(), &start, &Places::default(), &mut notes);
         let name = |cfg: &Cfg| cfg.folder.file_name().unwrap().to_string_lossy().into_owned();
         (chain.files.iter().map(name).collect(), chain)
     }
@@ -105,5 +118,24 @@ mod tests {
     fn replace_config_keeps_the_first_file() {
         let files = [("1", "config=../2\nconfig=../3\n"), ("2", ""), ("3", "replace=config\nconfig=../2\n")];
         assert_eq!(chain(&files).0, ["1", "3"]);
+    }
+
+    #[test]
+    fn two_points_after_a_linked_folder_lead_out_of_its_target() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("dotfiles/openmw")).unwrap();
+        symlink("dotfiles/openmw", root.join("openmw")).unwrap();
+        assert_eq!(without_parents(&root.join("openmw/../mods/.")), root.join("dotfiles/mods"));
+        assert_eq!(without_parents(&root.join("openmw/./mods/")), root.join("openmw/mods"));
+        assert_eq!(without_parents(&root.join("openmw/..")), root.join("dotfiles"));
+    }
+
+    #[test]
+    fn a_settings_file_in_another_spelling_is_not_read() {
+        let (dir, mut notes) = (tempfile::tempdir().unwrap(), Vec::new());
+        fs::write(dir.path().join("OpenMW.cfg"), "data=/a\n").unwrap();
+        let chain = Chain::read(&Disk::default(), dir.path(), &Places::default(), &mut notes);
+        assert_eq!((chain.files.len(), notes.len()), (0, 0));
     }
 }

@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use super::text::decode_utf8;
+use encoding_rs::UTF_8;
 
-/// File name of every OpenMW settings file.
+/// File name of every OpenMW settings file. On Linux, OpenMW finds no other spelling.
 pub const OPENMW_CFG: &str = "openmw.cfg";
 
 /// Folders for the tokens with which paths in settings may begin.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// `?local?`: the folder of the first file.
+    /// `?local?`: the folder of the program.
     pub local: PathBuf,
     /// `?userconfig?`.
     pub user_config: PathBuf,
@@ -30,26 +30,39 @@ pub struct Cfg {
     /// Keys and values in file order, up to the first section.
     lines: Vec<(String, String)>,
     section: Option<String>,
+    fatal: Option<String>,
 }
+
+/// Settings whose values are paths. Only these may be in quotes.
+const PATHS: [&str; 5] = ["data", "data-local", "config", "resources", "user-data"];
 
 impl Cfg {
     /// Parses a file. Lines that are not settings are left out.
     pub fn parse(folder: &Path, bytes: &[u8]) -> Self {
-        let (mut lines, mut section) = (Vec::new(), None);
-        for line in decode_utf8(bytes).lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+        let mut cfg = Self { folder: folder.to_owned(), ..Self::default() };
+        // OpenMW takes a byte order mark as a part of the first key, so that line has no effect.
+        let text = UTF_8.decode_without_bom_handling(bytes).0;
+        for line in text.split('\n').map(trimmed).filter(|line| !line.is_empty() && !line.starts_with('#')) {
             // A section's name becomes a part of every key that follows, and no setting has such a key.
             if line.starts_with('[') && line.ends_with(']') {
-                section = Some(line.to_owned());
+                cfg.section = Some(line.to_owned());
                 break;
             }
-            if let Some((key, value)) = line.split_once('=') {
-                lines.push((key.trim().to_owned(), unquoted(value.trim())));
+            let Some((key, value)) = line.split_once('=') else {
+                cfg.fatal.get_or_insert_with(|| line.to_owned());
+                continue;
+            };
+            let (key, value) = (trimmed(key).to_owned(), trimmed(value).to_owned());
+            if PATHS.contains(&key.as_str()) && unquoted(&value).is_none() {
+                cfg.fatal.get_or_insert_with(|| line.to_owned());
+                continue;
             }
+            cfg.lines.push((key, value));
         }
-        Self { folder: folder.to_owned(), lines, section }
+        cfg
     }
 
-    /// The values of a key, in file order.
+    /// The values of a key, in file order, as they are written.
     pub fn values<'a>(&'a self, key: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
         self.lines.iter().filter(move |(name, _)| name == key).map(|(_, value)| value.as_str())
     }
@@ -59,18 +72,19 @@ impl Cfg {
         self.values("replace").any(|value| value == key)
     }
 
-    /// The path that a value means.
+    /// The path that a value means, as OpenMW spells it: `.`, `..` and slashes at its end stay.
     pub fn path(&self, value: &str, places: &Places) -> PathBuf {
+        let value = unquoted(value).unwrap_or_default();
         let tokens = [
             ("?local?", &places.local),
             ("?userconfig?", &places.user_config),
             ("?userdata?", &places.user_data),
             ("?global?", &places.global),
         ];
-        let of_token = tokens
-            .into_iter()
-            .find_map(|(token, place)| Some(place.join(value.strip_prefix(token)?.trim_start_matches('/'))));
-        let path = normal(&of_token.unwrap_or_else(|| self.folder.join(value)));
+        // An absolute path after a token replaces it: `?userdata?/data` is `/data`.
+        let of_token =
+            tokens.into_iter().find_map(|(token, place)| Some(place.join(value.strip_prefix(token)?)));
+        let path = of_token.unwrap_or_else(|| self.folder.join(value));
         match (path.strip_prefix("/app"), &places.app) {
             (Ok(within), Some(app)) => app.join(within),
             _ => path,
@@ -81,33 +95,30 @@ impl Cfg {
     pub fn section(&self) -> Option<&str> {
         self.section.as_deref()
     }
+
+    /// The first line with which OpenMW does not start.
+    pub(crate) fn fatal(&self) -> Option<&str> {
+        self.fatal.as_deref()
+    }
 }
 
-/// Removes quotes, in which `&` escapes a letter. Text after the closing quote is ignored.
-fn unquoted(value: &str) -> String {
-    let Some(quoted) = value.strip_prefix('"') else { return value.to_owned() };
+/// Removes the blanks that OpenMW removes.
+fn trimmed(text: &str) -> &str {
+    text.trim_matches([' ', '\t', '\r'])
+}
+
+/// Removes quotes, in which `&` escapes a letter. OpenMW ignores text after the closing quote. `None` if that
+/// is missing.
+fn unquoted(value: &str) -> Option<String> {
+    let Some(quoted) = value.strip_prefix('"') else { return Some(value.to_owned()) };
     let (mut plain, mut letters) = (String::new(), quoted.chars());
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' => break,
-            '&' => plain.extend(letters.next()),
-            _ => plain.push(letter),
+    loop {
+        match letters.next()? {
+            '"' => return Some(plain),
+            '&' => plain.push(letters.next()?),
+            letter => plain.push(letter),
         }
     }
-    plain
-}
-
-/// Removes `.` and `..` from a path without following links, as OpenMW does.
-fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
-            std::path::Component::CurDir => {}
-            std::path::Component::ParentDir => drop(normal.pop()),
-            _ => normal.push(part),
-        }
-    }
-    normal
 }
 
 #[cfg(test)]
@@ -141,8 +152,34 @@ mod tests {
     }
 
     #[test]
-    fn quotes_escape_and_end_a_value() {
-        assert_eq!(unquoted("\"a && &\"b&\"\" ignored"), "a & \"b\"");
-        assert_eq!(unquoted("plain \"x\""), "plain \"x\"");
+    fn quotes_escape_and_end_a_path_and_are_a_part_of_a_name() {
+        let plain = |value| unquoted(value).unwrap();
+        assert_eq!(plain("\"a && &\"b&\"\" ignored"), "a & \"b\"");
+        assert_eq!(plain("plain \"x\""), "plain \"x\"");
+        let cfg = Cfg::parse(Path::new("/cfg"), b"fallback-archive=\"A.bsa\"\nreplace=\"data\"\n");
+        assert_eq!(cfg.values("fallback-archive").collect::<Vec<_>>(), ["\"A.bsa\""]);
+        assert!(!cfg.replaces("data"));
+    }
+
+    #[test]
+    fn an_absolute_path_after_a_token_replaces_the_token() {
+        let places = Places { user_data: "/user".into(), ..Places::default() };
+        let cfg = Cfg::parse(Path::new("/cfg"), b"");
+        assert_eq!(cfg.path("?userdata?/data", &places), Path::new("/data"));
+        assert_eq!(cfg.path("\"?userdata?data\"", &places), Path::new("/user/data"));
+    }
+
+    #[test]
+    fn the_first_line_after_a_byte_order_mark_has_no_effect() {
+        let cfg = Cfg::parse(Path::new("/cfg"), b"\xef\xbb\xbfdata=/a\r\ndata=/b\r\n");
+        assert_eq!(cfg.values("data").collect::<Vec<_>>(), ["/b"]);
+    }
+
+    #[test]
+    fn a_line_without_a_key_or_with_an_open_quote_stops_openmw() {
+        let fatal = |text: &str| Cfg::parse(Path::new("/cfg"), text.as_bytes()).fatal().map(str::to_owned);
+        assert_eq!(fatal("# no = key\n\ncontent=\"A.esp\ndata=/a\"\n"), None);
+        assert_eq!(fatal(" nonsense \ndata=\"/a\n"), Some("nonsense".into()));
+        assert_eq!(fatal("data=\"/a&\"\n"), Some("data=\"/a&\"".into()));
     }
 }

@@ -9,7 +9,7 @@ fn paths_are_relative_to_their_file_or_to_a_token() {
     let cfg = Cfg::parse(Path::new("/cfg"), b" # no=1\n a = x \n");
     let places = Places { user_data: "/data".into(), ..Places::default() };
     assert_eq!(cfg.values("a").collect::<Vec<_>>(), ["x"]);
-    assert_eq!(cfg.path("./mods/../x", &places), Path::new("/cfg/x"));
+    assert_eq!(cfg.path("./mods/../x", &places), Path::new("/cfg/mods/../x"));
     assert_eq!(cfg.path("?userdata?data", &places), Path::new("/data/data"));
     assert_eq!(cfg.path("/absolute", &places), Path::new("/absolute"));
 }
