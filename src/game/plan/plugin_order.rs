@@ -2,7 +2,10 @@
 //!
 //! Early plugins load first, then masters, then the others. Within each group, listed plugins keep
 //! the order of the list and unlisted ones follow by time. If a master needs a plugin that would
-//! load later, that plugin moves directly before it.
+//! load later, that plugin moves before it. If it needs several, the one that it names last loads
+//! first: Fallout: New Vegas inserts each at the position that the master had, before the ones that
+//! it has moved (a decompilation; the other games have the same engine). libloadorder's document
+//! leaves the order open.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -75,7 +78,7 @@ fn by_kind(
     order
 }
 
-/// Moves the plugins that a master needs before it.
+/// Moves the plugins that a master needs before it, in the reverse order of its header.
 fn with_needed_first(order: &[usize], plugins: &[Plugin], index: &HashMap<&str, usize>) -> Vec<usize> {
     let mut is_placed = vec![false; plugins.len()];
     let mut is_waiting = vec![false; plugins.len()];
@@ -88,7 +91,7 @@ fn with_needed_first(order: &[usize], plugins: &[Plugin], index: &HashMap<&str, 
                 continue;
             }
             let plugin = &plugins[at];
-            let master = plugin.is_master.then(|| plugin.header.masters.get(looked)).flatten();
+            let master = plugin.is_master.then(|| plugin.header.masters.iter().rev().nth(looked)).flatten();
             let Some(master) = master else {
                 is_placed[at] = true;
                 ordered.push(at);
@@ -173,8 +176,18 @@ mod tests {
             plugin("w.esp", 0, &["y.esp"]),
         ];
         let list = ["a.esm", "b.esm", "c.esm", "w.esp", "x.esp", "y.esp"];
-        let expected = ["c.esm", "b.esm", "x.esp", "a.esm", "w.esp", "y.esp"];
+        let expected = ["x.esp", "c.esm", "b.esm", "a.esm", "w.esp", "y.esp"];
         assert_eq!(ordered("skyrimse", &[], &list, &plugins), expected);
+    }
+
+    #[test]
+    fn of_several_plugins_that_a_master_needs_the_one_it_names_last_loads_first() {
+        let plugins =
+            [plugin("m.esm", 0, &["x.esm", "y.esp"]), plugin("x.esm", 1, &[]), plugin("y.esp", 2, &[])];
+        assert_eq!(ordered("falloutnv", &[], &[], &plugins), ["y.esp", "x.esm", "m.esm"]);
+        // Plugins that load earlier anyway keep their order.
+        let list = ["x.esm", "m.esm", "y.esp"];
+        assert_eq!(ordered("skyrimse", &[], &list, &plugins), ["x.esm", "y.esp", "m.esm"]);
     }
 
     #[test]
