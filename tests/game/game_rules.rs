@@ -1,6 +1,6 @@
 //! Rules of games, each in a small home folder: what `bsafs order` prints, and what a mount shows.
 
-use super::small_world::{FALLOUT4, SKYRIMSE, STARFIELD, SmallWorld};
+use super::small_world::{FALLOUT4, REMASTERED, SKYRIM, SKYRIMSE, STARFIELD, SmallWorld};
 
 #[test]
 fn fallout_4_leaves_out_archives_with_other_endings_and_those_that_its_lists_lack() {
@@ -82,6 +82,48 @@ fn a_plugin_of_skyrim_se_lists_archives_in_its_ini_file() {
     assert_eq!(mount.read("misc/listed.bsa.txt"), b"Listed.bsa");
     assert_eq!(mount.read("misc/shared.txt"), b"Mod.bsa");
     mount.umount(&world.dir);
+}
+
+#[test]
+fn a_list_that_only_tools_read_does_not_order_the_archives_of_skyrim() {
+    let lists = "[Archive]\nsResourceArchiveList=\nsResourceArchiveList2=\n";
+    let world = SmallWorld::new(
+        &SKYRIM,
+        &[
+            ("my/Skyrim.ini", lists),
+            ("local/Plugins.txt", "B.esp\nA.esp\n"),
+            ("local/loadorder.txt", "Skyrim.esm\nA.esp\nOff.esp\nB.esp\n"),
+            ("Data/A.esp", ""),
+            ("Data/A.bsa", ""),
+            ("Data/B.esp", ""),
+            ("Data/B.bsa", ""),
+        ],
+    );
+    let order = world.order(SKYRIM.id);
+    assert_eq!(order.layers(), ["B.bsa", "A.bsa", "Data"]);
+    assert_eq!(order.notes("settings-ignored"), ["loadorder.txt"]);
+    world.write(&[("local/loadorder.txt", "Skyrim.esm\nB.esp\nOff.esp\nA.esp\n")]);
+    let order = world.order(SKYRIM.id);
+    assert_eq!((order.plugins(), order.codes()), (vec!["Skyrim.esm", "B.esp", "A.esp"], vec![]));
+    let mount = world.mount(SKYRIM.id);
+    assert_eq!(mount.read("misc/shared.txt"), b"A.bsa");
+    mount.umount(&world.dir);
+}
+
+#[test]
+fn a_list_that_only_tools_read_does_not_order_the_plugins_of_oblivion_remastered() {
+    let data = "OblivionRemastered/Content/Dev/ObvData/Data";
+    let world = SmallWorld::new(&REMASTERED, &[]);
+    let path = |name: &str| format!("{data}/{name}");
+    world.write(&[
+        (&path("Plugins.txt"), "Oblivion.esm\nB.esp\nA.esp\n"),
+        (&path("loadorder.txt"), "Oblivion.esm\nA.esp\nB.esp\n"),
+        (&path("A.esp"), ""),
+        (&path("B.esp"), ""),
+    ]);
+    let order = world.order(REMASTERED.id);
+    assert_eq!(order.plugins(), ["Oblivion.esm", "B.esp", "A.esp"]);
+    assert_eq!(order.notes("settings-ignored"), ["loadorder.txt"]);
 }
 
 #[test]

@@ -36,6 +36,15 @@ pub(super) const OBLIVION: Game = Game {
     marks: &["Oblivion.exe", "Data/Oblivion.esm"],
 };
 
+pub(super) const SKYRIM: Game = Game {
+    id: "skyrim",
+    app: 72_850,
+    installdir: "Skyrim",
+    folder: "Skyrim",
+    version: 104,
+    marks: &["TESV.exe", "Data/Skyrim.esm"],
+};
+
 pub(super) const ENDERALSE: Game = Game {
     id: "enderalse",
     app: 976_620,

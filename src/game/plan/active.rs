@@ -16,8 +16,6 @@ use crate::game::titles::title::{ActiveRule, MasterRule, OrderRule, PluginRules,
 pub(crate) struct PluginLists {
     /// The lines of `Plugins.txt`, including stars.
     pub(crate) plugins: Vec<String>,
-    /// The lines of `loadorder.txt`, if it exists.
-    pub(crate) load_order: Option<Vec<String>>,
     /// The lines of the `.ccc` file.
     pub(crate) creation_club: Vec<String>,
     /// The code page of the lists, and of the names in plugins.
@@ -110,7 +108,7 @@ pub(crate) fn listed(
         }
         ActiveRule::Lines => {
             wanted.clone_from(&lists.plugins);
-            listed.order = lists.load_order.clone().unwrap_or_else(|| lists.plugins.clone());
+            listed.order.clone_from(&lists.plugins);
         }
         ActiveRule::Starred => {
             wanted = starred(&lists.plugins);
@@ -123,7 +121,9 @@ pub(crate) fn listed(
         OrderRule::PluginsFile => {
             rules.hard_coded.iter().map(|it| (*it).to_owned()).chain(club.iter().cloned()).collect()
         }
-        OrderRule::LoadOrderFile => rules.hard_coded.iter().take(1).map(|it| (*it).to_owned()).collect(),
+        OrderRule::PluginsFileAfterFirst => {
+            rules.hard_coded.iter().take(1).map(|it| (*it).to_owned()).collect()
+        }
         OrderRule::Times | OrderRule::AsWritten => Vec::new(),
     };
     let hard_coded = rules.hard_coded.iter().map(|it| fold(it));

@@ -1,5 +1,6 @@
 //! Reads the files that a game's rules name, and plans the game from them.
 
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,7 @@ use crate::game::note::{NoteCode, PlanNote};
 use crate::game::settings::ini::{Ini, IniFiles};
 use crate::game::settings::text::{decode_utf8, lines};
 use crate::game::storefront::Storefront;
-use crate::game::titles::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSetting, Title};
+use crate::game::titles::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSetting, OrderRule, Title};
 
 /// Files and folders of a mod manager that replace or extend the game's own.
 #[derive(Clone, Debug, Default)]
@@ -287,11 +288,13 @@ impl GameReader<'_> {
         }
         let bytes = bytes.unwrap_or_default();
         let code_page = CodePage::of_list(&bytes, &|name| names.find(name).is_some());
-        let load_order = folder.and_then(|folder| self.disk.find_file(&folder, "loadorder.txt"));
-        let load_order = load_order.and_then(|path| self.disk.list(&path, &mut self.notes));
-        let load_order = load_order.map(|bytes| owned_lines(&decode_utf8(&bytes)));
         let (plugins, creation_club) = (code_page.lines(&bytes), self.creation_club(code_page));
-        PluginLists { plugins, load_order, creation_club, code_page }
+        if let Some(folder) =
+            folder.filter(|_| rules.active == ActiveRule::Lines && rules.order != OrderRule::Times)
+        {
+            self.note_other_order(&folder, &plugins);
+        }
+        PluginLists { plugins, creation_club, code_page }
     }
 
     /// Whether a path leads to nothing, perhaps through a dangling link.
@@ -310,6 +313,18 @@ impl GameReader<'_> {
             let text = "the game was started, but its list of plugins does not exist; \
                         only plugins that the game always loads are active";
             self.notes.push(PlanNote::new(NoteCode::PluginsFileMissing, subject, text));
+        }
+    }
+
+    /// Adds a note if `loadorder.txt` orders plugins differently than `Plugins.txt`. The games do not know
+    /// the former. Mod managers and LOOT keep the two equal, and show its order.
+    fn note_other_order(&mut self, folder: &Path, plugins: &[String]) {
+        let Some(path) = self.disk.find_file(folder, "loadorder.txt") else { return };
+        // Its content does not matter to the game, so it needs no note if it is unreadable.
+        let bytes = self.disk.list(&path, &mut Vec::new()).unwrap_or_default();
+        if is_other_order(&owned_lines(&decode_utf8(&bytes)), plugins) {
+            let text = "the game does not read this file; it uses the order of Plugins.txt, which differs";
+            self.notes.push(PlanNote::new(NoteCode::SettingsIgnored, path.to_string_lossy(), text));
         }
     }
 
@@ -434,4 +449,15 @@ fn note_versions(disk: &Disk, title: &Title, layers: &[OrderLayer], notes: &mut 
 
 fn owned_lines(text: &str) -> Vec<String> {
     lines(text).map(str::to_owned).collect()
+}
+
+/// Whether two lists order the names that both contain differently.
+fn is_other_order(list: &[String], other: &[String]) -> bool {
+    let folded = |list: &[String]| list.iter().map(|it| fold(it)).collect::<Vec<_>>();
+    let (list, other) = (folded(list), folded(other));
+    let common = |list: &[String], other: &[String]| {
+        let other: HashSet<&String> = other.iter().collect();
+        list.iter().filter(|it| other.contains(it)).cloned().collect::<Vec<_>>()
+    };
+    common(&list, &other) != common(&other, &list)
 }

@@ -39,7 +39,7 @@ const SKYRIM_BASE: Title = Title {
     lists: ListRules { keys: vanilla::SKYRIM, ..NO_LISTS },
     plugins: PluginRules {
         active: ActiveRule::Lines,
-        order: OrderRule::LoadOrderFile,
+        order: OrderRule::PluginsFileAfterFirst,
         hard_coded: &["Skyrim.esm", "Update.esm"],
         test_files: TestFiles::Added,
         ..NO_PLUGINS

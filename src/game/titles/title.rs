@@ -154,11 +154,11 @@ pub enum ActiveRule {
 pub enum OrderRule {
     /// Masters before others, then by modification time.
     Times,
-    /// `loadorder.txt`, or else `Plugins.txt`; masters before others.
-    LoadOrderFile,
-    /// `loadorder.txt`, or else `Plugins.txt`. Masters are not moved.
+    /// The first hard-coded plugin, then `Plugins.txt`; masters before others.
+    PluginsFileAfterFirst,
+    /// `Plugins.txt`. Masters are not moved.
     AsWritten,
-    /// `Plugins.txt`; masters before others.
+    /// The hard-coded plugins, then `Plugins.txt`; masters before others.
     PluginsFile,
 }
 
