@@ -148,6 +148,23 @@ fn fallout_4_loads_english_voices_below_those_of_its_language() {
 }
 
 #[test]
+fn german_voices_of_starfield_win_unless_english_ones_are_chosen() {
+    let mut tree = Tree::new("starfield").with(&[
+        ("game/Starfield.ini", "[Archive]\nsResourceEnglishVoiceList=Starfield - Voices01.ba2\n"),
+        ("game/Starfield_de.ini", "[Archive]\nsResourceLocaleVoiceList=Starfield - Voices_de01.ba2\n"),
+        ("game/Data/Starfield - Voices01.ba2", ""),
+        ("game/Data/Starfield - Voices_de01.ba2", ""),
+        ("my/StarfieldPrefs.ini", ""),
+        ("local/Plugins.txt", ""),
+    ]);
+    tree.installation.language = Some("german".into());
+    let (english, german) = ("Starfield - Voices01.ba2", "Starfield - Voices_de01.ba2");
+    assert_eq!(layers(&tree.plan()), ["Data", english, german]);
+    let tree = tree.with(&[("my/StarfieldPrefs.ini", "[Controls]\nbUseLocaleVoices=0\n")]);
+    assert_eq!(layers(&tree.plan()), ["Data", english]);
+}
+
+#[test]
 fn the_data_folder_of_starfield_in_my_games_wins() {
     let tree = Tree::new("starfield").with(&[
         ("game/Starfield.ini", "[Archive]\nSResourceArchiveList=Starfield - Misc.ba2\n"),

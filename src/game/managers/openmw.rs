@@ -159,8 +159,8 @@ fn spelling(path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// The layers of data folders, lowest first. OpenMW adds each spelling once, at its first mention, so a folder
-/// with several spellings has the place of the last of them.
+/// The layers of data folders, lowest first. OpenMW adds each spelling once, at its first mention. So a
+/// folder with several spellings has the place of the last of them.
 fn layers(wanted: &[Wanted]) -> Vec<OrderLayer> {
     let mut seen = HashSet::new();
     let added: Vec<&Wanted> = wanted.iter().filter(|it| seen.insert(&it.spelling)).collect();

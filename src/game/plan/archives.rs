@@ -88,6 +88,13 @@ impl<'a> ArchivePlanner<'a> {
         for (key, vanilla) in self.title.lists.keys {
             self.load_key(inis, key, vanilla);
         }
+        if let Some((key, section, setting)) = self.title.lists.optional
+            && inis.is_set(section, setting, true)
+        {
+            let before = self.loaded.len();
+            self.load_key(inis, key, &[]);
+            self.are_lists_sure &= self.loaded.len() == before;
+        }
         for name in self.title.lists.hard_coded {
             self.load(name, "always loaded, after the listed archives", false);
         }

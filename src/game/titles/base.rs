@@ -47,5 +47,12 @@ pub(super) const NO_PLUGINS: PluginRules = PluginRules {
 pub(super) const SHORT: usize = 255;
 pub(super) const LONG: usize = 4095;
 
-pub(super) const NO_LISTS: ListRules =
-    ListRules { section: "Archive", first: &[], keys: &[], hard_coded: &[], switched: &[], last: None };
+pub(super) const NO_LISTS: ListRules = ListRules {
+    section: "Archive",
+    first: &[],
+    keys: &[],
+    optional: None,
+    hard_coded: &[],
+    switched: &[],
+    last: None,
+};

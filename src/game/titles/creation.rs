@@ -365,6 +365,7 @@ pub(super) static STARFIELD: Title = Title {
     inis: IniRules {
         files: &[
             ini(IniPlace::Game, "Starfield.ini", IniRole::Base),
+            ini(IniPlace::Game, "Starfield_{lang}.ini", IniRole::Further),
             ini_outside_profiles("Starfield_{lang}.INI", IniRole::Further),
             ini(IniPlace::MyGames, "StarfieldPrefs.ini", IniRole::Main),
             ini(IniPlace::MyGames, "StarfieldCustom.ini", IniRole::Further),
@@ -373,7 +374,11 @@ pub(super) static STARFIELD: Title = Title {
         can_be_portable: false,
         list_limit: LONG,
     },
-    lists: ListRules { keys: vanilla::STARFIELD, ..NO_LISTS },
+    lists: ListRules {
+        keys: vanilla::STARFIELD,
+        optional: Some(("sResourceLocaleVoiceList", "Controls", "bUseLocaleVoices")),
+        ..NO_LISTS
+    },
     plugins: PluginRules {
         hard_coded: &[
             "Starfield.esm",

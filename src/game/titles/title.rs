@@ -128,6 +128,9 @@ pub struct ListRules {
     /// Keys in load order with the archives of the unchanged game. `{lang}` is the language. A key
     /// that ends in a space is followed by a number, from 0 on, for one archive each.
     pub keys: &'static [(&'static str, &'static [&'static str])],
+    /// A list that the game loads after these unless a setting is 0: its key, and the section and key of the
+    /// setting. Only few sources know it.
+    pub optional: Option<(&'static str, &'static str, &'static str)>,
     /// Archives that the game loads after the lists if they exist, whatever the INI files say.
     pub hard_coded: &'static [&'static str],
     /// Archives that the game loads after these if a setting is on: the section, the key and the archive.
