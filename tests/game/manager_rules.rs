@@ -170,3 +170,15 @@ fn settings_for_the_flatpak_of_openmw_suffice_to_find_its_local_data() {
     assert_eq!(order.notes("settings-ignored"), ["openmw.cfg"]);
     assert_eq!(order.notes("folder-missing"), ["openmw.cfg"], "OpenMW's own files are not found");
 }
+
+#[test]
+fn a_path_in_the_global_settings_of_openmw_begins_in_the_folder_of_the_program() {
+    let world = SmallWorld::new(&MORROWIND, &[]);
+    world.write(&[
+        ("home/root/etc/openmw/openmw.cfg", "data=?local?own\n"),
+        ("home/root/usr/games/openmw", ""),
+        ("home/root/usr/games/own/a.txt", ""),
+    ]);
+    let cfg = world.installed.path("home/root/etc/openmw/openmw.cfg");
+    assert_eq!(world.order(cfg.to_str().unwrap()).layers(), ["own"]);
+}
