@@ -45,12 +45,24 @@ pub(crate) const DIFFERENCES: &[Row] = &[
         },
     },
     Row {
+        ours: &["B.esp", "A.esp"],
+        theirs: &["A.esp", "B.esp"],
+        reason: "it prefers loadorder.txt, which only tools read and keep equal to plugins.txt",
+        installation: || TestInstallation {
+            load_order: Some(vec!["A.esp".into(), "B.esp".into()]),
+            ..TestInstallation::of("skyrim")
+                .plugin("A.esp", 0, &[], 0)
+                .plugin("B.esp", 0, &[], 0)
+                .lines(&["B.esp", "A.esp"])
+        },
+    },
+    Row {
         ours: &["X.esp", "Y.esp", "M.esm"],
         theirs: &["Y.esp", "X.esp", "M.esm"],
         reason: "several plugins move before one master: it reverses their order if times give it and keeps \
-            it if a list gives it; bsafs uses the order in which the master names them",
+            it if a list gives it; bsafs first loads the one that the master names last",
         installation: || {
-            let installation = TestInstallation::of("oblivion").plugin("M.esm", 1, &["X.esp", "Y.esp"], 0);
+            let installation = TestInstallation::of("oblivion").plugin("M.esm", 1, &["Y.esp", "X.esp"], 0);
             let installation = installation.plugin("X.esp", 0, &[], 0).plugin("Y.esp", 0, &[], 1);
             installation.lines(&["M.esm", "X.esp", "Y.esp"])
         },
@@ -60,7 +72,7 @@ pub(crate) const DIFFERENCES: &[Row] = &[
         theirs: &["X.esm", "Y.esm", "M.esm"],
         reason: "as before, but with a list",
         installation: || {
-            let installation = TestInstallation::of("skyrimse").plugin("M.esm", 1, &["Y.esm", "X.esm"], 0);
+            let installation = TestInstallation::of("skyrimse").plugin("M.esm", 1, &["X.esm", "Y.esm"], 0);
             let installation = installation.plugin("X.esm", 1, &[], 0).plugin("Y.esm", 1, &[], 0);
             installation.lines(&["*M.esm", "*X.esm", "*Y.esm"])
         },

@@ -21,9 +21,9 @@ const INSTALLATIONS: u64 = 60;
 
 /// Active plugins in load order, as bsafs and libloadorder see them.
 #[derive(Debug, PartialEq, Eq)]
-struct Orders {
-    ours: Vec<String>,
-    theirs: Vec<String>,
+pub(crate) struct Orders {
+    pub(crate) ours: Vec<String>,
+    pub(crate) theirs: Vec<String>,
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn smallest(mut installation: TestInstallation) -> TestInstallation {
     installation
 }
 
-fn orders(installation: &TestInstallation) -> Orders {
+pub(crate) fn orders(installation: &TestInstallation) -> Orders {
     let folder = tempfile::TempDir::new().unwrap();
     let folders = installation.write(folder.path());
     // libloadorder runs second, because it may rename files.

@@ -22,6 +22,7 @@ mod installations; // small installations of games
 mod known_defects; // known defects of the other readers
 mod libloadorder_differences; // known differences from libloadorder
 mod loadorder; // the order of active plugins
+mod needed_plugins; // plugins that load later than a master that needs them
 mod openmw; // which file wins in OpenMW
 mod other_readers; // the crates ba2 and dream_archive
 mod ours; // bsafs, called as a library

@@ -22,9 +22,6 @@ impl Random {
         names.push("Gone.esp".to_owned());
         self.add_masters(&mut installation, &names);
         installation.lines = self.plugin_lines(game, &names);
-        if matches!(game.id, "skyrim" | "oblivion-remastered") && self.chance(2) {
-            installation.load_order = Some(self.list(&names));
-        }
         if game.ccc.is_some() {
             // The `.ccc` files that come with the games list only masters with ASCII names, whose
             // own masters come earlier.
@@ -80,7 +77,7 @@ impl Random {
     }
 
     /// Names of some of the game's own plugins and of others, in random order.
-    fn names(&mut self, game: &Game) -> Vec<String> {
+    pub(crate) fn names(&mut self, game: &Game) -> Vec<String> {
         const STEMS: [&str; 12] = [
             "Alpha",
             "alpine",
@@ -136,20 +133,20 @@ impl Random {
     }
 
     /// At most `most` of the names, in random order, each once.
-    fn some_of(&mut self, names: &[String], most: usize) -> Vec<String> {
+    pub(crate) fn some_of(&mut self, names: &[String], most: usize) -> Vec<String> {
         let mut some = names.to_vec();
         self.shuffle(&mut some);
         some.truncate(self.below(most as u64 + 1) as usize);
         some
     }
 
-    fn shuffle(&mut self, names: &mut [String]) {
+    pub(crate) fn shuffle(&mut self, names: &mut [String]) {
         for at in (1..names.len()).rev() {
             names.swap(at, self.below(at as u64 + 1) as usize);
         }
     }
 
-    fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+    pub(crate) fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len() as u64) as usize]
     }
 
@@ -158,7 +155,7 @@ impl Random {
         self.below(n) == 0
     }
 
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         (self.0.next() >> 20) % limit
     }
 }
