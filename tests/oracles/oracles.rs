@@ -1,7 +1,8 @@
 //! Compares bsafs with other programs.
 //!
 //! Two other readers must find the same files, sizes and bytes in every archive. libloadorder must
-//! put the same plugins in the same order. vfstool must merge OpenMW's folders and archives alike.
+//! put the same plugins in the same order. vfstool must merge OpenMW's folders and archives alike, and
+//! OpenMW itself must have logged the same folders and archives.
 //!
 //! Both readers have defects. Each defect is a row of [`known_defects::KNOWN_DEFECTS`] with its
 //! reason. The test fails on a difference without a row, and on a row without its difference.
@@ -24,6 +25,8 @@ mod libloadorder_differences; // known differences from libloadorder
 mod loadorder; // the order of active plugins
 mod needed_plugins; // plugins that load later than a master that needs them
 mod openmw; // which file wins in OpenMW
+mod openmw_log; // the folders and archives that OpenMW itself loads
+mod openmw_worlds;
 mod other_readers; // the crates ba2 and dream_archive
 mod ours; // bsafs, called as a library
 mod random_installation;
