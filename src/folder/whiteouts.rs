@@ -9,7 +9,7 @@ use rustix::io::Errno;
 /// The start of the names of marks that are files. aufs introduced them, and fuse-overlayfs writes them if it
 /// may not make devices.
 const PREFIX: &[u8] = b".wh.";
-/// Files that make their folder opaque: of aufs and of fuse-overlayfs.
+/// Files or devices that make their folder opaque: of aufs and of fuse-overlayfs.
 const OPAQUE_FILES: [&[u8]; 2] = [b".wh..wh..opq", b".wh..opq"];
 /// The start of the names of other files that belong to an overlay.
 const INTERNAL: &[u8] = b".wh..wh.";
@@ -33,14 +33,22 @@ impl<'a> Mark<'a> {
     /// The mark that an entry of a folder is; `None` if it is an ordinary entry.
     pub(super) fn of(folder: &OwnedFd, name: &'a [u8], kind: FileType) -> Option<Self> {
         match kind {
-            FileType::RegularFile if OPAQUE_FILES.contains(&name) => Some(Self::Opaque),
-            FileType::RegularFile if name.starts_with(INTERNAL) => Some(Self::Internal),
-            FileType::RegularFile => match name.strip_prefix(PREFIX)? {
-                b"" => Some(Self::Internal),
-                deleted => Some(Self::Deleted(deleted)),
-            },
-            FileType::CharacterDevice => is_zero_device(folder, name).then_some(Self::Deleted(name)),
+            FileType::RegularFile => Self::named(name),
+            // fuse-overlayfs also makes devices with the names of marks.
+            FileType::CharacterDevice if is_zero_device(folder, name) => {
+                Self::named(name).or(Some(Self::Deleted(name)))
+            }
             _ => None,
+        }
+    }
+
+    /// The mark that has this name; `None` if the name is not of a mark.
+    fn named(name: &'a [u8]) -> Option<Self> {
+        match name.strip_prefix(PREFIX)? {
+            _ if OPAQUE_FILES.contains(&name) => Some(Self::Opaque),
+            _ if name.starts_with(INTERNAL) => Some(Self::Internal),
+            b"" => Some(Self::Internal),
+            deleted => Some(Self::Deleted(deleted)),
         }
     }
 }
