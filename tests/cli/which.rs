@@ -44,6 +44,20 @@ fn the_last_source_wins() {
 }
 
 #[test]
+fn a_hidden_loose_file_has_no_size_as_long_as_it_was_not_read() {
+    let dir = TestDir::new();
+    for name in ["low", "high"] {
+        fs::create_dir(dir.path(name)).unwrap();
+        fs::write(dir.path(name).join("a.txt"), name).unwrap();
+    }
+    let found = dir.run(["which", "--in", "low", "--in", "high", "a.txt"]).success();
+    let lines: Vec<&str> = found.lines().map(str::trim_start).collect();
+    assert!(lines[0] == "a.txt  (4 B)" && lines[1].starts_with("in     "), "{found}");
+    assert_eq!(lines[2], "from   high  uncompressed, 4 B packed, stored as a.txt");
+    assert_eq!(lines[3], "hides  low  uncompressed, stored as a.txt");
+}
+
+#[test]
 fn which_names_missing_files_and_answers_for_the_others() {
     let dir = two_archives();
     fs::create_dir(dir.path("misc")).unwrap();

@@ -278,13 +278,18 @@ fn write(out: &mut impl StyledWrite, root: &mut CommonRoot, provenance: &Provena
             name => format!("stored as {name}"),
         };
         let (archive, codec) = (root.shown(Path::new(&copy.archive)), &copy.codec);
-        let (packed, tiled) = (BinaryBytes(copy.packed), tiled.unwrap_or_default());
+        // The size of a hidden loose file is not known before the file is read.
+        let packed = match copy.packed {
+            0 => String::new(),
+            bytes => format!(", {} packed", BinaryBytes(bytes)),
+        };
+        let tiled = tiled.unwrap_or_default();
         write!(out, "  {role} ")?;
         match std::ptr::eq(copy, from) {
             true => out.write_styled(WINNER, archive)?,
             false => write!(out, "{archive}")?,
         }
-        writeln!(out, "  {codec}, {packed} packed, {stored}{tiled}")?;
+        writeln!(out, "  {codec}{packed}, {stored}{tiled}")?;
         if !copy.why.is_empty() {
             write!(out, "         ")?;
             out.write_styled(ASIDE, &copy.why)?;
