@@ -110,6 +110,10 @@ fn vanilla_archives_share_a_line_and_paths_are_below_the_folder_in_the_first_lin
     let all = order(&["--all"]);
     assert_eq!(all[3], "2  archive  Skyrim - Shaders.bsa");
     assert_eq!(all.len(), 1 + 6 * 2, "{all:#?}");
+    // So are the subjects of notes.
+    fs::write(game.join("Data/Unlisted.bsa"), "").unwrap();
+    let printed = world.run(&dir, &["order", game.to_str().unwrap()]).success();
+    assert!(printed.contains("\n  archive-unlisted  Unlisted.bsa\n"), "{printed}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::vfs::{Layout, Vfs};
 /// Print what a game loads, in which order and why, with notes on anomalies
 ///
 /// Layers are printed lowest first: if several have a file, the last one wins. Their paths are below the
-/// folder in the first line.
+/// folder in the first line, or below two folders.
 #[derive(Args, Debug)]
 pub(crate) struct Order {
     /// Games, archives, folders, and other sources that `mount` accepts; if several have a file,
@@ -169,7 +169,9 @@ pub(crate) fn write_lines(
     counts: &[Option<Tally>],
     is_all: bool,
 ) -> io::Result<()> {
-    write_layers(out, &order.layers, counts, is_all)?;
+    let is_folder = |layer: &OrderLayer| layer.what == LayerKind::Folder;
+    let root = CommonRoot::of(order.layers.iter().map(|layer| (&*layer.path, is_folder(layer))));
+    write_layers(out, &root, &order.layers, counts, is_all)?;
     writeln!(out)?;
     if !order.game.is_empty() {
         writeln!(out, "game        {}", order.game)?;
@@ -189,7 +191,8 @@ pub(crate) fn write_lines(
         writeln!(out, "\n{}", count(order.notes.len(), "note"))?;
     }
     for note in &order.notes {
-        writeln!(out, "  {}  {}\n      {}", note.code.as_str(), note.subject, note.text)?;
+        let (code, subject) = (note.code.as_str(), root.shown(Path::new(&note.subject)));
+        writeln!(out, "  {code}  {subject}\n      {}", note.text)?;
     }
     Ok(())
 }
@@ -198,12 +201,11 @@ pub(crate) fn write_lines(
 /// each layer, or is empty.
 fn write_layers(
     out: &mut impl StyledWrite,
+    root: &CommonRoot,
     layers: &[OrderLayer],
     counts: &[Option<Tally>],
     is_all: bool,
 ) -> io::Result<()> {
-    let is_folder = |layer: &OrderLayer| layer.what == LayerKind::Folder;
-    let root = CommonRoot::of(layers.iter().map(|layer| (&*layer.path, is_folder(layer))));
     root.write(out, "in")?;
     let (mut end, mut is_grouped) = (0, false);
     for group in layers.chunk_by(|one, next| !is_all && is_alike(one, next)) {
