@@ -171,9 +171,11 @@ fn edited() -> TestDir {
 fn extract_keeps_existing_files_and_exits_with_1_if_one_differs() {
     let dir = edited();
     let finished = dir.run(["extract", "a.bsa", "-C", "out"]);
-    let line = "wrote 1 file (3 B) to out; 2 files exist already and were kept, 1 of them with other bytes; \
-                --overwrite replaces them\n";
+    let line = "wrote 1 file (3 B) to out; 2 files exist already and were kept, 1 of them with other bytes \
+                (-v lists them); --overwrite replaces them\n";
     assert_eq!((finished.code, &*finished.out, &*finished.err), (1, line, ""));
+    let listed = dir.run(["extract", "-v", "a.bsa", "-C", "out"]);
+    assert_eq!(listed.err, "bsafs: info: x.txt: kept a file with other bytes\n");
     assert_eq!(fs::read(dir.path("out/x.txt")).unwrap(), b"my");
     // Bytes are compared even if the length is equal.
     fs::write(dir.path("out/x.txt"), b"mew").unwrap();

@@ -28,11 +28,11 @@ use crate::vfs::{OpenOptions, Vfs, VfsFile};
 ///
 /// Without -C, the files go into a folder named after the last source, in the current folder.
 ///
-/// Existing files are kept, and the exit status is 1 if the bytes of one differ. With --overwrite, an
-/// existing file is replaced once its replacement was written completely. If a file cannot be read or
-/// written, the others are still extracted, and the exit status is 1. If the disk is full, extract stops.
-/// With --salvage, files with a wrong checksum are extracted, too. Existing links are neither followed nor
-/// replaced, and nothing is written outside the folder.
+/// Existing files are kept, and the exit status is 1 if the bytes of one differ (-v lists such files). With
+/// --overwrite, an existing file is replaced once its replacement was written completely. If a file cannot be
+/// read or written, the others are still extracted, and the exit status is 1. If the disk is full, extract
+/// stops. With --salvage, files with a wrong checksum are extracted, too. Existing links are neither followed
+/// nor replaced, and nothing is written outside the folder.
 #[derive(Args, Debug)]
 pub(crate) struct Extract {
     /// Archives, folders, games, and other sources that `mount` accepts; if several have a file,
@@ -242,6 +242,9 @@ impl Extract {
         if let Some(error) = file.take_salvaged() {
             log::warn!("{}: {error}; used anyway because of --salvage", file.path());
         }
+        if let Ok(Outcome::Kept(true)) = outcome {
+            log::info!("{}: kept a file with other bytes", file.path());
+        }
         outcome.unwrap_or_else(|error| match is_no_space(&error) {
             true => {
                 is_full.store(true, Ordering::Relaxed);
@@ -278,7 +281,7 @@ impl Outcomes {
         let (written, bytes) = (count(self.written, "file"), BinaryBytes(self.bytes));
         let differing = match self.differing {
             0 => String::new(),
-            differing => format!(", {differing} of them with other bytes"),
+            differing => format!(", {differing} of them with other bytes (-v lists them)"),
         };
         let kept = match self.kept {
             0 => String::new(),
