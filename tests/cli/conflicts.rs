@@ -56,6 +56,20 @@ misc/all.txt
 }
 
 #[test]
+fn with_globs_layers_without_matching_files_are_left_out_of_the_summary() {
+    let dir = three_layers();
+    let conflicts =
+        |more: &[&str]| dir.run([&["conflicts", "--glob", "both.txt"][..], more, &LAYERS].concat()).success();
+    let printed = conflicts(&[]);
+    let summary: Vec<&str> = printed.lines().skip_while(|line| !line.contains("winning")).skip(1).collect();
+    assert_eq!(summary.len(), 3, "{printed}");
+    assert!(summary[0].contains("low.bsa") && summary[1].contains("middle.bsa"), "{printed}");
+    assert_eq!(summary[2], "1 conflict");
+    // Programs get all layers.
+    assert_eq!(json_lines(&conflicts(&["--json"])).len(), 1 + 3);
+}
+
+#[test]
 fn json_prints_a_line_per_conflict_and_then_per_layer() {
     let dir = three_layers();
     let printed = dir.run(["conflicts", "--json", "--compare"].iter().chain(&LAYERS)).success();

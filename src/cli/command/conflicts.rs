@@ -25,8 +25,8 @@ use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
 ///
 /// Paths of layers are below the folder in the first line. The conflicts are followed by a summary of
 /// each layer, lowest first: how many files it has, how many win, and how many are hidden. With --glob, only
-/// matching files count. If an archive stores only the hash of a file, the file is known by the path that
-/// --names or another layer has for it.
+/// matching files count, and the summary leaves out layers without one. If an archive stores only the hash of
+/// a file, the file is known by the path that --names or another layer has for it.
 ///
 /// With --json, each conflict is an object with "path", "winner" (an object with "layer" and "why")
 /// and "hidden" (a list of such objects; the first one would win without the winner). With
@@ -215,7 +215,11 @@ impl Conflicts {
         }
         let equal = if self.compare { "     equal" } else { "" };
         writeln!(out, "     files   winning    hidden{equal}  layer, lowest first")?;
-        for (layer, tally) in found.layers.iter().filter(|(layer, _)| is_asked[layer.number()]) {
+        // With --glob, most layers of a game have none of the files.
+        let is_shown = |tally: &Tally| tally.files() > 0 || !self.selection.has_patterns();
+        for (layer, tally) in
+            found.layers.iter().filter(|(layer, tally)| is_asked[layer.number()] && is_shown(tally))
+        {
             let Tally { winning, hidden, equal } = tally;
             let equal = if self.compare { format!("{equal:>10}") } else { String::new() };
             let shadowed = if tally.is_wholly_shadowed() { "  (all files hidden)" } else { "" };

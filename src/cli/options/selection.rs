@@ -22,9 +22,14 @@ impl Selection {
         Patterns::new(&self.glob).map_err(|error| Failure::new(Exit::Usage, format!("--glob: {error}")))
     }
 
+    /// Whether only some files are selected.
+    pub(crate) fn has_patterns(&self) -> bool {
+        !self.glob.is_empty()
+    }
+
     /// Says that no file matches the patterns, if none does. Returns whether that is so.
     pub(crate) fn is_unmatched(&self, files: &[VfsFile]) -> bool {
-        let is_unmatched = files.is_empty() && !self.glob.is_empty();
+        let is_unmatched = files.is_empty() && self.has_patterns();
         if is_unmatched {
             log::error!("--glob {}: no file matches; `bsafs list` prints all paths", self.glob.join(" "));
         }
