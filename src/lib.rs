@@ -113,20 +113,21 @@
 //! 3. `fuse/device_queues.rs`: runs the request at once. If its device already uses its share of
 //!    workers, the request waits in the queue of that device.
 //! 4. `fs/read.rs`: reads the file, logs a fault once, and starts a reload if the source has changed.
-//! 5. `content/read.rs`: decides in which form the file is shown, and compares the range with its size.
-//! 6. `content/pieces.rs`: cuts the range at the borders of the file's head and extents.
+//! 5. `content/read.rs`: decides in which form the file is shown.
+//! 6. `content/pieces.rs`: cuts the range at the borders of the file's head and extents, and at the end of
+//!    the file.
 //! 7. `content/read_strategy.rs`: decides for each piece how it is read.
 //!
 //!    | `ReadStrategy` | if | the bytes come from |
 //!    |---|---|---|
 //!    | `Stored` | the extent is not compressed | one positioned read |
 //!    | `Whole` | the whole extent is requested | a decode into the reply; not cached |
-//!    | `Prefix` | the piece is near the beginning of a long extent | a decode up to its end; not cached |
+//!    | `Prefix` | the piece is near the beginning of an extent | a decode up to its end; not cached |
 //!    | `Cached` | in all other cases, and if the extent is cached already | the cache; decoded once |
 //! 8. `content/decode.rs`, `content/cache.rs`: one reader decodes an extent, others wait for it.
 //! 9. `content/payload.rs`, `archive_file/`: read the packed bytes, and then check whether the
 //!    archive changed. If it did, the read fails.
-//! 10. `content/codec/`: decodes the payload into a buffer of the declared size.
+//! 10. `content/unpack.rs`, `content/codec/`: decode the payload into a buffer of the declared size.
 //!
 //! Two kinds of files leave this path in step 5. `content/loose.rs` and `folder/` read loose files.
 //! `content/rgba.rs` converts textures for `--textures=rgba`, band by band, from what steps 6 to 10 read.
@@ -177,7 +178,7 @@
 //! | Where does bsafs look for a game? | `game/find/`; `bsafs games` prints what it finds |
 //! | Which files count as archives? | the extensions in the rows of `FORMATS`, `format/mod.rs` |
 //! | Where are checksums verified? | `content/codec/zlib.rs`, `content/codec/lz4_frame.rs` |
-//! | What if a checksum is wrong? | EIO; with `--salvage` see `content/decode.rs` |
+//! | What if a checksum is wrong? | EIO; with `--salvage` see `content/unpack.rs` |
 //! | Which error does a program get? | the match at the end of `fuse/adaptor.rs` |
 //! | Which exit code does a command have? | `cli/exit.rs`, for every error of the library |
 //! | What does the kernel cache, for how long? | `FUSE.md` 2.1 to 2.4: everything, until a view differs |

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 
 use bsafs::picture::RgbaTexture;
 use bsafs::texture::file_header::FileHeader;
+use bsafs::{OpenOptions, TextureForm};
 use rustix::io::Errno;
 
 use crate::mounted::{TestDir, logged};
@@ -257,4 +258,24 @@ fn a_damaged_texture_stays_listed_and_fails_with_eio() {
     assert!(mounted.read("textures/good.dds") == rgba(&good));
     let log = logged(&dir, 1);
     assert_eq!(log.matches("bad.dds").count(), 1, "{log}");
+}
+
+#[test]
+fn reading_nothing_of_a_texture_decodes_nothing() {
+    let dir = TestDir::new();
+    let file = dds_file(dds::BC3, 512, 512, 1, false);
+    let mut archive = Tes4::new(104).add("textures", Tes4File::new("end.dds", file).toggle()).build();
+    // The header can be read, but not the texels: they are decoded together.
+    let end = archive.len() - 40;
+    archive[end..end + 30].fill(0xFF);
+    dir.archive("a.bsa", &archive);
+    let vfs = OpenOptions::new().textures(TextureForm::Rgba).open([dir.path("a.bsa")]).unwrap();
+    let texture = vfs.file("textures/end.dds").unwrap();
+    let len = 128 + 512 * 512 * 4;
+    assert_eq!(texture.size().unwrap(), len);
+    let read = |offset, buffer: &mut [u8]| texture.read_at(offset, buffer).ok();
+    assert_eq!(read(200, &mut []), Some(0));
+    assert_eq!(read(len, &mut [0; 4]), Some(0));
+    assert_eq!(read(u64::MAX, &mut [0; 4]), Some(0));
+    assert_eq!(read(200, &mut [0; 4]), None, "the texels are not damaged");
 }

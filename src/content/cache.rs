@@ -110,9 +110,9 @@ impl<E> Cache<E> {
         Some(Decoded { cell, key })
     }
 
-    /// The bytes of an extent that [`Cache::get`] did not return: `decode` decodes them from the packed bytes
-    /// into the cache. If another thread decodes them already, this thread waits for it. Both have read the
-    /// packed bytes before, so no thread waits for another one that waits for a device.
+    /// Decodes an extent that [`Cache::get`] did not find, from its packed bytes into the cache. If another
+    /// thread already decodes it, this thread waits. Every caller has read the packed bytes before. So no
+    /// thread waits for another one that waits for a device.
     pub(super) fn decode_once<P>(
         &self,
         key: CacheKey,

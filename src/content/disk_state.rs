@@ -1,5 +1,5 @@
-//! What the disk did to sources since they were opened: events of archives, and loose files that were written
-//! to, replaced or removed.
+//! Changes of sources on the disk since they were opened: events of archives, and loose files that were
+//! written to, replaced or removed.
 
 use std::path::{Path, PathBuf};
 

@@ -37,14 +37,13 @@ impl Store {
         let size = u32::try_from(len).map_err(|_| fault(Reason::UnpackedSize(u32::MAX)))?;
         // The key has the entry, not its first extent, because textures of other shapes may share the extent.
         let key = CacheKey { archive: layer.number, offset: LINEAR_KEY | u64::from(id.entry), size };
-        let now = Instant::now();
-        if let Some(decoded) = self.shared.cache.get(key, now) {
+        if let Some(decoded) = self.shared.cache.get(key, Instant::now()) {
             return Ok(decoded);
         }
         let mut failed = first;
         let made = self.read_payloads(id, &mut failed).and_then(|payloads| {
             let decode = |payloads| self.decode_tiled(id, &texture, &payloads, (tiled, size), &mut failed);
-            self.shared.cache.decode_once(key, now, payloads, decode)
+            self.shared.cache.decode_once(key, Instant::now(), payloads, decode)
         });
         made.map_err(|reason| self.fault(id, failed, reason))
     }

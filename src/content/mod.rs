@@ -4,23 +4,24 @@
 //!
 //! | step | file |
 //! |---|---|
-//! | decide in which form the file is shown, and pass the bytes on | `read.rs` |
-//! | convert textures to `rgba` | `rgba.rs`, from the bytes of the next steps |
-//! | cut the range into pieces, at the borders of head and extents | `pieces.rs` |
-//! | choose a strategy for each piece: stored, whole, prefix or cached | `read_strategy.rs` |
-//! | put the texels of consoles into rows | `linear.rs`, from the bytes of the next steps |
+//! | decide in which form the file is shown, and send the bytes to the reply | `read.rs` |
+//! | convert textures to `rgba`; the steps below read their texels | `rgba.rs` |
+//! | cut the range at the borders of head and extents, and at the end of the file | `pieces.rs` |
+//! | choose a strategy for each extent: stored, whole, prefix or cached | `read_strategy.rs`, `sizes.rs` |
 //! | take bytes that were decoded before from the cache | `cache.rs` |
-//! | decode other bytes: into the reply, or into the cache | `decode.rs` |
-//! | read their packed bytes | `payload.rs`, [`crate::archive_file`] |
+//! | decode other bytes into the reply, or once into the cache | `decode.rs` |
+//! | read the bytes of an extent from the archive | `payload.rs`, [`crate::archive_file`] |
 //! | unpack them | `unpack.rs`, `codec/` |
 //!
+//! Console textures leave this path after `pieces.rs`: `linear.rs` unpacks all their extents, and puts the
+//! texels into rows.
 //! The path of a loose file is shorter: `loose.rs` and [`crate::folder`].
 //!
 //! Other files:
 //!
 //! | file | what it has |
 //! |---|---|
-//! | `store.rs` | what all layers share: the cache, the limits, the counters |
+//! | `store.rs` | what all layers share: the cache, the limits, the counters, the errors |
 //! | `archive_content.rs`, `extents.rs` | the tables of one archive |
 //! | `sizes.rs`, `extent_prefix.rs` | sizes, also those that must be read from the data |
 //! | `rgba_files.rs` | which textures of an archive are converted to `rgba` |

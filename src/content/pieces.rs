@@ -17,7 +17,7 @@ pub(super) struct Piece {
     pub(super) within: Range<u64>,
 }
 
-/// A part of a file, whose bytes come from one place.
+/// A part of a file: its header, one extent, or all extents in rows.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Part {
     /// The header that bsafs adds.
@@ -64,14 +64,14 @@ impl ArchiveContent {
 }
 
 impl Store {
-    /// The size of a file in bytes, without its conversion to `rgba`. An error has the index of the extent
-    /// whose size cannot be read, and is not counted.
+    /// The size of a file in bytes, before any conversion to `rgba`. An error has the index of the extent
+    /// whose size cannot be read. It is not counted.
     pub(super) fn plain_size(&self, id: EntryId) -> Result<u64, (u32, Reason)> {
         let layer = self.layer(id.layer);
         layer.parts(id.entry).try_fold(0, |sum, (part, known)| Ok(sum + layer.part_size(part, known)?))
     }
 
-    /// Fills `out` from a range within a file, without its conversion to `rgba`.
+    /// Fills `out` with a range of a file, before any conversion to `rgba`. The range lies within the file.
     pub(super) fn read_plain(
         &self,
         id: EntryId,

@@ -1,4 +1,4 @@
-//! How a piece of a file is read: each piece has a [`ReadStrategy`].
+//! How a piece of a file is read. A piece of an extent has a [`ReadStrategy`].
 
 use std::ops::Range;
 use std::time::Instant;
@@ -40,7 +40,7 @@ enum ReadStrategy {
 
 impl Store {
     /// Reads a piece into `out`, which has the piece's length, or leaves it in the cache.
-    /// `is_only_piece` says that the read has no other pieces.
+    /// `is_only_piece` says whether the read has only this piece.
     pub(super) fn read_piece(
         &self,
         id: EntryId,
@@ -90,8 +90,8 @@ impl Store {
         cached.map_or_else(|| self.decode_into_cache(id, index, key), Ok).map(PieceBytes::InCache)
     }
 
-    /// Chooses how to read a range of an extent. If the extent is packed, its size is checked here. So
-    /// whatever the strategy allocates is within limits.
+    /// Chooses how to read a range of an extent. If the extent is packed, its size is checked here. So all
+    /// buffers stay within the limits.
     fn strategy(
         &self,
         id: EntryId,

@@ -37,7 +37,7 @@ impl ArchiveContent {
 }
 
 impl Store {
-    /// How a file is converted; `None` if it is not. Reads the header of the file if that decides it.
+    /// How a file is converted; `None` if it is not converted. Reads the file's header if that decides it.
     ///
     /// # Errors
     /// The header cannot be read now.
@@ -92,6 +92,9 @@ impl Store {
         answer: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, EntryError> {
         let range = range.start.min(file.file_len())..range.end.min(file.file_len());
+        if range.is_empty() {
+            return Ok(answer(&[]));
+        }
         let head = file.head_len();
         let in_band = |band: &Band| {
             let at = |offset: u64| (offset - head - band.pixels.start) as usize;
@@ -136,8 +139,8 @@ impl Store {
         Ok(())
     }
 
-    /// A band, from the cache or decoded into it. Its texels are read before other threads wait for the
-    /// decoding, so that no thread waits for another one that waits for a device.
+    /// A band, from the cache or decoded into it. Reads the texels first. So a thread that waits for this
+    /// band never waits for a device.
     fn decode_band(
         &self,
         id: EntryId,

@@ -1,4 +1,4 @@
-//! Unpacks the payload of one extent, counts the bytes, and serves suspect ones with `--salvage`.
+//! Unpacks the payload of one extent, and counts the bytes. With `--salvage`, a wrong checksum is no error.
 
 use std::sync::atomic::Ordering;
 
@@ -25,7 +25,7 @@ impl Store {
         Ok(out)
     }
 
-    /// Unpacks a payload into `out`, which has the size of the extent. Returns what is odd about the payload.
+    /// Unpacks a payload into `out`, which has the size of the extent. Returns the payload's quirk, if any.
     pub(super) fn unpack(
         &self,
         id: EntryId,
