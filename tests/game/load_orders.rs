@@ -10,13 +10,13 @@ use bsafs::game::{
 use tempfile::TempDir;
 
 /// An installation in a temporary folder.
-struct Tree {
+pub(super) struct Tree {
     dir: TempDir,
-    installation: Installation,
+    pub(super) installation: Installation,
 }
 
 impl Tree {
-    fn new(id: &str) -> Self {
+    pub(super) fn new(id: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let [folder, my_games, local] = ["game", "my", "local"].map(|name| dir.path().join(name));
         let title = title(id).unwrap();
@@ -41,7 +41,7 @@ impl Tree {
     }
 
     /// Writes files with these texts, and makes their folders.
-    fn with(self, files: &[(&str, &str)]) -> Self {
+    pub(super) fn with(self, files: &[(&str, &str)]) -> Self {
         for (relative, text) in files {
             let path = self.path(relative);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -50,7 +50,7 @@ impl Tree {
         self
     }
 
-    fn plan(&self) -> LoadOrder {
+    pub(super) fn plan(&self) -> LoadOrder {
         plan_game(&Disk::default(), &self.installation, &Overrides::default()).unwrap()
     }
 }
@@ -60,7 +60,7 @@ fn layers(order: &LoadOrder) -> Vec<String> {
     order.layers.iter().map(|layer| layer.path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
 }
 
-fn notes(order: &LoadOrder, code: NoteCode) -> Vec<&str> {
+pub(super) fn notes(order: &LoadOrder, code: NoteCode) -> Vec<&str> {
     order.notes.iter().filter(|note| note.code == code).map(|note| note.subject.as_str()).collect()
 }
 

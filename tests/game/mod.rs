@@ -12,6 +12,7 @@ mod manager_rules; // rules of mod managers and OpenMW, in homes that the tests 
 mod mounts; // bsafs mount
 mod order_command; // bsafs order
 mod plugin_headers;
+mod plugins; // which plugins are active, their order, and their archives
 mod profiles; // profiles, with every command
 mod rules; // rules that no world covers, through commands
 mod settings; // readers of INI, YAML, VDF and other files

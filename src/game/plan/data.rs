@@ -148,11 +148,11 @@ impl<'a> FoundFile<'a> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::{DataFile, DataFolder, DataFolders};
 
     /// Creates data folders from the names and times of their files.
-    pub(in super::super) fn folders(folders: &[(&str, &[(&str, i64)])]) -> DataFolders {
+    fn folders(folders: &[(&str, &[(&str, i64)])]) -> DataFolders {
         let file = |(name, time): &(&str, i64)| DataFile { name: (*name).to_owned(), changed: (*time, 0) };
         let folder = |(path, files): &(&str, &[(&str, i64)])| DataFolder {
             path: path.into(),
