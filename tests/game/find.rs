@@ -163,6 +163,8 @@ fn damaged_manifests_and_missing_folders_are_reported() {
     home.manifest(STEAM, 489830, "SSE");
     let common = home.path(STEAM).join("steamapps/common");
     assert_eq!(home.unusable().0, common.join("SSE"));
+    home.folder(&format!("{STEAM}/steamapps/common/SSE"));
+    assert!(home.unusable().1.contains("Data/Skyrim.esm, SkyrimSE.exe"));
     home.write(&format!("{STEAM}/steamapps/common/SSE/SkyrimSE.exe"), "");
     let (path, what) = home.unusable();
     assert_eq!(path, common.join("SSE"));
@@ -268,11 +270,14 @@ fn damaged_lists_of_launchers_are_reported_and_other_games_found() {
     home.write(".config/lutris/games/other.yml", "game:\n  exe: /usr/bin/true\n");
     home.write(".config/lutris/games/relative.yml", "game: {exe: ../../../SkyrimSE.exe}");
     home.folder(".config/lutris/games/folder.yml");
+    let list = r#"{"ac82db5035584c7f8a2c548d98c86b2c": {"install_path": "/none"}}"#;
+    home.write(".config/heroic/legendaryConfig/legendary/installed.json", list);
     home.skyrim("Games/Skyrim");
     let found = home.find();
     assert_eq!(found.installations.len(), 1);
     let reported: Vec<_> = found.unusable.iter().map(|(path, _)| path.file_name().unwrap()).collect();
-    assert_eq!(reported, ["installed.json", "deep.yml", "folder.yml"]);
+    assert_eq!(reported, ["none", "installed.json", "deep.yml", "folder.yml"]);
+    assert_eq!(found.unusable[0].1, "the folder of Skyrim Special Edition cannot be read");
 }
 
 #[test]
@@ -384,7 +389,9 @@ fn the_error_says_why_a_folder_is_not_a_game() {
     home.folder("empty");
     assert!(why("empty").contains("no game found in this folder"));
     home.write("half/Fallout4.exe", "");
-    assert!(why("half").contains("Data/Fallout4.esm is missing"));
+    assert!(why("half").contains("Fallout 4, but Data/Fallout4.esm is missing"));
+    home.write("other/Data/Starfield.esm", "");
+    assert!(why("other").contains("but Starfield.exe is missing"));
 }
 
 #[test]
@@ -418,4 +425,75 @@ fn all_searched_places_are_listed() {
         assert!(found.searched.contains(&home.path(place)), "{place}");
     }
     assert_eq!(found.unusable, []);
+}
+
+/// Writes empty files below a new folder, and recognises the game in it.
+fn recognised(files: &[&str]) -> (Home, Installation) {
+    let home = Home::new();
+    files.iter().for_each(|file| home.write(&format!("game/{file}"), ""));
+    let found = recognise(&Disk::default(), &home.path("game"), &home.environment()).unwrap();
+    (home, found)
+}
+
+#[test]
+fn games_that_share_files_are_distinguished_in_any_case() {
+    let enderal = "Data/Enderal - Forgotten Stories.esm";
+    for (id, files) in [
+        ("skyrim", &["tesv.EXE", "data/SKYRIM.esm"][..]),
+        ("skyrimse", &["SkyrimSE.exe", "Data/Skyrim.esm"]),
+        ("skyrimvr", &["SkyrimVR.exe", "Data/Skyrim.esm", "Data/SkyrimVR.esm"]),
+        ("enderal", &["TESV.exe", "Enderal Launcher.exe", "Data/Skyrim.esm", enderal]),
+        ("enderalse", &["SkyrimSE.exe", "enderal launcher.exe", "Data/Skyrim.esm", enderal]),
+        ("fallout4", &["Fallout4.exe", "Data/Fallout4.esm"]),
+        ("fallout4vr", &["Fallout4VR.exe", "Data/Fallout4.esm", "Data/Fallout4_VR.esm"]),
+        ("oblivion", &["Oblivion.exe", "Data/Oblivion.esm"]),
+        ("nehrim", &["Oblivion.exe", "NehrimLauncher.exe", "Data/Nehrim.esm"]),
+        ("morrowind", &["Morrowind.exe", "Data Files/Morrowind.esm"]),
+        ("starfield", &["Starfield.exe", "Data/Starfield.esm"]),
+    ] {
+        let (home, found) = recognised(files);
+        assert_eq!((found.title.id, found.folder, found.language), (id, home.path("game"), None));
+    }
+}
+
+#[test]
+fn subfolders_for_languages_and_for_nehrim_are_found() {
+    let mut files = Vec::new();
+    for language in ["French", "german", "English"] {
+        let folder = format!("Fallout New Vegas {language}");
+        files.extend([format!("{folder}/FalloutNV.exe"), format!("{folder}/Data/FalloutNV.esm")]);
+    }
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let (home, found) = recognised(&files);
+    let folder = |language: &str| home.path(&format!("game/Fallout New Vegas {language}"));
+    assert_eq!((found.title.id, found.folder), ("falloutnv", folder("English")));
+    assert_eq!(found.language.as_deref(), Some("english"));
+    fs::remove_dir_all(folder("English").join("Data")).unwrap();
+    let found = recognise(&Disk::default(), &home.path("game"), &home.environment()).unwrap();
+    assert_eq!((found.folder, found.language.as_deref()), (folder("French"), Some("french")));
+
+    let files =
+        ["Oblivion.exe", "NehrimLauncher.exe", "Data/Nehrim.esm"].map(|it| format!("NehrimFiles/{it}"));
+    let (home, found) = recognised(&files.each_ref().map(String::as_str));
+    assert_eq!((found.title.id, found.folder), ("nehrim", home.path("game/NehrimFiles")));
+    assert_eq!(found.language, None);
+}
+
+#[test]
+fn the_store_is_recognised_by_its_files() {
+    for (file, store) in [
+        ("goggame-1711230643.ico", Storefront::Gog),
+        ("galaxy64.DLL", Storefront::Gog),
+        ("EOSSDK-Win64-Shipping.dll", Storefront::Epic),
+        ("appxmanifest.xml", Storefront::Microsoft),
+        ("installscript.vdf", Storefront::Steam),
+        ("steam_api64.dll", Storefront::Steam),
+        ("readme.txt", Storefront::Unknown),
+    ] {
+        assert_eq!(recognised(&[&SKYRIM[..], &[file]].concat()).1.store, store, "{file}");
+        // If each language has a folder, the manifest of the Microsoft Store is in their parent.
+        let english = ["Fallout3.exe", "Data/Fallout3.esm"].map(|it| format!("Fallout 3 GOTY English/{it}"));
+        let beside = recognised(&[&english[0], &english[1], file]).1.store;
+        assert_eq!(beside == Storefront::Microsoft, store == Storefront::Microsoft, "{file}");
+    }
 }

@@ -13,6 +13,7 @@ mod mounts; // bsafs mount
 mod order_command; // bsafs order
 mod plugin_headers;
 mod plugins; // which plugins are active, their order, and their archives
+mod prefixes; // the folders of a Wine prefix that have a game's settings
 mod profiles; // profiles, with every command
 mod rules; // rules that no world covers, through commands
 mod settings; // readers of INI, YAML, VDF and other files

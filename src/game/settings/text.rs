@@ -39,17 +39,10 @@ pub(crate) fn name_of(line: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{WINDOWS_1252, decode_ini, lines};
+    use super::{WINDOWS_1252, lines};
 
     fn decode_list(bytes: &[u8]) -> String {
         super::decode_list(bytes, WINDOWS_1252).into_owned()
-    }
-
-    #[test]
-    fn a_byte_order_mark_selects_the_encoding_of_an_ini_file() {
-        assert_eq!(decode_ini(b"gr\xf6\xdfe"), "größe");
-        assert_eq!(decode_ini(b"\xef\xbb\xbfgr\xc3\xb6\xc3\x9fe"), "größe");
-        assert_eq!(decode_ini(b"\xff\xfea\0\xf6\0"), "aö");
     }
 
     #[test]

@@ -57,3 +57,15 @@ fn many_sections_are_parsed_quickly() {
     let text: String = (0..200_000).map(|n| format!("[{}]\nk={n}\n", n % 100_000)).collect();
     assert_eq!(Ini::parse(text.as_bytes()).get("99999", "k"), Some("99999"));
 }
+
+#[test]
+fn a_byte_order_mark_selects_the_encoding_of_an_ini_file() {
+    let utf16: Vec<u8> = "\u{feff}[A]\nx=ö".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for (bytes, expected) in [
+        (&b"[A]\nx=gr\xf6\xdfe"[..], "größe"),
+        (b"\xef\xbb\xbf[A]\nx=gr\xc3\xb6\xc3\x9fe", "größe"),
+        (&utf16, "ö"),
+    ] {
+        assert_eq!(Ini::parse(bytes).get("A", "x"), Some(expected));
+    }
+}
