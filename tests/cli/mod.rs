@@ -8,6 +8,8 @@ pub(crate) mod documents; // help, manual, completions
 mod folders; // folders of loose files
 mod games; // games
 mod listing; // list
+#[cfg(feature = "mount")]
+mod options; // profiles and -o
 mod schema; // schema, and that the output of each command follows it
 mod terminal; // hostile names on a terminal
 #[cfg(feature = "pictures")]

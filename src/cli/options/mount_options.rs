@@ -114,23 +114,11 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::fs::Owner;
 
     fn parse<const N: usize>(values: [&str; N]) -> Result<MountOptions, Failure> {
         let mut options = MountOptions::new();
         values.iter().try_for_each(|value| options.add(value, Path::new("")))?;
         Ok(options)
-    }
-
-    #[test]
-    fn every_option_is_accepted_with_its_example_and_has_an_effect() {
-        let before = format!("{:?}", parse([]).expect("the defaults were refused"));
-        for row in MOUNT_OPTIONS {
-            let option = format!("{}{}", row.name, row.example);
-            let after = parse([&*option]).unwrap_or_else(|failure| panic!("{}", failure.what));
-            assert_ne!(format!("{after:?}"), before, "{option}");
-            assert_eq!(row.name.ends_with('='), !row.example.is_empty(), "{option}");
-        }
     }
 
     #[test]
@@ -153,61 +141,5 @@ mod tests {
             .expect("an option was refused");
         let again = parse([&*options.text(&defaults)]).expect("an option was refused");
         assert_eq!(format!("{again:?}"), format!("{options:?}"));
-    }
-
-    #[test]
-    fn options_that_mount_and_fstab_pass_are_accepted() {
-        let passed =
-            "rw,dev,suid,nofail,noauto,user,_netdev,x-systemd.automount,X-mount.mkdir,relatime,fsname=a";
-        assert!(parse([passed]).is_ok());
-        assert!(parse(["lazytime,iversion,mand,silent,_rnetdev,auto_unmount,nosymfollow"]).is_ok());
-        let failure = parse(["remount,ro"]).expect_err("the option was accepted");
-        assert!(failure.what.contains("mount again"), "{}", failure.what);
-    }
-
-    #[test]
-    fn a_flag_with_a_value_is_refused_and_not_turned_on() {
-        for option in ["allow_other=no", "force=false", "static=0"] {
-            let failure = parse([option]).expect_err(option);
-            assert!(
-                failure.what.starts_with(&format!("-o {option}: the option takes no value")),
-                "{failure:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn the_error_names_an_unknown_option() {
-        let failure = parse(["ro,dirsynk"]).expect_err("the option was accepted");
-        assert!(failure.what.contains("dirsynk"), "{}", failure.what);
-        assert_eq!(failure.exit, Exit::Usage);
-    }
-
-    #[test]
-    fn masks_remove_permissions() {
-        let parsed =
-            |options| parse(["uid=7,gid=8", options]).expect("an option was refused").presentation.owner;
-        let owner = Owner::new(7, 8);
-        assert_eq!(parsed("umask=077,dmask=022"), Owner { file_mask: 0o077, folder_mask: 0o022, ..owner });
-        // The order of options does not matter.
-        for options in ["fmode=666,dmode=777,umask=022", "umask=022,dmode=777,fmode=666"] {
-            let masks = Owner { file_mask: 0o022, folder_mask: 0o022, ..owner };
-            assert_eq!(parsed(options), Owner { file_mode: 0o666, folder_mode: 0o777, ..masks });
-        }
-        assert!(parse(["fmode=1777"]).is_err() && parse(["umask=8"]).is_err());
-    }
-
-    #[test]
-    fn repeated_names_options_add_up() {
-        let mut options = parse(["names=a,force", "names=b"]).expect("an option was refused");
-        options.add("names=c,names=/d", Path::new("/etc/bsafs")).expect("an option was refused");
-        assert_eq!(options.open.names, ["a", "b", "/etc/bsafs/c", "/d"].map(Path::new));
-        assert!(options.open.force);
-    }
-
-    #[test]
-    fn a_comma_may_be_part_of_a_value() {
-        let options = parse([r"fsname=a\,b,xattr"]).expect("an option was refused");
-        assert_eq!((options.request.fsname.as_str(), options.presentation.xattrs), ("a,b", true));
     }
 }

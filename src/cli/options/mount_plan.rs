@@ -180,16 +180,3 @@ fn sources_and_mountpoint(paths: &[PathBuf]) -> (&[PathBuf], Option<PathBuf>) {
         _ => (sources, Some(last.clone())),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_misspelt_archive_is_not_taken_for_a_mountpoint() {
-        let paths = [PathBuf::from("a.bsa"), "no-such.ba2".into()];
-        assert_eq!(sources_and_mountpoint(&paths), (&paths[..], None));
-        let paths = [PathBuf::from("a.bsa"), "no-such-folder".into()];
-        assert_eq!(sources_and_mountpoint(&paths), (&paths[..1], Some("no-such-folder".into())));
-    }
-}
