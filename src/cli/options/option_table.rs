@@ -28,13 +28,25 @@ pub struct MountOption {
 type SetOption = fn(&mut MountOptions, &str, &Path) -> Result<(), String>;
 type OptionValues = fn(&MountOptions) -> Vec<String>;
 
+/// An option without a value, which turns a setting on.
+macro_rules! flag {
+    ($name:literal, $help:expr, $($setting:ident).+) => {
+        MountOption {
+            name: $name,
+            example: "",
+            help: $help,
+            set: Some(|it, _, _| set(&mut it.$($setting).+, true)),
+            values: |it| given(it.$($setting).+),
+        }
+    };
+}
+
 /// All options that have an effect, in the order of `--help`.
 pub const MOUNT_OPTIONS: &[MountOption] = &[
-    flag(
+    flag!(
         "allow_other",
         "allow other users to access the mount (users need user_allow_other in /etc/fuse.conf)",
-        |it, _, _| set(&mut it.request.allow_other, true),
-        |it| given(it.request.allow_other),
+        request.allow_other
     ),
     value(
         "uid=",
@@ -78,29 +90,13 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
     value("dmask=", "077", "permissions to remove from folders, in octal", set_dmask, |it| {
         octal(it.presentation.owner.folder_mask)
     }),
-    flag(
-        "xattr",
-        XATTR_HELP,
-        |it, _, _| set(&mut it.presentation.xattrs, true),
-        |it| given(it.presentation.xattrs),
-    ),
-    flag(
-        "exact",
-        "find names only in their stored spelling, as overlays require",
-        |it, _, _| set(&mut it.presentation.is_exact, true),
-        |it| given(it.presentation.is_exact),
-    ),
-    flag(
-        "nonempty",
-        "mount over a folder that is not empty",
-        |it, _, _| set(&mut it.nonempty, true),
-        |it| given(it.nonempty),
-    ),
-    flag(
+    flag!("xattr", XATTR_HELP, presentation.xattrs),
+    flag!("exact", "find names only in their stored spelling, as overlays require", presentation.is_exact),
+    flag!("nonempty", "mount over a folder that is not empty", nonempty),
+    flag!(
         "static",
         "do not follow changes on the disk; run `bsafs reload MOUNTPOINT` to update the mount",
-        |it, _, _| set(&mut it.is_static, true),
-        |it| given(it.is_static),
+        is_static
     ),
     value(
         "edit=",
@@ -151,24 +147,9 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         let max_read = it.request.kernel_options.iter().filter_map(|it| it.strip_prefix("max_read="));
         max_read.map(str::to_owned).collect()
     }),
-    flag(
-        "noexec",
-        "refuse to run programs in the mount",
-        |it, _, _| set(&mut it.request.noexec, true),
-        |it| given(it.request.noexec),
-    ),
-    flag(
-        "noatime",
-        "show noatime in the mount table; access times never change",
-        |it, _, _| set(&mut it.request.noatime, true),
-        |it| given(it.request.noatime),
-    ),
-    flag(
-        "nosymfollow",
-        "do not follow symbolic links in the mount",
-        |it, _, _| set(&mut it.request.nosymfollow, true),
-        |it| given(it.request.nosymfollow),
-    ),
+    flag!("noexec", "refuse to run programs in the mount", request.noexec),
+    flag!("noatime", "show noatime in the mount table; access times never change", request.noatime),
+    flag!("nosymfollow", "do not follow symbolic links in the mount", request.nosymfollow),
     value(
         "setuid=",
         "games",
@@ -176,18 +157,12 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         |it, text, _| set(&mut it.privileges.user, Some(text.to_owned())),
         |it| it.privileges.user.iter().cloned().collect(),
     ),
-    flag(
+    flag!(
         "drop_privileges",
         "drop all capabilities of the daemon after root has mounted; to unmount, run `umount` as root",
-        |it, _, _| set(&mut it.privileges.are_dropped, true),
-        |it| given(it.privileges.are_dropped),
+        privileges.are_dropped
     ),
-    flag(
-        "foreground",
-        "same as --foreground",
-        |it, _, _| set(&mut it.foreground, true),
-        |it| given(it.foreground),
-    ),
+    flag!("foreground", "same as --foreground", foreground),
 ];
 
 const XATTR_HELP: &str = "\
@@ -216,10 +191,6 @@ const fn opening(
     values: OptionValues,
 ) -> MountOption {
     MountOption { name, example, help, set: None, values }
-}
-
-const fn flag(name: &'static str, help: &'static str, set: SetOption, values: OptionValues) -> MountOption {
-    MountOption { name, example: "", help, set: Some(set), values }
 }
 
 const fn value(
