@@ -145,7 +145,7 @@ impl From<DaemonError> for Failure {
 impl From<StatusError> for Failure {
     fn from(error: StatusError) -> Self {
         let exit = match &error.kind {
-            StatusErrorKind::NotMounted => Exit::NoInput,
+            StatusErrorKind::NotMounted | StatusErrorKind::Part => Exit::NoInput,
             StatusErrorKind::Dead => Exit::Unavailable,
             StatusErrorKind::Refused => Exit::NoPermission,
             StatusErrorKind::Unanswered(_) => Exit::Io,

@@ -18,6 +18,8 @@ pub(crate) struct StatusError {
 pub(crate) enum StatusErrorKind {
     /// No mount of bsafs is there.
     NotMounted,
+    /// Only a folder of the mount is there, by a bind mount.
+    Part,
     /// The daemon has ended; the dead mount remains.
     Dead,
     /// The mount is another user's.
@@ -47,6 +49,9 @@ impl fmt::Display for StatusError {
         match &self.kind {
             StatusErrorKind::NotMounted => {
                 write!(f, "{path}: not a bsafs mount; `bsafs mounts` lists all mounts")
+            }
+            StatusErrorKind::Part => {
+                write!(f, "{path}: only a part of a mount is visible here; name the mountpoint of the whole")
             }
             StatusErrorKind::Dead => {
                 write!(f, "{path}: the daemon has ended; run `bsafs umount {path}` to remove the dead mount")

@@ -39,10 +39,8 @@ pub(crate) struct MountStatus {
 impl MountStatus {
     /// Asks the daemon of a mount, and waits for the answer.
     pub(crate) fn read(path: &Path) -> Result<Self, StatusError> {
-        let mountpoint = resolve_mountpoint(path);
         let error = |kind| StatusError { path: path.to_owned(), kind };
-        let mounted =
-            overlay::bsafs_mount_at(&mountpoint).ok_or_else(|| error(StatusErrorKind::NotMounted))?;
+        let mounted = mount_at(path, &resolve_mountpoint(path))?;
         let read = |name: &str| read_in(&mounted, name).map_err(|errno| error(StatusErrorKind::of(errno)));
         let text = read(STATUS_LINK)?;
         let unreadable = |cause| error(StatusErrorKind::Unreadable(cause));
@@ -67,6 +65,16 @@ impl MountStatus {
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         (!shown.is_empty()).then(|| shown.join(", ") + &more)
     }
+}
+
+/// The mount of bsafs on a mountpoint that the user named by `path`. Its root has the links.
+pub(super) fn mount_at(path: &Path, mountpoint: &Path) -> Result<MountEntry, StatusError> {
+    let kind = match overlay::bsafs_mount_at(mountpoint) {
+        Some(mounted) if mounted.is_whole() => return Ok(mounted),
+        Some(_) => StatusErrorKind::Part,
+        None => StatusErrorKind::NotMounted,
+    };
+    Err(StatusError { path: path.to_owned(), kind })
 }
 
 /// Reads a link in the root of a mount. Fails if the path of the mount does not lead to it.

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 
 use super::error::{StatusError, StatusErrorKind};
-use super::status::read_in;
+use super::status::{mount_at, read_in};
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::overlay;
-use crate::fs::{CHANGES_LINK, ChangedFile, FileChanges};
+use crate::fs::{CHANGES_LINK, ChangedFile, FileChanges, STATUS_LINK};
 use crate::system::mountinfo::MountEntry;
 
 /// Time between questions whether the daemon watches the disk.
@@ -36,13 +36,12 @@ impl Watching {
     /// Begins to follow a mount, as soon as its daemon watches the disk.
     pub(crate) fn start(path: &Path) -> Result<Self, StatusError> {
         let mountpoint = resolve_mountpoint(path);
-        let error = |kind| StatusError { path: path.to_owned(), kind };
-        let mounted =
-            overlay::bsafs_mount_at(&mountpoint).ok_or_else(|| error(StatusErrorKind::NotMounted))?;
+        let mounted = mount_at(path, &mountpoint)?;
         let mut watching = Self { path: path.to_owned(), mountpoint, mounted, pid: 0, next: 0 };
         let began = Instant::now();
         let answer = loop {
-            let answer = watching.ask(CHANGES_LINK)?.ok_or_else(|| error(StatusErrorKind::NotMounted))?;
+            let ended = || watching.error(StatusErrorKind::NotMounted);
+            let answer = watching.ask(CHANGES_LINK)?.ok_or_else(ended)?;
             if answer.is_watching {
                 break answer;
             }
@@ -69,16 +68,19 @@ impl Watching {
 
     /// Reads a link of the mount. `None` if the mount has ended.
     fn ask(&self, link: &str) -> Result<Option<FileChanges>, StatusError> {
-        let error = |kind| StatusError { path: self.path.clone(), kind };
-        match read_in(&self.mounted, link) {
-            Ok(text) => {
-                let answer = serde_json::from_slice(&text);
-                Ok(Some(answer.map_err(|cause| error(StatusErrorKind::Unreadable(cause)))?))
-            }
-            Err(_) if self.has_ended() => Ok(None),
-            Err(Errno::NOENT) => Err(error(StatusErrorKind::TooOld)),
-            Err(errno) => Err(error(StatusErrorKind::of(errno))),
-        }
+        let kind = match read_in(&self.mounted, link).map(|text| serde_json::from_slice(&text)) {
+            Ok(Ok(answer)) => return Ok(Some(answer)),
+            Ok(Err(cause)) => StatusErrorKind::Unreadable(cause),
+            Err(_) if self.has_ended() => return Ok(None),
+            // Another mount may cover a folder in the path.
+            Err(Errno::NOENT) if read_in(&self.mounted, STATUS_LINK).is_ok() => StatusErrorKind::TooOld,
+            Err(errno) => StatusErrorKind::of(errno),
+        };
+        Err(self.error(kind))
+    }
+
+    fn error(&self, kind: StatusErrorKind) -> StatusError {
+        StatusError { path: self.path.clone(), kind }
     }
 
     /// Whether the mount is no longer at its place.

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::files::{archive, replace};
-use crate::mounted::{Mounted, TestDir, signal, status, until};
+use crate::mounted::{Mounted, TestDir, is_root, signal, status, until};
 
 /// A running `bsafs watch --json`.
 struct Watcher {
@@ -168,4 +168,19 @@ fn a_watcher_ends_quietly_by_signals_and_with_its_reader() {
     assert_eq!(watcher.child.wait().unwrap().code(), Some(0));
     let not_mounted = dir.run(["watch", "mod"]);
     assert!(not_mounted.code != 0 && not_mounted.err.contains("not a bsafs mount"), "{not_mounted:?}");
+}
+
+#[test]
+fn the_error_says_that_a_bind_mount_shows_only_a_part_of_a_mount() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let (dir, _mount) = mounted();
+    fs::create_dir(dir.path("bound")).unwrap();
+    rustix::mount::mount_bind(dir.path("mnt/textures"), dir.path("bound")).unwrap();
+    let asked = ["watch", "status"].map(|command| dir.run([command, "bound"]));
+    rustix::mount::unmount(dir.path("bound"), rustix::mount::UnmountFlags::empty()).unwrap();
+    for asked in asked {
+        assert!(asked.code == 66 && asked.err.contains("only a part of a mount"), "{asked:?}");
+    }
 }
