@@ -156,7 +156,8 @@ fn waiting_watchers_keep_neither_a_worker_nor_the_mount_busy() {
 fn a_watcher_ends_quietly_by_signals_and_with_its_reader() {
     let (dir, _mount) = mounted();
     let mut watcher = Watcher::start(&dir, &[]);
-    signal(i32::try_from(watcher.child.id()).unwrap(), Signal::INT);
+    // Not SIGINT, which shells have programs in the background ignore.
+    signal(i32::try_from(watcher.child.id()).unwrap(), Signal::TERM);
     assert_eq!(watcher.child.wait().unwrap().code(), None);
     let mut err = String::new();
     watcher.child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
