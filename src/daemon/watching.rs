@@ -1,12 +1,13 @@
 //! The thread that watches the disk. It notes what changed, and has the kernel drop changed names at once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
@@ -67,22 +68,25 @@ impl Watching {
         }
         if woken.has_events {
             let (mut counts, mut is_lost) = (false, Ok(false));
-            let (mut files, mut touched) = (BTreeMap::new(), BTreeSet::new());
+            let mut files = BTreeMap::new();
+            let mut touched: BTreeMap<PathBuf, BTreeSet<OsString>> = BTreeMap::new();
             self.trigger.note(|changes| {
                 is_lost = self.watcher.read_events(|event| {
                     counts = true;
                     note_event(&fs, changes, event);
                     let Some(name) = event.name else { return };
-                    let file = || (event.folder.to_owned(), name.to_owned());
                     if event.is_write || event.is_close {
-                        touched.insert(file());
+                        touched.entry(event.folder.to_owned()).or_default().insert(name.to_owned());
                     }
                     if event.is_write || event.is_of_attributes {
-                        *files.entry(file()).or_default() |= event.is_write;
+                        let file = (event.folder.to_owned(), name.to_owned());
+                        *files.entry(file).or_default() |= event.is_write;
                     }
                 });
                 // The reload that follows takes these, so they are noted before it can begin.
-                touched.iter().for_each(|(folder, name)| fs.note_touched_file(folder, name.as_bytes()));
+                for (folder, names) in &touched {
+                    fs.note_touched_files(folder, names.iter().map(|name| name.as_bytes()));
+                }
                 counts
             });
             if is_lost? {

@@ -97,11 +97,12 @@ impl FileSystem {
     /// absolute path on the disk, and `is_new_folder` says whether a folder was added. The kernel drops the
     /// name, and a LOOKUP of it waits for the next reload.
     pub fn note_changed_name(&self, folder: &Path, name: &[u8], is_new_folder: bool) {
-        self.note_touched_file(folder, name);
         let view = self.view();
         for node in view.folders_at(folder) {
             let own = view.tree().ino(node);
             let shown = view.tree().lookup(node, name);
+            let loose = shown.filter(|node| view.is_loose_in(*node, folder));
+            loose.into_iter().for_each(|node| self.shared.touched_files().add(view.tree().ino(node)));
             // The new folder is merged with the one that is shown. Dropping its name would drop everything
             // below it.
             let is_merged = is_new_folder && shown.is_some_and(|it| view.tree().kind(it) == Kind::Folder);
@@ -121,11 +122,12 @@ impl FileSystem {
         }
     }
 
-    /// Records that a file in a folder on the disk was replaced or written to, before the reload that notices
-    /// it.
-    pub fn note_touched_file(&self, folder: &Path, name: &[u8]) {
-        for ino in self.view().loose_files_at(folder, name) {
-            self.shared.touched_files().add(ino);
+    /// Records that files in a folder on the disk were written to, before the reload that notices it.
+    pub fn note_touched_files<'n>(&self, folder: &Path, names: impl Iterator<Item = &'n [u8]>) {
+        let view = self.view();
+        let folders = view.folders_at(folder);
+        for name in names {
+            view.loose_files_in(&folders, folder, name).for_each(|ino| self.shared.touched_files().add(ino));
         }
     }
 
@@ -133,7 +135,7 @@ impl FileSystem {
     /// `size` is its size now.
     pub fn note_written_file(&self, folder: &Path, name: &[u8], size: u64) {
         let (view, Some(host)) = (self.view(), self.shared.host.get()) else { return };
-        for ino in view.loose_files_at(folder, name) {
+        for ino in view.loose_files_in(&view.folders_at(folder), folder, name) {
             let _ = view.attr(ino).map(|attr| self.shared.written.cut(attr, size));
             host.drop_pages(ino);
         }

@@ -216,15 +216,22 @@ impl View {
         nodes
     }
 
-    /// The inode numbers under which the mount shows a loose file, given its folder on the disk and its name.
-    /// None if a file of another layer is shown instead.
-    pub(crate) fn loose_files_at(&self, folder: &Path, name: &[u8]) -> impl Iterator<Item = u64> {
-        let is_shown = |node: &NodeId| {
-            let of = self.entry(*node).and_then(|entry| self.store().loose_folder(entry));
-            of.is_some_and(|of| of.as_os_str() == folder.as_os_str())
-        };
-        let found = self.folders_at(folder).into_iter().filter_map(|node| self.tree().lookup(node, name));
-        found.filter(is_shown).map(|node| self.tree().ino(node))
+    /// The inode numbers under which the mount shows a loose file, given its folder on the disk, the nodes of
+    /// that folder ([`View::folders_at`]), and its name. None if a file of another layer is shown instead.
+    pub(crate) fn loose_files_in(
+        &self,
+        folders: &[NodeId],
+        folder: &Path,
+        name: &[u8],
+    ) -> impl Iterator<Item = u64> {
+        let found = folders.iter().filter_map(|node| self.tree().lookup(*node, name));
+        found.filter(|node| self.is_loose_in(*node, folder)).map(|node| self.tree().ino(node))
+    }
+
+    /// Whether a node is a loose file in a folder on the disk.
+    pub(crate) fn is_loose_in(&self, node: NodeId, folder: &Path) -> bool {
+        let of = self.entry(node).and_then(|entry| self.store().loose_folder(entry));
+        of.is_some_and(|of| of.as_os_str() == folder.as_os_str())
     }
 
     /// The own number of a folder, if the answer to a LOOKUP of `name` in it must wait for the next view.
