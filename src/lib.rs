@@ -51,15 +51,15 @@
 //!   4,194,304, and [`VfsFile::read`] reads at most [`OpenOptions::read_limit`]. Without memory for a large
 //!   buffer, a call returns an error.
 //! * **No side effects**: the library reads its sources, and writes no file. It prints nothing; warnings go
-//!   to the crate `log`. It keeps no state outside of a `Vfs` but buffers.
+//!   to the crate `log`. Outside of a `Vfs`, it keeps only buffers.
 //!
 //! # Stability
 //!
 //! Until 1.0, a release that changes or removes an item on this page raises the second number of the
-//! version: code for 0.1.0 compiles with 0.1.1, but perhaps not with 0.2.0. So does a release that needs a
-//! newer Rust. Other releases only add items, and variants to `#[non_exhaustive]` enums. `CHANGELOG.md` lists
-//! the changes. Everything that is hidden from this page exists for the crate's own tests, and may change at
-//! any time.
+//! version: code for 0.1.0 compiles with 0.1.1, but perhaps not with 0.2.0. A release that needs a newer Rust
+//! raises it too. Other releases only add items, and variants to `#[non_exhaustive]` enums. `CHANGELOG.md`
+//! lists the changes. Everything that is hidden from this page exists for the crate's own tests, and may
+//! change at any time.
 //!
 //! # Features
 //!

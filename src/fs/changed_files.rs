@@ -5,8 +5,8 @@ use super::reported::touched_files::TouchedFiles;
 use super::view::View;
 use crate::tree::{Changes, NodeChange, NodeId, Tree};
 
-/// The files that differ between two views, ordered by path; `None` if there are too many, or if that is not
-/// known.
+/// The files that differ between two views, ordered by path; `None` if there are too many, or if it is not
+/// known which ones differ.
 pub(crate) fn changed_files(
     then: &View,
     now: &View,

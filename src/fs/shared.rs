@@ -88,7 +88,7 @@ pub(crate) struct Shared {
     unwatched: RwLock<UnwatchedFolders>,
     /// Files with events on the disk since the last view.
     touched: Mutex<TouchedFiles>,
-    /// The last changes, of which the kernel was notified.
+    /// The last changes that the kernel was notified of.
     changes: Mutex<ChangeLog>,
 }
 
@@ -154,7 +154,7 @@ impl Shared {
         self.touched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The last changes, of which the kernel was notified.
+    /// The last changes that the kernel was notified of.
     pub(crate) fn change_log(&self) -> MutexGuard<'_, ChangeLog> {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }

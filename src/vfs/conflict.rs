@@ -94,8 +94,8 @@ pub(crate) fn tallies(layers: usize, files: impl Iterator<Item = VfsFile>) -> Ve
     tallies
 }
 
-/// The tallies of the layers of a load order, of which `layers` and `tallies` were opened. `None` for a layer
-/// that was left out because it cannot be opened.
+/// The tallies of the layers of a load order. `layers` are those that were opened, and `tallies` belong to
+/// them. `None` for a layer that was left out because it cannot be opened.
 pub(crate) fn of_order(
     order: &[OrderLayer],
     layers: impl Iterator<Item = VfsLayer>,

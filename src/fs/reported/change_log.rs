@@ -103,8 +103,8 @@ impl ChangeLog {
     }
 
     /// The changes from a number on, as JSON that fits into one link. The answer has at least one change,
-    /// unless there is none. If changes are no longer kept, or do not fit, their place is taken by one that
-    /// says that anything may have changed.
+    /// unless there is none. If changes are no longer kept, or do not fit, one change that says that anything
+    /// may have changed takes their place.
     pub(crate) fn since(&self, from: u64, is_watching: bool) -> String {
         let first = self.next - self.kept.len() as u64;
         let mut answer = FileChanges {
