@@ -122,7 +122,9 @@ impl List {
             let is_archive = is_archive_name(argument.as_os_str().as_bytes());
             is_archive || is_game(argument) || argument.symlink_metadata().is_ok()
         };
-        self.archives.iter().rposition(is_source).map_or(1, |last| last + 1)
+        // The first one always is a source. It is not looked up here, because it may be in a mount whose
+        // daemon hangs.
+        self.archives.iter().skip(1).rposition(is_source).map_or(1, |last| last + 2)
     }
 }
 

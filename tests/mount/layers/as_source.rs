@@ -159,6 +159,15 @@ fn a_mount_whose_sources_cannot_be_found_is_refused_and_not_read_as_a_folder() {
 }
 
 #[test]
+fn a_folder_in_a_mount_that_hangs_is_refused_even_if_it_was_never_looked_up() {
+    let (dir, mount) = mounted();
+    stop(mount.pid);
+    let refused = dir.run(["list", "mnt/textures/clutter"]);
+    signal(mount.pid, Signal::CONT);
+    assert!(refused.code == 69 && refused.err.contains("does not answer"), "{refused:?}");
+}
+
+#[test]
 fn a_mount_that_covers_its_own_source_is_refused_as_a_source() {
     let dir = TestDir::new();
     fs::create_dir(dir.path("data")).unwrap();
