@@ -9,6 +9,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
@@ -70,7 +71,7 @@ struct Job {
 }
 
 /// A program that reads files in order, as far as READs show it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Reader {
     /// The file that it reads, or will read next if it goes on in order.
     file: Option<NodeId>,
@@ -78,9 +79,6 @@ struct Reader {
     has_begun: bool,
     /// Number of files that it read from the beginning to the end, in order.
     in_order: u32,
-    /// The last file that was added to the jobs, and how many there are from `file` to it.
-    last_ahead: Option<NodeId>,
-    ahead: usize,
 }
 
 impl Prefetch {
@@ -150,7 +148,11 @@ impl Prefetch {
             state.active += 1;
             self.wake(&state);
             drop(state);
-            job.run();
+            if catch_unwind(AssertUnwindSafe(|| job.run())).is_err() {
+                log::error!(
+                    "bug in bsafs: a thread that decodes ahead panicked; please report it with this log"
+                );
+            }
             state = self.state();
             state.active -= 1;
         }
@@ -191,48 +193,38 @@ impl State {
             return;
         }
         self.jobs.clear();
-        self.readers.iter_mut().for_each(|reader| reader.ahead = 0);
         if self.readers.len() == READERS_MAX {
             self.readers.remove(0);
         }
-        self.readers.push(Reader { file: Some(node), has_begun: true, ..Reader::default() });
+        self.readers.push(Reader { file: Some(node), has_begun: true, in_order: 0 });
     }
 
     fn end_file(&mut self, view: &FollowedView<'_>, node: NodeId) {
         self.follow(view);
         let reads_it = |reader: &Reader| reader.file == Some(node) && reader.has_begun;
         let Some(index) = self.readers.iter().position(reads_it) else { return };
-        let Reader { in_order, last_ahead, ahead, .. } = self.readers.remove(index);
-        let mut reader = Reader {
-            file: next_file(view.vfs, node),
-            has_begun: false,
-            in_order: in_order + 1,
-            last_ahead,
-            ahead: ahead.saturating_sub(1),
-        };
-        if reader.in_order >= IN_ORDER {
-            self.decode_ahead_of(view.vfs, &mut reader, node);
+        let in_order = self.readers.remove(index).in_order + 1;
+        let next = next_file(view.vfs, node);
+        if in_order >= IN_ORDER {
+            self.decode_ahead(view.vfs, next);
         }
-        self.readers.push(reader);
+        self.readers.push(Reader { file: next, has_begun: false, in_order });
     }
 
-    /// Adds the next files of a reader that has read `node`. Begins when half of the room is empty, so that
-    /// threads decode several files each time they wake.
-    fn decode_ahead_of(&mut self, vfs: &Vfs, reader: &mut Reader, node: NodeId) {
+    /// Adds a file that will be read next, and those after it. Does so when half of the room is empty, so
+    /// that threads decode several files each time they wake.
+    fn decode_ahead(&mut self, vfs: &Vfs, file: Option<NodeId>) {
         let mut room = self.room(vfs);
         if room < vfs.store().room_ahead_max() / 2 {
             return;
         }
-        let mut last = reader.last_ahead.filter(|_| reader.ahead > 0).unwrap_or(node);
-        while reader.ahead < FILES_MAX
-            && let Some(next) = next_file(vfs, last)
-            && let Kind::File(entry) = vfs.tree().kind(next)
-            && self.add_extents(vfs, entry, 0, &mut room)
-        {
-            last = next;
-            reader.ahead += 1;
+        let files = std::iter::successors(file, |file| next_file(vfs, *file)).take(FILES_MAX);
+        for file in files {
+            let Kind::File(entry) = vfs.tree().kind(file) else { return };
+            if !self.add_extents(vfs, entry, 0, &mut room) {
+                return;
+            }
         }
-        reader.last_ahead = Some(last);
     }
 
     /// Adds the extents of a file that begin at or after `offset`, as far as there is room. Returns whether
