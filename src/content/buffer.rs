@@ -166,8 +166,10 @@ mod tests {
 
     #[test]
     fn a_buffer_without_memory_is_an_error() {
+        // An address of 32 bits is too short for the shift.
+        let len = 1_usize.checked_shl(60).unwrap_or(usize::MAX);
         for new in [Buffer::new, Buffer::for_cache] {
-            assert_eq!(new(1 << 60, None).err(), Some(Reason::NoMemory(1 << 60)));
+            assert_eq!(new(len, None).err(), Some(Reason::NoMemory(len as u64)));
         }
     }
 
