@@ -9,7 +9,7 @@ use std::ops::{DerefMut, Range};
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use memmap2::MmapMut;
+use memmap2::MmapOptions;
 
 use crate::limits::ARCHIVE_TABLES_MAX;
 use crate::read::{Bytes, Fetch};
@@ -132,7 +132,7 @@ impl Fetch for Pieces<'_> {
 /// are built from them, which took a fifth of the daemon's memory.
 fn zeros(len: usize) -> io::Result<Piece> {
     if len as u64 > BLOCK {
-        return Ok(Box::new(MmapMut::map_anon(len)?));
+        return Ok(Box::new(MmapOptions::new().len(len).populate().map_anon()?));
     }
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(len)?;
