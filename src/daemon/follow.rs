@@ -311,9 +311,12 @@ impl Follower {
         let is_added = |folder: &Path| all.contains(folder.as_os_str());
         let mut changes = DiskChanges::default();
         for folder in added.iter().map(Path::new).filter(|folder| is_new(folder)) {
-            changes.add(folder.into());
-            if self.watcher.is_of_plan(folder) {
-                changes.add_plan();
+            if self.watcher.is_of_links(folder) {
+                changes.add_anywhere();
+            } else if self.watcher.is_of_plan(folder) {
+                changes.add_moved(folder.to_owned());
+            } else {
+                changes.add(folder.into());
             }
         }
         // Writing to a file does not change the time of its folder.

@@ -154,6 +154,13 @@ impl LooseFolder {
         (is_above || !folders.is_empty()).then_some(ScanChanges { folders, is_changed })
     }
 
+    /// Whether the path of the folder no longer leads to the folder that was scanned.
+    pub fn is_moved(&self) -> bool {
+        let known = self.locations.root();
+        !Root::open(self.path(), OFlags::DIRECTORY)
+            .is_ok_and(|root| (root.mount, root.identity) == (known.mount, known.identity))
+    }
+
     /// The paths of folders that this scan found and an earlier one of the same folder did not, and of those
     /// that only the earlier one found. A folder that another one has replaced is in both.
     pub fn folder_differences(&self, earlier: &Self) -> (Vec<PathBuf>, Vec<PathBuf>) {

@@ -76,6 +76,8 @@ impl<'a> Reuse<'a> {
         let is_changed = |folder: &Path| self.changes.includes(folder);
         let changes = mounted.changes_among(self.changes.folders(), &is_changed);
         Some(match changes {
+            // A source may be reached through a link that is in none of the folders above it.
+            None if !self.changes.moved().is_empty() && mounted.is_moved() => return None,
             None => Ok(mounted.clone()),
             Some(changes) => scan_again(mounted, &changes).map(Arc::new),
         })

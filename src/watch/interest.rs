@@ -140,6 +140,11 @@ impl Interest {
         self.plan_names || self.names.values().any(|how| how & (PLAN | WAY | LINK) != 0)
     }
 
+    /// Whether links in other folders lead through the folder.
+    pub(super) fn is_of_links(&self) -> bool {
+        self.names.values().any(|how| how & LINK != 0)
+    }
+
     /// What an event means. `name` is the name that the event is about; without one, it is about the folder
     /// itself. `is_content` says whether all entries of the folder count.
     pub(super) fn meaning(&self, event: ReadFlags, name: Option<&OsStr>, is_content: bool) -> Meaning {

@@ -153,6 +153,11 @@ impl Watcher {
         self.lock().folders.get(folder.as_os_str()).is_some_and(|it| it.interest.is_of_plan())
     }
 
+    /// Whether links in other folders lead through a folder.
+    pub fn is_of_links(&self, folder: &Path) -> bool {
+        self.lock().folders.get(folder.as_os_str()).is_some_and(|it| it.interest.is_of_links())
+    }
+
     /// The folders without a watch, in order.
     pub fn unwatched(&self) -> Arc<[FolderPath]> {
         self.lock().unwatched.iter().cloned().collect()

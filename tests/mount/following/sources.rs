@@ -4,6 +4,7 @@
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::process::Command;
+use std::time::SystemTime;
 
 use rustix::process::Signal;
 
@@ -46,6 +47,11 @@ fn a_retargeted_link_and_changes_behind_it_are_followed() {
     for version in ["v1", "v2"] {
         fs::create_dir_all(dir.path(format!("{version}/sub"))).unwrap();
         fs::write(dir.path(format!("{version}/sub/a.txt")), version).unwrap();
+        // Folders that were changed just before are listed again, whatever links lead to them.
+        for path in ["sub/a.txt", "sub", ""] {
+            let file = File::open(dir.path(version).join(path)).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        }
     }
     // Two links lead to the source. One is in a folder that has no other part in the mount.
     fs::create_dir(dir.path("links")).unwrap();
