@@ -2,13 +2,14 @@
 //! read as a plain folder, its archives would be opened again, and conflicts would be invented.
 
 use std::fs;
+use std::io::ErrorKind;
 
 use bsafs::{OpenErrorKind, Vfs};
 use rustix::process::Signal;
 
 use super::write_three;
 use crate::mount::{world, world_files};
-use crate::mounted::{Finished, Mounted, TestDir, is_alive, is_root, run, signal, stop, until};
+use crate::mounted::{Finished, Mounted, TestDir, is_root, run, signal, stop, until};
 
 /// A folder with two archives, a loose file that hides a file of one, and a mount of the folder that also
 /// lists the archives.
@@ -154,7 +155,10 @@ fn a_mount_whose_sources_cannot_be_found_is_refused_and_not_read_as_a_folder() {
     refuses(69, "does not answer");
     signal(mount.pid, Signal::CONT);
     signal(mount.pid, Signal::KILL);
-    until("the daemon to end", || !is_alive(mount.pid));
+    // While its other threads end, the process is a zombie and still holds the connection.
+    let unknown = mount.join("unknown");
+    let is_over = || fs::metadata(&unknown).is_err_and(|it| it.kind() == ErrorKind::NotConnected);
+    until("the daemon to end", is_over);
     refuses(69, "the daemon has ended; run `bsafs umount");
 }
 
