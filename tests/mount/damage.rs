@@ -52,7 +52,8 @@ fn assert_other_is_readable(mount: &Mounted) {
 /// Asserts that the files of the archive give EIO after `change`, and that the daemon logs this once.
 fn assert_gives_eio(flags: u32, change: fn(&File)) {
     let dir = TestDir::new();
-    let mount = mount_two(&dir, flags, "ro");
+    // The mount is static: on a slow machine a reload could begin, and would show what is there now.
+    let mount = mount_two(&dir, flags, "static");
     assert!(mount.read("ours/a.bin") == content(0));
     change(&File::options().write(true).open(dir.path("ours.bsa")).unwrap());
     for _ in 0..2 {
@@ -102,8 +103,6 @@ fn an_archive_that_grew_gives_eio() {
 /// Asserts that the files of the archive can be read after `change`, which leaves their bytes alone.
 fn assert_stays_readable(change: fn(&Path)) {
     let dir = TestDir::new();
-    // The mount is static: on a slow machine a reload could begin, and would log that it cannot
-    // read what is there now.
     let mount = mount_two(&dir, PACKED, "static");
     assert!(mount.read("ours/a.bin") == content(0));
     change(&dir.path("ours.bsa"));
