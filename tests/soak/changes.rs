@@ -28,7 +28,8 @@ use crate::view::{Layout, View};
 use crate::watch::Act;
 use crate::{Outcome, at};
 
-/// After a reload, the kernel is notified within this time, on a machine that is busy with readers.
+/// After a reload, the kernel is notified within this time, on a machine that is busy with readers. On a
+/// machine that is busy with more, within the time that the reload took.
 const NOTIFIED: Duration = Duration::from_millis(500);
 
 /// The thread that makes changes.
@@ -160,7 +161,7 @@ impl Changes<'_> {
         }
         self.run.counts.shown_after.add(since.elapsed().as_millis() as u64);
         self.run.counts.shown.add(1);
-        sleep(NOTIFIED);
+        sleep(NOTIFIED.max(since.elapsed()));
         mounts.into_iter().flatten().for_each(|mount| mount.views.show_last());
         Ok(())
     }

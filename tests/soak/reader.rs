@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::setpriority_process;
+use rustix::process::{getpriority_process, setpriority_process};
 use rustix::thread::gettid;
 
 use crate::check::{Subject, Trouble};
@@ -14,8 +14,8 @@ use crate::random::Random;
 use crate::run::{EndOnPanic, Run};
 use crate::watch::Act;
 
-/// Priority of readers, lower than that of daemons and changes.
-const NICE: i32 = 10;
+/// How much lower the priority of readers is than that of daemons and changes.
+const NICER: i32 = 10;
 /// How long all readers prefer the same file.
 const SAME_FILE: u128 = 700; // ms
 
@@ -39,7 +39,8 @@ impl Reader<'_> {
     pub(crate) fn run(mut self) {
         let _end = EndOnPanic(self.run);
         // At normal priority, two dozen readers would leave the thread that makes changes little time.
-        let _ = setpriority_process(Some(gettid()), NICE);
+        let nice = getpriority_process(None).unwrap_or(0);
+        let _ = setpriority_process(Some(gettid()), nice + NICER);
         let mut buffer = vec![0; 1 << 20];
         while !self.run.is_ending() {
             let mount = self.mounts[self.random.index(self.mounts.len())];
