@@ -338,6 +338,10 @@ impl Subject<'_> {
         if metadata.is_file() && possible.files.iter().any(is_it) {
             return Ok(());
         }
+        // Until the new archive is shown, its unknown sizes are estimates.
+        if metadata.is_file() && possible.is_overwritten() {
+            return Err(Trouble::OfChange(Effect::Overwritten));
+        }
         let sizes: Vec<usize> = possible.files.iter().map(|it| it.file.data.len()).collect();
         let kind = metadata.file_type();
         Err(Trouble::Differs(format!("{spelled}: {kind:?} of {len} and not {sizes:?} bytes")))
@@ -352,6 +356,9 @@ impl Subject<'_> {
         let mut versions = opened.possible.files.iter().map(|it| now.versions(it));
         if versions.any(|it| it.has_length(len)) {
             return Ok(len);
+        }
+        if opened.possible.is_overwritten() {
+            return Err(Trouble::OfChange(Effect::Overwritten));
         }
         let sizes: Vec<_> = opened.possible.files.iter().map(|it| now.versions(it).lengths()).collect();
         Err(Trouble::Differs(format!("{}, which is open: {len} and not {sizes:?} bytes", opened.spelled)))

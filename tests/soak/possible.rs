@@ -16,7 +16,7 @@ use crate::view::{Shown, View};
 /// An effect that a change may have on a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// EIO, because the bytes of an archive were overwritten.
+    /// EIO or an estimated size, because the bytes of an archive were overwritten.
     Overwritten,
     /// ESTALE, because another file has the path of an open loose file.
     Replaced,
@@ -73,7 +73,8 @@ impl Possible {
         }
     }
 
-    fn is_overwritten(&self) -> bool {
+    /// Whether the file may be one of an archive that was written to in place.
+    pub(crate) fn is_overwritten(&self) -> bool {
         self.files.iter().any(|it| it.is_overwritten())
     }
 }
