@@ -17,6 +17,7 @@ use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::progress;
 use crate::picture::{PictureError, has_full_png, write_full_png};
+use crate::system::mountinfo;
 use crate::system::text::count;
 use crate::vfs::comparison::{equals, equals_written};
 use crate::vfs::output_folder::{Existing, OutputFolder, Placed};
@@ -139,7 +140,7 @@ impl Extract {
     }
 
     /// The folder to extract to: the one that the user named, or one named after the last source. That one
-    /// may exist, but is none of the sources.
+    /// may exist, but is neither a source nor a mount of bsafs, which gives its mountpoints the same names.
     fn directory(&self, sources: &[(u64, u64)]) -> PathBuf {
         if let Some(directory) = &self.directory {
             return directory.clone();
@@ -148,9 +149,12 @@ impl Extract {
         let named = self.archives.iter().filter_map(|source| std::fs::metadata(source).ok());
         let taken: Vec<(u64, u64)> =
             sources.iter().copied().chain(named.map(|it| (it.dev(), it.ino()))).collect();
+        let mounted = mountinfo::bsafs_devices();
+        let is_mounted = |device| mounted.as_ref().is_some_and(|is_mounted| is_mounted(device));
         let is_free = |name: &String| {
-            std::fs::metadata(name)
-                .map_or(true, |found| found.is_dir() && !taken.contains(&(found.dev(), found.ino())))
+            std::fs::metadata(name).map_or(true, |found| {
+                found.is_dir() && !is_mounted(found.dev()) && !taken.contains(&(found.dev(), found.ino()))
+            })
         };
         let last = self.archives.last().map_or(Path::new(""), PathBuf::as_path);
         let name = folder_name::candidates(last).take(CANDIDATES).find(is_free);

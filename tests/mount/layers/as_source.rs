@@ -70,6 +70,17 @@ fn extract_of_a_mount_reads_its_sources_and_writes_beside_the_mount() {
 }
 
 #[test]
+fn extract_of_a_mounted_archive_writes_beside_the_mount() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let report = dir.run(["mount", "a.bsa"]).success();
+    let mount = Mounted::at(&dir.path("a"), report);
+    dir.run(["extract", "a.bsa"]).success();
+    assert_eq!(fs::read(dir.path("a (2)/textures/clutter/bucket.dds")).unwrap(), world_files()[0].1);
+    mount.umount(&dir);
+}
+
+#[test]
 fn a_folder_inside_a_mount_limits_its_sources_to_that_folder() {
     let (dir, _mount) = mounted();
     let below: Vec<String> = lines(dir.run(["list", "data", "--glob", "textures/clutter/**"]));
