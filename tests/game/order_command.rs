@@ -173,6 +173,9 @@ fn the_error_for_a_missing_game_lists_the_installed_games() {
     assert_eq!(failed.code, 66);
     let first = "bsafs: skyrim was not found, but skyrimse is installed.\n";
     assert!(failed.err.starts_with(first), "{}", failed.err);
+    // The folders that do not exist are only counted, so that the first line stays on the screen.
+    assert!(failed.err.contains("folders that do not exist"), "{}", failed.err);
+    assert!(failed.err.lines().count() < 8, "{}", failed.err);
 }
 
 #[test]

@@ -15,6 +15,7 @@ use crate::game::{
 };
 use crate::system::covered::{Covered, uncovered};
 use crate::system::mountinfo;
+use crate::system::text::count;
 use crate::tree::Rule;
 use crate::vfs::error::{OpenError, OpenErrorKind};
 use crate::vfs::options::{FolderArchives, OpenOptions};
@@ -326,12 +327,23 @@ fn not_found(title: &Title, found: &Found) -> OpenError {
     };
     let marks = marks.join(", ");
     let mut what = format!("{} was not found{others}.\nThere is no folder with {marks} in:", title.id);
-    what += &looked_in(found);
+    what += &if others.is_empty() { looked_in(found) } else { existing_of(found) };
     for (path, why) in &found.unusable {
         what += &format!("\n  {}: {why}", path.display());
     }
     what += "\nIf the game is elsewhere, give its folder, or use --game-dir.";
     OpenError::game(what)
+}
+
+/// The folders that were searched for games and exist, one per line, and how many others there are.
+fn existing_of(found: &Found) -> String {
+    let (existing, others): (Vec<&PathBuf>, Vec<_>) = found.searched.iter().partition(|path| path.is_dir());
+    let lines = existing.iter().map(|path| format!("\n  {}", path.display()));
+    let others = match others.len() {
+        0 => String::new(),
+        others => format!("\n  and {} that do not exist", count(others, "folder")),
+    };
+    lines.chain([others]).collect()
 }
 
 /// The folders that were searched for games, one per line.
