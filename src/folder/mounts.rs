@@ -44,6 +44,11 @@ impl Root {
         Ok(Self { path: path_of(&fd)?, mount: found.mount, identity: found.identity, fd })
     }
 
+    /// Whether both are the same folder, on the same mount.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        (self.mount, self.identity) == (other.mount, other.identity)
+    }
+
     /// The kind of the file system that the folder is on, if it shows the state of the system and no files.
     pub(super) fn without_files(&self) -> Result<Option<&'static str>, Errno> {
         let magic = rustix::fs::fstatfs(&self.fd)?.f_type;

@@ -32,7 +32,7 @@ type Copied = (u32, u32, u32);
 pub fn scan_again(earlier: &LooseFolder, changes: &ScanChanges<'_>) -> Result<LooseFolder, ScanError> {
     let root = Root::open(earlier.path(), OFlags::DIRECTORY)?;
     let known = earlier.locations.root();
-    if (root.mount, root.identity) != (known.mount, known.identity) {
+    if !root.is_same(known) {
         return scan(earlier.path(), earlier.filter(), earlier.files());
     }
     let mut scan = Scan::new(known.clone(), earlier.filter(), earlier.files());
@@ -156,9 +156,8 @@ impl LooseFolder {
 
     /// Whether the path of the folder no longer leads to the folder that was scanned.
     pub fn is_moved(&self) -> bool {
-        let known = self.locations.root();
-        !Root::open(self.path(), OFlags::DIRECTORY)
-            .is_ok_and(|root| (root.mount, root.identity) == (known.mount, known.identity))
+        let found = Root::open(self.path(), OFlags::DIRECTORY);
+        !found.is_ok_and(|root| root.is_same(self.locations.root()))
     }
 
     /// The paths of folders that this scan found and an earlier one of the same folder did not, and of those

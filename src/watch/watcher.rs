@@ -145,17 +145,17 @@ impl Watcher {
 
     /// Whether the system reports each change of a file in a folder.
     pub fn is_reported(&self, folder: &Path) -> bool {
-        self.lock().folders.get(folder.as_os_str()).is_some_and(|it| it.watch.is_some() && it.has_content)
+        self.holds(folder, |it| it.watch.is_some() && it.has_content)
     }
 
     /// Whether the load order may depend on what a folder contains.
     pub fn is_of_plan(&self, folder: &Path) -> bool {
-        self.lock().folders.get(folder.as_os_str()).is_some_and(|it| it.interest.is_of_plan())
+        self.holds(folder, |it| it.interest.is_of_plan())
     }
 
     /// Whether links in other folders lead through a folder.
     pub fn is_of_links(&self, folder: &Path) -> bool {
-        self.lock().folders.get(folder.as_os_str()).is_some_and(|it| it.interest.is_of_links())
+        self.holds(folder, |it| it.interest.is_of_links())
     }
 
     /// The folders without a watch, in order.
@@ -228,6 +228,11 @@ impl Watcher {
             }
         }
         Ok(is_lost)
+    }
+
+    /// Whether a folder should be watched, and this holds for it.
+    fn holds(&self, folder: &Path, holds: impl FnOnce(&Watched) -> bool) -> bool {
+        self.lock().folders.get(folder.as_os_str()).is_some_and(holds)
     }
 
     fn lock(&self) -> MutexGuard<'_, Tables> {
