@@ -327,7 +327,7 @@ fn not_found(title: &Title, found: &Found) -> OpenError {
     };
     let marks = marks.join(", ");
     let mut what = format!("{} was not found{others}.\nThere is no folder with {marks} in:", title.id);
-    what += &if others.is_empty() { looked_in(found) } else { existing_of(found) };
+    what += &if others.is_empty() { looked_in(found) } else { existing_folders(found) };
     for (path, why) in &found.unusable {
         what += &format!("\n  {}: {why}", path.display());
     }
@@ -336,7 +336,7 @@ fn not_found(title: &Title, found: &Found) -> OpenError {
 }
 
 /// The folders that were searched for games and exist, one per line, and how many others there are.
-fn existing_of(found: &Found) -> String {
+fn existing_folders(found: &Found) -> String {
     let (existing, others): (Vec<&PathBuf>, Vec<_>) = found.searched.iter().partition(|path| path.is_dir());
     let lines = existing.iter().map(|path| format!("\n  {}", path.display()));
     let others = match others.len() {
