@@ -321,7 +321,13 @@ impl Subject<'_> {
         let possible = Possible::new(&self.views.since(begin), path);
         match file {
             Ok(_) if possible.files.is_empty() => Err(Trouble::Differs(format!("{spelled} exists"))),
-            Ok(file) => Ok(Opened { file, path: path.to_owned(), spelled: spelled.to_owned(), possible }),
+            Ok(file) => {
+                let opened = Opened { file, path: path.to_owned(), spelled: spelled.to_owned(), possible };
+                // A file of an archive that is being rewritten may have an estimated size. A read beyond it
+                // gets no error, because the kernel does not ask the daemon.
+                self.size_of_open(&opened)?;
+                Ok(opened)
+            }
             Err(error) => Err(possible.refused(error, spelled)),
         }
     }
