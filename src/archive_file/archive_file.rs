@@ -20,11 +20,10 @@ use super::fault::ArchiveReadError;
 use super::pieces::Pieces;
 use super::reported::Reported;
 use super::stat::{COARSEST_TICK, Stat, Unchanged, compare};
+use super::tables::Tables;
 use crate::read::Bytes;
 use crate::system::covered::uncovered;
 
-/// Number of bytes read at once for a digest.
-const DIGEST_STEP: usize = 1 << 18;
 /// Value of [`ArchiveFile::compare_at`]: compare again only after the ctime moves.
 const NEVER: u64 = u64::MAX;
 
@@ -48,13 +47,6 @@ pub struct ArchiveFile {
     stale: AtomicBool,
     reported: Reported,
     bytes_read: AtomicU64,
-}
-
-/// The ranges of the file that were parsed, and their digest.
-#[derive(Debug, PartialEq, Eq)]
-struct Tables {
-    ranges: Vec<Range<u64>>,
-    digest: u64,
 }
 
 impl ArchiveFile {
@@ -95,21 +87,6 @@ impl ArchiveFile {
             reported: Reported::default(),
             bytes_read: AtomicU64::new(0),
         })
-    }
-
-    /// Records which bytes were parsed. While they stay equal, a moved ctime (from a link, a rename
-    /// or other permissions) is not a change of the archive. Without this call it is one.
-    ///
-    /// # Errors
-    /// The system's error if the bytes cannot be read.
-    pub fn record_tables(&mut self, mut ranges: Vec<Range<u64>>) -> io::Result<()> {
-        for range in &mut ranges {
-            range.end = range.end.min(self.len());
-        }
-        self.note_compared(&self.opened, SystemTime::now());
-        let digest = self.digest(&ranges)?;
-        self.tables = Some(Tables { ranges, digest });
-        Ok(())
     }
 
     /// The absolute path of the archive.
@@ -190,6 +167,29 @@ impl ArchiveFile {
         pieces.check().map(|()| parsed)
     }
 
+    /// Like [`ArchiveFile::with_bytes`], but `parse` also returns the ranges of bytes that its result depends
+    /// on. While these bytes stay equal, a moved ctime (from a link, a rename or other permissions) is not a
+    /// change of the archive. Without this call it is one.
+    ///
+    /// # Errors
+    /// The system's error if these bytes or others that `parse` needed could not be read.
+    pub fn parse_tables<T>(
+        &mut self,
+        parse: impl FnOnce(Bytes<'_>) -> (T, Vec<Range<u64>>),
+    ) -> io::Result<T> {
+        let began = SystemTime::now();
+        let pieces = Pieces::new(&self.file, self.len());
+        let (parsed, mut ranges) = parse(pieces.bytes());
+        for range in &mut ranges {
+            range.end = range.end.min(self.len());
+        }
+        let tables = Tables::parsed(&pieces, ranges);
+        pieces.check()?;
+        self.note_compared(&self.opened, began);
+        self.tables = Some(tables);
+        Ok(parsed)
+    }
+
     /// Fills `buffer` with the bytes at `offset`.
     ///
     /// # Errors
@@ -235,7 +235,7 @@ impl ArchiveFile {
         let _comparing = self.comparing.lock().unwrap_or_else(PoisonError::into_inner);
         let began = SystemTime::now();
         let is_same = || match &self.tables {
-            Some(tables) => Ok(self.digest(&tables.ranges)? == tables.digest),
+            Some(tables) => tables.are_in(&self.file),
             None => Ok(false),
         };
         let (expected, known) = self.expected()?;
@@ -289,22 +289,6 @@ impl ArchiveFile {
     fn elapsed(&self) -> u64 {
         u64::try_from(self.opened_at.elapsed().as_millis()).unwrap_or(NEVER)
     }
-
-    /// Digests ranges of the file. These reads do not count in [`ArchiveFile::bytes_read`].
-    fn digest(&self, ranges: &[Range<u64>]) -> io::Result<u64> {
-        let mut buffer = vec![0; DIGEST_STEP];
-        let mut digest = 0;
-        for range in ranges {
-            for at in range.clone().step_by(DIGEST_STEP) {
-                let len = buffer.len().min(usize::try_from(range.end - at).unwrap_or(usize::MAX));
-                let bytes = &mut buffer[..len];
-                self.file.read_exact_at(bytes, at)?;
-                // The seed is the digest of all previous bytes.
-                digest = XxHash3_64::oneshot_with_seed(digest, bytes);
-            }
-        }
-        Ok(digest)
-    }
 }
 
 #[cfg(test)]
@@ -316,7 +300,7 @@ mod tests {
         let path = folder.join("archive");
         std::fs::write(&path, b"tables and data").unwrap();
         let mut source = ArchiveFile::open(&path).unwrap();
-        source.record_tables(vec![0..3, 3..6]).unwrap();
+        source.parse_tables(|_| ((), vec![0..3, 3..6])).unwrap();
         (source, File::options().write(true).open(&path).unwrap())
     }
 

@@ -7,6 +7,7 @@ mod fault; // why a read failed
 mod pieces; // the bytes that a parser needs
 mod reported; // what the watches reported about the file
 mod stat; // what fstat reports, and whether the file changed
+mod tables; // the bytes that were parsed, and whether they are still the same
 
 pub use archive_file::ArchiveFile;
 pub use fault::ArchiveReadError;

@@ -16,7 +16,7 @@ use crate::read::{Bytes, Fetch};
 use crate::system::memory;
 
 /// Number of bytes read at once for a reader that walks a table.
-const BLOCK: u64 = 1 << 16;
+pub(super) const BLOCK: u64 = 1 << 16;
 /// Number of bytes read at once for any other reader, which reads a header or the first bytes of a file.
 const LITTLE: u64 = 1 << 9;
 /// Number of bytes that a piece extends past its block, so that few records lie in two pieces.
@@ -143,7 +143,7 @@ fn zeros(len: usize) -> io::Result<Piece> {
 /// Fills `buffer` as far as the file can be read. Returns how many bytes were read, and why no more.
 fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> (usize, io::Error) {
     let mut read = 0;
-    loop {
+    while read < buffer.len() {
         match file.read_at(&mut buffer[read..], offset + read as u64) {
             Ok(0) => return (read, io::ErrorKind::UnexpectedEof.into()),
             Ok(more) => read += more,
@@ -151,6 +151,7 @@ fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> (usize, io::Error) {
             Err(error) => return (read, error),
         }
     }
+    (read, io::ErrorKind::UnexpectedEof.into())
 }
 
 #[cfg(test)]

@@ -57,13 +57,19 @@ impl OpenedArchive {
         options: &OpenOptions,
     ) -> Result<Self, OpenError> {
         let mut source = ArchiveFile::open(path).map_err(|error| OpenError::unreadable(path, error))?;
-        let parsed = with_source(&source, path, &options.parse_options(), |archive| {
+        let parsed = source.parse_tables(|bytes| {
+            let archive = match format::parse_with(bytes, &options.parse_options()) {
+                Ok(archive) => archive,
+                Err(error) => return (Err(error), Vec::new()),
+            };
             let layer = || LayerNames::with_names(&archive, options.code_page(), folder, dictionary);
             let (layer, tables) = names_and_tables(&archive, layer);
-            (layer, tables, Description { about: archive.about, notes: archive.notes }, archive.tables)
+            let description = Description { about: archive.about, notes: archive.notes };
+            (Ok((layer, tables, description)), archive.tables)
         });
-        let (layer, tables, description, parsed) = parsed?;
-        source.record_tables(parsed).map_err(|error| OpenError::unreadable(path, error))?;
+        let (layer, tables, description) = parsed
+            .map_err(|error| OpenError::unreadable(path, error))?
+            .map_err(|error| OpenError::new(path, OpenErrorKind::Archive(error)))?;
         let layer = layer.map_err(|error| OpenError::too_large(path, error))?;
         let dds_files = || layer.files_ending(b".dds");
         let tables = tables.presented(options.textures.unwrap_or_default(), dds_files);
@@ -96,24 +102,15 @@ pub(crate) fn with_archive<T>(
     use_archive: impl FnOnce(Archive<'_>) -> T,
 ) -> Result<T, OpenError> {
     let source = ArchiveFile::open(path).map_err(|error| OpenError::unreadable(path, error))?;
-    with_source(&source, path, options, use_archive)
+    source
+        .with_bytes(|bytes| format::parse_with(bytes, options).map(use_archive))
+        .map_err(|error| OpenError::unreadable(path, error))?
+        .map_err(|error| OpenError::new(path, OpenErrorKind::Archive(error)))
 }
 
 /// Checks that a file can be opened as an archive.
 pub(crate) fn is_archive(path: &Path, options: &OpenOptions) -> Result<(), OpenError> {
     with_archive(path, &options.parse_options(), |_| ())
-}
-
-fn with_source<T>(
-    source: &ArchiveFile,
-    path: &Path,
-    options: &Options,
-    use_archive: impl FnOnce(Archive<'_>) -> T,
-) -> Result<T, OpenError> {
-    source
-        .with_bytes(|bytes| format::parse_with(bytes, options).map(use_archive))
-        .map_err(|error| OpenError::unreadable(path, error))?
-        .map_err(|error| OpenError::new(path, OpenErrorKind::Archive(error)))
 }
 
 /// Builds the names and tables of an archive, in parallel if it is large.

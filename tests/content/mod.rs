@@ -37,18 +37,14 @@ impl Opened {
             let path = path_in(folder.path(), number);
             std::fs::write(&path, bytes).unwrap();
             let mut source = ArchiveFile::open(&path).unwrap();
-            let (layer, tables, parsed) = source
-                .with_bytes(|bytes| {
+            let (layer, tables) = source
+                .parse_tables(|bytes| {
                     let archive = parse(bytes, &Limits::default()).unwrap();
                     let base = number.to_string();
-                    (
-                        LayerNames::new(&archive, Encoding::default(), Some(&base)).unwrap(),
-                        LayerTables::new(&archive),
-                        archive.tables,
-                    )
+                    let layer = LayerNames::new(&archive, Encoding::default(), Some(&base)).unwrap();
+                    ((layer, LayerTables::new(&archive)), archive.tables)
                 })
                 .unwrap();
-            source.record_tables(parsed).unwrap();
             store.add(source, tables);
             layers.push(layer);
         }

@@ -130,18 +130,17 @@ pub fn open(paths: &[&Path], opening: &Opening<'_>, scope: &Scope<'_>) -> Option
         let mut source = ArchiveFile::open(path).unwrap();
         let base = opening.per_archive.then(|| number.to_string());
         let parsed = source
-            .with_bytes(|bytes| {
-                let archive = parse(bytes, opening.force)?;
+            .parse_tables(|bytes| {
+                let Some(archive) = parse(bytes, opening.force) else { return (None, Vec::new()) };
                 let layer = LayerNames::with_names(&archive, opening.encoding, base.as_deref(), &dictionary);
                 let tables = LayerTables::new(&archive).presented(opening.textures, || {
                     // Every file may be a texture: its name does not matter.
                     (0..archive.files.len() as u32).collect()
                 });
-                Some((layer.unwrap(), tables, scope.of(&archive), archive.tables))
+                (Some((layer.unwrap(), tables, scope.of(&archive))), archive.tables)
             })
             .unwrap();
-        let (layer, tables, entries, parsed) = parsed?;
-        source.record_tables(parsed).unwrap();
+        let (layer, tables, entries) = parsed?;
         tables.still_tiled();
         store.add(source, tables);
         layers.push(layer);
