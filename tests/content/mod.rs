@@ -20,6 +20,9 @@ use tempfile::TempDir;
 
 use crate::support;
 
+/// Length of the longest read in bytes. A process with pointers of 32 bits has no memory for a read of 4 GiB.
+const LONGEST_READ: u32 = 1 << 30;
+
 /// Opened archives on the disk, and the entry of each file by its path in lower case.
 struct Opened {
     store: Store,
@@ -85,9 +88,10 @@ impl Opened {
         self.store.read_at(self.id(path), offset, len, <[u8]>::to_vec)
     }
 
-    /// Reads a whole file in one request.
+    /// Reads a whole file in one request, or its first [`LONGEST_READ`] bytes.
     fn whole(&self, path: &str) -> Result<Vec<u8>, EntryError> {
-        self.read(path, 0, u32::try_from(self.store.size(self.id(path))).unwrap())
+        let size = u32::try_from(self.store.size(self.id(path))).unwrap();
+        self.read(path, 0, size.min(LONGEST_READ))
     }
 }
 

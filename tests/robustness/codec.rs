@@ -35,7 +35,8 @@ pub fn run(input: &[u8]) -> bool {
     let Some(([codec, a, b, c, d, e, f], payload)) = input.split_first_chunk() else { return false };
     let codec = CODECS[usize::from(*codec) % CODECS.len()];
     let size = (u32::from_le_bytes([*a, *b, *c, *d]) % (SIZE_MAX + 1)) as usize;
-    let part = &payload[..(payload.len() * usize::from(u16::from_le_bytes([*e, *f]))) >> 16];
+    let share = u64::from(u16::from_le_bytes([*e, *f]));
+    let part = &payload[..((payload.len() as u64 * share) >> 16) as usize];
 
     let is_whole = |decoded: &Result<_, _>| matches!(decoded, Ok(_) | Err(DecodeError::Suspect(_)));
     let valid = |decoded: &_| if is_whole(decoded) { size } else { 0 };

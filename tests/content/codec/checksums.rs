@@ -32,7 +32,7 @@ fn flip_bits(
 }
 
 #[test]
-fn a_flipped_bit_of_a_zlib_stream_never_gives_wrong_bytes() {
+fn a_flipped_bit_of_a_zlib_stream_is_harmless_or_reported() {
     let lens = [(0, 1), (1, 1), (20, 1), (300, 1), (1500, 1), (70_000, 997)];
     for ((len, step), level) in lens.into_iter().flat_map(|len| [0, 1, 6, 9].map(|level| (len, level))) {
         let bytes = sample(len);
@@ -40,8 +40,9 @@ fn a_flipped_bit_of_a_zlib_stream_never_gives_wrong_bytes() {
         encoder.write_all(&bytes).unwrap();
         let packed = encoder.finish().unwrap();
         flip_bits(Codec::Zlib, &packed, &bytes, step, |at, result, is_right| {
+            // The flip may remove the mark of the stream's end. What follows is then no checksum.
             assert!(
-                result.is_err() || is_right,
+                result.is_err() || is_right || result == Ok(Some(Quirk::Unended)),
                 "{len} bytes at level {level}, a bit of byte {at}: {result:?}"
             );
             if at >= packed.len() - 4 {

@@ -5,6 +5,7 @@ use bsafs::format::Codec;
 use lz4_flex::frame::{BlockMode, BlockSize, FrameInfo};
 
 use super::{error_of, frame_of, linked_frame_of, quirk_of, sample};
+use crate::support::content::noise;
 
 /// First word of a frame.
 const MAGIC: u32 = 0x184d_2204;
@@ -51,9 +52,7 @@ fn matches_reach_back_across_blocks_of_four_mib() {
 
 #[test]
 fn incompressible_blocks_are_copied() {
-    // The top bytes of a multiplicative sequence, in which no four bytes repeat.
-    let bytes: Vec<u8> =
-        (0..150_000_u32).map(|i| (i.wrapping_mul(i).wrapping_mul(0x9e37_79b1) >> 24) as u8).collect();
+    let bytes = noise(1, 150_000);
     let packed = frame_of(&bytes, FrameInfo::new().block_size(BlockSize::Max64KB));
     assert!(packed.len() > bytes.len(), "the sample is compressible");
     assert_eq!(quirk(&packed, &bytes), None);

@@ -105,8 +105,8 @@ fn flipped_bytes_never_panic_and_zlib_reports_each() {
                 let result = decode(codec, &packed, &mut out);
                 let _ = prefix(codec, &packed, &mut out[..500]);
                 let _ = decode(Codec::Detect, &packed, &mut out);
-                // The header's two bytes may change unnoticed: window size and level.
-                if codec == Codec::Zlib && at > 1 {
+                // Unused bits may change unnoticed, such as those before the checksum.
+                if codec == Codec::Zlib && out != bytes {
                     assert_ne!(result, Ok(None), "flip {mask:02x} at {at} was not reported");
                 }
                 packed[at] ^= mask;
