@@ -15,8 +15,9 @@ use crate::limits::ARCHIVE_TABLES_MAX;
 use crate::read::{Bytes, Fetch};
 use crate::system::memory;
 
-/// Number of bytes read at once for a reader that walks a table.
-pub(super) const BLOCK: u64 = 1 << 16;
+/// Number of bytes read at once for a reader that walks a table. Each block is a map. With blocks of 64 KiB,
+/// mounting 100 archives took 1.1 x as long, because a map is costly to remove while other threads run.
+pub(super) const BLOCK: u64 = 1 << 18;
 /// Number of bytes read at once for any other reader, which reads a header or the first bytes of a file.
 const LITTLE: u64 = 1 << 9;
 /// Number of bytes that a piece extends past its block, so that few records lie in two pieces.
@@ -173,7 +174,7 @@ mod tests {
         assert_eq!(pieces.fetch(BLOCK..2 * BLOCK, true), None);
         let error = pieces.check().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{error}");
-        assert!(error.to_string().contains("offset 65536"), "{error}");
+        assert!(error.to_string().contains(&format!("offset {BLOCK}:")), "{error}");
     }
 
     #[test]
