@@ -2,7 +2,8 @@
 //!
 //! **The rule.** If a program has read three files to their ends, one after the other as they are listed,
 //! then the next files are decoded into the cache, as many as fit into half of it. Each processor on which no
-//! thread decodes for a reader may decode them. If a file is begun out of order, the rest is dropped.
+//! thread decodes for a reader may decode them. If a file is begun out of order, the rest is dropped. What
+//! decodes faster than a thread wakes is left to its reader.
 //!
 //! A READ that is longer than a prefix, of a file of several extents as large textures are, has the file's
 //! next extents decoded in the same way: a program that reads only the beginning of a file reads less.
@@ -10,7 +11,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
@@ -36,6 +37,8 @@ pub(crate) struct Prefetch {
     has_jobs: Condvar,
     /// Number of threads that decode for readers.
     decoding: Arc<AtomicUsize>,
+    /// Whether no thread will ever decode ahead, so that no READ need be noted.
+    is_off: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -79,18 +82,21 @@ struct Reader {
     has_begun: bool,
     /// Number of files that it read from the beginning to the end, in order.
     in_order: u32,
+    /// Number of files from `file` on whose extents were already added.
+    ahead: usize,
 }
 
 impl Prefetch {
     /// Decodes from a store, and from those that replace it.
     pub(crate) fn new(store: &Store) -> Arc<Self> {
-        let (state, has_jobs) = Default::default();
-        Arc::new(Self { state, has_jobs, decoding: store.decoding() })
+        let (state, has_jobs, is_off) = Default::default();
+        Arc::new(Self { state, has_jobs, decoding: store.decoding(), is_off })
     }
 
     /// Starts a number of threads that decode ahead, or fewer if the system has no more. They run as long as
-    /// the process.
+    /// the process. If the number is 0, no READ is noted from now on.
     pub(crate) fn start(self: &Arc<Self>, threads: usize) {
+        self.is_off.store(threads == 0, Ordering::Relaxed);
         for number in 0..threads {
             let prefetch = self.clone();
             let thread = thread::Builder::new().name(format!("prefetch-{number}"));
@@ -112,7 +118,7 @@ impl Prefetch {
     ) {
         let is_last = size.is_some_and(|size| range.end >= size);
         let is_long = range.end - range.start > PREFIX_LEN && view.vfs.store().has_several_extents(entry);
-        if range.start > 0 && !is_long && !is_last {
+        if self.is_off.load(Ordering::Relaxed) || (range.start > 0 && !is_long && !is_last) {
             return;
         }
         let mut state = self.state();
@@ -193,38 +199,39 @@ impl State {
             return;
         }
         self.jobs.clear();
+        self.readers.iter_mut().for_each(|reader| reader.ahead = 0);
         if self.readers.len() == READERS_MAX {
             self.readers.remove(0);
         }
-        self.readers.push(Reader { file: Some(node), has_begun: true, in_order: 0 });
+        self.readers.push(Reader { file: Some(node), has_begun: true, in_order: 0, ahead: 0 });
     }
 
     fn end_file(&mut self, view: &FollowedView<'_>, node: NodeId) {
         self.follow(view);
         let reads_it = |reader: &Reader| reader.file == Some(node) && reader.has_begun;
         let Some(index) = self.readers.iter().position(reads_it) else { return };
-        let in_order = self.readers.remove(index).in_order + 1;
-        let next = next_file(view.vfs, node);
-        if in_order >= IN_ORDER {
-            self.decode_ahead(view.vfs, next);
+        let Reader { in_order, ahead, .. } = self.readers.remove(index);
+        let (file, in_order) = (next_file(view.vfs, node), in_order + 1);
+        let mut ahead = ahead.saturating_sub(1);
+        if in_order >= IN_ORDER && ahead <= FILES_MAX / 2 {
+            ahead = self.add_files(view.vfs, file).unwrap_or(ahead);
         }
-        self.readers.push(Reader { file: next, has_begun: false, in_order });
+        self.readers.push(Reader { file, has_begun: false, in_order, ahead });
     }
 
     /// Adds a file that will be read next, and those after it. Does so when half of the room is empty, so
-    /// that threads decode several files each time they wake.
-    fn decode_ahead(&mut self, vfs: &Vfs, file: Option<NodeId>) {
+    /// that threads decode several files each time they wake. Returns the number of files.
+    fn add_files(&mut self, vfs: &Vfs, file: Option<NodeId>) -> Option<usize> {
         let mut room = self.room(vfs);
         if room < vfs.store().room_ahead_max() / 2 {
-            return;
+            return None;
         }
         let files = std::iter::successors(file, |file| next_file(vfs, *file)).take(FILES_MAX);
-        for file in files {
-            let Kind::File(entry) = vfs.tree().kind(file) else { return };
-            if !self.add_extents(vfs, entry, 0, &mut room) {
-                return;
-            }
-        }
+        let added = files.take_while(|file| match vfs.tree().kind(*file) {
+            Kind::File(entry) => self.add_extents(vfs, entry, 0, &mut room),
+            Kind::Folder => false,
+        });
+        Some(added.count())
     }
 
     /// Adds the extents of a file that begin at or after `offset`, as far as there is room. Returns whether
