@@ -138,10 +138,27 @@ fn files_of_unknown_size_take_no_more_than_half_of_the_cache() {
     let archive = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
     let small = |archive: Tes4, name| archive.file("a", name, texels(1, LEN));
     let archive = ["0", "1", "2"].into_iter().fold(archive, small);
-    // Zeros of 300 KB are packed into some hundred bytes, and only their data states the size.
-    let large = |archive: Tes4, name| archive.file("b", name, vec![0; 300_000]);
+    // Zeros of 5 MB are packed into 5 KB, and only their data states the size.
+    let large = |archive: Tes4, name| archive.file("b", name, vec![0; 5_000_000]);
     let archive = ["3", "4", "5", "6"].into_iter().fold(archive, large);
-    let served = Served::serving(&archive.build(), 1 << 20);
+    let served = Served::serving(&archive.build(), 16 << 20);
     ["a/0", "a/1", "a/2"].into_iter().for_each(|path| served.read_whole(path));
-    assert_eq!(served.decoded(), 3 * LEN_BYTES + 300_000);
+    assert_eq!(served.decoded(), 3 * LEN_BYTES + 5_000_000);
+}
+
+#[test]
+fn files_that_decode_faster_than_a_thread_wakes_are_not_decoded_ahead() {
+    let decoded = |version, len| {
+        let archive = Tes4::new(version).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
+        let file = |archive: Tes4, name| archive.file("a", name, texels(1, len));
+        let archive = ["0", "1", "2", "3"].into_iter().fold(archive, file);
+        let served = Served::serving(&archive.build(), 64 << 20);
+        ["a/0", "a/1", "a/2"].into_iter().for_each(|path| served.read_whole(path));
+        served.decoded() / len as u64
+    };
+    // Version 104 is packed with zlib, 105 with LZ4, which decodes several times as fast.
+    assert_eq!(decoded(104, 2_000), 3);
+    assert_eq!(decoded(104, LEN), 4);
+    assert_eq!(decoded(105, LEN), 3);
+    assert_eq!(decoded(105, 120_000), 4);
 }

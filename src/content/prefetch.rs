@@ -14,9 +14,9 @@ const LEFT_FOR_READERS: usize = 64 << 20;
 const TYPICAL_RATIO: u32 = 2;
 
 impl Store {
-    /// The packed extents of a file that begin at or after `offset` bytes, with their sizes in bytes. A size
-    /// that is not known yet is estimated. None if the file has no packed extents, or its texels are put into
-    /// rows.
+    /// The packed extents of a file that begin at or after `offset` bytes and are worth decoding ahead, with
+    /// their sizes in bytes. A size that is not known yet is estimated. None if the file has no such extents,
+    /// or its texels are put into rows.
     pub(crate) fn packed_extents(&self, id: EntryId, offset: u64) -> impl Iterator<Item = (u32, u32)> {
         let archive = self.content(id.layer).archive();
         let parts = archive.into_iter().flat_map(move |it| it.parts(id.entry).map(move |part| (it, part)));
@@ -28,7 +28,7 @@ impl Store {
             };
             let extent = archive.extent(index);
             let size = extent.size.unwrap_or(extent.packed.saturating_mul(TYPICAL_RATIO));
-            let is_wanted = start >= offset && extent.codec != Codec::Stored;
+            let is_wanted = start >= offset && least_size(extent.codec).is_some_and(|least| size >= least);
             start += u64::from(size);
             is_wanted.then_some((index, size))
         })
@@ -73,5 +73,16 @@ impl Store {
         let key = layer.cache_key(index, size);
         let read = || layer.read_payload(index, u64::MAX);
         self.shared.cache.decode_ahead(key, read, |payload| self.unpack_for_cache(id, index, key, &payload));
+    }
+}
+
+/// Least size in bytes of an extent that is decoded ahead. Waking a thread takes as long as decoding a
+/// smaller one, and twice the processor time (measured in `tests/bench/RESULTS.md`). `None` if nothing is
+/// decoded.
+fn least_size(codec: Codec) -> Option<u32> {
+    match codec {
+        Codec::Stored | Codec::Unsupported => None,
+        Codec::Lz4Frame | Codec::Lz4Block => Some(64 << 10),
+        Codec::Zlib | Codec::Xmem | Codec::Detect => Some(8 << 10),
     }
 }
