@@ -54,6 +54,14 @@ impl ArchiveContent {
         std::iter::once(head).chain(linear).chain(extents.map(extent))
     }
 
+    /// The size of [all parts](Self::parts) together in bytes, if it is known. Each entry of a listing needs
+    /// it, so it does not walk the parts.
+    pub(super) fn known_size(&self, entry: u32) -> Option<u64> {
+        let extents = || self.extents(entry).map(|index| self.extent(index).size.map(u64::from)).sum();
+        let data: Option<u64> = self.linear(entry).map_or_else(extents, |(_, len)| Some(len));
+        Some(self.head(entry).len() + data?)
+    }
+
     /// The size of a part in bytes. An error has the index of the extent whose size cannot be read.
     fn part_size(&self, part: Part, known: Option<u64>) -> Result<u64, (u32, Reason)> {
         match (part, known) {

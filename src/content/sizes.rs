@@ -52,7 +52,7 @@ impl Store {
         if layer.needs_header(id.entry) {
             return None;
         }
-        layer.parts(id.entry).map(|(_, size)| size).sum()
+        layer.known_size(id.entry)
     }
 
     /// Whether a file's size can never be learnt, because its data contradicts itself or the
