@@ -92,14 +92,23 @@ impl Store {
     /// The first error of a read that the system refused, or of a header that decides how a file is
     /// shown. Other faults of a file are reported when the file is read.
     pub fn learn_sizes(&self, ids: impl IntoIterator<Item = EntryId>) -> Result<(), EntryError> {
-        let (mut wanted, mut headers) = (Vec::new(), Vec::new());
-        let mut learnt = Ok(());
+        self.learn_sizes_noting(ids, &|| ()).into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Like [`Store::learn_sizes`], but returns all errors, and calls `note_progress` after each read.
+    pub(crate) fn learn_sizes_noting(
+        &self,
+        ids: impl IntoIterator<Item = EntryId>,
+        note_progress: &dyn Fn(),
+    ) -> Vec<EntryError> {
+        let (mut wanted, mut headers, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         for id @ EntryId { layer, entry } in ids {
             if let Some(files) = self.loose(id) {
                 if let Err(error) = files.stat(id) {
                     self.count_fault();
-                    learnt = learnt.and(Err(error));
+                    errors.push(error);
                 }
+                note_progress();
                 continue;
             }
             headers.extend(self.layer(layer).needs_header(entry).then_some(id));
@@ -116,13 +125,17 @@ impl Store {
         while let Some(first) = rest.first() {
             let is_near = |it: &Unsized| it.layer == first.layer && it.offset - first.offset < SPAN;
             let (near, others) = rest.split_at(rest.partition_point(is_near));
-            if let Err((refused, reason)) = self.layer(first.layer).learn_near(near) {
+            if let Err((refused, reason)) = self.layer(first.layer).learn_near(near, note_progress) {
                 let id = EntryId { layer: refused.layer, entry: refused.entry };
-                learnt = learnt.and(Err(self.fault(id, refused.index, reason)));
+                errors.push(self.fault(id, refused.index, reason));
             }
             rest = others;
         }
-        headers.into_iter().fold(learnt, |learnt, id| learnt.and(self.learn_header(id)))
+        for id in headers {
+            errors.extend(self.learn_header(id).err());
+            note_progress();
+        }
+        errors
     }
 
     /// Unpacked size of an extent in bytes, checked before a buffer is allocated for it. The size must be
@@ -151,8 +164,10 @@ impl Store {
 impl ArchiveContent {
     /// Learns the sizes of extents that lie near each other, sorted by offset. Fails with the first
     /// extent that the device refuses.
-    fn learn_near(&self, near: &[Unsized]) -> Result<(), (Unsized, Reason)> {
-        if self.learn_together(near).is_ok() {
+    fn learn_near(&self, near: &[Unsized], note_progress: &dyn Fn()) -> Result<(), (Unsized, Reason)> {
+        let together = self.learn_together(near);
+        note_progress();
+        if together.is_ok() {
             return Ok(());
         }
         // An extent cannot be read or lies beyond the end of the archive, so each is read separately.
@@ -161,6 +176,7 @@ impl ArchiveContent {
             if let Err(reason @ Reason::Io(_)) = self.size(it.index) {
                 learnt = learnt.and(Err((*it, reason)));
             }
+            note_progress();
         }
         learnt
     }

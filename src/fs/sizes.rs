@@ -11,11 +11,11 @@ use super::error::Error;
 use super::view::View;
 use crate::tree::NodeId;
 
-/// A job that reads a device. It calls the function that it is passed after each step.
-pub(crate) type SizeJob = Box<dyn FnOnce(&dyn Fn()) + Send>;
+/// Number of files whose sizes are learnt together. On a slow disk, the sizes of the first are known in time.
+const AT_A_TIME: usize = 32;
 
-/// Number of files whose sizes are learnt in one step of a job.
-const AT_A_TIME: usize = 8;
+/// A job that reads a device. It calls the function that it is passed after each read.
+pub(crate) type SizeJob = Box<dyn FnOnce(&dyn Fn()) + Send>;
 
 impl View {
     /// Whether a node is a file that must be statted or read before an answer has its size.
@@ -59,29 +59,29 @@ impl View {
         let learn = |(device, mut nodes): (u64, Vec<NodeId>)| {
             let fs = self.clone();
             let job: SizeJob = Box::new(move |note_progress| {
-                // A step has few files, so that even a slow disk finishes one while an answer waits.
                 nodes.sort_by_cached_key(|node| {
                     fs.entry(*node).map(|entry| (entry.layer, fs.store().offset(entry)))
                 });
-                for some in nodes.chunks(AT_A_TIME) {
-                    fs.learn_sizes(some);
-                    note_progress();
-                }
+                nodes.chunks(AT_A_TIME).for_each(|some| fs.learn_sizes(some, note_progress));
             });
             (device, job)
         };
         by_device.into_iter().map(learn).collect()
     }
 
-    fn learn_sizes(&self, nodes: &[NodeId]) {
-        let (unsized_ones, known): (Vec<NodeId>, Vec<NodeId>) =
-            nodes.iter().partition(|node| self.is_unsized(**node));
-        known.into_iter().for_each(|node| self.check_unwatched(node));
+    fn learn_sizes(&self, nodes: &[NodeId], note_progress: &dyn Fn()) {
+        let (unwatched, unsized_ones): (Vec<NodeId>, Vec<NodeId>) =
+            nodes.iter().partition(|node| self.is_unwatched(**node));
         let entries = unsized_ones.iter().filter_map(|node| self.entry(*node));
-        let Err(error) = self.store().learn_sizes(entries) else { return };
-        let node = nodes.iter().find(|node| self.entry(**node) == Some(error.entry));
-        if let Some(&node) = node.filter(|_| error.is_new) {
-            log::error!("{}: cannot determine its size: {error}", self.path_of(node, error.entry));
+        for error in self.store().learn_sizes_noting(entries, note_progress) {
+            let node = nodes.iter().find(|node| self.entry(**node) == Some(error.entry));
+            if let Some(&node) = node.filter(|_| error.is_new) {
+                log::error!("{}: cannot determine its size: {error}", self.path_of(node, error.entry));
+            }
+        }
+        for node in unwatched {
+            self.check_unwatched(node);
+            note_progress();
         }
     }
 }
