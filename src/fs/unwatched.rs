@@ -16,10 +16,12 @@ use crate::tree::NodeId;
 impl View {
     /// How long the attributes of a file that was statted stay valid.
     pub(crate) fn validity(&self, entry: EntryId) -> Validity {
-        let is_loose = self.store().folder(entry.layer).is_some();
+        if self.store().folder(entry.layer).is_none() {
+            return Validity::Lasting;
+        }
         match self.shared.unwatched() {
             // It will soon be known whether the folder has a watch.
-            None if is_loose => Validity::Seconds(polling_interval(0)),
+            None => Validity::Seconds(polling_interval(0)),
             Some(folders) if self.is_in(entry, &folders) => {
                 Validity::Seconds(polling_interval(folders.len()))
             }
@@ -29,10 +31,9 @@ impl View {
 
     /// Whether a node is a file in a folder without a watch that was statted.
     pub(crate) fn is_unwatched(&self, node: NodeId) -> bool {
-        let is_known = |entry: &EntryId| self.store().known_size(*entry).is_some();
-        self.entry(node)
-            .filter(is_known)
-            .is_some_and(|entry| self.shared.unwatched().is_some_and(|folders| self.is_in(entry, &folders)))
+        let Some(folders) = self.shared.unwatched() else { return false };
+        let is_known = |entry: EntryId| self.store().known_size(entry).is_some();
+        self.entry(node).is_some_and(|entry| self.is_in(entry, &folders) && is_known(entry))
     }
 
     /// The node with this number, if it is [unwatched](View::is_unwatched).
