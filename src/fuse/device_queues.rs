@@ -9,7 +9,7 @@
 //! reads its device, even if its bytes are cached. A worker that finishes a request takes the next one from
 //! the queue, so that no other thread has to be woken.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -34,7 +34,7 @@ struct State {
     /// Number of workers that run no job.
     free: usize,
     /// By device number.
-    devices: HashMap<u64, Device>,
+    devices: BTreeMap<u64, Device>,
 }
 
 #[derive(Default)]
@@ -61,7 +61,7 @@ impl DeviceQueues {
     pub(crate) fn start(workers: usize) -> io::Result<Self> {
         let (deadlines, queue) = channel();
         thread::Builder::new().name("deadlines".into()).spawn(move || keep_deadlines(&queue))?;
-        let state = State { free: workers, devices: HashMap::new() };
+        let state = State { free: workers, devices: BTreeMap::new() };
         Ok(Self { state: Arc::new(Mutex::new(state)), deadlines })
     }
 
