@@ -206,6 +206,9 @@ fn name_of(process: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
     use super::*;
 
     #[test]
@@ -219,15 +222,20 @@ mod tests {
     #[test]
     fn a_process_is_found_by_its_current_folder() {
         // The current folder is in proc, which has no disk either.
-        let mut child = std::process::Command::new("cat")
+        let mut child = Command::new("cat")
             .current_dir("/proc/self")
-            .stdin(std::process::Stdio::piped())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
             .spawn()
             .expect("cannot start cat");
+        // With qemu, `spawn` returns before the process has changed its folder. So wait for an answer.
+        let mut pipes = child.stdin.take().zip(child.stdout.take()).expect("cat has no pipes");
+        pipes.0.write_all(b"x").expect("cannot write to cat");
+        pipes.1.read_exact(&mut [0]).expect("cat does not answer");
         let seen = look_at(Path::new(&format!("/proc/{}", child.id())));
         let proc = device_of(Path::new("/proc")).expect("cannot stat /proc");
         assert_eq!(seen.uses.get(&proc).and_then(|uses| uses.get(&Use::CurrentFolder)), Some(&1));
-        drop(child.stdin.take());
+        drop(pipes);
         child.wait().expect("cannot wait for cat");
     }
 }
