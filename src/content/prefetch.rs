@@ -15,9 +15,9 @@ const TYPICAL_RATIO: u32 = 2;
 
 impl Store {
     /// The packed extents of a file that begin at or after `offset` bytes and are worth decoding ahead, with
-    /// their sizes in bytes. A size that is not known yet is estimated. None if the file has no such extents,
-    /// or its texels are put into rows.
-    pub(crate) fn packed_extents(&self, id: EntryId, offset: u64) -> impl Iterator<Item = (u32, u32)> {
+    /// their sizes in bytes. A size that is not known yet is estimated. A file whose texels are put into rows
+    /// has none.
+    pub(crate) fn extents_ahead(&self, id: EntryId, offset: u64) -> impl Iterator<Item = (u32, u32)> {
         let archive = self.content(id.layer).archive();
         let parts = archive.into_iter().flat_map(move |it| it.parts(id.entry).map(move |part| (it, part)));
         let mut start = 0;
@@ -28,7 +28,7 @@ impl Store {
             };
             let extent = archive.extent(index);
             let size = extent.size.unwrap_or(extent.packed.saturating_mul(TYPICAL_RATIO));
-            let is_wanted = start >= offset && least_size(extent.codec).is_some_and(|least| size >= least);
+            let is_wanted = start >= offset && min_size(extent.codec).is_some_and(|min| size >= min);
             start += u64::from(size);
             is_wanted.then_some((index, size))
         })
@@ -39,7 +39,7 @@ impl Store {
         self.content(id.layer).archive().is_some_and(|archive| archive.extents(id.entry).len() > 1)
     }
 
-    /// Whether an extent of [`Store::packed_extents`] is cached or being decoded into the cache.
+    /// Whether an extent of [`Store::extents_ahead`] is cached or being decoded into the cache.
     pub(crate) fn is_cached(&self, id: EntryId, index: u32) -> bool {
         let layer = self.layer(id.layer);
         layer.extent(index).size.is_some_and(|size| self.shared.cache.contains(&layer.cache_key(index, size)))
@@ -60,7 +60,7 @@ impl Store {
         self.shared.counters.decoding.clone()
     }
 
-    /// Decodes an extent of [`Store::packed_extents`] into the cache, unless it is cached or being decoded,
+    /// Decodes an extent of [`Store::extents_ahead`] into the cache, unless it is cached or being decoded,
     /// or there is no room for it. If that fails, a reader of the extent will get the error.
     pub(crate) fn decode_ahead(&self, id: EntryId, index: u32) {
         let layer = self.layer(id.layer);
@@ -76,10 +76,9 @@ impl Store {
     }
 }
 
-/// Least size in bytes of an extent that is decoded ahead. Waking a thread takes as long as decoding a
-/// smaller one, and twice the processor time (measured in `tests/bench/RESULTS.md`). `None` if nothing is
-/// decoded.
-fn least_size(codec: Codec) -> Option<u32> {
+/// Minimum size in bytes of an extent that is decoded ahead; `None` if nothing is decoded. For a smaller one,
+/// waking a thread takes as long as decoding (`tests/bench/RESULTS.md`).
+fn min_size(codec: Codec) -> Option<u32> {
     match codec {
         Codec::Stored | Codec::Unsupported => None,
         Codec::Lz4Frame | Codec::Lz4Block => Some(64 << 10),

@@ -219,8 +219,9 @@ impl State {
         self.readers.push(Reader { file, has_begun: false, in_order, ahead });
     }
 
-    /// Adds a file that will be read next, and those after it. Does so when half of the room is empty, so
-    /// that threads decode several files each time they wake. Returns the number of files.
+    /// Adds a file that will be read next, and those after it, as far as there is room. Returns the number of
+    /// files. Adds none and returns `None` if less than half of the room is empty, so that threads decode
+    /// several files each time they wake.
     fn add_files(&mut self, vfs: &Vfs, file: Option<NodeId>) -> Option<usize> {
         let mut room = self.room(vfs);
         if room < vfs.store().room_ahead_max() / 2 {
@@ -237,7 +238,7 @@ impl State {
     /// Adds the extents of a file that begin at or after `offset`, as far as there is room. Returns whether
     /// there was room for all.
     fn add_extents(&mut self, vfs: &Vfs, entry: EntryId, offset: u64, room: &mut u64) -> bool {
-        for (extent, size) in vfs.store().packed_extents(entry, offset) {
+        for (extent, size) in vfs.store().extents_ahead(entry, offset) {
             let is_waiting = self.jobs.iter().any(|job| (job.entry, job.extent) == (entry, extent));
             if is_waiting || vfs.store().is_cached(entry, extent) {
                 continue;
