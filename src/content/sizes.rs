@@ -92,11 +92,12 @@ impl Store {
     /// The first error of a read that the system refused, or of a header that decides how a file is
     /// shown. Other faults of a file are reported when the file is read.
     pub fn learn_sizes(&self, ids: impl IntoIterator<Item = EntryId>) -> Result<(), EntryError> {
-        self.learn_sizes_noting(ids, &|| ()).into_iter().next().map_or(Ok(()), Err)
+        self.learn_sizes_with_progress(ids, &|| ()).into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// Like [`Store::learn_sizes`], but returns all errors, and calls `note_progress` after each read.
-    pub(crate) fn learn_sizes_noting(
+    /// Like [`Store::learn_sizes`], but calls `note_progress` after each read, and returns an error for each
+    /// loose file, each header and each group of near extents that cannot be read.
+    pub(crate) fn learn_sizes_with_progress(
         &self,
         ids: impl IntoIterator<Item = EntryId>,
         note_progress: &dyn Fn(),

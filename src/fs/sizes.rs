@@ -11,7 +11,8 @@ use super::error::Error;
 use super::view::View;
 use crate::tree::NodeId;
 
-/// Number of files whose sizes are learnt together. On a slow disk, the sizes of the first are known in time.
+/// Number of files whose sizes are learnt together. They are few, so that a slow disk finishes the first ones
+/// while an answer waits.
 const AT_A_TIME: usize = 32;
 
 /// A job that reads a device. It calls the function that it is passed after each read.
@@ -73,7 +74,7 @@ impl View {
         let (unwatched, unsized_ones): (Vec<NodeId>, Vec<NodeId>) =
             nodes.iter().partition(|node| self.is_unwatched(**node));
         let entries = unsized_ones.iter().filter_map(|node| self.entry(*node));
-        for error in self.store().learn_sizes_noting(entries, note_progress) {
+        for error in self.store().learn_sizes_with_progress(entries, note_progress) {
             let node = nodes.iter().find(|node| self.entry(**node) == Some(error.entry));
             if let Some(&node) = node.filter(|_| error.is_new) {
                 log::error!("{}: cannot determine its size: {error}", self.path_of(node, error.entry));
