@@ -229,13 +229,13 @@ mod tests {
             .spawn()
             .expect("cannot start cat");
         // With qemu, `spawn` returns before the process has changed its folder. So wait for an answer.
-        let mut pipes = child.stdin.take().zip(child.stdout.take()).expect("cat has no pipes");
-        pipes.0.write_all(b"x").expect("cannot write to cat");
-        pipes.1.read_exact(&mut [0]).expect("cat does not answer");
+        let (mut input, mut output) = child.stdin.take().zip(child.stdout.take()).expect("cat has no pipes");
+        input.write_all(b"x").expect("cannot write to cat");
+        output.read_exact(&mut [0]).expect("cat does not answer");
         let seen = look_at(Path::new(&format!("/proc/{}", child.id())));
         let proc = device_of(Path::new("/proc")).expect("cannot stat /proc");
         assert_eq!(seen.uses.get(&proc).and_then(|uses| uses.get(&Use::CurrentFolder)), Some(&1));
-        drop(pipes);
+        drop(input);
         child.wait().expect("cannot wait for cat");
     }
 }
