@@ -21,6 +21,7 @@ use fuser::{
 };
 
 use super::device_queues::DeviceQueues;
+use super::spare_workers::SpareWorkers;
 use crate::fs::{
     Attr, Caller, Error, FileSystem, Lookup, NodeKind, Operation, Owner, ReadTarget, SizeJob, Validity, View,
 };
@@ -43,6 +44,7 @@ const SECTOR: u64 = 512;
 pub(crate) struct Adaptor {
     fs: Arc<FileSystem>,
     devices: DeviceQueues,
+    spares: SpareWorkers,
     /// Whether the kernel offers FUSE_NO_OPEN_SUPPORT. If so, the first OPEN is answered with
     /// ENOSYS. From then on the kernel opens every file without a message and sends no RELEASE. It
     /// keeps its page cache across opens as FOPEN_KEEP_CACHE would (FUSE.md section 2.2). Without
@@ -54,14 +56,16 @@ pub(crate) struct Adaptor {
 }
 
 impl Adaptor {
-    pub(crate) fn new(fs: Arc<FileSystem>, devices: DeviceQueues) -> Self {
-        Self { fs, devices, no_open: false, no_opendir: false }
+    pub(crate) fn new(fs: Arc<FileSystem>, devices: DeviceQueues, spares: SpareWorkers) -> Self {
+        Self { fs, devices, spares, no_open: false, no_opendir: false }
     }
 
-    /// Counts a request and runs its handler.
+    /// Counts a request and runs its handler. Then this worker may rest.
     fn answer(&self, operation: Operation, handler: impl FnOnce()) {
         self.fs.shared.requests.count(operation);
-        let _ = guard(operation, handler);
+        self.spares.serve(|| {
+            let _ = guard(operation, handler);
+        });
     }
 
     /// Answers a LOOKUP. If the name is pending, the answer waits for the next view.
@@ -345,12 +349,13 @@ impl Filesystem for Adaptor {
     }
 
     fn readdirplus(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, reply: ReplyDirectoryPlus) {
-        self.fs.shared.requests.count(Operation::ReadDirPlus);
-        let view = self.fs.view();
-        let of_answer = view.clone();
-        let jobs = view.size_jobs(view.children_to_learn(ino.0, cookie));
-        self.when_sized(Operation::ReadDirPlus, jobs, move || {
-            answer_readdirplus(&of_answer, ino.0, cookie, reply);
+        self.answer(Operation::ReadDirPlus, || {
+            let view = self.fs.view();
+            let of_answer = view.clone();
+            let jobs = view.size_jobs(view.children_to_learn(ino.0, cookie));
+            self.when_sized(Operation::ReadDirPlus, jobs, move || {
+                answer_readdirplus(&of_answer, ino.0, cookie, reply);
+            });
         });
     }
 

@@ -6,6 +6,7 @@
 //! | What happens from the mount to the unmount, in order? | `session.rs` |
 //! | How is a request answered? | `adaptor.rs`: a method per request, an error number per error |
 //! | Which threads answer? | `worker_threads.rs` |
+//! | Which of them rest? | `spare_workers.rs` |
 //! | How many of them may wait for one device? | `device_queues.rs` |
 //! | When is the kernel notified, and by which thread? | `notify.rs` |
 //! | How does bsafs mount? | `mount.rs`; with a descriptor from the caller: `passed_mount.rs` |
@@ -26,6 +27,7 @@ mod notify;
 mod passed_mount;
 mod session;
 mod signals;
+mod spare_workers;
 mod unmount;
 mod unmounter;
 mod worker_threads;

@@ -15,6 +15,7 @@ use super::device_queues::DeviceQueues;
 use super::mount::{MountError, MountRequest};
 use super::notify::Notify;
 use super::signals::SignalThread;
+use super::spare_workers::SpareWorkers;
 use super::unmounter::Unmounter;
 use super::worker_threads::WorkerThreads;
 use crate::fs::FileSystem;
@@ -72,6 +73,7 @@ impl Session {
         let signals = SignalThread::start().map_err(SessionError::Io)?;
         let workers = WorkerThreads::prepare(count).map_err(SessionError::Io)?;
         let devices = DeviceQueues::start(count).map_err(SessionError::Io)?;
+        let spares = SpareWorkers::start(awake_workers(processors)).map_err(SessionError::Io)?;
         let notify = Notify::start(&fs).map_err(SessionError::Io)?;
         fs.start_prefetch(prefetching);
         let reserved = reserve_descriptors(count + SPARE_DESCRIPTORS).map_err(SessionError::Io)?;
@@ -81,7 +83,7 @@ impl Session {
         let device = mountinfo::mounted_at(&request.mountpoint).map(|mounted| mounted.device);
         let unmounter = Unmounter::new(request.mountpoint.clone(), device.clone());
         let session = Self { signals, workers, unmounter };
-        match session.connect(&fs, devices, notify, connection) {
+        match session.connect(&fs, devices, spares, notify, connection) {
             Ok(()) => {
                 if let Some(device) = &device {
                     set_read_ahead(device, request.read_ahead);
@@ -101,6 +103,7 @@ impl Session {
         &self,
         fs: &Arc<FileSystem>,
         devices: DeviceQueues,
+        spares: SpareWorkers,
         notify: Notify,
         connection: OwnedFd,
     ) -> io::Result<()> {
@@ -108,7 +111,7 @@ impl Session {
         config.n_threads = Some(self.workers.count);
         config.clone_fd = true;
         // The kernel keeps other users out unless `allow_other` is set, so fuser need not check too.
-        let adaptor = Adaptor::new(fs.clone(), devices);
+        let adaptor = Adaptor::new(fs.clone(), devices, spares);
         let session = fuser::Session::from_fd(adaptor, connection, SessionACL::All, config)?;
         notify.connect(session.notifier());
         fs.connect(notify);
@@ -195,12 +198,17 @@ fn set_read_ahead(device: &str, asked: Option<u32>) {
 }
 
 /// Number of worker threads: two for each processor. At least six, so that two disks may hang at
-/// once. Not more, because more wake-ups slow down a single reader: with eight workers, small files
-/// took 1.1 times as long (`device_queues.rs`, FUSE.md section 1.1).
+/// once (`device_queues.rs`, FUSE.md section 1.1).
 ///
 /// A worker blocks in read(2) between requests. `tests/bench/RESULTS.md` has figures for busy polling.
 fn workers(processors: usize) -> usize {
     (2 * processors).clamp(6, 16)
+}
+
+/// Number of workers that stay awake while no request is slow: one for each processor. At least two, because
+/// one alone would wait for a disk while others wait for it.
+fn awake_workers(processors: usize) -> usize {
+    processors.max(2)
 }
 
 /// Number of threads that decode ahead: one for each processor. On a single processor, decoding ahead gains

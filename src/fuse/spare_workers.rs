@@ -1,0 +1,286 @@
+//! Lets workers rest that are not needed.
+//!
+//! The kernel gives a request to the worker that has slept longest, even if another one is about to ask for a
+//! request. So workers that are awake without need cost wake-ups: on two processors, two readers of small
+//! files take 1.6 times as long with six workers as with two (`tests/bench/RESULTS.md`). But if a disk is
+//! slow or hangs, its requests occupy workers, and more of them are needed.
+//!
+//! So after an answer, a worker rests if enough others are awake. While there are requests, a thread checks
+//! every 5 ms how long they take. It wakes another worker for each slow one.
+
+use std::cell::OnceCell;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Interval between checks.
+const STEP: Duration = Duration::from_millis(5);
+/// A request is slow if it was under way at this number of checks.
+const SLOW: usize = 2;
+
+thread_local! {
+    /// Set in each worker that has answered a request. Dropped when the worker ends.
+    static WORKER: OnceCell<End> = const { OnceCell::new() };
+}
+
+/// Decides which workers rest.
+#[derive(Clone, Debug)]
+pub(crate) struct SpareWorkers(Arc<End>);
+
+#[derive(Debug)]
+struct Shared {
+    /// Number of workers that stay awake if no request is slow.
+    awake: usize,
+    state: Mutex<State>,
+    /// Notified when resting workers are needed.
+    needed: Condvar,
+    /// Notified when there are requests to check again.
+    begun: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Number of workers that have answered a request. None has ended unless `is_ending`.
+    workers: usize,
+    /// Number of workers that rest.
+    resting: usize,
+    /// Number of checks so far.
+    checks: usize,
+    /// Number of requests under way, by the number of checks since their begin. The last is of slow ones.
+    requests: [usize; SLOW + 1],
+    /// Whether a request began while another one was under way, since the last check.
+    has_overlap: bool,
+    /// Whether no requests overlapped before the last check: there is one reader, if any.
+    is_single: bool,
+    /// Whether the thread checks. Otherwise it waits for a request.
+    is_checking: bool,
+    /// Whether the workers are ending. No worker rests any more.
+    is_ending: bool,
+}
+
+impl SpareWorkers {
+    /// Starts the thread that checks the requests. Called before the mount.
+    pub(crate) fn start(awake: usize) -> io::Result<Self> {
+        let (state, needed, begun) = Default::default();
+        let shared = Arc::new(Shared { awake, state, needed, begun });
+        let checked = shared.clone();
+        thread::Builder::new().name("spares".into()).spawn(move || checked.check_requests())?;
+        Ok(Self(Arc::new(End(shared))))
+    }
+
+    /// Answers a request in a worker's thread. Then the worker rests as long as enough others are awake.
+    pub(crate) fn serve(&self, handler: impl FnOnce()) {
+        let End(shared) = &*self.0;
+        let begin = shared.begin_request();
+        handler();
+        shared.end_request(begin);
+    }
+}
+
+impl Shared {
+    /// Counts a request. Returns the number of checks so far.
+    fn begin_request(&self) -> usize {
+        let mut state = self.lock();
+        state.has_overlap |= state.requests.iter().any(|requests| *requests > 0);
+        state.requests[0] += 1;
+        if !state.is_checking {
+            state.is_checking = true;
+            self.begun.notify_one();
+        }
+        state.checks
+    }
+
+    /// Ends a request that began after `begin` checks. Returns when this worker is needed.
+    fn end_request(self: &Arc<Self>, begin: usize) {
+        let mut state = self.lock();
+        let age = state.checks - begin;
+        state.requests[age.min(SLOW)] -= 1;
+        WORKER.with(|worker| {
+            worker.get_or_init(|| {
+                state.workers += 1;
+                End(self.clone())
+            });
+        });
+        if !state.is_ending && state.awake() > self.wanted(&state) {
+            state.resting += 1;
+            let is_spare = |state: &mut State| !state.is_ending && state.awake() >= self.wanted(state);
+            state = self.needed.wait_while(state, is_spare).unwrap_or_else(PoisonError::into_inner);
+            state.resting -= 1;
+        }
+    }
+
+    /// Number of workers that should be awake. A single reader is faster with one more than several
+    /// readers are (`tests/bench/RESULTS.md`).
+    fn wanted(&self, state: &State) -> usize {
+        self.awake + state.requests[SLOW] + usize::from(state.is_single)
+    }
+
+    /// Checks requests and wakes workers, until the workers end.
+    fn check_requests(&self) {
+        let mut state = self.lock();
+        while !state.is_ending {
+            if state.requests[..SLOW].iter().all(|requests| *requests == 0) {
+                state.is_checking = false;
+                let is_idle = |state: &mut State| !state.is_checking && !state.is_ending;
+                state = self.begun.wait_while(state, is_idle).unwrap_or_else(PoisonError::into_inner);
+            }
+            drop(state);
+            thread::sleep(STEP);
+            state = self.lock();
+            state.check();
+            if state.resting > 0 && state.awake() < self.wanted(&state) {
+                self.needed.notify_all();
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Number of workers that have answered a request and do not rest.
+    fn awake(&self) -> usize {
+        self.workers - self.resting
+    }
+
+    /// Counts a check.
+    fn check(&mut self) {
+        self.checks += 1;
+        self.is_single = !std::mem::take(&mut self.has_overlap);
+        for age in (0..SLOW).rev() {
+            self.requests[age + 1] += std::mem::take(&mut self.requests[age]);
+        }
+    }
+}
+
+/// Ends all rests when dropped: if one worker ends, because the mount has ended, the others must end too.
+#[derive(Debug)]
+struct End(Arc<Shared>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.lock().is_ending = true;
+        self.0.needed.notify_all();
+        self.0.begun.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::thread::JoinHandle;
+
+    use super::*;
+
+    type Request = Box<dyn FnOnce() + Send>;
+
+    /// Workers that take requests from one queue.
+    struct Workers {
+        queue: Sender<Request>,
+        threads: Vec<JoinHandle<()>>,
+    }
+
+    impl Workers {
+        /// Starts three workers. Returns when one or two of them rest.
+        fn start() -> Self {
+            let spares = SpareWorkers::start(1).unwrap();
+            let (queue, requests) = channel::<Request>();
+            let requests = Arc::new(Mutex::new(requests));
+            let threads = (0..3).map(|_| {
+                let (spares, requests) = (spares.clone(), requests.clone());
+                let next = move || requests.lock().unwrap().recv();
+                thread::spawn(move || {
+                    while let Ok(request) = next() {
+                        spares.serve(request);
+                    }
+                })
+            });
+            let workers = Self { queue, threads: threads.collect() };
+            // Each of them answers one request.
+            let barrier = Arc::new(Barrier::new(3));
+            let answers = [(); 3].map(|()| {
+                let barrier = barrier.clone();
+                workers.send(move || _ = barrier.wait())
+            });
+            answers.iter().for_each(|answered| answered.recv().unwrap());
+            while spares.0.0.lock().resting == 0 {
+                thread::yield_now();
+            }
+            workers
+        }
+
+        /// Sends a request. What this returns gets the answer.
+        fn send(&self, request: impl FnOnce() + Send + 'static) -> Receiver<()> {
+            let (answer, answered) = channel();
+            let request = move || {
+                request();
+                answer.send(()).unwrap();
+            };
+            self.queue.send(Box::new(request)).unwrap();
+            answered
+        }
+    }
+
+    /// Counters without a thread that checks.
+    fn counters() -> Arc<Shared> {
+        let (state, needed, begun) = Default::default();
+        Arc::new(Shared { awake: 2, state, needed, begun })
+    }
+
+    fn check(shared: &Shared) -> usize {
+        let mut state = shared.lock();
+        state.check();
+        shared.wanted(&state)
+    }
+
+    #[test]
+    fn a_resting_worker_wakes_if_a_disk_occupies_all_others() {
+        let workers = Workers::start();
+        let hanging = [(); 2].map(|()| {
+            let (resume, hang) = channel::<()>();
+            (resume, workers.send(move || _ = hang.recv()))
+        });
+        workers.send(|| ()).recv().unwrap();
+        for (resume, answered) in hanging {
+            drop(resume);
+            answered.recv().unwrap();
+        }
+    }
+
+    #[test]
+    fn resting_workers_end_with_the_others() {
+        let Workers { queue, threads } = Workers::start();
+        drop(queue);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    }
+
+    #[test]
+    fn each_slow_request_needs_another_worker() {
+        let shared = counters();
+        let begins = [(); 3].map(|()| shared.begin_request());
+        shared.end_request(begins[0]);
+        assert_eq!(check(&shared), 2);
+        assert_eq!(check(&shared), 4 + 1, "two slow requests, and no other has begun");
+        shared.end_request(begins[1]);
+        shared.end_request(begins[2]);
+        assert_eq!(check(&shared), 2 + 1);
+    }
+
+    #[test]
+    fn a_single_reader_keeps_one_more_worker_awake() {
+        let shared = counters();
+        for _ in 0..3 {
+            let begin = shared.begin_request();
+            shared.end_request(begin);
+        }
+        assert_eq!(check(&shared), 2 + 1);
+        let (first, second) = (shared.begin_request(), shared.begin_request());
+        shared.end_request(first);
+        shared.end_request(second);
+        assert_eq!(check(&shared), 2);
+    }
+}
