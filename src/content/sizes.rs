@@ -4,6 +4,8 @@
 //! order of names and one by one, this would take a seek for each file. Here the reads are sorted by offset,
 //! and reads that are near each other are joined: one pass over the disk, with far fewer system calls.
 
+use std::ops::Range;
+
 use super::archive_content::ArchiveContent;
 use super::buffer::Buffer;
 use super::codec;
@@ -15,6 +17,12 @@ use crate::format::{Codec, EntryId};
 /// Prefixes that begin within this many bytes are read together. A read of 64 KiB from the page
 /// cache costs as much as about twenty small ones; from a disk it costs hardly more than one.
 const SPAN: u64 = 64 << 10;
+/// If a size is learnt, those of the next extents whose prefixes end within this many bytes are learnt, too:
+/// a program that asks for one file often asks for the next. From the page cache, this read takes about 1 us
+/// longer, and each request that it saves took 3 us.
+const AHEAD: u64 = 16 << 10;
+/// Maximum number of extents whose sizes are learnt ahead.
+const AHEAD_MAX: usize = 64;
 
 /// An extent whose size must be learnt.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -182,22 +190,34 @@ impl ArchiveContent {
         learnt
     }
 
-    /// Learns the sizes of near extents by a single read.
+    /// Learns the sizes of near extents, and of some that follow them, by a single read.
     fn learn_together(&self, near: &[Unsized]) -> Result<(), Reason> {
-        let prefix_end =
-            |it: &Unsized| it.offset + u64::from(self.extent(it.index).packed).min(extent_prefix::MAX as u64);
-        let start = near[0].offset;
-        let stop = near.iter().map(prefix_end).max().unwrap_or(start);
+        let (start, last) = (near[0].offset, &near[near.len() - 1]);
+        let mut prefixes: Vec<_> = near.iter().map(|it| (it.index, self.prefix_range(it.index))).collect();
+        let following = (last.index + 1..self.tables.extents.count())
+            .map(|index| (index, self.prefix_range(index)))
+            .take_while(|(index, range)| {
+                let is_unsized = self.extent(*index).size.is_none();
+                is_unsized && range.start >= last.offset && range.end <= self.file.len().min(start + AHEAD)
+            });
+        prefixes.extend(following.take(AHEAD_MAX));
+        let stop = prefixes.iter().map(|(_, range)| range.end).max().unwrap_or(start);
         if stop > self.file.len() {
             return Err(Reason::BeyondEnd);
         }
         let mut bytes = Buffer::new((stop - start) as usize, None)?;
         self.file.read_exact_at(&mut bytes, start)?;
-        for it in near {
-            let first = &bytes[(it.offset - start) as usize..(prefix_end(it) - start) as usize];
+        for (index, range) in prefixes {
+            let first = &bytes[(range.start - start) as usize..(range.end - start) as usize];
             // A bad prefix does not concern its neighbours.
-            let _ = self.parse_prefix(it.index, first);
+            let _ = self.parse_prefix(index, first);
         }
         Ok(())
+    }
+
+    /// Where the prefix of an extent lies in the archive, at most.
+    fn prefix_range(&self, index: u32) -> Range<u64> {
+        let extent = self.extent(index);
+        extent.offset..extent.offset + u64::from(extent.packed).min(extent_prefix::MAX as u64)
     }
 }

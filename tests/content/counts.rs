@@ -259,6 +259,20 @@ fn the_size_of_a_packed_entry_costs_one_small_read() {
 }
 
 #[test]
+fn the_sizes_of_the_next_small_files_cost_no_further_read() {
+    let cut = Tes4File::new("1.txt", text(1, 5_000)).no_size_word().stream(vec![1; 3]);
+    let archive = zlib_archive().file("f", "0.txt", text(1, 100)).add("f", cut);
+    let archive = archive.file("f", "2.txt", noise(1, 20_000)).file("f", "3.txt", text(2, 100)).build();
+    let opened = Opened::one(&archive);
+    let known = |path| opened.store.known_size(opened.id(path));
+    opened.store.learn_sizes([opened.id("f/0.txt")]).unwrap();
+    assert_eq!(known("f/0.txt"), Some(100));
+    assert!(opened.store.is_size_lost(opened.id("f/1.txt")), "a damaged file between others");
+    assert_eq!((known("f/2.txt"), known("f/3.txt")), (Some(20_000), None), "the last one is too far");
+    assert!(opened.store.bytes_read() < 1_000, "{} bytes read", opened.store.bytes_read());
+}
+
+#[test]
 fn an_extent_that_was_read_to_its_end_is_evicted_first() {
     let content = texels(7, 700 * KIB as usize);
     let archive = zlib_archive()
