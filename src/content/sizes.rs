@@ -17,9 +17,9 @@ use crate::format::{Codec, EntryId};
 /// Prefixes that begin within this many bytes are read together. A read of 64 KiB from the page
 /// cache costs as much as about twenty small ones; from a disk it costs hardly more than one.
 const SPAN: u64 = 64 << 10;
-/// If a size is learnt, those of the next extents whose prefixes end within this many bytes are learnt, too:
-/// a program that asks for one file often asks for the next. From the page cache, this read takes about 1 us
-/// longer, and each request that it saves took 3 us.
+/// If a program asks for one file after the other, the sizes of the next extents are learnt, too, if their
+/// prefixes end within this many bytes. From the page cache, this read takes about 1 us longer, and each
+/// request that needs no read takes 2 us less.
 const AHEAD: u64 = 16 << 10;
 /// Maximum number of extents whose sizes are learnt ahead.
 const AHEAD_MAX: usize = 64;
@@ -192,7 +192,8 @@ impl ArchiveContent {
 
     /// Learns the sizes of near extents, and of some that follow them, by a single read.
     fn learn_together(&self, near: &[Unsized]) -> Result<(), Reason> {
-        let (start, last) = (near[0].offset, &near[near.len() - 1]);
+        let (first, last) = (&near[0], &near[near.len() - 1]);
+        let start = first.offset;
         let mut prefixes: Vec<_> = near.iter().map(|it| (it.index, self.prefix_range(it.index))).collect();
         let following = (last.index + 1..self.tables.extents.count())
             .map(|index| (index, self.prefix_range(index)))
@@ -200,7 +201,9 @@ impl ArchiveContent {
                 let is_unsized = self.extent(*index).size.is_none();
                 is_unsized && range.start >= last.offset && range.end <= self.file.len().min(start + AHEAD)
             });
-        prefixes.extend(following.take(AHEAD_MAX));
+        // The size of the extent before is known if a program asks for one file after the other.
+        let is_in_order = first.index == 0 || self.extent(first.index - 1).size.is_some();
+        prefixes.extend(following.take(if is_in_order { AHEAD_MAX } else { 0 }));
         let stop = prefixes.iter().map(|(_, range)| range.end).max().unwrap_or(start);
         if stop > self.file.len() {
             return Err(Reason::BeyondEnd);

@@ -259,7 +259,7 @@ fn the_size_of_a_packed_entry_costs_one_small_read() {
 }
 
 #[test]
-fn the_sizes_of_the_next_small_files_cost_no_further_read() {
+fn sizes_asked_for_in_order_cost_one_read_for_several_small_files() {
     let cut = Tes4File::new("1.txt", text(1, 5_000)).no_size_word().stream(vec![1; 3]);
     let archive = zlib_archive().file("f", "0.txt", text(1, 100)).add("f", cut);
     let archive = archive.file("f", "2.txt", noise(1, 20_000)).file("f", "3.txt", text(2, 100)).build();
@@ -270,6 +270,9 @@ fn the_sizes_of_the_next_small_files_cost_no_further_read() {
     assert!(opened.store.is_size_lost(opened.id("f/1.txt")), "a damaged file between others");
     assert_eq!((known("f/2.txt"), known("f/3.txt")), (Some(20_000), None), "the last one is too far");
     assert!(opened.store.bytes_read() < 1_000, "{} bytes read", opened.store.bytes_read());
+    let opened = Opened::one(&archive);
+    opened.store.learn_sizes([opened.id("f/1.txt")]).unwrap();
+    assert_eq!(opened.store.known_size(opened.id("f/2.txt")), None, "the file before was not asked for");
 }
 
 #[test]
