@@ -4,7 +4,6 @@
 //! sent: requests for the file fail with EIO, and a listing has its name without attributes. An
 //! estimate would do harm, because a copy by sendfile or mmap ends at the first size that it got.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::error::Error;
@@ -52,17 +51,24 @@ impl View {
         self: &Arc<Self>,
         nodes: impl IntoIterator<Item = NodeId>,
     ) -> Vec<(u64, SizeJob)> {
-        let mut by_device = BTreeMap::<u64, Vec<NodeId>>::new();
+        // Devices are few, and most requests are for one file.
+        let mut by_device = Vec::<(u64, Vec<NodeId>)>::new();
         for node in nodes {
             let device = self.entry(node).map_or(0, |entry| self.store().device(entry));
-            by_device.entry(device).or_default().push(node);
+            match by_device.iter_mut().find(|(known, _)| *known == device) {
+                Some((_, nodes)) => nodes.push(node),
+                None => by_device.push((device, vec![node])),
+            }
         }
         let learn = |(device, mut nodes): (u64, Vec<NodeId>)| {
             let fs = self.clone();
             let job: SizeJob = Box::new(move |note_progress| {
-                nodes.sort_by_cached_key(|node| {
-                    fs.entry(*node).map(|entry| (entry.layer, fs.store().offset(entry)))
-                });
+                // A single group is sorted where it is read.
+                if nodes.len() > AT_A_TIME {
+                    nodes.sort_by_cached_key(|node| {
+                        fs.entry(*node).map(|entry| (entry.layer, fs.store().offset(entry)))
+                    });
+                }
                 nodes.chunks(AT_A_TIME).for_each(|some| fs.learn_sizes(some, note_progress));
             });
             (device, job)
@@ -71,9 +77,9 @@ impl View {
     }
 
     fn learn_sizes(&self, nodes: &[NodeId], note_progress: &dyn Fn()) {
-        let (unwatched, unsized_ones): (Vec<NodeId>, Vec<NodeId>) =
-            nodes.iter().partition(|node| self.is_unwatched(**node));
-        let entries = unsized_ones.iter().filter_map(|node| self.entry(*node));
+        let unwatched: Vec<_> = nodes.iter().filter(|node| self.is_unwatched(**node)).collect();
+        let unsized_ones = nodes.iter().filter(|node| !unwatched.contains(node));
+        let entries = unsized_ones.filter_map(|node| self.entry(*node));
         for error in self.store().learn_sizes_with_progress(entries, note_progress) {
             let node = nodes.iter().find(|node| self.entry(**node) == Some(error.entry));
             if let Some(&node) = node.filter(|_| error.is_new) {
@@ -81,7 +87,7 @@ impl View {
             }
         }
         for node in unwatched {
-            self.check_unwatched(node);
+            self.check_unwatched(*node);
             note_progress();
         }
     }
