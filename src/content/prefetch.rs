@@ -76,8 +76,8 @@ impl Store {
     }
 }
 
-/// Minimum size in bytes of an extent that is decoded ahead; `None` if nothing is decoded. For a smaller one,
-/// waking a thread takes as long as decoding (`tests/bench/RESULTS.md`).
+/// Minimum size in bytes of an extent that is decoded ahead; `None` if nothing is decoded. For smaller ones,
+/// waking a thread costs about as much as decoding, and slows down other readers (`tests/bench/RESULTS.md`).
 fn min_size(codec: Codec) -> Option<u32> {
     match codec {
         Codec::Stored | Codec::Unsupported => None,

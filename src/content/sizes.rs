@@ -17,9 +17,9 @@ use crate::format::{Codec, EntryId};
 /// Prefixes that begin within this many bytes are read together. A read of 64 KiB from the page
 /// cache costs as much as about twenty small ones; from a disk it costs hardly more than one.
 const SPAN: u64 = 64 << 10;
-/// If a program asks for one file after the other, the sizes of the next extents are learnt, too, if their
+/// If a program asks for one file after the other, one read learns the sizes of all further extents whose
 /// prefixes end within this many bytes. From the page cache, this read takes about 1 us longer, and each
-/// request that needs no read takes 2 us less.
+/// request that then needs no read takes 2 us less.
 const AHEAD: u64 = 16 << 10;
 /// Maximum number of extents whose sizes are learnt ahead.
 const AHEAD_MAX: usize = 64;
@@ -218,7 +218,7 @@ impl ArchiveContent {
         Ok(())
     }
 
-    /// Where the prefix of an extent lies in the archive, at most.
+    /// The bytes of the archive that an extent's prefix may occupy.
     fn prefix_range(&self, index: u32) -> Range<u64> {
         let extent = self.extent(index);
         extent.offset..extent.offset + u64::from(extent.packed).min(extent_prefix::MAX as u64)

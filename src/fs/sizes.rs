@@ -63,8 +63,7 @@ impl View {
         let learn = |(device, mut nodes): (u64, Vec<NodeId>)| {
             let fs = self.clone();
             let job: SizeJob = Box::new(move |note_progress| {
-                // A single group is sorted where it is read.
-                if nodes.len() > AT_A_TIME {
+                if nodes.len() > 1 {
                     nodes.sort_by_cached_key(|node| {
                         fs.entry(*node).map(|entry| (entry.layer, fs.store().offset(entry)))
                     });

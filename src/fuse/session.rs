@@ -27,7 +27,7 @@ use crate::system::text::reason;
 /// through fusermount3 needs them.
 const SPARE_DESCRIPTORS: usize = 8;
 /// Number of threads besides the workers and those that decode ahead, at most.
-const OTHER_THREADS: usize = 10;
+const OTHER_THREADS: usize = 12;
 /// Size of the receive buffer of each worker of fuser, rounded up.
 const RECEIVE_BUFFER: usize = (16 << 20) + (64 << 10);
 
@@ -205,8 +205,8 @@ fn workers(processors: usize) -> usize {
     (2 * processors).clamp(6, 16)
 }
 
-/// Number of workers that stay awake while no request is slow: one for each processor. At least two, because
-/// one alone would wait for a disk while others wait for it.
+/// Number of workers that stay awake if no request is slow and requests overlap: one for each processor. At
+/// least two, because other requests would wait while a single one waits for a disk.
 fn awake_workers(processors: usize) -> usize {
     processors.max(2)
 }

@@ -1,12 +1,13 @@
-//! Lets workers rest that are not needed.
+//! Workers that are not needed rest.
 //!
 //! The kernel gives a request to the worker that has slept longest, even if another one is about to ask for a
-//! request. So workers that are awake without need cost wake-ups: on two processors, two readers of small
-//! files take 1.6 times as long with six workers as with two (`tests/bench/RESULTS.md`). But if a disk is
-//! slow or hangs, its requests occupy workers, and more of them are needed.
+//! request. So each worker that is awake without being needed costs wake-ups: on two processors, two readers
+//! of small files take 1.6 to 1.8 times as long if six workers are awake instead of two
+//! (`tests/bench/RESULTS.md`). But if a disk is slow or hangs, its requests occupy workers, and more of them
+//! are needed.
 //!
 //! So after an answer, a worker rests if enough others are awake. While there are requests, a thread checks
-//! every 5 ms how long they take. It wakes another worker for each slow one.
+//! every 2 ms how long they take. It wakes another worker for each slow one.
 
 use std::cell::OnceCell;
 use std::io;
@@ -15,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Interval between checks.
-const STEP: Duration = Duration::from_millis(5);
+const STEP: Duration = Duration::from_millis(2);
 /// A request is slow if it was under way at this number of checks.
 const SLOW: usize = 2;
 
@@ -30,7 +31,7 @@ pub(crate) struct SpareWorkers(Arc<End>);
 
 #[derive(Debug)]
 struct Shared {
-    /// Number of workers that stay awake if no request is slow.
+    /// Number of workers that stay awake if no request is slow and requests overlap.
     awake: usize,
     state: Mutex<State>,
     /// Notified when resting workers are needed.
@@ -47,11 +48,12 @@ struct State {
     resting: usize,
     /// Number of checks so far.
     checks: usize,
-    /// Number of requests under way, by the number of checks since their begin. The last is of slow ones.
+    /// Number of requests under way, by the number of checks since they began. The last element counts the
+    /// slow ones.
     requests: [usize; SLOW + 1],
-    /// Whether a request began while another one was under way, since the last check.
+    /// Whether a request began while another one that is not slow was under way, since the last check.
     has_overlap: bool,
-    /// Whether no requests overlapped before the last check: there is one reader, if any.
+    /// Whether no requests overlapped between the last two checks: there is one reader, if any.
     is_single: bool,
     /// Whether the thread checks. Otherwise it waits for a request.
     is_checking: bool,
@@ -82,7 +84,7 @@ impl Shared {
     /// Counts a request. Returns the number of checks so far.
     fn begin_request(&self) -> usize {
         let mut state = self.lock();
-        state.has_overlap |= state.requests.iter().any(|requests| *requests > 0);
+        state.has_overlap |= state.requests[..SLOW].iter().any(|requests| *requests > 0);
         state.requests[0] += 1;
         if !state.is_checking {
             state.is_checking = true;
@@ -91,7 +93,8 @@ impl Shared {
         state.checks
     }
 
-    /// Ends a request that began after `begin` checks. Returns when this worker is needed.
+    /// Ends a request that began after `begin` checks. Returns when this worker is needed for another one, or
+    /// when the workers end.
     fn end_request(self: &Arc<Self>, begin: usize) {
         let mut state = self.lock();
         let age = state.checks - begin;
@@ -110,8 +113,8 @@ impl Shared {
         }
     }
 
-    /// Number of workers that should be awake. A single reader is faster with one more than several
-    /// readers are (`tests/bench/RESULTS.md`).
+    /// Number of workers that should be awake. One more makes a single reader faster, but several readers
+    /// slower (`tests/bench/RESULTS.md`).
     fn wanted(&self, state: &State) -> usize {
         self.awake + state.requests[SLOW] + usize::from(state.is_single)
     }
@@ -129,9 +132,8 @@ impl Shared {
             thread::sleep(STEP);
             state = self.lock();
             state.check();
-            if state.resting > 0 && state.awake() < self.wanted(&state) {
-                self.needed.notify_all();
-            }
+            let missing = self.wanted(&state).saturating_sub(state.awake());
+            (0..missing.min(state.resting)).for_each(|_| self.needed.notify_one());
         }
     }
 
@@ -156,7 +158,8 @@ impl State {
     }
 }
 
-/// Ends all rests when dropped: if one worker ends, because the mount has ended, the others must end too.
+/// Wakes all resting workers when dropped. A worker ends if the mount has ended, and then the others must
+/// end, too.
 #[derive(Debug)]
 struct End(Arc<Shared>);
 
@@ -173,8 +176,12 @@ mod tests {
     use std::sync::Barrier;
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::thread::JoinHandle;
+    use std::time::Instant;
 
     use super::*;
+
+    /// Time limit of what must happen soon.
+    const LIMIT: Duration = Duration::from_secs(60);
 
     type Request = Box<dyn FnOnce() + Send>;
 
@@ -206,10 +213,8 @@ mod tests {
                 let barrier = barrier.clone();
                 workers.send(move || _ = barrier.wait())
             });
-            answers.iter().for_each(|answered| answered.recv().unwrap());
-            while spares.0.0.lock().resting == 0 {
-                thread::yield_now();
-            }
+            answers.iter().for_each(wait_for);
+            wait_until(|| spares.0.0.lock().resting > 0);
             workers
         }
 
@@ -222,6 +227,18 @@ mod tests {
             };
             self.queue.send(Box::new(request)).unwrap();
             answered
+        }
+    }
+
+    fn wait_for(answered: &Receiver<()>) {
+        answered.recv_timeout(LIMIT).unwrap();
+    }
+
+    fn wait_until(is_reached: impl Fn() -> bool) {
+        let start = Instant::now();
+        while !is_reached() {
+            assert!(start.elapsed() < LIMIT);
+            thread::yield_now();
         }
     }
 
@@ -244,10 +261,10 @@ mod tests {
             let (resume, hang) = channel::<()>();
             (resume, workers.send(move || _ = hang.recv()))
         });
-        workers.send(|| ()).recv().unwrap();
+        wait_for(&workers.send(|| ()));
         for (resume, answered) in hanging {
             drop(resume);
-            answered.recv().unwrap();
+            wait_for(&answered);
         }
     }
 
@@ -255,7 +272,7 @@ mod tests {
     fn resting_workers_end_with_the_others() {
         let Workers { queue, threads } = Workers::start();
         drop(queue);
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        wait_until(|| threads.iter().all(JoinHandle::is_finished));
     }
 
     #[test]
