@@ -32,7 +32,7 @@ pub(crate) struct SpareWorkers(Arc<End>);
 #[derive(Debug)]
 struct Shared {
     /// Number of workers that stay awake if no request is slow and requests overlap.
-    awake: usize,
+    min_awake: usize,
     state: Mutex<State>,
     /// Notified when resting workers are needed.
     needed: Condvar,
@@ -63,9 +63,9 @@ struct State {
 
 impl SpareWorkers {
     /// Starts the thread that checks the requests. Called before the mount.
-    pub(crate) fn start(awake: usize) -> io::Result<Self> {
+    pub(crate) fn start(min_awake: usize) -> io::Result<Self> {
         let (state, needed, begun) = Default::default();
-        let shared = Arc::new(Shared { awake, state, needed, begun });
+        let shared = Arc::new(Shared { min_awake, state, needed, begun });
         let checked = shared.clone();
         thread::Builder::new().name("spares".into()).spawn(move || checked.check_requests())?;
         Ok(Self(Arc::new(End(shared))))
@@ -84,7 +84,7 @@ impl Shared {
     /// Counts a request. Returns the number of checks so far.
     fn begin_request(&self) -> usize {
         let mut state = self.lock();
-        state.has_overlap |= state.requests[..SLOW].iter().any(|requests| *requests > 0);
+        state.has_overlap |= state.has_recent();
         state.requests[0] += 1;
         if !state.is_checking {
             state.is_checking = true;
@@ -105,7 +105,7 @@ impl Shared {
                 End(self.clone())
             });
         });
-        if !state.is_ending && state.awake() > self.wanted(&state) {
+        if state.awake() > self.wanted(&state) {
             state.resting += 1;
             let is_spare = |state: &mut State| !state.is_ending && state.awake() >= self.wanted(state);
             state = self.needed.wait_while(state, is_spare).unwrap_or_else(PoisonError::into_inner);
@@ -116,14 +116,14 @@ impl Shared {
     /// Number of workers that should be awake. One more makes a single reader faster, but several readers
     /// slower (`tests/bench/RESULTS.md`).
     fn wanted(&self, state: &State) -> usize {
-        self.awake + state.requests[SLOW] + usize::from(state.is_single)
+        self.min_awake + state.requests[SLOW] + usize::from(state.is_single)
     }
 
     /// Checks requests and wakes workers, until the workers end.
     fn check_requests(&self) {
         let mut state = self.lock();
         while !state.is_ending {
-            if state.requests[..SLOW].iter().all(|requests| *requests == 0) {
+            if !state.has_recent() {
                 state.is_checking = false;
                 let is_idle = |state: &mut State| !state.is_checking && !state.is_ending;
                 state = self.begun.wait_while(state, is_idle).unwrap_or_else(PoisonError::into_inner);
@@ -146,6 +146,11 @@ impl State {
     /// Number of workers that have answered a request and do not rest.
     fn awake(&self) -> usize {
         self.workers - self.resting
+    }
+
+    /// Whether a request is under way that is not slow.
+    fn has_recent(&self) -> bool {
+        self.requests[..SLOW].iter().any(|requests| *requests > 0)
     }
 
     /// Counts a check.
@@ -245,7 +250,7 @@ mod tests {
     /// Counters without a thread that checks.
     fn counters() -> Arc<Shared> {
         let (state, needed, begun) = Default::default();
-        Arc::new(Shared { awake: 2, state, needed, begun })
+        Arc::new(Shared { min_awake: 2, state, needed, begun })
     }
 
     fn check(shared: &Shared) -> usize {
