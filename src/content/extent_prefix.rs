@@ -1,6 +1,7 @@
 //! The prefix of an extent, in front of its payload: an embedded name, an unpacked size, both or neither.
 //! Some sizes are stated only there.
 
+use std::ops::Range;
 use std::sync::PoisonError;
 
 use super::archive_content::ArchiveContent;
@@ -27,9 +28,10 @@ impl ArchiveContent {
         if let Some(size) = extent.size {
             return Ok(size);
         }
+        let range = self.prefix_range(index);
         let mut first = [0; MAX];
-        let first = &mut first[..MAX.min(extent.packed as usize)];
-        match self.file.read_exact_at(first, extent.offset) {
+        let first = &mut first[..(range.end - range.start) as usize];
+        match self.file.read_exact_at(first, range.start) {
             Ok(()) => Ok(self.parse_prefix(index, first)?.size),
             Err(fault) => {
                 if matches!(fault, ArchiveReadError::Beyond) {
@@ -38,6 +40,12 @@ impl ArchiveContent {
                 Err(fault.into())
             }
         }
+    }
+
+    /// The bytes of the archive that an extent's prefix may occupy.
+    pub(super) fn prefix_range(&self, index: u32) -> Range<u64> {
+        let extent = self.extent(index);
+        extent.offset..extent.offset + u64::from(extent.packed).min(MAX as u64)
     }
 
     /// Whether an extent's size can never be learnt, even from a sound disk.

@@ -4,13 +4,10 @@
 //! order of names and one by one, this would take a seek for each file. Here the reads are sorted by offset,
 //! and reads that are near each other are joined: one pass over the disk, with far fewer system calls.
 
-use std::ops::Range;
-
 use super::archive_content::ArchiveContent;
 use super::buffer::Buffer;
 use super::codec;
 use super::error::{EntryError, Reason};
-use super::extent_prefix;
 use super::store::{LayerContent, Store};
 use crate::format::{Codec, EntryId};
 
@@ -216,11 +213,5 @@ impl ArchiveContent {
             let _ = self.parse_prefix(index, first);
         }
         Ok(())
-    }
-
-    /// The bytes of the archive that an extent's prefix may occupy.
-    fn prefix_range(&self, index: u32) -> Range<u64> {
-        let extent = self.extent(index);
-        extent.offset..extent.offset + u64::from(extent.packed).min(extent_prefix::MAX as u64)
     }
 }
