@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::num::NonZero;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,6 +20,7 @@ use super::worker_threads::WorkerThreads;
 use crate::fs::FileSystem;
 use crate::system::memory;
 use crate::system::mountinfo;
+use crate::system::processors::processors;
 use crate::system::text::reason;
 
 /// Number of descriptors that are opened after the mount, not counting one per worker. An unmount
@@ -67,13 +67,12 @@ impl Session {
     /// # Errors
     /// See [`SessionError`].
     pub fn start(fs: Arc<FileSystem>, request: &MountRequest) -> Result<Self, SessionError> {
-        let processors = thread::available_parallelism().map_or(2, NonZero::get);
-        let (count, prefetching) = (workers(processors), prefetching(processors));
+        let (count, prefetching) = (workers(processors()), prefetching(processors()));
         check_memory(count, prefetching).map_err(SessionError::Io)?;
         let signals = SignalThread::start().map_err(SessionError::Io)?;
         let workers = WorkerThreads::prepare(count).map_err(SessionError::Io)?;
         let devices = DeviceQueues::start(count).map_err(SessionError::Io)?;
-        let spares = SpareWorkers::start(awake_workers(processors)).map_err(SessionError::Io)?;
+        let spares = SpareWorkers::start(awake_workers(processors())).map_err(SessionError::Io)?;
         let notify = Notify::start(&fs).map_err(SessionError::Io)?;
         fs.start_prefetch(prefetching);
         let reserved = reserve_descriptors(count + SPARE_DESCRIPTORS).map_err(SessionError::Io)?;

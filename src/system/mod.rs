@@ -1,10 +1,11 @@
 //! The operating system: the mount table, paths below this process's mount, other processes,
-//! subprocesses, and the limit of memory.
+//! subprocesses, processors, and the limit of memory.
 
 pub(crate) mod clock;
 pub mod covered;
 pub(crate) mod memory;
 pub mod mountinfo;
 pub(crate) mod process;
+pub(crate) mod processors;
 pub(crate) mod subprocess;
 pub(crate) mod text;

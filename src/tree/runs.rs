@@ -1,10 +1,10 @@
 //! Work on the children of all folders, spread over all processors.
 
-use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::system::memory;
+use crate::system::processors::processors;
 
 /// Number of items from which starting another thread pays off.
 const PARALLEL_FROM: usize = 1 << 14;
@@ -14,7 +14,7 @@ const PARALLEL_FROM: usize = 1 << 14;
 pub(super) fn for_each_run<T: Send>(items: &mut [T], starts: &[usize], work: impl Fn(&mut [T]) + Sync) {
     let threads = match items.len() {
         0..PARALLEL_FROM => 1,
-        _ => thread::available_parallelism().map_or(1, NonZero::get),
+        _ => processors(),
     };
     let share = items.len().div_ceil(threads).max(1);
     let mut shares = Vec::with_capacity(threads);

@@ -1,12 +1,12 @@
 //! Runs independent pieces of work on all processors.
 
 use std::convert::Infallible;
-use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::system::memory;
+use crate::system::processors::processors;
 
 /// Runs `work` for every index below `count`, and calls `step` after each. Returns the results in order.
 pub(crate) fn in_parallel<T: Send>(
@@ -45,7 +45,7 @@ pub(crate) fn try_in_parallel<T: Send, E: Send>(
             done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
         }
     };
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(count);
+    let threads = processors().min(count);
     thread::scope(|scope| {
         // If a thread cannot be started, the others do its work.
         (1..threads)
