@@ -1,5 +1,7 @@
 //! fuser's worker threads, and how their failures are noticed.
 
+use std::ffi::OsString;
+use std::fs;
 use std::io::{self, PipeReader};
 use std::os::fd::AsFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -9,8 +11,10 @@ use std::time::Duration;
 use super::adaptor::Adaptor;
 use crate::system::mountinfo;
 
+/// The threads of this process.
+const THREADS: &str = "/proc/self/task";
 /// Interval between checks whether the workers have started.
-const STEP: Duration = Duration::from_micros(200);
+const STEP: Duration = Duration::from_micros(100);
 /// Interval between checks, after the unmount, whether workers have ended. When the first has
 /// ended, the others get this much time.
 const ENDING: Duration = Duration::from_secs(1);
@@ -46,6 +50,7 @@ impl WorkerThreads {
     /// cannot clone the device or start a thread, it returns early and leaves the workers that it has
     /// started. So the workers count as started when there are threads with their names.
     pub(crate) fn start(&self, session: fuser::Session<Adaptor>) -> io::Result<()> {
+        let others = threads();
         // The thread receives as long as it runs. Its end is noticed below.
         let _ = self.session.send(session);
         loop {
@@ -53,7 +58,7 @@ impl WorkerThreads {
                 Ok(Ok(())) => return Err(io::Error::other("it was unmounted before it was ready")),
                 Ok(Err(error)) => return Err(error),
                 Err(RecvTimeoutError::Disconnected) => return Err(panicked()),
-                Err(RecvTimeoutError::Timeout) if running_workers() >= self.count => return Ok(()),
+                Err(RecvTimeoutError::Timeout) if running_workers(&others) >= self.count => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
@@ -73,7 +78,7 @@ impl WorkerThreads {
                 Ok(ended) => return ended,
                 Err(RecvTimeoutError::Disconnected) => return Err(panicked()),
                 Err(RecvTimeoutError::Timeout) if is_ending => return Ok(()),
-                Err(RecvTimeoutError::Timeout) => is_ending = running_workers() < self.count,
+                Err(RecvTimeoutError::Timeout) => is_ending = running_workers(&[]) < self.count,
             }
         }
     }
@@ -89,10 +94,16 @@ fn panicked() -> io::Error {
     io::Error::other("a worker thread panicked")
 }
 
-/// Number of threads of this process with the names of fuser's workers. If /proc cannot be read,
-/// all workers are assumed to run.
-fn running_workers() -> usize {
-    let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return usize::MAX };
-    let names = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
+/// Number of threads of this process with the names of fuser's workers, without `others`. If /proc cannot be
+/// read, all workers are assumed to run.
+fn running_workers(others: &[OsString]) -> usize {
+    let Ok(threads) = fs::read_dir(THREADS) else { return usize::MAX };
+    let threads = threads.flatten().filter(|thread| !others.contains(&thread.file_name()));
+    let names = threads.filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok());
     names.filter(|name| name.starts_with("fuser-")).count()
+}
+
+/// Numbers of the threads of this process.
+fn threads() -> Vec<OsString> {
+    fs::read_dir(THREADS).into_iter().flatten().flatten().map(|thread| thread.file_name()).collect()
 }
