@@ -144,7 +144,7 @@
 //! 4. `vfs/open.rs` walks folders, and opens and parses archives in parallel.
 //! 5. `tree/merge.rs` merges their names in load order.
 //! 6. `cli/command/mount.rs` prepares everything that can fail: the log, the mountpoint, threads
-//!    and descriptors.
+//!    and descriptors. (Threads that decode ahead start when they are needed.)
 //! 7. `fuse/mount.rs` mounts. From here on, every failure unmounts.
 //! 8. The daemon leaves the terminal and reports success.
 //! 9. The session serves until `umount` or a signal. Then the daemon unmounts, and removes a

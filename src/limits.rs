@@ -66,8 +66,8 @@
 //!   the library, it stays until later reads need the room.
 //! - **Extents being decoded**: includes cached and evicted extents (`content/memory.rs`).
 //! - **Packed bytes being decoded**: counts extents of `UNCOUNTED_BUFFER_MAX` and more.
-//! - **Workers**: 6 to 16, two for each processor. One more thread for each processor decodes files into the
-//!   cache before a program asks for them, up to half of the cache (`fs/prefetch.rs`).
+//! - **Workers**: 6 to 16, two for each processor. If there are several processors, one more thread for each
+//!   decodes files into the cache before a program asks for them, up to half of the cache (`fs/prefetch.rs`).
 //! - **Exposed names**: names that the kernel may have cached and that are not the stored ones.
 //! - **Replaced archives**: includes their files whose inode numbers the kernel may still have.
 //! - **Assumed folders**: folders of archives without names, as many as the kernel references.

@@ -64,8 +64,8 @@ impl FileSystem {
         self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Starts a number of threads that decode files before a program asks for them. They decode only while
-    /// fewer threads than these decode for readers.
+    /// Has files decoded before a program asks for them, in a number of threads. They decode only while fewer
+    /// threads than these decode for readers.
     pub(crate) fn start_prefetch(&self, threads: usize) {
         self.shared.prefetch.start(threads);
     }

@@ -9,6 +9,8 @@
 //! next extents decoded in the same way: a program that reads only the beginning of a file reads less.
 
 use std::collections::VecDeque;
+use std::io;
+use std::mem;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,6 +19,7 @@ use std::thread;
 
 use crate::content::{PREFIX_LEN, Store};
 use crate::format::EntryId;
+use crate::system::memory;
 use crate::tree::{Kind, NodeId};
 use crate::vfs::{Opened, Vfs};
 
@@ -51,6 +54,8 @@ struct State {
     view: u32,
     /// Number of threads that decode ahead at the moment.
     active: usize,
+    /// Number of threads to start for the first job.
+    to_start: usize,
     /// Maximum number of threads that decode, those that decode for readers included.
     processors: usize,
 }
@@ -93,24 +98,16 @@ impl Prefetch {
         Arc::new(Self { state, has_jobs, decoding: store.decoding(), is_off })
     }
 
-    /// Starts a number of threads that decode ahead, or fewer if the system has no more. They run as long as
-    /// the process. If the number is 0, no READ is noted from now on.
-    pub(crate) fn start(self: &Arc<Self>, threads: usize) {
+    /// Decodes ahead from now on, in a number of threads, or in fewer if the system has no more. They start
+    /// with the first job and run as long as the process. If the number is 0, no READ is noted from now on.
+    pub(crate) fn start(&self, threads: usize) {
         self.is_off.store(threads == 0, Ordering::Relaxed);
-        for number in 0..threads {
-            let prefetch = self.clone();
-            let thread = thread::Builder::new().name(format!("prefetch-{number}"));
-            if let Err(error) = thread.spawn(move || prefetch.run()) {
-                log::debug!("only {number} of {threads} threads decode ahead: {error}");
-                return;
-            }
-            self.state().processors = number + 1;
-        }
+        self.state().to_start = threads;
     }
 
     /// Notes that a READ of `range` of a file begins. `size` is the file's size in bytes, if it is known.
     pub(crate) fn note_read(
-        &self,
+        self: &Arc<Self>,
         view: &FollowedView<'_>,
         (node, entry): (NodeId, EntryId),
         range: &Range<u64>,
@@ -132,6 +129,9 @@ impl Prefetch {
         if is_last {
             state.end_file(view, node);
         }
+        if !state.jobs.is_empty() {
+            self.start_threads(&mut state);
+        }
         self.wake(&state);
     }
 
@@ -140,6 +140,30 @@ impl Prefetch {
         while let Some(job) = { self.state().jobs.pop_front() } {
             job.run();
         }
+    }
+
+    fn start_threads(self: &Arc<Self>, state: &mut State) {
+        let threads = mem::take(&mut state.to_start);
+        for number in 0..threads {
+            if let Err(error) = self.start_thread(number) {
+                log::debug!("only {number} of {threads} threads decode ahead: {error}");
+                break;
+            }
+            state.processors = number + 1;
+        }
+        if threads > 0 && state.processors == 0 {
+            state.jobs.clear();
+            self.is_off.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn start_thread(self: &Arc<Self>, number: usize) -> io::Result<()> {
+        if !memory::has_room(memory::THREAD) {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        let prefetch = self.clone();
+        thread::Builder::new().name(format!("prefetch-{number}")).spawn(move || prefetch.run())?;
+        Ok(())
     }
 
     fn run(&self) {

@@ -62,7 +62,7 @@ impl std::error::Error for SessionError {}
 
 impl Session {
     /// Mounts a file system. Returns when all workers answer requests. Threads and descriptors are
-    /// obtained before the mount; a failure after it unmounts.
+    /// obtained before the mount, except threads that decode ahead; a failure after it unmounts.
     ///
     /// # Errors
     /// See [`SessionError`].

@@ -213,6 +213,28 @@ fn two_programs_that_read_all_files_in_order_get_the_right_bytes() {
     });
 }
 
+#[test]
+fn threads_that_decode_ahead_start_when_files_are_read_in_order() {
+    let archive = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
+    let archive =
+        (0..8).fold(archive, |archive, file| archive.file("f", format!("{file}.txt"), text(file, 100_000)));
+    let dir = TestDir::new();
+    dir.archive("files.bsa", &archive.build());
+    let mount = dir.mount(["files.bsa"]);
+    let decode_ahead = || {
+        let threads = fs::read_dir(format!("/proc/{}/task", mount.pid)).unwrap();
+        let names = threads.filter_map(|it| fs::read_to_string(it.unwrap().path().join("comm")).ok());
+        names.filter(|name| name.starts_with("prefetch-")).count()
+    };
+    mount.read("f/0.txt");
+    assert_eq!(decode_ahead(), 0);
+    (1..4).for_each(|file| drop(mount.read(format!("f/{file}.txt"))));
+    let processors = thread::available_parallelism().unwrap().get();
+    let expected = if processors == 1 { 0 } else { processors.min(16) };
+    // Each thread sets its own name after it has started.
+    until("the threads to start", || decode_ahead() == expected);
+}
+
 /// Sends LOOKUPs without a pause. The kernel has cached none of these names.
 fn look_up_absent_names(mount: &Mounted, count: u32) {
     for number in 0..count {
