@@ -157,6 +157,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `len` bytes.
+    #[inline]
     pub fn take(&mut self, len: u64, what: &'static str) -> Result<&'a [u8], UnexpectedEnd> {
         let end = UnexpectedEnd { at: self.at, what };
         if len > len_of(self.here) {
@@ -276,6 +277,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A two-byte length and that many bytes.
+    #[inline]
     pub fn wstring(&mut self, what: &'static str) -> Result<&'a [u8], UnexpectedEnd> {
         let len = self.u16(what)?;
         self.take(u64::from(len), what)

@@ -347,14 +347,18 @@ impl<'a> FileRecord<'a> {
     #[inline]
     fn read(reader: &mut Reader<'a>, kind: Kind) -> Result<Self, ParseError> {
         let record = Self(reader.record("a file's record")?);
-        let (stated, record_len) = (record.len(), kind.record_len());
-        if stated != record_len {
-            return Err(ParseError::corrupt(
-                reader.position().saturating_sub(2),
-                format!("a file's record states its length as {stated} bytes instead of {record_len}"),
-            ));
+        if record.len() != kind.record_len() {
+            return Err(record.wrong_length(kind, reader.position()));
         }
         Ok(record)
+    }
+
+    /// The error of a record that ends at `end`.
+    #[cold]
+    fn wrong_length(&self, kind: Kind, end: u64) -> ParseError {
+        let (stated, record_len) = (self.len(), kind.record_len());
+        let why = format!("a file's record states its length as {stated} bytes instead of {record_len}");
+        ParseError::corrupt(end.saturating_sub(2), why)
     }
 
     /// The hash of the file's stem.
@@ -433,6 +437,7 @@ impl ChunkRecord<'_> {
 
 /// Reads a chunk record. Returns its extent and the word at its end. For textures, the first and
 /// last mip precede that word. They do not determine the order of the chunks and are not needed.
+#[inline]
 fn read_chunk(reader: &mut Reader<'_>, kind: Kind, codec: Codec) -> Result<(Extent, u32), UnexpectedEnd> {
     let chunk = ChunkRecord(reader.record("a chunk")?);
     let end = match kind {
