@@ -19,9 +19,9 @@ use std::time::Duration;
 const STEP: Duration = Duration::from_millis(2);
 /// A request is slow if it was under way at this number of checks.
 const SLOW: usize = 2;
-/// There is one reader, if any, if no requests overlapped during this number of checks. Fewer are not enough:
-/// the requests of two readers often do not overlap for 2 ms.
-const SINGLE: usize = 8;
+/// There is one reader, if any, after this number of checks without overlapping requests: after 16 ms. Two ms
+/// are not enough, because the requests of two readers often do not overlap for so long.
+const SINGLE: usize = 9;
 
 thread_local! {
     /// Set in each worker that has answered a request. Dropped when the worker ends.
@@ -54,9 +54,7 @@ struct State {
     /// Number of requests under way, by the number of checks since they began. The last element counts the
     /// slow ones.
     requests: [usize; SLOW + 1],
-    /// Whether a request began while another one that is not slow was under way, since the last check.
-    has_overlap: bool,
-    /// Number of checks since requests last overlapped.
+    /// Number of checks since a request last began while another one that is not slow was under way.
     without_overlap: usize,
     /// Whether the thread checks. Otherwise it waits for a request.
     is_checking: bool,
@@ -87,7 +85,9 @@ impl Shared {
     /// Counts a request. Returns the number of checks so far.
     fn begin_request(&self) -> usize {
         let mut state = self.lock();
-        state.has_overlap |= state.has_recent();
+        if state.has_recent() {
+            state.without_overlap = 0;
+        }
         state.requests[0] += 1;
         if !state.is_checking {
             state.is_checking = true;
@@ -159,8 +159,7 @@ impl State {
     /// Counts a check.
     fn check(&mut self) {
         self.checks += 1;
-        self.without_overlap =
-            if std::mem::take(&mut self.has_overlap) { 0 } else { self.without_overlap + 1 };
+        self.without_overlap += 1;
         for age in (0..SLOW).rev() {
             self.requests[age + 1] += std::mem::take(&mut self.requests[age]);
         }
