@@ -84,6 +84,7 @@ impl Session {
         let session = Self { signals, workers, unmounter };
         match session.connect(&fs, devices, spares, notify, connection) {
             Ok(()) => {
+                fetch_permissions(&request.mountpoint);
                 if let Some(device) = &device {
                     set_read_ahead(device, request.read_ahead);
                 }
@@ -177,6 +178,15 @@ fn check_memory(workers: usize, prefetching: usize) -> io::Result<()> {
 /// Reserves `count` file descriptors: closing them guarantees that as many can be opened later.
 fn reserve_descriptors(count: usize) -> io::Result<Vec<File>> {
     (0..count).map(|_| File::open("/dev/null")).collect()
+}
+
+/// Makes the kernel ask who may enter the root. It assumes that nobody may until the first access asks. If a
+/// reload then drops the attributes before the answer arrives, the kernel ignores the answer, and an ordinary
+/// user gets EACCES.
+fn fetch_permissions(mountpoint: &Path) {
+    if let Err(error) = mountpoint.metadata() {
+        log::debug!("{}: {error}", mountpoint.display());
+    }
 }
 
 /// Sets how far the kernel reads ahead (prefetch). The default is 1 MiB, the largest READ. INIT can only ask

@@ -7,6 +7,7 @@ use std::process::Stdio;
 
 use bsafs::fuse::{unmount, unmount_entry};
 use bsafs::system::mountinfo;
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use rustix::mount::{MountFlags, mount};
 use rustix::process::Signal;
 
@@ -153,6 +154,18 @@ fn owner_and_permissions_follow_the_options() {
         }
         mount.umount(&dir);
     }
+}
+
+/// Otherwise a user whose first access coincides with a reload gets EACCES.
+#[test]
+fn the_kernel_knows_who_may_enter_the_root_before_the_first_access() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.run(["mount", "a.bsa", "mnt"]).success();
+    // The kernel returns what it knows and asks nothing.
+    let known = statx(CWD, dir.path("mnt"), AtFlags::STATX_DONT_SYNC, StatxFlags::MODE).unwrap();
+    dir.run(["umount", "mnt"]).success();
+    assert_eq!(format!("{:o}", known.stx_mode), "40755");
 }
 
 #[test]
