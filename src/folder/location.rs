@@ -60,6 +60,17 @@ impl Locations {
         self.bases.get(self.folders[found].1 as usize)
     }
 
+    /// The nearest folder with a base: the folder itself, or one that contains it. Also returns the base.
+    pub(super) fn base_above(&self, folders: &[FolderRecord], folder: u32) -> (u32, &Base) {
+        let mut at = folder;
+        loop {
+            match self.base_of(at) {
+                Some(base) => return (at, base),
+                None => at = folders[at as usize].parent,
+            }
+        }
+    }
+
     /// The descriptor beneath which a folder is, and the path from there.
     pub(super) fn of_folder(
         &self,
@@ -67,14 +78,8 @@ impl Locations {
         folders: &[FolderRecord],
         folder: u32,
     ) -> (&Arc<Root>, Vec<u8>) {
-        let mut at = folder;
-        let base = loop {
-            match self.base_of(at) {
-                Some(base) => break base,
-                None => at = folders[at as usize].parent,
-            }
-        };
-        let within = path_from(bytes, folders, folder, |it| it == at);
+        let (top, base) = self.base_above(folders, folder);
+        let within = path_from(bytes, folders, folder, |at| at == top);
         let path = if within.is_empty() { base.path.to_vec() } else { joined(base.path.to_vec(), &within) };
         (&base.root, path)
     }

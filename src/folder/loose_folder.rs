@@ -157,7 +157,10 @@ impl LooseFolder {
 
     /// The device of a file's location (`st_dev`).
     pub fn device(&self, file: u32) -> u64 {
-        self.locate(file).0.identity.0
+        let of_link = self.locations.link(self.names.bytes(), file).map(|(base, _)| base);
+        let base = of_link
+            .unwrap_or_else(|| self.locations.base_above(self.names.records(), self.names.folder_of(file)).1);
+        base.root.identity.0
     }
 
     /// What is known of a file; `None` before it was first statted.

@@ -99,13 +99,11 @@ impl View {
     }
 
     /// Files [to learn](View::is_to_learn) among the next entries of a folder after `cookie`.
-    pub(crate) fn children_to_learn(&self, ino: u64, cookie: u64) -> Vec<NodeId> {
-        let Ok(folder) = self.folder(ino) else { return Vec::new() };
-        if self.store().states_sizes() {
-            return Vec::new();
-        }
-        let next = self.children_after(folder, cookie).into_iter().flatten().take(AT_ONCE as usize);
-        next.map(|(_, child)| child).filter(|node| self.is_to_learn(*node)).collect()
+    pub(crate) fn children_to_learn(&self, ino: u64, cookie: u64) -> impl Iterator<Item = NodeId> {
+        let folder = self.folder(ino).ok().filter(|_| !self.store().states_sizes());
+        let next = folder.and_then(|folder| self.children_after(folder, cookie).ok());
+        let next = next.into_iter().flatten().take(AT_ONCE as usize);
+        next.map(|(_, child)| child).filter(|node| self.is_to_learn(*node))
     }
 
     /// The next children in a listing, each with its position.

@@ -63,7 +63,7 @@ impl View {
         let learn = |(device, mut nodes): (u64, Vec<NodeId>)| {
             let fs = self.clone();
             let job: SizeJob = Box::new(move |note_progress| {
-                nodes.sort_by_cached_key(|node| {
+                nodes.sort_unstable_by_key(|node| {
                     fs.entry(*node).map(|entry| (entry.layer, fs.store().offset(entry)))
                 });
                 nodes.chunks(AT_A_TIME).for_each(|some| fs.learn_sizes(some, note_progress));

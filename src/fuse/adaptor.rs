@@ -420,7 +420,6 @@ impl Filesystem for Adaptor {
 fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirectoryPlus) {
     let owner = view.shared.presentation.owner;
     let parent = view.parent_path(ino);
-    let mut listed_inos = Vec::new();
     let listed = view.list_with_attrs(ino, cookie, |entry, attr| {
         let name = OsStr::from_bytes(entry.name);
         let is_pending = view.pending_folder(ino, entry.name).is_some();
@@ -432,16 +431,15 @@ fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirect
         };
         let generation = Generation(view.generation_in(parent, entry.ino, entry.name).into());
         let is_added = !reply.add(INodeNo(entry.ino), entry.cookie, name, &ttl, &attr, generation);
-        listed_inos.extend(is_added.then_some(entry.ino));
+        // The kernel counts each entry as a lookup, except `.` and `..`. These are folders,
+        // whose lookups are not counted here.
+        if is_added {
+            view.count_lookup(entry.ino);
+        }
         is_added
     });
     match listed {
-        Ok(()) => {
-            // The kernel counts each entry as a lookup, except `.` and `..`. These are folders,
-            // whose lookups are not counted here.
-            listed_inos.into_iter().for_each(|ino| view.count_lookup(ino));
-            reply.ok();
-        }
+        Ok(()) => reply.ok(),
         Err(error) => reply.error(error.into()),
     }
 }
