@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,8 +26,14 @@ const WAIT: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceQueues {
     state: Arc<Mutex<State>>,
-    deadlines: Sender<(Instant, Weak<TimedAnswer>)>,
+    deadlines: Arc<Mutex<Deadlines>>,
+    /// Wakes the thread that gives answers at their deadlines. The thread ends within a second after this is
+    /// dropped.
+    wake: SyncSender<()>,
 }
+
+/// Deadlines of answers, in their order: all answers wait equally long.
+type Deadlines = VecDeque<(Instant, Weak<TimedAnswer>)>;
 
 #[derive(Debug)]
 struct State {
@@ -59,10 +65,12 @@ impl std::fmt::Debug for Device {
 impl DeviceQueues {
     /// Starts the thread that gives answers at their deadlines. Called before the mount.
     pub(crate) fn start(workers: usize) -> io::Result<Self> {
-        let (deadlines, queue) = channel();
-        thread::Builder::new().name("deadlines".into()).spawn(move || keep_deadlines(&queue))?;
+        let (deadlines, (wake, woken)) = (Arc::default(), sync_channel(1));
+        let kept = Arc::clone(&deadlines);
+        let keep = move || woken.iter().for_each(|()| keep_deadlines(&kept));
+        thread::Builder::new().name("deadlines".into()).spawn(keep)?;
         let state = State { free: workers, devices: BTreeMap::new() };
-        Ok(Self { state: Arc::new(Mutex::new(state)), deadlines })
+        Ok(Self { state: Arc::new(Mutex::new(state)), deadlines, wake })
     }
 
     /// Runs a job that may wait for a device, in this worker's thread, and then other jobs of the queue. If
@@ -106,8 +114,12 @@ impl DeviceQueues {
     /// Gives an answer when the returned value is dropped everywhere, or after a second at the latest.
     pub(crate) fn answer_later(&self, answer: impl FnOnce() + Send + 'static) -> Arc<TimedAnswer> {
         let answer = Arc::new(TimedAnswer(Mutex::new(Some(Box::new(answer)))));
-        // The thread receives until this is dropped.
-        let _ = self.deadlines.send((Instant::now() + WAIT, Arc::downgrade(&answer)));
+        let mut deadlines = lock(&self.deadlines);
+        drop_given(&mut deadlines);
+        deadlines.push_back((Instant::now() + WAIT, Arc::downgrade(&answer)));
+        drop(deadlines);
+        // If the thread was woken already, that is enough.
+        let _ = self.wake.try_send(());
         answer
     }
 
@@ -221,14 +233,20 @@ impl Drop for Pending {
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Gives each answer whose jobs do not end in time. All answers wait equally long, so their
-/// deadlines are in order. Most answers are given early, and this thread does not wake for their deadlines.
-fn keep_deadlines(queue: &Receiver<(Instant, Weak<TimedAnswer>)>) {
-    for (deadline, answer) in queue.iter().filter(|(_, answer)| answer.strong_count() > 0) {
+/// Gives each answer whose jobs do not end in time, until no answer waits. Most are given at once. So the
+/// thread first waits as long as an answer may wait, and wakes once a second, not for each answer.
+fn keep_deadlines(deadlines: &Mutex<Deadlines>) {
+    let next = || {
+        let mut deadlines = lock(deadlines);
+        drop_given(&mut deadlines);
+        deadlines.pop_front()
+    };
+    thread::sleep(WAIT);
+    while let Some((deadline, answer)) = next() {
         thread::sleep(deadline.saturating_duration_since(Instant::now()));
         if let Some(answer) = answer.upgrade() {
             answer.give();
@@ -236,9 +254,16 @@ fn keep_deadlines(queue: &Receiver<(Instant, Weak<TimedAnswer>)>) {
     }
 }
 
+/// Drops the deadlines of answers that were given, up to the first that was not.
+fn drop_given(deadlines: &mut Deadlines) {
+    while deadlines.front().is_some_and(|(_, answer)| answer.strong_count() == 0) {
+        deadlines.pop_front();
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::sync_channel;
+    use std::sync::mpsc::channel;
 
     use super::*;
 
@@ -381,16 +406,10 @@ mod tests {
     }
 
     #[test]
-    fn no_thread_waits_for_the_deadline_of_an_answer_that_was_given() {
-        let (deadlines, queue) = channel();
-        let (end, ended) = channel();
-        deadlines.send((Instant::now() + Duration::from_secs(3600), Weak::new())).unwrap();
-        drop(deadlines);
-        thread::spawn(move || {
-            keep_deadlines(&queue);
-            end.send(()).unwrap();
-        });
-        ended.recv_timeout(Duration::from_secs(60)).unwrap();
+    fn deadlines_of_answers_that_were_given_take_no_memory() {
+        let queues = DeviceQueues::start(WORKERS).unwrap();
+        (0..1000).for_each(|_| drop(queues.answer_later(|| {})));
+        assert!(lock(&queues.deadlines).len() <= 1);
     }
 
     #[test]
