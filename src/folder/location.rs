@@ -80,8 +80,7 @@ impl Locations {
     ) -> (&Arc<Root>, Vec<u8>) {
         let (top, base) = self.base_above(folders, folder);
         let within = path_from(bytes, folders, folder, |at| at == top);
-        let path = if within.is_empty() { base.path.to_vec() } else { joined(base.path.to_vec(), &within) };
-        (&base.root, path)
+        (&base.root, joined(&base.path, &within))
     }
 
     /// The base of a linked file, and its name there. `None` for a file without a link.
@@ -95,7 +94,7 @@ impl Locations {
     /// without a link.
     pub(super) fn of_link(&self, bytes: &[u8], file: u32) -> Option<(&Arc<Root>, Vec<u8>)> {
         let (base, name) = self.link(bytes, file)?;
-        Some((&base.root, joined(base.path.to_vec(), name)))
+        Some((&base.root, joined(&base.path, name)))
     }
 
     /// Descriptor and path of every file that is reached through a link.

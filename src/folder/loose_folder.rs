@@ -311,7 +311,7 @@ impl LooseFolder {
         self.locations.of_link(bytes, file).unwrap_or_else(|| {
             let folder = self.names.folder_of(file);
             let (root, path) = self.locations.of_folder(bytes, self.names.records(), folder);
-            (root, joined(path, self.names.file_name(file)))
+            (root, joined(&path, self.names.file_name(file)))
         })
     }
 }

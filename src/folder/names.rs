@@ -130,7 +130,7 @@ impl LooseNames {
 
     /// The path of a file, relative to the scanned folder.
     pub fn file_path(&self, file: u32) -> Vec<u8> {
-        joined(self.folder_path(self.folder_of(file)), self.file_name(file))
+        joined(&self.folder_path(self.folder_of(file)), self.file_name(file))
     }
 
     /// The index of the folder of a file.
@@ -209,11 +209,10 @@ pub(super) fn path_from(
     parts.join(&b'/')
 }
 
-/// Appends a name to a path.
-pub(super) fn joined(mut path: Vec<u8>, name: &[u8]) -> Vec<u8> {
-    if !path.is_empty() {
-        path.push(b'/');
+/// A path within another. Either may be empty.
+pub(super) fn joined(path: &[u8], within: &[u8]) -> Vec<u8> {
+    match path.is_empty() || within.is_empty() {
+        true => [path, within].concat(),
+        false => [path, within].join(&b'/'),
     }
-    path.extend_from_slice(name);
-    path
 }

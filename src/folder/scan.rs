@@ -449,7 +449,7 @@ impl<'a> Scan<'a> {
     }
 
     fn takes_folder(&self, parent: &[u8], name: &[u8]) -> bool {
-        self.filter.is_all() || self.filter.takes_folder(&joined(parent.to_vec(), name))
+        self.filter.is_all() || self.filter.takes_folder(&joined(parent, name))
     }
 
     /// The name of a folder.
@@ -465,7 +465,7 @@ impl<'a> Scan<'a> {
     /// Adds a note on an entry of a folder. An empty name means the folder.
     fn note(&mut self, folder: u32, name: &[u8], why: Why) {
         let path = path_from(&self.bytes, &self.folders, folder, |at| at == 0);
-        self.notes.add(|| if name.is_empty() { path } else { joined(path, name) }, why);
+        self.notes.add(|| joined(&path, name), why);
     }
 }
 
