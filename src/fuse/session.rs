@@ -80,16 +80,10 @@ impl Session {
         drop(reserved);
         // The device number of the mount. It distinguishes the mount from a later one on the same path.
         let device = mountinfo::mounted_at(&request.mountpoint).map(|mounted| mounted.device);
-        let unmounter = Unmounter::new(request.mountpoint.clone(), device.clone());
+        let unmounter = Unmounter::new(request.mountpoint.clone(), device);
         let session = Self { signals, workers, unmounter };
-        match session.connect(&fs, devices, spares, notify, connection) {
-            Ok(()) => {
-                fetch_permissions(&request.mountpoint);
-                if let Some(device) = &device {
-                    set_read_ahead(device, request.read_ahead);
-                }
-                Ok(session)
-            }
+        match session.connect(&fs, request, devices, spares, notify, connection) {
+            Ok(()) => Ok(session),
             Err(error) => {
                 session.take_back();
                 Err(SessionError::Io(error))
@@ -97,11 +91,12 @@ impl Session {
         }
     }
 
-    /// Completes the INIT handshake and starts the workers. Until they run, a thread of this
+    /// Completes the INIT handshake and starts the workers. Until the first one runs, a thread of this
     /// process that accesses the mountpoint blocks.
     fn connect(
         &self,
         fs: &Arc<FileSystem>,
+        request: &MountRequest,
         devices: DeviceQueues,
         spares: SpareWorkers,
         notify: Notify,
@@ -115,7 +110,12 @@ impl Session {
         let session = fuser::Session::from_fd(adaptor, connection, SessionACL::All, config)?;
         notify.connect(session.notifier());
         fs.connect(notify);
-        self.workers.start(session)?;
+        self.workers.start(session, || {
+            if let Some(device) = self.unmounter.device() {
+                set_read_ahead(device, request.read_ahead);
+                fetch_permissions(&request.mountpoint);
+            }
+        })?;
         self.signals.listen(self.unmounter.clone());
         Ok(())
     }
@@ -180,11 +180,11 @@ fn reserve_descriptors(count: usize) -> io::Result<Vec<File>> {
     (0..count).map(|_| File::open("/dev/null")).collect()
 }
 
-/// Makes the kernel ask who may enter the root. It assumes that nobody may until the first access asks. If a
-/// reload then drops the attributes before the answer arrives, the kernel ignores the answer, and an ordinary
-/// user gets EACCES.
+/// Makes the kernel ask for the mode of the root, which it takes for 0 until the first access. If a reload
+/// drops the attributes before the answer to that access arrives, the kernel ignores the answer, and an
+/// ordinary user gets EACCES. A mode that refuses this process does no harm, because the kernel asks first.
 fn fetch_permissions(mountpoint: &Path) {
-    if let Err(error) = mountpoint.metadata() {
+    if let Err(error) = File::open(mountpoint) {
         log::debug!("{}: {error}", mountpoint.display());
     }
 }

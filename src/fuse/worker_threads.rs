@@ -46,19 +46,30 @@ impl WorkerThreads {
         Ok(Self { count, session, ended, running })
     }
 
-    /// Starts the workers. Returns when all of them run. `fuser::Session::run` does not report success. If it
-    /// cannot clone the device or start a thread, it returns early and leaves the workers that it has
-    /// started. So the workers count as started when there are threads with their names.
-    pub(crate) fn start(&self, session: fuser::Session<Adaptor>) -> io::Result<()> {
+    /// Starts the workers. Calls `with_first` when the first one runs, and returns when all run.
+    /// `fuser::Session::run` does not report success. If it cannot clone the device or start a thread, it
+    /// returns early and leaves the workers that it has started. So the workers count as started when there
+    /// are threads with their names.
+    pub(crate) fn start(
+        &self,
+        session: fuser::Session<Adaptor>,
+        with_first: impl FnOnce(),
+    ) -> io::Result<()> {
         let others = threads();
+        let mut with_first = Some(with_first);
         // The thread receives as long as it runs. Its end is noticed below.
         let _ = self.session.send(session);
         loop {
-            match self.ended.recv_timeout(STEP) {
+            let running = running_workers(&others);
+            if (1..=self.count).contains(&running) {
+                with_first.take().into_iter().for_each(|call| call());
+            }
+            let are_started = running >= self.count;
+            match self.ended.recv_timeout(if are_started { Duration::ZERO } else { STEP }) {
                 Ok(Ok(())) => return Err(io::Error::other("it was unmounted before it was ready")),
                 Ok(Err(error)) => return Err(error),
                 Err(RecvTimeoutError::Disconnected) => return Err(panicked()),
-                Err(RecvTimeoutError::Timeout) if running_workers(&others) >= self.count => return Ok(()),
+                Err(RecvTimeoutError::Timeout) if are_started => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
