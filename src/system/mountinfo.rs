@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{major, minor};
 use rustix::io::Errno;
+
+/// The mount table of this process.
+const TABLE: &str = "/proc/self/mountinfo";
 
 /// A mount in the mount table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +56,7 @@ impl MountEntry {
 
 /// All mounts in the order of the table, which is the order of mounting. Empty if the table cannot be read.
 pub fn mounts() -> Vec<MountEntry> {
-    parse(&std::fs::read("/proc/self/mountinfo").unwrap_or_default())
+    parse(&read().unwrap_or_default())
 }
 
 /// The topmost mount on a path. The trigger of an automount (type `autofs`) does not count, because
@@ -93,7 +96,7 @@ pub fn bsafs_devices() -> Option<impl Fn(u64) -> bool> {
 /// A system call fails.
 pub fn wait_until(is_over: impl Fn() -> bool, other: Option<BorrowedFd<'_>>) -> io::Result<()> {
     // The table is readable at once. Each change is a priority event (`proc_pid_mountinfo(5)`).
-    let table = File::open("/proc/self/mountinfo")?;
+    let table = File::open(TABLE)?;
     while !is_over() {
         let mut events = vec![PollFd::new(&table, PollFlags::PRI)];
         events.extend(other.map(|other| PollFd::from_borrowed_fd(other, PollFlags::IN)));
@@ -106,6 +109,13 @@ pub fn wait_until(is_over: impl Fn() -> bool, other: Option<BorrowedFd<'_>>) -> 
         }
     }
     Ok(())
+}
+
+/// Reads the table with few calls. `std::fs::read` begins with 32 bytes, because a file in /proc has no size.
+fn read() -> io::Result<Vec<u8>> {
+    let mut table = Vec::with_capacity(1 << 13);
+    File::open(TABLE)?.read_to_end(&mut table)?;
+    Ok(table)
 }
 
 /// Parses bytes, because any user may mount on a name that is not UTF-8.
@@ -136,6 +146,9 @@ fn line(line: &[u8]) -> Option<MountEntry> {
 
 /// Undoes the escapes of the table: a space, for example, is a backslash and three octal digits.
 fn unescape(field: &[u8]) -> Vec<u8> {
+    if !field.contains(&b'\\') {
+        return field.to_vec();
+    }
     let mut out = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((&byte, after)) = rest.split_first() {
