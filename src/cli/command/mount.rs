@@ -24,6 +24,7 @@ use crate::daemon::{detach, edit_folder, logging};
 use crate::fs::FileSystem;
 use crate::fuse::{MountError, MountRequest, PassedMount, Session, SessionError, unmount};
 use crate::system::covered::cover;
+use crate::system::mountinfo::{MountEntry, mounted_at};
 use crate::vfs::OpenOptions;
 use crate::vfs::Vfs;
 use crate::vfs::reopening::Reopening;
@@ -203,7 +204,9 @@ impl Mount {
             request.mount_directly().map_err(|error| not_mounted(&SessionError::Mount(error)))?;
         mountpoint.unlock();
         let started = detach::start_on(command, &connection, (&mountpoint.path, &path));
+        // The daemon has unmounted it if it could.
         if started.is_err()
+            && mounted_at(&mountpoint.path).as_ref().is_some_and(MountEntry::is_bsafs)
             && let Err(error) = unmount(&mountpoint.path, true)
         {
             log::error!("cannot unmount {error}");
