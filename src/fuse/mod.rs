@@ -30,4 +30,5 @@ mod signals;
 mod spare_workers;
 mod unmount;
 mod unmounter;
+mod wake;
 mod worker_threads;

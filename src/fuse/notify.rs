@@ -10,13 +10,14 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
 use fuser::{INodeNo, Notifier};
 
+use super::wake::Wake;
 use crate::fs::{FileSystem, Host, Invalidation, NameIn};
 
 /// Interval between attempts to trim the cache, while it has something to evict or to free.
@@ -236,22 +237,3 @@ fn inval_inode(notifier: &OnceLock<Notifier>, ino: u64, offset: i64) {
 
 /// The offset with which INVAL_INODE drops no pages.
 const ATTRIBUTES_ONLY: i64 = -1;
-
-/// Wakes a thread, which ends when this is dropped.
-#[derive(Debug)]
-struct Wake(SyncSender<()>);
-
-impl Wake {
-    /// Starts a thread that calls `work` each time it is woken.
-    fn start(name: &str, work: impl Fn() + Send + 'static) -> io::Result<Self> {
-        let (wake, woken) = sync_channel(1);
-        thread::Builder::new().name(name.into()).spawn(move || woken.iter().for_each(|()| work()))?;
-        Ok(Self(wake))
-    }
-
-    /// Wakes the thread. Does not block.
-    fn wake(&self) {
-        // If the thread was woken already, that is enough.
-        let _ = self.0.try_send(());
-    }
-}
