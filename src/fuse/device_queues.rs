@@ -11,10 +11,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use super::wake::Wake;
 
 /// A function that runs once and does not panic.
 type Job = Box<dyn FnOnce() + Send>;
@@ -27,9 +28,8 @@ const WAIT: Duration = Duration::from_secs(1);
 pub(crate) struct DeviceQueues {
     state: Arc<Mutex<State>>,
     deadlines: Arc<Mutex<Deadlines>>,
-    /// Wakes the thread that gives answers at their deadlines. The thread ends within a second after this is
-    /// dropped.
-    wake: SyncSender<()>,
+    /// Wakes the thread that gives answers at their deadlines.
+    wake: Wake,
 }
 
 /// Deadlines of answers, in their order: all answers wait equally long.
@@ -65,10 +65,9 @@ impl std::fmt::Debug for Device {
 impl DeviceQueues {
     /// Starts the thread that gives answers at their deadlines. Called before the mount.
     pub(crate) fn start(workers: usize) -> io::Result<Self> {
-        let (deadlines, (wake, woken)) = (Arc::default(), sync_channel(1));
+        let deadlines = Arc::default();
         let kept = Arc::clone(&deadlines);
-        let keep = move || woken.iter().for_each(|()| keep_deadlines(&kept));
-        thread::Builder::new().name("deadlines".into()).spawn(keep)?;
+        let wake = Wake::start("deadlines", move || keep_deadlines(&kept))?;
         let state = State { free: workers, devices: BTreeMap::new() };
         Ok(Self { state: Arc::new(Mutex::new(state)), deadlines, wake })
     }
@@ -118,8 +117,7 @@ impl DeviceQueues {
         drop_given(&mut deadlines);
         deadlines.push_back((Instant::now() + WAIT, Arc::downgrade(&answer)));
         drop(deadlines);
-        // If the thread was woken already, that is enough.
-        let _ = self.wake.try_send(());
+        self.wake.wake();
         answer
     }
 
@@ -263,7 +261,7 @@ fn drop_given(deadlines: &mut Deadlines) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::channel;
+    use std::sync::mpsc::{channel, sync_channel};
 
     use super::*;
 

@@ -4,8 +4,8 @@ use std::io;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
-/// Wakes a thread, which ends when this is dropped.
-#[derive(Debug)]
+/// Wakes a thread. When this and all its clones are dropped, the thread ends, once its work returns.
+#[derive(Clone, Debug)]
 pub(crate) struct Wake(SyncSender<()>);
 
 impl Wake {
