@@ -61,8 +61,11 @@ impl WorkerThreads {
         let _ = self.session.send(session);
         loop {
             let running = running_workers(&others);
-            if (1..=self.count).contains(&running) {
-                with_first.take().into_iter().for_each(|call| call());
+            // If /proc cannot be read, no worker is known to run, and the call could wait for ever.
+            if (1..=self.count).contains(&running)
+                && let Some(call) = with_first.take()
+            {
+                call();
             }
             let are_started = running >= self.count;
             match self.ended.recv_timeout(if are_started { Duration::ZERO } else { STEP }) {
