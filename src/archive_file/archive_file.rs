@@ -17,7 +17,7 @@ use rustix::fs::OFlags;
 use twox_hash::XxHash3_64;
 
 use super::fault::ArchiveReadError;
-use super::pieces::Pieces;
+use super::pieces::{FirstBlocks, Pieces};
 use super::reported::Reported;
 use super::stat::{COARSEST_TICK, Stat, Unchanged, compare};
 use super::tables::Tables;
@@ -163,7 +163,8 @@ impl ArchiveFile {
     /// # Errors
     /// The system's error if bytes that `parse` needed could not be read, whatever `parse` returned.
     pub fn with_bytes<T>(&self, parse: impl FnOnce(Bytes<'_>) -> T) -> io::Result<T> {
-        let pieces = Pieces::new(&self.file, self.len());
+        let mut first_blocks = FirstBlocks::default();
+        let pieces = Pieces::new(&self.file, self.len(), &mut first_blocks);
         let parsed = parse(pieces.bytes());
         pieces.check().map(|()| parsed)
     }
@@ -179,7 +180,8 @@ impl ArchiveFile {
         parse: impl FnOnce(Bytes<'_>) -> (T, Vec<Range<u64>>),
     ) -> io::Result<T> {
         let began = SystemTime::now();
-        let pieces = Pieces::new(&self.file, self.len());
+        let mut first_blocks = FirstBlocks::default();
+        let pieces = Pieces::new(&self.file, self.len(), &mut first_blocks);
         let (parsed, mut ranges) = parse(pieces.bytes());
         for range in &mut ranges {
             range.end = range.end.min(self.len());

@@ -5,17 +5,18 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+use std::mem;
 use std::ops::{DerefMut, Range};
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use memmap2::MmapOptions;
+use memmap2::{Advice, MmapMut, MmapOptions};
 
 use crate::limits::ARCHIVE_TABLES_MAX;
 use crate::read::{Bytes, Fetch};
 use crate::system::memory;
 
-/// Number of bytes read at once for a reader that walks a table. Each block is a map. With blocks of 64 KiB,
+/// Number of bytes read at once for a reader that walks a table. With blocks of 64 KiB, each in its own map,
 /// mounting 100 archives took 1.1 x as long, because a map is costly to remove while other threads run.
 pub(super) const BLOCK: u64 = 1 << 18;
 /// Number of bytes read at once for any other reader, which reads a header or the first bytes of a file.
@@ -27,8 +28,30 @@ const OVERLAP: u64 = 1 << 9;
 /// folders take the most.
 const OPENED_PER_BYTE: usize = 6;
 
+/// Size of a huge page on most processors, in bytes. The tables of most archives fit in one.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// Memory for the first blocks of a file: a huge page, if the system has one. In a map of its own, each block
+/// takes 65 page faults: 0.5 ms for tables of 1.6 MiB.
+#[derive(Default)]
+pub(super) struct FirstBlocks(Option<MmapMut>);
+
+impl FirstBlocks {
+    /// The memory; empty if there are no huge pages, or if there is a limit on addresses.
+    fn reserve(&mut self) -> &mut [u8] {
+        // A range twice as long contains an aligned one.
+        let map = memory::limit().map_or_else(|| MmapMut::map_anon(2 * HUGE_PAGE).ok(), |_| None);
+        let Some(map) = map else { return &mut [] };
+        let start = map.as_ptr().align_offset(HUGE_PAGE);
+        if map.advise_range(Advice::HugePage, start, HUGE_PAGE).is_err() {
+            return &mut [];
+        }
+        self.0.insert(map).get_mut(start..start + HUGE_PAGE).unwrap_or_default()
+    }
+}
+
 /// Slots for pieces, filled in order.
-type List = Box<[OnceLock<Piece>]>;
+type List<'a> = Box<[OnceLock<Piece<'a>>]>;
 
 /// Pieces of a file. All are dropped together.
 pub(super) struct Pieces<'a> {
@@ -37,15 +60,19 @@ pub(super) struct Pieces<'a> {
     len: u64,
     /// Pieces in the order in which they were read. The lists have one, two, four, eight ... slots.
     /// Each list is made when it is needed, so that no piece ever moves.
-    lists: [OnceLock<List>; 32],
-    index: Mutex<Index>,
+    lists: [OnceLock<List<'a>>; 32],
+    index: Mutex<Index<'a>>,
 }
 
-/// The bytes of a piece: on the heap or in a map.
-type Piece = Box<dyn DerefMut<Target = [u8]> + Send + Sync>;
+/// The bytes of a piece: among the first blocks, in a map or on the heap.
+type Piece<'a> = Box<dyn DerefMut<Target = [u8]> + Send + Sync + 'a>;
 
 #[derive(Default)]
-struct Index {
+struct Index<'a> {
+    /// The memory for the first blocks, until the first one needs it.
+    unreserved: Option<&'a mut FirstBlocks>,
+    /// What is left of this memory. The blocks after the first ones get maps.
+    first_blocks: &'a mut [u8],
     /// The end and the number of each piece, by its start; without pieces that lie within another one.
     by_start: BTreeMap<u64, (u64, usize)>,
     count: usize,
@@ -56,8 +83,9 @@ struct Index {
 }
 
 impl<'a> Pieces<'a> {
-    pub(super) fn new(file: &'a File, len: u64) -> Self {
-        Self { file, len, lists: Default::default(), index: Mutex::default() }
+    pub(super) fn new(file: &'a File, len: u64, first_blocks: &'a mut FirstBlocks) -> Self {
+        let index = Index { unreserved: Some(first_blocks), ..Index::default() };
+        Self { file, len, lists: Default::default(), index: Mutex::new(index) }
     }
 
     /// The bytes of the file.
@@ -77,7 +105,7 @@ impl<'a> Pieces<'a> {
     }
 
     /// The bytes from `range.start` on of the piece that contains `range`, if there is one.
-    fn find(&self, index: &Index, range: &Range<u64>) -> Option<&[u8]> {
+    fn find(&self, index: &Index<'a>, range: &Range<u64>) -> Option<&[u8]> {
         let (start, (end, number)) = index.by_start.range(..=range.start).next_back()?;
         let (list, place) = Self::place(*number);
         let piece = self.lists[list].get()?[place].get()?;
@@ -86,7 +114,7 @@ impl<'a> Pieces<'a> {
 
     /// Reads the piece around `range`, or as much of it as can be read. Returns its bytes from
     /// `range.start` on.
-    fn read(&self, index: &mut Index, range: &Range<u64>, walks: bool) -> io::Result<&[u8]> {
+    fn read(&self, index: &mut Index<'a>, range: &Range<u64>, walks: bool) -> io::Result<&[u8]> {
         let block = if walks { BLOCK } else { LITTLE };
         let start = range.start / block * block;
         let end = range.end.max(start + block + OVERLAP).min(self.len);
@@ -100,7 +128,7 @@ impl<'a> Pieces<'a> {
         if !memory::has_room(((index.bytes + (end - start)) as usize).saturating_mul(OPENED_PER_BYTE)) {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
-        let mut piece = zeros((end - start) as usize)?;
+        let mut piece = index.zeros((end - start) as usize)?;
         let (len, error) = read_at(self.file, &mut piece, start);
         let end = start + len as u64;
         if end < range.end {
@@ -129,16 +157,25 @@ impl Fetch for Pieces<'_> {
     }
 }
 
-/// A piece of `len` zeros. A block is a separate map: blocks on the heap leave holes among the tables that
-/// are built from them, which took a fifth of the daemon's memory.
-fn zeros(len: usize) -> io::Result<Piece> {
-    if len as u64 > BLOCK {
-        return Ok(Box::new(MmapOptions::new().len(len).populate().map_anon()?));
+impl<'a> Index<'a> {
+    /// A piece of `len` zeros. No whole block is on the heap: blocks there leave holes among the tables that
+    /// are built from them, which took a fifth of the daemon's memory.
+    fn zeros(&mut self, len: usize) -> io::Result<Piece<'a>> {
+        if len as u64 > BLOCK {
+            if let Some(unreserved) = self.unreserved.take() {
+                self.first_blocks = unreserved.reserve();
+            }
+            if let Some((block, rest)) = mem::take(&mut self.first_blocks).split_at_mut_checked(len) {
+                self.first_blocks = rest;
+                return Ok(Box::new(block));
+            }
+            return Ok(Box::new(MmapOptions::new().len(len).populate().map_anon()?));
+        }
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(len)?;
+        bytes.resize(len, 0);
+        Ok(Box::new(bytes))
     }
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(len)?;
-    bytes.resize(len, 0);
-    Ok(Box::new(bytes))
 }
 
 /// Fills `buffer` as far as the file can be read. Returns how many bytes were read, and why no more.
@@ -166,7 +203,8 @@ mod tests {
         let bytes: Vec<u8> = (0..3 * BLOCK).map(|at| (at % 251) as u8).collect();
         std::fs::write(&path, &bytes).unwrap();
         let file = File::open(&path).unwrap();
-        let pieces = Pieces::new(&file, 3 * BLOCK);
+        let mut first_blocks = FirstBlocks::default();
+        let pieces = Pieces::new(&file, 3 * BLOCK, &mut first_blocks);
         let first = pieces.fetch(10..BLOCK - 1, true).unwrap();
         File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
         assert!(first.starts_with(&bytes[10..BLOCK as usize]));
@@ -178,13 +216,33 @@ mod tests {
     }
 
     #[test]
+    fn tables_that_are_longer_than_a_huge_page_are_read_to_their_end() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("archive");
+        let bytes: Vec<u8> = (0..2 * HUGE_PAGE).map(|at| (at % 251) as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let file = File::open(&path).unwrap();
+        let mut first_blocks = FirstBlocks::default();
+        let pieces = Pieces::new(&file, bytes.len() as u64, &mut first_blocks);
+        let blocks: Vec<&[u8]> = (0..bytes.len() as u64)
+            .step_by(BLOCK as usize)
+            .map(|start| pieces.fetch(start..start + BLOCK, true).unwrap())
+            .collect();
+        // All of them are still there.
+        for (found, expected) in blocks.iter().zip(bytes.chunks(BLOCK as usize)) {
+            assert!(found.starts_with(expected));
+        }
+    }
+
+    #[test]
     fn no_block_is_read_twice_in_any_order_of_reads() {
         let folder = tempfile::TempDir::new().unwrap();
         let path = folder.path().join("archive");
         let bytes: Vec<u8> = (0..4 * BLOCK).map(|at| (at % 251) as u8).collect();
         std::fs::write(&path, &bytes).unwrap();
         let file = File::open(&path).unwrap();
-        let pieces = Pieces::new(&file, 4 * BLOCK);
+        let mut first_blocks = FirstBlocks::default();
+        let pieces = Pieces::new(&file, 4 * BLOCK, &mut first_blocks);
         pieces.fetch(5000..5001, false).unwrap();
         for _ in 0..2 {
             for (start, len) in

@@ -60,6 +60,7 @@ fn digest(before: u64, bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pieces::FirstBlocks;
     use super::*;
 
     /// A file of three blocks and a bit, and ranges of it that begin and end anywhere.
@@ -73,7 +74,8 @@ mod tests {
     #[test]
     fn tables_are_in_the_file_until_a_byte_of_them_changes() {
         let (file, ranges) = file_and_ranges();
-        let pieces = Pieces::new(&file, 3 * BLOCK + 100);
+        let mut first_blocks = FirstBlocks::default();
+        let pieces = Pieces::new(&file, 3 * BLOCK + 100, &mut first_blocks);
         let tables = Tables::parsed(&pieces, ranges);
         pieces.check().unwrap();
         assert!(tables.are_in(&file).unwrap());
@@ -92,7 +94,8 @@ mod tests {
     #[test]
     fn a_change_after_the_parser_read_the_tables_is_noticed() {
         let (file, ranges) = file_and_ranges();
-        let pieces = Pieces::new(&file, 3 * BLOCK + 100);
+        let mut first_blocks = FirstBlocks::default();
+        let pieces = Pieces::new(&file, 3 * BLOCK + 100, &mut first_blocks);
         for start in [0, BLOCK, 2 * BLOCK, 3 * BLOCK] {
             pieces.fetch(start..start + 1, true).unwrap();
         }
