@@ -17,7 +17,7 @@ use super::error::DaemonError;
 use super::made_folder::MadeFolder;
 use super::mounts_folder::{LastMount, make_around};
 use crate::fuse::{PassedMount, unmount};
-use crate::system::mountinfo::{self, MountEntry};
+use crate::system::mountinfo::{self, MountEntry, topmost};
 use crate::vfs::sources::folder_name;
 
 /// A folder that is ready to be mounted on. Dropping this removes the folder if it was made here.
@@ -34,9 +34,11 @@ pub(crate) struct Mountpoint {
 impl Mountpoint {
     /// Prepares a folder that the user named. A missing folder is made if its parent exists.
     pub(crate) fn named(path: &Path, nonempty: bool) -> Result<Self, DaemonError> {
-        clear_if_dead(path)?;
+        if let Some(mounted) = clear_if_dead(path)? {
+            return Err(already_mounted(&mounted));
+        }
         match std::fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => match left_behind(path) {
+            Ok(metadata) if metadata.is_dir() => match MadeFolder::left_behind(path) {
                 Some(left) => Self::claim_made(path, left, nonempty),
                 None => Ok(Self::claim(path, nonempty)?),
             },
@@ -49,9 +51,6 @@ impl Mountpoint {
                 },
                 Err(error) => Err(DaemonError::not_made("the mountpoint", path, error)),
             },
-            Err(error) if is_disconnected(&error) => {
-                Err(refused(path, "another program left a dead mount there; run `umount` first"))
-            }
             Err(error) => Err(DaemonError::folder(path, error)),
         }
     }
@@ -76,12 +75,14 @@ impl Mountpoint {
     pub(crate) fn after(archive: &Path) -> Result<Self, DaemonError> {
         for name in folder_name::candidates(archive).take(1000) {
             let path = PathBuf::from(name);
-            clear_if_dead(&path)?;
+            if clear_if_dead(&path)?.is_some() {
+                continue;
+            }
             let made = match MadeFolder::make(&path) {
                 Ok(made) => Some(made),
                 // An empty folder of that name is used: the user made it for this, or a killed
                 // daemon left it.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => left_behind(&path),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => MadeFolder::left_behind(&path),
                 Err(error) => return Err(DaemonError::not_made("the mountpoint", &path, error)),
             };
             let is_folder = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
@@ -130,14 +131,15 @@ impl Mountpoint {
     /// on one folder; the lock refuses the second. A folder that may not be read is not locked.
     fn claim(path: &Path, nonempty: bool) -> Result<Self, Refusal> {
         let path = canonical(path)?;
-        // Checked before the folder is opened, because opening blocks if it is a mount whose daemon hangs.
-        check_unmounted(&path)?;
         let lock = File::open(&path).ok();
         let locked = lock.as_ref().map(|folder| flock(folder, FlockOperation::NonBlockingLockExclusive));
         if locked == Some(Err(Errno::WOULDBLOCK)) {
             return Err(Refusal::Locked(refused(&path, AT_ONCE)));
         }
-        check_unmounted(&path)?;
+        // Checked again, because another process may have mounted there before this one had the lock.
+        if let Some(mounted) = mountinfo::mounted_at(&path) {
+            return Err(already_mounted(&mounted).into());
+        }
         if !nonempty {
             check_empty(&path)?;
         }
@@ -174,21 +176,19 @@ impl From<Refusal> for DaemonError {
 /// Another process locked the folder, or made it after this process had checked.
 const AT_ONCE: &str = "another process is mounting there at the same time";
 
-/// Whether an error is the one that every access to a killed daemon's mount returns.
-fn is_disconnected(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(Errno::NOTCONN.raw_os_error())
-}
-
-/// Unmounts the dead mount of a killed bsafs daemon. Mounts of other programs may recover, and stay.
-fn clear_if_dead(path: &Path) -> Result<(), DaemonError> {
-    let mountpoint = resolve_mountpoint(path);
-    match mountinfo::mounted_at(&mountpoint) {
-        Some(mounted) if mounted.is_bsafs() && is_dead(&mounted) => {}
-        _ => return Ok(()),
+/// Unmounts the dead mount of a killed bsafs daemon. Mounts of other programs may recover, and stay. Returns
+/// what is mounted there afterwards. If something is, do not open the folder, because its daemon may hang.
+fn clear_if_dead(path: &Path) -> Result<Option<MountEntry>, DaemonError> {
+    let mounts = mountinfo::mounts();
+    let mountpoint = resolve_among(&mounts, path);
+    let mounted = topmost(&mounts, &mountpoint);
+    if !mounted.is_some_and(|mounted| mounted.is_bsafs() && is_dead(mounted)) {
+        return Ok(mounted.cloned());
     }
     log::warn!("{}: removing the dead mount of a daemon that was killed", path.display());
     unmount(&mountpoint, true)
-        .map_err(|error| refused(path, &format!("cannot remove the dead mount there: {error}")))
+        .map_err(|error| refused(path, &format!("cannot remove the dead mount there: {error}")))?;
+    Ok(mountinfo::mounted_at(&mountpoint))
 }
 
 /// Whether a mount has no daemon any more. Attributes prove nothing, because they are cached for
@@ -225,12 +225,16 @@ fn is_dead_for((user, group): (u32, u32), mountpoint: &Path) -> bool {
 /// The absolute path of a mountpoint, without links. The mountpoint itself is resolved only if it
 /// is a link, because resolving fails on a dead mount.
 pub(crate) fn resolve_mountpoint(path: &Path) -> PathBuf {
+    resolve_among(&mountinfo::mounts(), path)
+}
+
+fn resolve_among(mounts: &[MountEntry], path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let absolute: PathBuf = absolute.components().collect();
     match (absolute.parent().map(Path::canonicalize), absolute.file_name()) {
         // A mounted folder is not accessed, because its daemon may hang.
         (Some(Ok(parent)), Some(name))
-            if mountinfo::mounted_at(&parent.join(name)).is_some() || !absolute.is_symlink() =>
+            if topmost(mounts, &parent.join(name)).is_some() || !absolute.is_symlink() =>
         {
             parent.join(name)
         }
@@ -238,24 +242,15 @@ pub(crate) fn resolve_mountpoint(path: &Path) -> PathBuf {
     }
 }
 
-fn check_unmounted(path: &Path) -> Result<(), DaemonError> {
-    mountinfo::mounted_at(path).map_or(Ok(()), |mounted| {
-        let kind = mounted.kind;
-        Err(refused(
-            path,
-            &format!(
-                "a file system ({kind}) is already mounted there; mount elsewhere, or unmount it first \
-                 (`bsafs umount` if it is a bsafs mount)"
-            ),
-        ))
-    })
-}
-
-/// The folder at a path, if a killed daemon left it there. A mounted folder is not opened, because
-/// its daemon may hang.
-fn left_behind(path: &Path) -> Option<MadeFolder> {
-    let is_mounted = mountinfo::mounted_at(&path.canonicalize().ok()?).is_some();
-    (!is_mounted).then(|| MadeFolder::left_behind(path)).flatten()
+fn already_mounted(mounted: &MountEntry) -> DaemonError {
+    let kind = &mounted.kind;
+    refused(
+        &mounted.mountpoint,
+        &format!(
+            "a file system ({kind}) is already mounted there; mount elsewhere, or unmount it first \
+             (`bsafs umount` if it is a bsafs mount)"
+        ),
+    )
 }
 
 fn check_empty(path: &Path) -> Result<(), DaemonError> {

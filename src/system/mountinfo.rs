@@ -62,7 +62,12 @@ pub fn mounts() -> Vec<MountEntry> {
 /// The topmost mount on a path. The trigger of an automount (type `autofs`) does not count, because
 /// it is meant to be mounted over.
 pub fn mounted_at(mountpoint: &Path) -> Option<MountEntry> {
-    mounts().into_iter().rev().find(|mounted| mounted.mountpoint == mountpoint && mounted.kind != "autofs")
+    topmost(&mounts(), mountpoint).cloned()
+}
+
+/// As [`mounted_at`], among mounts in the order of the table.
+pub fn topmost<'a>(mounts: &'a [MountEntry], mountpoint: &Path) -> Option<&'a MountEntry> {
+    mounts.iter().rev().find(|mounted| mounted.mountpoint == mountpoint && mounted.kind != "autofs")
 }
 
 /// The mount with a device number, as `stat` returns it.
