@@ -182,9 +182,10 @@ fn reserve_descriptors(count: usize) -> io::Result<Vec<File>> {
 
 /// Makes the kernel ask for the mode of the root, which it takes for 0 until the first access. If a reload
 /// drops the attributes before the answer to that access arrives, the kernel ignores the answer, and an
-/// ordinary user gets EACCES. A mode that refuses this process does no harm, because the kernel asks first.
+/// ordinary user gets EACCES.
 fn fetch_permissions(mountpoint: &Path) {
-    if let Err(error) = File::open(mountpoint) {
+    // `std::fs::metadata` also asks for the time of birth, which takes a second request.
+    if let Err(error) = rustix::fs::stat(mountpoint) {
         log::debug!("{}: {error}", mountpoint.display());
     }
 }
