@@ -11,16 +11,13 @@ use super::runs::for_each_run;
 pub(super) struct HashIndex(Vec<u32>);
 
 impl HashIndex {
-    /// Sets the key of each node to its hash, and indexes all nodes. The children of each folder
-    /// must be in the order of their names.
-    pub(super) fn new(nodes: &mut [Node], hash_of: impl Fn(&Node) -> u64 + Sync) -> Self {
+    /// Indexes all nodes. The children of each folder must be in the order of their names. The key of each
+    /// node must be the hash of its name.
+    pub(super) fn new(nodes: &[Node]) -> Self {
         // The root is in no run.
         let folders = nodes.iter().filter(|node| node.is_folder);
         let mut starts: Vec<usize> = folders.map(|folder| folder.first as usize - 1).collect();
         starts.push(nodes.len() - 1);
-        for_each_run(&mut nodes[1..], &starts, |run| {
-            run.iter_mut().for_each(|node| node.key = hash_of(node))
-        });
         let mut index: Vec<u32> = (0..nodes.len() as u32).collect();
         for_each_run(&mut index[1..], &starts, |run| {
             run.sort_unstable_by_key(|&node| (nodes[node as usize].key, node));
@@ -59,9 +56,9 @@ mod tests {
     use super::*;
 
     /// A root with `count` files, whose names are their node numbers.
-    fn nodes(count: u32) -> Vec<Node> {
+    fn nodes(count: u32, hash: impl Fn(u32) -> u64) -> Vec<Node> {
         let root = Node { first: 1, count, is_folder: true, ..Node::default() };
-        let files = (1..=count).map(|number| Node { first: number, ..Node::default() });
+        let files = (1..=count).map(|first| Node { first, key: hash(first), ..Node::default() });
         std::iter::once(root).chain(files).collect()
     }
 
@@ -70,8 +67,8 @@ mod tests {
         for distinct in [1, 2, 7, 1000, u64::MAX] {
             let hash = |number: u32| u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) % distinct;
             for count in [0, 1, 2, 3, 100] {
-                let mut nodes = nodes(count);
-                let index = HashIndex::new(&mut nodes, |node| hash(node.first));
+                let nodes = nodes(count, hash);
+                let index = HashIndex::new(&nodes);
                 for number in 0..count + 2 {
                     let found = index.find(&nodes, &nodes[0], hash(number), |node| node.cmp(&number));
                     assert_eq!(found, (1..=count).contains(&number).then_some(number), "{count} {distinct}");
@@ -82,8 +79,8 @@ mod tests {
 
     #[test]
     fn twenty_thousand_colliding_names_need_at_most_16_comparisons() {
-        let mut nodes = nodes(20_000);
-        let index = HashIndex::new(&mut nodes, |_| 7);
+        let nodes = nodes(20_000, |_| 7);
+        let index = HashIndex::new(&nodes);
         for number in [0, 1, 9_999, 20_000, 20_001] {
             let mut compared = 0;
             index.find(&nodes, &nodes[0], 7, |node| {

@@ -168,8 +168,7 @@ impl Merging {
         }
         let mut put = |folder: u32, layer: u16, name: NameRef, first: u32, is_folder: bool| {
             let next = &mut next[folder as usize];
-            let key = fold::prefix(self.name(layer, name));
-            nodes[*next] = Node { key, name, first, layer, is_folder, ..Node::default() };
+            nodes[*next] = Node { name, first, layer, is_folder, ..Node::default() };
             *next += 1;
         };
         for (number, (folder, &parent)) in (0_u32..).zip(self.folders.iter().zip(&map.parents)).skip(1) {
@@ -277,7 +276,6 @@ impl Merging {
             nth += 1;
             let layer = &mut self.layers[usize::from(node.layer)];
             run[index].name = layer.add_name(&name).map_err(|_| TooManyNodes)?;
-            run[index].key = fold::prefix(name.as_bytes());
         }
         if numbering.is_none() {
             return Ok(());
@@ -287,8 +285,10 @@ impl Merging {
     }
 
     /// Sorts by folded name. For equal names, a folder comes first, then the last layer, then stored order.
+    /// Then sets the key of each node to the hash of its name.
     fn sort(&self, run: &mut [Node]) {
         let name = |node: &Node| self.name(node.layer, node.name);
+        run.iter_mut().for_each(|node| node.key = fold::prefix(name(node)));
         let compare =
             |a: &Node, b: &Node| a.key.cmp(&b.key).then_with(|| fold::compare_rest(name(a), name(b)));
         let rank = |node: &Node| (!node.is_folder, Reverse(node.layer), node.first);
@@ -297,6 +297,8 @@ impl Merging {
         for node in run {
             node.is_repeated = last.is_some_and(|last| compare(&last, node).is_eq());
             last = Some(*node);
+            // Every name in a tree is short enough to have a hash.
+            node.key = fold::hash(name(node)).unwrap_or_default();
         }
     }
 

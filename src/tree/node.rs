@@ -39,7 +39,7 @@ pub struct Hidden {
 /// nodes can be sorted and numbered in place.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Node {
-    /// The hash of the folded name. While merging: its first eight bytes ([`super::fold::prefix`]).
+    /// The hash of the folded name. While names are sorted: its first eight bytes ([`super::fold::prefix`]).
     pub(super) key: u64,
     pub(super) name: NameRef,
     pub(super) parent: u32,

@@ -35,15 +35,12 @@ const ASSUMED_DEPTH_MAX: usize = 16;
 impl Tree {
     /// Freezes a tree of nodes whose names are in `layers`.
     pub(super) fn new(
-        mut nodes: Vec<Node>,
+        nodes: Vec<Node>,
         layers: Vec<Arc<LayerNames>>,
         hidden: Vec<Hidden>,
         times: Vec<(NodeId, i64)>,
     ) -> Self {
-        // Every name in a tree is short enough to have a hash.
-        let by_hash = HashIndex::new(&mut nodes, |node| {
-            fold::hash(layers[usize::from(node.layer)].name(node.name)).unwrap_or_default()
-        });
+        let by_hash = HashIndex::new(&nodes);
         let unnamed = UnnamedFiles::of_layers(&layers, &nodes);
         Self { nodes, by_hash, layers, hidden, unnamed, times, numbers: InodeNumbers::default() }
     }
