@@ -77,6 +77,11 @@ impl LayerNames {
         }
     }
 
+    /// Whether all names are ASCII.
+    pub(super) fn is_ascii(&self) -> bool {
+        self.shared.is_ascii() && self.arena.is_ascii()
+    }
+
     /// The names of the top-level folders.
     pub fn top_folders(&self) -> impl Iterator<Item = &[u8]> {
         let top = self.folders.iter().skip(1).filter(|folder| folder.parent == 0);

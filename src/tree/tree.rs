@@ -65,6 +65,16 @@ impl Tree {
         (0..self.len()).map(NodeId)
     }
 
+    /// All nodes whose names are not ASCII.
+    pub(crate) fn non_ascii_nodes(&self) -> impl Iterator<Item = NodeId> {
+        // Nearly all layers have only ASCII names. A layer is checked faster than its names one by one.
+        let is_ascii: Vec<bool> = self.layers.iter().map(|layer| layer.is_ascii()).collect();
+        let is_other = move |node: &NodeId| {
+            is_ascii.get(usize::from(self.get(*node).layer)) == Some(&false) && !self.name(*node).is_ascii()
+        };
+        self.nodes().filter(is_other)
+    }
+
     /// All listed files in the order of their nodes, with the entries that they show.
     pub fn entries(&self) -> impl Iterator<Item = (NodeId, EntryId)> {
         self.nodes().filter_map(|node| match self.kind(node) {

@@ -17,7 +17,7 @@ pub(crate) fn case_twins(tree: &Tree) -> Vec<(String, String)> {
     // Keyed by a hash, because the names themselves could take more memory than the tree.
     let mut seen: HashMap<(NodeId, u64), NodeId> = HashMap::new();
     let mut pairs = Vec::new();
-    for node in tree.nodes().filter(|node| !tree.name(*node).is_ascii()) {
+    for node in tree.non_ascii_nodes() {
         let Some(name) = folded(node) else { continue };
         let key = (tree.parent(node), XxHash3_64::oneshot(name.as_bytes()));
         if let Some(twin) = seen.insert(key, node)
