@@ -8,7 +8,6 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::args::Cli;
 use super::exit::Exit;
@@ -18,7 +17,7 @@ use super::terminal::logger;
 use super::terminal::output::escaped;
 #[cfg(feature = "mount")]
 use crate::daemon::{detach, logging};
-use crate::system::memory;
+use crate::system::{memory, open_files};
 use crate::vfs::sources::resolve::is_game;
 
 /// Runs the program with the arguments of the process.
@@ -37,7 +36,7 @@ pub fn main() -> ExitCode {
     };
     colours::choose(cli.color);
     logger::start(cli.verbose, cli.quiet);
-    raise_open_files();
+    open_files::raise_limit();
     // Under a lower limit, not even a small command is sure to succeed.
     let done = surroundings::check_memory(0).and_then(|()| cli.command.run(cli.quiet));
     let done = done.map_err(surroundings::explained);
@@ -80,15 +79,6 @@ fn print_usage(error: &clap::Error) {
             }
         }
     };
-}
-
-/// Raises the soft limit of open files to the hard limit. Each archive stays open, and the usual
-/// limit is only 1,024.
-fn raise_open_files() {
-    let limit = getrlimit(Resource::Nofile);
-    if let Err(errno) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
-        log::debug!("cannot raise the limit of open files: {errno}");
-    }
 }
 
 /// Inserts the command `mount` if mount(8) called the program, and returns whether it did. mount(8)

@@ -1,10 +1,12 @@
 //! The operating system: the mount table, paths below this process's mount, other processes,
-//! subprocesses, processors, and the limit of memory.
+//! subprocesses, processors, open files, and the limit of memory.
 
 pub(crate) mod clock;
 pub mod covered;
 pub(crate) mod memory;
 pub mod mountinfo;
+#[cfg(feature = "cli")]
+pub(crate) mod open_files;
 pub(crate) mod process;
 pub(crate) mod processors;
 pub(crate) mod subprocess;
