@@ -5,7 +5,6 @@ pub(crate) mod clock;
 pub mod covered;
 pub(crate) mod memory;
 pub mod mountinfo;
-#[cfg(feature = "cli")]
 pub(crate) mod open_files;
 pub(crate) mod process;
 pub(crate) mod processors;

@@ -22,7 +22,7 @@ use super::sources::{folder_name, resolve};
 use crate::content::Store;
 use crate::folder::{LooseFolder, OpenFiles};
 use crate::system::clock::unix_nanoseconds;
-use crate::system::memory;
+use crate::system::{memory, open_files};
 use crate::tree::{self, Dictionary, Erased, LayerNames, MergeLayer, Rule, TooManyPaths};
 
 impl SourceSet {
@@ -123,6 +123,7 @@ fn find_layers(
             Ok(folder.find(files, opener.earlier)?.into_iter().map(|layer| (layer, None)).collect::<Vec<_>>())
         }
     };
+    open_files::make_room(planned.len());
     let found =
         try_in_parallel(planned.len(), &opener.options.steps("opening sources", planned.len()), find)?;
     let mut in_order: Vec<_> = order.into_iter().zip(found).collect();
@@ -169,6 +170,7 @@ impl Opener<'_> {
         base: &(dyn Fn(usize) -> Option<&'b str> + Sync),
         mut names: Dictionary,
     ) -> Result<Vec<Option<OpenedArchive>>, OpenError> {
+        open_files::make_room(found.len());
         let rest: Vec<usize> = (0..found.len()).filter(|&index| archives[index].is_none()).collect();
         let open = |indices: &[usize], names: &Dictionary| {
             try_in_parallel(indices.len(), &self.options.steps("opening archives", indices.len()), |at| {
