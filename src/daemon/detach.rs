@@ -20,6 +20,8 @@ use super::error::DaemonError;
 use super::log_thread::LogThread;
 use super::logging;
 use crate::fuse::PassedMount;
+use crate::system::memory;
+use crate::system::processors::processors;
 
 /// Environment variable that marks the daemon, whose standard output is the pipe. The value is
 /// empty, or the descriptor and the path of a mount that was made for the daemon.
@@ -29,6 +31,9 @@ const ROLE: &str = "BSAFS_DAEMON";
 /// memory of replaced views: 80 MB instead of 38 with 200,000 loose files. Smaller buffers of
 /// decoders should stay on the heap (`content/buffer.rs`).
 const MAPPED_FROM: (&str, &str) = ("MALLOC_MMAP_THRESHOLD_", "1048576");
+/// By default, glibc makes up to eight heaps for each processor, so that nearly every thread has its own. A
+/// thread cannot use what another heap has free: up to 0.09 MiB of 2.7 after a listing of 20,000 files.
+const HEAPS_PER_PROCESSOR: usize = 2;
 /// The byte before the daemon's report.
 const MOUNTED: u8 = b'+';
 
@@ -84,8 +89,11 @@ pub(crate) fn start_on(
 }
 
 fn wait_for_mount(mut command: Command) -> Result<Vec<u8>, DaemonError> {
-    if std::env::var_os(MAPPED_FROM.0).is_none() {
-        command.env(MAPPED_FROM.0, MAPPED_FROM.1);
+    let heaps = (HEAPS_PER_PROCESSOR * processors()).to_string();
+    for (setting, value) in [MAPPED_FROM, (memory::HEAPS, &heaps)] {
+        if std::env::var_os(setting).is_none() {
+            command.env(setting, value);
+        }
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let mut daemon = command.spawn().map_err(DaemonError::Start)?;

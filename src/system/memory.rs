@@ -14,8 +14,8 @@ use rustix::process::{Resource, getrlimit};
 use crate::limits::HEADROOM;
 
 /// A setting of glibc: the number of heaps of a process. Each heap reserves 64 MiB of addresses.
-#[cfg(feature = "cli")]
-const HEAPS: &str = "MALLOC_ARENA_MAX";
+#[cfg(any(feature = "cli", feature = "mount"))]
+pub(crate) const HEAPS: &str = "MALLOC_ARENA_MAX";
 /// Bytes that must be free for each thread that opens archives or decodes.
 const WORK_OF_THREAD: usize = 256 << 20;
 /// Bytes of addresses that a thread takes: its stack, and what the system adds.
