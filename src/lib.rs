@@ -108,11 +108,13 @@
 //!
 //! # The path of a read
 //!
-//! 1. `fuse/adaptor.rs`: receives a READ for an inode number from fuser.
+//! 1. `fuse/adaptor.rs`: receives a READ for an inode number from fuser. `fuse/spare_workers.rs` counts it.
+//!    After the reply, a worker rests there if it is not needed.
 //! 2. `fs/read_target.rs`: finds the file of the inode number, and the device that has its bytes.
 //! 3. `fuse/device_queues.rs`: runs the request at once. If its device already uses its share of
-//!    workers, the request waits in the queue of that device.
+//!    workers, or if only one worker is free, the request waits in the queue of that device.
 //! 4. `fs/read.rs`: reads the file, logs a fault once, and starts a reload if the source has changed.
+//!    `fs/prefetch.rs` notes the read, and may decode what a reader will ask for next.
 //! 5. `content/read.rs`: decides in which form the file is shown.
 //! 6. `content/pieces.rs`: cuts the range at the borders of the file's head and extents, and at the end of
 //!    the file.
@@ -124,23 +126,29 @@
 //!    | `Whole` | the whole extent is requested | a decode into the reply; not cached |
 //!    | `Prefix` | the piece is near the beginning of an extent | a decode up to its end; not cached |
 //!    | `Cached` | in all other cases, and if the extent is cached already | the cache; decoded once |
-//! 8. `content/decode.rs`, `content/cache.rs`: one reader decodes an extent, others wait for it.
-//! 9. `content/payload.rs`, `archive_file/`: read the packed bytes, and then check whether the
-//!    archive changed. If it did, the read fails.
+//!
+//!    If a stream ends before the prefix, the whole extent is decoded into the cache.
+//! 8. `content/decode.rs`: decodes an extent that is not cached. First, `content/payload.rs` and
+//!    `archive_file/` read the packed bytes, and then check whether the archive changed. If it did, the read
+//!    fails.
+//! 9. `content/cache.rs`: the first reader of an extent decodes it, and the others wait for it.
 //! 10. `content/unpack.rs`, `content/codec/`: decode the payload into a buffer of the declared size.
 //!
-//! Two kinds of files leave this path in step 5. `content/loose.rs` and `folder/` read loose files.
+//! Three kinds of files leave this path. `content/loose.rs` and `folder/` read loose files from step 5 on.
 //! `content/rgba.rs` converts textures for `--textures=rgba`, band by band, from what steps 6 to 10 read.
+//! `content/linear.rs` puts the texels of console textures into rows in step 7.
 //!
 //! The daemon sends a reply directly from the memory that has the bytes. The kernel answers a second read of
 //! the same bytes from its page cache.
 //!
 //! # The path of a mount
 //!
-//! 1. `cli/command/mount.rs` runs. To mount in the background, it starts the program again as the
-//!    daemon (`daemon/detach.rs`), which does all that follows, and waits for its report.
-//! 2. `cli/options/mount_plan.rs` combines the command line, profiles and `-o`.
-//! 3. `vfs/sources/resolve.rs` plans what games load, through `game/plan/`.
+//! 1. `cli/command/mount.rs` runs, and `cli/options/mount_plan.rs` combines the command line, profiles and
+//!    `-o`.
+//! 2. To mount in the background, `daemon/detach.rs` starts the program again as the daemon, and waits for
+//!    its report. The daemon begins with step 1 and does all that follows.
+//! 3. `vfs/sources/resolve.rs` plans what games load. `game/find/` finds the game, `game/plan/` orders its
+//!    layers, and `vfs/sources/layer_plan.rs` turns them into sources to open.
 //! 4. `vfs/open.rs` walks folders, and opens and parses archives in parallel.
 //! 5. `tree/merge.rs` merges their names in load order.
 //! 6. `cli/command/mount.rs` prepares everything that can fail: the log, the mountpoint, threads
@@ -158,10 +166,13 @@
 //! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again. `vfs/reuse.rs` keeps what did
 //!    not change, and a source that cannot be opened now. `folder/rescan.rs` lists only changed folders.
 //! 4. `fs/filesystem.rs` takes over unchanged archives (`content/later_view.rs`), compares both
-//!    trees (`tree/comparison.rs`), and swaps the view.
+//!    trees (`tree/comparison.rs`), keeps the old sources of open files (`fs/retired.rs`), and swaps the
+//!    view.
 //! 5. `fuse/notify.rs` has the kernel drop each name that changed, and the pages of files that were
 //!    written to (`fs/written.rs`).
-//! 6. Files that are open are still read from the old sources (`fs/retired.rs`).
+//!
+//! A READ that finds its archive changed starts a reload, too (`fs/read.rs`). Such a reload has no list of
+//! changes, so all archives are compared with the disk.
 //!
 //! `FUSE.md` 9 has the reasons.
 //!
@@ -193,20 +204,21 @@
 //!
 //! # Recipes
 //!
-//! * **A format**: one file in `format/` with its row, `pub(super)`; its `mod` line; and its line
+//! * **A format**: one file in `format/` with its row; its `mod` line; and its line
 //!   in `FORMATS`, before Morrowind's, whose magic number is also a likely count of files. Every
 //!   list of extensions is made from these rows. Add a section to `FORMATS.md`. If an extension is
 //!   new, a test demands it in `scripts/share`.
 //! * **A codec**: one file in `content/codec/`, its `mod` line, its variant of `Codec`, and its
 //!   line in the table in `content/codec/table.rs`.
-//! * **A command**: one file in `cli/command/`, its `mod` line, and its variant and arm in
+//! * **A command**: one file in `cli/command/`, its `mod` line, and its import, variant and arm in
 //!   `cli/args.rs`. Help, manual and completions are made from them. Tests demand its line in
 //!   `tests/cli/documents.rs` and the snapshot of its help. If it prints JSON, a definition in
 //!   `cli/schema.json`, and a line in its test.
 //! * **A mount option**: one row in `cli/options/option_table.rs`, and the code that acts on it.
-//!   `fs::Presentation` has owners and permissions, `fuse::MountRequest` what the kernel gets. An
-//!   option that changes names or bytes is an option of opening: a field of `OpenOptions`, a line
-//!   in its `set` and one in `merged_over`.
+//!   `fs::Presentation` has owners and permissions, `fuse::MountRequest` what the kernel gets, and
+//!   `MountOptions` in `cli/options/mount_state.rs` what the daemon itself needs. An option that
+//!   changes names or bytes is an option of opening: a field of `OpenOptions`, a line in its `set`
+//!   and one in `merged_over`.
 //! * **A texture format**: one row in `texture/pixel_format.rs`. Its name determines how it is
 //!   decoded into a picture. Only an unusual format needs an arm in `picture/texels.rs`.
 //! * **A game**: one row in `game/titles/`, and the lists of its unchanged INI files in `vanilla.rs` there.
