@@ -163,10 +163,7 @@ impl ArchiveFile {
     /// # Errors
     /// The system's error if bytes that `parse` needed could not be read, whatever `parse` returned.
     pub fn with_bytes<T>(&self, parse: impl FnOnce(Bytes<'_>) -> T) -> io::Result<T> {
-        let mut first_blocks = FirstBlocks::default();
-        let pieces = Pieces::new(&self.file, self.len(), &mut first_blocks);
-        let parsed = parse(pieces.bytes());
-        pieces.check().map(|()| parsed)
+        self.with_pieces(|pieces| parse(pieces.bytes()))
     }
 
     /// Like [`ArchiveFile::with_bytes`], but `parse` also returns the ranges of bytes that its result depends
@@ -180,14 +177,13 @@ impl ArchiveFile {
         parse: impl FnOnce(Bytes<'_>) -> (T, Vec<Range<u64>>),
     ) -> io::Result<T> {
         let began = SystemTime::now();
-        let mut first_blocks = FirstBlocks::default();
-        let pieces = Pieces::new(&self.file, self.len(), &mut first_blocks);
-        let (parsed, mut ranges) = parse(pieces.bytes());
-        for range in &mut ranges {
-            range.end = range.end.min(self.len());
-        }
-        let tables = Tables::parsed(&pieces, ranges);
-        pieces.check()?;
+        let (parsed, tables) = self.with_pieces(|pieces| {
+            let (parsed, mut ranges) = parse(pieces.bytes());
+            for range in &mut ranges {
+                range.end = range.end.min(self.len());
+            }
+            (parsed, Tables::parsed(pieces, ranges))
+        })?;
         self.note_compared(&self.opened, began);
         self.tables = Some(tables);
         Ok(parsed)
@@ -211,6 +207,14 @@ impl ArchiveFile {
             }
             _ => ArchiveReadError::Io(error),
         })
+    }
+
+    /// Calls `use_pieces` with the pieces of the file. Fails if one of them could not be read.
+    fn with_pieces<T>(&self, use_pieces: impl FnOnce(&Pieces<'_>) -> T) -> io::Result<T> {
+        let mut first_blocks = FirstBlocks::default();
+        let pieces = Pieces::new(&self.file, self.len(), &mut first_blocks);
+        let result = use_pieces(&pieces);
+        pieces.check().map(|()| result)
     }
 
     /// Checks that the file is the one that was opened. A change is final, because the tables

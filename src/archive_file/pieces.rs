@@ -37,16 +37,16 @@ const HUGE_PAGE: usize = 2 << 20;
 pub(super) struct FirstBlocks(Option<MmapMut>);
 
 impl FirstBlocks {
-    /// The memory; empty if there are no huge pages, or if there is a limit on addresses.
-    fn reserve(&mut self) -> &mut [u8] {
-        // A range twice as long contains an aligned one.
-        let map = memory::limit().map_or_else(|| MmapMut::map_anon(2 * HUGE_PAGE).ok(), |_| None);
-        let Some(map) = map else { return &mut [] };
-        let start = map.as_ptr().align_offset(HUGE_PAGE);
-        if map.advise_range(Advice::HugePage, start, HUGE_PAGE).is_err() {
-            return &mut [];
+    /// The memory; `None` if the kernel knows no huge pages, or if there is a limit on addresses.
+    fn reserve(&mut self) -> Option<&mut [u8]> {
+        if memory::limit().is_some() {
+            return None;
         }
-        self.0.insert(map).get_mut(start..start + HUGE_PAGE).unwrap_or_default()
+        // A range twice as long contains an aligned one.
+        let map = MmapMut::map_anon(2 * HUGE_PAGE).ok()?;
+        let start = map.as_ptr().align_offset(HUGE_PAGE);
+        map.advise_range(Advice::HugePage, start, HUGE_PAGE).ok()?;
+        self.0.insert(map).get_mut(start..start + HUGE_PAGE)
     }
 }
 
@@ -163,7 +163,7 @@ impl<'a> Index<'a> {
     fn zeros(&mut self, len: usize) -> io::Result<Piece<'a>> {
         if len as u64 > BLOCK {
             if let Some(unreserved) = self.unreserved.take() {
-                self.first_blocks = unreserved.reserve();
+                self.first_blocks = unreserved.reserve().unwrap_or_default();
             }
             if let Some((block, rest)) = mem::take(&mut self.first_blocks).split_at_mut_checked(len) {
                 self.first_blocks = rest;
