@@ -464,8 +464,8 @@ impl<'a> Scan<'a> {
 
     /// Adds a note on an entry of a folder. An empty name means the folder.
     fn note(&mut self, folder: u32, name: &[u8], why: Why) {
-        let path = path_from(&self.bytes, &self.folders, folder, |at| at == 0);
-        self.notes.add(|| joined(&path, name), why);
+        let path = || path_from(&self.bytes, &self.folders, folder, |at| at == 0);
+        self.notes.add(|| joined(&path(), name), why);
     }
 }
 
