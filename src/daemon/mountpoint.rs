@@ -17,7 +17,7 @@ use super::error::DaemonError;
 use super::made_folder::MadeFolder;
 use super::mounts_folder::{LastMount, make_around};
 use crate::fuse::{PassedMount, unmount};
-use crate::system::mountinfo::{self, MountEntry, topmost};
+use crate::system::mountinfo::{self, MountEntry};
 use crate::vfs::sources::folder_name;
 
 /// A folder that is ready to be mounted on. Dropping this removes the folder if it was made here.
@@ -181,7 +181,7 @@ const AT_ONCE: &str = "another process is mounting there at the same time";
 fn clear_if_dead(path: &Path) -> Result<Option<MountEntry>, DaemonError> {
     let mounts = mountinfo::mounts();
     let mountpoint = resolve_among(&mounts, path);
-    let mounted = topmost(&mounts, &mountpoint);
+    let mounted = mountinfo::topmost(&mounts, &mountpoint);
     if !mounted.is_some_and(|mounted| mounted.is_bsafs() && is_dead(mounted)) {
         return Ok(mounted.cloned());
     }
@@ -234,7 +234,7 @@ fn resolve_among(mounts: &[MountEntry], path: &Path) -> PathBuf {
     match (absolute.parent().map(Path::canonicalize), absolute.file_name()) {
         // A mounted folder is not accessed, because its daemon may hang.
         (Some(Ok(parent)), Some(name))
-            if topmost(mounts, &parent.join(name)).is_some() || !absolute.is_symlink() =>
+            if mountinfo::topmost(mounts, &parent.join(name)).is_some() || !absolute.is_symlink() =>
         {
             parent.join(name)
         }
