@@ -127,7 +127,7 @@
 //!    | `Prefix` | the piece is near the beginning of an extent | a decode up to its end; not cached |
 //!    | `Cached` | in all other cases, and if the extent is cached already | the cache; decoded once |
 //!
-//!    If a stream ends before the prefix, the whole extent is decoded into the cache.
+//!    If the stream of a `Prefix` ends early, the whole extent is decoded into the cache.
 //! 8. `content/decode.rs`: decodes an extent that is not cached. First, `content/payload.rs` and
 //!    `archive_file/` read the packed bytes, and then check whether the archive changed. If it did, the read
 //!    fails.

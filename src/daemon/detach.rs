@@ -31,8 +31,9 @@ const ROLE: &str = "BSAFS_DAEMON";
 /// memory of replaced views: 80 MB instead of 38 with 200,000 loose files. Smaller buffers of
 /// decoders should stay on the heap (`content/buffer.rs`).
 const MAPPED_FROM: (&str, &str) = ("MALLOC_MMAP_THRESHOLD_", "1048576");
-/// By default, glibc makes up to eight heaps for each processor, so that nearly every thread has its own. A
-/// thread cannot use what another heap has free: up to 0.09 MiB of 2.7 after a listing of 20,000 files.
+/// Number of heaps of the daemon for each processor. By default, glibc makes up to eight, so that nearly
+/// every thread has its own. A thread cannot use what another heap has free: up to 0.09 MiB of 2.7 after a
+/// listing of 20,000 files.
 const HEAPS_PER_PROCESSOR: usize = 2;
 /// The byte before the daemon's report.
 const MOUNTED: u8 = b'+';
