@@ -132,7 +132,7 @@
 //!    `archive_file/` read the packed bytes, and then check whether the archive changed. If it did, the read
 //!    fails.
 //! 9. `content/cache.rs`: the first reader of an extent decodes it, and the others wait for it.
-//! 10. `content/unpack.rs`, `content/codec/`: decode the payload into a buffer of the declared size.
+//! 10. `content/codec/`: decodes the payload into a buffer of the declared size.
 //!
 //! Three kinds of files leave this path. `content/loose.rs` and `folder/` read loose files from step 5 on.
 //! `content/rgba.rs` converts textures for `--textures=rgba`, band by band, from what steps 6 to 10 read.
@@ -189,7 +189,7 @@
 //! | Where does bsafs look for a game? | `game/find/`; `bsafs games` prints what it finds |
 //! | Which files count as archives? | the extensions in the rows of `FORMATS`, `format/mod.rs` |
 //! | Where are checksums verified? | `content/codec/zlib.rs`, `content/codec/lz4_frame.rs` |
-//! | What if a checksum is wrong? | EIO; with `--salvage` see `content/unpack.rs` |
+//! | What if a checksum is wrong? | EIO; with `--salvage` see `content/decode.rs` |
 //! | Which error does a program get? | the match at the end of `fuse/adaptor.rs` |
 //! | Which exit code does a command have? | `cli/exit.rs`, for every error of the library |
 //! | What does the kernel cache, for how long? | `FUSE.md` 2.1 to 2.4: everything, until a view differs |

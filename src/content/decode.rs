@@ -1,13 +1,15 @@
-//! Decodes extents, either into the caller's buffer or once into the cache.
+//! Decodes extents into the caller's buffer or once into the cache, and counts the bytes. With
+//! `--salvage`, a wrong checksum is no error.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use super::buffer::zeros;
+use super::buffer::{Buffer, zeros};
 use super::cache::{CacheKey, Decoded};
-use super::codec;
-use super::error::Reason;
+use super::codec::{self, DecodeError, Quirk};
+use super::error::{EntryError, Reason};
+use super::memory::{LARGE, Reservation};
 use super::store::{Counters, Store};
 use crate::format::EntryId;
 
@@ -25,7 +27,7 @@ impl Store {
         let payload = self.layer(id.layer).read_payload(index, u64::MAX)?;
         self.shared.cache.decode_once(key, Instant::now(), payload, |payload| {
             let _decoding = self.shared.counters.decode();
-            self.unpack_for_cache(id, index, key, &payload)
+            self.decode_for_cache(id, index, key, &payload)
         })
     }
 
@@ -33,7 +35,7 @@ impl Store {
     pub(super) fn decode(&self, id: EntryId, index: u32, out: &mut [u8]) -> Result<(), Reason> {
         let payload = self.layer(id.layer).read_payload(index, u64::MAX)?;
         let _decoding = self.shared.counters.decode();
-        self.unpack(id, index, &payload, out).map(drop)
+        self.decode_payload(id, index, &payload, out).map(drop)
     }
 
     /// Decodes an extent up to the end of `within`, a range near its beginning, and fills `out`
@@ -66,6 +68,53 @@ impl Store {
             }
             len = len.saturating_mul(2);
         }
+    }
+
+    /// Decodes a payload into a buffer for the cache, which has the size in the key.
+    pub(super) fn decode_for_cache(
+        &self,
+        id: EntryId,
+        index: u32,
+        key: CacheKey,
+        payload: &[u8],
+    ) -> Result<Buffer, Reason> {
+        let size = key.size as usize;
+        let mut out = Buffer::for_cache(size, self.reserve(size))?;
+        self.decode_payload(id, index, payload, &mut out)?;
+        Ok(out)
+    }
+
+    /// Decodes a payload into `out`, which has the size of the extent. Returns the payload's quirk, if any.
+    pub(super) fn decode_payload(
+        &self,
+        id: EntryId,
+        index: u32,
+        payload: &[u8],
+        out: &mut [u8],
+    ) -> Result<Option<Quirk>, Reason> {
+        let layer = self.layer(id.layer);
+        let extent = layer.extent(index);
+        let quirk = match (codec::decode(extent.codec, payload, out), self.salvages) {
+            (Err(error @ DecodeError::Suspect(_)), true) => {
+                let fault = EntryError { entry: id, at: extent.offset, reason: error.into(), is_new: true };
+                self.shared.salvaged.record((layer.number, id.entry), fault);
+                None
+            }
+            (decoded, _) => decoded?,
+        };
+        self.shared.counters.decoded.fetch_add(out.len() as u64, Ordering::Relaxed);
+        if let Some(quirk) = quirk {
+            let (archive, offset) = (layer.file.path().display(), extent.offset);
+            log::debug!("{archive}: data at offset {offset}: {quirk}; the data is complete");
+        }
+        Ok(quirk)
+    }
+
+    /// Reserves memory for `len` decoded bytes; `None` if they are too few to count. Waits until
+    /// other threads release theirs, and evicts cached extents to make room. No thread that has a
+    /// share waits for a device.
+    pub(super) fn reserve(&self, len: usize) -> Option<Reservation> {
+        (len >= LARGE).then(|| self.shared.memory.reserve(len as u64, || self.shared.cache.evict_shared()))
     }
 }
 

@@ -107,7 +107,7 @@ impl Store {
             *failed = index;
             let size = layer.size(index)? as usize;
             let (out, others) = rest.split_at_mut_checked(size).ok_or(Reason::Prefix)?;
-            self.unpack(id, index, &payloads.packed[range.clone()], out)?;
+            self.decode_payload(id, index, &payloads.packed[range.clone()], out)?;
             rest = others;
         }
         let mut rows = Buffer::for_cache(size as usize, reservation)?;

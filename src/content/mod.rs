@@ -9,11 +9,10 @@
 //! | cut the range at the borders of head and extents, and at the end of the file | `pieces.rs` |
 //! | choose a strategy for each extent: stored, whole, prefix or cached | `read_strategy.rs`, `sizes.rs` |
 //! | take bytes that were decoded before from the cache | `cache.rs` |
-//! | decode other bytes into the reply, or once into the cache | `decode.rs` |
-//! | read the bytes of an extent from the archive | `payload.rs`, [`crate::archive_file`] |
-//! | unpack them | `unpack.rs`, `codec/` |
+//! | decode other bytes into the reply, or once into the cache | `decode.rs`, `codec/` |
+//! | read the packed bytes of an extent from the archive | `payload.rs`, [`crate::archive_file`] |
 //!
-//! Console textures leave this path after `pieces.rs`: `linear.rs` unpacks all their extents, and puts the
+//! Console textures leave this path after `pieces.rs`: `linear.rs` decodes all their extents, and puts the
 //! texels into rows.
 //! The path of a loose file is shorter: `loose.rs` and [`crate::folder`].
 //!
@@ -55,7 +54,6 @@ mod rgba;
 mod rgba_files;
 mod sizes;
 mod store;
-mod unpack;
 mod whole;
 
 pub use archive_content::{LayerTables, TextureForm};
