@@ -190,7 +190,7 @@
 //! | Which files count as archives? | the extensions in the rows of `FORMATS`, `format/mod.rs` |
 //! | Where are checksums verified? | `content/codec/zlib.rs`, `content/codec/lz4_frame.rs` |
 //! | What if a checksum is wrong? | EIO; with `--salvage` see `content/decode.rs` |
-//! | Which error does a program get? | the match at the end of `fuse/adaptor.rs` |
+//! | Which error does a program get? | `fuse/errno.rs` |
 //! | Which exit code does a command have? | `cli/exit.rs`, for every error of the library |
 //! | What does the kernel cache, for how long? | `FUSE.md` 2.1 to 2.4: everything, until a view differs |
 //! | What if a disk fails? | EIO, and one line in the log for each outage |

@@ -8,7 +8,6 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -21,6 +20,7 @@ use fuser::{
 };
 
 use super::device_queues::DeviceQueues;
+use super::guard::guard;
 use super::spare_workers::SpareWorkers;
 use crate::fs::{
     Attr, Caller, Error, FileSystem, Lookup, NodeKind, Operation, Owner, ReadTarget, SizeJob, Validity, View,
@@ -170,21 +170,6 @@ impl Adaptor {
         };
         self.devices.run_before(jobs.into_iter().map(guarded).collect(), answer);
     }
-}
-
-/// Runs a handler; `None` if it panics.
-///
-/// A panic would end the worker's thread, and in the first worker it would end the mount (FUSE.md
-/// section 1.2). Caught here, it drops the reply, and fuser sends EIO.
-fn guard<T>(operation: Operation, handler: impl FnOnce() -> T) -> Option<T> {
-    let handled = catch_unwind(AssertUnwindSafe(handler)).ok();
-    if handled.is_none() {
-        let name = operation.name();
-        log::error!(
-            "bug in bsafs: {name} panicked, so the request failed with EIO; please report it with this log"
-        );
-    }
-    handled
 }
 
 fn file_attr(owner: &Owner, attr: &Attr) -> FileAttr {
@@ -458,24 +443,5 @@ fn answer_xattr(value: Result<Vec<u8>, Error>, size: u32, reply: ReplyXattr) {
         Ok((_, len)) if size == 0 => reply.size(len),
         Ok((value, _)) => reply.data(&value),
         Err(error) => reply.error(error.into()),
-    }
-}
-
-/// The error number that a program gets. No other place decides it.
-impl From<Error> for Errno {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Damaged => Self::EIO,
-            Error::IsFolder => Self::EISDIR,
-            Error::NoMemory => Self::ENOMEM,
-            Error::ListingGone | Error::NoNode | Error::Replaced => Self::ESTALE,
-            Error::OutOfInodeNumbers => Self::EOVERFLOW,
-            Error::NotPermitted => Self::EACCES,
-            Error::NoXattr => Self::ENODATA,
-            Error::NotFound => Self::ENOENT,
-            Error::NotFolder => Self::ENOTDIR,
-            Error::TooSmall => Self::ERANGE,
-            Error::Invalid => Self::EINVAL,
-        }
     }
 }

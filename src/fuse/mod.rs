@@ -4,7 +4,9 @@
 //! | question | file |
 //! |---|---|
 //! | What happens from the mount to the unmount, in order? | `session.rs` |
-//! | How is a request answered? | `adaptor.rs`: a method per request, an error number per error |
+//! | How is a request answered? | `adaptor.rs` has a method for each kind of request |
+//! | Which error number does a program get? | `errno.rs` |
+//! | What if the code of a request panics? | `guard.rs`: only this request fails |
 //! | Which threads answer? | `worker_threads.rs` |
 //! | Which of them rest? | `spare_workers.rs` |
 //! | How many of them may wait for one device? | `device_queues.rs` |
@@ -22,6 +24,8 @@ pub use unmount::{is_root_controlled, unmount, unmount_entry};
 
 mod adaptor;
 mod device_queues;
+mod errno;
+mod guard;
 mod mount;
 mod notify;
 mod passed_mount;

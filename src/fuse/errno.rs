@@ -1,0 +1,24 @@
+//! The error number that a program gets for each error of a request.
+
+use fuser::Errno;
+
+use crate::fs::Error;
+
+/// The error number that a program gets. No other place decides it.
+impl From<Error> for Errno {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Damaged => Self::EIO,
+            Error::IsFolder => Self::EISDIR,
+            Error::NoMemory => Self::ENOMEM,
+            Error::ListingGone | Error::NoNode | Error::Replaced => Self::ESTALE,
+            Error::OutOfInodeNumbers => Self::EOVERFLOW,
+            Error::NotPermitted => Self::EACCES,
+            Error::NoXattr => Self::ENODATA,
+            Error::NotFound => Self::ENOENT,
+            Error::NotFolder => Self::ENOTDIR,
+            Error::TooSmall => Self::ERANGE,
+            Error::Invalid => Self::EINVAL,
+        }
+    }
+}
