@@ -63,9 +63,8 @@ impl Adaptor {
     /// Counts a request and runs its handler. Then this worker may rest.
     fn answer(&self, operation: Operation, handler: impl FnOnce()) {
         self.fs.shared.requests.count(operation);
-        self.spares.serve(|| {
-            let _ = guard(operation, handler);
-        });
+        let _serving = self.spares.begin();
+        let _ = guard(operation, handler);
     }
 
     /// Answers a LOOKUP. If the name is pending, the answer waits for the next view.

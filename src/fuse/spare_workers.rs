@@ -76,12 +76,24 @@ impl SpareWorkers {
         Ok(Self(Arc::new(End(shared))))
     }
 
-    /// Answers a request in a worker's thread. Then the worker rests as long as enough others are awake.
-    pub(crate) fn serve(&self, handler: impl FnOnce()) {
+    /// Counts a request that a worker begins to answer.
+    pub(crate) fn begin(&self) -> Serving<'_> {
         let End(shared) = &*self.0;
-        let begin = shared.begin_request();
-        handler();
-        shared.end_request(begin);
+        Serving { shared, begin: shared.begin_request() }
+    }
+}
+
+/// A request that is being answered. When this is dropped, the worker rests as long as enough others are
+/// awake.
+pub(crate) struct Serving<'s> {
+    shared: &'s Arc<Shared>,
+    /// Number of checks when the request began.
+    begin: usize,
+}
+
+impl Drop for Serving<'_> {
+    fn drop(&mut self) {
+        self.shared.end_request(self.begin);
     }
 }
 
@@ -220,7 +232,8 @@ mod tests {
                 let next = move || requests.lock().unwrap().recv();
                 thread::spawn(move || {
                     while let Ok(request) = next() {
-                        spares.serve(request);
+                        let _serving = spares.begin();
+                        request();
                     }
                 })
             });
