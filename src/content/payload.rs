@@ -25,11 +25,17 @@ impl Deref for Payload {
 }
 
 impl ArchiveContent {
-    /// Fills `out` from a stored extent, starting `offset` bytes into it.
-    pub(super) fn read_stored(&self, index: u32, offset: u64, out: &mut [u8]) -> Result<(), Reason> {
+    /// Fills `out` from a stored extent of `size` bytes, starting `offset` bytes into it.
+    pub(super) fn read_stored(
+        &self,
+        index: u32,
+        size: u32,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<(), Reason> {
         let extent = self.extent(index);
         // A stored extent is its prefix and its data, so the prefix has the length that the data leaves.
-        let prefix_len = extent.packed.checked_sub(self.size(index)?).ok_or(Reason::Prefix)?;
+        let prefix_len = extent.packed.checked_sub(size).ok_or(Reason::Prefix)?;
         let at = extent.offset.checked_add(u64::from(prefix_len)).and_then(|at| at.checked_add(offset));
         Ok(self.file.read_exact_at(out, at.ok_or(Reason::BeyondEnd)?)?)
     }

@@ -13,6 +13,8 @@ use crate::format::{EntryId, LinearTexture};
 #[derive(Debug)]
 pub(super) struct Piece {
     pub(super) part: Part,
+    /// Size of the whole part in bytes.
+    pub(super) part_size: u64,
     /// The range within the part.
     pub(super) within: Range<u64>,
 }
@@ -103,7 +105,7 @@ impl Store {
             let end = start + size;
             let (from, to) = (range.start.max(start), range.end.min(end));
             if from < to {
-                pieces.push(Piece { part, within: from - start..to - start });
+                pieces.push(Piece { part, part_size: size, within: from - start..to - start });
             }
             start = end;
         }

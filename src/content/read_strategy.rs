@@ -55,7 +55,7 @@ impl Store {
             }
             Part::Linear(texture, len) => self.decode_linear(id, (texture, len)).map(PieceBytes::InCache),
             Part::Extent(index) => {
-                let read = self.read_extent(id, index, &piece.within, is_only_piece, out);
+                let read = self.read_extent(id, index, piece, is_only_piece, out);
                 read.map_err(|reason| self.fault(id, index, reason))
             }
         }
@@ -65,13 +65,14 @@ impl Store {
         &self,
         id: EntryId,
         index: u32,
-        within: &Range<u64>,
+        piece: &Piece,
         is_only_piece: bool,
         out: &mut [u8],
     ) -> Result<PieceBytes, Reason> {
-        let key = match self.strategy(id, index, within, is_only_piece)? {
+        let (size, within) = (piece.part_size as u32, &piece.within);
+        let key = match self.strategy(id, index, size, within, is_only_piece)? {
             ReadStrategy::Stored => {
-                self.layer(id.layer).read_stored(index, within.start, out)?;
+                self.layer(id.layer).read_stored(index, size, within.start, out)?;
                 return Ok(PieceBytes::InBuffer);
             }
             ReadStrategy::Whole => {
@@ -90,12 +91,13 @@ impl Store {
         cached.map_or_else(|| self.decode_into_cache(id, index, key), Ok).map(PieceBytes::InCache)
     }
 
-    /// Chooses how to read a range of an extent. If the extent is packed, its size is checked here. So all
-    /// buffers stay within the limits.
+    /// Chooses how to read a range of an extent of `size` bytes. If the extent is packed, its size is checked
+    /// here. So all buffers stay within the limits.
     fn strategy(
         &self,
         id: EntryId,
         index: u32,
+        size: u32,
         within: &Range<u64>,
         is_only_piece: bool,
     ) -> Result<ReadStrategy, Reason> {
@@ -104,7 +106,7 @@ impl Store {
         if extent.codec == Codec::Stored {
             return Ok(ReadStrategy::Stored);
         }
-        let size = self.checked_size(id.layer, index)?;
+        self.check_size(id.layer, index, size)?;
         let key = layer.cache_key(index, size);
         let size = u64::from(size);
         let is_prefix = match index == layer.extents(id.entry).start {

@@ -144,13 +144,18 @@ impl Store {
         errors
     }
 
-    /// Unpacked size of an extent in bytes, checked before a buffer is allocated for it. The size must be
+    /// Unpacked size of an extent in bytes, with which [`Store::check_size`] agrees.
+    pub(super) fn checked_size(&self, layer: u16, index: u32) -> Result<u32, Reason> {
+        let size = self.layer(layer).size(index)?;
+        self.check_size(layer, index, size).map(|()| size)
+    }
+
+    /// Checks the unpacked size of an extent, in bytes, before a buffer is allocated for it. The size must be
     /// within its limit, and the packed bytes must be able to yield it. The packed bytes must lie within the
     /// archive. Unless the codec is `Stored`, they must also be within their own limit, and no more than
     /// data of this size can need.
-    pub(super) fn checked_size(&self, layer: u16, index: u32) -> Result<u32, Reason> {
+    pub(super) fn check_size(&self, layer: u16, index: u32, size: u32) -> Result<(), Reason> {
         let layer = self.layer(layer);
-        let size = layer.size(index)?;
         let extent = layer.extent(index);
         let packed = u64::from(extent.packed);
         if u64::from(size) > codec::max_unpacked(extent.codec, packed) || size > self.shared.limits.extent {
@@ -163,7 +168,7 @@ impl Store {
         if !is_stored && (extent.packed > self.shared.limits.packed || packed > codec::max_packed(size)) {
             return Err(Reason::PackedSize(extent.packed));
         }
-        Ok(size)
+        Ok(())
     }
 }
 

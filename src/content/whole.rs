@@ -86,7 +86,7 @@ impl Store {
         for start in (0..size).step_by(COPY_LEN) {
             let len = COPY_LEN.min((size - start) as usize);
             let mut out = Buffer::new(len, None).map_err(fault)?;
-            layer.read_stored(index, u64::from(start), &mut out).map_err(fault)?;
+            layer.read_stored(index, size, u64::from(start), &mut out).map_err(fault)?;
             let used = use_it(&out, None);
             if used.is_err() {
                 return Ok(used);
