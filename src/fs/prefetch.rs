@@ -105,17 +105,20 @@ impl Prefetch {
         self.state().to_start = threads;
     }
 
-    /// Notes that a READ of `range` of a file begins. `size` is the file's size in bytes, if it is known.
+    /// Notes that a READ of `range` of a file begins.
     pub(crate) fn note_read(
         self: &Arc<Self>,
         view: &FollowedView<'_>,
         (node, entry): (NodeId, EntryId),
         range: &Range<u64>,
-        size: Option<u64>,
     ) {
-        let is_last = size.is_some_and(|size| range.end >= size);
-        let is_long = range.end - range.start > PREFIX_LEN && view.vfs.store().has_several_extents(entry);
-        if self.is_off.load(Ordering::Relaxed) || (range.start > 0 && !is_long && !is_last) {
+        if self.is_off.load(Ordering::Relaxed) {
+            return;
+        }
+        let store = view.vfs.store();
+        let is_last = store.known_size(entry).is_some_and(|size| range.end >= size);
+        let is_long = range.end - range.start > PREFIX_LEN && store.has_several_extents(entry);
+        if range.start > 0 && !is_long && !is_last {
             return;
         }
         let mut state = self.state();

@@ -42,7 +42,7 @@ impl ReadTarget {
         let followed = FollowedView { number: view.number, vfs: &view.vfs };
         let size = store.known_size(entry);
         let range = offset..offset.saturating_add(u64::from(len));
-        view.shared.prefetch.note_read(&followed, (node, entry), &range, size);
+        view.shared.prefetch.note_read(&followed, (node, entry), &range);
         let read = store.read_at(entry, offset, len, |bytes| {
             // Logged before the answer, so that a program that has the bytes finds the line in the log.
             if let Some(error) = store.take_salvaged(entry) {
