@@ -102,27 +102,23 @@ impl<E> Cache<E> {
         self.state().contains(key)
     }
 
-    /// The bytes of an extent, if they are cached and decoded.
-    pub(super) fn get(&self, key: CacheKey, now: Instant) -> Option<Decoded<E>> {
-        let mut state = self.state();
-        let cell = state.request(&key, now).filter(|cell| matches!(cell.get(), Some(Ok(_))))?;
-        self.hits.fetch_add(1, Ordering::Relaxed);
-        Some(Decoded { cell, key })
-    }
-
-    /// Decodes an extent that [`Cache::get`] did not find, from its packed bytes into the cache. If another
-    /// thread already decodes it, this thread waits. Every caller has read the packed bytes before. So no
-    /// thread waits for another one that waits for a device.
+    /// The bytes of an extent, from the cache or decoded into it. `read` reads the packed bytes, and `decode`
+    /// decodes them. If another thread already decodes them, this thread reads them too before it waits. So
+    /// no thread waits for another one that waits for a device.
     pub(super) fn decode_once<P>(
         &self,
         key: CacheKey,
         now: Instant,
-        packed: P,
+        read: impl FnOnce() -> Result<P, E>,
         decode: impl FnOnce(P) -> Result<Buffer, E>,
     ) -> Result<Decoded<E>, E>
     where
         E: Clone,
     {
+        if let Some(decoded) = self.get(key, now) {
+            return Ok(decoded);
+        }
+        let packed = read()?;
         let cell = self.cell(key, now);
         let mut is_hit = true;
         let result = cell.get_or_init(|| {
@@ -176,6 +172,14 @@ impl<E> Cache<E> {
     /// Total size of the extents that were decoded ahead and not requested since.
     pub(super) fn ahead(&self) -> u64 {
         self.state().ahead
+    }
+
+    /// The bytes of an extent, if they are cached and decoded.
+    fn get(&self, key: CacheKey, now: Instant) -> Option<Decoded<E>> {
+        let mut state = self.state();
+        let cell = state.request(&key, now).filter(|cell| matches!(cell.get(), Some(Ok(_))))?;
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        Some(Decoded { cell, key })
     }
 
     /// The cell of an extent; a new, empty one if the extent was not cached. Evicts others to make
@@ -437,7 +441,7 @@ mod tests {
         let read = || {
             assert!(cache.contains(&key(1, 40)), "the reader would decode it outside the cache");
             let decode = |()| Ok(Buffer::for_cache(40, None).unwrap());
-            cache.decode_once(key(1, 40), now, (), decode).map(drop)
+            cache.decode_once(key(1, 40), now, || Ok(()), decode).map(drop)
         };
         cache.decode_ahead(key(1, 40), read, |()| panic!("it was decoded twice"));
         assert_eq!((cache.bytes(), cache.ahead()), (40, 0));
@@ -462,7 +466,7 @@ mod tests {
         assert!(!cache.contains(&key(1, 60)) && cache.contains(&key(2, 1 << 30)));
         assert!(!cache.trim(start + RETURN) && cache.trim(start + IDLE));
         assert_eq!(cache.bytes(), 0);
-        assert_eq!(cache.decode_once(key(3, 10), start, (), |()| Err(())).map(drop), Err(()));
+        assert_eq!(cache.decode_once(key(3, 10), start, || Ok(()), |()| Err(())).map(drop), Err(()));
         assert_eq!(cache.bytes(), 0, "an error was cached");
     }
 }

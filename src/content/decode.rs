@@ -1,12 +1,11 @@
-//! Decodes extents into the caller's buffer or once into the cache, and counts the bytes. With
+//! Decodes extents into the caller's buffer or into one for the cache, and counts the bytes. With
 //! `--salvage`, a wrong checksum is no error.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
 
 use super::buffer::{Buffer, zeros};
-use super::cache::{CacheKey, Decoded};
+use super::cache::CacheKey;
 use super::codec::{self, DecodeError, Quirk};
 use super::error::{EntryError, Reason};
 use super::memory::{LARGE, Reservation};
@@ -17,20 +16,6 @@ use crate::format::EntryId;
 const STREAM_HEADER: u64 = 1024;
 
 impl Store {
-    /// Decodes a whole extent into the cache, unless another thread does. The caller has checked its size.
-    pub(super) fn decode_into_cache(
-        &self,
-        id: EntryId,
-        index: u32,
-        key: CacheKey,
-    ) -> Result<Decoded<Reason>, Reason> {
-        let payload = self.layer(id.layer).read_payload(index, u64::MAX)?;
-        self.shared.cache.decode_once(key, Instant::now(), payload, |payload| {
-            let _decoding = self.shared.counters.decode();
-            self.decode_for_cache(id, index, key, &payload)
-        })
-    }
-
     /// Decodes a whole extent into `out`, which has the extent's size.
     pub(super) fn decode(&self, id: EntryId, index: u32, out: &mut [u8]) -> Result<(), Reason> {
         let payload = self.layer(id.layer).read_payload(index, u64::MAX)?;

@@ -4,6 +4,7 @@
 //! mips. So no part of the shown file corresponds to one part of its data. The file is made as a
 //! whole, and cached like a decoded extent.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -37,15 +38,11 @@ impl Store {
         let size = u32::try_from(len).map_err(|_| fault(Reason::UnpackedSize(u32::MAX)))?;
         // The key has the entry, not its first extent, because textures of other shapes may share the extent.
         let key = CacheKey { archive: layer.number, offset: LINEAR_KEY | u64::from(id.entry), size };
-        if let Some(decoded) = self.shared.cache.get(key, Instant::now()) {
-            return Ok(decoded);
-        }
-        let mut failed = first;
-        let made = self.read_payloads(id, &mut failed).and_then(|payloads| {
-            let decode = |payloads| self.decode_tiled(id, &texture, &payloads, (tiled, size), &mut failed);
-            self.shared.cache.decode_once(key, Instant::now(), payloads, decode)
-        });
-        made.map_err(|reason| self.fault(id, failed, reason))
+        let failed = Cell::new(first);
+        let read = || self.read_payloads(id, &failed);
+        let decode = |payloads| self.decode_tiled(id, &texture, &payloads, (tiled, size), &failed);
+        let made = self.shared.cache.decode_once(key, Instant::now(), read, decode);
+        made.map_err(|reason| self.fault(id, failed.get(), reason))
     }
 
     /// Total unpacked size of a file's extents, in bytes. Checks that each extent lies within the
@@ -66,7 +63,7 @@ impl Store {
 
     /// Reads the payloads of all extents of a file, whose sizes were checked. If an extent fails, `failed`
     /// has its index.
-    fn read_payloads(&self, id: EntryId, failed: &mut u32) -> Result<Payloads, Reason> {
+    fn read_payloads(&self, id: EntryId, failed: &Cell<u32>) -> Result<Payloads, Reason> {
         let layer = self.layer(id.layer);
         let extents = layer.extents(id.entry).map(|index| (index, layer.extent(index)));
         let len = extents.clone().map(|(_, extent)| u64::from(extent.packed)).sum::<u64>();
@@ -77,7 +74,7 @@ impl Store {
         let mut ranges = Vec::with_capacity(extents.len());
         let mut start = 0;
         for (index, extent) in extents {
-            *failed = index;
+            failed.set(index);
             let end = start + extent.packed as usize;
             let bytes = &mut packed[start..end];
             layer.file.read_exact_at(bytes, extent.offset)?;
@@ -95,7 +92,7 @@ impl Store {
         texture: &LinearTexture,
         payloads: &Payloads,
         (tiled, size): (u32, u32),
-        failed: &mut u32,
+        failed: &Cell<u32>,
     ) -> Result<Buffer, Reason> {
         let layer = self.layer(id.layer);
         // One share for both buffers, kept with the rows. With two shares, two threads that have
@@ -104,7 +101,7 @@ impl Store {
         let mut tiled = Buffer::new(tiled as usize, None)?;
         let mut rest = &mut tiled[..];
         for (index, range) in layer.extents(id.entry).zip(&payloads.ranges) {
-            *failed = index;
+            failed.set(index);
             let size = layer.size(index)? as usize;
             let (out, others) = rest.split_at_mut_checked(size).ok_or(Reason::Prefix)?;
             self.decode_payload(id, index, &payloads.packed[range.clone()], out)?;

@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::cache::CacheKey;
 use super::codec;
 use super::error::{EntryError, Reason};
+use super::payload::Payload;
 use super::pieces::{Part, Piece, PieceBytes};
 use super::store::Store;
 use crate::format::{Codec, EntryId};
@@ -87,8 +88,12 @@ impl Store {
             }
             ReadStrategy::Cached(key) => key,
         };
-        let cached = self.shared.cache.get(key, Instant::now());
-        cached.map_or_else(|| self.decode_into_cache(id, index, key), Ok).map(PieceBytes::InCache)
+        let read = || self.layer(id.layer).read_payload(index, u64::MAX);
+        let decode = |payload: Payload| {
+            let _decoding = self.shared.counters.decode();
+            self.decode_for_cache(id, index, key, &payload)
+        };
+        self.shared.cache.decode_once(key, Instant::now(), read, decode).map(PieceBytes::InCache)
     }
 
     /// Chooses how to read a range of an extent of `size` bytes. If the extent is packed, its size is checked

@@ -147,21 +147,23 @@ impl Store {
         file: &RgbaTexture,
         band: &Band,
     ) -> Result<Decoded<Reason>, EntryError> {
-        let fault = |reason| self.fault_at(id, 0, reason);
         let len = (band.pixels.end - band.pixels.start) as usize;
         let offset = BAND_KEY | u64::from(id.entry) << PIXEL_BITS | (band.pixels.start / 4);
         let key = CacheKey { archive: self.layer(id.layer).number, offset, size: len as u32 };
-        if let Some(decoded) = self.shared.cache.get(key, Instant::now()) {
-            return Ok(decoded);
-        }
-        let mut texels = Buffer::new((band.texels.end - band.texels.start) as usize, None).map_err(fault)?;
-        self.read_plain(id, &band.texels, &mut texels)?;
+        // The read of the texels makes its own error.
+        let mut read_error = None;
+        let read = || {
+            let mut texels = Buffer::new((band.texels.end - band.texels.start) as usize, None)?;
+            let read = self.read_plain(id, &band.texels, &mut texels);
+            read.map_err(|error| read_error.insert(error).reason.clone()).map(|()| texels)
+        };
         let decode = |texels: Buffer| {
             let mut pixels = Buffer::for_cache(len, None)?;
             file.decode(band, &texels, &mut pixels);
             Ok(pixels)
         };
-        self.shared.cache.decode_once(key, Instant::now(), texels, decode).map_err(fault)
+        let decoded = self.shared.cache.decode_once(key, Instant::now(), read, decode);
+        decoded.map_err(|reason| read_error.unwrap_or_else(|| self.fault_at(id, 0, reason)))
     }
 }
 
