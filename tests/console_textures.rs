@@ -136,7 +136,7 @@ fn id(entry: usize) -> EntryId {
 }
 
 fn read(store: &Store, entry: usize, offset: usize, len: usize) -> Vec<u8> {
-    store.read_at(id(entry), offset as u64, len as u32, <[u8]>::to_vec).unwrap()
+    store.read_at(id(entry), offset as u64, len as u32).unwrap().to_vec()
 }
 
 fn whole(store: &Store, entry: usize) -> Vec<u8> {
@@ -320,7 +320,7 @@ fn an_error_in_any_chunk_names_its_offset_and_is_not_cached() {
         assert_eq!(store.size(id(0)), 148 + case.tiler().linear_len() as u64, "{n}");
         assert_eq!(read(&store, 0, 0, 148).len(), 148, "{n}: the header is not readable");
         for is_new in [true, false] {
-            let error = store.read_at(id(0), 200, 10, |_| ()).unwrap_err();
+            let error = store.read_at(id(0), 200, 10).unwrap_err();
             assert!(is_expected(&error.reason), "{n}: {error}");
             assert_eq!((error.at, error.is_new), (at, is_new), "{n}");
         }
@@ -338,10 +338,10 @@ fn chunks_that_together_exceed_the_limit_are_refused() {
     let len = tiled.len() as u32;
     // The limit holds for the tiled texels and their rows together.
     let (_folder, store, _) = limit(2 * len - 1);
-    assert_eq!(store.read_at(id(0), 200, 1, |_| ()).unwrap_err().reason, Reason::UnpackedSize(len));
+    assert_eq!(store.read_at(id(0), 200, 1).unwrap_err().reason, Reason::UnpackedSize(len));
     assert_eq!(store.check(id(0)).unwrap_err().reason, Reason::UnpackedSize(len));
     let (_folder, store, _) = limit(2 * len);
-    assert!(store.check(id(0)).is_ok() && store.read_at(id(0), 200, 1, |_| ()).is_ok());
+    assert!(store.check(id(0)).is_ok() && store.read_at(id(0), 200, 1).is_ok());
 }
 
 /// Two archives, `gnmf.ba2` and `xbox.ba2`. Two of their textures become linear, one cannot.

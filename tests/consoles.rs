@@ -22,7 +22,7 @@ fn store(bytes: &[u8]) -> (tempfile::TempDir, Store) {
 }
 
 fn read(store: &Store, entry: u32, offset: u64, len: u32) -> Vec<u8> {
-    store.read_at(EntryId { layer: 0, entry }, offset, len, <[u8]>::to_vec).unwrap()
+    store.read_at(EntryId { layer: 0, entry }, offset, len).unwrap().to_vec()
 }
 
 /// A T# (texture descriptor) of 256 by 128 BC7 pixels with 9 mips in 1D thin tiles. Some other

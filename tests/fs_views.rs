@@ -20,7 +20,7 @@ fn mounted(path: &Path) -> FileSystem {
 
 /// The first bytes of a file.
 fn read(view: &Arc<View>, ino: u64) -> Result<Vec<u8>, Error> {
-    ReadTarget::find(view.clone(), ino)?.read(0, 9, <[u8]>::to_vec)
+    ReadTarget::find(view.clone(), ino)?.read(0, 9).map(|bytes| bytes.to_vec())
 }
 
 fn reload(fs: &FileSystem) {

@@ -66,7 +66,7 @@ fn read(bytes: &[u8]) -> Vec<(String, Result<Vec<u8>, String>)> {
         .map(|node| {
             let NodeKind::File(entry) = tree.kind(node) else { panic!("the archive has a folder") };
             let name = String::from_utf8(tree.path(node)).unwrap();
-            let read = store.read_at(entry, 0, u32::MAX, <[u8]>::to_vec);
+            let read = store.read_at(entry, 0, u32::MAX).map(|bytes| bytes.to_vec());
             (name, read.map_err(|error| error.to_string()))
         })
         .collect()

@@ -48,7 +48,7 @@ impl Served {
         let Kind::File(entry) = view.tree().kind(node) else { panic!("{path} is a folder") };
         view.store().size(entry);
         let ino = view.tree().ino(node);
-        ReadTarget::find(view, ino).unwrap().read(offset, len, |_| ()).unwrap();
+        ReadTarget::find(view, ino).unwrap().read(offset, len).unwrap();
     }
 
     fn read_whole(&self, path: &str) {

@@ -11,7 +11,7 @@
 //! Extents whose readers will come back may exceed the budget for a while. If they were evicted,
 //! each remaining read would decode them again.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -36,15 +36,43 @@ type DecodeCell<E> = OnceLock<Result<Buffer, E>>;
 
 /// Decoded bytes, shared with the cache. They stay in memory as long as this does, even if they are evicted.
 #[derive(Debug)]
-pub(super) struct Decoded<E> {
+pub(super) struct Decoded<'c, E> {
+    cache: &'c Cache<E>,
     cell: Arc<DecodeCell<E>>,
     key: CacheKey,
 }
 
-impl<E> Decoded<E> {
+/// A range of decoded bytes. When this is dropped, the cache records that they were served.
+#[derive(Debug)]
+pub(super) struct DecodedRange<'c, E> {
+    decoded: Decoded<'c, E>,
+    range: Range<usize>,
+}
+
+impl<'c, E> Decoded<'c, E> {
     /// The bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         self.cell.get().and_then(|result| result.as_deref().ok()).unwrap_or(&[])
+    }
+
+    /// A range of the bytes, to be served.
+    pub(super) fn range(self, range: Range<usize>) -> DecodedRange<'c, E> {
+        DecodedRange { decoded: self, range }
+    }
+}
+
+impl<E> Deref for DecodedRange<'_, E> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.decoded.bytes()[self.range.clone()]
+    }
+}
+
+impl<E> Drop for DecodedRange<'_, E> {
+    fn drop(&mut self) {
+        let Decoded { cache, key, .. } = &self.decoded;
+        cache.note_served(key, self.range.len() as u64);
     }
 }
 
@@ -111,7 +139,7 @@ impl<E> Cache<E> {
         now: Instant,
         read: impl FnOnce() -> Result<P, E>,
         decode: impl FnOnce(P) -> Result<Buffer, E>,
-    ) -> Result<Decoded<E>, E>
+    ) -> Result<Decoded<'_, E>, E>
     where
         E: Clone,
     {
@@ -127,7 +155,7 @@ impl<E> Cache<E> {
         });
         self.hits.fetch_add(u64::from(is_hit), Ordering::Relaxed);
         match result {
-            Ok(_) => Ok(Decoded { cell, key }),
+            Ok(_) => Ok(Decoded { cache: self, cell, key }),
             Err(error) => {
                 // An error is not cached: the disk may have been away for a moment.
                 self.state().evict(&key);
@@ -175,11 +203,11 @@ impl<E> Cache<E> {
     }
 
     /// The bytes of an extent, if they are cached and decoded.
-    fn get(&self, key: CacheKey, now: Instant) -> Option<Decoded<E>> {
+    fn get(&self, key: CacheKey, now: Instant) -> Option<Decoded<'_, E>> {
         let mut state = self.state();
         let cell = state.request(&key, now).filter(|cell| matches!(cell.get(), Some(Ok(_))))?;
         self.hits.fetch_add(1, Ordering::Relaxed);
-        Some(Decoded { cell, key })
+        Some(Decoded { cache: self, cell, key })
     }
 
     /// The cell of an extent; a new, empty one if the extent was not cached. Evicts others to make
@@ -216,25 +244,13 @@ impl<E> Cache<E> {
         cell
     }
 
-    /// Passes a range of an extent on to `answer`, and records that it was served.
-    pub(super) fn serve<T>(
-        &self,
-        decoded: &Decoded<E>,
-        range: Range<usize>,
-        answer: impl FnOnce(&[u8]) -> T,
-    ) -> T {
-        let len = range.len() as u64;
-        let answered = answer(&decoded.bytes()[range]);
-        self.note_served(decoded, len);
-        answered
-    }
-
-    fn note_served(&self, decoded: &Decoded<E>, len: u64) {
+    /// Records that so many bytes of an extent were served.
+    fn note_served(&self, key: &CacheKey, len: u64) {
         let mut state = self.state();
-        let Some(entry) = state.entries.peek_mut(&decoded.key) else { return };
+        let Some(entry) = state.entries.peek_mut(key) else { return };
         entry.unserved = entry.unserved.saturating_sub(len);
         if entry.unserved == 0 {
-            state.entries.demote(&decoded.key);
+            state.entries.demote(key);
         }
     }
 
@@ -369,9 +385,9 @@ mod tests {
     fn a_fully_served_extent_is_evicted_first() {
         let (cache, now) = (Cache::<()>::new(1000), Instant::now());
         cache.cell(key(1, 30), now);
-        let second = Decoded { cell: cache.cell(key(2, 30), now), key: key(2, 30) };
-        cache.note_served(&second, 20);
-        cache.note_served(&second, 10);
+        let second = || Decoded { cache: &cache, cell: cache.cell(key(2, 30), now), key: key(2, 30) };
+        second().range(0..20);
+        second().range(20..30);
         assert!(cache.contains(&key(2, 30)), "the extent was evicted before another one was added");
         cache.cell(key(3, 30), now);
         assert!(!cache.contains(&key(2, 30)) && cache.contains(&key(1, 30)));

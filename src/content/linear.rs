@@ -30,7 +30,7 @@ impl Store {
         &self,
         id: EntryId,
         (texture, len): (LinearTexture, u64),
-    ) -> Result<Decoded<Reason>, EntryError> {
+    ) -> Result<Decoded<'_, Reason>, EntryError> {
         let layer = self.layer(id.layer);
         let first = layer.extents(id.entry).start;
         let fault = |reason| self.fault(id, first, reason);

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use super::buffer::Buffer;
 use super::error::{EntryError, Reason};
 use super::fault_log::FaultLog;
+use super::file_bytes::FileBytes;
 use crate::folder::{FileFault, FileStat, LooseFolder};
 use crate::format::EntryId;
 
@@ -37,29 +38,26 @@ impl LooseFiles {
         self.folder.stat(id.entry).map_err(|fault| self.fault(id, fault))
     }
 
-    /// Calls `answer` with `len` bytes of a file from `offset` on, or fewer at the end of the file.
-    pub(super) fn read<T>(
-        &self,
-        id: EntryId,
-        offset: u64,
-        len: u32,
-        answer: impl FnOnce(&[u8]) -> T,
-    ) -> Result<T, EntryError> {
+    /// Reads `len` bytes of a file from `offset` on, or fewer at the end of the file.
+    pub(super) fn read(&self, id: EntryId, offset: u64, len: u32) -> Result<FileBytes<'static>, EntryError> {
+        let size = self.known_size(id.entry);
         let out = Buffer::new(len as usize, None);
         let mut out = out.map_err(|reason| self.error(id, reason))?;
         let read = self.folder.read_at(id.entry, &mut out, offset);
         let read = read.map_err(|fault| self.fault(id, fault))?;
-        Ok(answer(&out[..read]))
+        let end = offset.saturating_add(read as u64);
+        let is_cut = read < out.len() && size.is_some_and(|size| end < size);
+        Ok(FileBytes::in_buffer(out, read).with_cut(is_cut))
     }
 
     /// Writes a whole file, piece by piece. Returns the number of bytes.
     pub(super) fn copy(&self, id: EntryId, to: &mut impl Write) -> io::Result<u64> {
         let mut at = 0;
         loop {
-            let write = |bytes: &[u8]| to.write_all(bytes).map(|()| bytes.len() as u64);
-            let written = self.read(id, at, COPY_LEN, write).map_err(io::Error::other)??;
-            at += written;
-            if written < u64::from(COPY_LEN) {
+            let bytes = self.read(id, at, COPY_LEN).map_err(io::Error::other)?;
+            to.write_all(&bytes)?;
+            at += bytes.len() as u64;
+            if bytes.len() < COPY_LEN as usize {
                 return Ok(at);
             }
         }
@@ -68,7 +66,7 @@ impl LooseFiles {
     /// Reads a whole file and drops its bytes.
     pub(super) fn check(&self, id: EntryId) -> Result<(), EntryError> {
         let mut at = 0;
-        while self.read(id, at, COPY_LEN, |bytes| bytes.len() == COPY_LEN as usize)? {
+        while self.read(id, at, COPY_LEN)?.len() == COPY_LEN as usize {
             at += u64::from(COPY_LEN);
         }
         Ok(())

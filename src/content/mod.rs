@@ -4,13 +4,13 @@
 //!
 //! | step | file |
 //! |---|---|
-//! | decide in which form the file is shown, and send the bytes to the reply | `read.rs` |
+//! | decide in which form the file is shown | `read.rs` |
 //! | convert textures to `rgba`; the steps below read their texels | `rgba.rs` |
 //! | cut the range at the borders of head and extents, and at the end of the file | `pieces.rs` |
-//! | choose a strategy for each extent: stored, whole, prefix or cached | `read_strategy.rs`, `sizes.rs` |
-//! | take bytes that were decoded before from the cache | `cache.rs` |
-//! | decode other bytes into the reply, or once into the cache | `decode.rs`, `codec/` |
+//! | choose a strategy for each extent: stored, whole, prefix or cached | `read_strategy.rs` |
+//! | take bytes that were decoded before, or decode them once | `cache.rs` |
 //! | read the packed bytes of an extent from the archive | `payload.rs`, [`crate::archive_file`] |
+//! | decode them into the reply or the cache | `decode.rs`, `codec/` |
 //!
 //! Console textures leave this path after `pieces.rs`: `linear.rs` decodes all their extents, and puts the
 //! texels into rows.
@@ -21,6 +21,7 @@
 //! | file | what it has |
 //! |---|---|
 //! | `store.rs` | what all layers share: the cache, the limits, the counters, the errors |
+//! | `file_bytes.rs` | what a read returns |
 //! | `archive_content.rs`, `extents.rs` | the tables of one archive |
 //! | `sizes.rs`, `extent_prefix.rs` | sizes, also those that must be read from the data |
 //! | `rgba_files.rs` | which textures of an archive are converted to `rgba` |
@@ -41,6 +42,7 @@ mod error;
 mod extent_prefix;
 mod extents;
 mod fault_log;
+mod file_bytes;
 mod later_view;
 mod linear;
 mod loose;
@@ -58,6 +60,7 @@ mod whole;
 
 pub use archive_content::{LayerTables, TextureForm};
 pub use error::{EntryError, Reason};
+pub use file_bytes::FileBytes;
 pub(crate) use read_strategy::PREFIX_LEN;
 pub use store::{Packing, Store};
 

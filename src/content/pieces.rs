@@ -4,8 +4,10 @@
 use std::ops::Range;
 
 use super::archive_content::ArchiveContent;
-use super::cache::Decoded;
+use super::buffer::Buffer;
+use super::cache::DecodedRange;
 use super::error::{EntryError, Reason};
+use super::file_bytes::FileBytes;
 use super::store::Store;
 use crate::format::{EntryId, LinearTexture};
 
@@ -31,11 +33,11 @@ pub(super) enum Part {
 }
 
 /// Where the bytes of a piece are after the read.
-pub(super) enum PieceBytes {
+pub(super) enum PieceBytes<'s> {
     /// In the buffer that the caller passed.
     InBuffer,
     /// In the cache. The content of the buffer is unspecified.
-    InCache(Decoded<Reason>),
+    InCache(DecodedRange<'s, Reason>),
 }
 
 impl Piece {
@@ -81,6 +83,28 @@ impl Store {
         layer.parts(id.entry).try_fold(0, |sum, (part, known)| Ok(sum + layer.part_size(part, known)?))
     }
 
+    /// Reads a range of a file in an archive, or less at the end of the file.
+    ///
+    /// # Errors
+    /// The error of the first extent that cannot be read.
+    pub(super) fn read_parts(&self, id: EntryId, range: &Range<u64>) -> Result<FileBytes<'_>, EntryError> {
+        let pieces = self.pieces(id, range)?;
+        if pieces.is_empty() {
+            return Ok(FileBytes::EMPTY);
+        }
+        let len = pieces.iter().map(|piece| piece.range().len()).sum();
+        let mut out = Buffer::new(len, None).map_err(|reason| self.fault_at(id, 0, reason))?;
+        // Nearly all reads have one piece. If it is cached, its bytes need no copy.
+        if let [piece] = &pieces[..] {
+            return Ok(match self.read_piece(id, piece, true, &mut out)? {
+                PieceBytes::InBuffer => FileBytes::in_buffer(out, len),
+                PieceBytes::InCache(bytes) => FileBytes::in_cache(bytes),
+            });
+        }
+        self.read_pieces(id, &pieces, &mut out)?;
+        Ok(FileBytes::in_buffer(out, len))
+    }
+
     /// Fills `out` with a range of a file, before any conversion to `rgba`. The range lies within the file.
     pub(super) fn read_plain(
         &self,
@@ -95,7 +119,7 @@ impl Store {
     ///
     /// # Errors
     /// The size of an extent cannot be read.
-    pub(super) fn pieces(&self, id: EntryId, range: &Range<u64>) -> Result<Vec<Piece>, EntryError> {
+    fn pieces(&self, id: EntryId, range: &Range<u64>) -> Result<Vec<Piece>, EntryError> {
         let layer = self.layer(id.layer);
         let mut start = 0;
         let mut pieces = Vec::new();
@@ -113,17 +137,12 @@ impl Store {
     }
 
     /// Fills `out` from pieces, one after the other.
-    pub(super) fn read_pieces(
-        &self,
-        id: EntryId,
-        pieces: &[Piece],
-        out: &mut [u8],
-    ) -> Result<(), EntryError> {
+    fn read_pieces(&self, id: EntryId, pieces: &[Piece], out: &mut [u8]) -> Result<(), EntryError> {
         let mut rest = out;
         for piece in pieces {
             let (to, others) = rest.split_at_mut(piece.range().len());
-            if let PieceBytes::InCache(decoded) = self.read_piece(id, piece, pieces.len() == 1, to)? {
-                self.shared.cache.serve(&decoded, piece.range(), |bytes| to.copy_from_slice(bytes));
+            if let PieceBytes::InCache(bytes) = self.read_piece(id, piece, pieces.len() == 1, to)? {
+                to.copy_from_slice(&bytes);
             }
             rest = others;
         }

@@ -48,13 +48,16 @@ impl Store {
         piece: &Piece,
         is_only_piece: bool,
         out: &mut [u8],
-    ) -> Result<PieceBytes, EntryError> {
+    ) -> Result<PieceBytes<'_>, EntryError> {
         match piece.part {
             Part::Head => {
                 out.copy_from_slice(&self.layer(id.layer).head_bytes(id.entry)[piece.range()]);
                 Ok(PieceBytes::InBuffer)
             }
-            Part::Linear(texture, len) => self.decode_linear(id, (texture, len)).map(PieceBytes::InCache),
+            Part::Linear(texture, len) => {
+                let rows = self.decode_linear(id, (texture, len))?;
+                Ok(PieceBytes::InCache(rows.range(piece.range())))
+            }
             Part::Extent(index) => {
                 let read = self.read_extent(id, index, piece, is_only_piece, out);
                 read.map_err(|reason| self.fault(id, index, reason))
@@ -69,11 +72,12 @@ impl Store {
         piece: &Piece,
         is_only_piece: bool,
         out: &mut [u8],
-    ) -> Result<PieceBytes, Reason> {
-        let (size, within) = (piece.part_size as u32, &piece.within);
-        let key = match self.strategy(id, index, size, within, is_only_piece)? {
+    ) -> Result<PieceBytes<'_>, Reason> {
+        let layer = self.layer(id.layer);
+        let size = piece.part_size as u32;
+        let key = match self.strategy(id, index, size, &piece.within, is_only_piece)? {
             ReadStrategy::Stored => {
-                self.layer(id.layer).read_stored(index, size, within.start, out)?;
+                layer.read_stored(index, size, piece.within.start, out)?;
                 return Ok(PieceBytes::InBuffer);
             }
             ReadStrategy::Whole => {
@@ -81,19 +85,20 @@ impl Store {
                 return Ok(PieceBytes::InBuffer);
             }
             ReadStrategy::Prefix(key) => {
-                if self.decode_prefix(id, index, within, out)? {
+                if self.decode_prefix(id, index, &piece.within, out)? {
                     return Ok(PieceBytes::InBuffer);
                 }
                 key
             }
             ReadStrategy::Cached(key) => key,
         };
-        let read = || self.layer(id.layer).read_payload(index, u64::MAX);
+        let read = || layer.read_payload(index, u64::MAX);
         let decode = |payload: Payload| {
             let _decoding = self.shared.counters.decode();
             self.decode_for_cache(id, index, key, &payload)
         };
-        self.shared.cache.decode_once(key, Instant::now(), read, decode).map(PieceBytes::InCache)
+        let decoded = self.shared.cache.decode_once(key, Instant::now(), read, decode)?;
+        Ok(PieceBytes::InCache(decoded.range(piece.range())))
     }
 
     /// Chooses how to read a range of an extent of `size` bytes. If the extent is packed, its size is checked

@@ -12,6 +12,7 @@ use super::archive_content::ArchiveContent;
 use super::buffer::Buffer;
 use super::cache::{CacheKey, Decoded};
 use super::error::{EntryError, Reason};
+use super::file_bytes::FileBytes;
 use super::store::Store;
 use crate::format::EntryId;
 use crate::picture::{Band, PIXELS_MAX, RgbaTexture};
@@ -42,11 +43,13 @@ impl Store {
     /// # Errors
     /// The header cannot be read now.
     pub(super) fn rgba(&self, id: EntryId) -> Result<Option<&RgbaTexture>, EntryError> {
-        let layer = self.layer(id.layer);
-        match self.learn_header(id) {
-            Err(error) if layer.needs_header(id.entry) => Err(error),
-            _ => Ok(layer.rgba(id.entry)),
+        let Some(file) = self.layer(id.layer).tables.rgba.file(id.entry) else { return Ok(None) };
+        if let Err(error) = self.learn_header(id)
+            && file.get().is_none()
+        {
+            return Err(error);
         }
+        Ok(file.get().and_then(Option::as_deref))
     }
 
     /// Reads the header of a file, if that decides how the file is shown. If the data is damaged, the file is
@@ -83,29 +86,28 @@ impl Store {
         Ok(())
     }
 
-    /// Calls `answer` with a range of a converted file, as far as the file reaches.
-    pub(super) fn read_rgba<T>(
+    /// Reads a range of a converted file, as far as the file reaches; `None` if the file is not converted.
+    ///
+    /// # Errors
+    /// The error of the first extent that cannot be read.
+    pub(super) fn read_rgba(
         &self,
         id: EntryId,
-        file: &RgbaTexture,
         range: &Range<u64>,
-        answer: impl FnOnce(&[u8]) -> T,
-    ) -> Result<T, EntryError> {
+    ) -> Result<Option<FileBytes<'_>>, EntryError> {
+        let Some(file) = self.rgba(id)? else { return Ok(None) };
         let range = range.start.min(file.file_len())..range.end.min(file.file_len());
         if range.is_empty() {
-            return Ok(answer(&[]));
+            return Ok(Some(FileBytes::EMPTY));
         }
+        // Most reads have one band. Its bytes need no copy.
         let head = file.head_len();
-        let in_band = |band: &Band| {
-            let at = |offset: u64| (offset - head - band.pixels.start) as usize;
-            at(range.start)..at(range.end)
-        };
-        // Most reads have one band. The answer needs no copy.
         if let Some(band) = range.start.checked_sub(head).and_then(|offset| file.band(offset))
             && range.end - head <= band.pixels.end
         {
-            let decoded = self.decode_band(id, file, &band)?;
-            return Ok(self.shared.cache.serve(&decoded, in_band(&band), answer));
+            let at = |offset: u64| (offset - head - band.pixels.start) as usize;
+            let bytes = self.decode_band(id, file, &band)?.range(at(range.start)..at(range.end));
+            return Ok(Some(FileBytes::in_cache(bytes)));
         }
         let len = (range.end - range.start) as usize;
         let mut out = Buffer::new(len, None).map_err(|reason| self.fault_at(id, 0, reason))?;
@@ -119,12 +121,12 @@ impl Store {
                     let decoded = self.decode_band(id, file, &band)?;
                     let start = (offset - band.pixels.start) as usize;
                     let end = decoded.bytes().len().min(start + to.len());
-                    self.shared.cache.serve(&decoded, start..end, |bytes| copy_from(bytes, 0, to))
+                    copy_from(&decoded.range(start..end), 0, to)
                 }
             };
             at += taken;
         }
-        Ok(answer(&out))
+        Ok(Some(FileBytes::in_buffer(out, len)))
     }
 
     /// Writes a whole converted file, band by band.
@@ -133,7 +135,8 @@ impl Store {
         let mut at = 0;
         while let Some(band) = file.band(at) {
             let decoded = self.decode_band(id, file, &band).map_err(io::Error::other)?;
-            self.shared.cache.serve(&decoded, 0..decoded.bytes().len(), |bytes| to.write_all(bytes))?;
+            let len = decoded.bytes().len();
+            to.write_all(&decoded.range(0..len))?;
             at = band.pixels.end;
         }
         Ok(())
@@ -146,7 +149,7 @@ impl Store {
         id: EntryId,
         file: &RgbaTexture,
         band: &Band,
-    ) -> Result<Decoded<Reason>, EntryError> {
+    ) -> Result<Decoded<'_, Reason>, EntryError> {
         let len = (band.pixels.end - band.pixels.start) as usize;
         let offset = BAND_KEY | u64::from(id.entry) << PIXEL_BITS | (band.pixels.start / 4);
         let key = CacheKey { archive: self.layer(id.layer).number, offset, size: len as u32 };

@@ -6,54 +6,41 @@ use super::error::Error;
 use super::prefetch::FollowedView;
 use super::read_target::{ReadFile, ReadTarget};
 use super::retired::RetiredBytes;
-use crate::content::{EntryError, Reason, Store};
+use crate::content::{EntryError, FileBytes, Reason, Store};
 use crate::format::EntryId;
 use crate::tree::NodeId;
 
 impl ReadTarget {
-    /// Passes up to `len` bytes of the file from `offset` on to `answer`. Fewer are passed only at
-    /// the end of the file.
+    /// Reads up to `len` bytes of the file from `offset` on. Fewer are read only at the end of the file.
     ///
     /// # Errors
     /// [`Error::Damaged`], [`Error::NoMemory`], or for a loose file [`Error::Replaced`] or
     /// [`Error::NotPermitted`]. Each fault of a file in the view is logged once.
-    pub fn read<T>(&self, offset: u64, len: u32, answer: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+    pub fn read(&self, offset: u64, len: u32) -> Result<FileBytes<'_>, Error> {
         match &self.file {
-            ReadFile::Ciopfs => Ok(answer(&[])),
-            ReadFile::Shown { node, entry } => self.read_shown(*node, *entry, offset, len, answer),
+            ReadFile::Ciopfs => Ok(FileBytes::EMPTY),
+            ReadFile::Shown { node, entry } => self.read_shown(*node, *entry, offset, len),
             ReadFile::Retired(RetiredBytes::Entry(store, id)) => {
-                store.read_at(*id, offset, len, answer).map_err(|error| error_of(&error.reason))
+                store.read_at(*id, offset, len).map_err(|error| error_of(&error.reason))
             }
             ReadFile::Retired(RetiredBytes::Loose(file)) => {
-                Store::read_open(file, offset, len, answer).map_err(|reason| error_of(&reason))
+                Store::read_open(file, offset, len).map_err(|reason| error_of(&reason))
             }
         }
     }
 
-    fn read_shown<T>(
+    fn read_shown(
         &self,
         node: NodeId,
         entry: EntryId,
         offset: u64,
         len: u32,
-        answer: impl FnOnce(&[u8]) -> T,
-    ) -> Result<T, Error> {
+    ) -> Result<FileBytes<'_>, Error> {
         let (view, store) = (&self.view, self.view.store());
         let followed = FollowedView { number: view.number, vfs: &view.vfs };
-        let size = store.known_size(entry);
         let range = offset..offset.saturating_add(u64::from(len));
         view.shared.prefetch.note_read(&followed, (node, entry), &range);
-        let read = store.read_at(entry, offset, len, |bytes| {
-            // Logged before the answer, so that a program that has the bytes finds the line in the log.
-            if let Some(error) = store.take_salvaged(entry) {
-                log::warn!("{}: {error}; it is served because of --salvage", view.path_of(node, entry));
-            }
-            let end = offset + bytes.len() as u64;
-            if bytes.len() < len as usize && size.is_some_and(|size| end < size) {
-                self.note_cut(node, end);
-            }
-            answer(bytes)
-        });
+        let read = store.read_at(entry, offset, len);
         if store.needs_trim()
             && let Some(host) = view.shared.host.get()
         {
@@ -62,10 +49,18 @@ impl ReadTarget {
         if store.take_outdated(entry) {
             view.shared.report_change(store.loose_folder(entry).as_deref());
         }
-        read.map_err(|error| self.report(node, &error))
+        let bytes = read.map_err(|error| self.report(node, &error))?;
+        // Logged before the reply, so that a program that has the bytes finds the line in the log.
+        if let Some(error) = store.take_salvaged(entry) {
+            log::warn!("{}: {error}; it is served because of --salvage", view.path_of(node, entry));
+        }
+        if bytes.is_cut() {
+            self.note_cut(node, offset + bytes.len() as u64);
+        }
+        Ok(bytes)
     }
 
-    /// Records before the answer that a loose file ends earlier than it did. The kernel fills its pages with
+    /// Records before the reply that a loose file ends earlier than it did. The kernel fills its pages with
     /// zeros up to the size that it knows, so it must drop them.
     fn note_cut(&self, node: NodeId, size: u64) {
         let shared = &self.view.shared;

@@ -21,6 +21,7 @@ use fuser::{
 
 use super::device_queues::DeviceQueues;
 use super::guard::guard;
+use super::read_request::ReadRequest;
 use super::spare_workers::SpareWorkers;
 use crate::fs::{
     Attr, Caller, Error, FileSystem, Lookup, NodeKind, Operation, Owner, ReadTarget, SizeJob, Validity, View,
@@ -302,20 +303,13 @@ impl Filesystem for Adaptor {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        self.answer(Operation::Read, || {
-            let target = match ReadTarget::find(self.fs.view(), ino.0) {
-                Ok(target) => target,
-                Err(error) => return reply.error(error.into()),
-            };
-            self.devices.run(target.device, move || {
-                let _ = guard(Operation::Read, || {
-                    let mut reply = Some(reply);
-                    let read = target.read(offset, size, |bytes| reply.take().map(|reply| reply.data(bytes)));
-                    if let (Err(error), Some(reply)) = (read, reply) {
-                        reply.error(error.into());
-                    }
-                });
-            });
+        self.answer(Operation::Read, || match ReadTarget::find(self.fs.view(), ino.0) {
+            Ok(target) => {
+                let device = target.device;
+                let request = ReadRequest { target, offset, len: size, reply };
+                self.devices.run(device, || request.answer());
+            }
+            Err(error) => reply.error(error.into()),
         });
     }
 

@@ -58,7 +58,7 @@ impl VfsFile {
         store.size(self.entry);
         store.known_size(self.entry).ok_or_else(|| {
             // An empty read returns the reason.
-            let read = store.read_at(self.entry, 0, 0, |_| ());
+            let read = store.read_at(self.entry, 0, 0);
             let unknown = || ReadErrorKind::Unreadable("its size cannot be read".into());
             self.error(read.err().map_or_else(unknown, ReadErrorKind::from))
         })
@@ -94,10 +94,8 @@ impl VfsFile {
                 return Ok(bytes);
             }
             bytes.try_reserve(step).map_err(|_| no_memory())?;
-            let read = self.opened.store.read_at(self.entry, at as u64, step as u32, |piece| {
-                bytes.extend_from_slice(piece);
-            });
-            read.map_err(|error| self.error(error.into()))?;
+            let piece = self.opened.store.read_at(self.entry, at as u64, step as u32);
+            bytes.extend_from_slice(&piece.map_err(|error| self.error(error.into()))?);
             if bytes.len() as u64 > limit {
                 return Err(too_large(bytes.len() as u64));
             }
@@ -113,13 +111,11 @@ impl VfsFile {
     /// The file is damaged at this place, or its disk fails.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
         let len = buffer.len().min(STEP);
-        let copy = |bytes: &[u8]| {
-            buffer[..bytes.len()].copy_from_slice(bytes);
-            bytes.len()
-        };
         // At most 1 MiB, which fits into 32 bits.
-        let read = self.opened.store.read_at(self.entry, offset, len as u32, copy);
-        read.map_err(|error| self.error(error.into()))
+        let read = self.opened.store.read_at(self.entry, offset, len as u32);
+        let bytes = read.map_err(|error| self.error(error.into()))?;
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        Ok(bytes.len())
     }
 
     /// A reader that starts at the beginning of the file.

@@ -53,7 +53,8 @@ fn a_large_entry_read_in_sequence_is_decoded_once() {
     let opened = Opened::with_cache(&large_archive(&content), 16 * MIB);
     for (n, piece) in content.chunks(128 * KIB as usize).enumerate() {
         let at = n as u64 * 128 * KIB;
-        let is_equal = opened.store.read_at(opened.id("f/large.bin"), at, 128 << 10, |bytes| bytes == piece);
+        let is_equal =
+            opened.store.read_at(opened.id("f/large.bin"), at, 128 << 10).map(|bytes| *bytes == *piece);
         assert!(is_equal.unwrap(), "at {at}");
     }
     assert_eq!(opened.store.decoded_bytes(), 64 * MIB, "a part of the entry was decoded twice");

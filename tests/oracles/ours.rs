@@ -39,7 +39,7 @@ pub(crate) fn read(path: &Path) -> Vec<File> {
         let mut content = Vec::new();
         while (content.len() as u64) < size {
             let before = content.len();
-            let added = store.read_at(id, before as u64, STEP, |bytes| content.extend_from_slice(bytes));
+            let added = store.read_at(id, before as u64, STEP).map(|bytes| content.extend_from_slice(&bytes));
             added.unwrap_or_else(|error| panic!("{}: {node:?}: {error}", path.display()));
             assert!(content.len() > before, "{}: {node:?} ends before its size", path.display());
         }

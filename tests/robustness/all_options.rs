@@ -154,7 +154,7 @@ fn check_copy(store: &Store, file: EntryId, step: u32) {
     while !rest.is_empty() {
         let (piece, others) = rest.split_at(rest.len().min(step as usize));
         let offset = len - rest.len() as u64;
-        let is_same = store.read_at(file, offset, step, |bytes| bytes == piece);
+        let is_same = store.read_at(file, offset, step).map(|bytes| *bytes == *piece);
         assert!(
             is_same.is_ok_and(|is_same| is_same),
             "{step} bytes at {offset} of {file:?} differ from its copy"
