@@ -113,12 +113,13 @@
 //! 2. `fs/read_target.rs`: finds the file of the inode number, and the device that has its bytes.
 //! 3. `fuse/device_queues.rs`: runs the request at once. If its device already uses its share of
 //!    workers, or if only one worker is free, the request waits in the queue of that device.
-//! 4. `fs/read.rs`: reads the file, logs a fault once, and starts a reload if the source has changed.
+//! 4. `fuse/read_request.rs`: calls the steps below, and sends the reply.
+//! 5. `fs/read.rs`: reads the file, logs a fault once, and starts a reload if the source has changed.
 //!    `fs/prefetch.rs` notes the read, and may decode what a reader will ask for next.
-//! 5. `content/read.rs`: decides in which form the file is shown.
-//! 6. `content/pieces.rs`: cuts the range at the borders of the file's head and extents, and at the end of
+//! 6. `content/read.rs`: decides in which form the file is shown.
+//! 7. `content/pieces.rs`: cuts the range at the borders of the file's head and extents, and at the end of
 //!    the file.
-//! 7. `content/read_strategy.rs`: decides for each piece how it is read.
+//! 8. `content/read_strategy.rs`: decides for each piece how it is read.
 //!
 //!    | `ReadStrategy` | if | the bytes come from |
 //!    |---|---|---|
@@ -128,15 +129,14 @@
 //!    | `Cached` | in all other cases, and if the extent is cached already | the cache; decoded once |
 //!
 //!    If the stream of a `Prefix` ends early, the whole extent is decoded into the cache.
-//! 8. `content/decode.rs`: decodes an extent that is not cached. First, `content/payload.rs` and
-//!    `archive_file/` read the packed bytes, and then check whether the archive changed. If it did, the read
-//!    fails.
 //! 9. `content/cache.rs`: the first reader of an extent decodes it, and the others wait for it.
-//! 10. `content/codec/`: decodes the payload into a buffer of the declared size.
+//! 10. `content/payload.rs` and `archive_file/`: read the packed bytes, and then check whether the archive
+//!     changed. If it did, the read fails.
+//! 11. `content/decode.rs`, `content/codec/`: decode them into a buffer of the declared size.
 //!
-//! Three kinds of files leave this path. `content/loose.rs` and `folder/` read loose files from step 5 on.
-//! `content/rgba.rs` converts textures for `--textures=rgba`, band by band, from what steps 6 to 10 read.
-//! `content/linear.rs` puts the texels of console textures into rows in step 7.
+//! Three kinds of files leave this path. `content/loose.rs` and `folder/` read loose files from step 6 on.
+//! `content/rgba.rs` converts textures for `--textures=rgba`, band by band, from what steps 7 to 11 read.
+//! `content/linear.rs` puts the texels of console textures into rows in step 8.
 //!
 //! The daemon sends a reply directly from the memory that has the bytes. The kernel answers a second read of
 //! the same bytes from its page cache.
