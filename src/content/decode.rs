@@ -16,11 +16,44 @@ use crate::format::EntryId;
 const STREAM_HEADER: u64 = 1024;
 
 impl Store {
-    /// Decodes a whole extent into `out`, which has the extent's size.
-    pub(super) fn decode(&self, id: EntryId, index: u32, out: &mut [u8]) -> Result<(), Reason> {
-        let payload = self.layer(id.layer).read_payload(index, u64::MAX)?;
-        let _decoding = self.shared.counters.decode();
-        self.decode_payload(id, index, &payload, out).map(drop)
+    /// Decodes a payload into `out`, which has the size of the extent. Returns the payload's quirk, if any.
+    pub(super) fn decode(
+        &self,
+        id: EntryId,
+        index: u32,
+        payload: &[u8],
+        out: &mut [u8],
+    ) -> Result<Option<Quirk>, Reason> {
+        let layer = self.layer(id.layer);
+        let extent = layer.extent(index);
+        let quirk = match (codec::decode(extent.codec, payload, out), self.salvages) {
+            (Err(error @ DecodeError::Suspect(_)), true) => {
+                let fault = EntryError { entry: id, at: extent.offset, reason: error.into(), is_new: true };
+                self.shared.salvaged.record((layer.number, id.entry), fault);
+                None
+            }
+            (decoded, _) => decoded?,
+        };
+        self.shared.counters.decoded.fetch_add(out.len() as u64, Ordering::Relaxed);
+        if let Some(quirk) = quirk {
+            let (archive, offset) = (layer.file.path().display(), extent.offset);
+            log::debug!("{archive}: data at offset {offset}: {quirk}; the data is complete");
+        }
+        Ok(quirk)
+    }
+
+    /// Decodes a payload into a buffer for the cache, which has the size in the key.
+    pub(super) fn decode_for_cache(
+        &self,
+        id: EntryId,
+        index: u32,
+        key: CacheKey,
+        payload: &[u8],
+    ) -> Result<Buffer, Reason> {
+        let size = key.size as usize;
+        let mut out = Buffer::for_cache(size, self.reserve(size))?;
+        self.decode(id, index, payload, &mut out)?;
+        Ok(out)
     }
 
     /// Decodes an extent up to the end of `within`, a range near its beginning, and fills `out`
@@ -55,46 +88,6 @@ impl Store {
         }
     }
 
-    /// Decodes a payload into a buffer for the cache, which has the size in the key.
-    pub(super) fn decode_for_cache(
-        &self,
-        id: EntryId,
-        index: u32,
-        key: CacheKey,
-        payload: &[u8],
-    ) -> Result<Buffer, Reason> {
-        let size = key.size as usize;
-        let mut out = Buffer::for_cache(size, self.reserve(size))?;
-        self.decode_payload(id, index, payload, &mut out)?;
-        Ok(out)
-    }
-
-    /// Decodes a payload into `out`, which has the size of the extent. Returns the payload's quirk, if any.
-    pub(super) fn decode_payload(
-        &self,
-        id: EntryId,
-        index: u32,
-        payload: &[u8],
-        out: &mut [u8],
-    ) -> Result<Option<Quirk>, Reason> {
-        let layer = self.layer(id.layer);
-        let extent = layer.extent(index);
-        let quirk = match (codec::decode(extent.codec, payload, out), self.salvages) {
-            (Err(error @ DecodeError::Suspect(_)), true) => {
-                let fault = EntryError { entry: id, at: extent.offset, reason: error.into(), is_new: true };
-                self.shared.salvaged.record((layer.number, id.entry), fault);
-                None
-            }
-            (decoded, _) => decoded?,
-        };
-        self.shared.counters.decoded.fetch_add(out.len() as u64, Ordering::Relaxed);
-        if let Some(quirk) = quirk {
-            let (archive, offset) = (layer.file.path().display(), extent.offset);
-            log::debug!("{archive}: data at offset {offset}: {quirk}; the data is complete");
-        }
-        Ok(quirk)
-    }
-
     /// Reserves memory for `len` decoded bytes; `None` if they are too few to count. Waits until
     /// other threads release theirs, and evicts cached extents to make room. No thread that has a
     /// share waits for a device.
@@ -107,7 +100,7 @@ impl Store {
 pub(super) struct Decoding<'c>(&'c AtomicUsize);
 
 impl Counters {
-    pub(super) fn decode(&self) -> Decoding<'_> {
+    pub(super) fn begin_decoding(&self) -> Decoding<'_> {
         self.decoding.fetch_add(1, Ordering::Relaxed);
         Decoding(&self.decoding)
     }

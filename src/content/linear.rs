@@ -104,7 +104,7 @@ impl Store {
             failed.set(index);
             let size = layer.size(index)? as usize;
             let (out, others) = rest.split_at_mut_checked(size).ok_or(Reason::Prefix)?;
-            self.decode_payload(id, index, &payloads.packed[range.clone()], out)?;
+            self.decode(id, index, &payloads.packed[range.clone()], out)?;
             rest = others;
         }
         let mut rows = Buffer::for_cache(size as usize, reservation)?;

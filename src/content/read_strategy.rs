@@ -81,7 +81,9 @@ impl Store {
                 return Ok(PieceBytes::InBuffer);
             }
             ReadStrategy::Whole => {
-                self.decode(id, index, out)?;
+                let payload = layer.read_payload(index, u64::MAX)?;
+                let _decoding = self.shared.counters.begin_decoding();
+                self.decode(id, index, &payload, out)?;
                 return Ok(PieceBytes::InBuffer);
             }
             ReadStrategy::Prefix(key) => {
@@ -94,7 +96,7 @@ impl Store {
         };
         let read = || layer.read_payload(index, u64::MAX);
         let decode = |payload: Payload| {
-            let _decoding = self.shared.counters.decode();
+            let _decoding = self.shared.counters.begin_decoding();
             self.decode_for_cache(id, index, key, &payload)
         };
         let decoded = self.shared.cache.decode_once(key, Instant::now(), read, decode)?;

@@ -106,7 +106,7 @@ impl Store {
         let size = size as usize;
         let payload = self.layer(id.layer).read_payload(index, u64::MAX)?;
         let mut out = Buffer::new(size, self.reserve(size))?;
-        let quirk = self.decode_payload(id, index, &payload, &mut out)?;
+        let quirk = self.decode(id, index, &payload, &mut out)?;
         Ok(use_it(&out, quirk))
     }
 }
