@@ -71,7 +71,7 @@ fn a_comma_may_be_part_of_a_value() {
 fn a_misspelt_archive_is_not_taken_for_a_mountpoint() {
     let planned = |paths: [&str; 2]| plan_mount(&paths.map(PathBuf::from), &[]).unwrap();
     let misspelt = planned(["a.bsa", "no-such.ba2"]);
-    assert_eq!((misspelt.archives.len(), misspelt.mountpoint), (2, None));
+    assert_eq!((misspelt.expanded.len(), misspelt.mountpoint), (2, None));
     assert_eq!(planned(["a.bsa", "no-such-folder"]).mountpoint, Some("no-such-folder".into()));
 }
 
@@ -106,7 +106,7 @@ fn relative_paths_in_a_profile_start_at_its_folder() {
     let planned = folder.plan(text).unwrap();
     let home = std::env::home_dir().unwrap();
     let expected = [folder.path("Data/a.bsa"), "/b.bsa".into(), "skyrimse".into(), home.join("c.bsa")];
-    assert_eq!(planned.archives, expected);
+    assert_eq!(planned.expanded, expected);
     assert_eq!((planned.mountpoint, planned.presentation.xattrs), (Some(folder.path("mnt")), true));
     let names = [folder.path("x"), "/y".into()];
     assert!(planned.options.contains(&format!("names: {names:?}")), "{}", planned.options);
@@ -130,7 +130,7 @@ fn a_pattern_expands_to_the_matching_files_sorted_by_name() {
         fs::write(folder.path(name), "").unwrap();
     }
     fs::create_dir(folder.path("folder.bsa")).unwrap();
-    let found = |archives: &str| folder.plan(&format!("archives = {archives}")).map(|it| it.archives);
+    let found = |archives: &str| folder.plan(&format!("archives = {archives}")).map(|it| it.expanded);
     let all = ["c.ba2", "[Set] a.bsa", "[Set] b.bsa", "A.bsa", "b.BSA", "S.bsa", "what?.bsa"];
     assert_eq!(found("['c.ba2', '*.bsa']").unwrap(), folder.paths(&all));
     assert_eq!(found("['[set] ?.bsa']").unwrap(), folder.paths(&["[Set] a.bsa", "[Set] b.bsa"]));

@@ -55,8 +55,8 @@ fn plan(source: &PathBuf, values: &[String]) -> Option<PlannedMount> {
 }
 
 fn check(planned: &PlannedMount) {
-    assert!(!planned.archives.is_empty());
-    assert!(planned.archives.iter().chain(&planned.mountpoint).all(|path| path.is_absolute()), "{planned:?}");
+    assert!(!planned.expanded.is_empty());
+    assert!(planned.expanded.iter().chain(&planned.mountpoint).all(|path| path.is_absolute()), "{planned:?}");
     let owner = planned.presentation.owner;
     let bits = owner.file_mode | owner.folder_mode | owner.file_mask | owner.folder_mask;
     assert!(bits <= 0o777, "{owner:?}");

@@ -350,7 +350,7 @@ fn prepare_mountpoint(plan: &MountPlan) -> Result<Mountpoint, Failure> {
         (Some(passed), _) => Mountpoint::passed(passed),
         (None, Some(path)) if plan.is_of_profile => Mountpoint::of_profile(path, plan.options.nonempty)?,
         (None, Some(path)) => Mountpoint::named(path, plan.options.nonempty)?,
-        (None, None) => Mountpoint::after(plan.archives.last().map_or(Path::new("mnt"), PathBuf::as_path))?,
+        (None, None) => Mountpoint::after(plan.expanded.last().map_or(Path::new("mnt"), PathBuf::as_path))?,
     })
 }
 
@@ -384,7 +384,7 @@ fn not_mounted(error: &SessionError) -> Failure {
 
 /// Refuses a single empty folder. It is probably the mountpoint, and the user forgot the source.
 fn refuse_empty(plan: &MountPlan) -> Result<(), Failure> {
-    let ([source], None) = (&plan.archives[..], &plan.mountpoint) else { return Ok(()) };
+    let ([source], None) = (&plan.expanded[..], &plan.mountpoint) else { return Ok(()) };
     let is_empty = std::fs::read_dir(source).is_ok_and(|mut entries| entries.next().is_none());
     let why = "the folder is empty; to mount on it, give the sources before it";
     match is_empty {

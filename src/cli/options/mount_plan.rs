@@ -21,10 +21,10 @@ use crate::vfs::sources::source_set::SourceSet;
 /// A mount before anything is opened.
 #[derive(Debug)]
 pub(crate) struct MountPlan {
-    /// The sources without profiles, in load order.
-    pub(crate) archives: Vec<PathBuf>,
     /// The sources as the user named them, profiles included.
     pub(crate) sources: Vec<PathBuf>,
+    /// The sources in load order, with those of each profile in its place.
+    pub(crate) expanded: Vec<PathBuf>,
     /// The folder to mount on. If there is none, a new folder is made.
     pub(crate) mountpoint: Option<PathBuf>,
     /// Whether a profile names the mountpoint.
@@ -68,10 +68,10 @@ impl MountPlan {
             options: MountOptions { open: given.clone(), ..MountOptions::default() }
                 .text(&MountOptions::default()),
         };
-        let (archives, sources) = (expanded.paths, sources.to_owned());
+        let (sources, expanded) = (sources.to_owned(), expanded.paths);
         Ok(Self {
-            archives,
             sources,
+            expanded,
             mountpoint,
             is_of_profile,
             options,
@@ -85,14 +85,14 @@ impl MountPlan {
     /// The sources to open, with their options.
     pub(crate) fn source_set(&self) -> SourceSet {
         let options = OpenOptions { progress: Some(progress::steps), ..self.options.open.clone() };
-        SourceSet { paths: self.archives.clone(), options }
+        SourceSet { paths: self.expanded.clone(), options }
     }
 
     /// Refuses files below a mountpoint that is mounted before they are opened, and folders that
     /// contain it. Opening them would make the daemon wait for itself.
     pub(crate) fn check_outside(&self, mountpoint: &Path, log_file: Option<&Path>) -> Result<(), Failure> {
         let files =
-            self.archives.iter().chain(&self.options.open.names).map(PathBuf::as_path).chain(log_file);
+            self.expanded.iter().chain(&self.options.open.names).map(PathBuf::as_path).chain(log_file);
         for file in files {
             let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
             // Resolve links only after the path itself is known to be outside. The mount does not answer yet.
@@ -144,7 +144,7 @@ fn order_arguments(sources: &[PathBuf], options: &MountOptions, of_profiles: &Mo
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct PlannedMount {
-    pub archives: Vec<PathBuf>,
+    pub expanded: Vec<PathBuf>,
     pub mountpoint: Option<PathBuf>,
     pub presentation: Presentation,
     pub request: MountRequest,
@@ -156,11 +156,11 @@ pub struct PlannedMount {
 /// options calls it.
 #[doc(hidden)]
 pub fn plan_mount(paths: &[PathBuf], option_lists: &[String]) -> Result<PlannedMount, Failure> {
-    let MountPlan { archives, mountpoint, options, .. } =
+    let MountPlan { expanded, mountpoint, options, .. } =
         MountPlan::new(paths, option_lists, &Flags::default())?;
     let text = format!("{options:?}");
     let MountOptions { presentation, request, .. } = options;
-    Ok(PlannedMount { archives, mountpoint, presentation, request, options: text })
+    Ok(PlannedMount { expanded, mountpoint, presentation, request, options: text })
 }
 
 /// Splits the paths into sources and the mountpoint. The last of several paths is the mountpoint if

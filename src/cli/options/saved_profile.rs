@@ -36,12 +36,12 @@ pub(crate) fn save(name: &str, plan: &MountPlan) -> Result<String, Failure> {
     let name = name.strip_suffix(".toml").unwrap_or(name);
     check_name(name)?;
     // A mount that cannot be planned now would fail later.
-    resolve::plan(&plan.archives, &plan.options.open)?;
+    resolve::plan(&plan.expanded, &plan.options.open)?;
     let mut defaults = MountOptions::new();
     defaults.request.fsname.clone_from(&plan.shown_source);
     let profile = SavedProfile {
         mountpoint: text(&mountpoint(plan)?)?,
-        archives: plan.archives.iter().map(|source| source_text(source)).collect::<Result<_, _>>()?,
+        archives: plan.expanded.iter().map(|source| source_text(source)).collect::<Result<_, _>>()?,
         options: plan.options.text(&defaults),
     };
     let content = toml::to_string_pretty(&profile)
@@ -71,7 +71,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
 /// current folder.
 fn mountpoint(plan: &MountPlan) -> Result<PathBuf, Failure> {
     let mountpoint = plan.mountpoint.clone().or_else(|| {
-        let mut names = folder_name::candidates(plan.archives.last()?);
+        let mut names = folder_name::candidates(plan.expanded.last()?);
         names.find(|name| Path::new(name).symlink_metadata().is_err()).map(PathBuf::from)
     });
     let mountpoint = mountpoint.unwrap_or_else(|| PathBuf::from("mnt"));
