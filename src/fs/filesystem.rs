@@ -233,8 +233,8 @@ impl FileSystem {
         let (changed, same) = changed_answers(&then, &now, exposed);
         let mut invalidation = Invalidation::of(&self.shared.spellings, &changes);
         invalidation.names.extend(changed);
-        // The comparison of views covers stored names only. These names were the stored ones until
-        // now, so they must be recorded.
+        // The comparison of views covers stored names only. These names were stored in the earlier view, and
+        // no longer are, so they must be recorded.
         let respelled = everywhere(&self.shared.spellings, &changes.respelled);
         invalidation.names.extend(self.shared.record_exposed_again(same.into_iter().chain(respelled)));
         self.shared.spellings.retain_existing(now.tree());

@@ -49,7 +49,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Number of workers that have answered a request. None has ended unless `is_ending`.
+    /// Number of workers that have answered a request. Workers end only together, after `is_ending` is set.
     workers: usize,
     /// Number of workers that rest.
     resting: usize,
@@ -58,7 +58,7 @@ struct State {
     /// Number of requests under way, by the number of checks since they began. The last element counts the
     /// slow ones.
     requests: [usize; SLOW + 1],
-    /// Number of checks since a request last began while another one that is not slow was under way.
+    /// Number of checks since two requests last overlapped, not counting slow ones.
     without_overlap: usize,
     /// Whether the thread checks. Otherwise it waits for a request.
     is_checking: bool,

@@ -94,8 +94,8 @@ impl<'a> Reuse<'a> {
 
     /// The mounted archive at this path, if the file did not change. All files lie in the folder `base`, if
     /// that is given. An archive that stores hashes is opened again, because other layers may name its files.
-    /// After a change in an unknown place, all archives are. One that proves to be the same is exchanged
-    /// later ([`Store::take_over`](crate::content::Store::take_over)).
+    /// After a change in an unknown place, all archives are opened again. One that proves to be the same is
+    /// exchanged later ([`Store::take_over`](crate::content::Store::take_over)).
     pub(crate) fn unchanged_archive(&self, path: &Path, base: Option<&str>) -> Option<OpenedArchive> {
         if self.changes.is_anywhere() {
             return None;
