@@ -245,3 +245,22 @@ fn only_root_and_the_user_of_the_daemon_learn_paths_of_sources() {
         assert_eq!(String::from_utf8(archive).unwrap(), if may_know { path } else { name }, "{uid}");
     }
 }
+
+#[test]
+fn a_file_that_is_cut_off_is_cached_again_after_the_reload_that_its_read_starts() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("log");
+    fs::write(&path, [1; 100]).unwrap();
+    let fs = Arc::new(mounted(dir.path()));
+    let of_change = Arc::downgrade(&fs);
+    fs.on_change(move |_| of_change.upgrade().unwrap().begin_reload());
+    let ino = NodeId::ROOT_INO + 1;
+    let len = || ReadTarget::find(fs.view(), ino).unwrap().read(0, 200).unwrap().len();
+    assert_eq!(len(), 100);
+    fs::File::options().write(true).open(&path).unwrap().set_len(50).unwrap();
+    assert_eq!(len(), 50);
+    assert_eq!(fs.view().attr(ino).unwrap().validity, Validity::None);
+    reload(&fs);
+    let attr = fs.view().attr(ino).unwrap();
+    assert_eq!((attr.size, attr.validity == Validity::None), (50, false));
+}

@@ -41,6 +41,12 @@ impl ReadTarget {
         let range = offset..offset.saturating_add(u64::from(len));
         view.shared.prefetch.note_read(&followed, (node, entry), &range);
         let read = store.read_at(entry, offset, len);
+        // This comes before the report of the change: the reload that follows must find the cut to end it.
+        if let Ok(bytes) = &read
+            && bytes.is_cut()
+        {
+            self.note_cut(node, offset + bytes.len() as u64);
+        }
         if store.needs_trim()
             && let Some(host) = view.shared.host.get()
         {
@@ -53,9 +59,6 @@ impl ReadTarget {
         // Logged before the reply, so that a program that has the bytes finds the line in the log.
         if let Some(error) = store.take_salvaged(entry) {
             log::warn!("{}: {error}; it is served because of --salvage", view.path_of(node, entry));
-        }
-        if bytes.is_cut() {
-            self.note_cut(node, offset + bytes.len() as u64);
         }
         Ok(bytes)
     }
