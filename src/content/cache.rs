@@ -136,18 +136,18 @@ impl<E> Cache<E> {
     pub(super) fn decode_once<P>(
         &self,
         key: CacheKey,
-        now: Instant,
         read: impl FnOnce() -> Result<P, E>,
         decode: impl FnOnce(P) -> Result<Buffer, E>,
     ) -> Result<Decoded<'_, E>, E>
     where
         E: Clone,
     {
-        if let Some(decoded) = self.get(key, now) {
+        if let Some(decoded) = self.get(key, Instant::now()) {
             return Ok(decoded);
         }
+        // The read may take seconds. They do not count as a time without a request.
         let packed = read()?;
-        let cell = self.cell(key, now);
+        let cell = self.cell(key, Instant::now());
         let mut is_hit = true;
         let result = cell.get_or_init(|| {
             is_hit = false;
@@ -453,14 +453,26 @@ mod tests {
 
     #[test]
     fn an_extent_that_a_reader_decodes_meanwhile_is_not_decoded_ahead() {
-        let (cache, now) = (Cache::<()>::new(100), Instant::now());
+        let cache = Cache::<()>::new(100);
         let read = || {
             assert!(cache.contains(&key(1, 40)), "the reader would decode it outside the cache");
             let decode = |()| Ok(Buffer::for_cache(40, None).unwrap());
-            cache.decode_once(key(1, 40), now, || Ok(()), decode).map(drop)
+            cache.decode_once(key(1, 40), || Ok(()), decode).map(drop)
         };
         cache.decode_ahead(key(1, 40), read, |()| panic!("it was decoded twice"));
         assert_eq!((cache.bytes(), cache.ahead()), (40, 0));
+    }
+
+    #[test]
+    fn a_slow_read_does_not_make_an_extent_old() {
+        let cache = Cache::<()>::new(100);
+        let mut read_until = None;
+        let decode = |time| {
+            read_until = Some(time);
+            Ok(Buffer::for_cache(40, None).unwrap())
+        };
+        cache.decode_once(key(1, 40), || Ok(Instant::now()), decode).map(drop).unwrap();
+        assert!(cache.state().entries.peek(&key(1, 40)).map(|entry| entry.used) >= read_until);
     }
 
     #[test]
@@ -482,7 +494,7 @@ mod tests {
         assert!(!cache.contains(&key(1, 60)) && cache.contains(&key(2, 1 << 30)));
         assert!(!cache.trim(start + RETURN) && cache.trim(start + IDLE));
         assert_eq!(cache.bytes(), 0);
-        assert_eq!(cache.decode_once(key(3, 10), start, || Ok(()), |()| Err(())).map(drop), Err(()));
+        assert_eq!(cache.decode_once(key(3, 10), || Ok(()), |()| Err(())).map(drop), Err(()));
         assert_eq!(cache.bytes(), 0, "an error was cached");
     }
 }

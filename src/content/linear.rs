@@ -6,7 +6,6 @@
 
 use std::cell::Cell;
 use std::ops::Range;
-use std::time::Instant;
 
 use super::buffer::Buffer;
 use super::cache::{CacheKey, Decoded};
@@ -41,7 +40,7 @@ impl Store {
         let failed = Cell::new(first);
         let read = || self.read_payloads(id, &failed);
         let decode = |payloads| self.decode_tiled(id, &texture, &payloads, (tiled, size), &failed);
-        let made = self.shared.cache.decode_once(key, Instant::now(), read, decode);
+        let made = self.shared.cache.decode_once(key, read, decode);
         made.map_err(|reason| self.fault(id, failed.get(), reason))
     }
 

@@ -1,7 +1,6 @@
 //! How a piece of a file is read. A piece of an extent has a [`ReadStrategy`].
 
 use std::ops::Range;
-use std::time::Instant;
 
 use super::cache::CacheKey;
 use super::codec;
@@ -99,7 +98,7 @@ impl Store {
             let _decoding = self.shared.counters.begin_decoding();
             self.decode_for_cache(id, index, key, &payload)
         };
-        let decoded = self.shared.cache.decode_once(key, Instant::now(), read, decode)?;
+        let decoded = self.shared.cache.decode_once(key, read, decode)?;
         Ok(PieceBytes::InCache(decoded.range(piece.range())))
     }
 

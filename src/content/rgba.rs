@@ -6,7 +6,6 @@
 
 use std::io::{self, Write};
 use std::ops::Range;
-use std::time::Instant;
 
 use super::archive_content::ArchiveContent;
 use super::buffer::Buffer;
@@ -165,7 +164,7 @@ impl Store {
             file.decode(band, &texels, &mut pixels);
             Ok(pixels)
         };
-        let decoded = self.shared.cache.decode_once(key, Instant::now(), read, decode);
+        let decoded = self.shared.cache.decode_once(key, read, decode);
         decoded.map_err(|reason| read_error.unwrap_or_else(|| self.fault_at(id, 0, reason)))
     }
 }
