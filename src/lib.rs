@@ -114,12 +114,12 @@
 //! 3. `fuse/device_queues.rs`: runs the request at once. If its device already uses its share of
 //!    workers, or if only one worker is free, the request waits in the queue of that device.
 //! 4. `fuse/read_request.rs`: calls the steps below, and sends the reply.
-//! 5. `fs/read.rs`: passes the range to `fs/prefetch.rs`, which may have more decoded for the same program,
-//!    and reads the file. Then it logs a fault once, and starts a reload if the source has changed.
+//! 5. `fs/read.rs`: passes the range to `fs/prefetch.rs`, which may let other threads decode what comes next.
+//!    Then it reads the file, logs a fault once, and starts a reload if the source has changed.
 //! 6. `content/read.rs`: decides in which form the file is shown. If textures are converted for
 //!    `--textures=rgba`, `content/rgba.rs` knows whether this file is.
 //! 7. `content/pieces.rs`: cuts the range at the borders of the file's head and extents, and at the end of
-//!    the file.
+//!    the file. If the size of an extent is unknown, `content/extent_prefix.rs` reads it.
 //! 8. `content/read_strategy.rs`: decides for each piece how it is read. `content/sizes.rs` checks the size
 //!    of the extent against the limits.
 //!
@@ -131,14 +131,15 @@
 //!    | `Cached` | in all other cases, and if the extent is cached already | the cache; decoded once |
 //!
 //!    If the stream of a `Prefix` ends early, the whole extent is decoded into the cache.
-//! 9. `content/cache.rs`: if the strategy is `Cached`, takes bytes that were decoded before. Otherwise it
-//!    calls the next steps. If several threads need the same extent, one decodes it, and the others wait.
+//! 9. `content/cache.rs`, only for `Cached`: takes bytes that were decoded before, or else calls the next
+//!    steps. If several threads need the same extent, one decodes it, and the others wait.
 //! 10. `content/payload.rs`: reads the packed bytes. `archive_file/` checks after the read whether the
 //!     archive changed. If it did, the read fails. `content/extent_prefix.rs` finds where the payload begins.
 //! 11. `content/decode.rs`, `content/codec/`: decode the payload into a buffer of the declared size. A
 //!     `Prefix` begins here, and reads as much of the payload as it needs.
 //!
-//! In steps 10 and 11, large buffers may wait until others are free (`content/memory.rs`).
+//! In steps 10 and 11, a thread that needs a large buffer may wait until others are freed
+//! (`content/memory.rs`).
 //!
 //! Three kinds of files leave this path. `content/loose.rs` and `folder/` read loose files from step 6 on.
 //! `content/rgba.rs` converts textures, band by band, from what steps 7 to 11 read. `content/linear.rs` puts

@@ -6,7 +6,8 @@ use super::buffer::Buffer;
 use super::cache::DecodedRange;
 use super::error::Reason;
 
-/// Bytes of a file.
+/// Bytes of a file. They must be dropped before this thread reads more, because those of a large extent keep
+/// their share of the limited memory.
 #[derive(Debug)]
 pub struct FileBytes<'s> {
     place: Place<'s>,

@@ -144,7 +144,7 @@ impl Store {
         errors
     }
 
-    /// Unpacked size of an extent in bytes, with which [`Store::check_size`] agrees.
+    /// Unpacked size of an extent in bytes, checked by [`Store::check_size`].
     pub(super) fn checked_size(&self, layer: u16, index: u32) -> Result<u32, Reason> {
         let size = self.layer(layer).size(index)?;
         self.check_size(layer, index, size).map(|()| size)

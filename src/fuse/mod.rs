@@ -5,7 +5,7 @@
 //! |---|---|
 //! | What happens from the mount to the unmount, in order? | `session.rs` |
 //! | How is a request answered? | `adaptor.rs` has a method for each kind of request |
-//! | How does a READ end? | `read_request.rs` |
+//! | How is a READ answered, once its file is known? | `read_request.rs` |
 //! | Which error number does a program get? | `errno.rs` |
 //! | What if the code of a request panics? | `guard.rs`: only this request fails |
 //! | Which threads answer? | `worker_threads.rs` |

@@ -17,8 +17,8 @@ pub(super) struct ReadRequest {
 }
 
 impl ReadRequest {
-    /// Reads the file, and sends the bytes from where they are. A panic does not concern the request whose
-    /// worker runs this one from a queue.
+    /// Reads the file, and sends the bytes from where they are. If this panics, the request whose worker took
+    /// this one from a queue does not fail.
     pub(super) fn answer(self) {
         let Self { target, offset, len, reply } = self;
         let _ = guard(Operation::Read, || match target.read(offset, len) {

@@ -85,6 +85,7 @@ impl SpareWorkers {
 
 /// A request that is being answered. When this is dropped, the worker rests as long as enough others are
 /// awake.
+#[must_use = "dropping it ends the request"]
 pub(crate) struct Serving<'s> {
     shared: &'s Arc<Shared>,
     /// Number of checks when the request began.
