@@ -98,9 +98,9 @@
 //! ```
 //!
 //! A room is a top-level module. It imports only from rooms below it. `tests/layering.rs` has the
-//! exact table and fails on any other import. Inside a room, `mod.rs` is the door: it says what
-//! each file is for, and re-exports what other rooms use. Files import in one direction, and a type
-//! lives in the file that bears its name.
+//! exact table and fails on any other import. Inside a room, `mod.rs` is the door: it says what the
+//! files are for if their names do not, and re-exports what other rooms use. Files import in one
+//! direction, and a type lives in the file that bears its name.
 //!
 //! The crate is an hourglass: `format` parses the bytes of any archive into one plain `Archive`,
 //! and the rest of the crate works with that. `tree` (names) and `content` (bytes) never import

@@ -1,5 +1,18 @@
 //! The life of a mount: its mountpoint, detaching, privileges, the log, following the disk, and the
 //! overlay of a writable mount.
+//!
+//! | question | file |
+//! |---|---|
+//! | on which folder is it mounted? | `mountpoint.rs`; made by `bsafs open`: `mounts_folder.rs` |
+//! | how is a folder removed that bsafs made? | `made_folder.rs` |
+//! | how does a mount go to the background? | `detach.rs` |
+//! | how does it give up rights? | `privileges.rs` |
+//! | where does its log go? | `logging.rs`, `log_thread.rs` |
+//! | what changed on the disk? | `watching.rs`; without watches: `polling.rs` |
+//! | when does a reload begin? | `trigger.rs` |
+//! | what does a reload do? | `follow.rs`; its line in the log: `reload_line.rs` |
+//! | how does a mount become writable? | `overlay.rs`, `edit_folder.rs` |
+//! | what can go wrong? | `error.rs` |
 
 pub(crate) mod detach;
 pub(crate) mod edit_folder;

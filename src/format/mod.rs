@@ -4,6 +4,17 @@
 //! panics. Whatever the bytes are, it uses memory in proportion to the size of the tables. A format
 //! is one file in this folder (with its `mod` line here) and one row in [`FORMATS`].
 //!
+//! | question | file |
+//! |---|---|
+//! | how is a format parsed? | `tes3.rs`, `tes4.rs`, `ba2.rs`, the folder `legacy` |
+//! | what comes out? | `archive.rs`, with `files.rs`, `entry.rs`, `extent.rs` and `head.rs` |
+//! | which format is it? | `detect.rs` |
+//! | how do names become safe paths? | `name.rs`, `encoding.rs` |
+//! | how are names hashed? | the folder `hash` |
+//! | what type of file is one without a name? | `sniff.rs` |
+//! | what may an archive declare? | `limits.rs` |
+//! | what is wrong or odd? | `error.rs`, `notes.rs` |
+//!
 #![doc = include_str!("FORMATS.md")]
 #![deny(
     clippy::disallowed_methods,
@@ -45,7 +56,8 @@ use crate::read::Bytes;
 
 /// Every supported format, in the order in which they are tried.
 ///
-/// Formats without a magic number precede Morrowind's, whose magic number is a likely count of files.
+/// Formats without a magic number begin with a count of files. They precede Morrowind's, because its magic
+/// number may be such a count.
 #[rustfmt::skip] // one row a line
 pub static FORMATS: &[Format] = &[
     tes4::FORMAT,

@@ -2,6 +2,20 @@
 //!
 //! A plan uses texts, names, times, plugin headers, and only the version of an archive. Each game's rules are
 //! a row of [`TITLES`]. Files are read through a [`Disk`], which records what a plan depends on.
+//!
+//! | question | file or folder |
+//! |---|---|
+//! | where are games installed? | `find` |
+//! | how does each game load archives? | a row in `titles` |
+//! | what does an installed game load? | `plan` |
+//! | what do Mod Organizer 2 and OpenMW load? | `managers` |
+//! | how are INI files and lists of launchers read? | `settings` |
+//! | which layer wins a path? | `precedence.rs` |
+//! | which version of a format does a game read? | `archive_version.rs` |
+//! | what is odd about an installation? | `note.rs` |
+//! | where are a user's files? | `environment.rs`, `installation.rs`, `storefront.rs` |
+//! | how are names compared as in Windows? | `caseless.rs` |
+//! | what did a plan read? | `disk.rs` |
 
 mod archive_version;
 pub mod caseless;

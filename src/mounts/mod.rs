@@ -1,4 +1,5 @@
-//! All mounts of bsafs on this machine: their status, their changes, and which processes use them.
+//! All mounts of bsafs on this machine: their status (`status.rs`), their changes (`watching.rs`), which
+//! process serves one (`serving.rs`), and which processes use it (`holders.rs`).
 
 pub(crate) mod error;
 pub(crate) mod holders;

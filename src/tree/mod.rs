@@ -6,6 +6,21 @@
 //! In addition, a hash index orders each run by the hash of the folded names. So a lookup compares integers,
 //! even if all names of a folder begin alike, and it stays logarithmic if hashes collide.
 //!
+//! | question | file |
+//! |---|---|
+//! | how is a path found, and how is a folder listed? | `tree.rs`, `hash_index.rs` |
+//! | what is a node? | `node.rs`; its inode number: `numbers.rs`; those of further spellings: `spelling.rs` |
+//! | what are the names of one layer? | `layer_names.rs` |
+//! | how are they built? | `layer_builder.rs`, `folder_layer.rs`, `folder_index.rs` |
+//! | what if two files of an archive have one name? | `duplicates.rs` |
+//! | which name does an archive store? | `stored_names.rs` |
+//! | how are layers merged? | `merge.rs`, `merge_layer.rs`, in `runs.rs` on all processors |
+//! | which file wins? | `rule.rs`, by the rule that the caller passes |
+//! | what did a writable mount delete? | `erased.rs` |
+//! | how are names folded? | `fold.rs` |
+//! | what if an archive stores only hashes? | `unnamed.rs`, `assumed.rs`; known paths: `dictionary.rs` |
+//! | how does a later tree differ? | `comparison.rs` |
+//!
 //! # Bounds
 //!
 //! While an archive of N bytes is opened, it takes at most 24 N + 4 MiB of memory, whatever its

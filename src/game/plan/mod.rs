@@ -1,6 +1,19 @@
 //! Plans what an installed game loads: plugins, the archives that belong to them, and which layer wins.
 //!
 //! [`plan_game::plan_game`] reads the disk. [`layers`] computes the plan from what was read.
+//!
+//! | question | file |
+//! |---|---|
+//! | which plugins are active, and in which order? | `active.rs`, `plugin_order.rs` |
+//! | what is in a plugin's header? | `plugin.rs` |
+//! | which archives does the game load? | `archives.rs`: those in INI files, and those of plugins |
+//! | which archives belong to a plugin? | `attach.rs`; with a language in the name: `language.rs` |
+//! | in which order does New Vegas search them? | `ranks.rs` |
+//! | which paths does a game ignore in archives? | `invalidation.rs` |
+//! | what is in the data folders? | `data.rs`, `listed_path.rs` |
+//! | how is the list of plugins encoded? | `code_page.rs` |
+//! | which INI file has no effect? | `unread_ini.rs` |
+//! | what is the result? | `load_order.rs` |
 
 pub(crate) mod active;
 mod archives;

@@ -1,4 +1,12 @@
 //! Resolves sources: games, folders, archives and profiles become planned layers.
+//!
+//! | question | file |
+//! |---|---|
+//! | what is a source? | `resolve.rs` |
+//! | what does a profile stand for? | `source_set.rs`; the file itself: `profile.rs` |
+//! | which layers are opened, and why? | `layer_plan.rs` |
+//! | what is odd about loose files? | `loose_notes.rs`, `folder_case.rs` |
+//! | how is a folder for an archive named? | `folder_name.rs` |
 
 pub(crate) mod folder_case;
 pub(crate) mod folder_name;
