@@ -29,8 +29,8 @@ pub(crate) struct Complete {
     is_listed: bool,
 }
 
-/// Maximum depth to which [`followed`] descends into folders.
-const FOLLOWED_MAX: usize = 64;
+/// Maximum depth to which [`descend_single_folder`] descends.
+const DESCENT_MAX: usize = 64;
 
 impl Complete {
     pub(crate) fn run(&self, bsafs: Command) -> Result<Exit, Failure> {
@@ -62,7 +62,7 @@ fn sorted(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
 
 /// Replaces a single folder by its content, because readline closes the quotes after a single candidate.
 fn descend_single_folder(expected: &Expected, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
-    for _ in 0..FOLLOWED_MAX {
+    for _ in 0..DESCENT_MAX {
         let [only] = &candidates[..] else { break };
         let below = if only.text.ends_with(b"/") { expected.candidates(&only.text) } else { Vec::new() };
         if below.is_empty() {
