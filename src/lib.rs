@@ -170,16 +170,17 @@
 //! 1. `daemon/watching.rs` waits for events of `watch`, or SIGUSR1. If a name of a loose file changed, the
 //!    kernel drops it at once, and a LOOKUP of it waits for the next view (`fs/pending.rs`).
 //! 2. `daemon/trigger.rs` collects what changed until the disk is quiet or a LOOKUP waits.
-//! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again. `vfs/reuse.rs` keeps what did
-//!    not change, and a source that cannot be opened now. `folder/rescan.rs` lists only changed folders.
-//! 4. `fs/filesystem.rs` takes over unchanged archives (`content/later_view.rs`), compares both
-//!    trees (`tree/comparison.rs`), keeps the old sources of open files (`fs/retired.rs`), and swaps the
-//!    view.
+//! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again. `vfs/reuse.rs` keeps each
+//!    archive whose path, size and times did not change, and a source that cannot be opened now.
+//!    `folder/rescan.rs` lists only changed folders.
+//! 4. `fs/filesystem.rs` goes on with the earlier archive if one that was opened again proves to be the same
+//!    (`content/later_view.rs`), compares both trees (`tree/comparison.rs`), keeps the old sources of open
+//!    files (`fs/retired.rs`), and swaps the view.
 //! 5. `fuse/notify.rs` has the kernel drop each name that changed, and the pages of files that were
 //!    written to (`fs/written.rs`).
 //!
-//! A READ that finds its archive changed starts a reload, too (`fs/read.rs`). Such a reload has no list of
-//! changes, so all archives are compared with the disk.
+//! A READ that finds its archive changed starts a reload, too (`fs/read.rs`). It need not say which one,
+//! because each reload stats all archives.
 //!
 //! `FUSE.md` 9 has the reasons.
 //!
@@ -211,24 +212,26 @@
 //!
 //! # Recipes
 //!
-//! * **A format**: one file in `format/` with its row; its `mod` line; and its line
-//!   in `FORMATS`, before Morrowind's, whose magic number is also a likely count of files. Every
-//!   list of extensions is made from these rows. Add a section to `FORMATS.md`. If an extension is
-//!   new, a test demands it in `scripts/share`.
+//! * **A format**: one file in `format/` with its row; its `mod` line; and its line in `FORMATS`. Every list
+//!   of extensions is made from these rows. Add a section to `FORMATS.md`. If an extension is new, tests
+//!   demand it in three files in `scripts/share`.
 //! * **A codec**: one file in `content/codec/`, its `mod` line, its variant of `Codec`, and its
 //!   line in the table in `content/codec/table.rs`.
 //! * **A command**: one file in `cli/command/`, its `mod` line, and its import, variant and arm in
-//!   `cli/args.rs`. Help, manual and completions are made from them. Tests demand its line in
-//!   `tests/cli/documents.rs` and the snapshot of its help. If it prints JSON, a definition in
-//!   `cli/schema.json`, and a line in its test.
+//!   `cli/args.rs`. Help, manual and completions are made from them. `open_sources` in
+//!   `cli/options/named_sources.rs` opens its sources. Tests demand its line in `tests/cli/documents.rs`. If
+//!   it prints JSON, a definition in `cli/schema.json`, and a line in its test.
 //! * **A mount option**: one row in `cli/options/option_table.rs`, and the code that acts on it.
 //!   `fs::Presentation` has owners and permissions, `fuse::MountRequest` what the kernel gets, and
 //!   `MountOptions` in `cli/options/mount_state.rs` what the daemon itself needs. An option that
 //!   changes names or bytes is an option of opening: a field of `OpenOptions`, a line in its `set`
-//!   and one in `merged_over`.
+//!   and one in `merged_over`. `vfs/open.rs` passes it on to the tree and the bytes.
 //! * **A texture format**: one row in `texture/pixel_format.rs`. Its name determines how it is
 //!   decoded into a picture. Only an unusual format needs an arm in `picture/texels.rs`.
 //! * **A game**: one row in `game/titles/`, and the lists of its unchanged INI files in `vanilla.rs` there.
+//!
+//! If a text of the program changes, the snapshots of help, manual and messages differ. The tests that fail
+//! say how to update them.
 //!
 //! # Tests
 //!
