@@ -193,20 +193,24 @@ fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> (usize, io::Error) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// A file of `len` bytes, and the bytes.
+    pub(in super::super) fn file_of(len: u64) -> (File, Vec<u8>) {
+        let bytes: Vec<u8> = (0..len).map(|at| (at % 251) as u8).collect();
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(&bytes, 0).unwrap();
+        (file, bytes)
+    }
 
     #[test]
     fn pieces_stay_readable_after_the_archive_is_truncated() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let path = folder.path().join("archive");
-        let bytes: Vec<u8> = (0..3 * BLOCK).map(|at| (at % 251) as u8).collect();
-        std::fs::write(&path, &bytes).unwrap();
-        let file = File::open(&path).unwrap();
+        let (file, bytes) = file_of(3 * BLOCK);
         let mut first_blocks = FirstBlocks::default();
         let pieces = Pieces::new(&file, 3 * BLOCK, &mut first_blocks);
         let first = pieces.fetch(10..BLOCK - 1, true).unwrap();
-        File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+        file.set_len(0).unwrap();
         assert!(first.starts_with(&bytes[10..BLOCK as usize]));
         assert!(pieces.fetch(20..30, false).unwrap().starts_with(&bytes[20..30]));
         assert_eq!(pieces.fetch(BLOCK..2 * BLOCK, true), None);
@@ -217,11 +221,7 @@ mod tests {
 
     #[test]
     fn tables_that_are_longer_than_a_huge_page_are_read_to_their_end() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let path = folder.path().join("archive");
-        let bytes: Vec<u8> = (0..2 * HUGE_PAGE).map(|at| (at % 251) as u8).collect();
-        std::fs::write(&path, &bytes).unwrap();
-        let file = File::open(&path).unwrap();
+        let (file, bytes) = file_of(2 * HUGE_PAGE as u64);
         let mut first_blocks = FirstBlocks::default();
         let pieces = Pieces::new(&file, bytes.len() as u64, &mut first_blocks);
         let blocks: Vec<&[u8]> = (0..bytes.len() as u64)
@@ -236,11 +236,7 @@ mod tests {
 
     #[test]
     fn no_block_is_read_twice_in_any_order_of_reads() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let path = folder.path().join("archive");
-        let bytes: Vec<u8> = (0..4 * BLOCK).map(|at| (at % 251) as u8).collect();
-        std::fs::write(&path, &bytes).unwrap();
-        let file = File::open(&path).unwrap();
+        let (file, bytes) = file_of(4 * BLOCK);
         let mut first_blocks = FirstBlocks::default();
         let pieces = Pieces::new(&file, 4 * BLOCK, &mut first_blocks);
         pieces.fetch(5000..5001, false).unwrap();

@@ -61,13 +61,12 @@ fn digest(before: u64, bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::super::pieces::FirstBlocks;
+    use super::super::pieces::tests::file_of;
     use super::*;
 
     /// A file of three blocks and a bit, and ranges of it that begin and end anywhere.
     fn file_and_ranges() -> (File, Vec<Range<u64>>) {
-        let file = tempfile::tempfile().unwrap();
-        let bytes: Vec<u8> = (0..3 * BLOCK + 100).map(|at| (at % 251) as u8).collect();
-        file.write_all_at(&bytes, 0).unwrap();
+        let (file, _) = file_of(3 * BLOCK + 100);
         (file, vec![0..0, 12..BLOCK + 3, 2 * BLOCK..3 * BLOCK + 100])
     }
 
