@@ -73,14 +73,16 @@ impl Store {
         out: &mut [u8],
     ) -> Result<PieceBytes<'_>, Reason> {
         let layer = self.layer(id.layer);
+        // The size of an extent has 32 bits.
         let size = piece.part_size as u32;
+        let read = || layer.read_payload(index, u64::MAX);
         let key = match self.strategy(id, index, size, &piece.within, is_only_piece)? {
             ReadStrategy::Stored => {
                 layer.read_stored(index, size, piece.within.start, out)?;
                 return Ok(PieceBytes::InBuffer);
             }
             ReadStrategy::Whole => {
-                let payload = layer.read_payload(index, u64::MAX)?;
+                let payload = read()?;
                 let _decoding = self.shared.counters.begin_decoding();
                 self.decode(id, index, &payload, out)?;
                 return Ok(PieceBytes::InBuffer);
@@ -93,7 +95,6 @@ impl Store {
             }
             ReadStrategy::Cached(key) => key,
         };
-        let read = || layer.read_payload(index, u64::MAX);
         let decode = |payload: Payload| {
             let _decoding = self.shared.counters.begin_decoding();
             self.decode_for_cache(id, index, key, &payload)
