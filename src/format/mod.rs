@@ -11,7 +11,7 @@
 //! | which format is it? | `detect.rs` |
 //! | how do names become safe paths? | `name.rs`, `encoding.rs` |
 //! | how are names hashed? | the folder `hash` |
-//! | what type of file is one without a name? | `sniff.rs` |
+//! | what is in a file without a name? | `sniff.rs` |
 //! | what may an archive declare? | `limits.rs` |
 //! | what is wrong or odd? | `error.rs`, `notes.rs` |
 //!

@@ -1,10 +1,9 @@
-//! The error number that a program gets for each error of a request.
+//! The error number that a program gets for each error of a request. No other place decides it.
 
 use fuser::Errno;
 
 use crate::fs::Error;
 
-/// The error number that a program gets. No other place decides it.
 impl From<Error> for Errno {
     fn from(error: Error) -> Self {
         match error {
