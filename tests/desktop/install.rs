@@ -14,7 +14,15 @@ use crate::mounted::{Finished, TestDir, run};
 fn install(dir: &TestDir, arguments: &[impl AsRef<OsStr>], prefix: &str) -> Finished {
     let mut script = Command::new("scripts/install");
     script.args(arguments).arg(dir.path(prefix)).env("HOME", dir.path("home")).env_remove("DESTDIR");
-    run(script.env_remove("XDG_DATA_HOME"))
+    run(script.envs(cargo_home()).env_remove("XDG_DATA_HOME"))
+}
+
+/// The variable with cargo's folder of downloaded crates. rustup sets it. Without it, cargo searches the home
+/// folder, which is another one for the script.
+fn cargo_home() -> Option<(&'static str, PathBuf)> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(Path::new(&env::var_os("HOME")?).join(".cargo")));
+    home.map(|home| ("CARGO_HOME", home))
 }
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bsafs");
@@ -136,7 +144,7 @@ fn packages_contain_no_generated_caches() {
     let dir = TestDir::new();
     let mut script = Command::new("scripts/install");
     script.args(built()).arg("/usr").env("HOME", dir.path("home")).env("DESTDIR", dir.path("package"));
-    run(&mut script).success();
+    run(script.envs(cargo_home())).success();
     let packaged = tree(&dir.path("package/usr"));
     assert!(packaged.contains("share/mime/packages/org.bsafs.bsafs.xml"), "{packaged:?}");
     for generated in ["share/bsafs", "share/mime/mime.cache", "share/applications/mimeinfo.cache"] {
@@ -213,9 +221,7 @@ fn a_package_is_built_without_a_home_folder() {
 
 #[test]
 fn licences_are_printed_without_the_crates_of_tests() {
-    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(Path::new(&env::var_os("HOME")?).join(".cargo")));
-    let registry = home.unwrap_or_default().join("registry");
+    let registry = cargo_home().map(|(_, home)| home).unwrap_or_default().join("registry");
     if env::var_os("BSAFS_COPYRIGHT").is_some() || !registry.join("cache").is_dir() {
         eprintln!("skipped: there is no folder of downloaded crates");
         return;
