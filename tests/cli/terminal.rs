@@ -15,7 +15,8 @@ fn on_a_terminal(dir: &TestDir, command: &str) -> Finished {
     // `script` runs the line with the user's shell, so the test sets a known one. Shells disagree
     // on how to write control characters, so the name comes in a variable.
     script.args(["-qec", &line, "/dev/null"]).env("SHELL", "/bin/sh").env("HOSTILE", HOSTILE);
-    run(script.current_dir(dir.path("")))
+    // Progress is shown only if the kind of terminal is known, and a job that no terminal started sets none.
+    run(script.env("TERM", "xterm").current_dir(dir.path("")))
 }
 
 /// File name of an archive that contains a command for terminals, as do the names that it stores. A
