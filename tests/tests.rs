@@ -45,12 +45,11 @@ mod layering; // which module and which file may import which
 mod legacy; // the archives of Arena and Daggerfall, from bytes to files
 mod library; // the library as another program uses it
 mod limits; // the limits agree with the table in the documentation
-mod messages; // a list of all messages
 mod mount; // real mounts
 mod names; // --names, hashes of all platforms, extensions recognised from first bytes
 mod picture; // thumbnails, PNG and uncompressed pixels
 mod prefetch; // files that are decoded before a program asks for them
-mod prose; // the length of lines, and words to avoid in prose
+mod prose; // the length of lines
 mod read; // the bounds-checked reader
 mod rgba_textures; // --textures=rgba: textures as uncompressed pixels
 mod robustness; // damaged archives, through the whole pipeline
