@@ -12,7 +12,7 @@
 
 mod dependencies; // whether each crate that Cargo.toml names is in use
 mod imports; // what a file imports
-mod sizes; // sizes of folders and modules, names of files and types
+mod names; // names of files and types
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -68,9 +68,6 @@ const ALLOWED: [(&str, &[&str]); 18] = [
 /// Files that belong to no part: the crate's documentation and the program.
 const OUTSIDE: [&str; 2] = ["lib.rs", "main.rs"];
 
-/// Maximum number of lines in a file, including its tests.
-const LINES_MAX: usize = 500;
-
 /// The text of each source file, by its path from `src/` on.
 pub(crate) type Sources = BTreeMap<String, String>;
 
@@ -105,17 +102,13 @@ fn no_mod_rs_defines_a_type() {
 }
 
 #[test]
-fn every_file_begins_with_a_comment_and_is_not_too_long() {
+fn every_file_begins_with_a_comment() {
     let mut wrong = Vec::new();
     for path in ["src", "tests"].into_iter().flat_map(|folder| rust_files(&root().join(folder))) {
         let text = fs::read_to_string(&path).unwrap();
         let name = path.strip_prefix(root()).unwrap().display();
         if !text.starts_with("//!") {
             wrong.push(format!("{name} does not begin with a //! comment"));
-        }
-        let lines = text.lines().count();
-        if lines > LINES_MAX {
-            wrong.push(format!("{name} has {lines} lines, {LINES_MAX} are allowed"));
         }
     }
     assert_none(&wrong);
