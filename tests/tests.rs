@@ -24,6 +24,8 @@
 mod disk; // a disk that fails or hangs on request
 #[path = "support/evictions.rs"]
 mod evictions; // counts what the kernel evicted from its caches
+#[path = "support/fake_mount.rs"]
+mod fake_mount; // a mount of another user, which lies
 #[path = "support/mounted.rs"]
 mod mounted; // runs the program and mounts, for all tests
 mod snapshot; // texts that must equal a file in tests/data
