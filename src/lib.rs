@@ -94,7 +94,7 @@
 //!
 //!   folder  archive_file  watch      loose files; an archive on disk; changes on the disk
 //!   picture  texture                 texels as pictures; headers and pixel formats
-//!   read  system  limits             bounds-checked reads; the operating system; limits of memory
+//!   read  system  limits  note       bounds-checked reads; the operating system; limits of memory; notes
 //! ```
 //!
 //! A room is a top-level module. It imports only from rooms below it. `tests/layering.rs` has the
@@ -217,6 +217,8 @@
 //!   demand it in three files in `scripts/share`.
 //! * **A codec**: one file in `content/codec/`, its `mod` line, its variant of `Codec`, and its
 //!   line in the table in `content/codec/table.rs`.
+//! * **A note** on something odd: one row in `note.rs`, and the code that adds it to a plan, an archive or a
+//!   folder.
 //! * **A command**: one file in `cli/command/`, its `mod` line, and its import, variant and arm in
 //!   `cli/args.rs`. Help, manual and completions are made from them. `open_sources` in
 //!   `cli/options/named_sources.rs` opens its sources. Tests demand its line in `tests/cli/documents.rs`. If
@@ -273,6 +275,8 @@ pub mod limits;
 #[cfg(feature = "mount")]
 pub(crate) mod mounts;
 #[doc(hidden)]
+pub mod note;
+#[doc(hidden)]
 pub mod picture;
 #[doc(hidden)]
 pub mod read;
@@ -290,7 +294,7 @@ pub mod watch;
 pub use content::TextureForm;
 pub use content::codec::Quirk;
 pub use format::{ParseError, ParseErrorKind};
-pub use game::{NoteCode, PlanNote};
+pub use note::{Note, NoteCode};
 #[doc(hidden)]
 pub use vfs::Opened;
 pub use vfs::{

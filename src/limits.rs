@@ -14,7 +14,7 @@
 //! | folders of an archive | about 100 while the tree is made | `ARCHIVE_FOLDERS_MIN` (4,096); see below |
 //! | more folders for a stored path | about 100 each | 1, and 1 for each `BYTES_A_FOLDER` (8) bytes |
 //! | tables of an archive being parsed | a copy; see below | `ARCHIVE_TABLES_MAX` (1 GiB) an archive |
-//! | notes of an archive | a line each | `ARCHIVE_NOTES_MAX` (32) |
+//! | notes of an archive | a line each | `ARCHIVE_NOTES_MAX` (8) of each code |
 //! | loose files | 28 each; see below | `FOLDER_ENTRIES_MAX` (4,194,304) files and folders of a folder |
 //! | open loose files | a descriptor each | `OPEN_FILES_MAX` (128) of all folders together |
 //! | notes of the walk of a folder | the path of each | `WALK_NOTES_MAX` (1,000) of a folder |
@@ -90,8 +90,8 @@ pub const BYTES_A_FOLDER: usize = 8;
 /// Maximum number of bytes of an archive that its parser reads: enough for [`ARCHIVE_ENTRIES_MAX`]
 /// entries with 64 bytes of tables each.
 pub const ARCHIVE_TABLES_MAX: u64 = 1 << 30;
-/// Maximum number of notes about an archive. More notes would add little.
-pub const ARCHIVE_NOTES_MAX: usize = 32;
+/// Maximum number of notes of each code about an archive. More notes would add little.
+pub const ARCHIVE_NOTES_MAX: usize = 8;
 /// Maximum number of entries below a folder, so that mounting `/` fails before memory is full.
 pub const FOLDER_ENTRIES_MAX: u32 = 1 << 22;
 /// Maximum number of loose files kept open, not counting those being read. By default a process may

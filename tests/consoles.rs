@@ -136,7 +136,7 @@ fn a_tiled_texture_gets_the_xbox_header_and_keeps_its_bytes() {
         assert_eq!(read(&store, 0, 160, 10), file[160..170]);
         let notes = parse(&bytes, &Limits::default()).unwrap().notes;
         assert_eq!(
-            notes.iter().map(|note| &note.what[..]).collect::<Vec<_>>(),
+            notes.iter().map(|note| &note.text[..]).collect::<Vec<_>>(),
             [format!("tile mode {tile_mode}: the texels are tiled for an Xbox One")]
         );
     }

@@ -186,7 +186,7 @@ fn a_packed_file_is_listed_and_its_error_says_why_it_is_unreadable() {
     let bytes = arena().file("PACKED.IMG", "who knows").flag(1).file("AFTER.IMG", "plain").build();
     let archive = parse(&bytes, &Limits::default()).unwrap();
     assert_eq!(archive.extents().nth(4).unwrap().codec, Codec::Unsupported);
-    assert_eq!(archive.notes[0].what, "files that are packed by an unknown method and cannot be read: 1");
+    assert_eq!(archive.notes[0].text, "files that are packed by an unknown method and cannot be read: 1");
     let files = read(&bytes);
     let of = |name: &str| &files.iter().find(|(listed, _)| listed == name).unwrap().1;
     let error = of("PACKED.IMG").as_ref().unwrap_err();

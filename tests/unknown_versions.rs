@@ -35,7 +35,7 @@ fn force_reads_a_bsa_of_an_unknown_version_as_the_nearest() {
         assert_eq!((read.about.version, read.about.games), (version, "no known game"));
         assert!(read.extents().eq(parse(&plain, &Limits::default()).unwrap().extents()));
         assert!(
-            read.notes[0].what.ends_with(&format!("is not known; --force reads it as version {built}")),
+            read.notes[0].text.ends_with(&format!("is not known; --force reads it as version {built}")),
             "{:?}",
             read.notes
         );
@@ -62,7 +62,7 @@ fn force_reads_an_unknown_ba2_by_the_layout_that_fits() {
                 (known.entries().next().map(|it| it.name), known.about.kind)
             );
             assert!(
-                read.notes[0].what.contains(" is not known; --force reads it as version "),
+                read.notes[0].text.contains(" is not known; --force reads it as version "),
                 "{:?}",
                 read.notes
             );
@@ -92,7 +92,7 @@ fn info_says_that_force_was_used_and_omits_a_missing_version() {
         );
     }
     let (exit, text) = info(unknown, true);
-    let note = "peculiar       BSA version 110 is not known; --force reads it as version 105";
+    let note = "odd            BSA version 110 is not known; --force reads it as version 105";
     assert!(exit == 0 && text.contains(note), "{text}");
     use crate::support::legacy::{Kind, Legacy};
     let (_, text) = info(Legacy::new(Kind::Arena).file("A.TXT", "x").build(), false);

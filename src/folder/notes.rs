@@ -1,19 +1,34 @@
 //! What a scan left out, and why.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use rustix::io::Errno;
 
 use crate::limits::WALK_NOTES_MAX;
+use crate::note::{Note, NoteCode};
 
-/// Something that a scan left out.
+/// Something that a scan left out. It becomes a [`Note`] when somebody asks, because a rescan compares paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalkNote {
     /// Path relative to the scanned folder, as stored on disk.
     pub path: Vec<u8>,
     /// The reason.
     pub why: Why,
+}
+
+impl WalkNote {
+    /// The note, with the path below `folder`.
+    pub fn note(&self, folder: &Path) -> Note {
+        let path = folder.join(OsStr::from_bytes(&self.path)).to_string_lossy().into_owned();
+        match self.why {
+            Why::Dangling => Note::dangling_link(path),
+            why => Note::new(why.code(), path, why.to_string()),
+        }
+    }
 }
 
 /// Why something is left out.
@@ -34,6 +49,18 @@ pub enum Why {
 }
 
 impl Why {
+    /// The code of a note about it.
+    pub fn code(self) -> NoteCode {
+        match self {
+            Self::Dangling => NoteCode::LinkDangling,
+            Self::Circle => NoteCode::LinkCircle,
+            Self::Mount(_) => NoteCode::OtherMount,
+            Self::Special => NoteCode::SpecialFile,
+            Self::Deep => NoteCode::PathTooDeep,
+            Self::Refused(_) => NoteCode::FileUnreadable,
+        }
+    }
+
     /// Whether to warn the user, because the missing file is perhaps wanted.
     pub fn is_warning(self) -> bool {
         matches!(self, Self::Refused(_) | Self::Deep)

@@ -7,7 +7,7 @@ use super::extent::Extent;
 use super::files::{Entries, Files};
 use super::hash::Family;
 use super::head::Heads;
-use super::notes::FormatNote;
+use crate::note::Note;
 
 /// An archive's tables. Names are borrowed from the archive's bytes.
 #[derive(Clone, Debug)]
@@ -26,8 +26,9 @@ pub struct Archive<'a> {
     /// Where the tables are, in bytes from the start of the archive: all that was parsed, except
     /// the first bytes of files' data.
     pub tables: Vec<Range<u64>>,
-    /// What is unusual about the archive, in the order of discovery; at most [`super::Limits::notes`].
-    pub notes: Vec<FormatNote>,
+    /// What is unusual about the archive, in the order of discovery; at most [`super::Limits::notes`] of
+    /// a code.
+    pub notes: Vec<Note>,
 }
 
 /// An archive's format, version and flags.

@@ -15,7 +15,8 @@ use super::files::Files;
 use super::hash::{Family, Hash};
 use super::head::Heads;
 use super::limits::Options;
-use super::notes::{Notes, PastEnd};
+use super::past_end::PastEnd;
+use crate::note::{NoteCode, Notes};
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 use crate::texture::{dds, gnf, xbox};
 
@@ -38,7 +39,7 @@ fn recognises(archive: Bytes<'_>) -> bool {
 }
 
 fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, ParseError> {
-    let mut notes = Notes::new(&options.limits);
+    let mut notes = Notes::new(options.limits.notes);
     let (header, records) = Header::read(archive, options, &mut notes)?;
     let mut past_end = PastEnd::new(header.len);
     let mut walked = records.clone();
@@ -52,14 +53,14 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     let tables = vec![0..walked.position(), names.until(&walked_names).range()];
     match header.names {
         0 if header.files > 0 => {
-            notes.add(16, || {
+            notes.add_at(NoteCode::ArchiveNameless, 16, || {
                 "the archive stores no names: its files are listed by hash unless --names supplies their \
                  paths"
                     .into()
             });
         }
         start if unnamed > 0 => {
-            notes.add(start, || {
+            notes.add_at(NoteCode::NamesEndEarly, start, || {
                 format!(
                     "the table of names ends early: {unnamed} files are listed by hash unless --names \
                      supplies their paths"
@@ -68,7 +69,7 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
         }
         _ => {}
     }
-    notes.add_past_end(&past_end, "chunks");
+    past_end.add_note(&mut notes, "chunks");
     let (kind, codec, count) = (header.kind, header.codec, header.files);
     Ok(Archive {
         about: header.about(&heads),
@@ -77,7 +78,7 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
         heads: Arc::new(heads),
         sniffed: Vec::new(),
         tables,
-        notes: notes.kept,
+        notes: notes.into_vec(),
     })
 }
 
@@ -170,7 +171,7 @@ impl Header {
         let is_forced = known_version.is_none() || known_kind.is_none();
         if is_forced {
             let (code, kind) = (code.escape_ascii(), kind.code());
-            notes.add(4, || {
+            notes.add_at(NoteCode::VersionUnknown, 4, || {
                 format!(
                     "BA2 version {version} of kind \"{code}\" is not known; --force reads it as \
                      version {layout} of kind {kind}"
@@ -271,7 +272,9 @@ fn check_records(
             past_end.check(&extent);
             if end != SENTINEL {
                 let at = reader.position().saturating_sub(4);
-                notes.add(at, || format!("a chunk ends in {end:08X} instead of BAADF00D"));
+                notes.add_at(NoteCode::TablesOdd, at, || {
+                    format!("a chunk ends in {end:08X} instead of BAADF00D")
+                });
             }
         }
     }
@@ -404,13 +407,15 @@ fn read_texture(reader: &mut Reader<'_>, notes: &mut Notes) -> Result<xbox::Xbox
     let tile_mode = reader.u8("a texture's tile mode")?;
     let dds = dds::Texture { width, height, mips, format, cube: flags & 1 != 0 };
     if !dds.is_known() {
-        notes.add(at, || {
+        notes.add_at(NoteCode::TextureFormat, at, || {
             format!("texture format {format} is not known; the DDS header only states its number")
         });
     }
     let texture = xbox::XboxTexture { dds, tile_mode };
     if !texture.is_linear() {
-        notes.add(at, || format!("tile mode {tile_mode}: the texels are tiled for an Xbox One"));
+        notes.add_at(NoteCode::TextureTiled, at, || {
+            format!("tile mode {tile_mode}: the texels are tiled for an Xbox One")
+        });
     }
     Ok(texture)
 }

@@ -13,7 +13,7 @@ pub struct Limits {
     pub extent: u32,
     /// Maximum packed size of an extent in bytes; [`PACKED_MAX`] by default.
     pub packed: u32,
-    /// Maximum number of notes about an archive; [`ARCHIVE_NOTES_MAX`] by default.
+    /// Maximum number of notes of a code about an archive; [`ARCHIVE_NOTES_MAX`] by default.
     pub notes: usize,
 }
 

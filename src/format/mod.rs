@@ -13,7 +13,7 @@
 //! | how are names hashed? | the folder `hash` |
 //! | what is in a file without a name? | `sniff.rs` |
 //! | what may an archive declare? | `limits.rs` |
-//! | what is wrong or odd? | `error.rs`, `notes.rs` |
+//! | what is wrong or odd? | `error.rs`, `../note.rs` |
 //!
 #![doc = include_str!("FORMATS.md")]
 #![deny(
@@ -36,7 +36,7 @@ mod head;
 pub mod legacy;
 mod limits;
 pub mod name;
-mod notes;
+mod past_end;
 mod sniff;
 pub mod tes3;
 pub mod tes4;
@@ -50,7 +50,6 @@ pub use extent::{Codec, Extent, ExtentPrefix};
 pub use files::{Entries, FileList, Files};
 pub use head::{Head, Heads, LinearTexture};
 pub use limits::{Limits, Options};
-pub use notes::FormatNote;
 
 use crate::read::Bytes;
 

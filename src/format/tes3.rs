@@ -10,7 +10,8 @@ use super::extent::{Codec, Extent, ExtentPrefix};
 use super::files::FileList;
 use super::hash::{Family, Hash};
 use super::limits::Options;
-use super::notes::{Notes, PastEnd};
+use super::past_end::PastEnd;
+use crate::note::{NoteCode, Notes};
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
 /// This format's row in [`super::FORMATS`].
@@ -42,7 +43,7 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     let limits = &options.limits;
     let header = header(archive)?;
     limits.check_count(8, u64::from(header.count), "files")?;
-    let mut notes = Notes::new(limits);
+    let mut notes = Notes::new(limits.notes);
     let mut reader = Reader::at(archive, HEADER_LEN, "the file records")?;
     let mut records = reader.records(header.count, RECORD_LEN, "the file records")?;
     let mut names = match header.names()? {
@@ -76,13 +77,13 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
         files.extents.push(extent);
     }
     if names.is_none() && !files.entries.is_empty() {
-        notes.add(HEADER_LEN, || {
+        notes.add_at(NoteCode::ArchiveNameless, HEADER_LEN, || {
             "the archive stores no names, like Morrowind's archives for the Xbox: its files are listed by \
              hash unless --names supplies their paths"
                 .into()
         });
     }
-    notes.add_past_end(&past_end, "files");
+    past_end.add_note(&mut notes, "files");
     let about = About {
         format: FORMAT.name,
         version: 0x100,
@@ -94,7 +95,7 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     };
     let (hashes, heads) = (Family::Tes3, Arc::default());
     let (files, tables) = (files.into(), vec![0..HEADER_LEN, HEADER_LEN..data]);
-    Ok(Archive { about, hashes, files, heads, sniffed: Vec::new(), tables, notes: notes.kept })
+    Ok(Archive { about, hashes, files, heads, sniffed: Vec::new(), tables, notes: notes.into_vec() })
 }
 
 /// The header without its magic number.
@@ -189,7 +190,7 @@ impl<'a> Names<'a> {
         let mut reader = match Reader::at(self.strings, u64::from(offset), "a name") {
             Ok(reader) if reader.left() > 0 => reader,
             _ => {
-                notes.add(at, || {
+                notes.add_at(NoteCode::TablesOdd, at, || {
                     format!("name offset {offset} lies beyond the names; the next name in order is used")
                 });
                 self.sequential.clone()

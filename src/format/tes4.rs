@@ -14,8 +14,9 @@ use super::extent::{Codec, Extent, ExtentPrefix};
 use super::files::Files;
 use super::hash::{Family, Hash};
 use super::limits::{Limits, Options};
-use super::notes::{Notes, PastEnd};
+use super::past_end::PastEnd;
 use super::tes4_flag as flag;
+use crate::note::{NoteCode, Notes};
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
 /// This format's row in [`super::FORMATS`].
@@ -42,10 +43,12 @@ fn recognises(archive: Bytes<'_>) -> bool {
 
 fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, ParseError> {
     let header = Header::read(archive, options)?;
-    let mut notes = Notes::new(&options.limits);
+    let mut notes = Notes::new(options.limits.notes);
     if header.layout != header.version {
         let Header { version, layout, .. } = header;
-        notes.add(4, || format!("BSA version {version} is not known; --force reads it as version {layout}"));
+        notes.add_at(NoteCode::VersionUnknown, 4, || {
+            format!("BSA version {version} is not known; --force reads it as version {layout}")
+        });
     }
     let folders = Folders::new(archive, &header, &mut notes)?;
     let mut past_end = PastEnd::new(header.len);
@@ -56,14 +59,14 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     };
     let unnamed = count.saturating_sub(named);
     if header.has(flag::FILE_NAMES) && unnamed > 0 {
-        notes.add(end, || {
+        notes.add_at(NoteCode::NamesEndEarly, end, || {
             format!(
                 "the table of file names ends early: {unnamed} files are listed by hash unless --names \
                  supplies their paths"
             )
         });
     }
-    notes.add_past_end(&past_end, "files");
+    past_end.add_note(&mut notes, "files");
     let is_named = unnamed == 0 && header.has(flag::FOLDER_NAMES);
     let tables = Tables { archive, header, folders, names, count, is_named };
     Ok(Archive {
@@ -73,7 +76,7 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
         files: Arc::new(tables),
         heads: Arc::default(),
         sniffed: Vec::new(),
-        notes: notes.kept,
+        notes: notes.into_vec(),
     })
 }
 
@@ -195,12 +198,12 @@ impl Header {
             .saturating_add(folder_names)
             .saturating_add(len_of(count, FILE_RECORD_LEN));
         if let Some(names) = block_at(computed) {
-            notes.add(sequential, || {
+            notes.add_at(NoteCode::TablesOdd, sequential, || {
                 format!("the file names begin at offset {computed}, not after the last folder")
             });
             return (names, count);
         }
-        notes.add(28, || {
+        notes.add_at(NoteCode::TablesOdd, 28, || {
             "the stated length of the file names is wrong; as many names as possible are read".into()
         });
         let names = Reader::at(archive, sequential, "the file names").unwrap_or_else(|_| Reader::empty());
@@ -237,7 +240,7 @@ struct Folder<'a> {
 impl<'a> Folders<'a> {
     fn new(archive: Bytes<'a>, header: &Header, notes: &mut Notes) -> Result<Self, ParseError> {
         if header.folder_records != HEADER_LEN {
-            notes.add(8, || {
+            notes.add_at(NoteCode::TablesOdd, 8, || {
                 format!(
                     "the folder records begin at offset {}; all known tools put them at {HEADER_LEN}",
                     header.folder_records
@@ -288,8 +291,9 @@ fn check_folders(
         }
     }
     if header.files != found {
-        notes
-            .add(20, || format!("the header states {} files, but the folders contain {found}", header.files));
+        notes.add_at(NoteCode::TablesOdd, 20, || {
+            format!("the header states {} files, but the folders contain {found}", header.files)
+        });
     }
     Ok((found, folders.blocks.position()))
 }

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::caseless::CaselessNames;
-use super::note::PlanNote;
 use super::settings::ini::{INI_MAX, Ini};
+use crate::note::Note;
 use crate::system::covered::Covered;
 use crate::system::mountinfo;
 
@@ -76,21 +76,19 @@ impl Disk {
     }
 
     /// Reads a list or settings file. Adds a note if it exists but cannot be read.
-    pub(crate) fn list(&self, path: &Path, notes: &mut Vec<PlanNote>) -> Option<Vec<u8>> {
+    pub(crate) fn list(&self, path: &Path, notes: &mut Vec<Note>) -> Option<Vec<u8>> {
         self.read_or_note(path, LIST_MAX, notes)
     }
 
     /// Reads an INI file. Adds a note if it exists but cannot be read.
-    pub(crate) fn ini(&self, path: &Path, notes: &mut Vec<PlanNote>) -> Option<Ini> {
+    pub(crate) fn ini(&self, path: &Path, notes: &mut Vec<Note>) -> Option<Ini> {
         self.read_or_note(path, INI_MAX, notes).map(|bytes| Ini::parse(&bytes))
     }
 
-    fn read_or_note(&self, path: &Path, limit: usize, notes: &mut Vec<PlanNote>) -> Option<Vec<u8>> {
+    fn read_or_note(&self, path: &Path, limit: usize, notes: &mut Vec<Note>) -> Option<Vec<u8>> {
         let missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
         let content = self.read(path, limit);
-        notes.extend(
-            content.as_ref().err().filter(|it| !missing(it)).map(|it| PlanNote::unreadable(path, it)),
-        );
+        notes.extend(content.as_ref().err().filter(|it| !missing(it)).map(|it| Note::unreadable(path, it)));
         content.ok()
     }
 

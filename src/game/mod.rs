@@ -12,7 +12,6 @@
 //! | how are INI files and lists of launchers read? | `settings` |
 //! | which layer wins a path? | `precedence.rs` |
 //! | which version of a format does a game read? | `archive_version.rs` |
-//! | what is odd about an installation? | `note.rs` |
 //! | where are a user's files? | `environment.rs`, `installation.rs`, `storefront.rs` |
 //! | how are names compared as in Windows? | `caseless.rs` |
 //! | what did a plan read? | `disk.rs` |
@@ -24,7 +23,6 @@ mod environment;
 pub mod find;
 mod installation;
 mod managers;
-mod note;
 mod plan;
 mod precedence;
 mod settings;
@@ -36,7 +34,7 @@ pub use disk::{Disk, ReadSet};
 pub use environment::Environment;
 pub use installation::{Installation, Overrides};
 pub use managers::{FoundInstance, MO2_INI, find_instances, instance_of_profile, plan_mo2, plan_openmw};
-pub use note::{NoteCode, PlanNote};
+
 pub use plan::{FolderFilter, Header, LayerKind, LoadOrder, OrderLayer, PlanError, plan_game};
 pub use precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 // For tests and fuzz targets.

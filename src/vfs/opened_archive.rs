@@ -12,7 +12,8 @@ use crate::archive_file::ArchiveFile;
 use crate::content::LayerTables;
 use crate::format::encoding::Encoding;
 use crate::format::hash::Family;
-use crate::format::{self, About, Archive, FormatNote, Name, Options};
+use crate::format::{self, About, Archive, Name, Options};
+use crate::note::Note;
 use crate::system::text::count;
 use crate::tree::{Dictionary, LayerNames, NamesTooLarge};
 
@@ -20,7 +21,7 @@ use crate::tree::{Dictionary, LayerNames, NamesTooLarge};
 #[derive(Debug)]
 pub(crate) struct Description {
     pub(crate) about: About,
-    pub(crate) notes: Vec<FormatNote>,
+    pub(crate) notes: Vec<Note>,
 }
 
 /// Minimum number of files in an archive whose names and tables are built in parallel.
@@ -64,7 +65,9 @@ impl OpenedArchive {
             };
             let layer = || LayerNames::with_names(&archive, options.code_page(), folder, dictionary);
             let (layer, tables) = names_and_tables(&archive, layer);
-            let description = Description { about: archive.about, notes: archive.notes };
+            let of_archive = |note| Note { subject: path.display().to_string(), ..note };
+            let notes = archive.notes.into_iter().map(of_archive).collect();
+            let description = Description { about: archive.about, notes };
             (Ok((layer, tables, description)), archive.tables)
         });
         let (layer, tables, description) = parsed
@@ -86,7 +89,7 @@ impl OpenedArchive {
     pub(crate) fn report(&self, path: &Path) {
         let path = path.display();
         for note in self.description.iter().flat_map(|description| &description.notes) {
-            log::info!("{path}: {} (offset {})", note.what, note.at);
+            log::info!("{path}: {note}");
         }
         let Content::Opened(_, tables) = &self.content else { return };
         if let Some(what) = still_tiled(tables) {

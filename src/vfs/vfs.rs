@@ -17,7 +17,8 @@ use super::reopening::Reopening;
 use super::reuse::{KeptSource, Reuse};
 use super::sources::source_set::SourceSet;
 use crate::content::Store;
-use crate::game::{LoadOrder, PlanNote};
+use crate::game::LoadOrder;
+use crate::note::Note;
 use crate::tree::{Kind, NodeId, Tree};
 
 /// One tree of files, made of several sources: games, archives and folders.
@@ -124,9 +125,10 @@ impl Vfs {
         (0..layers).map(|number| VfsLayer::new(self.opened.clone(), number))
     }
 
-    /// Oddities that were found in the games among the sources.
-    pub fn notes(&self) -> &[PlanNote] {
-        &self.opened.plan.order.notes
+    /// What is odd about the games among the sources, and about the archives.
+    pub fn notes(&self) -> impl Iterator<Item = &Note> {
+        let of_archives = self.opened.descriptions.iter().flat_map(|description| &description.notes);
+        self.opened.plan.order.notes.iter().chain(of_archives)
     }
 
     /// The id of the game among the sources; `None` if there is no game, or more than one.

@@ -1,6 +1,6 @@
 //! `bsafs info` and `bsafs verify`: what an archive is, and whether it is damaged.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{with_a_bad_file, with_a_wrong_checksum};
 use crate::mounted::TestDir;
@@ -20,7 +20,7 @@ fn info_prints_format_flags_counts_and_codecs() {
     assert_eq!(line("flags"), Some("0x7: folder names, file names, compressed by default"));
     assert_eq!(line("holds"), Some("4 files in 3 folders"));
     assert_eq!(line("codecs"), Some("zlib: 4"));
-    assert_eq!(line("peculiar"), None);
+    assert_eq!(line("odd"), None);
 }
 
 #[test]
@@ -50,18 +50,19 @@ fn info_json_prints_one_object_per_archive() {
 }
 
 #[test]
-fn info_prints_peculiarities() {
+fn info_prints_what_is_odd() {
     let dir = TestDir::new();
     dir.archive("odd.ba2", &Ba2::general(1).file("a\\b.txt", b"b").nameless().build());
     let what = "the archive stores no names: its files are listed by hash unless --names supplies their \
-                paths (offset 16)";
+                paths";
     let text = dir.run(["info", "odd.ba2"]).success();
     assert!(text.contains(" 1 file in 0 folders\n") && text.contains(" 1 B unpacked, "), "{text}");
-    let notes: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("peculiar ")).collect();
-    assert_eq!(notes.iter().map(|line| line.trim()).collect::<Vec<_>>(), [what]);
+    let notes: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("odd ")).collect();
+    assert_eq!(notes.iter().map(|line| line.trim()).collect::<Vec<_>>(), [format!("{what} (offset 16)")]);
     let json = dir.run(["info", "--json", "odd.ba2"]).success();
     let summaries: Value = serde_json::from_str(json.trim_end()).unwrap();
-    assert_eq!(summaries["peculiarities"], Value::from(vec![what]));
+    let note = json!({"code": "archive-nameless", "subject": "odd.ba2", "text": what, "offset": 16});
+    assert_eq!(summaries["notes"], json!([note]));
 }
 
 #[test]

@@ -59,6 +59,8 @@ fn prepared() -> TestDir {
     dir.archive("a.bsa", &with_a_bad_file());
     let b = Tes3::new().file("scripts\\main.pex", b"other").file("b.dds", b"DDS ");
     dir.archive("b.bsa", &b.build());
+    let cut = b.build();
+    dir.archive("cut.bsa", &cut[..cut.len() - 1]);
     let game = dir.path("home/Games/Skyrim");
     fs::create_dir_all(game.join("Data")).unwrap();
     fs::create_dir_all(dir.path("home/Games/Fallout")).unwrap();
@@ -75,12 +77,12 @@ fn prepared() -> TestDir {
 fn the_output_of_every_command_follows_the_schema() {
     let dir = prepared();
     let schema: Value = serde_json::from_str(&dir.run(["schema"]).success()).unwrap();
-    assert_eq!(schema["version"], 2);
+    assert_eq!(schema["version"], 3);
     let game = dir.path("home/Games/Skyrim");
     let mount = dir.mount(["--edit", "mod", "a.bsa", "b.bsa"]);
     let commands: [&[&str]; 16] = [
         &["list", "--pixels", "a.bsa", "b.bsa"],
-        &["info", "a.bsa"],
+        &["info", "a.bsa", "cut.bsa"],
         &["info", "home/MO2/profiles"],
         &["info", game.to_str().unwrap()],
         &["verify", "a.bsa", "b.bsa"],

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use bsafs::NoteCode;
 use bsafs::game::{
-    ArchiveRule, Disk, Installation, LoadOrder, LooseRule, NoteCode, Overrides, Storefront, plan_game,
-    plan_mo2, title,
+    ArchiveRule, Disk, Installation, LoadOrder, LooseRule, Overrides, Storefront, plan_game, plan_mo2, title,
 };
 use tempfile::TempDir;
 
@@ -358,7 +358,7 @@ fn listed_archives_are_loaded_only_from_inside_the_data_folder() {
     assert_eq!(layers(&order), ["deep.bsa", "Plain.bsa", "Data"]);
     let missing = notes(&order, NoteCode::ArchiveMissing);
     assert_eq!(missing, ["..\\Out.bsa", "Sub\\..\\..\\Out.bsa", "Z:\\Out.bsa", "/Out.bsa", "Sub\\None.bsa"]);
-    let is_out = |note: &&bsafs::game::PlanNote| note.text.contains("leads out of the data folder");
+    let is_out = |note: &&bsafs::Note| note.text.contains("leads out of the data folder");
     assert_eq!(order.notes.iter().filter(is_out).count(), 4);
 }
 

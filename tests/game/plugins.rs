@@ -4,7 +4,8 @@
 use std::fs::{File, FileTimes};
 use std::time::{Duration, SystemTime};
 
-use bsafs::game::{LayerKind, LoadOrder, NoteCode};
+use bsafs::NoteCode;
+use bsafs::game::{LayerKind, LoadOrder};
 
 use super::load_orders::{Tree, notes};
 use crate::support::home::plugin;

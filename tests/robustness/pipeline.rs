@@ -10,6 +10,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use bsafs::NoteCode;
 use bsafs::archive_file::ArchiveFile;
 use bsafs::content::{LayerTables, Store, TextureForm};
 use bsafs::format::encoding::Encoding;
@@ -175,8 +176,8 @@ fn check_tables(archive: &Archive<'_>, len: usize) {
     assert!(archive.heads.is_empty() || archive.heads.len() == archive.files.len());
     let of_entries: usize = archive.entries().map(|entry| usize::from(entry.extents)).sum();
     assert_eq!(of_entries, archive.extents().count());
-    assert!(archive.notes.len() <= limits().notes);
-    assert!(archive.notes.iter().all(|note| note.what.len() < 200), "{:?}", archive.notes);
+    assert!(archive.notes.len() <= limits().notes * NoteCode::ALL.len());
+    assert!(archive.notes.iter().all(|note| note.text.len() < 200), "{:?}", archive.notes);
     // Files may share folder names and embedded names of up to 255 bytes, so only longer names need
     // bytes in the archive for each file.
     let names: usize = archive

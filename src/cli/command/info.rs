@@ -15,6 +15,7 @@ use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{StyledWrite, stdout_for, write_json};
 use crate::game::LoadOrder;
+use crate::note::Note;
 use crate::system::text::count;
 use crate::vfs::named_folder::NamedFolder;
 use crate::vfs::opened_archive::Description;
@@ -58,8 +59,7 @@ struct Summary {
     bytes: u64,
     /// Number of files by codec.
     codecs: BTreeMap<&'static str, usize>,
-    #[serde(rename = "peculiarities")]
-    notes: Vec<String>,
+    notes: Vec<Note>,
 }
 
 impl Info {
@@ -139,7 +139,7 @@ fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
         archive_bytes: vfs.store().archive_bytes(),
         bytes,
         codecs,
-        notes: notes.iter().map(|note| format!("{} (offset {})", note.what, note.at)).collect(),
+        notes: notes.clone(),
     })
 }
 
@@ -196,7 +196,7 @@ impl Summary {
             self.codecs.iter().map(|(codec, files)| format!("{codec}: {files}")).collect();
         writeln!(out, "  codecs         {}", codecs.join(", "))?;
         for note in &self.notes {
-            writeln!(out, "  peculiar       {note}")?;
+            writeln!(out, "  odd            {note}")?;
         }
         Ok(())
     }

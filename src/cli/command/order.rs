@@ -13,6 +13,7 @@ use crate::cli::options::source_args::SourceArgs;
 use crate::cli::terminal::common_root::CommonRoot;
 use crate::cli::terminal::output::{self, ASIDE, StyledWrite, stdout_for};
 use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer};
+use crate::note::Note;
 use crate::system::text::count;
 use crate::vfs::conflict::{Tally, of_order, tallies};
 use crate::vfs::sources::loose_notes;
@@ -52,7 +53,7 @@ pub(crate) struct Order {
 struct Document<'a> {
     game: &'a str,
     layers: Vec<JsonLayer<'a>>,
-    notes: Vec<Remark<'a>>,
+    notes: &'a [Note],
     precedence: Precedence<'a>,
     confidence: &'a str,
     plugins: &'a [String],
@@ -77,13 +78,6 @@ struct Counts {
     files: usize,
     winning: usize,
     hidden: usize,
-}
-
-#[derive(Serialize)]
-struct Remark<'a> {
-    code: &'a str,
-    subject: &'a str,
-    text: &'a str,
 }
 
 #[derive(Serialize)]
@@ -146,9 +140,7 @@ fn document<'o>(order: &'o LoadOrder, counts: &[Option<Tally>]) -> Document<'o> 
     Document {
         game: order.game,
         layers: order.layers.iter().enumerate().map(layer).collect(),
-        notes: (order.notes.iter())
-            .map(|it| Remark { code: it.code.as_str(), subject: &it.subject, text: &it.text })
-            .collect(),
+        notes: &order.notes,
         precedence: Precedence {
             archives: order.precedence.archives.as_str(),
             loose: order.precedence.loose.as_str(),
@@ -192,7 +184,7 @@ pub(crate) fn write_lines(
     }
     for note in &order.notes {
         let (code, subject) = (note.code.as_str(), root.shown(Path::new(&note.subject)));
-        writeln!(out, "  {code}  {subject}\n      {}", note.text)?;
+        writeln!(out, "  {code}  {subject}\n      {note}")?;
     }
     Ok(())
 }

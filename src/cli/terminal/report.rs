@@ -12,9 +12,8 @@ use crate::content::Store;
 use crate::daemon::mountpoint::Mountpoint;
 use crate::format::{EntryId, is_archive_name};
 use crate::game::find::find;
-use crate::game::{
-    ArchiveRule, Disk, Environment, FoundInstance, LoadOrder, LooseRule, NoteCode, find_instances,
-};
+use crate::game::{ArchiveRule, Disk, Environment, FoundInstance, LoadOrder, LooseRule, find_instances};
+use crate::note::NoteCode;
 use crate::system::text::{count, layers};
 use crate::tree::NodeId;
 use crate::vfs::Vfs;
@@ -172,9 +171,9 @@ fn older(vfs: &Vfs) -> Odd {
 /// Describes what is odd: for each kind of oddity the number, what it is, and the first names.
 fn oddities(order_arguments: &[String], vfs: &Vfs) -> String {
     let mut odd: BTreeMap<NoteCode, Odd> = BTreeMap::new();
-    for note in vfs.notes() {
+    for note in vfs.notes().filter(|note| !note.code.is_minor()) {
         let kind = odd.entry(note.code).or_default();
-        kind.number += 1;
+        kind.number += 1 + note.more;
         kind.names.push(short_name(&note.subject).to_owned());
     }
     // A mount finds these files in its tree. Listing them would mean reading the archives' names again.
@@ -197,7 +196,7 @@ impl Odd {
         self.names.truncate(NAMES_SHOWN);
         let more = self.number - self.names.len();
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-        let (thing, which) = in_words(code);
+        let (thing, which) = code.in_words();
         format!("{}{which} ({}{more})", count(self.number, thing), self.names.join(", "))
     }
 }
@@ -206,38 +205,4 @@ impl Odd {
 fn short_name(subject: &str) -> &str {
     let name = Path::new(subject).file_name().and_then(OsStr::to_str);
     name.filter(|name| is_archive_name(name.as_bytes())).unwrap_or(subject)
-}
-
-/// What a code means: a noun, which gets an `s` in the plural, and the words after it.
-fn in_words(code: NoteCode) -> (&'static str, &'static str) {
-    match code {
-        NoteCode::ArchiveMissing => ("missing archive", ""),
-        NoteCode::ArchiveUnlisted => ("archive", " that no plugin or INI file loads"),
-        NoteCode::ArchiveInactive => ("archive", " whose plugin is not active"),
-        NoteCode::ArchiveShadowed => ("archive", " hidden by another of the same name"),
-        NoteCode::ArchiveLanguage => ("archive", " for another language"),
-        NoteCode::ArchiveVersion => ("archive", " of a version that the game may not load"),
-        NoteCode::ArchivesSharePath => ("path", " that several archives share"),
-        NoteCode::PluginMissing => ("missing plugin", ""),
-        NoteCode::PluginTwice => ("plugin", " listed twice"),
-        NoteCode::MasterMissing => ("missing master", ""),
-        NoteCode::FolderMissing => ("missing folder", ""),
-        NoteCode::FolderCase => ("folder name", " spelled in several ways"),
-        NoteCode::LooseOlder => ("loose file", " hidden by an archive that is not older"),
-        NoteCode::LooseDisabled => ("loose file", " that the game ignores"),
-        NoteCode::DataTwoPlaces => ("second data folder", ""),
-        NoteCode::NeverStarted => ("missing settings file", ""),
-        NoteCode::Mo2ModMissing => ("missing mod", ""),
-        NoteCode::Mo2RootFolder => ("folder", " for Root Builder"),
-        NoteCode::PluginsFileMissing => ("missing list", " of plugins"),
-        NoteCode::PluginsFilesDiffer => ("ignored list", " of plugins"),
-        NoteCode::ListTooLong => ("list", " that may be too long for the game"),
-        NoteCode::IniSectionTwice => ("repeated INI section", ""),
-        NoteCode::SettingsIgnored => ("settings file", " without effect"),
-        NoteCode::LinkDangling => ("dangling link", ""),
-        NoteCode::OverrideFile => (".override file", " that bsafs ignores"),
-        NoteCode::ArchiveInvalidation => ("archive invalidation list", ""),
-        NoteCode::FileUnreadable => ("unreadable file", ""),
-        NoteCode::DataMounted => ("data folder", " with a file system mounted on it"),
-    }
 }

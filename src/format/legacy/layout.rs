@@ -14,7 +14,7 @@ use super::super::extent::{Codec, Extent, ExtentPrefix};
 use super::super::files::FileList;
 use super::super::hash::{Family, Hash};
 use super::super::limits::Options;
-use super::super::notes::Notes;
+use crate::note::{NoteCode, Notes};
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
 /// Length of the record of a file with a name, in bytes.
@@ -75,7 +75,7 @@ impl Layout {
         let count = directory.records_left(self.record_len);
         limits.check_count(0, u64::try_from(count).unwrap_or(u64::MAX), "files")?;
         let mut files = FileList { entries: Vec::with_capacity(count), extents: Vec::with_capacity(count) };
-        let mut notes = Notes::new(limits);
+        let mut notes = Notes::new(limits.notes);
         let (mut offset, mut packed) = (self.header_len, 0_u32);
         let start = directory.position();
         let tables = vec![0..self.header_len, directory.range()];
@@ -94,13 +94,13 @@ impl Layout {
             offset = offset.saturating_add(u64::from(size));
         }
         if packed > 0 {
-            notes.add(start, || {
+            notes.add_at(NoteCode::CodecUnknown, start, || {
                 format!("files that are packed by an unknown method and cannot be read: {packed}")
             });
         }
         let (hashes, heads) = (Family::None, Arc::default());
         let files = files.into();
-        Ok(Archive { about, hashes, files, heads, sniffed: Vec::new(), tables, notes: notes.kept })
+        Ok(Archive { about, hashes, files, heads, sniffed: Vec::new(), tables, notes: notes.into_vec() })
     }
 }
 

@@ -7,7 +7,6 @@ use crate::format::is_archive_name;
 use crate::game::caseless::{CaselessNames, fold};
 use crate::game::disk::Disk;
 use crate::game::installation::{Installation, Overrides};
-use crate::game::note::{NoteCode, PlanNote};
 use crate::game::plan::active::is_plugin;
 use crate::game::plan::load_order::{FolderFilter, LoadOrder, OrderLayer, PlanError};
 use crate::game::plan::plan_game::{Managed, plan_managed};
@@ -15,6 +14,7 @@ use crate::game::settings::ini::Ini;
 use crate::game::settings::qsettings::QSettings;
 use crate::game::settings::text::decode_utf8;
 use crate::game::titles::title::Title;
+use crate::note::{Note, NoteCode};
 
 /// The settings file that makes a folder an instance.
 pub const MO2_INI: &str = "ModOrganizer.ini";
@@ -56,7 +56,7 @@ pub fn plan_mo2(
     };
     if is_mounted {
         let text = "a mod manager already shows its mods in the data folder; bsafs does not add them again";
-        notes.push(PlanNote::new(NoteCode::DataMounted, installation.folder.to_string_lossy(), text));
+        notes.push(Note::new(NoteCode::DataMounted, installation.folder.to_string_lossy(), text));
     }
     let settings = disk.find_file(&profile, "settings.ini").and_then(|path| disk.ini(&path, &mut notes));
     let is_local = settings.as_ref().is_none_or(has_own_settings);
@@ -204,7 +204,7 @@ impl<'a> Instance<'a> {
     }
 
     /// The layers of the enabled mods of a profile, lowest first, followed by that of the overwrite folder.
-    fn layers(&self, profile: &Path, title: &Title, notes: &mut Vec<PlanNote>) -> Vec<OrderLayer> {
+    fn layers(&self, profile: &Path, title: &Title, notes: &mut Vec<Note>) -> Vec<OrderLayer> {
         let mut mods = self.mods_of(profile, notes);
         let overwrite = self.overwrite.clone().filter(|path| self.disk.is_dir(path));
         mods.extend(overwrite.map(|path| (path, "overwrite".into())));
@@ -212,7 +212,7 @@ impl<'a> Instance<'a> {
             for path in mods.iter().filter_map(|(path, _)| self.disk.find_folder(path, ROOT)) {
                 let text =
                     "left out: Root Builder puts these files into the game's folder, not its data folder";
-                notes.push(PlanNote::new(NoteCode::Mo2RootFolder, path.to_string_lossy(), text));
+                notes.push(Note::new(NoteCode::Mo2RootFolder, path.to_string_lossy(), text));
             }
         }
         let layer = |(path, why): (PathBuf, String)| match title.mod_data {
@@ -229,23 +229,23 @@ impl<'a> Instance<'a> {
     }
 
     /// Adds notes on the plugins and archives that are not in the folder of a mod that the game sees.
-    fn note_misplaced(&self, path: &Path, data: &str, notes: &mut Vec<PlanNote>) {
+    fn note_misplaced(&self, path: &Path, data: &str, notes: &mut Vec<Note>) {
         let Ok(names) = self.disk.names(path) else { return };
         for name in names.iter().filter(|name| is_plugin(name) || is_archive_name(name.as_bytes())) {
             let text = format!("left out: of this mod, the game's data folder shows only the folder {data}");
-            notes.push(PlanNote::new(NoteCode::LooseDisabled, path.join(name).to_string_lossy(), text));
+            notes.push(Note::new(NoteCode::LooseDisabled, path.join(name).to_string_lossy(), text));
         }
     }
 
     /// The folders of the enabled mods of a profile, lowest first, with the reasons for their layers.
-    fn mods_of(&self, profile: &Path, notes: &mut Vec<PlanNote>) -> Vec<(PathBuf, String)> {
+    fn mods_of(&self, profile: &Path, notes: &mut Vec<Note>) -> Vec<(PathBuf, String)> {
         let mut mods = Vec::new();
         let bytes = match self.disk.find_file(profile, "modlist.txt") {
             Some(path) => self.disk.list(&path, notes),
             None => {
                 let text = "the profile has no list of mods, so none is enabled";
                 let path = profile.join("modlist.txt");
-                notes.push(PlanNote::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
+                notes.push(Note::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
                 None
             }
         };
@@ -259,12 +259,12 @@ impl<'a> Instance<'a> {
             match path.filter(|path| self.disk.is_dir(path)) {
                 Some(path) if is_around(&path, &self.folder) => {
                     let text = "left out: its folder is a link to a folder that contains the instance";
-                    notes.push(PlanNote::new(NoteCode::Mo2ModMissing, name, text));
+                    notes.push(Note::new(NoteCode::Mo2ModMissing, name, text));
                 }
                 Some(path) => mods.push((path, format!("mod \"{name}\""))),
                 None => {
                     let text = "the profile enables this mod, but the mods folder does not contain it";
-                    notes.push(PlanNote::new(NoteCode::Mo2ModMissing, name, text));
+                    notes.push(Note::new(NoteCode::Mo2ModMissing, name, text));
                 }
             }
         }
@@ -272,7 +272,7 @@ impl<'a> Instance<'a> {
     }
 
     /// The names in the folder of mods. If it cannot be read, adds a note and returns `None`.
-    fn names_of_mods(&self, notes: &mut Vec<PlanNote>) -> Option<CaselessNames> {
+    fn names_of_mods(&self, notes: &mut Vec<Note>) -> Option<CaselessNames> {
         let (subject, text) = match self.mods.as_deref().map(|mods| (mods, self.disk.names(mods))) {
             Some((_, Ok(names))) => return Some(names),
             Some((mods, Err(error))) => {
@@ -283,7 +283,7 @@ impl<'a> Instance<'a> {
                 (self.ini().to_string_lossy().into_owned(), text.to_owned())
             }
         };
-        notes.push(PlanNote::new(NoteCode::FolderMissing, subject, text + "; no mods are shown"));
+        notes.push(Note::new(NoteCode::FolderMissing, subject, text + "; no mods are shown"));
         None
     }
 }

@@ -10,11 +10,11 @@ use crate::game::caseless::fold;
 use crate::game::disk::Disk;
 use crate::game::environment::Environment;
 use crate::game::installation::Overrides;
-use crate::game::note::{NoteCode, PlanNote};
 use crate::game::plan::data::{DataFolder, DataFolders};
 use crate::game::plan::load_order::{LoadOrder, OrderLayer, PlanError};
 use crate::game::precedence::{Confidence, Precedence};
 use crate::game::settings::openmw_cfg::{OPENMW_CFG, Places};
+use crate::note::{Note, NoteCode};
 
 /// The list of scripts that OpenMW loads before all other content.
 const BUILT_IN: &str = "builtin.omwscripts";
@@ -91,13 +91,13 @@ fn program_folder(disk: &Disk, root: &Path) -> Option<PathBuf> {
 }
 
 /// Adds notes on lines that OpenMW ignores or refuses. Users write sections because other games have them.
-fn note_lines(chain: &Chain, notes: &mut Vec<PlanNote>) {
+fn note_lines(chain: &Chain, notes: &mut Vec<Note>) {
     for cfg in &chain.files {
         let section =
             cfg.section().map(|it| format!("OpenMW ignores every line after {it}; remove this line"));
         let fatal = cfg.fatal().map(|it| format!("OpenMW does not start because of the line {it}"));
         let path = cfg.folder.join(OPENMW_CFG);
-        let note = |text| PlanNote::new(NoteCode::SettingsIgnored, path.to_string_lossy(), text);
+        let note = |text| Note::new(NoteCode::SettingsIgnored, path.to_string_lossy(), text);
         notes.extend(section.into_iter().chain(fatal).map(note));
     }
 }
@@ -116,14 +116,14 @@ fn wanted_folders(
     chain: &Chain,
     places: &Places,
     has_global: bool,
-    notes: &mut Vec<PlanNote>,
+    notes: &mut Vec<Note>,
 ) -> Vec<Wanted> {
     let mut wanted = Vec::new();
     match chain.path("resources", places) {
         None if !has_global => {
             let text = "no global openmw.cfg was found, so OpenMW's own resources are left out";
             let path = places.user_config.join(OPENMW_CFG);
-            notes.push(PlanNote::new(NoteCode::FolderMissing, path.to_string_lossy(), text));
+            notes.push(Note::new(NoteCode::FolderMissing, path.to_string_lossy(), text));
         }
         resources => {
             let resources = resources.unwrap_or_else(|| places.local.join("resources"));
@@ -146,7 +146,7 @@ fn wanted_folders(
             existing.push(Wanted { spelling: spelling(&spelled), path, why });
         } else if at < last_required && noted.insert(path.clone()) {
             let text = format!("the folder does not exist ({why})");
-            notes.push(PlanNote::new(NoteCode::FolderMissing, path.to_string_lossy(), text));
+            notes.push(Note::new(NoteCode::FolderMissing, path.to_string_lossy(), text));
         }
     }
     existing
@@ -185,25 +185,25 @@ fn searched(wanted: &[Wanted]) -> impl Iterator<Item = &Path> {
 }
 
 /// The content files, in order.
-fn plugins(chain: &Chain, names: &DataFolders, notes: &mut Vec<PlanNote>) -> Vec<String> {
+fn plugins(chain: &Chain, names: &DataFolders, notes: &mut Vec<Note>) -> Vec<String> {
     let mut plugins: Vec<String> = names.find(BUILT_IN).iter().map(|found| found.name().to_owned()).collect();
     let mut seen: HashSet<String> = plugins.iter().map(|name| fold(name)).collect();
     for (_, name) in chain.list("content") {
         if !seen.insert(fold(&name)) {
             let text = "content= lists this plugin twice; OpenMW does not start";
-            notes.push(PlanNote::new(NoteCode::PluginTwice, name, text));
+            notes.push(Note::new(NoteCode::PluginTwice, name, text));
         } else if names.find(&name).is_some() {
             plugins.push(name);
         } else {
             let text = "content= lists this plugin, but no data folder contains it; OpenMW does not start";
-            notes.push(PlanNote::new(NoteCode::PluginMissing, name, text));
+            notes.push(Note::new(NoteCode::PluginMissing, name, text));
         }
     }
     plugins
 }
 
 /// The archives in order, lowest first.
-fn archives(chain: &Chain, names: &DataFolders, notes: &mut Vec<PlanNote>) -> Vec<OrderLayer> {
+fn archives(chain: &Chain, names: &DataFolders, notes: &mut Vec<Note>) -> Vec<OrderLayer> {
     let (mut layers, mut seen) = (Vec::new(), HashSet::new());
     // OpenMW registers an archive twice if it is named twice, so its last mention decides.
     for (cfg, name) in chain.list("fallback-archive").into_iter().rev() {
@@ -218,7 +218,7 @@ fn archives(chain: &Chain, names: &DataFolders, notes: &mut Vec<PlanNote>) -> Ve
             None => {
                 let text = "fallback-archive= lists this archive, but no data folder contains it; \
                             OpenMW does not start";
-                notes.push(PlanNote::new(NoteCode::ArchiveMissing, name, text));
+                notes.push(Note::new(NoteCode::ArchiveMissing, name, text));
             }
         }
     }
@@ -226,12 +226,12 @@ fn archives(chain: &Chain, names: &DataFolders, notes: &mut Vec<PlanNote>) -> Ve
     for found in names.all().into_iter().filter(|found| is_archive_name(found.name().as_bytes())) {
         if !seen.contains(&fold(found.name())) {
             let text = "not loaded: no fallback-archive= lists this archive";
-            notes.push(PlanNote::new(NoteCode::ArchiveUnlisted, found.path().to_string_lossy(), text));
+            notes.push(Note::new(NoteCode::ArchiveUnlisted, found.path().to_string_lossy(), text));
         }
     }
     for hidden in names.hidden().into_iter().filter(|hidden| is_archive_name(hidden.name().as_bytes())) {
         let text = "not loaded: a higher data folder has an archive of the same name";
-        notes.push(PlanNote::new(NoteCode::ArchiveShadowed, hidden.path().to_string_lossy(), text));
+        notes.push(Note::new(NoteCode::ArchiveShadowed, hidden.path().to_string_lossy(), text));
     }
     layers
 }

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
 use crate::game::disk::Disk;
-use crate::game::note::{NoteCode, PlanNote};
 use crate::game::settings::openmw_cfg::{Cfg, OPENMW_CFG, Places};
+use crate::note::{Note, NoteCode};
 use crate::system::covered::resolve_links;
 
 /// Maximum number of files read for one chain.
@@ -19,7 +19,7 @@ pub(crate) struct Chain {
 
 impl Chain {
     /// Reads the chain that begins in `start`.
-    pub(crate) fn read(disk: &Disk, start: &Path, places: &Places, notes: &mut Vec<PlanNote>) -> Self {
+    pub(crate) fn read(disk: &Disk, start: &Path, places: &Places, notes: &mut Vec<Note>) -> Self {
         let mut chain = Self::default();
         let mut seen = HashSet::new();
         // A stack: the files that a file names come before those that were named earlier.
@@ -32,7 +32,7 @@ impl Chain {
             let Some(bytes) = (!disk.is_dir(&path)).then(|| disk.list(&path, notes)).flatten() else {
                 if !disk.is_dir(&folder) {
                     let text = "config= in an openmw.cfg names this folder, but it does not exist";
-                    notes.push(PlanNote::new(NoteCode::FolderMissing, folder.to_string_lossy(), text));
+                    notes.push(Note::new(NoteCode::FolderMissing, folder.to_string_lossy(), text));
                 }
                 continue;
             };

@@ -6,10 +6,10 @@ use super::code_page::CodePage;
 use super::data::DataFolders;
 use super::plugin::Header;
 use crate::game::caseless::fold;
-use crate::game::note::{NoteCode, PlanNote};
 use crate::game::settings::ini::IniFiles;
 use crate::game::settings::text::name_of;
 use crate::game::titles::title::{ActiveRule, MasterRule, OrderRule, PluginRules, TestFiles};
+use crate::note::{Note, NoteCode};
 
 /// The lists of plugins that a game reads.
 #[derive(Clone, Debug, Default)]
@@ -89,7 +89,7 @@ pub(crate) fn listed(
     lists: &PluginLists,
     inis: &IniFiles,
     plugins: &[Plugin],
-    notes: &mut Vec<PlanNote>,
+    notes: &mut Vec<Note>,
 ) -> Listed {
     let exists: HashMap<&str, &Plugin> =
         plugins.iter().map(|plugin| (plugin.folded.as_str(), plugin)).collect();
@@ -200,13 +200,13 @@ fn game_files(inis: &IniFiles) -> Vec<String> {
     names
 }
 
-fn note_missing(wanted: &[String], exists: &HashMap<&str, &Plugin>, notes: &mut Vec<PlanNote>) {
+fn note_missing(wanted: &[String], exists: &HashMap<&str, &Plugin>, notes: &mut Vec<Note>) {
     let mut noted = HashSet::new();
     for name in wanted {
         let folded = fold(name);
         if !exists.contains_key(folded.as_str()) && noted.insert(folded) {
             let text = "the list of plugins names this plugin, but the data folder does not contain it";
-            notes.push(PlanNote::new(NoteCode::PluginMissing, name, text));
+            notes.push(Note::new(NoteCode::PluginMissing, name, text));
         }
     }
 }

@@ -9,10 +9,10 @@ use super::language;
 use super::listed_path::below_data;
 use crate::format::is_archive_name;
 use crate::game::caseless::fold;
-use crate::game::note::{NoteCode, PlanNote};
 use crate::game::precedence::{ArchiveRule, Confidence};
 use crate::game::settings::ini::{Ini, IniFiles, list};
 use crate::game::titles::title::Title;
+use crate::note::{Note, NoteCode};
 
 /// An archive that the game loads.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub(crate) struct ArchivePlanner<'a> {
     switched_off: HashMap<String, &'static str>,
     /// Folded names that were loaded or noted as missing, so that each is handled once.
     seen: HashSet<String>,
-    pub(crate) notes: Vec<PlanNote>,
+    pub(crate) notes: Vec<Note>,
 }
 
 impl<'a> ArchivePlanner<'a> {
@@ -170,7 +170,7 @@ impl<'a> ArchivePlanner<'a> {
                 }
                 _ => (NoteCode::ArchiveUnlisted, self.why_unlisted(&fold(found.name()))),
             };
-            notes.push(PlanNote::new(code, found.path().to_string_lossy(), text));
+            notes.push(Note::new(code, found.path().to_string_lossy(), text));
         }
         for hidden in
             self.data.hidden().into_iter().filter(|hidden| is_archive_name(hidden.name().as_bytes()))
@@ -180,14 +180,14 @@ impl<'a> ArchivePlanner<'a> {
                     "not loaded: {} has the same name and is in a higher folder",
                     winner.path().display()
                 );
-                notes.push(PlanNote::new(NoteCode::ArchiveShadowed, hidden.path().to_string_lossy(), text));
+                notes.push(Note::new(NoteCode::ArchiveShadowed, hidden.path().to_string_lossy(), text));
             }
         }
         let is_override =
             |name: &str| self.title.archives.0 == ArchiveRule::NewVegas && fold(name).ends_with(".OVERRIDE");
         for found in all.iter().filter(|found| is_override(found.name())) {
             let text = "JIP LN NVSE puts the archive of this name above others; bsafs does not";
-            notes.push(PlanNote::new(NoteCode::OverrideFile, found.path().to_string_lossy(), text));
+            notes.push(Note::new(NoteCode::OverrideFile, found.path().to_string_lossy(), text));
         }
         self.notes.append(&mut notes);
     }
@@ -274,7 +274,7 @@ impl<'a> ArchivePlanner<'a> {
                         format!("not loaded: the path leads out of the data folder ({why})")
                     }
                 };
-                self.notes.push(PlanNote::new(NoteCode::ArchiveMissing, name, text));
+                self.notes.push(Note::new(NoteCode::ArchiveMissing, name, text));
             }
             None => return,
         }
@@ -297,7 +297,7 @@ impl<'a> ArchivePlanner<'a> {
         let (length, limit) = (value.chars().count(), self.title.inis.list_limit);
         if length > limit {
             let text = format!("the list has {length} characters; the game may read only the first {limit}");
-            self.notes.push(PlanNote::new(NoteCode::ListTooLong, format!("{key} in {label}"), text));
+            self.notes.push(Note::new(NoteCode::ListTooLong, format!("{key} in {label}"), text));
         }
     }
 }

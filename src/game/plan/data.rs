@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::game::caseless::fold;
 use crate::game::disk::Disk;
-use crate::game::note::PlanNote;
+use crate::note::Note;
 
 /// A time on the disk, in seconds and nanoseconds.
 pub(crate) type Time = (i64, u32);
@@ -32,12 +32,12 @@ pub(crate) struct DataFolder {
 
 impl DataFolder {
     /// Reads the names in a folder. `note_case` adds notes on folders that differ in case alone.
-    pub(crate) fn read(disk: &Disk, path: &Path, note_case: bool, notes: &mut Vec<PlanNote>) -> Self {
+    pub(crate) fn read(disk: &Disk, path: &Path, note_case: bool, notes: &mut Vec<Note>) -> Self {
         let mut folder = Self { path: path.to_owned(), files: Vec::new() };
         let entries = match disk.entries(path) {
             Ok(entries) => entries,
             Err(error) => {
-                notes.push(PlanNote::unreadable(path, &error));
+                notes.push(Note::unreadable(path, &error));
                 return folder;
             }
         };
@@ -53,14 +53,14 @@ impl DataFolder {
                 }
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    notes.push(PlanNote::dangling_link(path.join(name).to_string_lossy()));
+                    notes.push(Note::dangling_link(path.join(name).to_string_lossy()));
                 }
-                Err(error) => notes.push(PlanNote::unreadable(&path.join(name), &error)),
+                Err(error) => notes.push(Note::unreadable(&path.join(name), &error)),
             }
         }
         if note_case {
             let mut twice: Vec<_> =
-                folders.into_values().filter(|names| names.len() > 1).map(PlanNote::folder_case).collect();
+                folders.into_values().filter(|names| names.len() > 1).map(Note::folder_case).collect();
             twice.sort_by(|a, b| a.subject.cmp(&b.subject));
             notes.append(&mut twice);
         }

@@ -11,10 +11,10 @@ use super::load_order::{LoadOrder, OrderLayer};
 use super::plugin::Header;
 use super::plugin_order;
 use super::ranks;
-use crate::game::note::PlanNote;
 use crate::game::precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 use crate::game::settings::ini::{Ini, IniFiles, list};
 use crate::game::titles::title::{LooseSetting, Title};
+use crate::note::Note;
 
 /// Everything that a game's plan depends on.
 pub(crate) struct Inputs<'a> {
@@ -55,7 +55,7 @@ pub(crate) fn plan(inputs: Inputs<'_>) -> LoadOrder {
 }
 
 /// The active plugins in load order, and the installed plugins that are not active.
-fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<PlanNote>) -> (Vec<String>, Vec<String>) {
+fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<Note>) -> (Vec<String>, Vec<String>) {
     let rules = &inputs.title.plugins;
     let installed = active::installed(rules, inputs.data, inputs.header);
     let mut listed = active::listed(rules, inputs.lists, inputs.inis, &installed, notes);
@@ -69,7 +69,7 @@ fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<PlanNote>) -> (Vec<String>, Vec<
 }
 
 /// Adds notes on missing masters of active plugins.
-fn note_masters(active: &[usize], installed: &[active::Plugin], notes: &mut Vec<PlanNote>) {
+fn note_masters(active: &[usize], installed: &[active::Plugin], notes: &mut Vec<Note>) {
     let exists: HashSet<&str> = installed.iter().map(|plugin| plugin.folded.as_str()).collect();
     let mut noted = HashSet::new();
     for plugin in active.iter().map(|&at| &installed[at]) {
@@ -80,7 +80,7 @@ fn note_masters(active: &[usize], installed: &[active::Plugin], notes: &mut Vec<
                     "{0} needs this master, which is missing; the game stops or skips {0}",
                     plugin.name
                 );
-                notes.push(PlanNote::new(crate::game::note::NoteCode::MasterMissing, master, text));
+                notes.push(Note::new(crate::note::NoteCode::MasterMissing, master, text));
             }
         }
     }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::game::note::PlanNote;
 use crate::game::precedence::{Confidence, Precedence};
+use crate::note::Note;
 
 /// The layers that a game loads, lowest first, with notes on oddities.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,7 @@ pub struct LoadOrder {
     /// Paths that the game ignores in all its archives, in lower case with `/` between names.
     pub invalidated: Vec<String>,
     /// Notes on oddities.
-    pub notes: Vec<PlanNote>,
+    pub notes: Vec<Note>,
     /// The active plugins in load order.
     pub plugins: Vec<String>,
     /// The INI files that were read, lowest first.

@@ -18,11 +18,11 @@ use crate::game::caseless::fold;
 use crate::game::disk::{Disk, FoundPath};
 use crate::game::find::unreadable;
 use crate::game::installation::{Installation, Overrides};
-use crate::game::note::{NoteCode, PlanNote};
 use crate::game::settings::ini::{Ini, IniFiles};
 use crate::game::settings::text::{decode_utf8, lines};
 use crate::game::storefront::Storefront;
 use crate::game::titles::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSetting, OrderRule, Title};
+use crate::note::{Note, NoteCode};
 
 /// Files and folders of a mod manager that replace or extend the game's own.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +51,7 @@ pub fn plan_game(
     if let Some(data) = data.filter(|data| disk.is_fuse(data)) {
         let text =
             "a file system is mounted over this folder; bsafs treats what it shows as the game's own files";
-        order.notes.push(PlanNote::new(NoteCode::DataMounted, data.to_string_lossy(), text));
+        order.notes.push(Note::new(NoteCode::DataMounted, data.to_string_lossy(), text));
     }
     Ok(order)
 }
@@ -72,7 +72,7 @@ pub(crate) fn plan_managed(
     let mut reader = GameReader { disk, installation, managed, data, is_portable: false, notes: Vec::new() };
     for other in others {
         let text = format!("the game sees {} instead, and nothing in this folder", reader.data.display());
-        reader.notes.push(PlanNote::new(NoteCode::FolderCase, other.to_string_lossy(), text));
+        reader.notes.push(Note::new(NoteCode::FolderCase, other.to_string_lossy(), text));
     }
     reader.note_unreadable();
     reader.is_portable = reader.is_portable();
@@ -112,7 +112,7 @@ struct GameReader<'a> {
     data: PathBuf,
     /// Whether the settings are in the game's folder.
     is_portable: bool,
-    notes: Vec<PlanNote>,
+    notes: Vec<Note>,
 }
 
 impl GameReader<'_> {
@@ -130,7 +130,7 @@ impl GameReader<'_> {
                 "no permission to read it; the game's settings and lists of plugins in it are left out";
             let paths =
                 unreadable(self.disk, prefix).into_iter().map(|path| path.to_string_lossy().into_owned());
-            self.notes.extend(paths.map(|path| PlanNote::new(NoteCode::FileUnreadable, path, text)));
+            self.notes.extend(paths.map(|path| Note::new(NoteCode::FileUnreadable, path, text)));
         }
     }
 
@@ -154,7 +154,7 @@ impl GameReader<'_> {
             let Some(ini) = self.disk.ini(&path, &mut self.notes) else {
                 if !overrides.is_empty() {
                     let text = "this INI file does not exist";
-                    self.notes.push(PlanNote::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
+                    self.notes.push(Note::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
                 }
                 continue;
             };
@@ -187,7 +187,7 @@ impl GameReader<'_> {
                      its default archives are loaded"
                 }
             };
-            self.notes.push(PlanNote::new(NoteCode::NeverStarted, format!("no {name}"), text));
+            self.notes.push(Note::new(NoteCode::NeverStarted, format!("no {name}"), text));
         }
         let language = self.store_language();
         let used = title.inis.files.iter().filter(|file| file.role != IniRole::Template || !has_main);
@@ -225,11 +225,7 @@ impl GameReader<'_> {
         for section in [self.title().lists.section, "General", "Game Files"] {
             if ini.is_repeated(section) {
                 let text = "the section occurs more than once; the game reads only the first";
-                self.notes.push(PlanNote::new(
-                    NoteCode::IniSectionTwice,
-                    format!("{label} [{section}]"),
-                    text,
-                ));
+                self.notes.push(Note::new(NoteCode::IniSectionTwice, format!("{label} [{section}]"), text));
             }
         }
     }
@@ -248,7 +244,7 @@ impl GameReader<'_> {
         if !keys.is_empty() {
             let keys = keys.join(", ");
             let text = format!("the game does not read this file, so {keys} has no effect in it");
-            self.notes.push(PlanNote::new(NoteCode::SettingsIgnored, path.to_string_lossy(), text));
+            self.notes.push(Note::new(NoteCode::SettingsIgnored, path.to_string_lossy(), text));
         }
     }
 
@@ -284,7 +280,7 @@ impl GameReader<'_> {
             && self.disk.metadata(path).is_err()
         {
             let text = "this list of plugins does not exist";
-            self.notes.push(PlanNote::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
+            self.notes.push(Note::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
         }
         let bytes = bytes.unwrap_or_default();
         let code_page = CodePage::of_list(&bytes, &|name| names.find(name).is_some());
@@ -312,7 +308,7 @@ impl GameReader<'_> {
             };
             let text = "the game was started, but its list of plugins does not exist; \
                         only plugins that the game always loads are active";
-            self.notes.push(PlanNote::new(NoteCode::PluginsFileMissing, subject, text));
+            self.notes.push(Note::new(NoteCode::PluginsFileMissing, subject, text));
         }
     }
 
@@ -324,7 +320,7 @@ impl GameReader<'_> {
         let bytes = self.disk.list(&path, &mut Vec::new()).unwrap_or_default();
         if is_other_order(&owned_lines(&decode_utf8(&bytes)), plugins) {
             let text = "the game does not read this file; it uses the order of Plugins.txt, which differs";
-            self.notes.push(PlanNote::new(NoteCode::SettingsIgnored, path.to_string_lossy(), text));
+            self.notes.push(Note::new(NoteCode::SettingsIgnored, path.to_string_lossy(), text));
         }
     }
 
@@ -339,7 +335,7 @@ impl GameReader<'_> {
         for other in others {
             if Some(self.disk.list(&other, &mut self.notes)) != content {
                 let text = format!("it differs from {}, which the game reads", first.display());
-                self.notes.push(PlanNote::new(NoteCode::PluginsFilesDiffer, other.to_string_lossy(), text));
+                self.notes.push(Note::new(NoteCode::PluginsFilesDiffer, other.to_string_lossy(), text));
             }
         }
         Some(first.clone())
@@ -374,7 +370,7 @@ impl GameReader<'_> {
                 "files here win over those in {}; keep mods in only one of these folders",
                 main.path.display()
             );
-            self.notes.push(PlanNote::new(NoteCode::DataTwoPlaces, path.to_string_lossy(), text));
+            self.notes.push(Note::new(NoteCode::DataTwoPlaces, path.to_string_lossy(), text));
             // The game ignores a plugin there unless its own data folder has a plugin of that name.
             let has = |name: &str| main.files.iter().any(|file| fold(&file.name) == fold(name));
             folder.files.retain(|file| !super::active::is_plugin(&file.name) || has(&file.name));
@@ -413,7 +409,7 @@ impl GameReader<'_> {
                 "the game ignores the {} paths of this list in all archives and finds only loose files there",
                 paths.len()
             );
-            self.notes.push(PlanNote::new(NoteCode::ArchiveInvalidation, path.to_string_lossy(), text));
+            self.notes.push(Note::new(NoteCode::ArchiveInvalidation, path.to_string_lossy(), text));
         }
         paths
     }
@@ -430,7 +426,7 @@ impl GameReader<'_> {
 
 /// Adds notes on archives of other versions than the game's own. They stay layers, because it is
 /// not known for every game whether it refuses them.
-fn note_versions(disk: &Disk, title: &Title, layers: &[OrderLayer], notes: &mut Vec<PlanNote>) {
+fn note_versions(disk: &Disk, title: &Title, layers: &[OrderLayer], notes: &mut Vec<Note>) {
     let archives =
         layers.iter().filter(|layer| layer.what == LayerKind::Archive && !title.versions.is_empty());
     for layer in archives {
@@ -442,7 +438,7 @@ fn note_versions(disk: &Disk, title: &Title, layers: &[OrderLayer], notes: &mut 
                 title.name,
                 own.join(" or ")
             );
-            notes.push(PlanNote::new(NoteCode::ArchiveVersion, layer.path.to_string_lossy(), text));
+            notes.push(Note::new(NoteCode::ArchiveVersion, layer.path.to_string_lossy(), text));
         }
     }
 }

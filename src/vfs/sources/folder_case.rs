@@ -1,12 +1,12 @@
 //! Finds folders whose names differ only in case. Wine shows a game only one of them.
 
 use crate::folder::LooseNames;
-use crate::game::PlanNote;
 use crate::game::caseless::fold;
+use crate::note::Note;
 
 /// A note for each set of folders whose names differ only in case. Top folders are left out,
 /// because the plan notes them.
-pub(crate) fn notes(names: &LooseNames) -> Vec<PlanNote> {
+pub(crate) fn notes(names: &LooseNames) -> Vec<Note> {
     let mut folders: Vec<(u32, String, u32)> = (0_u32..)
         .zip(names.folders())
         .filter(|(_, (parent, ..))| *parent != 0)
@@ -16,7 +16,7 @@ pub(crate) fn notes(names: &LooseNames) -> Vec<PlanNote> {
     let twice = folders.chunk_by(|a, b| (a.0, &a.1) == (b.0, &b.1)).filter(|same| same.len() > 1);
     let path =
         |folder: &(u32, String, u32)| String::from_utf8_lossy(&names.folder_path(folder.2)).into_owned();
-    twice.map(|same| PlanNote::folder_case(same.iter().map(path).collect())).collect()
+    twice.map(|same| Note::folder_case(same.iter().map(path).collect())).collect()
 }
 
 #[cfg(test)]

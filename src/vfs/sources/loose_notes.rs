@@ -3,22 +3,21 @@
 //! ignores.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::folder_case;
 use super::layer_plan::filter_of;
-use crate::folder::{self, LooseFolder, OpenFiles, WalkNote, Why};
+use crate::folder::{self, LooseFolder, OpenFiles, Why};
 use crate::format::Entry;
-use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule, NoteCode, OrderLayer, PlanNote};
+use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule, OrderLayer};
+use crate::note::{Note, NoteCode, Notes};
 use crate::system::clock::unix_nanoseconds;
 use crate::vfs::opened_archive::{stored_path, with_archive};
 use crate::vfs::options::OpenOptions;
 use crate::vfs::parallel::in_parallel;
 
-/// Maximum number of notes of one code. One more note says how many were left out.
+/// Maximum number of notes of one code. The last one says how many more there are.
 const NOTES_MAX: usize = 1_000;
 
 /// Nanoseconds since 1970.
@@ -57,12 +56,10 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
 }
 
 /// Notes on dangling links in the subfolders of a layer. The plan notes those directly in its folder.
-fn dangling_links(layer: &Path, folder: &LooseFolder) -> Vec<PlanNote> {
+fn dangling_links(layer: &Path, folder: &LooseFolder) -> Vec<Note> {
     let (notes, _) = folder.notes();
     let deep = notes.iter().filter(|note| note.why == Why::Dangling && note.path.contains(&b'/'));
-    let path = |note: &WalkNote| layer.join(Path::new(OsStr::from_bytes(&note.path)));
-    let subject = |note| path(note).to_string_lossy().into_owned();
-    deep.map(|note| PlanNote::dangling_link(subject(note))).collect()
+    deep.map(|note| note.note(layer)).collect()
 }
 
 /// A rule that hides loose files.
@@ -83,7 +80,7 @@ impl Hiding {
     }
 
     /// Notes on the files of a folder that the rule hides.
-    fn notes(&self, folder: &LooseFolder, shown: &FolderFilter) -> Vec<PlanNote> {
+    fn notes(&self, folder: &LooseFolder, shown: &FolderFilter) -> Vec<Note> {
         let text = match self.code {
             NoteCode::LooseOlder => {
                 "an archive with this path is not older, so the game uses the archive's file"
@@ -97,7 +94,7 @@ impl Hiding {
             .filter_map(|file| Some((file, String::from_utf8(folder.names().file_path(file)).ok()?)));
         let hidden =
             paths.filter(|(file, path)| self.hides(folder, *file, &path.to_ascii_lowercase(), shown));
-        hidden.map(|(_, path)| PlanNote::new(self.code, path, text)).collect()
+        hidden.map(|(_, path)| Note::new(self.code, path, text)).collect()
     }
 
     fn hides(&self, folder: &LooseFolder, file: u32, folded: &str, shown: &FolderFilter) -> bool {
@@ -114,13 +111,11 @@ impl Hiding {
 }
 
 /// Adds notes of one code, ordered by subject, up to the maximum.
-fn add_some(mut some: Vec<PlanNote>, notes: &mut Vec<PlanNote>) {
+fn add_some(mut some: Vec<Note>, notes: &mut Vec<Note>) {
     some.sort_by(|a, b| a.subject.cmp(&b.subject));
-    let more = some.len().saturating_sub(NOTES_MAX);
-    some.truncate(NOTES_MAX);
-    let last = some.last().map(|last| PlanNote::new(last.code, format!("{more} more"), last.text.clone()));
-    notes.append(&mut some);
-    notes.extend(last.filter(|_| more > 0));
+    let mut kept = Notes::new(NOTES_MAX);
+    some.into_iter().for_each(|note| kept.add(note.code, || note));
+    notes.append(&mut kept.into_vec());
 }
 
 /// What is known about all archives of a load order. Paths are in lower case, with `/` between names.
@@ -130,7 +125,7 @@ struct Archives {
     newest: HashMap<String, Time>,
     /// The first folder of each path.
     folders: HashSet<String>,
-    unreadable: Vec<PlanNote>,
+    unreadable: Vec<Note>,
 }
 
 impl Archives {
@@ -157,7 +152,7 @@ impl Archives {
                     }
                 }
                 Err(what) => {
-                    let note = PlanNote::new(NoteCode::FileUnreadable, path.to_string_lossy(), what);
+                    let note = Note::new(NoteCode::FileUnreadable, path.to_string_lossy(), what);
                     archives.unreadable.push(note);
                 }
             }

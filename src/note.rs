@@ -1,0 +1,309 @@
+//! Notes: what is odd or left out in a game, an archive, a folder or a texture. Every command shows the same
+//! notes with the same codes.
+//!
+//! A new code is one row of the table below. The schema and the line `odd:` of a mount are made from it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use serde::{Serialize, Serializer};
+
+/// Defines the codes: the name in Rust, the name that users see, a noun, which gets an `s` in the plural, and
+/// the words after it.
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $code:ident = $name:literal, $thing:literal, $which:literal;)+) => {
+        /// The kind of oddity that a note reports.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum NoteCode {
+            $($(#[doc = $doc])+ $code,)+
+        }
+
+        impl NoteCode {
+            /// All codes, in the order in which a mount reports them.
+            pub const ALL: &'static [Self] = &[$(Self::$code),+];
+
+            /// The code as the user sees it.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$code => $name,)+ }
+            }
+
+            /// What the code means: a noun, which gets an `s` in the plural, and the words after it.
+            pub fn in_words(self) -> (&'static str, &'static str) {
+                match self { $(Self::$code => ($thing, $which),)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// A list names an archive that no data folder contains.
+    ArchiveMissing = "archive-missing", "missing archive", "";
+    /// The data of files lies beyond the end of an archive.
+    ArchiveCutOff = "archive-cut-off", "archive", " that is cut off";
+    /// Neither a list nor a plugin loads an archive.
+    ArchiveUnlisted = "archive-unlisted", "archive", " that no plugin or INI file loads";
+    /// An archive belongs to a plugin that is not active.
+    ArchiveInactive = "archive-inactive", "archive", " whose plugin is not active";
+    /// A higher data folder contains an archive of the same name.
+    ArchiveShadowed = "archive-shadowed", "archive", " hidden by another of the same name";
+    /// An archive is for another language.
+    ArchiveLanguage = "archive-language", "archive", " for another language";
+    /// An archive has another version than the game's own archives.
+    ArchiveVersion = "archive-version", "archive", " of a version that the game may not load";
+    /// An archive has a version or kind that bsafs does not know.
+    VersionUnknown = "version-unknown", "archive", " of an unknown version";
+    /// An archive stores no names.
+    ArchiveNameless = "archive-nameless", "archive", " without names";
+    /// The table of names ends before the last file.
+    NamesEndEarly = "names-end-early", "archive", " whose table of names ends early";
+    /// A number in the tables of an archive contradicts the rest.
+    TablesOdd = "tables-odd", "odd number", " in the tables of an archive";
+    /// Files are packed in a way that bsafs does not know.
+    CodecUnknown = "codec-unknown", "archive", " with files that cannot be unpacked";
+    /// A texture has a format that bsafs does not know.
+    TextureFormat = "texture-format", "texture", " of an unknown format";
+    /// The texels of a texture are in the order of a console.
+    TextureTiled = "texture-tiled", "texture", " tiled for a console";
+    /// Several archives share a path. Oblivion may read the file from any of them, because it first tries the
+    /// archive that it read last.
+    ArchivesSharePath = "archives-share-path", "path", " that several archives share";
+    /// A list names a plugin that does not exist.
+    PluginMissing = "plugin-missing", "missing plugin", "";
+    /// A list names a plugin twice.
+    PluginTwice = "plugin-twice", "plugin", " listed twice";
+    /// A plugin needs a master that does not exist.
+    MasterMissing = "master-missing", "missing master", "";
+    /// A folder does not exist.
+    FolderMissing = "folder-missing", "missing folder", "";
+    /// A folder contains two folders whose names differ in case alone.
+    FolderCase = "folder-case", "folder name", " spelled in several ways";
+    /// A loose file loses to an archive that is not older.
+    LooseOlder = "loose-older", "loose file", " hidden by an archive that is not older";
+    /// The game ignores a loose file.
+    LooseDisabled = "loose-disabled", "loose file", " that the game ignores";
+    /// There are two data folders, one of them in My Games.
+    DataTwoPlaces = "data-two-places", "second data folder", "";
+    /// The game has not written its settings yet because it was never started.
+    NeverStarted = "never-started", "missing settings file", "";
+    /// A Mod Organizer 2 profile names a mod that does not exist.
+    Mo2ModMissing = "mo2-mod-missing", "missing mod", "";
+    /// A mod contains a folder of files that belong in the game's folder.
+    Mo2RootFolder = "mo2-root-folder", "folder", " for Root Builder";
+    /// The game was started, but its list of plugins does not exist.
+    PluginsFileMissing = "plugins-file-missing", "missing list", " of plugins";
+    /// `plugins.txt` and `Plugins.txt` differ.
+    PluginsFilesDiffer = "plugins-files-differ", "ignored list", " of plugins";
+    /// A list may be too long for the game to read completely.
+    ListTooLong = "list-too-long", "list", " that may be too long for the game";
+    /// An INI file contains a section twice.
+    IniSectionTwice = "ini-section-twice", "repeated INI section", "";
+    /// A settings file, or a part of it, has no effect.
+    SettingsIgnored = "settings-ignored", "settings file", " without effect";
+    /// The target of a link does not exist.
+    LinkDangling = "link-dangling", "dangling link", "";
+    /// A link leads to a folder that contains it, or to itself.
+    LinkCircle = "link-circle", "link", " in a circle";
+    /// A file or folder is on another mount, which is not entered.
+    OtherMount = "other-mount", "file or folder", " on another mount";
+    /// Something is neither a file, nor a folder, nor a link.
+    SpecialFile = "special-file", "special file", "";
+    /// A path is too deep or too long.
+    PathTooDeep = "path-too-deep", "path", " that is too deep or too long";
+    /// A file gives an archive a higher rank in a way that bsafs does not model.
+    OverrideFile = "override-file", ".override file", " that bsafs ignores";
+    /// A list removes paths from all archives.
+    ArchiveInvalidation = "archive-invalidation", "archive invalidation list", "";
+    /// A file exists and cannot be read.
+    FileUnreadable = "file-unreadable", "unreadable file", "";
+    /// A file system, such as a mod manager's, is mounted over the data folder.
+    DataMounted = "data-mounted", "data folder", " with a file system mounted on it";
+}
+
+impl NoteCode {
+    /// Whether only `info`, `verify` and `-v` show the note, because nobody who mounts has to act.
+    pub fn is_minor(self) -> bool {
+        matches!(self, Self::TablesOdd | Self::TextureFormat | Self::TextureTiled | Self::ArchiveNameless)
+    }
+}
+
+impl Serialize for NoteCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// A remark about something that is odd or left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Note {
+    /// What kind of oddity it is.
+    pub code: NoteCode,
+    /// The archive, file, folder or name that the note is about. A parser of archives leaves it empty,
+    /// because it does not know the path.
+    pub subject: String,
+    /// What is odd, what bsafs did about it, and what to do.
+    pub text: String,
+    /// How many things in the subject are meant, such as files of an archive.
+    #[serde(skip_serializing_if = "is_one")]
+    pub count: usize,
+    /// The first of these things; empty if the subject itself is meant.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub example: String,
+    /// Where it is, in bytes from the start of the subject.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// How many more notes of this code there are, which were not kept.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_one(number: &usize) -> bool {
+    *number == 1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+impl Note {
+    /// Creates a note about a subject.
+    pub fn new(code: NoteCode, subject: impl Into<String>, text: impl Into<String>) -> Self {
+        let (subject, text) = (subject.into(), text.into());
+        Self { code, subject, text, count: 1, example: String::new(), offset: None, more: 0 }
+    }
+
+    /// The note, about so many things in the subject, of which `example` is the first.
+    #[must_use]
+    pub fn of(self, count: usize, example: impl Into<String>) -> Self {
+        Self { count, example: example.into(), ..self }
+    }
+
+    /// The note, about a place in the subject.
+    #[must_use]
+    pub fn at(self, offset: u64) -> Self {
+        Self { offset: Some(offset), ..self }
+    }
+
+    /// Creates a note on a file or folder that exists but cannot be read.
+    pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Self {
+        Self::new(NoteCode::FileUnreadable, path.to_string_lossy(), format!("left out: {error}"))
+    }
+
+    /// Creates a note on a link whose target does not exist.
+    pub(crate) fn dangling_link(path: impl Into<String>) -> Self {
+        let text = "the target of the link does not exist; a mod manager may have moved or removed it";
+        Self::new(NoteCode::LinkDangling, path, text)
+    }
+
+    /// Creates a note on folders in one folder whose names differ in case alone.
+    pub(crate) fn folder_case(mut paths: Vec<String>) -> Self {
+        // Lowercase names come first.
+        paths.sort_by(|a, b| b.cmp(a));
+        let text =
+            "the names differ only in case; Wine shows the game one of the folders, bsafs merges them all";
+        Self::new(NoteCode::FolderCase, paths.join(", "), text)
+    }
+}
+
+/// Writes the text, the example and the offset, without the subject.
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        match (self.example.is_empty(), self.count) {
+            (true, _) => {}
+            (false, 1) => write!(f, " ({})", self.example)?,
+            (false, _) => write!(f, " (the first is {})", self.example)?,
+        }
+        if let Some(offset) = self.offset {
+            write!(f, " (offset {offset})")?;
+        }
+        match self.more {
+            0 => Ok(()),
+            more => write!(f, "; {more} more"),
+        }
+    }
+}
+
+/// Collects notes up to a limit of each code, so that notes cannot fill the memory. The rest is counted.
+#[derive(Clone, Debug)]
+pub struct Notes {
+    kept: Vec<Note>,
+    /// For each code, how many notes are kept, and the index of the last one.
+    of_code: BTreeMap<NoteCode, (usize, usize)>,
+    limit: usize,
+}
+
+impl Notes {
+    /// Keeps at most `limit` notes of each code, and one at least.
+    pub fn new(limit: usize) -> Self {
+        Self { kept: Vec::new(), of_code: BTreeMap::new(), limit }
+    }
+
+    /// Adds a note of a code. It is made only if it is kept.
+    pub fn add(&mut self, code: NoteCode, note: impl FnOnce() -> Note) {
+        let next = self.kept.len();
+        let (kept, last) = self.of_code.entry(code).or_insert((0, next));
+        if *kept > 0 && *kept >= self.limit {
+            if let Some(note) = self.kept.get_mut(*last) {
+                note.more = note.more.saturating_add(1);
+            }
+            return;
+        }
+        (*kept, *last) = (kept.saturating_add(1), next);
+        self.kept.push(note());
+    }
+
+    /// Adds a note about a place in an archive that is being parsed.
+    pub fn add_at(&mut self, code: NoteCode, offset: u64, text: impl FnOnce() -> String) {
+        self.add(code, || Note::new(code, "", text()).at(offset));
+    }
+
+    /// The notes that were kept, in the order in which they were added.
+    pub fn into_vec(self) -> Vec<Note> {
+        self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn notes_beyond_the_limit_of_their_code_are_counted() {
+        let mut notes = Notes::new(2);
+        for number in 0..5 {
+            notes.add(NoteCode::TextureTiled, || Note::new(NoteCode::TextureTiled, number.to_string(), "t"));
+        }
+        notes.add(NoteCode::ArchiveCutOff, || Note::new(NoteCode::ArchiveCutOff, "a.bsa", "cut").at(7));
+        let notes = notes.into_vec();
+        let found: Vec<_> = notes.iter().map(|note| (&*note.subject, note.more)).collect();
+        assert_eq!(found, [("0", 0), ("1", 3), ("a.bsa", 0)]);
+        assert_eq!(
+            (notes[1].to_string(), notes[2].to_string()),
+            ("t; 3 more".into(), "cut (offset 7)".into())
+        );
+    }
+
+    #[test]
+    fn a_note_names_the_first_of_the_things_it_is_about() {
+        let note = Note::new(NoteCode::ArchiveCutOff, "a.bsa", "2 files are cut off").of(2, "b.nif");
+        assert_eq!(note.to_string(), "2 files are cut off (the first is b.nif)");
+        assert_eq!(note.clone().of(1, "b.nif").to_string(), "2 files are cut off (b.nif)");
+        let json = serde_json::to_string(&note).unwrap();
+        let start = r#"{"code":"archive-cut-off","subject":"a.bsa","text":"2 files are cut off","#;
+        assert_eq!(json, format!(r#"{start}"count":2,"example":"b.nif"}}"#));
+    }
+
+    #[test]
+    fn no_two_codes_share_a_name() {
+        let names: HashSet<_> = NoteCode::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(names.len(), NoteCode::ALL.len());
+    }
+}
