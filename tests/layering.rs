@@ -102,6 +102,33 @@ fn no_mod_rs_defines_a_type() {
     assert_none(&wrong);
 }
 
+/// One file decides what a program that bsafs starts may see of the process. Unit tests may start others.
+#[test]
+fn programs_are_started_only_in_system_subprocess() {
+    const PLACE: &str = "system/subprocess.rs";
+    let sources = sources();
+    let starting = |text: &str| {
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        let code: String =
+            code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<String>();
+        let code = code.replace([' ', '\n'], "");
+        // Lists of imports are taken as a whole: `use std::process::{Child, Command}`.
+        let lists = code.split("process::{").skip(1).map(|list| list.split('}').next().unwrap());
+        let is_in_list =
+            lists.into_iter().any(|list| list.split(',').any(|name| name.starts_with("Command")));
+        let names = ["process::Command", "process::*", "CommandExt", "posix_spawn", "fork("];
+        is_in_list || names.iter().any(|name| code.contains(name))
+    };
+    let places = sources.iter().filter(|(_, text)| starting(text)).map(|(path, _)| path.as_str());
+    assert_eq!(places.collect::<Vec<_>>(), [PLACE]);
+    let text = &sources[PLACE];
+    assert_eq!(
+        text.matches("Command::new(").count(),
+        4,
+        "say in the table of {PLACE} what this start passes"
+    );
+}
+
 #[test]
 fn every_file_begins_with_a_comment() {
     let mut wrong = Vec::new();

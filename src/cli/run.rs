@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches};
+use rustix::process::geteuid;
 
 use super::args::Cli;
 use super::exit::Exit;
@@ -17,13 +18,22 @@ use super::terminal::logger;
 use super::terminal::output::escaped;
 #[cfg(feature = "mount")]
 use crate::daemon::{detach, logging};
-use crate::system::{memory, open_files};
+use crate::system::{credentials, memory, open_files};
 use crate::vfs::sources::resolve::is_game;
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
     memory::restart_with_one_heap();
+    if let Err(errno) = credentials::assume() {
+        let what = "cannot take the user and the rights that root chose for this process";
+        let _ = writeln!(std::io::stderr(), "bsafs: {what}: {}", std::io::Error::from(errno));
+        return Exit::NoPermission.into();
+    }
     let (arguments, by_mount) = as_command(std::env::args_os().collect());
+    if by_mount && !geteuid().is_root() {
+        // mount.fuse3 has become a user, but is still in the session of root. If this fails, it is as before.
+        let _ = credentials::forbid_tracing();
+    }
     let command = Cli::command().color(colours::choice_among(&arguments));
     let parsed = command.try_get_matches_from(arguments).and_then(|found| Cli::from_arg_matches(&found));
     let cli = match parsed {

@@ -2,29 +2,38 @@
 //!
 //! No process forks. The foreground process starts the program again with the same arguments. The new process
 //! is the daemon: it mounts, writes one byte and its report to a pipe, and goes on serving. If the daemon
-//! fails before that byte, it prints the error on the terminal itself, and the foreground process takes over
-//! its exit code. So `bsafs mount` returns exactly when the mount answers.
+//! fails before that byte, it prints the error, and the foreground process takes over its exit code. So
+//! `bsafs mount` returns exactly when the mount answers.
+//!
+//! A daemon for another user never has the terminal: its errors go through a pipe, too, and the foreground
+//! process prints them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::ChildStderr;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
 
-use rustix::io::FdFlags;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::fcntl_dupfd_cloexec;
 
 use super::error::DaemonError;
 use super::log_thread::LogThread;
 use super::logging;
 use crate::fuse::PassedMount;
+use crate::limits::SUBPROCESS_OUTPUT_MAX;
 use crate::system::memory;
 use crate::system::processors::processors;
+use crate::system::subprocess::Program;
 
-/// Environment variable that marks the daemon, whose standard output is the pipe. The value is
-/// empty, or the descriptor and the path of a mount that was made for the daemon.
+/// Environment variable that marks the daemon, whose standard output is the pipe. The value is empty, or
+/// the descriptor and the path of a mount that exists already: `7:/mnt`. A `=` before them says that the
+/// caller of the program made the mount, and not the foreground process.
 const ROLE: &str = "BSAFS_DAEMON";
 /// A setting of glibc: memory of this size and more is mapped separately, and returned to the
 /// system when it is freed. By default glibc raises this threshold up to 32 MiB, and keeps the
@@ -37,70 +46,87 @@ const MAPPED_FROM: (&str, &str) = ("MALLOC_MMAP_THRESHOLD_", "1048576");
 const HEAPS_PER_PROCESSOR: usize = 2;
 /// The byte before the daemon's report.
 const MOUNTED: u8 = b'+';
+/// How long the last error of a daemon may take to arrive after the daemon has reported or ended.
+const LAST_ERROR: Duration = Duration::from_secs(1);
 
 /// Whether this process is the daemon.
 pub(crate) fn is_daemon() -> bool {
     std::env::var_os(ROLE).is_some()
 }
 
-/// The mount that the foreground process made for this daemon.
+/// The mount that existed before this daemon.
 pub(crate) fn passed_mount() -> Option<PassedMount> {
     let role = std::env::var_os(ROLE)?.into_vec();
+    let role = role.strip_prefix(b"=").unwrap_or(&role);
     let at = role.iter().position(|&byte| byte == b':')?;
     let descriptor = std::str::from_utf8(&role[..at]).ok()?.parse().ok()?;
     Some(PassedMount { descriptor, mountpoint: OsString::from_vec(role[at + 1..].to_vec()).into() })
 }
 
+/// Whether the foreground process made the mount of this daemon, and will unmount it if the daemon fails.
+pub(crate) fn is_mounted_by_parent() -> bool {
+    std::env::var_os(ROLE).is_some_and(|role| !role.is_empty() && !role.as_encoded_bytes().starts_with(b"="))
+}
+
+/// A mount that exists before its daemon.
+pub(crate) struct ExistingMount<'a> {
+    pub(crate) connection: &'a OwnedFd,
+    pub(crate) mountpoint: &'a Path,
+    /// The mountpoint as an argument names it. The daemon gets a descriptor instead, because a daemon that
+    /// accesses its own mount waits for itself.
+    pub(crate) named: &'a Path,
+    /// Whether the caller of the program made it.
+    pub(crate) is_of_caller: bool,
+}
+
 /// Starts the daemon, and waits until it has mounted or failed; returns its report.
 pub(crate) fn start() -> Result<Vec<u8>, DaemonError> {
-    let name = std::env::args_os().next().unwrap_or_else(|| "bsafs".into());
-    let mut command = Command::new("/proc/self/exe");
-    command.arg0(name).env(ROLE, "");
-    // Otherwise a lock, pipe or mount of the caller would stay in use until the unmount. Only
-    // descriptors that arguments name are inherited.
-    close_fds::set_fds_cloexec(3, &named_descriptors());
-    command.args(std::env::args_os().skip(1));
-    wait_for_mount(command)
+    let (arguments, kept) = arguments().map_err(DaemonError::Start)?;
+    wait_for_mount(Program::itself().args(arguments).env(ROLE, ""), &kept, |_| ())
 }
 
-/// Starts the daemon for a mount that this process made. `command` runs this program again. `named` is the
-/// mountpoint as an argument names it. The mountpoint is replaced in the arguments, because a daemon that
-/// accesses its own mount waits for itself.
+/// Starts the daemon for a mount that exists. `program` is this program again. `print` gets each line that
+/// the daemon prints.
 pub(crate) fn start_on(
-    mut command: Command,
-    connection: &OwnedFd,
-    (mountpoint, named): (&Path, &Path),
+    program: Program,
+    existing: &ExistingMount<'_>,
+    print: fn(&[u8]),
 ) -> Result<Vec<u8>, DaemonError> {
+    let (mut arguments, mut kept) = arguments().map_err(DaemonError::Start)?;
+    // The lowest descriptors are the daemon's input and outputs.
+    let connection =
+        fcntl_dupfd_cloexec(existing.connection, 3).map_err(|errno| DaemonError::Start(errno.into()))?;
     let descriptor = connection.as_raw_fd();
-    let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let Some(argument) = arguments.iter_mut().rfind(|argument| *argument == named) {
-        *argument = format!("/dev/fd/{descriptor}").into();
+    kept.push(connection);
+    let given = std::env::args_os().skip(1).collect::<Vec<_>>();
+    if let Some(at) = given.iter().rposition(|argument| *argument == existing.named) {
+        arguments[at] = format!("/dev/fd/{descriptor}").into();
     }
-    command.args(arguments);
-    let mut role = OsString::from(format!("{descriptor}:"));
-    role.push(mountpoint);
-    command.env(ROLE, role);
-    let mut inherited = named_descriptors();
-    inherited.push(descriptor);
-    inherited.sort_unstable();
-    close_fds::set_fds_cloexec(3, &inherited);
-    rustix::io::fcntl_setfd(connection, FdFlags::empty())
-        .map_err(|errno| DaemonError::Start(errno.into()))?;
-    wait_for_mount(command)
+    let mut role = OsString::from(if existing.is_of_caller { "=" } else { "" });
+    role.push(format!("{descriptor}:"));
+    role.push(existing.mountpoint);
+    wait_for_mount(program.args(arguments).env(ROLE, role), &kept, print)
 }
 
-fn wait_for_mount(mut command: Command) -> Result<Vec<u8>, DaemonError> {
+fn wait_for_mount(program: Program, kept: &[OwnedFd], print: fn(&[u8])) -> Result<Vec<u8>, DaemonError> {
     let heaps = (HEAPS_PER_PROCESSOR * processors()).to_string();
-    for (setting, value) in [MAPPED_FROM, (memory::HEAPS, &heaps)] {
-        if std::env::var_os(setting).is_none() {
-            command.env(setting, value);
-        }
-    }
-    command.stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut daemon = command.spawn().map_err(DaemonError::Start)?;
+    let set = |program: Program, (setting, value): (&str, &str)| match std::env::var_os(setting) {
+        Some(given) => program.env(setting, given),
+        None => program.env(setting, value),
+    };
+    let program = [MAPPED_FROM, (memory::HEAPS, &heaps)].into_iter().fold(program, set);
+    let name = std::env::args_os().next().unwrap_or_else(|| "bsafs".into());
+    let mut daemon = program.start_daemon(&name, kept).map_err(DaemonError::Start)?;
+    let printed =
+        daemon.stderr.take().map(|pipe| relay(pipe, print)).transpose().map_err(DaemonError::Start)?;
     let mut report = Vec::new();
     if let Some(pipe) = &mut daemon.stdout {
-        pipe.read_to_end(&mut report).map_err(DaemonError::Start)?;
+        let read = pipe.take(SUBPROCESS_OUTPUT_MAX).read_to_end(&mut report);
+        read.map_err(DaemonError::Start)?;
+    }
+    if let Some(printed) = printed {
+        // Fails when all is printed.
+        let _ = printed.recv_timeout(LAST_ERROR);
     }
     if let Some((&MOUNTED, report)) = report.split_first() {
         return Ok(report.to_owned());
@@ -113,19 +139,51 @@ fn wait_for_mount(mut command: Command) -> Result<Vec<u8>, DaemonError> {
     })
 }
 
-/// The descriptors that arguments name by a path such as `/dev/fd/3`.
-fn named_descriptors() -> Vec<RawFd> {
-    let number = |argument: OsString| {
-        // The path may be the value of an option: `--log-file=/dev/fd/3`.
-        let path = argument.to_str()?;
-        let path = path.rsplit_once('=').map_or(path, |(_, value)| value);
-        let number = path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?;
-        number.parse().ok()
-    };
-    let mut named: Vec<RawFd> = std::env::args_os().filter_map(number).collect();
-    // `close_fds` needs them sorted.
-    named.sort_unstable();
-    named
+/// Prints the lines of a daemon on a separate thread. The receiver is disconnected when there are no more.
+fn relay(pipe: ChildStderr, print: fn(&[u8])) -> io::Result<Receiver<()>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::Builder::new().spawn(move || {
+        let _sender: mpsc::Sender<()> = sender;
+        let mut lines = BufReader::new(pipe.take(SUBPROCESS_OUTPUT_MAX));
+        let mut line = Vec::new();
+        while lines.read_until(b'\n', &mut line).is_ok_and(|len| len > 0) {
+            print(&line);
+            line.clear();
+        }
+    })?;
+    Ok(receiver)
+}
+
+/// The arguments of this process for its daemon, and the descriptors that they name. A path such as
+/// `/dev/fd/3` gets the number of a new descriptor, because no inherited one is left to the daemon.
+fn arguments() -> io::Result<(Vec<OsString>, Vec<OwnedFd>)> {
+    let mut kept = Vec::new();
+    let mut arguments = Vec::new();
+    for argument in std::env::args_os().skip(1) {
+        let Some((option, path)) = descriptor_in(&argument) else {
+            arguments.push(argument);
+            continue;
+        };
+        // The daemon opens the path again, so a reference to the file is enough. One that does not exist is
+        // the daemon's error.
+        let Ok(file) = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) else {
+            arguments.push(argument);
+            continue;
+        };
+        let file = fcntl_dupfd_cloexec(file, 3)?;
+        arguments.push(format!("{option}/dev/fd/{}", file.as_raw_fd()).into());
+        kept.push(file);
+    }
+    Ok((arguments, kept))
+}
+
+/// Splits an argument such as `/dev/fd/3` or `--log-file=/dev/fd/3` before the path. `None` for others.
+fn descriptor_in(argument: &OsStr) -> Option<(&str, &str)> {
+    let argument = argument.to_str()?;
+    let at = argument.rfind('=').map_or(0, |at| at + 1);
+    let (option, path) = argument.split_at(at);
+    let number = path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?;
+    number.parse::<u32>().ok().map(|_| (option, path))
 }
 
 /// What the daemon needs to leave its terminal. It is opened before the mount, because afterwards

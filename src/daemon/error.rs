@@ -89,7 +89,7 @@ impl fmt::Display for DaemonError {
                 write!(f, "{}: {what}", path.display())
             }
             Self::Overlay(what) => write!(f, "--edit{what}"),
-            Self::NoUsers(cause) => write!(f, "cannot run getent: {cause}"),
+            Self::NoUsers(cause) => write!(f, "cannot ask for users with getent and id: {cause}"),
             Self::NoUser(name) => write!(f, "-o setuid={name}: no such user"),
             Self::Start(cause) => write!(f, "cannot start the daemon: {cause}"),
             Self::Ended(status) => {

@@ -2,9 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -17,7 +15,9 @@ use super::error::DaemonError;
 use super::made_folder::MadeFolder;
 use super::mounts_folder::{LastMount, make_around};
 use crate::fuse::{PassedMount, unmount};
+use crate::system::credentials::Credentials;
 use crate::system::mountinfo::{self, MountEntry};
+use crate::system::subprocess::Program;
 use crate::vfs::sources::folder_name;
 
 /// A folder that is ready to be mounted on. Dropping this removes the folder if it was made here.
@@ -173,6 +173,10 @@ impl From<Refusal> for DaemonError {
     }
 }
 
+/// How long a mount may take to say whether it has a daemon. The kernel says so at once if it has none.
+const ANSWER_TIME: Duration = Duration::from_secs(1);
+/// The exit code of `bsafs status` if the daemon has ended.
+pub(crate) const DEAD_CODE: i32 = 69;
 /// Another process locked the folder, or made it after this process had checked.
 const AT_ONCE: &str = "another process is mounting there at the same time";
 
@@ -199,27 +203,25 @@ fn is_dead(mounted: &MountEntry) -> bool {
     let (sender, answer) = mpsc::channel();
     let (path, owner) = (mounted.mountpoint.clone(), mounted.owner);
     let own = (geteuid().as_raw(), getegid().as_raw());
-    let ask = move || match owner.filter(|owner| *owner != own && geteuid().is_root()) {
-        Some(owner) => is_dead_for(owner, &path),
-        // ECONNABORTED: the daemon died during the request.
-        None => matches!(rustix::fs::statfs(&path), Err(Errno::NOTCONN | Errno::CONNABORTED)),
-    };
+    if let Some(owner) = owner.filter(|owner| *owner != own && geteuid().is_root()) {
+        return is_dead_for(owner, &path);
+    }
     // Sending fails if the answer comes too late.
-    let asked = thread::Builder::new().spawn(move || sender.send(ask()));
-    asked.is_ok() && answer.recv_timeout(Duration::from_secs(1)) == Ok(true)
+    let asked = thread::Builder::new().spawn(move || sender.send(has_no_daemon(&path)));
+    asked.is_ok() && answer.recv_timeout(ANSWER_TIME) == Ok(true)
 }
 
-/// Asks whether a mount is dead, in a process of the mount's owner.
-fn is_dead_for((user, group): (u32, u32), mountpoint: &Path) -> bool {
-    let mut stat = Command::new("stat");
-    stat.args(["-f", "--"]).arg(mountpoint).uid(user).gid(group).env("LC_ALL", "C");
-    let output = stat.stdin(Stdio::null()).output();
-    output.is_ok_and(|output| {
-        let error = String::from_utf8_lossy(&output.stderr);
-        ["Transport endpoint is not connected", "Software caused connection abort"]
-            .iter()
-            .any(|text| error.contains(text))
-    })
+/// Whether the kernel says that a mount, which belongs to this user, has no daemon.
+pub(crate) fn has_no_daemon(mountpoint: &Path) -> bool {
+    // ECONNABORTED: the daemon died during the request.
+    matches!(rustix::fs::statfs(mountpoint), Err(Errno::NOTCONN | Errno::CONNABORTED))
+}
+
+/// Asks [`has_no_daemon`] in a process of the mount's owner.
+fn is_dead_for(owner: (u32, u32), mountpoint: &Path) -> bool {
+    let asking = Program::itself_as(Credentials::of_owner(owner)).args(["status", "--is-dead", "--"]);
+    let output = asking.arg(mountpoint).output_within(ANSWER_TIME);
+    output.is_ok_and(|output| output.is_some_and(|output| output.status.code() == Some(DEAD_CODE)))
 }
 
 /// The absolute path of a mountpoint, without links. The mountpoint itself is resolved only if it

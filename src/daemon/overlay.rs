@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::fs::{flock, fstat, lstat, open, openat, statat, unlinkat};
@@ -23,6 +23,7 @@ use super::edit_folder::EditFolder;
 use super::error::DaemonError;
 use crate::fuse::{MountError, MountRequest, is_root_controlled, unmount_entry};
 use crate::system::mountinfo::{self, MountEntry};
+use crate::system::subprocess::Program;
 
 /// The folders of an overlay, ready to be mounted.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ struct OverlayWork {
 
 /// The program that makes overlays for ordinary users.
 const PROGRAM: &str = "fuse-overlayfs";
+/// How long that program may take to mount.
+const MOUNT_TIME: Duration = Duration::from_secs(60);
 /// The mount's folder in the made folder. The overlay prepares files in [`WORK`] before it renames them.
 const LOWER: &str = "lower";
 /// The suffix of the made folder's name.
@@ -141,15 +144,15 @@ impl Overlay {
             options.push(if is_set { option } else { "" });
         }
         // The program goes to the background once it has mounted, and then closes its output.
-        let mut command = Command::new(PROGRAM);
-        command.arg("-o").arg(options).arg(mountpoint).stdin(Stdio::null()).stdout(Stdio::null());
-        let run = command.stderr(Stdio::piped()).output().map_err(|error| match error.kind() {
+        let program = Program::installed(PROGRAM).arg("-o").arg(options).arg(mountpoint);
+        let run = program.output_within(MOUNT_TIME).map_err(|error| match error.kind() {
             ErrorKind::NotFound => format!("{PROGRAM} is missing; install it"),
             _ => format!("{PROGRAM}: {error}"),
         })?;
-        match run.status.success() {
-            true => Ok(()),
-            false => Err(format!("{PROGRAM}: {}", String::from_utf8_lossy(&run.stderr).trim())),
+        match run {
+            Some(run) if run.status.success() => Ok(()),
+            Some(run) => Err(format!("{PROGRAM}: {}", String::from_utf8_lossy(&run.stderr).trim())),
+            None => Err(format!("{PROGRAM} did not mount within {} seconds", MOUNT_TIME.as_secs())),
         }
     }
 

@@ -1,10 +1,14 @@
 //! Mounts with fewer privileges: root makes the mount, and a process with fewer rights reads archives that
-//! may be hostile. Implements `-o setuid=` and `-o drop_privileges` with setpriv of util-linux.
+//! may be hostile. Implements `-o setuid=` and `-o drop_privileges`.
 
+use std::io;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Output;
+use std::time::Duration;
 
 use super::error::DaemonError;
+use crate::system::credentials::{Credentials, Ids};
+use crate::system::subprocess::Program;
 
 /// Which rights the daemon keeps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,10 +22,12 @@ pub(crate) struct Privileges {
 /// A user of the system.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct User {
-    pub(crate) uid: u32,
-    pub(crate) gid: u32,
-    pub(crate) home: PathBuf,
+    pub(crate) ids: Ids,
+    home: PathBuf,
 }
+
+/// How long the database of users may take. It may be on another machine.
+const USERS_TIME: Duration = Duration::from_secs(30);
 
 impl Privileges {
     /// Whether the daemon gets fewer rights than this process.
@@ -35,34 +41,45 @@ impl Privileges {
     /// There is no user of this name.
     pub(crate) fn find_user(&self) -> Result<Option<User>, DaemonError> {
         let Some(name) = &self.user else { return Ok(None) };
-        let mut getent = Command::new("getent");
-        let output = getent.args(["passwd", "--", name]).stdin(Stdio::null()).output();
-        let line = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-        let line = line.map_err(DaemonError::NoUsers)?;
         let unknown = || DaemonError::NoUser(name.clone());
-        parse_passwd(&line).ok_or_else(unknown).map(Some)
+        let line = ask(Program::installed("getent").args(["passwd", "--", name]))?;
+        let (login, uid, gid, home) = parse_passwd(&line).ok_or_else(unknown)?;
+        let groups = ask(Program::installed("id").args(["-G", "--", login]))?;
+        let groups = groups.split_whitespace().map(|it| it.parse().ok()).collect::<Option<_>>();
+        let ids = Ids { uid, gid, groups: groups.ok_or_else(unknown)? };
+        Ok(Some(User { ids, home }))
     }
 
-    /// A command that runs this program again with these rights.
-    pub(crate) fn command(&self, user: Option<&User>) -> std::io::Result<Command> {
-        let mut command = Command::new("setpriv");
-        if let Some(User { uid, gid, home }) = user {
-            command.args([format!("--reuid={uid}"), format!("--regid={gid}"), "--init-groups".into()]);
-            command.env("HOME", home);
-        }
-        if self.are_dropped {
-            command.args(["--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all"]);
-        }
-        command.arg("--").arg(std::env::current_exe()?);
-        Ok(command)
+    /// This program, to be started with these rights. Of the environment, it gets only what the user's own
+    /// login would set, and the level of the log.
+    pub(crate) fn program(&self, user: Option<User>) -> Program {
+        let (ids, home) = match user {
+            Some(user) => (Some(user.ids), Some(user.home.into_os_string())),
+            None => (None, std::env::var_os("HOME")),
+        };
+        let credentials = Credentials { user: ids, drops_capabilities: self.are_dropped };
+        let kept = [("HOME", home), ("RUST_LOG", std::env::var_os("RUST_LOG"))];
+        let set = |program: Program, (name, value): (&str, Option<_>)| match value {
+            Some(value) => program.env(name, value),
+            None => program,
+        };
+        kept.into_iter().fold(Program::itself_as(credentials), set)
     }
 }
 
+/// The output of a program that asks the database of users.
+fn ask(program: Program) -> Result<String, DaemonError> {
+    let output: Option<Output> = program.output_within(USERS_TIME).map_err(DaemonError::NoUsers)?;
+    let output = output.ok_or_else(|| DaemonError::NoUsers(io::ErrorKind::TimedOut.into()))?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 /// Parses a line of `getent passwd`: `name:password:uid:gid:comment:home:shell`.
-fn parse_passwd(line: &str) -> Option<User> {
-    let mut fields = line.trim_end().split(':').skip(2);
-    let (uid, gid) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-    Some(User { uid, gid, home: fields.nth(1)?.into() })
+fn parse_passwd(line: &str) -> Option<(&str, u32, u32, PathBuf)> {
+    let mut fields = line.trim_end().split(':');
+    let login = fields.next()?;
+    let (uid, gid) = (fields.nth(1)?.parse().ok()?, fields.next()?.parse().ok()?);
+    Some((login, uid, gid, fields.nth(1)?.into()))
 }
 
 #[cfg(test)]
@@ -72,9 +89,11 @@ mod tests {
     #[test]
     fn a_user_is_found_by_name_and_by_number() {
         let find = |user: &str| Privileges { user: Some(user.into()), are_dropped: false }.find_user();
-        let root = User { uid: 0, gid: 0, home: "/root".into() };
-        assert_eq!(find("0").unwrap().unwrap(), root);
-        assert_eq!(find("root").unwrap().unwrap(), root);
+        for name in ["0", "root"] {
+            let User { ids, home } = find(name).unwrap().unwrap();
+            assert_eq!((ids.uid, ids.gid, home), (0, 0, "/root".into()));
+            assert!(ids.groups.contains(&0), "{ids:?}");
+        }
         let unknown = find("no-such-user").unwrap_err();
         assert_eq!(unknown.to_string(), "-o setuid=no-such-user: no such user");
     }

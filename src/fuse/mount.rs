@@ -11,7 +11,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
@@ -19,6 +19,12 @@ use rustix::mount::MountFlags;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use super::passed_mount::{PassedMount, fuse_device};
+use crate::system::subprocess::Program;
+
+/// The program that mounts and unmounts for ordinary users.
+pub(super) const HELPER: &str = "fusermount3";
+/// How long that program may take. It answers at once, unless a disk below the mountpoint hangs.
+pub(super) const HELPER_TIME: Duration = Duration::from_secs(60);
 
 /// A request to mount: what, where, and with which options.
 #[derive(Clone, Debug, Default)]
@@ -206,18 +212,16 @@ impl MountRequest {
         }
         options.extend(self.further_options());
         let (ours, theirs) = UnixStream::pair().map_err(MountError::NoHelper)?;
-        let mut helper = Command::new("fusermount3");
-        helper.arg("-o").arg(options).arg("--").arg(&self.mountpoint).env("_FUSE_COMMFD", "0");
-        helper.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::piped());
-        let child = helper.spawn().map_err(MountError::NoHelper)?;
-        // Closes this process's copy of the helper's end. Otherwise `receive` would wait forever if the
-        // helper sends nothing.
-        drop(helper);
-        let received = receive(&ours);
-        let output = child.wait_with_output().map_err(MountError::NoHelper)?;
-        received.ok_or_else(|| MountError::Helper {
+        let helper = Program::installed(HELPER).args(["-o", &options, "--"]).arg(&self.mountpoint);
+        let helper = helper.env("_FUSE_COMMFD", "0").input(theirs.into());
+        let output = helper.output_within(HELPER_TIME).map_err(MountError::NoHelper)?;
+        // The helper has ended, so its end is closed, and this does not wait.
+        receive(&ours).ok_or_else(|| MountError::Helper {
             mountpoint: self.mountpoint.clone(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            stderr: match output {
+                Some(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+                None => format!("it did not finish within {} seconds", HELPER_TIME.as_secs()),
+            },
         })
     }
 }

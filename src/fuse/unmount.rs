@@ -2,15 +2,14 @@
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 
-use super::mount::MountError;
+use super::mount::{HELPER, HELPER_TIME, MountError};
 use crate::system::mountinfo::MountEntry;
+use crate::system::subprocess::Program;
 
 /// Unmounts what is mounted on a path. If `lazily`, the mount is detached at once, even if files are open,
 /// and ends when the last of them is closed.
@@ -46,12 +45,16 @@ pub fn unmount_entry(mounted: &MountEntry, lazily: bool) -> Result<(), MountErro
 /// Unmounts through fusermount3. It resolves the path with the rights of the user who runs it, and
 /// does not follow a link at the end of the path.
 fn unmount_by_helper(mountpoint: &Path, lazily: bool, user: Option<(u32, u32)>) -> Result<(), MountError> {
-    let mut helper = Command::new("fusermount3");
-    helper.arg("-u").args(lazily.then_some("-z")).arg("--").arg(mountpoint);
-    if let Some((user, group)) = user {
-        helper.uid(user).gid(group).current_dir("/");
-    }
-    let output = helper.stdin(Stdio::null()).output().map_err(MountError::NoHelper)?;
+    let mountpoint = std::path::absolute(mountpoint).map_err(MountError::NoHelper)?;
+    let mountpoint = mountpoint.as_path();
+    let helper = Program::installed(HELPER).arg("-u").args(lazily.then_some("-z")).arg("--").arg(mountpoint);
+    let helper = match user {
+        Some(user) => helper.run_as(user),
+        None => helper,
+    };
+    let refused = |cause| MountError::Kernel(mountpoint.to_owned(), cause);
+    let output = helper.output_within(HELPER_TIME).map_err(MountError::NoHelper)?;
+    let output = output.ok_or_else(|| refused(io::ErrorKind::TimedOut.into()))?;
     if output.status.success() {
         return Ok(());
     }
@@ -60,7 +63,7 @@ fn unmount_by_helper(mountpoint: &Path, lazily: bool, user: Option<(u32, u32)>) 
     let reason = stderr.trim().trim_start_matches("fusermount3: ");
     let named = format!("failed to unmount {}: ", mountpoint.display());
     let reason = reason.strip_prefix(&named).unwrap_or(reason);
-    Err(MountError::Kernel(mountpoint.to_owned(), io::Error::new(kind, reason)))
+    Err(refused(io::Error::new(kind, reason)))
 }
 
 /// Whether only root can replace the folders above the end of an absolute path without links.

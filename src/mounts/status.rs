@@ -3,7 +3,6 @@
 
 use std::ffi::CString;
 use std::path::Path;
-use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -13,11 +12,12 @@ use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 use super::error::{StatusError, StatusErrorKind};
-use crate::daemon::mountpoint::resolve_mountpoint;
+use crate::daemon::mountpoint::{DEAD_CODE, resolve_mountpoint};
 use crate::daemon::overlay;
 use crate::fs::{self, MountedSource, MountedSources, SOURCES_LINK, STATUS_LINK, read_pages};
+use crate::system::credentials::Credentials;
 use crate::system::mountinfo::{self, MountEntry};
-use crate::system::subprocess::output_within;
+use crate::system::subprocess::Program;
 
 /// What a daemon reports about its mount.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -106,8 +106,6 @@ pub(crate) enum Answer {
 
 /// How long a daemon may take to answer. A live daemon takes a millisecond.
 pub(crate) const ANSWER_TIME: Duration = Duration::from_secs(3);
-/// The exit code of `bsafs status` if the daemon has ended.
-pub(crate) const DEAD_CODE: i32 = 69;
 /// The exit code of `bsafs status` if the mount is another user's.
 pub(crate) const REFUSED_CODE: i32 = 77;
 /// Maximum number of mounts that are asked at the same time.
@@ -157,18 +155,12 @@ pub(crate) fn ask(mounted: &MountEntry) -> Answer {
     if topmost.is_none_or(|topmost| topmost.device != mounted.device) {
         return Answer::Covered;
     }
-    let mut command = Command::new("/proc/self/exe");
-    command.args(["status", "--json"]).env("RUST_LOG", "error").current_dir("/");
-    if let Some((uid, gid)) = mounted.owner
-        && geteuid().is_root()
-        && uid != 0
-    {
-        // The owner must get neither root's environment nor root's open files.
-        command.env_clear().env("RUST_LOG", "error").arg(format!("--as-owner={uid}:{gid}"));
-        close_fds::set_fds_cloexec(3, &[]);
-    }
-    command.arg("--").arg(&mounted.mountpoint);
-    let output = match output_within(&mut command, ANSWER_TIME) {
+    let program = match mounted.owner.filter(|(uid, _)| geteuid().is_root() && *uid != 0) {
+        Some(owner) => Program::itself_as(Credentials::of_owner(owner)),
+        None => Program::itself(),
+    };
+    let program = program.args(["status", "--json", "--"]).arg(&mounted.mountpoint).env("RUST_LOG", "error");
+    let output = match program.output_within(ANSWER_TIME) {
         Ok(Some(output)) => output,
         Ok(None) => return Answer::Hangs,
         Err(error) => return Answer::Failed(error.to_string()),

@@ -3,14 +3,11 @@
 //! A small allocation that fails ends the process, and safe code cannot prevent that. So work that takes
 //! much memory first checks that there is room for it and for all small allocations beside it.
 
-#[cfg(feature = "cli")]
-use std::os::unix::process::CommandExt;
-#[cfg(feature = "cli")]
-use std::process::Command;
-
 use memmap2::MmapMut;
 use rustix::process::{Resource, getrlimit};
 
+#[cfg(feature = "cli")]
+use super::subprocess::restart_with;
 use crate::limits::HEADROOM;
 
 /// A setting of glibc: the number of heaps of a process. Each heap reserves 64 MiB of addresses.
@@ -57,9 +54,7 @@ pub(crate) fn restart_with_one_heap() {
     if limit().is_none() || std::env::var_os(HEAPS).is_some() {
         return;
     }
-    let mut arguments = std::env::args_os();
-    let name = arguments.next().unwrap_or_else(|| "bsafs".into());
     // Returns only if it fails. Then the program goes on with what it has.
-    let error = Command::new("/proc/self/exe").arg0(name).args(arguments).env(HEAPS, "1").exec();
+    let error = restart_with(HEAPS, "1");
     log::debug!("cannot restart with one heap: {error}");
 }

@@ -1,12 +1,16 @@
-//! The operating system: the mount table, paths below this process's mount, other processes,
-//! subprocesses, processors, open files, and the limit of memory.
+//! The operating system: the mount table, paths below this process's mount, paths that only root can change,
+//! other processes, subprocesses and the users they become, processors, open files, the limit of memory.
 
 pub(crate) mod clock;
 pub mod covered;
+#[cfg(any(feature = "cli", feature = "mount"))]
+pub(crate) mod credentials;
 pub(crate) mod memory;
 pub mod mountinfo;
 pub(crate) mod open_files;
 pub(crate) mod process;
 pub(crate) mod processors;
+pub(crate) mod root_only;
+#[cfg(any(feature = "cli", feature = "mount"))]
 pub(crate) mod subprocess;
 pub(crate) mod text;

@@ -1,45 +1,295 @@
-//! Runs programs with a time limit. A program can hang in the kernel, for example on a path through
-//! a network disk or through a mount that does not answer. It cannot be killed then, and is left
-//! behind. A thread that hangs would instead keep this process from ending.
+//! The only way in which bsafs starts a program. [`Program`] describes one. It sees nothing of this process
+//! that is not named here.
+//!
+//! | of a process | what a program gets |
+//! |---|---|
+//! | session | a new one, without a terminal |
+//! | environment | `PATH`, and the variables of one list below |
+//! | descriptors | standard input is empty; the outputs are pipes or `/dev/null`; all others are closed |
+//! | program | for root, one that only root can exchange; for others, one in their own `PATH` |
+//! | user | the same, or another one that [`Credentials`] guards |
+//! | time | limited; a program that takes longer is killed |
+//!
+//! There are three exceptions. `man` shows pages on the terminal. The daemon of a mount stays in the session
+//! until it has mounted, because autofs lets only its own process group through. It keeps the terminal to
+//! print errors, unless it becomes another user. This program itself restarts in place.
+//!
+//! A program can hang in the kernel, for example on a path through a network disk or through a mount that
+//! does not answer. It cannot be killed then, and is left behind. A thread that hangs would instead keep
+//! this process from ending.
 
-use std::io::{self, Read};
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::limits::SUBPROCESS_OUTPUT_MAX;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::process::{Pid, PidfdFlags, geteuid, pidfd_open};
 
+use super::credentials::{self, Credentials};
+use super::root_only::first_other_user;
+use crate::limits::SUBPROCESS_OUTPUT_MAX;
+
+/// Where programs are looked for if root runs bsafs. `su` and some settings of sudo leave root the `PATH` of
+/// a user. Of that, only folders that nobody but root can change come before these.
+const PATH_OF_ROOT: &str = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin:\
+                            /run/wrappers/bin:/run/current-system/sw/bin";
+/// The program of util-linux that starts another one in a new session. To do this between fork and exec
+/// would take `unsafe`.
+const SETSID: &str = "setsid";
+/// This program, also after its file was replaced.
+const OWN: &str = "/proc/self/exe";
 /// How long a killed program may take to end.
 const KILL_TIME: Duration = Duration::from_millis(500);
 
-/// Runs a program without input and collects its output. If it takes longer than `limit`, kills it
-/// and returns `None`.
-///
-/// # Errors
-/// The program cannot be started, or a system call fails.
-pub(crate) fn output_within(command: &mut Command, limit: Duration) -> io::Result<Option<Output>> {
-    let end = Instant::now() + limit;
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let stdout = child.stdout.take().map(collect).transpose()?;
-    let stderr = child.stderr.take().map(collect).transpose()?;
-    let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
-    let Some(status) = wait(&mut child, &pidfd, end)? else {
-        let _ = child.kill();
-        // When the program has ended, it holds nothing any more. One that hangs in the kernel may never end.
-        let _ = wait(&mut child, &pidfd, Instant::now() + KILL_TIME);
-        return Ok(None);
+/// Variables of a desktop program, and of the user's systemd. `*` stands for any end. With these, a program
+/// finds the display, the bus and the user's settings, and looks and speaks as the user wants. A file
+/// manager passes them to the programs that it opens.
+const OF_DESKTOP: &str = "\
+    BROWSER CLUTTER_* DBUS_SESSION_BUS_ADDRESS DESKTOP_* DISPLAY EDITOR GDK_* GIO_* GNOME_* GTK* HOME \
+    HYPRLAND_* I3SOCK KDE_* LANG LANGUAGE LC_* LOGNAME PLASMA_* QT* SDL_* SESSION_MANAGER SHELL \
+    SSH_AUTH_SOCK SWAYSOCK TERMINAL TMPDIR TZ USER VISUAL WAYLAND_* XAUTHORITY XCURSOR_* XDG_* XMODIFIERS";
+/// Variables of a program that shows text on the terminal.
+const OF_TERMINAL: &str = "\
+    COLORTERM COLUMNS EDITOR GROFF_* HOME LANG LANGUAGE LC_* LESS* LINES LOGNAME MAN* PAGER SHELL TERM \
+    TERMINFO* TMPDIR TZ USER";
+/// Variables of this program, when it starts itself as the same user: those that it reads, and those of the
+/// C library.
+const OF_ITSELF: &str = "\
+    BSAFS_OPEN_BELOW BSAFS_TESTS CLICOLOR CLICOLOR_FORCE COLORTERM COLUMNS DISPLAY HOME JOURNAL_STREAM LANG \
+    LC_* LOGNAME MALLOC_* NOTIFY_SOCKET NO_COLOR RUST_BACKTRACE RUST_LOG TERM TZ USER WAYLAND_DISPLAY XDG_*";
+
+/// A program to start.
+#[derive(Debug)]
+pub(crate) struct Program {
+    which: Which,
+    arguments: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+    /// The user that the program becomes; `None` if it stays the same and needs no guard.
+    credentials: Option<Credentials>,
+    input: Option<OwnedFd>,
+}
+
+#[derive(Debug)]
+enum Which {
+    /// A program of the system, by its name.
+    Installed(&'static str),
+    Itself,
+}
+
+impl Program {
+    /// A program of the system. Its messages are in English.
+    pub(crate) fn installed(name: &'static str) -> Self {
+        let environment = vec![("PATH".into(), path()), ("LC_ALL".into(), "C".into())];
+        Self { which: Which::Installed(name), environment, ..Self::nothing() }
+    }
+
+    /// A program of the desktop, which shows windows in the user's language.
+    pub(crate) fn of_desktop(name: &'static str) -> Self {
+        let environment = chosen(OF_DESKTOP);
+        Self { which: Which::Installed(name), environment, ..Self::nothing() }
+    }
+
+    /// A program that shows text on the terminal.
+    pub(crate) fn of_terminal(name: &'static str) -> Self {
+        Self { which: Which::Installed(name), environment: chosen(OF_TERMINAL), ..Self::nothing() }
+    }
+
+    /// This program itself, as the same user.
+    pub(crate) fn itself() -> Self {
+        Self { environment: chosen(OF_ITSELF), ..Self::nothing() }
+    }
+
+    /// This program itself, with other credentials. It gets nothing of this process's environment.
+    pub(crate) fn itself_as(credentials: Credentials) -> Self {
+        let environment = vec![("PATH".into(), PATH_OF_ROOT.into())];
+        Self { credentials: Some(credentials), environment, ..Self::nothing() }
+    }
+
+    fn nothing() -> Self {
+        let (arguments, environment) = (Vec::new(), Vec::new());
+        Self { which: Which::Itself, arguments, environment, credentials: None, input: None }
+    }
+
+    pub(crate) fn arg(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    pub(crate) fn args<I: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = I>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.environment.retain(|(it, _)| it != name);
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// A program of the system that runs as another user. He can trace it, but finds nothing of root's in it.
+    pub(crate) fn run_as(self, (uid, gid): (u32, u32)) -> Self {
+        Self { credentials: Some(Credentials::of_owner((uid, gid))), ..self }
+    }
+
+    /// What becomes the program's standard input.
+    pub(crate) fn input(self, input: OwnedFd) -> Self {
+        Self { input: Some(input), ..self }
+    }
+
+    /// Runs the program and collects its output. If it takes longer than `limit`, kills it and returns
+    /// `None`.
+    ///
+    /// # Errors
+    /// The program is not installed, it cannot be started, or a system call fails.
+    pub(crate) fn output_within(self, limit: Duration) -> io::Result<Option<Output>> {
+        let end = Instant::now() + limit;
+        let mut command = self.command()?;
+        command.current_dir("/").stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        // Closes this process's copy of the program's input.
+        drop(command);
+        let stdout = child.stdout.take().map(collect).transpose()?;
+        let stderr = child.stderr.take().map(collect).transpose()?;
+        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
+        let Some(status) = wait(&mut child, &pidfd, end)? else {
+            let _ = child.kill();
+            // When the program has ended, it holds nothing any more. One that hangs in the kernel may stay.
+            let _ = wait(&mut child, &pidfd, Instant::now() + KILL_TIME);
+            return Ok(None);
+        };
+        // A process that the program left behind may keep an output open.
+        let bytes = |from: Option<Receiver<Vec<u8>>>| {
+            let left = end.saturating_duration_since(Instant::now()).min(Duration::from_secs(1));
+            from.and_then(|from| from.recv_timeout(left).ok()).unwrap_or_default()
+        };
+        Ok(Some(Output { status, stdout: bytes(stdout), stderr: bytes(stderr) }))
+    }
+
+    /// Starts the program without an output, and does not wait for it.
+    ///
+    /// # Errors
+    /// As [`Program::output_within`].
+    pub(crate) fn start(self) -> io::Result<Child> {
+        self.command()?.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+    }
+
+    /// Starts the program as a daemon, with a pipe for its standard output. If it gets credentials, its
+    /// standard error is a pipe, too. Otherwise it keeps the terminal and its session for now. `kept` are
+    /// the descriptors that it gets besides, under the same numbers.
+    ///
+    /// # Errors
+    /// As [`Program::output_within`].
+    pub(crate) fn start_daemon(self, name: &OsStr, kept: &[OwnedFd]) -> io::Result<Child> {
+        let is_same = self.credentials.is_none();
+        let mut command = self.command()?;
+        if is_same {
+            command.env_remove(credentials::VARIABLE);
+        }
+        for descriptor in kept {
+            fcntl_setfd(descriptor, FdFlags::empty())?;
+        }
+        command.arg0(name).stdout(Stdio::piped());
+        command.stderr(if is_same { Stdio::inherit() } else { Stdio::piped() });
+        command.spawn()
+    }
+
+    /// Runs the program on this terminal, in its session, with `text` as its standard input.
+    ///
+    /// # Errors
+    /// As [`Program::output_within`].
+    pub(crate) fn show(self, text: &[u8]) -> io::Result<ExitStatus> {
+        let Which::Installed(name) = self.which else { return Err(io::ErrorKind::Unsupported.into()) };
+        close_fds::set_fds_cloexec(3, &[]);
+        let mut command = Command::new(find(name)?);
+        command.env_clear().envs(self.environment).args(self.arguments).stdin(Stdio::piped());
+        let mut child = command.spawn()?;
+        if let Some(mut input) = child.stdin.take() {
+            // Fails if the program ends early. Its exit status says so, too.
+            let _ = input.write_all(text);
+        }
+        child.wait()
+    }
+
+    /// What std starts: this program, or one of the system behind [`SETSID`].
+    fn command(self) -> io::Result<Command> {
+        // Descriptors that this process inherited are not closed by std. This process itself still has them.
+        close_fds::set_fds_cloexec(3, &[]);
+        let mut command = match self.which {
+            Which::Itself => {
+                let mut command = Command::new(OWN);
+                let credentials = self.credentials.as_ref().map(Credentials::text).unwrap_or_default();
+                command.env_clear().env(credentials::VARIABLE, credentials);
+                command
+            }
+            Which::Installed(name) => {
+                let mut command = Command::new(find(SETSID)?);
+                command.env_clear();
+                if let Some(user) = self.credentials.and_then(|credentials| credentials.user) {
+                    let ids = [format!("--reuid={}", user.uid), format!("--regid={}", user.gid)];
+                    command.arg(find("setpriv")?).args(ids).args(["--clear-groups", "--inh-caps=-all", "--"]);
+                }
+                command.arg(find(name)?);
+                command
+            }
+        };
+        command.args(self.arguments).envs(self.environment);
+        command.stdin(self.input.map_or_else(Stdio::null, Stdio::from));
+        Ok(command)
+    }
+}
+
+/// Starts this program again in place of this process, with one more variable. All else stays: it is the same
+/// process. Returns only if that fails.
+pub(crate) fn restart_with(variable: &str, value: &str) -> io::Error {
+    let mut arguments = env::args_os();
+    let name = arguments.next().unwrap_or_else(|| "bsafs".into());
+    Command::new(OWN).arg0(name).args(arguments).env(variable, value).exec()
+}
+
+/// The variables of this process that a list names, and the folders of programs.
+fn chosen(list: &str) -> Vec<(OsString, OsString)> {
+    let is_chosen = |variable: &OsStr| {
+        list.split(' ').any(|name| match name.strip_suffix('*') {
+            Some(beginning) => variable.as_bytes().starts_with(beginning.as_bytes()),
+            None => variable == name,
+        })
     };
-    // A process that the program left behind may keep an output open.
-    let bytes = |from: Option<Receiver<Vec<u8>>>| {
-        let left = end.saturating_duration_since(Instant::now()).min(Duration::from_secs(1));
-        from.and_then(|from| from.recv_timeout(left).ok()).unwrap_or_default()
-    };
-    Ok(Some(Output { status, stdout: bytes(stdout), stderr: bytes(stderr) }))
+    let chosen = env::vars_os().filter(|(variable, _)| is_chosen(variable));
+    chosen.chain([("PATH".into(), path())]).collect()
+}
+
+/// The folders of programs, separated by colons.
+fn path() -> OsString {
+    let given = env::var_os("PATH").unwrap_or_default();
+    if !geteuid().is_root() {
+        return if given.is_empty() { PATH_OF_ROOT.into() } else { given };
+    }
+    let of_root = |folder: &PathBuf| folder.is_absolute() && first_other_user(folder).is_none();
+    let given = env::split_paths(&given).filter(of_root);
+    env::join_paths(given.chain(env::split_paths(PATH_OF_ROOT))).unwrap_or_else(|_| PATH_OF_ROOT.into())
+}
+
+/// The path of an installed program.
+fn find(name: &str) -> io::Result<PathBuf> {
+    let path = path();
+    let is_program =
+        |file: &PathBuf| file.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);
+    // A relative folder would be one in the current folder, which may be anybody's. Root's folders may have
+    // a link that leads to a program of another user.
+    let is_own = |file: &PathBuf| !geteuid().is_root() || first_other_user(file).is_none();
+    let folders = env::split_paths(&path).filter(|folder| folder.is_absolute());
+    let found = folders.map(|folder| folder.join(name)).find(|file| is_program(file) && is_own(file));
+    found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("{name} is not installed")))
 }
 
 /// Waits for a program. Returns its status if it ends in time.
@@ -76,7 +326,13 @@ mod tests {
     use super::*;
 
     fn shell(script: &str, limit: Duration) -> Option<Output> {
-        output_within(Command::new("sh").args(["-c", script]), limit).expect("cannot start sh")
+        Program::installed("sh").args(["-c", script]).output_within(limit).expect("cannot start sh")
+    }
+
+    fn said(script: &str) -> String {
+        let output = shell(script, Duration::from_secs(60)).expect("sh did not end in time");
+        assert!(output.stderr.is_empty(), "{output:?}");
+        String::from_utf8(output.stdout).expect("no UTF-8")
     }
 
     #[test]
@@ -97,5 +353,58 @@ mod tests {
         let output =
             shell("head -c 300000 /dev/zero", Duration::from_secs(60)).expect("sh did not end in time");
         assert_eq!(output.stdout.len(), 300_000);
+    }
+
+    #[test]
+    fn a_program_gets_its_own_session_and_no_descriptor_but_its_three() {
+        let inherited = std::fs::File::open("/").expect("cannot open /");
+        fcntl_setfd(&inherited, FdFlags::empty()).expect("cannot let it be inherited");
+        let session = said("cut -d' ' -f6 /proc/$$/stat; echo $$; ls /proc/$$/fd | tr '\\n' ' '");
+        let lines: Vec<&str> = session.lines().collect();
+        assert_eq!(lines[0], lines[1], "the program is in the session of another process");
+        assert_eq!(lines[2].trim(), "0 1 2", "{session}");
+        assert_eq!(said("readlink /proc/$$/fd/0; cat"), "/dev/null\n");
+    }
+
+    #[test]
+    fn a_program_gets_only_the_variables_of_its_list() {
+        let names = |program: Program| {
+            let output = program.output_within(Duration::from_secs(60)).expect("cannot start env");
+            let text = String::from_utf8_lossy(&output.expect("env did not end").stdout).into_owned();
+            text.lines().filter_map(|line| Some(line.split_once('=')?.0.to_owned())).collect::<Vec<_>>()
+        };
+        assert!(env::vars_os().count() > 2);
+        assert_eq!(names(Program::installed("env")), ["PATH", "LC_ALL"]);
+        let of_desktop = names(Program::of_desktop("env"));
+        assert!(of_desktop.contains(&"PATH".into()) && of_desktop.contains(&"HOME".into()), "{of_desktop:?}");
+        // cargo sets these for its tests.
+        assert!(!of_desktop.iter().any(|name| name.starts_with("CARGO")), "{of_desktop:?}");
+    }
+
+    #[test]
+    fn root_starts_no_program_of_another_users_path() {
+        if !geteuid().is_root() {
+            return assert!(find("sh").is_ok());
+        }
+        assert!(path().to_string_lossy().ends_with(PATH_OF_ROOT));
+        assert!(find("sh").is_ok_and(|path| path.is_absolute()));
+        assert_eq!(find("../bin/no-such-program").unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_program_that_runs_as_another_user_has_nothing_of_roots() {
+        if !geteuid().is_root() {
+            return;
+        }
+        let script = "id -u; id -g; id -G; grep CapPrm /proc/$$/status; cut -d' ' -f6,7 /proc/$$/stat; \
+                      echo $$";
+        let program = Program::installed("sh").args(["-c", script]).run_as((12345, 12346));
+        let output = program.output_within(Duration::from_secs(60)).expect("cannot start sh");
+        let output = output.expect("sh did not end");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let lines: Vec<&str> = text.lines().collect();
+        let [.., session, own] = &lines[..] else { panic!("{output:?}") };
+        assert_eq!(lines[..4], ["12345", "12346", "12346", "CapPrm:\t0000000000000000"], "{output:?}");
+        assert_eq!(*session, format!("{own} 0"), "it has a terminal, or another session");
     }
 }

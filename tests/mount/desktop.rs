@@ -188,11 +188,13 @@ fn open_does_not_use_the_mount_of_another_user() {
         return eprintln!("SKIPPED: needs root");
     }
     let desktop = Desktop::new();
-    desktop.dir.give_to_user();
-    fs::create_dir(desktop.dir.path("theirs")).unwrap();
+    let other = TestDir::new();
+    other.give_to_user();
+    fs::create_dir(other.path("theirs")).unwrap();
+    let archive = desktop.dir.path("a.bsa");
     // Another program of that user could pretend to mount the archive.
-    let options = ["mount", "a.bsa", "theirs", "-o", "setuid=nobody,allow_other"];
-    run(Command::new(desktop.dir.path("bsafs")).args(options).current_dir(desktop.dir.path(""))).success();
+    let options = ["mount", archive.to_str().unwrap(), "theirs", "-o", "setuid=nobody,allow_other"];
+    run(Command::new(other.path("bsafs")).args(options).current_dir(other.path(""))).success();
     desktop.run(["open", "a.bsa"]).success();
     assert_eq!(desktop.opened(), [desktop.mounted("a")]);
 }

@@ -2,7 +2,6 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
-use std::process::{self, Stdio};
 
 use clap::{Args, Command};
 use clap_mangen::Man as Page;
@@ -11,6 +10,7 @@ use crate::cli::exit::{Exit, Failure};
 #[cfg(feature = "mount")]
 use crate::cli::options::option_table::{MOUNT_OPTIONS, MountOption};
 use crate::cli::terminal::output::stdout;
+use crate::system::subprocess::Program;
 
 /// Show the manual page of bsafs or one of its commands
 ///
@@ -61,12 +61,8 @@ impl Man {
 
 /// Shows a page with man(1). Fails if man is not installed, or cannot show it.
 fn show(page: &[u8]) -> io::Result<()> {
-    let mut man = process::Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn()?;
-    if let Some(mut input) = man.stdin.take() {
-        // Fails if man ends early. Its exit status says so, too.
-        let _ = input.write_all(page);
-    }
-    if man.wait()?.success() { Ok(()) } else { Err(io::Error::other("man failed")) }
+    let shown = Program::of_terminal("man").args(["-l", "-"]).show(page)?;
+    if shown.success() { Ok(()) } else { Err(io::Error::other("man failed")) }
 }
 
 /// The name of a page: `bsafs`, `bsafs-mount`.

@@ -14,12 +14,14 @@ use crate::cli::options::mount_plan::MountPlan;
 use crate::cli::options::mount_state::{Flags, MountOptions};
 use crate::cli::options::open_args::{LayoutArg, OpenArgs, SALVAGE};
 use crate::cli::options::{cache_size, saved_profile};
-use crate::cli::terminal::output::stdout;
+use crate::cli::terminal::output::{escaped, stdout};
 use crate::cli::terminal::report::report;
-use crate::daemon::detach::Detachment;
+use crate::daemon::detach::{Detachment, ExistingMount};
+use crate::daemon::error::DaemonError;
 use crate::daemon::follow::{Follower, ReloadSignal};
 use crate::daemon::mountpoint::Mountpoint;
 use crate::daemon::overlay::Overlay;
+use crate::daemon::privileges::Privileges;
 use crate::daemon::{detach, edit_folder, logging};
 use crate::fs::FileSystem;
 use crate::fuse::{MountError, MountRequest, PassedMount, Session, SessionError, unmount};
@@ -143,13 +145,19 @@ impl Mount {
                 }
                 (true, false) => {}
                 (false, true) => return self.mount_with_fewer_privileges(plan, is_quiet),
-                (false, false) => return Ok(print_report(&detach::start()?, is_quiet)),
+                (false, false) => {
+                    let report = match &plan.options.request.passed {
+                        Some(passed) => Self::start_on_passed(passed, plan.mountpoint.as_deref())?,
+                        None => detach::start()?,
+                    };
+                    return Ok(print_report(&report, is_quiet));
+                }
             }
         }
         let passed = plan.options.request.passed.clone();
         let served = self.open_and_serve(plan, reopening, is_quiet);
         // If the foreground process made the mount, that process also unmounts it.
-        match passed.filter(|_| served.is_err() && detach::passed_mount().is_none()) {
+        match passed.filter(|_| served.is_err() && !detach::is_mounted_by_parent()) {
             None => served,
             Some(passed) => served.map_err(|failure| unmount_passed(&passed, failure)),
         }
@@ -175,6 +183,27 @@ impl Mount {
         self.serve(plan, opened.into(), (reopening, began), &mut mountpoint, is_quiet)
     }
 
+    /// Starts the daemon for a mount that the caller made. mount.fuse3 may have become the user of the mount
+    /// in the session of root, so the daemon is guarded from other processes of that user.
+    fn start_on_passed(passed: &PassedMount, named: Option<&Path>) -> Result<Vec<u8>, Failure> {
+        let failed = |failure: Failure| unmount_passed(passed, failure);
+        let connection = passed.connection().map_err(|error| {
+            failed(Failure::new(Exit::CannotCreate, format!("{}: {error}", passed.mountpoint.display())))
+        })?;
+        let existing = ExistingMount {
+            connection: &connection,
+            mountpoint: &passed.mountpoint,
+            named: named.unwrap_or(Path::new("")),
+            is_of_caller: true,
+        };
+        let program = Privileges::default().program(None);
+        detach::start_on(program, &existing, print_line).map_err(|error| match error {
+            // The daemon has unmounted, or said how to.
+            DaemonError::Reported(_) => error.into(),
+            _ => failed(error.into()),
+        })
+    }
+
     /// Mounts as root, then serves the mount from a daemon that never had root's rights. That
     /// daemon could not remove a folder made for the mount, so the mountpoint must exist.
     fn mount_with_fewer_privileges(&self, plan: MountPlan, is_quiet: bool) -> Result<Exit, Failure> {
@@ -196,14 +225,17 @@ impl Mount {
         let MountOptions { privileges, mut request, .. } = plan.options;
         let user = privileges.find_user()?;
         request.mountpoint.clone_from(&mountpoint.path);
-        request.owner = user.as_ref().map(|user| (user.uid, user.gid));
-        let command = privileges
-            .command(user.as_ref())
-            .map_err(|error| Failure::new(Exit::Io, format!("cannot find the bsafs program: {error}")))?;
+        request.owner = user.as_ref().map(|user| (user.ids.uid, user.ids.gid));
         let connection =
             request.mount_directly().map_err(|error| not_mounted(&SessionError::Mount(error)))?;
         mountpoint.unlock();
-        let started = detach::start_on(command, &connection, (&mountpoint.path, &path));
+        let existing = ExistingMount {
+            connection: &connection,
+            mountpoint: &mountpoint.path,
+            named: &path,
+            is_of_caller: false,
+        };
+        let started = detach::start_on(privileges.program(user), &existing, print_line);
         // The daemon has unmounted it if it could.
         if started.is_err()
             && mounted_at(&mountpoint.path).as_ref().is_some_and(MountEntry::is_bsafs)
@@ -311,6 +343,13 @@ fn print_report(report: &[u8], is_quiet: bool) -> Exit {
         let _ = out.write_all(report).and_then(|()| out.flush());
     }
     Exit::Ok
+}
+
+/// Prints a line of a daemon that runs as another user, who might have chosen it.
+fn print_line(line: &[u8]) {
+    let line = String::from_utf8_lossy(line);
+    // There is nowhere to report a failure to print.
+    let _ = writeln!(io::stderr(), "{}", escaped(line.trim_end_matches('\n')));
 }
 
 /// Mounts, and mounts the overlay over that mount. If the overlay fails, unmounts again.

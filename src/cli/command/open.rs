@@ -3,9 +3,8 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -23,7 +22,7 @@ use crate::daemon::overlay;
 use crate::game::Environment;
 use crate::mounts::status::{self, Answer};
 use crate::system::mountinfo::{self, MountEntry};
-use crate::system::subprocess::output_within;
+use crate::system::subprocess::Program;
 use crate::vfs::options::expand_home;
 use crate::vfs::sources::folder_name;
 use crate::vfs::sources::resolve::is_game;
@@ -195,9 +194,9 @@ impl Open {
                 Err(why) => log::info!("systemd did not start the mount: {why}"),
             }
         }
-        let mut command = Command::new("/proc/self/exe");
-        command.args(arguments(&["mount", "--"]));
-        let output = output_within(&mut command, MOUNT_TIME)
+        let output = Program::itself()
+            .args(arguments(&["mount", "--"]))
+            .output_within(MOUNT_TIME)
             .map_err(|error| Failure::new(Exit::Io, format!("cannot start the mount: {error}")))?;
         let Some(output) = output else {
             let what = format!(
@@ -276,10 +275,8 @@ fn open_file_manager(mountpoint: &Path) -> Result<(), Failure> {
     if !has_display {
         return Err(unopened("there is no display to open it on; set $WAYLAND_DISPLAY or $DISPLAY"));
     }
-    let mut opener = Command::new(OPENER);
     // The opener may become the file manager. Neither Ctrl-C here nor a closed pipe may end that.
-    opener.arg(mountpoint).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let child = opener.spawn().map_err(|error| match error.kind() {
+    let child = Program::of_desktop(OPENER).arg(mountpoint).start().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => unopened(&format!("{OPENER} is missing; install xdg-utils")),
         _ => unopened(&format!("{OPENER}: {error}")),
     })?;

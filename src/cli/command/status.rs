@@ -6,12 +6,10 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use clap::Args;
 use indicatif::BinaryBytes;
-use rustix::io::Errno;
-use rustix::process::{DumpableBehavior, Gid, Uid, set_dumpable_behavior, setsid};
-use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{duration, stdout_for, write_json};
+use crate::daemon::mountpoint::has_no_daemon;
 use crate::fs;
 use crate::mounts::status::MountStatus;
 use crate::system::text::{count, layers};
@@ -25,16 +23,16 @@ pub(crate) struct Status {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
-    /// For root: first become the user and group that own the mount, because only they can access it
-    #[arg(long, hide = true, value_name = "UID:GID", value_parser = parse_owner)]
-    as_owner: Option<(u32, u32)>,
+    /// Print nothing, and fail as for a dead mount if the kernel says that one of them is dead
+    #[arg(long, hide = true)]
+    is_dead: bool,
 }
 
 impl Status {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        if let Some(owner) = self.as_owner {
-            become_owner(owner)
-                .map_err(|errno| Failure::new(Exit::NoPermission, format!("--as-owner: {errno}")))?;
+        if self.is_dead {
+            let is_dead = self.mountpoints.iter().any(|path| has_no_daemon(path));
+            return Ok(if is_dead { Exit::Unavailable } else { Exit::Ok });
         }
         let mut out = stdout_for(self.json);
         for path in &self.mountpoints {
@@ -47,24 +45,6 @@ impl Status {
         out.flush()?;
         Ok(Exit::Ok)
     }
-}
-
-fn parse_owner(text: &str) -> Result<(u32, u32), &'static str> {
-    let numbers = text.split_once(':').and_then(|(uid, gid)| Some((uid.parse().ok()?, gid.parse().ok()?)));
-    numbers.filter(|&(uid, gid)| uid != u32::MAX && gid != u32::MAX).ok_or("expected two numbers, UID:GID")
-}
-
-/// Makes this process, which has one thread, continue as another user. That user could trace a
-/// process started under their ID, and would get root's terminal. A process that takes the ID later
-/// can forbid tracing.
-fn become_owner((uid, gid): (u32, u32)) -> Result<(), Errno> {
-    // Leaves root's terminal. Fails if this process leads a process group, which `status::ask` avoids.
-    let _ = setsid();
-    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
-    set_thread_groups(&[])?;
-    set_thread_res_gid(gid, gid, gid)?;
-    set_thread_res_uid(uid, uid, uid)?;
-    set_dumpable_behavior(DumpableBehavior::NotDumpable)
 }
 
 fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Result<()> {

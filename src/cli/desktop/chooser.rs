@@ -1,6 +1,5 @@
 //! Asks on the desktop which installed game to open, in a list of kdialog or zenity.
 
-use std::process::Command;
 use std::time::Duration;
 
 use super::message::has_display;
@@ -8,7 +7,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::escaped;
 use crate::game::find::find;
 use crate::game::{Disk, Environment, find_instances};
-use crate::system::subprocess::output_within;
+use crate::system::subprocess::Program;
 use crate::system::text::count;
 
 /// A game or an instance that the user can choose.
@@ -38,8 +37,8 @@ pub(crate) fn choose_game() -> Result<Option<String>, Failure> {
     }
     let is_kde = std::env::var("XDG_CURRENT_DESKTOP").is_ok_and(|desktop| desktop.contains("KDE"));
     let (kdialog, zenity) = (kdialog(&choices), zenity(&choices));
-    for mut command in if is_kde { [kdialog, zenity] } else { [zenity, kdialog] } {
-        match output_within(&mut command, SHOWN_TIME) {
+    for program in if is_kde { [kdialog, zenity] } else { [zenity, kdialog] } {
+        match program.output_within(SHOWN_TIME) {
             // Without an answer, the user closed the list.
             Ok(Some(output)) if output.status.code().is_some_and(|code| code <= 1) => {
                 let answer = String::from_utf8_lossy(&output.stdout);
@@ -83,22 +82,19 @@ fn choices() -> Vec<Choice> {
 }
 
 /// A list of zenity. It prints the hidden number of the chosen row.
-fn zenity(choices: &[Choice]) -> Command {
-    let mut command = Command::new("zenity");
-    command.args(["--list", "--title", TITLE, "--text", TEXT, "--width=600", "--height=400"]);
-    command.args(["--column=", "--column=Game", "--hide-column=1", "--print-column=1", "--hide-header"]);
-    for (number, choice) in choices.iter().enumerate() {
-        command.arg(number.to_string()).arg(&choice.label);
-    }
-    command
+fn zenity(choices: &[Choice]) -> Program {
+    Program::of_desktop("zenity")
+        .args(["--list", "--title", TITLE, "--text", TEXT, "--width=600", "--height=400"])
+        .args(["--column=", "--column=Game", "--hide-column=1", "--print-column=1", "--hide-header"])
+        .args(numbered(choices))
 }
 
 /// A list of kdialog. It prints the tag of the chosen row.
-fn kdialog(choices: &[Choice]) -> Command {
-    let mut command = Command::new("kdialog");
-    command.args(["--title", TITLE, "--menu", TEXT]);
-    for (number, choice) in choices.iter().enumerate() {
-        command.arg(number.to_string()).arg(&choice.label);
-    }
-    command
+fn kdialog(choices: &[Choice]) -> Program {
+    Program::of_desktop("kdialog").args(["--title", TITLE, "--menu", TEXT]).args(numbered(choices))
+}
+
+/// The rows of a list: the number of each choice, and its text.
+fn numbered(choices: &[Choice]) -> impl Iterator<Item = String> {
+    choices.iter().enumerate().flat_map(|(number, choice)| [number.to_string(), choice.label.clone()])
 }

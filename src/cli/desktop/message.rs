@@ -4,11 +4,10 @@
 //! that each viewer shows it literally.
 
 use std::io::IsTerminal;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::cli::terminal::output::escaped;
-use crate::system::subprocess::output_within;
+use crate::system::subprocess::Program;
 
 /// How long a message may stay on the screen. The user may be away and never close it.
 const SHOWN_TIME: Duration = Duration::from_secs(120);
@@ -98,10 +97,10 @@ fn show<'a>(kind: Kind, mut viewers: impl Iterator<Item = &'a Viewer>, what: &st
 impl Viewer {
     /// Shows the text, and returns whether the user had time to see it.
     fn show(&self, kind: Kind, text: &str) -> bool {
-        let mut command = Command::new(self.program);
-        command.args(self.arguments[kind as usize]).arg((self.form)(text));
+        let viewer = Program::of_desktop(self.program);
+        let viewer = viewer.args(self.arguments[kind as usize].iter().copied()).arg((self.form)(text));
         let began = Instant::now();
-        match output_within(&mut command, SHOWN_TIME) {
+        match viewer.output_within(SHOWN_TIME) {
             Ok(None) => true,
             // Without a display or a notification server, viewers fail at once. zenity also fails
             // when the user closes it.

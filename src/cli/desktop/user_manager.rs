@@ -4,10 +4,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use crate::system::subprocess::output_within;
+use crate::system::subprocess::Program;
 
 /// How long a service may take to start, in seconds. Reading a game on a slow disk takes a minute.
 const START_SECONDS: u64 = 300;
@@ -34,22 +33,23 @@ pub(crate) fn is_running() -> bool {
 pub(crate) fn start(arguments: &[OsString]) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
-    let mut run = Command::new("systemd-run");
-    run.args(["--user", "--quiet", "--collect", "--service-type=notify"]);
-    run.arg(format!("--unit=bsafs-open-{}-{now}", std::process::id()));
-    run.arg("--description=Bethesda archives opened on the desktop");
-    // SIGTERM unmounts as soon as nothing is open. The SIGHUP that follows unmounts at once.
-    // systemd/bsafs@.service does the same.
-    run.args(["--property=SendSIGHUP=yes".to_owned(), format!("--property=TimeoutStartSec={START_SECONDS}")]);
+    let mut run = Program::of_desktop("systemd-run")
+        .args(["--user", "--quiet", "--collect", "--service-type=notify"])
+        .arg(format!("--unit=bsafs-open-{}-{now}", std::process::id()))
+        .arg("--description=Bethesda archives opened on the desktop")
+        // SIGTERM unmounts as soon as nothing is open. The SIGHUP that follows unmounts at once.
+        // systemd/bsafs@.service does the same.
+        .arg("--property=SendSIGHUP=yes")
+        .arg(format!("--property=TimeoutStartSec={START_SECONDS}"));
     for name in VARIABLES {
         if let Some(value) = std::env::var_os(name) {
             let mut setting = OsString::from(format!("--setenv={name}="));
             setting.push(value);
-            run.arg(setting);
+            run = run.arg(setting);
         }
     }
-    run.arg("--").arg(program).args(arguments.iter().map(escape_dollars));
-    match output_within(&mut run, Duration::from_secs(START_SECONDS + 10)) {
+    run = run.arg("--").arg(program).args(arguments.iter().map(escape_dollars));
+    match run.output_within(Duration::from_secs(START_SECONDS + 10)) {
         Ok(Some(output)) if output.status.success() => Ok(()),
         Ok(Some(output)) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
         Ok(None) => Err("systemd-run did not finish in time".into()),
