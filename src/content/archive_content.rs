@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::{Arc, Mutex};
 
 use super::cache::CacheKey;
@@ -149,6 +149,8 @@ pub(super) struct ArchiveContent {
     pub(super) faults: FaultLog,
     /// Indices of extents whose prefix contradicts itself. Their sizes can never be learnt.
     pub(super) bad_prefixes: Mutex<HashSet<u32>>,
+    /// Whether the prefix of an extent contradicted the flags. It is logged once.
+    pub(super) has_odd_prefix: AtomicBool,
     /// The kernel's references to inode numbers of this archive: answers that gave it one, minus
     /// those that it forgot.
     pub(super) lookups: AtomicI64,
@@ -161,8 +163,8 @@ impl ArchiveContent {
         tables: LayerTables,
         packed_memory: Arc<MemoryLimit>,
     ) -> Self {
-        let (faults, bad_prefixes, lookups) = Default::default();
-        Self { number, file, tables, packed_memory, faults, bad_prefixes, lookups }
+        let (faults, bad_prefixes, has_odd_prefix, lookups) = Default::default();
+        Self { number, file, tables, packed_memory, faults, bad_prefixes, has_odd_prefix, lookups }
     }
 
     /// Whether both are the same archive, shown in the same form, and it did not change since it was opened.

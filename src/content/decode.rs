@@ -9,24 +9,41 @@ use super::cache::CacheKey;
 use super::codec::{self, DecodeError, Quirk};
 use super::error::{EntryError, Reason};
 use super::memory::{LARGE, Reservation};
+use super::payload::PayloadBytes;
 use super::store::{Counters, Store};
-use crate::format::EntryId;
+use crate::format::{Codec, EntryId};
 
 /// Number of packed bytes to read beyond the length of the prefix, for headers of streams.
 const STREAM_HEADER: u64 = 1024;
 
 impl Store {
     /// Decodes a payload into `out`, which has the size of the extent. Returns the payload's quirk, if any.
+    /// If the payload is not whole, the bytes that follow its stated length may complete it.
     pub(super) fn decode(
         &self,
         id: EntryId,
         index: u32,
-        payload: &[u8],
+        payload: PayloadBytes<'_>,
         out: &mut [u8],
     ) -> Result<Option<Quirk>, Reason> {
         let layer = self.layer(id.layer);
         let extent = layer.extent(index);
-        let quirk = match (codec::decode(extent.codec, payload, out), self.salvages) {
+        let is_cut = layer.available(&extent) < u64::from(extent.packed);
+        let mut decoded = codec::decode(extent.codec, payload.stated, out);
+        if matches!(decoded, Err(DecodeError::Corrupt(_)))
+            && payload.extended.len() > payload.stated.len()
+            && let Ok(None | Some(Quirk::Trailing)) = codec::decode(extent.codec, payload.extended, out)
+        {
+            decoded = Ok(Some(Quirk::LeavesOutPrefix));
+        }
+        match decoded {
+            Err(DecodeError::Corrupt(_)) | Ok(Some(Quirk::Other(Codec::Stored))) if is_cut => {
+                return Err(Reason::BeyondEnd);
+            }
+            Ok(None) if is_cut => decoded = Ok(Some(Quirk::PastEnd)),
+            _ => {}
+        }
+        let quirk = match (decoded, self.salvages) {
             (Err(error @ DecodeError::Suspect(_)), true) => {
                 let fault = EntryError { entry: id, at: extent.offset, reason: error.into(), is_new: true };
                 self.shared.salvaged.record((layer.number, id.entry), fault);
@@ -48,7 +65,7 @@ impl Store {
         id: EntryId,
         index: u32,
         key: CacheKey,
-        payload: &[u8],
+        payload: PayloadBytes<'_>,
     ) -> Result<Buffer, Reason> {
         let size = key.size as usize;
         let mut out = Buffer::for_cache(size, self.reserve(size))?;

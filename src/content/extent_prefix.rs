@@ -1,16 +1,23 @@
 //! The prefix of an extent, in front of its payload: an embedded name, an unpacked size, both or neither.
 //! Some sizes are stated only there.
+//!
+//! Flags say what the prefix has, but some packers set them wrongly. So the bytes decide where they prove
+//! something: a name must look like a path, a size must be possible, and a stream may have a signature.
 
 use std::ops::Range;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 use super::archive_content::ArchiveContent;
+use super::codec::{self, Quirk};
 use super::error::Reason;
 use crate::archive_file::ArchiveReadError;
-use crate::format::ExtentPrefix;
+use crate::format::Extent;
 
 /// Maximum length of a prefix in bytes: a length byte, 255 bytes of name, a u32.
 pub(super) const MAX: usize = 260;
+/// Length of an unpacked size in bytes.
+const SIZE_LEN: u32 = 4;
 
 /// What a prefix states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,20 +26,43 @@ pub(super) struct ParsedPrefix {
     pub(super) payload: u32,
     /// Unpacked size of the payload, in bytes.
     pub(super) size: u32,
+    /// What contradicts the flags.
+    pub(super) quirk: Option<Quirk>,
 }
 
 impl ArchiveContent {
     /// Unpacked size of an extent. If only its prefix states the size, the first call reads the prefix.
+    ///
+    /// # Errors
+    /// The size cannot be read, or the packed bytes cannot yield it.
     pub(super) fn size(&self, index: u32) -> Result<u32, Reason> {
         let extent = self.extent(index);
-        if let Some(size) = extent.size {
-            return Ok(size);
+        match (possible_size(&extent), extent.size) {
+            (Some(size), _) => Ok(size),
+            (None, Some(size)) => Err(Reason::UnpackedSize(size)),
+            (None, None) => Ok(self.read_prefix(index)?.size),
         }
+    }
+
+    /// Unpacked size of an extent, if it is known and possible.
+    pub(super) fn known_extent_size(&self, index: u32) -> Option<u32> {
+        possible_size(&self.extent(index))
+    }
+
+    /// How the prefix of an extent contradicts its flags. Reads it.
+    pub(super) fn prefix_quirk(&self, index: u32) -> Option<Quirk> {
+        if self.extent(index).prefix.is_none() {
+            return None;
+        }
+        self.read_prefix(index).ok()?.quirk
+    }
+
+    fn read_prefix(&self, index: u32) -> Result<ParsedPrefix, Reason> {
         let range = self.prefix_range(index);
         let mut first = [0; MAX];
         let first = &mut first[..(range.end - range.start) as usize];
         match self.file.read_exact_at(first, range.start) {
-            Ok(()) => Ok(self.parse_prefix(index, first)?.size),
+            Ok(()) => self.parse_prefix(index, first),
             Err(fault) => {
                 if matches!(fault, ArchiveReadError::Beyond) {
                     self.note_bad_prefix(index);
@@ -42,16 +72,23 @@ impl ArchiveContent {
         }
     }
 
+    /// Number of bytes of an extent that the archive has.
+    pub(super) fn available(&self, extent: &Extent) -> u64 {
+        u64::from(extent.packed).min(self.file.len().saturating_sub(extent.offset))
+    }
+
     /// The bytes of the archive that an extent's prefix may occupy.
     pub(super) fn prefix_range(&self, index: u32) -> Range<u64> {
         let extent = self.extent(index);
-        extent.offset..extent.offset + u64::from(extent.packed).min(MAX as u64)
+        extent.offset..extent.offset + self.available(&extent).min(MAX as u64)
     }
 
     /// Whether an extent's size can never be learnt, even from a sound disk.
     pub(super) fn is_size_lost(&self, index: u32) -> bool {
+        let extent = self.extent(index);
+        let is_impossible = extent.size.is_some() && possible_size(&extent).is_none();
         let bad = self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner);
-        self.file.is_changed() || bad.contains(&index)
+        is_impossible || self.file.is_changed() || bad.contains(&index)
     }
 
     fn note_bad_prefix(&self, index: u32) {
@@ -61,62 +98,162 @@ impl ArchiveContent {
     /// Parses the prefix of an extent from its first bytes, and keeps the size that it states.
     pub(super) fn parse_prefix(&self, index: u32, first: &[u8]) -> Result<ParsedPrefix, Reason> {
         let extent = self.extent(index);
-        let parsed =
-            parse(extent.prefix, first, extent.packed).inspect_err(|_| self.note_bad_prefix(index))?;
+        let parsed = parse(&extent, first).inspect_err(|_| self.note_bad_prefix(index))?;
         self.tables.extents.set_size(index, parsed.size);
+        if let Some(quirk) = parsed.quirk
+            && !self.has_odd_prefix.swap(true, Ordering::Relaxed)
+        {
+            let (archive, offset) = (self.file.path().display(), extent.offset);
+            log::info!("{archive}: data at offset {offset}: {quirk}");
+        }
         Ok(parsed)
     }
 }
 
-/// Parses the prefix of an extent of `packed` bytes from its `first` bytes.
+/// The size of an extent, if it is known and its packed bytes can yield it.
+fn possible_size(extent: &Extent) -> Option<u32> {
+    extent.size.filter(|&size| {
+        // An extent of the form that most have needs no arithmetic.
+        size <= extent.packed || u64::from(size) <= codec::max_unpacked(extent.codec, extent.packed.into())
+    })
+}
+
+/// Parses the prefix of an extent from its `first` bytes.
 ///
 /// An extent that ends where its size should begin is an empty file. Some packers write those
 /// (FORMATS.md 1.6, 4).
-fn parse(prefix: ExtentPrefix, first: &[u8], packed: u32) -> Result<ParsedPrefix, Reason> {
-    let mut payload = 0;
-    if prefix.name && packed > 0 {
-        payload = u32::from(*first.first().ok_or(Reason::BeyondEnd)?) + 1;
+fn parse(extent: &Extent, first: &[u8]) -> Result<ParsedPrefix, Reason> {
+    let (prefix, packed) = (extent.prefix, extent.packed);
+    if packed == 0 {
+        return Ok(ParsedPrefix { payload: 0, size: 0, quirk: None });
     }
-    let left = packed.checked_sub(payload).ok_or(Reason::Prefix)?;
-    match (prefix.size, left) {
-        (false, _) => Ok(ParsedPrefix { payload, size: left }),
-        (true, 0) => Ok(ParsedPrefix { payload, size: 0 }),
-        (true, 1..=3) => Err(Reason::Prefix),
-        (true, _) => {
-            let size =
-                first.get(payload as usize..).and_then(<[u8]>::first_chunk).ok_or(Reason::BeyondEnd)?;
-            Ok(ParsedPrefix { payload: payload + 4, size: u32::from_le_bytes(*size) })
-        }
+    let byte = *first.first().ok_or(Reason::BeyondEnd)?;
+    // The length of a name, with the byte that states it.
+    let stated = u32::from(byte) + 1;
+    let is_name = is_path(first, packed);
+    let name = if prefix.name && is_name { stated } else { 0 };
+    let unnamed = (prefix.name && !is_name).then_some(Quirk::Unnamed);
+    if !prefix.size {
+        return Ok(ParsedPrefix { payload: name, size: packed - name, quirk: unnamed });
     }
+    let readings = match (prefix.name, is_name) {
+        (true, _) => [Some(stated), Some(0)],
+        (false, true) => [Some(0), Some(stated)],
+        (false, false) => [Some(0), None],
+    };
+    let sizes =
+        readings.into_iter().flatten().filter_map(|start| Some((start, size_at(extent, first, start)?)));
+    let has_stream = |start: u32| first.get((start + SIZE_LEN) as usize..).is_some_and(codec::has_signature);
+    let chosen = sizes.clone().find(|&(start, _)| has_stream(start)).or_else(|| sizes.clone().next());
+    if let Some((start, size)) = chosen {
+        let quirk = match (prefix.name, start > 0) {
+            (true, false) => Some(Quirk::Unnamed),
+            (false, true) => Some(Quirk::Named),
+            _ => None,
+        };
+        let payload = if packed == start { start } else { start + SIZE_LEN };
+        return Ok(ParsedPrefix { payload, size, quirk });
+    }
+    let left = packed.checked_sub(if prefix.name { stated } else { 0 }).ok_or(Reason::Prefix)?;
+    if left < SIZE_LEN {
+        return Err(Reason::Prefix);
+    }
+    let word = first.get(name as usize..).and_then(<[u8]>::first_chunk).ok_or(Reason::BeyondEnd)?;
+    if word.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\r' | b'\n')) && !has_stream(name) {
+        // What should be a size spells text, so it belongs to a file that is not packed.
+        return Ok(ParsedPrefix { payload: name, size: packed - name, quirk: Some(Quirk::Unsized) });
+    }
+    Err(Reason::UnpackedSize(u32::from_le_bytes(*word)))
+}
+
+/// The size that stands at `start`, if the bytes that follow can yield it. Nothing is the size of nothing.
+fn size_at(extent: &Extent, first: &[u8], start: u32) -> Option<u32> {
+    let left = extent.packed.checked_sub(start)?;
+    if left == 0 {
+        return Some(0);
+    }
+    let packed = left.checked_sub(SIZE_LEN)?;
+    let word = first.get(start as usize..)?.first_chunk()?;
+    let size = u32::from_le_bytes(*word);
+    (u64::from(size) <= codec::max_unpacked(extent.codec, packed.into())).then_some(size)
+}
+
+/// Whether an extent begins with a length and a path of that length. Every character of a path is allowed in
+/// Windows, and there is a folder or an extension.
+fn is_path(first: &[u8], packed: u32) -> bool {
+    let Some((&len, rest)) = first.split_first() else { return false };
+    let Some(path) = rest.get(..usize::from(len)).filter(|_| u32::from(len) < packed) else { return false };
+    let is_allowed = |byte: &u8| *byte >= b' ' && !br#"<>:"|?*"#.contains(byte) && *byte != 0x7f;
+    let is_slash = |byte: u8| matches!(byte, b'\\' | b'/');
+    path.iter().all(is_allowed)
+        && path.iter().any(|&byte| is_slash(byte) || byte == b'.')
+        && !path.windows(2).any(|pair| pair.iter().all(|&byte| is_slash(byte)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::{Codec, ExtentPrefix};
 
     const BOTH: ExtentPrefix = ExtentPrefix { name: true, size: true };
     const NAME: ExtentPrefix = ExtentPrefix { name: true, size: false };
     const SIZE: ExtentPrefix = ExtentPrefix { name: false, size: true };
 
+    /// Payload, size and quirk of an extent of these bytes, of which `packed` are stated.
+    fn parsed(prefix: ExtentPrefix, bytes: &[u8], packed: u32) -> Result<(u32, u32, Option<Quirk>), Reason> {
+        let codec = if prefix.size { Codec::Zlib } else { Codec::Stored };
+        let extent = Extent { offset: 0, packed, size: None, codec, prefix };
+        parse(&extent, bytes).map(|it| (it.payload, it.size, it.quirk))
+    }
+
     #[test]
     fn the_payload_begins_after_name_and_size() {
-        assert_eq!(parse(BOTH, b"\x02ab\x09\0\0\0xyz", 10), Ok(ParsedPrefix { payload: 7, size: 9 }));
-        assert_eq!(parse(NAME, b"\x02abxyz", 6), Ok(ParsedPrefix { payload: 3, size: 3 }));
-        assert_eq!(parse(SIZE, b"\x09\0\0\0xyz", 7), Ok(ParsedPrefix { payload: 4, size: 9 }));
+        assert_eq!(parsed(BOTH, b"\x03a.b\x09\0\0\0xyz", 11), Ok((8, 9, None)));
+        assert_eq!(parsed(NAME, b"\x03a.bxyz", 7), Ok((4, 3, None)));
+        assert_eq!(parsed(SIZE, b"\x09\0\0\0xyz", 7), Ok((4, 9, None)));
     }
 
     #[test]
     fn every_form_of_an_empty_file_is_empty() {
-        assert_eq!(parse(NAME, b"\x02ab", 3), Ok(ParsedPrefix { payload: 3, size: 0 }));
-        assert_eq!(parse(SIZE, b"\0\0\0\0", 4), Ok(ParsedPrefix { payload: 4, size: 0 }));
-        assert_eq!(parse(BOTH, b"\x02ab", 3), Ok(ParsedPrefix { payload: 3, size: 0 }));
-        assert_eq!(parse(SIZE, b"", 0), Ok(ParsedPrefix { payload: 0, size: 0 }));
+        assert_eq!(parsed(NAME, b"\x03a.b", 4), Ok((4, 0, None)));
+        assert_eq!(parsed(SIZE, b"\0\0\0\0", 4), Ok((4, 0, None)));
+        assert_eq!(parsed(BOTH, b"\x03a.b", 4), Ok((4, 0, None)));
+        assert_eq!(parsed(SIZE, b"", 0), Ok((0, 0, None)));
     }
 
     #[test]
-    fn a_prefix_longer_than_its_extent_is_refused() {
-        assert_eq!(parse(NAME, b"\x09ab", 3), Err(Reason::Prefix));
-        assert_eq!(parse(SIZE, b"\x09\0\0", 3), Err(Reason::Prefix));
-        assert_eq!(parse(BOTH, b"\x02ab\x09\0", 5), Err(Reason::Prefix));
+    fn a_size_longer_than_its_extent_is_refused() {
+        assert_eq!(parsed(SIZE, b"\x09\0\0", 3), Err(Reason::Prefix));
+        assert_eq!(parsed(BOTH, b"\x03a.b\x09\0", 6), Err(Reason::Prefix));
+    }
+
+    #[test]
+    fn bytes_that_are_no_path_are_not_cut() {
+        for bytes in [&b"DDS \0\x01\x02\x03"[..], b"\x09ab", b"\x03abc", b"\x04// a", b"\x03a:b.", b"\0a.b"] {
+            let packed = bytes.len() as u32;
+            assert_eq!(parsed(NAME, bytes, packed), Ok((0, packed, Some(Quirk::Unnamed))), "{bytes:?}");
+        }
+        // The name of another code page.
+        assert_eq!(parsed(NAME, b"\x05\xea\xee.\xf2\xf2x", 7), Ok((6, 1, None)));
+    }
+
+    #[test]
+    fn a_size_that_is_possible_decides_whether_a_name_is_there() {
+        let stream = b"\x78\x9c\x03\0\0\0\0\x01";
+        let unnamed = [&b"\x00\x01\0\0"[..], stream].concat();
+        assert_eq!(parsed(BOTH, &unnamed, unnamed.len() as u32), Ok((4, 256, Some(Quirk::Unnamed))));
+        let named = [&b"\x03a.b\x00\x01\0\0"[..], stream].concat();
+        assert_eq!(parsed(SIZE, &named, named.len() as u32), Ok((8, 256, Some(Quirk::Named))));
+        // A name of no bytes, in front of a stream.
+        let empty = [&b"\0\x00\x01\0\0"[..], stream].concat();
+        assert_eq!(parsed(BOTH, &empty, empty.len() as u32), Ok((5, 256, None)));
+    }
+
+    #[test]
+    fn a_size_that_spells_text_is_content() {
+        assert_eq!(parsed(SIZE, b"text text text", 14), Ok((0, 14, Some(Quirk::Unsized))));
+        assert_eq!(parsed(BOTH, b"\x03a.bDDS |..", 11), Ok((4, 7, Some(Quirk::Unsized))));
+        assert_eq!(parsed(SIZE, b"\0\0\0\x40\xaa\xbb", 6), Err(Reason::UnpackedSize(1 << 30)));
+        assert_eq!(parsed(SIZE, b"text\x78\x9c\x03\0", 8), Err(Reason::UnpackedSize(0x7478_6574)));
     }
 }

@@ -65,7 +65,7 @@ impl Store {
     fn read_payloads(&self, id: EntryId, failed: &Cell<u32>) -> Result<Payloads, Reason> {
         let layer = self.layer(id.layer);
         let extents = layer.extents(id.entry).map(|index| (index, layer.extent(index)));
-        let len = extents.clone().map(|(_, extent)| u64::from(extent.packed)).sum::<u64>();
+        let len = extents.clone().map(|(_, extent)| layer.available(&extent)).sum::<u64>();
         if len > u64::from(self.shared.limits.packed) {
             return Err(Reason::PackedSize(u32::try_from(len).unwrap_or(u32::MAX)));
         }
@@ -74,7 +74,7 @@ impl Store {
         let mut start = 0;
         for (index, extent) in extents {
             failed.set(index);
-            let end = start + extent.packed as usize;
+            let end = start + layer.available(&extent) as usize;
             let bytes = &mut packed[start..end];
             layer.file.read_exact_at(bytes, extent.offset)?;
             ranges.push(end - layer.payload(index, bytes)?.len()..end);
@@ -103,7 +103,7 @@ impl Store {
             failed.set(index);
             let size = layer.size(index)? as usize;
             let (out, others) = rest.split_at_mut_checked(size).ok_or(Reason::Prefix)?;
-            self.decode(id, index, &payloads.packed[range.clone()], out)?;
+            self.decode(id, index, payloads.packed[range.clone()].into(), out)?;
             rest = others;
         }
         let mut rows = Buffer::for_cache(size as usize, reservation)?;

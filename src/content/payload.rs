@@ -8,10 +8,12 @@ use super::error::Reason;
 use super::extent_prefix;
 use super::memory::{LARGE, Reservation};
 
-/// The payload of an extent, or its first bytes.
+/// The payload of an extent, or its first bytes. It dereferences to the bytes within the stated length.
 pub(super) struct Payload {
     packed: Buffer,
     start: usize,
+    /// The end of the stated length.
+    end: usize,
     /// Whether this is the whole payload.
     pub(super) is_all: bool,
 }
@@ -20,7 +22,31 @@ impl Deref for Payload {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.packed[self.start..]
+        &self.packed[self.start..self.end]
+    }
+}
+
+impl Payload {
+    /// The whole payload, for its decoder.
+    pub(super) fn bytes(&self) -> PayloadBytes<'_> {
+        // If the stated length leaves out the prefix, the payload is longer by the length of the prefix.
+        let end = self.end.saturating_add(self.start).min(self.packed.len());
+        PayloadBytes { stated: self, extended: &self.packed[self.start..end] }
+    }
+}
+
+/// A whole payload.
+#[derive(Clone, Copy)]
+pub(super) struct PayloadBytes<'a> {
+    /// The bytes within the stated length.
+    pub(super) stated: &'a [u8],
+    /// The bytes if the stated length leaves out the prefix. They may be the same.
+    pub(super) extended: &'a [u8],
+}
+
+impl<'a> From<&'a [u8]> for PayloadBytes<'a> {
+    fn from(stated: &'a [u8]) -> Self {
+        Self { stated, extended: stated }
     }
 }
 
@@ -44,16 +70,24 @@ impl ArchiveContent {
     /// device, and for memory if `len` is large.
     pub(super) fn read_payload(&self, index: u32, len: u64) -> Result<Payload, Reason> {
         let extent = self.extent(index);
-        // Checked before a buffer is allocated, because an archive can state any packed length.
-        if extent.offset.saturating_add(u64::from(extent.packed)) > self.file.len() {
+        // Checked before a buffer is allocated, because an archive can state any packed length. A stream that
+        // passes the end of the archive may still be whole.
+        let available = self.available(&extent);
+        if available == 0 && extent.packed > 0 {
             return Err(Reason::BeyondEnd);
         }
         let prefix_len = if extent.prefix.is_none() { 0 } else { extent_prefix::MAX as u64 };
-        let len = len.saturating_add(prefix_len).min(u64::from(extent.packed));
-        let mut packed = Buffer::new(usize::try_from(len).unwrap_or(usize::MAX), self.reserve_packed(len))?;
+        let len = len.saturating_add(prefix_len).min(available);
+        let is_all = len == available;
+        // The bytes behind the stated length cost no read.
+        let behind = self.file.len() - extent.offset - available;
+        let more = if is_all { prefix_len.min(behind) } else { 0 };
+        let size = usize::try_from(len + more).unwrap_or(usize::MAX);
+        let mut packed = Buffer::new(size, self.reserve_packed(len))?;
         self.file.read_exact_at(&mut packed, extent.offset)?;
-        let start = packed.len() - self.payload(index, &packed)?.len();
-        Ok(Payload { packed, start, is_all: len == u64::from(extent.packed) })
+        let end = len as usize;
+        let start = end - self.payload(index, &packed[..end])?.len();
+        Ok(Payload { packed, start, end, is_all })
     }
 
     /// What follows the prefix in `packed`: all bytes of an extent, or its first ones.

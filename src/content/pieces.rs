@@ -54,14 +54,14 @@ impl ArchiveContent {
         let extents = if linear.is_some() { 0..0 } else { self.extents(entry) };
         let head = (Part::Head, Some(self.head(entry).len()));
         let linear = linear.map(|(texture, len)| (Part::Linear(texture, len), Some(len)));
-        let extent = |index| (Part::Extent(index), self.extent(index).size.map(u64::from));
+        let extent = |index| (Part::Extent(index), self.known_extent_size(index).map(u64::from));
         std::iter::once(head).chain(linear).chain(extents.map(extent))
     }
 
     /// The size of [all parts](Self::parts) together in bytes, if it is known. Each entry of a listing needs
     /// it, so it does not walk the parts.
     pub(super) fn known_size(&self, entry: u32) -> Option<u64> {
-        let extents = || self.extents(entry).map(|index| self.extent(index).size.map(u64::from)).sum();
+        let extents = || self.extents(entry).map(|index| self.known_extent_size(index).map(u64::from)).sum();
         let data: Option<u64> = self.linear(entry).map_or_else(extents, |(_, len)| Some(len));
         Some(self.head(entry).len() + data?)
     }

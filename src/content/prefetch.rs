@@ -72,7 +72,9 @@ impl Store {
         }
         let key = layer.cache_key(index, size);
         let read = || layer.read_payload(index, u64::MAX);
-        self.shared.cache.decode_ahead(key, read, |payload| self.decode_for_cache(id, index, key, &payload));
+        self.shared
+            .cache
+            .decode_ahead(key, read, |payload| self.decode_for_cache(id, index, key, payload.bytes()));
     }
 }
 

@@ -84,7 +84,7 @@ impl Store {
             ReadStrategy::Whole => {
                 let payload = read()?;
                 let _decoding = self.shared.counters.begin_decoding();
-                self.decode(id, index, &payload, out)?;
+                self.decode(id, index, payload.bytes(), out)?;
                 return Ok(PieceBytes::InBuffer);
             }
             ReadStrategy::Prefix(key) => {
@@ -97,7 +97,7 @@ impl Store {
         };
         let decode = |payload: Payload| {
             let _decoding = self.shared.counters.begin_decoding();
-            self.decode_for_cache(id, index, key, &payload)
+            self.decode_for_cache(id, index, key, payload.bytes())
         };
         let decoded = self.shared.cache.decode_once(key, read, decode)?;
         Ok(PieceBytes::InCache(decoded.range(piece.range())))
@@ -134,7 +134,8 @@ impl Store {
         };
         let uncached = if *within == (0..size) {
             ReadStrategy::Whole
-        } else if is_prefix && codec::has_prefix(extent.codec) {
+        } else if is_prefix && codec::has_prefix(extent.codec) && u64::from(extent.packed) != size {
+            // As many packed bytes as unpacked ones may not be packed at all, which only all of them show.
             ReadStrategy::Prefix(key)
         } else {
             return Ok(ReadStrategy::Cached(key));

@@ -151,7 +151,7 @@ impl Store {
     }
 
     /// Checks the unpacked size of an extent, in bytes, before a buffer is allocated for it. The size must be
-    /// within its limit, and the packed bytes must be able to yield it. The packed bytes must lie within the
+    /// within its limit, and the packed bytes must be able to yield it. Stored bytes must lie within the
     /// archive. Unless the codec is `Stored`, they must also be within their own limit, and no more than
     /// data of this size can need.
     pub(super) fn check_size(&self, layer: u16, index: u32, size: u32) -> Result<(), Reason> {
@@ -161,11 +161,14 @@ impl Store {
         if u64::from(size) > codec::max_unpacked(extent.codec, packed) || size > self.shared.limits.extent {
             return Err(Reason::UnpackedSize(size));
         }
-        if extent.offset.saturating_add(packed) > layer.file.len() {
+        let available = layer.available(&extent);
+        let is_stored = extent.codec == Codec::Stored;
+        // A stream that is whole is read although its stated length passes the end of the archive.
+        if available < packed && (is_stored || available == 0) {
             return Err(Reason::BeyondEnd);
         }
-        let is_stored = extent.codec == Codec::Stored;
-        if !is_stored && (extent.packed > self.shared.limits.packed || packed > codec::max_packed(size)) {
+        let is_too_long = available > self.shared.limits.packed.into() || available > codec::max_packed(size);
+        if !is_stored && is_too_long {
             return Err(Reason::PackedSize(extent.packed));
         }
         Ok(())

@@ -59,6 +59,7 @@ impl Store {
             self.check_sizes(id)?;
         }
         for index in layer.extents(id.entry) {
+            quirks.extend(layer.prefix_quirk(index));
             let note = |_: &[u8], quirk| {
                 quirks.extend(quirk);
                 Ok::<_, EntryError>(())
@@ -106,7 +107,7 @@ impl Store {
         let size = size as usize;
         let payload = self.layer(id.layer).read_payload(index, u64::MAX)?;
         let mut out = Buffer::new(size, self.reserve(size))?;
-        let quirk = self.decode(id, index, &payload, &mut out)?;
+        let quirk = self.decode(id, index, payload.bytes(), &mut out)?;
         Ok(use_it(&out, quirk))
     }
 }

@@ -41,7 +41,6 @@ fn beyond() -> Vec<Case> {
     vec![
         case("stored, beyond the end", tes4(104, 0, bad().record_offset(0x7000_0000))),
         case("packed, beyond the end", tes4(104, PACKED, bad().record_offset(0x7000_0000))),
-        case("packed, longer than the archive", tes4(104, PACKED, bad().record_size(0x0100_0000))),
         case("stored chunk", ba2(0, Chunk::stored("x").offset(u64::MAX - 5))),
         case("packed chunk", ba2(0, Chunk::zlib("x").offset(1 << 40))),
     ]
@@ -81,7 +80,6 @@ fn prefixes() -> Vec<Case> {
     let short = || Tes4File::new("bad.txt", "").block(&b"\x09four"[..]);
     let cut = |len: usize| bad().no_size_word().stream(vec![1; len]);
     vec![
-        case("a name longer than a stored file", tes4(104, EMBEDDED, short())),
         case("a name longer than a packed file", tes4(104, EMBEDDED | PACKED, short())),
         case("one byte of a size", tes4(104, PACKED, cut(1))),
         case("three bytes of a size", tes4(105, PACKED, cut(3))),
@@ -289,13 +287,4 @@ fn a_bad_extent_leaves_the_other_extents_of_its_file_readable() {
         corrupt("the zlib stream is damaged after 0 of 10000 bytes: invalid block type")
     );
     assert!(!opened.read("a", 15_000, 10).unwrap_err().is_new);
-}
-
-#[test]
-fn a_file_with_the_largest_declared_size_has_a_size_but_no_bytes() {
-    let opened = Opened::one(&tes4(104, PACKED, bad().declared(u32::MAX)));
-    let id = opened.id("f/bad.txt");
-    assert!(opened.store.size(id) > 1 << 30);
-    assert!(opened.store.known_size(id).is_some(), "the size of a bad file is not remembered");
-    assert!(opened.read("f/bad.txt", 0, 10).is_err());
 }

@@ -4,6 +4,7 @@
 mod changed;
 mod codec;
 mod counts;
+mod evidence;
 mod faults;
 
 use std::collections::BTreeMap;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::format::Codec;
+
 /// A harmless fault of a payload: something is missing or superfluous, but every byte was decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -14,6 +16,20 @@ pub enum Quirk {
     Longer,
     /// The payload is raw deflate, without zlib's header and checksum.
     RawDeflate,
+    /// The payload is packed by another method than the archive states, or is not packed. Its bytes prove
+    /// that.
+    Other(Codec),
+    /// The stated length passes the end of the archive, but the stream is whole.
+    PastEnd,
+    /// The stated length leaves out the embedded name or the size in front of the stream. What follows
+    /// completes the stream.
+    LeavesOutPrefix,
+    /// The archive states that the file begins with its name, but no name is there.
+    Unnamed,
+    /// The file begins with its name, which the archive does not state.
+    Named,
+    /// The archive states that the file begins with its unpacked size, but no possible size is there.
+    Unsized,
 }
 
 impl fmt::Display for Quirk {
@@ -23,6 +39,15 @@ impl fmt::Display for Quirk {
             Self::Trailing => "bytes follow the end of the stream",
             Self::Longer => "the stream holds more bytes than declared",
             Self::RawDeflate => "the stream is raw deflate without a zlib header",
+            Self::Other(Codec::Stored) => "it is stored, although the archive marks it as packed",
+            Self::Other(Codec::Zlib) => "it is packed with zlib, which the archive does not state",
+            Self::Other(Codec::Lz4Frame) => "it is packed as an LZ4 frame, which the archive does not state",
+            Self::Other(_) => "it is packed as an LZ4 block, which the archive does not state",
+            Self::PastEnd => "its stated length passes the end of the archive, but its data is whole",
+            Self::LeavesOutPrefix => "its stated length leaves out its embedded name or size",
+            Self::Unnamed => "the archive states that it begins with its name, but no name is there",
+            Self::Named => "it begins with its name, which the archive does not state; the name is left out",
+            Self::Unsized => "its unpacked size is missing, so it is shown as stored",
         })
     }
 }

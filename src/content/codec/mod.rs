@@ -18,4 +18,4 @@ mod xmem;
 mod zlib;
 
 pub use error::{DecodeError, Quirk};
-pub use table::{decode, has_prefix, max_packed, max_unpacked, prefix};
+pub use table::{decode, has_prefix, has_signature, max_packed, max_unpacked, prefix};

@@ -7,6 +7,8 @@ use crate::format::Codec;
 
 /// Decodes a whole payload into `out`, whose length is the declared size in bytes.
 ///
+/// If the bytes are not what the codec says, they are decoded by the method that they prove.
+///
 /// In every codec, an empty payload is an empty file, because packers write no stream for those.
 ///
 /// # Errors
@@ -16,7 +18,12 @@ pub fn decode(codec: Codec, packed: &[u8], out: &mut [u8]) -> Result<Option<Quir
     if packed.is_empty() && out.is_empty() {
         return Ok(None);
     }
-    (method(codec).decode)(packed, out)
+    match (method(codec).decode)(packed, out) {
+        Err(error @ (DecodeError::Corrupt(_) | DecodeError::Unsupported(_))) => {
+            detect::decode_other(codec, packed, out).unwrap_or(Err(error))
+        }
+        decoded => decoded,
+    }
 }
 
 /// Decodes the first bytes of a file, as many as fit `out`, from the first bytes of its payload.
@@ -29,7 +36,16 @@ pub fn decode(codec: Codec, packed: &[u8], out: &mut [u8]) -> Result<Option<Quir
 /// # Errors
 /// What is wrong with the payload.
 pub fn prefix(codec: Codec, packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
+    // A block has no signature. If the bytes look like another stream, only the full size decides.
+    if codec == Codec::Lz4Block && has_signature(packed) {
+        return Ok(0);
+    }
     method(codec).decode_prefix.map_or(Ok(0), |decode| decode(packed, out))
+}
+
+/// Whether a payload begins like a zlib stream or an LZ4 frame.
+pub fn has_signature(packed: &[u8]) -> bool {
+    zlib::has_header(packed) || lz4_frame::is_frame(packed)
 }
 
 /// Whether [`prefix`] can ever decode a byte for this codec.
@@ -37,9 +53,11 @@ pub fn has_prefix(codec: Codec) -> bool {
     method(codec).decode_prefix.is_some()
 }
 
-/// Maximum number of bytes that `packed` bytes of this codec can become. No larger size is possible.
+/// Maximum number of bytes that `packed` bytes can become, if their archive states this codec. No larger size
+/// is possible. What is stated as packed may be packed with zlib, which has the largest bound.
 pub fn max_unpacked(codec: Codec, packed: u64) -> u64 {
-    packed.saturating_mul(method(codec).max_ratio)
+    let least = if codec == Codec::Stored { 1 } else { zlib::METHOD.max_ratio };
+    packed.saturating_mul(method(codec).max_ratio.max(least))
 }
 
 /// Maximum number of bytes that `size` bytes may be packed into. For data that does not compress,

@@ -131,7 +131,8 @@ fn the_error_says_why_a_frame_is_unsupported() {
     ] {
         assert_eq!(decode(&packed, &mut [0; 9]), Err(DecodeError::Unsupported(what.into())));
     }
-    assert_eq!(error(b"\x78\x9c\x01\x02", 9), "not an LZ4 frame (first bytes 78 9c 01 02)");
+    assert_eq!(error(b"\x01\x9c\x01\x02", 9), "not an LZ4 frame (first bytes 01 9c 01 02)");
+    assert_eq!(error(b"\x78\x9c\x01\x02", 9), "the zlib stream ends after 0 of 9 bytes");
     let huge = b"\x04\x22\x4d\x18\x60\x40\x82\x01\0\x01\0";
     assert_eq!(
         error(huge, 9),
