@@ -19,6 +19,15 @@ const IGNORED: &str = "\
     nolazytime iversion noiversion mand nomand silent loud symfollow auto_unmount default_permissions \
     debug subtype";
 
+/// Options that decide how a mount appears, what it covers, whom it shows its files to, and who serves it.
+const OF_MOUNTER: &str = "\
+    allow_other drop_privileges edit foreground fsname gid max_read nonempty readahead setuid uid";
+
+/// Whether only the user who mounts may set an option, and not a profile that another user can change.
+pub(crate) fn is_of_mounter(name: &str) -> bool {
+    OF_MOUNTER.split(' ').any(|it| it == name)
+}
+
 const REMOUNT: &str =
     "a mount cannot change its options; run `bsafs umount MOUNTPOINT`, and mount again with the new ones";
 

@@ -52,6 +52,7 @@ impl MountPlan {
         let mut options = MountOptions::new();
         options.request.fsname.clone_from(&shown_source);
         let expanded = NamedSources::new(sources, options)?;
+        expanded.check_for_root(mountpoint.is_some())?;
         let mut options = expanded.options.clone();
         options.open = of_mounts.clone().merged_over(options.open);
         // Applied last, because the command line outranks profiles.

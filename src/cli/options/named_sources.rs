@@ -3,13 +3,26 @@
 use std::path::PathBuf;
 
 #[cfg(feature = "mount")]
+use rustix::process::geteuid;
+
+#[cfg(feature = "mount")]
+use super::mount_options::is_of_mounter;
+#[cfg(feature = "mount")]
 use super::mount_state::MountOptions;
 #[cfg(feature = "mount")]
 use super::unmounted::Unmounted;
+#[cfg(feature = "mount")]
+use crate::cli::exit::Exit;
 use crate::cli::exit::Failure;
 use crate::cli::terminal::progress;
+#[cfg(feature = "mount")]
+use crate::daemon::detach;
+#[cfg(feature = "mount")]
+use crate::system::root_only::first_other_user;
 use crate::vfs::OpenOptions;
 use crate::vfs::Vfs;
+#[cfg(feature = "mount")]
+use crate::vfs::sources::profile::Profile;
 #[cfg(feature = "mount")]
 use crate::vfs::sources::source_set::Expanded;
 use crate::vfs::sources::source_set::SourceSet;
@@ -23,6 +36,7 @@ pub(crate) struct NamedSources {
     /// The mountpoint of the first profile that has one.
     pub(crate) mountpoint: Option<PathBuf>,
     pub(crate) options: MountOptions,
+    profiles: Vec<Profile>,
 }
 
 #[cfg(feature = "mount")]
@@ -35,7 +49,31 @@ impl NamedSources {
         for profile in &profiles {
             options.add_all(&profile.options(), &profile.parent)?;
         }
-        Ok(Self { paths, mountpoint, options })
+        Ok(Self { paths, mountpoint, options, profiles })
+    }
+
+    /// Fails if this is a mount of root, and a profile that another user can change decides what only root
+    /// may decide. The command line `names_mountpoint` if it does not leave that to a profile.
+    pub(crate) fn check_for_root(&self, names_mountpoint: bool) -> Result<(), Failure> {
+        // A daemon that root made a mount for reads the profiles again, as another user.
+        if !geteuid().is_root() && !detach::is_mounted_by_parent() {
+            return Ok(());
+        }
+        for profile in &self.profiles {
+            let option = profile.options().into_iter().find(|(name, _)| is_of_mounter(name));
+            let setting = match option {
+                Some((name, _)) => format!("-o {name}"),
+                None if profile.mountpoint.is_some() && !names_mountpoint => "mountpoint".to_owned(),
+                None => continue,
+            };
+            let file = std::path::absolute(&profile.file).unwrap_or_else(|_| profile.file.clone());
+            if first_other_user(&file).is_some() {
+                let what = "another user can change this profile, so root must give this on the command line";
+                let what = format!("{}: {setting}: {what}", profile.file.display());
+                return Err(Failure::new(Exit::NoPermission, what));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -41,6 +41,9 @@ pub(crate) struct Profile {
     /// The folder of the profile's file.
     #[serde(skip)]
     pub(crate) parent: PathBuf,
+    /// The profile's file, as it was named.
+    #[serde(skip)]
+    pub(crate) file: PathBuf,
 }
 
 impl Profile {
@@ -77,6 +80,7 @@ impl Profile {
             return Err(OpenError::profile(path, format!("{}: {what}", other.display())));
         }
         profile.archives = archives;
+        path.clone_into(&mut profile.file);
         Ok(profile)
     }
 
