@@ -1,6 +1,7 @@
 //! Tests of the file system as programs see it. They make real mounts with the real program; each
 //! file covers one topic.
 
+mod attackers; // what another user gets of the programs that root starts, and sets in root's mounts
 mod attributes; // modes, times, sizes, inode numbers, extended attributes
 mod by_mount; // mounts made by mount(8) and fstab
 mod caching; // what the kernel caches: names, negative entries, attributes, listings, bytes

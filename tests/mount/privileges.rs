@@ -93,7 +93,8 @@ fn a_mount_that_fails_with_fewer_rights_leaves_no_dead_mount() {
 fn mount_fuse3(dir: &TestDir, options: &str, then: &str) -> String {
     let script = format!(
         "set -e; mount -t tmpfs none /usr/local/bin; cp '{}' /usr/local/bin/bsafs; cd '{}'; \
-         mount.fuse3 \"$PWD/a.bsa\" \"$PWD/mnt\" -t fuse.bsafs -o '{options}'; {then}",
+         mount.fuse3 \"$PWD/a.bsa\" \"$PWD/mnt\" -t fuse.bsafs -o '{options}'
+         {then}",
         dir.path("bsafs").display(),
         dir.path("").display(),
     );
@@ -112,6 +113,20 @@ fn a_mount_passed_by_mount_fuse3_as_a_descriptor_is_served() {
         let lines: Vec<&str> = out.lines().collect();
         assert!(lines[0].contains(&format!("read-only at {}", dir.path("mnt").display())), "{out}");
         assert_eq!(&lines[lines.len() - 3..], ["800", "fuse.bsafs", "none"], "{options}: {out}");
+    }
+}
+
+#[test]
+fn a_passed_mount_is_served_even_if_the_standard_descriptors_are_closed() {
+    if !is_root() || !Path::new("/sbin/mount.fuse3").exists() {
+        return eprintln!("SKIPPED: needs root and /sbin/mount.fuse3");
+    }
+    // mount.fuse3 gets one of their numbers for `/dev/fuse`, and passes it.
+    for closed in ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"] {
+        let dir = for_nobody();
+        let then = "stat -c %s mnt/readme.txt; umount mnt";
+        let out = mount_fuse3(&dir, &format!("drop_privileges' {closed} #'"), then);
+        assert_eq!(out.lines().last(), Some("800"), "{closed}: {out}");
     }
 }
 

@@ -30,6 +30,8 @@ const SERVE: &str = "BSAFS_FAKE_MOUNT";
 pub struct Answers {
     /// The source that the mount table shows.
     pub source: String,
+    /// What follows `fuse.` in the type; `bsafs` if it is `None`.
+    pub subtype: Option<String>,
     /// Whether every user may access the mount. Needs `user_allow_other` in /etc/fuse.conf.
     pub allow_other: bool,
     /// Links in the root and their targets, such as `.bsafs:status`. Listings do not show them.
@@ -67,13 +69,17 @@ pub fn hostile_user() -> (u32, u32) {
 impl FakeMount {
     /// Mounts on a folder that belongs to the hostile user, and waits until the mount is there.
     pub fn start(mountpoint: &Path, answers: &Answers) -> Self {
+        Self::start_as(hostile_user(), mountpoint, answers)
+    }
+
+    /// The same as another user, for root's tests.
+    pub fn start_as((user, group): (u32, u32), mountpoint: &Path, answers: &Answers) -> Self {
         let serving = serde_json::to_string(&(mountpoint, answers)).unwrap();
         // `nobody` may be unable to reach cargo's build folder, but not this link of the kernel.
         let mut command = Command::new("/proc/self/exe");
         command.args(["fake_mount::serve", "--exact", "--nocapture"]).env(SERVE, serving);
         command.envs([watchdog::mark()]).current_dir("/").stdin(Stdio::null()).stdout(Stdio::null());
         if is_root() {
-            let (user, group) = hostile_user();
             command.uid(user).gid(group);
         }
         let server = command.spawn().unwrap();
@@ -108,9 +114,11 @@ fn serve() {
     let Ok(serving) = std::env::var(SERVE) else { return };
     let (mountpoint, answers): (PathBuf, Answers) = serde_json::from_str(&serving).unwrap();
     let mut config = Config::default();
+    // The kernel refuses an empty source.
+    let source = if answers.source.is_empty() { "fake" } else { &answers.source };
     config.mount_options = vec![
-        MountOption::FSName(answers.source.clone()),
-        MountOption::Subtype("bsafs".into()),
+        MountOption::FSName(source.into()),
+        MountOption::Subtype(answers.subtype.clone().unwrap_or("bsafs".into())),
         MountOption::RO,
         MountOption::NoSuid,
         MountOption::NoDev,

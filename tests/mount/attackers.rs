@@ -1,0 +1,349 @@
+//! What root starts, as another user of the machine sees it: processes that run under his ID for a moment. He
+//! watches for them, and tries to trace them, to take their descriptors, and to read their environment.
+
+use std::fs::{self, File};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+
+use super::{world, world_files};
+use crate::fake_mount::{Answers, FakeMount};
+use crate::mounted::{Finished, TestDir, is_root, mounts_below, run, until};
+use crate::watchdog;
+
+/// The user who attacks. It is not `nobody`, whose processes other tests start.
+const ATTACKER: &str = "daemon";
+/// Environment variable with the file in which [`spy`] notes what it got.
+const LOOT: &str = "BSAFS_SPY";
+/// What only root knows.
+const SECRET: (&str, &str) = ("XDG_CONFIG_HOME", "/root/only-root-knows-this");
+
+/// One test at a time has processes of the attacker, because the spy of another would find them.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn attacker() -> (u32, u32) {
+    let id = |flag| run(Command::new("id").args([flag, ATTACKER])).success().trim().parse().unwrap();
+    (id("-u"), id("-g"))
+}
+
+/// A process of the attacker that watches for others. It ends with this value.
+struct Spy {
+    process: Child,
+    loot: PathBuf,
+}
+
+impl Spy {
+    fn start(dir: &TestDir) -> Self {
+        let loot = dir.path("loot");
+        let (user, group) = attacker();
+        File::create(&loot).unwrap();
+        chown(&loot, Some(user), Some(group)).unwrap();
+        let mut command = Command::new("/proc/self/exe");
+        command.args(["mount::attackers::spy", "--exact", "--nocapture"]).env(LOOT, &loot).current_dir("/");
+        command.envs([watchdog::mark()]).stdin(Stdio::null()).stdout(Stdio::null()).uid(user).gid(group);
+        let spy = Self { process: command.spawn().unwrap(), loot };
+        until("the spy", || spy.loot().contains("watching\n"));
+        spy
+    }
+
+    fn loot(&self) -> String {
+        fs::read_to_string(&self.loot).unwrap()
+    }
+
+    /// Fails if the spy got anything, or saw none of the processes that it waited for.
+    fn assert_empty_handed(&self) {
+        until("the spy to see a process", || self.loot().contains("saw "));
+        let loot = self.loot();
+        let got: Vec<&str> = loot.lines().filter(|line| line.starts_with("got ")).collect();
+        assert!(got.is_empty(), "the attacker {}", got.join("\n"));
+    }
+}
+
+impl Drop for Spy {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Is no test, but the process of a [`Spy`].
+#[test]
+fn spy() {
+    let Ok(loot) = std::env::var(LOOT) else { return };
+    let own = rustix::process::getuid().as_raw();
+    let terminal_in = |stat: &str| {
+        let fields = stat.rsplit_once(") ").map(|(_, fields)| fields.split(' ').nth(4).unwrap().to_owned());
+        fields.unwrap_or_default()
+    };
+    // That of the tests, if a person runs them.
+    let own_terminal = terminal_in(&fs::read_to_string("/proc/self/stat").unwrap());
+    let mut noted = std::collections::BTreeSet::new();
+    let mut note = |line: String| {
+        if noted.insert(line.clone()) {
+            let mut file = File::options().append(true).open(&loot).unwrap();
+            std::io::Write::write_all(&mut file, format!("{line}\n").as_bytes()).unwrap();
+        }
+    };
+    note("watching".into());
+    loop {
+        for process in fs::read_dir("/proc").unwrap().flatten() {
+            let Some(pid) = process.file_name().to_str().and_then(|it| it.parse::<i32>().ok()) else {
+                continue;
+            };
+            let read = |name: &str| fs::read(process.path().join(name)).unwrap_or_default();
+            let ids = String::from_utf8_lossy(&read("status")).into_owned();
+            let is_own = ids.lines().any(|it| it.starts_with(&format!("Uid:\t{own}\t")));
+            let environment = String::from_utf8_lossy(&read("environ")).into_owned();
+            if !is_own || environment.contains(LOOT) || environment.contains("BSAFS_FAKE_MOUNT") {
+                continue;
+            }
+            let stat = String::from_utf8_lossy(&read("stat")).into_owned();
+            let Some((name, _)) = stat.rsplit_once(") ") else { continue };
+            let terminal = terminal_in(&stat);
+            note(format!("saw {name}"));
+            if terminal != own_terminal && terminal != "0" {
+                note(format!("got a process on a terminal: {name}"));
+            }
+            if environment.contains(SECRET.1) {
+                note(format!("got the environment of {name}"));
+            }
+            // Opening this needs the same permission as ptrace.
+            if File::options().read(true).write(true).open(process.path().join("mem")).is_ok() {
+                note(format!("got the memory of {name}"));
+            }
+            let taken = pidfd_open(Pid::from_raw(pid).unwrap(), PidfdFlags::empty())
+                .and_then(|process| pidfd_getfd(process.as_fd(), 2, PidfdGetfdFlags::empty()));
+            if taken.is_ok() {
+                note(format!("got a descriptor of {name}"));
+            }
+            if fs::read_dir(process.path().join("fd")).is_ok_and(|mut it| it.next().is_some()) {
+                note(format!("got the names of the open files of {name}"));
+            }
+        }
+    }
+}
+
+/// Runs a command as root on a terminal, with a secret in its environment, and returns what it printed.
+fn on_roots_terminal(dir: &TestDir, command: &str) -> Finished {
+    let mut terminal = Command::new("script");
+    terminal.args(["-qec", command, "/dev/null"]).current_dir(dir.path("")).envs([SECRET, ("TERM", "dumb")]);
+    run(terminal.envs([watchdog::mark()]))
+}
+
+/// A folder with the program, an archive that everybody can read, and a folder of the attacker's.
+fn scene() -> TestDir {
+    let dir = TestDir::new();
+    let archive = dir.archive("a.bsa", &world());
+    fs::set_permissions(archive, fs::Permissions::from_mode(0o644)).unwrap();
+    let (user, group) = attacker();
+    for name in ["home", "home/fake", "home/mnt", "mnt"] {
+        fs::create_dir(dir.path(name)).unwrap();
+    }
+    for name in ["home", "home/fake", "home/mnt"] {
+        chown(dir.path(name), Some(user), Some(group)).unwrap();
+    }
+    dir
+}
+
+#[test]
+fn a_user_cannot_attack_what_asks_his_mount_for_root() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let _alone = alone();
+    let dir = scene();
+    // The mount answers late, so that there is time to attack.
+    let answers = Answers { before_statfs: Some("sleep 0.7".into()), ..Answers::default() };
+    let _fake = FakeMount::start_as(attacker(), &dir.path("home/fake"), &answers);
+    let spy = Spy::start(&dir);
+    let refused = on_roots_terminal(&dir, &format!("{} mount a.bsa home/fake", env!("CARGO_BIN_EXE_bsafs")));
+    assert!(refused.out.contains("already mounted there"), "{refused:?}");
+    spy.assert_empty_handed();
+}
+
+#[test]
+fn a_dead_mount_of_another_user_is_found_dead_and_removed_for_root() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let _alone = alone();
+    let dir = scene();
+    let mut fake = FakeMount::start_as(attacker(), &dir.path("home/fake"), &Answers::default());
+    fake.kill();
+    let mounted = dir.run(["mount", "a.bsa", "home/fake"]);
+    assert_eq!(mounted.code, 0, "{mounted:?}");
+    assert!(mounted.err.contains("removing the dead mount"), "{mounted:?}");
+    let there = dir.path("home/fake");
+    assert_eq!(mounts_below(&there), std::slice::from_ref(&there));
+    dir.run(["umount", "home/fake"]).success();
+}
+
+#[test]
+fn the_user_of_a_setuid_mount_cannot_attack_its_daemon() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let _alone = alone();
+    let dir = scene();
+    let program = env!("CARGO_BIN_EXE_bsafs");
+    // The daemon waits for a source on the user's own mount, and then fails.
+    let answers = Answers {
+        before_lookup: Some("sleep 0.7".into()),
+        subtype: Some("other".into()),
+        ..Answers::default()
+    };
+    let fake = FakeMount::start_as(attacker(), &dir.path("home/fake"), &answers);
+    let spy = Spy::start(&dir);
+    let options = format!("-o setuid={ATTACKER}");
+    let failed = on_roots_terminal(&dir, &format!("{program} mount home/fake/a.bsa mnt {options}"));
+    assert!(failed.code == 66 && failed.out.contains("home/fake/a.bsa"), "{failed:?}");
+    spy.assert_empty_handed();
+    drop(fake);
+    // This daemon mounts, and is watched before and after that.
+    let mounted = on_roots_terminal(&dir, &format!("{program} mount a.bsa mnt {options}"));
+    assert!(mounted.code == 0 && mounted.out.contains("mounted 1 archive"), "{mounted:?}");
+    let pid = daemon_of(&dir, "mnt");
+    assert_eq!(fs::metadata(format!("/proc/{pid}/environ")).unwrap().uid(), 0, "its user may read it");
+    let environment = fs::read_to_string(format!("/proc/{pid}/environ")).unwrap();
+    assert!(!environment.contains(SECRET.1) && !environment.contains("TERM="), "{environment}");
+    let seen = spy.loot().lines().filter(|line| line.starts_with("saw ")).count();
+    until("the spy to see the daemon", || {
+        spy.loot().lines().filter(|it| it.starts_with("saw ")).count() > seen
+    });
+    spy.assert_empty_handed();
+    let read = as_attacker("cat", &dir.path("mnt/readme.txt")).output().unwrap();
+    assert!(read.stdout == world_files()[4].1, "{read:?}");
+    dir.run(["umount", "mnt"]).success();
+}
+
+#[test]
+fn a_daemon_that_mount_fuse3_starts_is_guarded_and_has_nothing_of_root() {
+    if !is_root() || !Path::new("/sbin/mount.fuse3").exists() {
+        return eprintln!("SKIPPED: needs root and /sbin/mount.fuse3");
+    }
+    let _alone = alone();
+    let dir = scene();
+    dir.give_to_user();
+    let script = format!(
+        "set -e; mount -t tmpfs none /usr/local/bin; cp bsafs /usr/local/bin; \
+         mount.fuse3 \"$PWD/a.bsa\" \"$PWD/mnt\" -t fuse.bsafs \
+         -o drop_privileges,allow_other,default_permissions,setuid={ATTACKER}; \
+         touch mounted; while ! [ -e checked ]; do sleep 0.01; done; umount mnt"
+    );
+    let mut command = Command::new("unshare");
+    command.args([
+        "-m",
+        "script",
+        "-qec",
+        &format!("sh -c '{}'", script.replace('\'', "'\\''")),
+        "/dev/null",
+    ]);
+    command.current_dir(dir.path("")).envs([SECRET]).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut terminal = command.spawn().unwrap();
+    until("the mount", || {
+        assert!(terminal.try_wait().unwrap().is_none(), "mount.fuse3 failed");
+        dir.path("mounted").exists()
+    });
+    // mount.fuse3 and its shell run as the user before this program does. Only the daemon can be guarded.
+    let spy = Spy::start(&dir);
+    spy.assert_empty_handed();
+    fs::write(dir.path("checked"), "").unwrap();
+    assert!(terminal.wait().unwrap().success());
+}
+
+#[test]
+fn root_starts_no_program_from_a_folder_of_another_user() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let _alone = alone();
+    let dir = scene();
+    let (user, group) = attacker();
+    fs::create_dir(dir.path("home/bin")).unwrap();
+    for name in ["getent", "id", "setsid", "fusermount3", "mount", "sh"] {
+        let path = dir.path("home/bin").join(name);
+        fs::write(&path, format!("#!/bin/bash\ntouch '{}'\n", dir.path("home/ran").display())).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        chown(path, Some(user), Some(group)).unwrap();
+    }
+    chown(dir.path("home/bin"), Some(user), Some(group)).unwrap();
+    let path = format!("{}:{}", dir.path("home/bin").display(), std::env::var("PATH").unwrap());
+    let options = format!("setuid={ATTACKER}");
+    let mut command = dir.bsafs(["mount", "a.bsa", "mnt", "-o", &options]);
+    run(command.env("PATH", path)).success();
+    assert!(!dir.path("home/ran").exists(), "root ran a program of another user");
+    dir.run(["umount", "mnt"]).success();
+}
+
+#[test]
+fn a_profile_of_another_user_sets_nothing_that_only_root_may_set() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let _alone = alone();
+    let dir = scene();
+    let (user, group) = attacker();
+    let profile = dir.path("home/p.toml");
+    let write = |lines: &str| {
+        fs::write(&profile, format!("archives = ['{}']\n{lines}", dir.path("a.bsa").display())).unwrap();
+        chown(&profile, Some(user), Some(group)).unwrap();
+    };
+    let setuid = format!("setuid={ATTACKER}");
+    for option in
+        ["allow_other", "uid=0", "gid=0", "fsname=/dev/sda1", "nonempty", "setuid=root", "max_read=4096"]
+    {
+        write(&format!("options = '{option}'"));
+        for by_root in ["ro", &setuid] {
+            let refused = dir.run(["mount", "home/p.toml", "mnt", "-o", by_root]);
+            let name = option.split('=').next().unwrap();
+            assert!(
+                refused.code == 77 && refused.err.contains(&format!("-o {name}")),
+                "{by_root}: {refused:?}"
+            );
+            assert!(refused.err.contains("home/p.toml") && refused.err.lines().count() == 1, "{refused:?}");
+            assert!(mounts_below(&dir.path("")).is_empty());
+        }
+    }
+    write("mountpoint = '/root/.bsafs-test'");
+    let refused = dir.run(["mount", "home/p.toml"]);
+    assert!(refused.code == 77 && refused.err.contains("mountpoint"), "{refused:?}");
+    assert!(!Path::new("/root/.bsafs-test").exists());
+    // What only concerns the content is his to choose, and what root says on the command line counts.
+    write("options = 'xattr,layout=per-archive'");
+    dir.run(["mount", "home/p.toml", "mnt", "-o", &format!("{setuid},allow_other")]).success();
+    assert!(dir.path("mnt/a/readme.txt").exists());
+    dir.run(["umount", "mnt"]).success();
+    // The profile of root, in a folder of root, sets everything.
+    fs::write(dir.path("roots.toml"), format!("archives = ['a.bsa']\noptions = 'allow_other,{setuid}'"))
+        .unwrap();
+    dir.run(["mount", "roots.toml", "mnt"]).success();
+    assert!(as_attacker("cat", &dir.path("mnt/readme.txt")).status().unwrap().success());
+    dir.run(["umount", "mnt"]).success();
+}
+
+/// A command that the attacker runs with one argument.
+fn as_attacker(program: &str, argument: &Path) -> Command {
+    let (user, group) = attacker();
+    let mut command = Command::new(program);
+    // The spy ignores it.
+    command.arg(argument).env(LOOT, "").uid(user).gid(group);
+    command
+}
+
+/// The process of the daemon that serves a mount, which root finds.
+fn daemon_of(dir: &TestDir, mountpoint: &str) -> u64 {
+    let mounts = dir.run(["mounts", "--json"]).success();
+    let path = dir.path(mountpoint);
+    let mounts = mounts.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let mount = mounts.into_iter().find(|mount| mount["mountpoint"].as_str() == path.to_str());
+    mount.expect("no such mount")["pid"].as_u64().expect("the daemon does not answer")
+}
