@@ -18,6 +18,8 @@ const TABLE: &str = "/proc/self/mountinfo";
 /// A mount in the mount table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountEntry {
+    /// The number of the mount. The kernel may give it to another mount once this one has ended.
+    pub id: u32,
     /// The device number, `major:minor`; no two FUSE mounts share one.
     pub device: String,
     /// The folder that the mount is on.
@@ -30,9 +32,21 @@ pub struct MountEntry {
     pub source: String,
     /// The user and the group that mounted it, if it is a FUSE mount.
     pub owner: Option<(u32, u32)>,
+    /// The options of the mount and of its file system, separated by commas.
+    pub options: String,
 }
 
 impl MountEntry {
+    /// Whether an option is set, for example `nosuid`.
+    pub fn has_option(&self, option: &str) -> bool {
+        self.options.split(',').any(|set| set == option)
+    }
+
+    /// The entry of this mount in the table as it is now. `None` if the mount has ended.
+    pub fn now(&self) -> Option<Self> {
+        mounts().into_iter().find(|it| it.id == self.id && it.device == self.device)
+    }
+
     /// Whether this is a mount of bsafs.
     pub fn is_bsafs(&self) -> bool {
         self.kind == "fuse.bsafs"
@@ -131,21 +145,25 @@ fn parse(table: &[u8]) -> Vec<MountEntry> {
 /// Parses `id parent major:minor root mountpoint options [optional...] - kind source superoptions`.
 fn line(line: &[u8]) -> Option<MountEntry> {
     let mut fields = line.split(|&byte| byte == b' ');
-    let device = fields.nth(2)?;
+    let id = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+    let device = fields.nth(1)?;
     let root = fields.next()?;
     let mountpoint = fields.next()?;
+    let own_options = fields.next().map(String::from_utf8_lossy).unwrap_or_default();
     let mut fields = fields.skip_while(|field| *field != b"-").skip(1);
     let kind = fields.next()?;
     let source = fields.next().map(unescape).unwrap_or_default();
     let options = fields.next().map(String::from_utf8_lossy).unwrap_or_default();
     let number = |name: &str| options.split(',').find_map(|it| it.strip_prefix(name)?.parse().ok());
     Some(MountEntry {
+        id,
         device: String::from_utf8_lossy(device).into_owned(),
         mountpoint: PathBuf::from(OsString::from_vec(unescape(mountpoint))),
         root: PathBuf::from(OsString::from_vec(unescape(root))),
         source: String::from_utf8_lossy(&source).into_owned(),
         kind: OsString::from_vec(unescape(kind)).to_string_lossy().into_owned(),
         owner: number("user_id=").zip(number("group_id=")),
+        options: format!("{own_options},{options}"),
     })
 }
 
@@ -186,7 +204,8 @@ mod tests {
         let text = b"36 25 0:51 / /home/me/Skyrim\\040-\\040Textures0 ro,nosuid shared:1 \
                      - fuse.bsafs /a\\040b ro,user_id=7,group_id=8";
         let mounted = line(text).expect("the line was not parsed");
-        assert_eq!(mounted.device, "0:51");
+        assert_eq!((mounted.id, &*mounted.device), (36, "0:51"));
+        assert!(mounted.has_option("nosuid") && mounted.has_option("user_id=7") && !mounted.has_option("rw"));
         assert_eq!(mounted.mountpoint.as_os_str().as_bytes(), b"/home/me/Skyrim - Textures0");
         assert!(mounted.is_bsafs() && mounted.is_whole() && mounted.owner == Some((7, 8)));
         assert_eq!(mounted.source, "/a b");
