@@ -159,8 +159,9 @@
 //! 4. `vfs/open.rs` walks folders, and opens and parses archives in parallel.
 //! 5. `tree/merge.rs` merges their names in load order.
 //! 6. `cli/command/mount.rs` prepares everything that can fail: the log, the mountpoint, threads
-//!    and descriptors. (Threads that decode ahead start when they are needed.)
-//! 7. `fuse/mount.rs` mounts. From here on, every failure unmounts.
+//!    and descriptors. (Threads that decode ahead start when they are needed.) The mountpoint is opened
+//!    once (`system/place.rs`), because another user may rename folders above it.
+//! 7. `fuse/mount.rs` mounts on what was opened. From here on, every failure unmounts.
 //! 8. The daemon leaves the terminal and reports success.
 //! 9. The session serves until `umount` or a signal. Then the daemon unmounts, and removes a
 //!    mountpoint that it created.
@@ -206,6 +207,7 @@
 //! | How does a deletion in a writable mount stay? | marks: `folder/whiteouts.rs`; layers: `tree/erased.rs` |
 //! | What if a source is a mount of bsafs? | `cli/options/unmounted.rs`: its own sources replace it |
 //! | How are mounts listed if a daemon hangs? | `mounts/status.rs`: a subprocess asks, with a time limit |
+//! | Can another user redirect root's mount? | `system/place.rs`, `fuse/unmount.rs`: no |
 //! | What bounds memory? | `limits.rs`, with a table |
 //! | What if memory is limited (`ulimit -v`)? | `system/memory.rs` |
 //! | What is measured, and what was tried? | `tests/bench/RESULTS.md` |

@@ -1,14 +1,16 @@
 //! A folder that bsafs made and removes again. It is removed beneath the descriptor of its parent.
 //! So neither a link that replaced it nor a parent that was moved can lead elsewhere.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, Mode, OFlags, XattrFlags, fgetxattr, fsetxattr, mkdirat, open, openat, statat, unlinkat,
+    AtFlags, Mode, OFlags, XattrFlags, fgetxattr, fsetxattr, mkdirat, openat, statat, unlinkat,
 };
+
+use crate::system::place::Place;
 
 /// The extended attribute of folders that bsafs made. If a killed daemon left such a folder behind,
 /// the next mount on it removes it.
@@ -24,10 +26,10 @@ pub(crate) struct MadeFolder {
 }
 
 impl MadeFolder {
-    /// Makes a folder. Links in its path are followed, because the user named it.
+    /// Makes a folder. Links in its path are followed as [`Place::open`] does.
     ///
     /// # Errors
-    /// A system call fails; [`io::ErrorKind::AlreadyExists`] if the name is taken.
+    /// See [`Place::open`]; [`io::ErrorKind::AlreadyExists`] if the name is taken.
     pub(crate) fn make(path: &Path) -> io::Result<Self> {
         let (parent, name) = parent_and_name(path)?;
         mkdirat(&parent, &name, Mode::from_raw_mode(0o777))?;
@@ -49,6 +51,12 @@ impl MadeFolder {
         Some(Self { parent, name, identity: (stat.st_dev, stat.st_ino) })
     }
 
+    /// Whether this is the folder that was found at a place.
+    pub(crate) fn is_at(&self, place: &Place) -> bool {
+        let stat = place.found().and_then(|found| rustix::fs::fstat(found).ok());
+        stat.is_some_and(|stat| (stat.st_dev, stat.st_ino) == self.identity)
+    }
+
     /// Leaves the folder where it is.
     pub(crate) fn keep(self) {
         // Only a descriptor and a name are leaked.
@@ -61,9 +69,8 @@ const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEX
 const READABLE: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 fn parent_and_name(path: &Path) -> io::Result<(OwnedFd, OsString)> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().unwrap_or(OsStr::new(".")).to_owned();
-    Ok((open(parent, FOLDER, Mode::empty())?, name))
+    let place = Place::open_without_last_link(path)?;
+    Ok((place.parent().try_clone_to_owned()?, place.name().to_owned()))
 }
 
 impl Drop for MadeFolder {

@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{Dir, FlockOperation, StatFs, flock, fstatfs};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 
@@ -17,6 +17,7 @@ use super::mounts_folder::{LastMount, make_around};
 use crate::fuse::{PassedMount, unmount};
 use crate::system::credentials::Credentials;
 use crate::system::mountinfo::{self, MountEntry};
+use crate::system::place::Place;
 use crate::system::subprocess::Program;
 use crate::vfs::sources::folder_name;
 
@@ -25,6 +26,8 @@ use crate::vfs::sources::folder_name;
 pub(crate) struct Mountpoint {
     /// The path, absolute and without links.
     pub(crate) path: PathBuf,
+    /// The folder that was examined, until something is mounted on it. `None` if something was passed.
+    place: Option<Arc<Place>>,
     made: Option<MadeFolder>,
     lock: Option<File>,
     /// Dropped after `made`, which is in this folder.
@@ -34,24 +37,23 @@ pub(crate) struct Mountpoint {
 impl Mountpoint {
     /// Prepares a folder that the user named. A missing folder is made if its parent exists.
     pub(crate) fn named(path: &Path, nonempty: bool) -> Result<Self, DaemonError> {
-        if let Some(mounted) = clear_if_dead(path)? {
-            return Err(already_mounted(&mounted));
+        let place = clear_if_dead(path)?.map_err(|mounted| already_mounted(&mounted))?;
+        if place.is_folder().map_err(|error| DaemonError::folder(path, error))? {
+            return match MadeFolder::left_behind(path) {
+                Some(left) => Self::claim_made(place, left, nonempty),
+                None => Ok(Self::claim(place, nonempty)?),
+            };
         }
-        match std::fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => match MadeFolder::left_behind(path) {
-                Some(left) => Self::claim_made(path, left, nonempty),
-                None => Ok(Self::claim(path, nonempty)?),
+        if place.found().is_some() {
+            return Err(refused(path, "it is not a folder"));
+        }
+        match MadeFolder::make(path) {
+            Ok(made) => Self::claim_made(opened(path)?, made, nonempty),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match path.is_symlink() {
+                true => Err(refused(path, DANGLING)),
+                false => Err(refused(path, AT_ONCE)),
             },
-            Ok(_) => Err(refused(path, "it is not a folder")),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => match MadeFolder::make(path) {
-                Ok(made) => Self::claim_made(path, made, nonempty),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match path.is_symlink() {
-                    true => Err(refused(path, "it is a dangling link")),
-                    false => Err(refused(path, AT_ONCE)),
-                },
-                Err(error) => Err(DaemonError::not_made("the mountpoint", path, error)),
-            },
-            Err(error) => Err(DaemonError::folder(path, error)),
+            Err(error) => Err(DaemonError::not_made("the mountpoint", path, error)),
         }
     }
 
@@ -67,7 +69,7 @@ impl Mountpoint {
 
     /// The folder of a mount that exists already.
     pub(crate) fn passed(mount: &PassedMount) -> Self {
-        Self { path: mount.mountpoint.clone(), made: None, lock: None, _around: None }
+        Self { path: mount.mountpoint.clone(), place: None, made: None, lock: None, _around: None }
     }
 
     /// Makes a folder in the current folder, named after an archive or folder. The name gets a
@@ -75,7 +77,7 @@ impl Mountpoint {
     pub(crate) fn after(archive: &Path) -> Result<Self, DaemonError> {
         for name in folder_name::candidates(archive).take(1000) {
             let path = PathBuf::from(name);
-            if clear_if_dead(&path)?.is_some() {
+            if clear_if_dead(&path)?.is_err() {
                 continue;
             }
             let made = match MadeFolder::make(&path) {
@@ -85,11 +87,13 @@ impl Mountpoint {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => MadeFolder::left_behind(&path),
                 Err(error) => return Err(DaemonError::not_made("the mountpoint", &path, error)),
             };
-            let is_folder = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
-            if is_folder
+            // A link is not followed, because the user did not name it.
+            let place =
+                Place::open_without_last_link(&path).map_err(|error| DaemonError::folder(&path, error))?;
+            if place.is_folder().is_ok_and(|is_folder| is_folder)
                 && let Ok(mountpoint) = match made {
-                    Some(made) => Self::claim_made(&path, made, false),
-                    None => Self::claim(&path, false).map_err(DaemonError::from),
+                    Some(made) => Self::claim_made(place, made, false),
+                    None => Self::claim(place, false).map_err(DaemonError::from),
                 }
             {
                 return Ok(mountpoint);
@@ -110,10 +114,19 @@ impl Mountpoint {
         resolved.is_ok_and(|resolved| resolved.starts_with(&self.path))
     }
 
+    /// The folder to mount on. `None` if a mount was passed, or after [`Mountpoint::release`].
+    pub(crate) fn place(&self) -> Option<&Arc<Place>> {
+        self.place.as_ref()
+    }
+
     /// Claims a folder that was made. If another process has locked it meanwhile, the folder stays,
     /// because that process mounts on it.
-    fn claim_made(path: &Path, made: MadeFolder, nonempty: bool) -> Result<Self, DaemonError> {
-        match Self::claim(path, nonempty) {
+    fn claim_made(place: Place, made: MadeFolder, nonempty: bool) -> Result<Self, DaemonError> {
+        if !made.is_at(&place) {
+            let path = place.path().unwrap_or_else(|_| place.name().into());
+            return Err(refused(&path, AT_ONCE));
+        }
+        match Self::claim(place, nonempty) {
             Ok(claimed) => {
                 let around = claimed.path.parent().map(|parent| LastMount { around: parent.to_owned() });
                 Ok(Self { made: Some(made), _around: around, ..claimed })
@@ -127,13 +140,13 @@ impl Mountpoint {
         }
     }
 
-    /// Checks a folder and locks it until [`Mountpoint::unlock`]. The kernel would stack two mounts
+    /// Checks a folder and locks it until [`Mountpoint::release`]. The kernel would stack two mounts
     /// on one folder; the lock refuses the second. A folder that may not be read is not locked.
-    fn claim(path: &Path, nonempty: bool) -> Result<Self, Refusal> {
-        let path = canonical(path)?;
-        let lock = File::open(&path).ok();
+    fn claim(place: Place, nonempty: bool) -> Result<Self, Refusal> {
+        let path = place.path().map_err(|error| DaemonError::folder(Path::new("/proc/self/fd"), error))?;
+        let lock = place.read();
         let locked = lock.as_ref().map(|folder| flock(folder, FlockOperation::NonBlockingLockExclusive));
-        if locked == Some(Err(Errno::WOULDBLOCK)) {
+        if locked.is_ok_and(|locked| locked == Err(Errno::WOULDBLOCK)) {
             return Err(Refusal::Locked(refused(&path, AT_ONCE)));
         }
         // Checked again, because another process may have mounted there before this one had the lock.
@@ -141,14 +154,16 @@ impl Mountpoint {
             return Err(already_mounted(&mounted).into());
         }
         if !nonempty {
-            check_empty(&path)?;
+            check_empty(&path, &place)?;
         }
-        Ok(Self { path, made: None, lock, _around: None })
+        Ok(Self { path, place: Some(Arc::new(place)), made: None, lock: lock.ok(), _around: None })
     }
 
-    /// Unlocks the folder after mounting, when another process can see the mount.
-    pub(crate) fn unlock(&mut self) {
+    /// Unlocks and closes the folder after mounting, when another process can see the mount. An automount
+    /// whose folder is open never ends.
+    pub(crate) fn release(&mut self) {
         self.lock = None;
+        self.place = None;
     }
 }
 
@@ -177,44 +192,62 @@ impl From<Refusal> for DaemonError {
 const ANSWER_TIME: Duration = Duration::from_secs(1);
 /// The exit code of `bsafs status` if the daemon has ended.
 pub(crate) const DEAD_CODE: i32 = 69;
+const DANGLING: &str = "it is a dangling link";
 /// Another process locked the folder, or made it after this process had checked.
 const AT_ONCE: &str = "another process is mounting there at the same time";
 
-/// Unmounts the dead mount of a killed bsafs daemon. Mounts of other programs may recover, and stay. Returns
-/// what is mounted there afterwards. If something is, do not open the folder, because its daemon may hang.
-fn clear_if_dead(path: &Path) -> Result<Option<MountEntry>, DaemonError> {
-    let mounts = mountinfo::mounts();
-    let mountpoint = resolve_among(&mounts, path);
-    let mounted = mountinfo::topmost(&mounts, &mountpoint);
-    if !mounted.is_some_and(|mounted| mounted.is_bsafs() && is_dead(mounted)) {
-        return Ok(mounted.cloned());
+/// Opens a path, and unmounts the dead mount of a killed bsafs daemon there. Mounts of other programs may
+/// recover, and stay. Returns the place, or what is mounted there.
+fn clear_if_dead(path: &Path) -> Result<Result<Place, MountEntry>, DaemonError> {
+    let place = opened(path)?;
+    let folder = |error| DaemonError::folder(path, error);
+    let Some(mounted) = place.mounted().map_err(folder)? else { return Ok(Ok(place)) };
+    if !(mounted.is_bsafs() && is_dead(&mounted, &place)) {
+        return Ok(Err(mounted));
     }
     log::warn!("{}: removing the dead mount of a daemon that was killed", path.display());
-    unmount(&mountpoint, true)
+    unmount(&mounted, true)
         .map_err(|error| refused(path, &format!("cannot remove the dead mount there: {error}")))?;
-    Ok(mountinfo::mounted_at(&mountpoint))
+    let place = place.reopen().map_err(folder)?;
+    Ok(match place.mounted().map_err(folder)? {
+        None => Ok(place),
+        Some(mounted) => Err(mounted),
+    })
+}
+
+fn opened(path: &Path) -> Result<Place, DaemonError> {
+    Place::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound if path.is_symlink() => refused(path, DANGLING),
+        io::ErrorKind::NotFound => DaemonError::not_made("the mountpoint", path, error),
+        _ => DaemonError::folder(path, error),
+    })
 }
 
 /// Whether a mount has no daemon any more. Attributes prove nothing, because they are cached for
 /// ever. The kernel passes statfs on to the daemon only if the mount is the caller's or has
 /// `allow_other`. Otherwise it answers with zeros itself, so root asks as the mount's owner. A
 /// daemon that does not answer within a second is alive, because a dead one fails at once.
-fn is_dead(mounted: &MountEntry) -> bool {
+fn is_dead(mounted: &MountEntry, place: &Place) -> bool {
     let (sender, answer) = mpsc::channel();
+    let Some(Ok(root)) = place.found().map(|root| root.try_clone_to_owned()) else { return false };
     let (path, owner) = (mounted.mountpoint.clone(), mounted.owner);
     let own = (geteuid().as_raw(), getegid().as_raw());
     if let Some(owner) = owner.filter(|owner| *owner != own && geteuid().is_root()) {
         return is_dead_for(owner, &path);
     }
     // Sending fails if the answer comes too late.
-    let asked = thread::Builder::new().spawn(move || sender.send(has_no_daemon(&path)));
+    let asked = thread::Builder::new().spawn(move || sender.send(says_dead(&fstatfs(root))));
     asked.is_ok() && answer.recv_timeout(ANSWER_TIME) == Ok(true)
 }
 
 /// Whether the kernel says that a mount, which belongs to this user, has no daemon.
 pub(crate) fn has_no_daemon(mountpoint: &Path) -> bool {
+    says_dead(&rustix::fs::statfs(mountpoint))
+}
+
+fn says_dead(answer: &rustix::io::Result<StatFs>) -> bool {
     // ECONNABORTED: the daemon died during the request.
-    matches!(rustix::fs::statfs(mountpoint), Err(Errno::NOTCONN | Errno::CONNABORTED))
+    matches!(answer, Err(Errno::NOTCONN | Errno::CONNABORTED))
 }
 
 /// Asks [`has_no_daemon`] in a process of the mount's owner.
@@ -225,23 +258,10 @@ fn is_dead_for(owner: (u32, u32), mountpoint: &Path) -> bool {
 }
 
 /// The absolute path of a mountpoint, without links. The mountpoint itself is resolved only if it
-/// is a link, because resolving fails on a dead mount.
+/// is a link, because resolving fails on a dead mount. Root follows no link that another user could have set.
 pub(crate) fn resolve_mountpoint(path: &Path) -> PathBuf {
-    resolve_among(&mountinfo::mounts(), path)
-}
-
-fn resolve_among(mounts: &[MountEntry], path: &Path) -> PathBuf {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let absolute: PathBuf = absolute.components().collect();
-    match (absolute.parent().map(Path::canonicalize), absolute.file_name()) {
-        // A mounted folder is not accessed, because its daemon may hang.
-        (Some(Ok(parent)), Some(name))
-            if mountinfo::topmost(mounts, &parent.join(name)).is_some() || !absolute.is_symlink() =>
-        {
-            parent.join(name)
-        }
-        _ => absolute.canonicalize().unwrap_or(absolute),
-    }
+    let resolved = Place::open(path).and_then(|place| place.path());
+    resolved.unwrap_or_else(|_| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
 }
 
 fn already_mounted(mounted: &MountEntry) -> DaemonError {
@@ -255,10 +275,10 @@ fn already_mounted(mounted: &MountEntry) -> DaemonError {
     )
 }
 
-fn check_empty(path: &Path) -> Result<(), DaemonError> {
+fn check_empty(path: &Path, place: &Place) -> Result<(), DaemonError> {
     let advice =
         "add -o nonempty to mount over it, or add a mountpoint after it to use this folder as a source";
-    match std::fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
+    match place.read().and_then(|folder| is_empty(&folder)) {
         Ok(true) => Ok(()),
         Ok(false) => Err(refused(path, &format!("the folder is not empty; {advice}"))),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -268,8 +288,13 @@ fn check_empty(path: &Path) -> Result<(), DaemonError> {
     }
 }
 
-fn canonical(path: &Path) -> Result<PathBuf, DaemonError> {
-    path.canonicalize().map_err(|error| DaemonError::folder(path, error))
+fn is_empty(folder: &File) -> io::Result<bool> {
+    for entry in Dir::read_from(folder)? {
+        if !matches!(entry?.file_name().to_bytes(), b"." | b"..") {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn refused(path: &Path, why: &str) -> DaemonError {

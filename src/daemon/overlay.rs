@@ -21,8 +21,9 @@ use rustix::mount::MountFlags;
 
 use super::edit_folder::EditFolder;
 use super::error::DaemonError;
-use crate::fuse::{MountError, MountRequest, is_root_controlled, unmount_entry};
+use crate::fuse::{MountError, MountRequest, unmount};
 use crate::system::mountinfo::{self, MountEntry};
+use crate::system::place::{Place, is_root_controlled};
 use crate::system::subprocess::Program;
 
 /// The folders of an overlay, ready to be mounted.
@@ -89,7 +90,7 @@ impl Overlay {
                 );
                 return Err(cannot(format!("{}: {what}", overlay.upper.path.display())));
             }
-            unmount_entry(&left, true).map_err(|error| cannot(error.to_string()))?;
+            unmount(&left, true).map_err(|error| cannot(error.to_string()))?;
         }
         overlay.made.empty();
         for folder in [LOWER, WORK].map(|name| overlay.made.path.join(name)) {
@@ -111,26 +112,40 @@ impl Overlay {
     }
 
     /// Mounts the overlay on a folder. The mount that `request` made must already answer, on other
-    /// threads than this one. The overlay gets the mount's restrictions.
-    pub(crate) fn mount(&self, mountpoint: &Path, request: &MountRequest) -> Result<(), DaemonError> {
+    /// threads than this one. The overlay gets the mount's restrictions. Returns the entry of the overlay in
+    /// the mount table.
+    pub(crate) fn mount(
+        &self,
+        (mountpoint, place): (&Path, &Place),
+        request: &MountRequest,
+    ) -> Result<MountEntry, DaemonError> {
         let failed = |what: String| DaemonError::Overlay(format!(": {what}"));
+        let gone = || failed("it is no longer mounted".to_owned());
+        let entry = || place.reopen().and_then(|place| place.mounted()).ok().flatten().filter(is_overlay);
         let mut reason = String::new();
         if rustix::process::geteuid().is_root() {
-            match self.mount_by_kernel(mountpoint, request.restrictions()) {
-                Ok(()) => return Ok(()),
+            match self.mount_by_kernel(place, request.restrictions()) {
+                Ok(()) => return entry().ok_or_else(gone),
                 Err(error) => reason = format!("the kernel cannot mount an overlay ({error}), and "),
             }
+            // The program gets a path.
+            if !place.is_fixed() {
+                let what = format!("{reason}another user can exchange a folder in {}", mountpoint.display());
+                return Err(failed(what));
+            }
         }
-        self.mount_by_program(mountpoint, request).map_err(|error| failed(format!("{reason}{error}")))
+        self.mount_by_program(mountpoint, request).map_err(|error| failed(format!("{reason}{error}")))?;
+        entry().ok_or_else(gone)
     }
 
-    fn mount_by_kernel(&self, mountpoint: &Path, flags: MountFlags) -> io::Result<()> {
+    fn mount_by_kernel(&self, place: &Place, flags: MountFlags) -> io::Result<()> {
         let (mut options, _open) = self.options()?;
         // Otherwise a kernel may be set up to store a renamed folder as a reference, and a file without its
         // bytes if only its attributes changed. A layer could not show these.
         options.push(",redirect_dir=off,metacopy=off");
         let options = CString::new(options.as_bytes())?;
-        Ok(rustix::mount::mount("bsafs", mountpoint, "overlay", flags, options.as_c_str())?)
+        let folder = place.exact_path().ok_or(ErrorKind::NotFound)?;
+        Ok(rustix::mount::mount("bsafs", folder, "overlay", flags, options.as_c_str())?)
     }
 
     fn mount_by_program(&self, mountpoint: &Path, request: &MountRequest) -> Result<(), String> {
@@ -314,8 +329,8 @@ pub(crate) fn take_back(mounted: &MountEntry) -> Result<(), MountError> {
     let made = mounted.mountpoint.parent().filter(|_| is_own).map(Path::to_owned);
     // Fails if a daemon that hangs, or the next mount, has locked the folder.
     let made = made.and_then(|made| OverlayWork::lock(made).ok());
-    if mountinfo::mounted_at(&mounted.mountpoint).is_some_and(|it| it.device == mounted.device) {
-        unmount_entry(mounted, true)?;
+    if let Some(mounted) = mounted.now() {
+        unmount(&mounted, true)?;
     }
     drop(made);
     Ok(())

@@ -21,7 +21,7 @@ pub use mount::{MountError, MountRequest};
 pub use passed_mount::PassedMount;
 pub(crate) use passed_mount::connection_number;
 pub use session::{Session, SessionError};
-pub use unmount::{is_root_controlled, unmount, unmount_entry};
+pub use unmount::unmount;
 
 mod adaptor;
 mod device_queues;

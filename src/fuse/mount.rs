@@ -11,6 +11,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{FileType, Stat};
@@ -18,7 +19,9 @@ use rustix::io::Errno;
 use rustix::mount::MountFlags;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
-use super::passed_mount::{PassedMount, fuse_device};
+use super::passed_mount::{PassedMount, fuse_device, mount_of};
+use crate::system::mountinfo::{self, MountEntry};
+use crate::system::place::Place;
 use crate::system::subprocess::Program;
 
 /// The program that mounts and unmounts for ordinary users.
@@ -31,6 +34,9 @@ pub(super) const HELPER_TIME: Duration = Duration::from_secs(60);
 pub struct MountRequest {
     /// The folder to mount on. The path is absolute and has no links.
     pub mountpoint: PathBuf,
+    /// That folder, as it was examined. `None` if it was not opened yet. Drop it after mounting, because an
+    /// automount in use never ends.
+    pub place: Option<Arc<Place>>,
     /// The source that `mount` and `df` show.
     pub fsname: String,
     /// Whether other users may access the mount.
@@ -148,9 +154,10 @@ impl MountRequest {
         check_device()?;
         if rustix::process::geteuid().is_root() {
             match self.mount_directly() {
-                // The root user of a container may not be allowed to mount.
+                // The root user of a container may not be allowed to mount. fusermount3 gets a path.
                 Err(MountError::Kernel(_, error))
-                    if error.raw_os_error() == Some(Errno::PERM.raw_os_error()) => {}
+                    if error.raw_os_error() == Some(Errno::PERM.raw_os_error())
+                        && self.place.as_ref().is_none_or(|place| place.is_fixed()) => {}
                 done => return done,
             }
         }
@@ -176,9 +183,25 @@ impl MountRequest {
         let flags = MountFlags::RDONLY | self.restrictions();
         let refused = |error| MountError::Kernel(self.mountpoint.clone(), error);
         let data = CString::new(data).map_err(|error| refused(error.into()))?;
-        rustix::mount::mount(self.fsname.as_str(), &self.mountpoint, "fuse.bsafs", flags, data.as_c_str())
+        let place = match &self.place {
+            Some(place) => place.clone(),
+            None => Arc::new(Place::open(&self.mountpoint).map_err(refused)?),
+        };
+        // Not the path: another user may have exchanged a folder in it for a link.
+        let folder = place.exact_path().ok_or_else(|| refused(Errno::NOENT.into()))?;
+        rustix::mount::mount(self.fsname.as_str(), folder, "fuse.bsafs", flags, data.as_c_str())
             .map_err(|errno| refused(errno.into()))?;
         Ok(device.into())
+    }
+
+    /// The entry in the mount table of the mount that was made for this request, with the descriptor of its
+    /// requests. Linux before 6.7 does not say which mount the descriptor belongs to; then the mount is
+    /// recognised by its place. `None` if it cannot be found.
+    pub fn entry(&self, connection: &OwnedFd) -> Option<MountEntry> {
+        mount_of(connection.as_raw_fd()).or_else(|| {
+            let path = self.place.as_ref().and_then(|place| place.path().ok());
+            mountinfo::mounted_at(path.as_deref().unwrap_or(&self.mountpoint)).filter(MountEntry::is_bsafs)
+        })
     }
 
     /// Flags that restrict what files in the mount may do, besides being read-only.

@@ -8,13 +8,17 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{fstat, makedev};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
-use crate::system::mountinfo;
+use crate::system::mountinfo::{self, MountEntry};
 
 /// Major and minor device number of `/dev/fuse`.
 const DEVICE: (u32, u32) = (10, 229);
 /// The key in `/proc/self/fdinfo` whose value is the minor device number of the mount, for a
 /// descriptor of `/dev/fuse`. Since Linux 6.7.
 const CONNECTION: &str = "fuse_connection:";
+
+/// The options without which no mount of bsafs is served: programs from the archive get no rights, no file is
+/// a device, and the kernel checks the permissions that files show.
+const RESTRICTIONS: [&str; 4] = ["ro", "nosuid", "nodev", "default_permissions"];
 
 /// A descriptor of `/dev/fuse` from which no request was read yet, and the path of its mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,14 +40,18 @@ pub(crate) fn connection_number(fdinfo: &str) -> Option<u32> {
     fdinfo.lines().find_map(|line| line.strip_prefix(CONNECTION)?.trim().parse().ok())
 }
 
+/// The mount that answers through a descriptor of `/dev/fuse`.
+pub(super) fn mount_of(descriptor: i32) -> Option<MountEntry> {
+    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).ok()?;
+    let device = format!("0:{}", connection_number(&info)?);
+    mountinfo::mounts().into_iter().rev().find(|mounted| mounted.device == device)
+}
+
 impl PassedMount {
     /// The mount of a path of the form `/dev/fd/N`; `None` for any other path.
     pub fn at(path: &Path) -> Option<Self> {
         let descriptor = path.to_str()?.strip_prefix("/dev/fd/")?.parse::<u16>().ok()?;
-        let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).unwrap_or_default();
-        let mounted = connection_number(&info).and_then(|minor| {
-            mountinfo::mounts().into_iter().rev().find(|mounted| mounted.device == format!("0:{minor}"))
-        });
+        let mounted = mount_of(descriptor.into());
         let mountpoint = mounted.map_or(path.to_owned(), |mounted| mounted.mountpoint);
         Some(Self { descriptor: descriptor.into(), mountpoint })
     }
@@ -70,6 +78,38 @@ impl PassedMount {
         self.connection()
             .map(drop)
             .map_err(|error| format!("/dev/fd/{} is not a mount: {error}", self.descriptor))
+    }
+
+    /// The mount's entry in the mount table. `None` if the kernel does not say which one it is.
+    pub fn entry(&self) -> Option<MountEntry> {
+        mount_of(self.descriptor)
+    }
+
+    /// Checks that the mount restricts programs as mounts of bsafs do. mount.fuse3 sets only the options that
+    /// the line in fstab has.
+    ///
+    /// # Errors
+    /// What is missing and what to do, as a sentence.
+    pub fn check_restrictions(&self) -> Result<(), String> {
+        let Some(mounted) = self.entry() else {
+            return Err(format!(
+                "cannot check the options of the mount /dev/fd/{}, because Linux before 6.7 does not say \
+                 which mount it is; install bsafs from a package, or link it as /sbin/mount.fuse.bsafs, so \
+                 that mount(8) does not call mount.fuse3",
+                self.descriptor
+            ));
+        };
+        let missing: Vec<&str> =
+            RESTRICTIONS.into_iter().filter(|option| !mounted.has_option(option)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "{}: mount.fuse3 made this mount without {}; add {} to the options, for example in /etc/fstab",
+            mounted.mountpoint.display(),
+            missing.join(" and "),
+            missing.join(","),
+        ))
     }
 }
 

@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
 use fuser::{Config, SessionACL};
+use rustix::fs::{AtFlags, statat};
 
 use super::adaptor::Adaptor;
 use super::device_queues::DeviceQueues;
@@ -19,7 +19,7 @@ use super::unmounter::Unmounter;
 use super::worker_threads::WorkerThreads;
 use crate::fs::FileSystem;
 use crate::system::memory;
-use crate::system::mountinfo;
+use crate::system::mountinfo::{MountEntry, wait_until};
 use crate::system::processors::processors;
 use crate::system::text::reason;
 
@@ -78,9 +78,7 @@ impl Session {
         let reserved = reserve_descriptors(count + SPARE_DESCRIPTORS).map_err(SessionError::Io)?;
         let connection = request.mount().map_err(SessionError::Mount)?;
         drop(reserved);
-        // The device number of the mount. It distinguishes the mount from a later one on the same path.
-        let device = mountinfo::mounted_at(&request.mountpoint).map(|mounted| mounted.device);
-        let unmounter = Unmounter::new(request.mountpoint.clone(), device);
+        let unmounter = Unmounter::new(request.entry(&connection));
         let session = Self { signals, workers, unmounter };
         match session.connect(&fs, request, devices, spares, notify, connection) {
             Ok(()) => Ok(session),
@@ -113,23 +111,22 @@ impl Session {
         self.workers.start(session, || {
             if let Some(device) = self.unmounter.device() {
                 set_read_ahead(device, request.read_ahead);
-                fetch_permissions(&request.mountpoint);
+                fetch_permissions(request);
             }
         })?;
         self.signals.listen(self.unmounter.clone());
         Ok(())
     }
 
-    /// Makes the mount on `mountpoint`, which shows this one, end before this one. When it ends,
-    /// this one ends too.
+    /// Makes another mount, which shows this one, end before this one. When it ends, this one ends too.
     ///
     /// # Errors
-    /// The other mount has already ended, or the system has no thread to wait for its end.
-    pub fn end_with(&self, mountpoint: &Path) -> io::Result<()> {
-        let gone = || io::Error::other("it is no longer mounted");
-        let upper = self.unmounter.note_upper(mountpoint).ok_or_else(gone)?;
+    /// The system has no thread to wait for its end.
+    pub fn end_with(&self, upper: MountEntry) -> io::Result<()> {
+        self.unmounter.note_upper(&upper);
         let unmounter = self.unmounter.clone();
-        thread::Builder::new().name("overlay".into()).spawn(move || match upper.wait() {
+        let is_over = move || upper.now().is_none();
+        thread::Builder::new().name("overlay".into()).spawn(move || match wait_until(is_over, None) {
             Ok(()) => unmounter.unmount_when_free(),
             Err(error) => log::error!(
                 "cannot watch the overlay: {error}; when you unmount it, also unmount the mount below it"
@@ -183,10 +180,14 @@ fn reserve_descriptors(count: usize) -> io::Result<Vec<File>> {
 /// Makes the kernel ask for the mode of the root, which it takes for 0 until the first access. If a reload
 /// drops the attributes before the answer to that access arrives, the kernel ignores the answer, and an
 /// ordinary user gets EACCES.
-fn fetch_permissions(mountpoint: &Path) {
+fn fetch_permissions(request: &MountRequest) {
     // `std::fs::metadata` also asks for the time of birth, which takes a second request.
-    if let Err(error) = rustix::fs::stat(mountpoint) {
-        log::debug!("{}: {error}", mountpoint.display());
+    let asked = match &request.place {
+        Some(place) => statat(place.parent(), place.name(), AtFlags::SYMLINK_NOFOLLOW),
+        None => rustix::fs::stat(&request.mountpoint),
+    };
+    if let Err(error) = asked {
+        log::debug!("{}: {error}", request.mountpoint.display());
     }
 }
 

@@ -1,57 +1,93 @@
 //! Unmounting: by a system call as root, through fusermount3 as an ordinary user.
+//!
+//! A path does not say which mount ends. Another user may own a folder in it, and exchange that folder with a
+//! link in a loop. So [`unmount`] is for a mount of the mount table. It opens what is at the mount's path,
+//! compares the number of the mount, and then unmounts what it opened.
 
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 
 use super::mount::{HELPER, HELPER_TIME, MountError};
-use crate::system::mountinfo::MountEntry;
+use crate::system::mountinfo::{self, MountEntry};
+use crate::system::place::Place;
 use crate::system::subprocess::Program;
 
-/// Unmounts what is mounted on a path. If `lazily`, the mount is detached at once, even if files are open,
-/// and ends when the last of them is closed.
+/// How often the mount is looked up if its path leads elsewhere, because a folder is being renamed.
+const TRIES: u32 = 100;
+
+/// Unmounts a mount, and no other. If `lazily`, the mount is detached at once, even if files are open, and
+/// ends when the last of them is closed.
 ///
 /// # Errors
-/// [`MountError::Kernel`] if the mount is busy, not mounted, or another user's; [`MountError::NoHelper`].
-pub fn unmount(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
-    let flags = if lazily { UnmountFlags::DETACH } else { UnmountFlags::empty() };
-    match rustix::mount::unmount(mountpoint, flags | UnmountFlags::NOFOLLOW) {
-        Ok(()) => return Ok(()),
-        // fusermount3 is setuid root, so it may succeed.
-        Err(Errno::PERM) => {}
-        Err(errno) => return Err(MountError::Kernel(mountpoint.to_owned(), errno.into())),
+/// [`MountError::Kernel`] if the mount is busy, covered by another mount, ended already, or another user's;
+/// [`MountError::NoHelper`].
+pub fn unmount(mounted: &MountEntry, mut lazily: bool) -> Result<(), MountError> {
+    let mut failure = io::Error::from(Errno::BUSY);
+    for _ in 0..TRIES {
+        let now = mounted.now().ok_or_else(|| refused(mounted, Errno::INVAL))?;
+        if mountinfo::mounted_at(&now.mountpoint).is_some_and(|top| top.id != now.id) {
+            // Another mount covers it, or its folder was renamed after the table was read.
+            continue;
+        }
+        let unmounted = match Place::open_without_last_link(&now.mountpoint) {
+            Ok(place) if place.holds(&now) => unmount_at(place, &now, lazily),
+            Ok(_) => continue,
+            Err(error) => {
+                failure = error;
+                continue;
+            }
+        };
+        match unmounted {
+            // It is idle.
+            Err(Errno::AGAIN) => lazily = true,
+            // fusermount3 is setuid root, so it may succeed.
+            Err(Errno::PERM) => return unmount_by_helper(&now.mountpoint, lazily),
+            done => return done.map_err(|errno| refused(&now, errno)),
+        }
     }
-    unmount_by_helper(mountpoint, lazily, None)
+    Err(MountError::Kernel(mounted.mountpoint.clone(), failure))
 }
 
-/// Unmounts a mount of the mount table. If root unmounts another user's mount, and other users can
-/// redirect its path, this happens with the rights of the mount's user.
+/// Unmounts a mount that was found at a place. Returns EAGAIN if the mount is idle, and has to be detached.
 ///
-/// # Errors
-/// See [`unmount`].
-pub fn unmount_entry(mounted: &MountEntry, lazily: bool) -> Result<(), MountError> {
-    let owner = mounted.owner.filter(|(user, _)| *user != 0 && rustix::process::geteuid().is_root());
-    match owner {
-        Some(owner) if !is_root_controlled(&mounted.mountpoint) => {
-            unmount_by_helper(&mounted.mountpoint, lazily, Some(owner))
-        }
-        _ => unmount(&mounted.mountpoint, lazily),
+/// An open descriptor keeps a mount busy, so only a lazy unmount can go through it. Otherwise the mount is
+/// named in its open parent folder. That is safe if only root can rename what is in that folder. If not, then
+/// between the comparison and the system call another user may exchange the folder with one of his on which
+/// root mounted something else; he can do so in a mount namespace of his own. So `MNT_EXPIRE` asks by the
+/// name whether the mount is busy. The first such question unmounts nothing. After the answer that it is
+/// idle, there is no second question: the mount is detached through a descriptor.
+///
+/// What remains: the answer may be about the other mount. Then a mount that is busy is detached, which takes
+/// no file from a program that has it open. And if two processes ask at the same time about two mounts of
+/// that user, both questions may reach a third mount in his folder, which expires if it is idle. He can
+/// detach that one anyway, by removing the folder below it in his namespace.
+fn unmount_at(place: Place, mounted: &MountEntry, lazily: bool) -> rustix::io::Result<()> {
+    if lazily {
+        let path = place.exact_path().ok_or(Errno::INVAL)?;
+        return rustix::mount::unmount(path, UnmountFlags::DETACH);
     }
+    // Closes the mount.
+    let place = place.into_name();
+    if place.is_fixed() {
+        return rustix::mount::unmount(place.path_of_name(), UnmountFlags::NOFOLLOW);
+    }
+    match rustix::mount::unmount(place.path_of_name(), UnmountFlags::NOFOLLOW | UnmountFlags::EXPIRE) {
+        Ok(()) if mounted.now().is_some() => Err(Errno::AGAIN),
+        asked => asked,
+    }
+}
+
+fn refused(mounted: &MountEntry, errno: Errno) -> MountError {
+    MountError::Kernel(mounted.mountpoint.clone(), errno.into())
 }
 
 /// Unmounts through fusermount3. It resolves the path with the rights of the user who runs it, and
 /// does not follow a link at the end of the path.
-fn unmount_by_helper(mountpoint: &Path, lazily: bool, user: Option<(u32, u32)>) -> Result<(), MountError> {
-    let mountpoint = std::path::absolute(mountpoint).map_err(MountError::NoHelper)?;
-    let mountpoint = mountpoint.as_path();
+fn unmount_by_helper(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
     let helper = Program::installed(HELPER).arg("-u").args(lazily.then_some("-z")).arg("--").arg(mountpoint);
-    let helper = match user {
-        Some(user) => helper.run_as(user),
-        None => helper,
-    };
     let refused = |cause| MountError::Kernel(mountpoint.to_owned(), cause);
     let output = helper.output_within(HELPER_TIME).map_err(MountError::NoHelper)?;
     let output = output.ok_or_else(|| refused(io::ErrorKind::TimedOut.into()))?;
@@ -64,34 +100,4 @@ fn unmount_by_helper(mountpoint: &Path, lazily: bool, user: Option<(u32, u32)>) 
     let named = format!("failed to unmount {}: ", mountpoint.display());
     let reason = reason.strip_prefix(&named).unwrap_or(reason);
     Err(refused(io::Error::new(kind, reason)))
-}
-
-/// Whether only root can replace the folders above the end of an absolute path without links.
-/// Otherwise other users choose what root acts on.
-pub fn is_root_controlled(path: &Path) -> bool {
-    let ancestors: Vec<&Path> = path.ancestors().skip(1).collect();
-    // The check goes from `/` downwards, and reads nothing below a folder that another user controls.
-    ancestors.iter().rev().all(|folder| {
-        folder.symlink_metadata().is_ok_and(|it| it.is_dir() && it.uid() == 0 && is_kept(it.mode()))
-    })
-}
-
-/// Whether only root can rename root's files in a folder that root owns and that has this mode.
-fn is_kept(mode: u32) -> bool {
-    const STICKY: u32 = 0o1000;
-    const WRITABLE_BY_OTHERS: u32 = 0o022;
-    mode & WRITABLE_BY_OTHERS == 0 || mode & STICKY != 0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_writable_by_others_is_safe_only_with_the_sticky_bit() {
-        assert!(is_kept(0o40755) && is_kept(0o41777));
-        assert!(!is_kept(0o40777) && !is_kept(0o40775));
-        assert!(is_root_controlled(Path::new("/tmp")) && is_root_controlled(Path::new("/")));
-        assert!(!is_root_controlled(Path::new("/missing/folder")));
-    }
 }

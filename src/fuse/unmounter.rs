@@ -1,7 +1,6 @@
 //! Unmounts after a signal or a failure.
 
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
@@ -10,7 +9,7 @@ use signal_hook::iterator::Signals;
 
 use super::mount::MountError;
 use super::unmount::unmount;
-use crate::system::mountinfo;
+use crate::system::mountinfo::{self, MountEntry};
 
 /// Interval between attempts to unmount a busy mount.
 const RETRY: Duration = Duration::from_millis(500);
@@ -18,42 +17,33 @@ const RETRY: Duration = Duration::from_millis(500);
 /// Unmounts one mount.
 #[derive(Clone, Debug)]
 pub(crate) struct Unmounter {
-    mountpoint: PathBuf,
-    device: Option<String>,
+    /// The mount as it was made. `None` if it was not found in the mount table. Then nothing is unmounted,
+    /// because a path alone may lead to another mount.
+    mounted: Option<MountEntry>,
     /// A mount that shows this one and must end first.
-    upper: Arc<OnceLock<UpperMount>>,
-}
-
-/// A mount, identified by its path and device number.
-#[derive(Clone, Debug)]
-pub(crate) struct UpperMount {
-    mountpoint: PathBuf,
-    device: String,
+    upper: Arc<OnceLock<MountEntry>>,
 }
 
 impl Unmounter {
-    /// Unmounts the mount with this device number. If the number is unknown, unmounts any mount on the path.
-    pub(crate) fn new(mountpoint: PathBuf, device: Option<String>) -> Self {
-        Self { mountpoint, device, upper: Arc::default() }
+    pub(crate) fn new(mounted: Option<MountEntry>) -> Self {
+        Self { mounted, upper: Arc::default() }
     }
 
     /// The device number of the mount, if it is known.
     pub(crate) fn device(&self) -> Option<&str> {
-        self.device.as_deref()
+        self.mounted.as_ref().map(|mounted| mounted.device.as_str())
     }
 
-    /// Records the mount on a path as one that must end first. Returns it.
-    pub(crate) fn note_upper(&self, mountpoint: &Path) -> Option<UpperMount> {
-        let device = mountinfo::mounted_at(mountpoint)?.device;
-        Some(self.upper.get_or_init(|| UpperMount { mountpoint: mountpoint.to_owned(), device }).clone())
+    /// Records a mount as one that must end first.
+    pub(crate) fn note_upper(&self, upper: &MountEntry) {
+        self.upper.get_or_init(|| upper.clone());
     }
 
-    /// Unmounts as soon as nothing uses the mount. Checks the mount's own path only: once the mount
-    /// is gone, another one may get its device number.
+    /// Unmounts as soon as nothing uses the mount. Checks the mount itself, not its device number: once the
+    /// mount is gone, another one may get that.
     pub(crate) fn unmount_when_free(&self) {
-        let is_there =
-            || mountinfo::mounted_at(&self.mountpoint).is_some_and(|it| Some(it.device) == self.device);
-        while is_there() && unmount(&self.mountpoint, false).is_err() {
+        let Some(mounted) = &self.mounted else { return };
+        while mounted.now().is_some() && unmount(mounted, false).is_err() {
             thread::sleep(RETRY / 10);
         }
     }
@@ -64,13 +54,16 @@ impl Unmounter {
         if signals.forever().next().is_none() {
             return;
         }
+        if self.mounted.is_none() {
+            return log::error!("cannot unmount: this mount is not in the mount table; run `umount`");
+        }
         let (mut is_lazy, mut is_reported) = (false, false);
         while !signals.is_closed()
-            && let Some(path) = self.current_path()
+            && let Some(mounted) = self.current()
         {
             is_lazy |= signals.pending().next().is_some();
-            if let Some(upper) = self.upper.get().filter(|upper| upper.is_mounted()) {
-                match unmount(&upper.mountpoint, is_lazy) {
+            if let Some(upper) = self.upper.get().and_then(MountEntry::now) {
+                match unmount(&upper, is_lazy) {
                     Ok(()) => continue,
                     Err(error) if !is_reported => {
                         log::warn!(
@@ -84,11 +77,10 @@ impl Unmounter {
                 is_lazy |= wait(signals, is_lazy);
                 continue;
             }
-            let is_covered = !self.is_topmost(&path);
-            // umount2 would end the mount that covers this one.
+            let is_covered = !is_topmost(&mounted);
             let unmounted = match is_covered {
-                true => Err(MountError::Kernel(path, io::ErrorKind::ResourceBusy.into())),
-                false => unmount(&path, is_lazy),
+                true => Err(MountError::Kernel(mounted.mountpoint, io::ErrorKind::ResourceBusy.into())),
+                false => unmount(&mounted, is_lazy),
             };
             match unmounted {
                 Ok(()) => return,
@@ -111,43 +103,38 @@ impl Unmounter {
 
     /// Detaches the mount at once if it still exists, because what serves it has failed.
     pub(crate) fn take_back(&self) {
-        if let Some(upper) = self.upper.get().filter(|upper| upper.is_mounted()) {
-            let _ = unmount(&upper.mountpoint, true);
+        if let Some(upper) = self.upper.get().and_then(MountEntry::now) {
+            let _ = unmount(&upper, true);
         }
-        match self.current_path() {
-            Some(path) if self.is_topmost(&path) => match unmount(&path, true) {
+        match self.current() {
+            Some(mounted) if is_topmost(&mounted) => match unmount(&mounted, true) {
                 Ok(()) => {}
                 Err(error) => log::error!("cannot unmount: {error}"),
             },
-            Some(path) => log::error!("cannot unmount: {}: another mount covers it", path.display()),
+            Some(mounted) => {
+                let path = mounted.mountpoint.display();
+                log::error!("cannot unmount: {path}: another mount covers it");
+            }
             None => {}
         }
     }
 
-    /// The current path of the mount, which may have been moved (`mount --move`). `None` if it is unmounted.
-    fn current_path(&self) -> Option<PathBuf> {
-        let Some(device) = &self.device else { return Some(self.mountpoint.clone()) };
-        let mut mounts = mountinfo::mounts().into_iter().filter(|it| it.device == *device);
-        let first = mounts.next()?.mountpoint;
-        let is_in_place = first == self.mountpoint || mounts.any(|it| it.mountpoint == self.mountpoint);
-        Some(if is_in_place { self.mountpoint.clone() } else { first })
-    }
-
-    /// Whether this is the topmost mount on a path.
-    fn is_topmost(&self, path: &Path) -> bool {
-        self.device.is_none() || mountinfo::mounted_at(path).map(|mounted| mounted.device) == self.device
+    /// The mount as it is now. It may have been moved (`mount --move`), or only a bind mount of it may be
+    /// left. `None` if it is unmounted.
+    fn current(&self) -> Option<MountEntry> {
+        let own = self.mounted.as_ref()?;
+        let mut mounts = mountinfo::mounts().into_iter().filter(|it| it.device == own.device);
+        let first = mounts.next()?;
+        match first.id == own.id {
+            true => Some(first),
+            false => Some(mounts.find(|it| it.id == own.id).unwrap_or(first)),
+        }
     }
 }
 
-impl UpperMount {
-    fn is_mounted(&self) -> bool {
-        mountinfo::mounts().iter().any(|it| it.mountpoint == self.mountpoint && it.device == self.device)
-    }
-
-    /// Waits until the mount has ended.
-    pub(crate) fn wait(&self) -> io::Result<()> {
-        mountinfo::wait_until(|| !self.is_mounted(), None)
-    }
+/// Whether no other mount covers a mount.
+fn is_topmost(mounted: &MountEntry) -> bool {
+    mountinfo::mounted_at(&mounted.mountpoint).is_none_or(|top| top.id == mounted.id)
 }
 
 /// Waits in small steps, so that a second signal takes effect at once. Returns whether one came, or

@@ -186,6 +186,7 @@ pub(crate) struct FoundPath {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::fd::AsFd;
 
     use rustix::fs::{CWD, Mode, mkfifoat};
 
@@ -259,7 +260,7 @@ mod tests {
         fs::write(mountpoint.join("sub/x"), "x").unwrap();
         let covered = Covered::default();
         let disk = Disk::beneath(covered.clone());
-        covered.cover(&mountpoint).unwrap();
+        covered.cover(&mountpoint, fs::File::open(&mountpoint).unwrap().as_fd()).unwrap();
         // A mount would likewise put another folder at this path.
         fs::rename(&mountpoint, dir.path().join("moved")).unwrap();
         fs::create_dir(&mountpoint).unwrap();

@@ -6,11 +6,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock, OnceLock};
-
-use rustix::fs::{Mode, OFlags};
 
 /// Maximum length of a path that the system accepts, without the NUL.
 pub(crate) const PATH_MAX: usize = 4095;
@@ -47,14 +45,12 @@ impl Covered {
         OF_PROCESS.clone()
     }
 
-    /// Opens the folder that is about to be mounted on. The path must not contain links.
+    /// Keeps the folder that is about to be mounted on. The path must not contain links.
     ///
     /// # Errors
     /// A system call fails.
-    pub fn cover(&self, mountpoint: &Path) -> io::Result<()> {
-        // Without `O_DIRECTORY`, which would make autofs mount and so wait for this process.
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = rustix::fs::open(mountpoint, flags, Mode::empty())?;
+    pub fn cover(&self, mountpoint: &Path, folder: BorrowedFd<'_>) -> io::Result<()> {
+        let folder = folder.try_clone_to_owned()?;
         let is_automount = rustix::fs::fstatfs(&folder)?.f_type == AUTOFS_MAGIC;
         let folder = (!is_automount).then_some(folder);
         // A second call changes nothing.
@@ -78,8 +74,8 @@ impl Covered {
 ///
 /// # Errors
 /// A system call fails.
-pub fn cover(mountpoint: &Path) -> io::Result<()> {
-    OF_PROCESS.cover(mountpoint)
+pub fn cover(mountpoint: &Path, folder: BorrowedFd<'_>) -> io::Result<()> {
+    OF_PROCESS.cover(mountpoint, folder)
 }
 
 /// Calls [`Covered::is_mountpoint`] on the process's value.
@@ -183,6 +179,8 @@ impl CoveredFolder {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::{Mode, OFlags};
+
     use super::*;
 
     #[test]

@@ -136,11 +136,6 @@ impl Program {
         self
     }
 
-    /// A program of the system that runs as another user. He can trace it, but finds nothing of root's in it.
-    pub(crate) fn run_as(self, (uid, gid): (u32, u32)) -> Self {
-        Self { credentials: Some(Credentials::of_owner((uid, gid))), ..self }
-    }
-
     /// What becomes the program's standard input.
     pub(crate) fn input(self, input: OwnedFd) -> Self {
         Self { input: Some(input), ..self }
@@ -398,7 +393,8 @@ mod tests {
         }
         let script = "id -u; id -g; id -G; grep CapPrm /proc/$$/status; cut -d' ' -f6,7 /proc/$$/stat; \
                       echo $$";
-        let program = Program::installed("sh").args(["-c", script]).run_as((12345, 12346));
+        let credentials = Some(Credentials::of_owner((12345, 12346)));
+        let program = Program { credentials, ..Program::installed("sh").args(["-c", script]) };
         let output = program.output_within(Duration::from_secs(60)).expect("cannot start sh");
         let output = output.expect("sh did not end");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();

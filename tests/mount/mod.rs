@@ -23,6 +23,7 @@ mod privileges; // daemons with fewer rights, and what a mount reveals to which 
 mod profiles; // mounts that a profile describes
 mod reading; // bytes of files: whole, in parts, in parallel
 mod real_archives; // archives written by other tools
+mod redirected; // folders that another user exchanges while root mounts and unmounts
 mod refusals; // every operation that would write
 mod signals; // SIGTERM, SIGINT, SIGHUP
 #[cfg(feature = "pictures")]

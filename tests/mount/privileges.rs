@@ -106,8 +106,9 @@ fn a_mount_passed_by_mount_fuse3_as_a_descriptor_is_served() {
     if !is_root() || !Path::new("/sbin/mount.fuse3").exists() {
         return eprintln!("SKIPPED: needs root and /sbin/mount.fuse3");
     }
-    for options in ["drop_privileges", "drop_privileges,allow_other,default_permissions,setuid=nobody"] {
+    for options in ["drop_privileges", "drop_privileges,allow_other,setuid=nobody"] {
         let dir = for_nobody();
+        let options = &format!("ro,nosuid,nodev,default_permissions,{options}");
         let then = "stat -c %s mnt/readme.txt; findmnt -no FSTYPE mnt; umount mnt; findmnt mnt || echo none";
         let out = mount_fuse3(&dir, options, then);
         let lines: Vec<&str> = out.lines().collect();
@@ -139,7 +140,8 @@ fn the_error_of_a_passed_mount_says_how_to_unmount_it() {
     dir.archive("a.bsa", b"no archive");
     let script = format!(
         "mount -t tmpfs none /usr/local/bin; cp '{}' /usr/local/bin/bsafs; cd '{}'; \
-         mount.fuse3 \"$PWD/a.bsa\" \"$PWD/mnt\" -t fuse.bsafs -o drop_privileges; echo $?; umount mnt",
+         mount.fuse3 \"$PWD/a.bsa\" \"$PWD/mnt\" -t fuse.bsafs \
+         -o drop_privileges,ro,nosuid,nodev,default_permissions; echo $?; umount mnt",
         dir.path("bsafs").display(),
         dir.path("").display(),
     );

@@ -5,10 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::process::Stdio;
 
-use bsafs::fuse::{unmount, unmount_entry};
-use bsafs::system::mountinfo;
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
-use rustix::mount::{MountFlags, mount};
 use rustix::process::Signal;
 
 use super::{world, world_files};
@@ -218,28 +215,4 @@ fn root_replaces_the_dead_mount_of_a_user() {
     assert_eq!(finished.code, 0, "{finished:?}");
     let mount = Mounted::at(&dir.path("mnt"), finished.out);
     assert!(mount.read("readme.txt") == world_files()[4].1);
-}
-
-#[test]
-fn root_unmounts_for_a_user_with_only_the_rights_of_that_user() {
-    if !is_root() {
-        return eprintln!("SKIPPED: needs root");
-    }
-    let dir = TestDir::new();
-    dir.archive("a.bsa", &world());
-    fs::create_dir_all(dir.path("x/pay")).unwrap();
-    fs::create_dir_all(dir.path("roots/pay")).unwrap();
-    dir.give_to_user();
-    mount("test", dir.path("roots/pay"), "tmpfs", MountFlags::empty(), None).unwrap();
-    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "x/pay"])).success();
-    let mounted = mountinfo::mounted_at(&dir.path("x/pay")).unwrap();
-    fs::rename(dir.path("x"), dir.path("moved")).unwrap();
-    std::os::unix::fs::symlink(dir.path("roots"), dir.path("x")).unwrap();
-    assert!(unmount_entry(&mounted, true).is_err());
-    let kind = |path: &str| mountinfo::mounted_at(&dir.path(path)).map(|it| it.kind);
-    assert_eq!(kind("roots/pay").as_deref(), Some("tmpfs"));
-    fs::remove_file(dir.path("x")).unwrap();
-    fs::rename(dir.path("moved"), dir.path("x")).unwrap();
-    assert!(unmount_entry(&mounted, false).is_ok() && kind("x/pay").is_none());
-    unmount(&dir.path("roots/pay"), false).unwrap();
 }

@@ -26,10 +26,29 @@ use crate::daemon::{detach, edit_folder, logging};
 use crate::fs::FileSystem;
 use crate::fuse::{MountError, MountRequest, PassedMount, Session, SessionError, unmount};
 use crate::system::covered::cover;
-use crate::system::mountinfo::{MountEntry, mounted_at};
 use crate::vfs::OpenOptions;
 use crate::vfs::Vfs;
 use crate::vfs::reopening::Reopening;
+
+/// What a line in /etc/fstab does.
+const FSTAB: &str = "\
+In /etc/fstab:
+  /games/Meshes.bsa  /mnt/meshes  fuse.bsafs  ro,noauto,user  0 0
+
+  user             The user mounts through fusermount3, with only his own rights. The mountpoint must belong
+                   to him, or he must be able to write to it. mount(8) adds noexec.
+  setuid=USER      Root mounts on any folder. Only USER reads the archives, and the mount belongs to USER.
+  drop_privileges  Root mounts. The daemon stays root without any capability, so it cannot read what belongs
+                   to other users.
+
+mount(8) calls bsafs itself if there is /sbin/mount.fuse.bsafs, which packages install. Otherwise it calls
+mount.fuse3 of the package fuse3, which differs:
+
+  setuid=USER      mount.fuse3 becomes USER before it mounts. So the mountpoint must belong to USER, and
+                   allow_other needs user_allow_other in /etc/fuse.conf.
+  drop_privileges  mount.fuse3 makes the mount itself, with only the options in the line. bsafs refuses the
+                   mount unless they include ro,nosuid,nodev,default_permissions. Linux 6.7 is needed. With
+                   setuid=USER too, root mounts, on any folder, and USER reads the archives.";
 
 /// Mount archives, folders and games as one read-only tree
 ///
@@ -39,7 +58,12 @@ use crate::vfs::reopening::Reopening;
 ///
 /// To unmount, run `bsafs umount MOUNTPOINT`, or send SIGINT, SIGTERM or SIGHUP to the daemon. A
 /// second signal unmounts even while files are open.
+///
+/// Root may mount in folders that another user can rename. bsafs opens the mountpoint once, name by name,
+/// and follows no link there that another user could have set. It mounts on exactly the folder that it
+/// opened. At the end it unmounts exactly this mount, wherever the user has moved it.
 #[derive(Args, Debug)]
+#[command(after_long_help = FSTAB)]
 pub(crate) struct Mount {
     /// Sources, and then the folder to mount on
     ///
@@ -131,7 +155,12 @@ impl Mount {
         options.request.passed =
             detach::passed_mount().or_else(|| PassedMount::at(plan.mountpoint.as_deref()?));
         if let Some(passed) = &options.request.passed {
-            passed.check().map_err(|what| Failure::new(Exit::CannotCreate, what))?;
+            let cannot = |what| Failure::new(Exit::CannotCreate, what);
+            passed.check().map_err(cannot)?;
+            // A mount that this program made has all restrictions.
+            if detach::passed_mount().is_none() {
+                passed.check_restrictions().map_err(|what| unmount_passed(passed, cannot(what)))?;
+            }
         }
         if !detach::is_daemon() {
             match (options.foreground, options.privileges.are_fewer() && options.request.passed.is_none()) {
@@ -225,10 +254,13 @@ impl Mount {
         let MountOptions { privileges, mut request, .. } = plan.options;
         let user = privileges.find_user()?;
         request.mountpoint.clone_from(&mountpoint.path);
+        request.place = mountpoint.place().cloned();
         request.owner = user.as_ref().map(|user| (user.ids.uid, user.ids.gid));
         let connection =
             request.mount_directly().map_err(|error| not_mounted(&SessionError::Mount(error)))?;
-        mountpoint.unlock();
+        let mounted = request.entry(&connection);
+        mountpoint.release();
+        drop(request);
         let existing = ExistingMount {
             connection: &connection,
             mountpoint: &mountpoint.path,
@@ -238,8 +270,8 @@ impl Mount {
         let started = detach::start_on(privileges.program(user), &existing, print_line);
         // The daemon has unmounted it if it could.
         if started.is_err()
-            && mounted_at(&mountpoint.path).as_ref().is_some_and(MountEntry::is_bsafs)
-            && let Err(error) = unmount(&mountpoint.path, true)
+            && let Some(mounted) = mounted.and_then(|mounted| mounted.now())
+            && let Err(error) = unmount(&mounted, true)
         {
             log::error!("cannot unmount {error}");
         }
@@ -265,17 +297,20 @@ impl Mount {
         presentation.is_exact |= overlay.is_some();
         is_static |= overlay.is_some();
         request.mountpoint.clone_from(&mountpoint.path);
+        request.place = mountpoint.place().cloned();
+        // A passed mount needs no `cover`, because `check_outside` refused sources below it.
+        if let Some(folder) = mountpoint.place().and_then(|place| place.found()) {
+            cover(&mountpoint.path, folder)
+                .map_err(|error| Failure::io(Exit::CannotCreate, &mountpoint.path, &error))?;
+        }
         if let Some(overlay) = &overlay {
             request.mountpoint = overlay.lower();
+            // Only root can rename the folders above, or the user is not root.
+            request.place = None;
             // `umount` finds the mount by this name if the daemon is dead.
             request.fsname = mountpoint.path.to_string_lossy().into_owned();
         }
         let signal = ReloadSignal::handle()?;
-        // A passed mount needs no `cover`, because `check_outside` refused sources below it.
-        if request.passed.is_none() {
-            cover(&mountpoint.path)
-                .map_err(|error| Failure::io(Exit::CannotCreate, &mountpoint.path, &error))?;
-        }
         let fs = FileSystem::new(vfs, presentation);
         let fs = Arc::new(fs.with_sources(plan.mounted_sources));
         let follower = Follower::new(&fs, reopening, signal);
@@ -283,7 +318,7 @@ impl Mount {
         if overlay.is_some() {
             fs.note_watches(0, Arc::default());
         }
-        let session = start_session(fs, &request, overlay.as_ref(), mountpoint)?;
+        let session = start_session(fs, request, overlay.as_ref(), mountpoint)?;
         let reported = report_mounted(detachment, &report, is_quiet);
         log.into_iter().for_each(logging::set);
         if let Err(error) = reported {
@@ -355,18 +390,18 @@ fn print_line(line: &[u8]) {
 /// Mounts, and mounts the overlay over that mount. If the overlay fails, unmounts again.
 fn start_session(
     fs: Arc<FileSystem>,
-    request: &MountRequest,
+    request: MountRequest,
     overlay: Option<&Overlay>,
     mountpoint: &mut Mountpoint,
 ) -> Result<Session, Failure> {
-    let session = Session::start(fs, request).map_err(|error| not_mounted(&error))?;
-    mountpoint.unlock();
+    let session = Session::start(fs, &request).map_err(|error| not_mounted(&error))?;
     if let Some(overlay) = overlay
-        && let Err(failure) = mount_over(overlay, &session, &mountpoint.path, request)
+        && let Err(failure) = mount_over(overlay, &session, mountpoint, &request)
     {
         session.take_back();
         return Err(failure);
     }
+    mountpoint.release();
     Ok(session)
 }
 
@@ -374,11 +409,13 @@ fn start_session(
 fn mount_over(
     overlay: &Overlay,
     session: &Session,
-    mountpoint: &Path,
+    mountpoint: &Mountpoint,
     request: &MountRequest,
 ) -> Result<(), Failure> {
-    overlay.mount(mountpoint, request)?;
-    session.end_with(mountpoint).map_err(|error| {
+    // A passed mount has no overlay.
+    let Some(place) = mountpoint.place() else { return Ok(()) };
+    let upper = overlay.mount((&mountpoint.path, place), request)?;
+    session.end_with(upper).map_err(|error| {
         Failure::new(Exit::Io, format!("cannot wait for the unmount of the overlay: {error}"))
     })
 }
@@ -396,9 +433,9 @@ fn prepare_mountpoint(plan: &MountPlan) -> Result<Mountpoint, Failure> {
 /// Unmounts a mount that another program made, after a failure to serve it. If that requires more privileges,
 /// the message says how to unmount it.
 fn unmount_passed(passed: &PassedMount, failure: Failure) -> Failure {
-    match unmount(&passed.mountpoint, true) {
-        Ok(()) => failure,
-        Err(_) => {
+    match passed.entry().map(|mounted| unmount(&mounted, true)) {
+        Some(Ok(())) => failure,
+        _ => {
             let mountpoint = passed.mountpoint.display();
             let what = format!("{}; to remove the dead mount, run `umount {mountpoint}`", failure.what);
             Failure::new(failure.exit, what)

@@ -17,11 +17,12 @@ use crate::daemon::made_folder::MadeFolder;
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::mounts_folder::LastMount;
 use crate::daemon::{edit_folder, overlay};
-use crate::fuse::{MountError, unmount_entry};
+use crate::fuse::{MountError, unmount};
 use crate::mounts::holders::{Holder, Holders};
 use crate::mounts::serving;
 use crate::mounts::status::{self, Answer};
 use crate::system::mountinfo::{self, MountEntry};
+use crate::system::place::{Place, is_redirected};
 use crate::vfs::sources::resolve::is_game;
 
 /// Unmount, and remove the mountpoint if `bsafs mount` created it
@@ -199,7 +200,7 @@ fn report_edits(mounted: &MountEntry, is_quiet: bool) {
 fn unmount_free(mounted: &MountEntry, lazily: bool) -> Result<(), MountError> {
     let began = Instant::now();
     loop {
-        match unmount_entry(mounted, lazily) {
+        match unmount(mounted, lazily) {
             Err(MountError::Kernel(_, error))
                 if error.kind() == ErrorKind::ResourceBusy && began.elapsed() < BUSY_TIME =>
             {
@@ -237,11 +238,21 @@ fn remove_left(mountpoint: &Path) {
 /// Finds the mount on a path, or else the only mount of the source at that path. Returns it with
 /// its daemon's answer.
 fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
-    let mountpoint = resolve_mountpoint(path);
+    let place = Place::open(path);
+    if let Err(error) = &place
+        && is_redirected(error)
+    {
+        return Err(Failure::new(Exit::NoPermission, format!("{}: {error}", path.display())));
+    }
+    let mounted = place.and_then(|place| place.mounted()).ok().flatten();
+    let mountpoint = mounted.as_ref().map_or_else(|| resolve_mountpoint(path), |it| it.mountpoint.clone());
     // A folder may have the name of a game: `bsafs mount skyrim` makes one.
-    let is_there = mountinfo::mounted_at(&mountpoint).is_some_and(|it| it.is_bsafs() || !is_game(path));
-    let found =
-        if is_there { overlay::bsafs_mount_at(&mountpoint) } else { overlay::leftover_of(&mountpoint) };
+    let is_there = mounted.as_ref().is_some_and(|it| it.is_bsafs() || !is_game(path));
+    let found = match mounted.filter(|_| is_there) {
+        Some(mounted) if mounted.is_bsafs() => Some(mounted),
+        Some(_) => overlay::beneath(&mountpoint),
+        None => overlay::leftover_of(&mountpoint),
+    };
     if let Some(mounted) = found {
         let answer = status::ask(&mounted);
         return Ok((mounted, answer));
