@@ -18,7 +18,9 @@ const BENEATH: ResolveFlags = ResolveFlags::BENEATH
 
 /// Mounts that are not entered, by file system magic. A FUSE daemon may be this process or wait for
 /// it. A direct autofs mount may be the one that is just being mounted.
-const REFUSED: [(FsWord, &str); 4] = [(0x6573_5546, "FUSE"), PROC, SYSFS, (0x0187, "autofs")];
+const REFUSED: [(FsWord, &str); 4] = [FUSE, PROC, SYSFS, (0x0187, "autofs")];
+
+const FUSE: (FsWord, &str) = (0x6573_5546, "FUSE");
 
 /// File systems that are not walked even if the user names a folder on them. Their links lead from one
 /// folder to another, so that a walk of sysfs finds millions of paths.
@@ -96,9 +98,19 @@ pub(super) struct Mounts(Mutex<HashMap<u64, Arc<Root>>>);
 
 /// The kind of the mount that a descriptor is on, if it must not be entered. The caller must then
 /// drop the descriptor: while it is open, the mount cannot be unmounted.
-pub(super) fn refused(fd: &OwnedFd) -> Result<Option<&'static str>, Errno> {
+pub(super) fn refused(fd: &OwnedFd, device: u64) -> Result<Option<&'static str>, Errno> {
     let magic = rustix::fs::fstatfs(fd)?.f_type;
+    if magic == FUSE.0 && is_block_device(device) {
+        return Ok(None);
+    }
     Ok(REFUSED.iter().find(|(refused, _)| *refused == magic).map(|(_, kind)| *kind))
+}
+
+/// Whether a device number is that of a block device. The kernel gives it to a disk that FUSE reads
+/// (`fuseblk`: ntfs-3g, exfat-fuse), which waits for nobody else. Other FUSE mounts have a number without
+/// a device, whose major part is 0.
+fn is_block_device(device: u64) -> bool {
+    rustix::fs::major(device) != 0
 }
 
 impl Mounts {

@@ -299,7 +299,7 @@ impl<'a> Scan<'a> {
             let found = Found { mount: root.mount, identity: root.identity, ..found };
             return Ok(Target { found, root, path: Vec::new() });
         }
-        if !is_same_mount && let Some(kind) = refused(fd)? {
+        if !is_same_mount && let Some(kind) = refused(fd, found.identity.0)? {
             return Err(Why::Mount(kind));
         }
         let root = self.files.mounts.top(found.mount, &path)?;

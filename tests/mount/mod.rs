@@ -18,6 +18,7 @@ mod logging; // where the log goes, and that writing it blocks nothing
 mod memory; // memory use compared with the length of an archive
 mod mounts; // `bsafs mounts`, and `bsafs umount` of a source and of all mounts
 mod names; // lookups in any case, and names that no listing shows
+mod other_disks; // links to NTFS and to the file systems of other daemons
 mod outages; // archives on a disk that fails or hangs
 mod overlay; // writable mounts (`--edit`)
 mod privileges; // daemons with fewer rights, and what a mount reveals to which user
