@@ -8,7 +8,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Defines the codes: the name in Rust, the name that users see, a noun, which gets an `s` in the plural, and
 /// the words after it.
@@ -107,7 +107,7 @@ codes! {
     /// A link leads to a folder that contains it, or to itself.
     LinkCircle = "link-circle", "link", " in a circle";
     /// A file or folder is on another mount, which is not entered.
-    OtherMount = "other-mount", "file or folder", " on another mount";
+    OtherMount = "other-mount", "path", " on another mount";
     /// Something is neither a file, nor a folder, nor a link.
     SpecialFile = "special-file", "special file", "";
     /// A path is too deep or too long.
@@ -120,6 +120,12 @@ codes! {
     FileUnreadable = "file-unreadable", "unreadable file", "";
     /// A file system, such as a mod manager's, is mounted over the data folder.
     DataMounted = "data-mounted", "data folder", " with a file system mounted on it";
+    /// Several prefixes have the game's settings.
+    PrefixesDiffer = "prefixes-differ", "prefix", " beside others with settings of the game";
+    /// Nothing at the top of a mod is for the game.
+    Mo2ModNested = "mo2-mod-nested", "mod", " with nothing for the game at its top";
+    /// A folder that the user named is a game's data folder, or has a game below it.
+    GameNearby = "game-nearby", "folder", " near a game, whose rules are not used";
 }
 
 impl NoteCode {
@@ -226,6 +232,48 @@ impl fmt::Display for Note {
             0 => Ok(()),
             more => write!(f, "; {more} more"),
         }
+    }
+}
+
+/// How many notes of one code there are, with the first subjects.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoteSummary {
+    /// The code, as the user sees it.
+    pub code: String,
+    /// What the code means, in words, such as `dangling links`, with their number.
+    pub text: String,
+    /// The number of notes.
+    pub count: usize,
+    /// The first subjects.
+    pub examples: Vec<String>,
+}
+
+/// Maximum number of subjects in a summary.
+const EXAMPLES_MAX: usize = 3;
+
+/// Summarises notes, one summary for each code, without minor ones.
+pub fn summaries<'a>(notes: impl Iterator<Item = &'a Note>) -> Vec<NoteSummary> {
+    let mut of_code: BTreeMap<NoteCode, NoteSummary> = BTreeMap::new();
+    for note in notes.filter(|note| !note.code.is_minor()) {
+        let summary = of_code.entry(note.code).or_default();
+        summary.count = summary.count.saturating_add(1).saturating_add(note.more);
+        if summary.examples.len() < EXAMPLES_MAX {
+            summary.examples.push(note.subject.clone());
+        }
+    }
+    let named = |(code, summary): (NoteCode, NoteSummary)| {
+        let (thing, which) = code.in_words();
+        let text = format!("{} {thing}{}{which}", summary.count, if summary.count == 1 { "" } else { "s" });
+        NoteSummary { code: code.as_str().to_owned(), text, ..summary }
+    };
+    of_code.into_iter().map(named).collect()
+}
+
+impl fmt::Display for NoteSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let more = self.count.saturating_sub(self.examples.len());
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        write!(f, "{} ({}{more})", self.text, self.examples.join(", "))
     }
 }
 

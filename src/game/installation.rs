@@ -1,6 +1,7 @@
 //! An installed game, and the user's overrides for it.
 
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use super::precedence::ArchiveRule;
 use super::storefront::Storefront;
@@ -23,6 +24,26 @@ pub struct Installation {
     pub local: Option<PathBuf>,
     /// The game's language as the store names it, such as `german`.
     pub language: Option<String>,
+    /// The prefixes that have the game's settings, the one that is used first. If the game has settings in
+    /// none of its own, those of other programs.
+    pub prefixes: Vec<WinePrefix>,
+}
+
+/// A Wine prefix that has the settings of a game.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WinePrefix {
+    /// The folder that contains `drive_c`.
+    pub folder: PathBuf,
+    /// The launcher that made it; empty if it is not known.
+    pub launcher: &'static str,
+    /// When a program last started in it.
+    pub last_start: Option<SystemTime>,
+    /// Whether the user's own list of places names it.
+    pub is_named: bool,
+    /// The game's folder in `Documents/My Games`, if it exists.
+    pub my_games: Option<PathBuf>,
+    /// The game's folder in `AppData/Local`, if it exists.
+    pub local: Option<PathBuf>,
 }
 
 /// Settings from the user that replace what was found.

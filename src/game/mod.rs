@@ -32,14 +32,18 @@ mod titles;
 pub use archive_version::ArchiveVersion;
 pub use disk::{Disk, ReadSet};
 pub use environment::Environment;
-pub use installation::{Installation, Overrides};
-pub use managers::{FoundInstance, MO2_INI, find_instances, instance_of_profile, plan_mo2, plan_openmw};
+pub use installation::{Installation, Overrides, WinePrefix};
+pub use managers::{
+    FoundInstance, MO2_INI, find_instances, instance, instance_of_profile, plan_mo2, plan_openmw,
+};
 
-pub use plan::{FolderFilter, Header, LayerKind, LoadOrder, OrderLayer, PlanError, plan_game};
+pub(crate) use managers::is_backup;
+pub(crate) use plan::is_plugin;
+pub use plan::{FolderFilter, Header, LayerKind, LoadOrder, ModList, OrderLayer, PlanError, plan_game};
 pub use precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 // For tests and fuzz targets.
 #[doc(hidden)]
-pub use settings::{Cfg, Places, QSettings, visit_vdf, visit_yaml};
+pub use settings::{BinaryValue, Cfg, Places, QSettings, visit_binary_vdf, visit_vdf, visit_yaml};
 pub use settings::{Ini, IniFiles, OPENMW_CFG};
 pub use storefront::{StoreNames, Storefront};
 pub use titles::{

@@ -9,47 +9,47 @@ use bsafs::game::{Disk, Environment, Installation, Storefront};
 use tempfile::TempDir;
 
 /// A temporary home folder.
-struct Home {
-    dir: TempDir,
+pub(super) struct Home {
+    pub(super) dir: TempDir,
 }
 
-const STEAM: &str = ".local/share/Steam";
-const SKYRIM: [&str; 2] = ["SkyrimSE.exe", "Data/Skyrim.esm"];
+pub(super) const STEAM: &str = ".local/share/Steam";
+pub(super) const SKYRIM: [&str; 2] = ["SkyrimSE.exe", "Data/Skyrim.esm"];
 const MY_GAMES: &str = "Documents/My Games";
 
 impl Home {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { dir: tempfile::tempdir().unwrap() }
     }
 
-    fn path(&self, path: &str) -> PathBuf {
+    pub(super) fn path(&self, path: &str) -> PathBuf {
         self.dir.path().join(path)
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub(super) fn write(&self, path: &str, text: &str) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    fn folder(&self, path: &str) -> PathBuf {
+    pub(super) fn folder(&self, path: &str) -> PathBuf {
         fs::create_dir_all(self.path(path)).unwrap();
         self.path(path)
     }
 
     /// Writes the files that identify Skyrim Special Edition, and returns their folder.
-    fn skyrim(&self, folder: &str) -> PathBuf {
+    pub(super) fn skyrim(&self, folder: &str) -> PathBuf {
         SKYRIM.iter().for_each(|file| self.write(&format!("{folder}/{file}"), ""));
         self.path(folder)
     }
 
     /// Creates the game's folder in My Games of a prefix, as the game does when it first runs.
-    fn create_my_games(&self, prefix: &str, user: &str, name: &str) -> PathBuf {
+    pub(super) fn create_my_games(&self, prefix: &str, user: &str, name: &str) -> PathBuf {
         self.folder(&format!("{prefix}/drive_c/users/{user}/{MY_GAMES}/{name}"))
     }
 
     /// Writes Steam's list of libraries.
-    fn libraries(&self, root: &str, libraries: &[&Path]) {
+    pub(super) fn libraries(&self, root: &str, libraries: &[&Path]) {
         let mut text = "\"libraryfolders\"\n{\n".to_owned();
         for (number, library) in libraries.iter().enumerate() {
             let apps = "\"apps\" { \"489830\" \"1000\" }";
@@ -59,7 +59,7 @@ impl Home {
     }
 
     /// Writes Steam's manifest of an app into a library.
-    fn manifest(&self, library: &str, id: u32, installdir: &str) {
+    pub(super) fn manifest(&self, library: &str, id: u32, installdir: &str) {
         let text = format!(
             "\"AppState\" {{ \"appid\" \"{id}\" \"installdir\" \"{installdir}\" \
              \"UserConfig\" {{ \"language\" \"german\" }} }}"
@@ -67,11 +67,11 @@ impl Home {
         self.write(&format!("{library}/steamapps/appmanifest_{id}.acf"), &text);
     }
 
-    fn environment(&self) -> Environment {
+    pub(super) fn environment(&self) -> Environment {
         Environment::of_home(self.dir.path(), "anna")
     }
 
-    fn find(&self) -> Found {
+    pub(super) fn find(&self) -> Found {
         let mut found = find(&Disk::default(), &self.environment());
         // Ignore games that are installed on the machine that runs the test.
         found.installations.retain(|it| it.folder.starts_with(self.dir.path()));
@@ -79,7 +79,7 @@ impl Home {
     }
 
     /// The only game in the home.
-    fn only(&self) -> Installation {
+    pub(super) fn only(&self) -> Installation {
         let found = self.find();
         assert_eq!(found.unusable, []);
         let [installation] = &found.installations[..] else { panic!("{found:?}") };
@@ -87,7 +87,7 @@ impl Home {
     }
 
     /// The only candidate, which must be unusable, and the reason.
-    fn unusable(&self) -> (PathBuf, String) {
+    pub(super) fn unusable(&self) -> (PathBuf, String) {
         let found = self.find();
         assert!(found.installations.is_empty(), "{found:?}");
         let [unusable] = &found.unusable[..] else { panic!("{found:?}") };
@@ -420,7 +420,7 @@ fn all_searched_places_are_listed() {
     let home = Home::new();
     let found = home.find();
     for place in
-        [STEAM, ".config/heroic", ".config/lutris/games", ".local/share/bottles/bottles", ".wine", "Games"]
+        [STEAM, ".config/heroic", ".config/lutris/games", ".local/share/bottles", ".wine", "Games", "Faugus"]
     {
         assert!(found.searched.contains(&home.path(place)), "{place}");
     }

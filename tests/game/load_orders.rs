@@ -32,6 +32,7 @@ impl Tree {
             my_games,
             local,
             language: None,
+            prefixes: Vec::new(),
         };
         Self { dir, installation }
     }
@@ -247,16 +248,19 @@ fn the_error_for_a_missing_mo2_profile_lists_the_existing_ones() {
         None => Ok(tree.installation.clone()),
         Some(folder) => Err(format!("{} must not be searched for", folder.display())),
     };
-    let failed =
-        plan_mo2(&Disk::default(), &tree.path("mo2"), &find, &Overrides::default()).unwrap_err().to_string();
+    let failed = plan_mo2(&Disk::default(), &tree.path("mo2"), &find, &Vec::new, &Overrides::default())
+        .unwrap_err()
+        .to_string();
     assert!(failed.contains("\"Gone\"") && failed.contains("\"Default\""), "{failed}");
     let overrides = Overrides { mo2_profile: Some("default".into()), ..Overrides::default() };
-    let order = plan_mo2(&Disk::default(), &tree.path("mo2"), &find, &overrides).unwrap();
+    let order = plan_mo2(&Disk::default(), &tree.path("mo2"), &find, &Vec::new, &overrides).unwrap();
     assert_eq!(layers(&order), ["Mod.bsa", "Data", "One", "Two"]);
     assert_eq!(order.layers[3].why, "mod \"Two\"");
     assert_eq!(order.layers[3].shown.without_suffixes, [".mohidden"]);
     let unknown = |_: Option<&Path>| Err(String::new());
-    let failed = plan_mo2(&Disk::default(), &tree.path("mo2"), &unknown, &overrides).unwrap_err().to_string();
+    let failed = plan_mo2(&Disk::default(), &tree.path("mo2"), &unknown, &Vec::new, &overrides)
+        .unwrap_err()
+        .to_string();
     assert!(failed.contains("Q:\\x") && failed.contains("--prefix"), "{failed}");
 }
 
@@ -288,6 +292,7 @@ fn missing_mods_are_noted_with_the_reason() {
             &Disk::default(),
             &tree.path("mo2"),
             &|_| Ok(tree.installation.clone()),
+            &Vec::new,
             &Overrides::default(),
         )
         .unwrap()
@@ -320,7 +325,8 @@ fn an_mo2_profile_of_morrowind_has_its_own_settings() {
     ]);
     fs::create_dir(tree.path("game/DATA FILES")).unwrap();
     let find = |_: Option<&Path>| Ok(tree.installation.clone());
-    let order = plan_mo2(&Disk::default(), &tree.path("mo2"), &find, &Overrides::default()).unwrap();
+    let order =
+        plan_mo2(&Disk::default(), &tree.path("mo2"), &find, &Vec::new, &Overrides::default()).unwrap();
     let expected = ["Morrowind.bsa", "Mod.bsa", "Data Files", "overwrite"];
     assert_eq!(layers(&order), expected, "archive numbers after a gap must be ignored");
     assert!(notes(&order, NoteCode::FolderCase)[0].ends_with("game/DATA FILES"), "{:?}", order.notes);
@@ -432,7 +438,8 @@ fn the_root_folder_of_a_mod_is_excluded_only_with_root_builder() {
             fs::create_dir_all(tree.path("mo2/plugins/RootBuilder")).unwrap();
         }
         let find = |_: Option<&Path>| Ok(tree.installation.clone());
-        let order = plan_mo2(&Disk::default(), &tree.path("mo2"), &find, &Overrides::default()).unwrap();
+        let order =
+            plan_mo2(&Disk::default(), &tree.path("mo2"), &find, &Vec::new, &Overrides::default()).unwrap();
         assert_eq!(layers(&order), ["Data", "Plain", "SKSE"]);
         let without = &order.layers[2].shown.without_names;
         assert_eq!(without.iter().any(|name| name == "root"), is_out, "{ini} {has_folder}");

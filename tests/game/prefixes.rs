@@ -18,6 +18,7 @@ fn found(prefix: &Path) -> (Option<PathBuf>, Option<PathBuf>) {
         my_games: None,
         local: None,
         language: None,
+        prefixes: Vec::new(),
     };
     let anna = Environment::of_home("/home/anna", "anna");
     let found = with_prefix(&Disk::default(), &installation, prefix, &anna).unwrap();

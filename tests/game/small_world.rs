@@ -143,7 +143,8 @@ impl SmallWorld {
         self.installed.path("home/mo2").to_str().unwrap().to_owned()
     }
 
-    fn bsafs(&self, arguments: &[&str]) -> String {
+    /// Runs bsafs with the home of the world. Returns what it printed.
+    pub(super) fn bsafs(&self, arguments: &[&str]) -> String {
         let mut command = self.dir.bsafs(arguments);
         for variable in ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"] {
             command.env_remove(variable);
@@ -152,7 +153,12 @@ impl SmallWorld {
     }
 
     pub(super) fn order(&self, source: &str) -> Order {
-        Order(serde_json::from_str(&self.bsafs(&["order", "--json", source])).unwrap())
+        self.order_with(&[source])
+    }
+
+    /// What `bsafs order` prints with these arguments.
+    pub(super) fn order_with(&self, arguments: &[&str]) -> Order {
+        Order(serde_json::from_str(&self.bsafs(&[&["order", "--json"], arguments].concat())).unwrap())
     }
 
     pub(super) fn mount(&self, source: &str) -> Mounted {
@@ -175,6 +181,12 @@ impl Order {
     pub(super) fn notes(&self, code: &str) -> Vec<&str> {
         let notes = self.0["notes"].as_array().unwrap().iter().filter(|note| note["code"] == code);
         notes.map(|note| file_name(note["subject"].as_str().unwrap())).collect()
+    }
+
+    /// The texts of the notes with a code.
+    pub(super) fn texts(&self, code: &str) -> Vec<&str> {
+        let notes = self.0["notes"].as_array().unwrap().iter().filter(|note| note["code"] == code);
+        notes.map(|note| note["text"].as_str().unwrap()).collect()
     }
 
     /// The codes of all notes.

@@ -101,6 +101,7 @@ fn ours(installation: &TestInstallation, folders: &Folders) -> Vec<String> {
         my_games: Some(folders.my_games.clone()),
         local: Some(folders.local.clone()),
         language: None,
+        prefixes: Vec::new(),
     };
     plan_game(&Disk::default(), &installation, &Overrides::default()).unwrap().plugins
 }

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use bsafs::game::{Cfg, Places, QSettings, visit_vdf, visit_yaml};
+use bsafs::game::{BinaryValue, Cfg, Places, QSettings, visit_binary_vdf, visit_vdf, visit_yaml};
 
 /// Maximum depth of keys that the readers follow.
 const DEPTH_MAX: usize = 32;
@@ -15,7 +15,7 @@ const DEPTH_MAX: usize = 32;
 /// A value, and the keys that lead to it.
 type Value = (Vec<String>, String);
 
-/// Parses an input as VDF. Returns the number of values.
+/// Parses an input as VDF, as text and as binary. Returns the number of values.
 ///
 /// # Panics
 /// If an invariant does not hold.
@@ -36,7 +36,23 @@ pub fn vdf(input: &[u8]) -> usize {
         let result = visit_vdf(&written, |keys, value| again.push((keys.to_vec(), value.to_owned())));
         assert_eq!((result, again.as_slice()), (Ok(()), std::slice::from_ref(value)), "{written}");
     }
-    values.len()
+    values.len() + binary_vdf(input)
+}
+
+/// Parses an input as binary VDF. Returns the number of values.
+fn binary_vdf(input: &[u8]) -> usize {
+    let (mut values, mut bytes) = (0, 0);
+    let result = visit_binary_vdf(input, |keys, value| {
+        assert!((1..=DEPTH_MAX + 1).contains(&keys.len()), "{keys:?}");
+        values += 1;
+        bytes += match value {
+            BinaryValue::Text(text) => text.len(),
+            BinaryValue::Number(_) => 4,
+        };
+    });
+    assert!(result.is_ok() || result.is_err_and(|error| !error.is_empty()));
+    assert!(bytes <= input.len(), "{bytes} bytes of values in {}", input.len());
+    values
 }
 
 /// Parses an input as YAML. Returns the number of values.

@@ -90,6 +90,7 @@ const VDF: &[&str] = &[
     "a{b{c{d{e{f{g{h{i{j k}}}}}}}}}",
     "a b\0",
     "a b \"c",
+    "\0shortcuts\0\x000\0\x02appid\0abcd\x01Exe\0\"/x\"\0\x07L\x00abcdefgh\x08\x08\x08",
 ];
 
 /// Files of Lutris and Bottles.

@@ -3,6 +3,9 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
+use super::prefix::KnownPrefix;
 use crate::game::disk::Disk;
 use crate::game::storefront::Storefront;
 use crate::game::titles::title::Title;
@@ -20,13 +23,24 @@ pub(super) struct Candidate {
     pub(super) prefix: Option<PathBuf>,
     /// The language as the store names it.
     pub(super) language: Option<String>,
+    /// The launcher that has the prefix; empty if it is not known.
+    pub(super) launcher: &'static str,
 }
 
 impl Candidate {
     /// Creates a candidate for a folder that no list describes.
-    pub(super) fn unlisted(folder: PathBuf, prefix: Option<PathBuf>) -> Self {
-        Self { folder, title: None, store: Storefront::Unknown, prefix, language: None }
+    pub(super) fn unlisted(folder: PathBuf, prefix: Option<PathBuf>, launcher: &'static str) -> Self {
+        Self { folder, title: None, store: Storefront::Unknown, prefix, language: None, launcher }
     }
+}
+
+/// A program that Steam starts but did not install.
+#[derive(Debug, Default)]
+pub(super) struct Shortcut {
+    /// The id of the shortcut, which names its prefix.
+    pub(super) app: u32,
+    /// The program, and the folder that it starts in.
+    pub(super) starts: Vec<PathBuf>,
 }
 
 /// Results of the search besides installations.
@@ -34,16 +48,40 @@ impl Candidate {
 pub(super) struct Report<'a> {
     /// The disk that is searched.
     pub(super) disk: &'a Disk,
+    /// The launcher whose place is searched.
+    pub(super) launcher: &'static str,
     /// Paths that look like a game or a list of games, and why they cannot be used.
     pub(super) unusable: Vec<(PathBuf, String)>,
     /// Paths where the search looked for games, including those that do not exist.
     pub(super) searched: Vec<PathBuf>,
+    /// All prefixes that were found, whether or not a game is in them.
+    pub(super) prefixes: Vec<KnownPrefix>,
+    /// Folders that may be instances of Mod Organizer 2, or have them this many levels below.
+    pub(super) instances: Vec<(PathBuf, u8)>,
+    /// Programs that Steam starts but did not install.
+    pub(super) shortcuts: Vec<Shortcut>,
+    visited: HashSet<(String, (u64, u64))>,
 }
 
 impl<'a> Report<'a> {
     /// Creates an empty report.
     pub(super) fn new(disk: &'a Disk) -> Self {
-        Self { disk, unusable: Vec::new(), searched: Vec::new() }
+        Self {
+            disk,
+            launcher: "",
+            unusable: Vec::new(),
+            searched: Vec::new(),
+            prefixes: Vec::new(),
+            instances: Vec::new(),
+            shortcuts: Vec::new(),
+            visited: HashSet::new(),
+        }
+    }
+
+    /// Whether a folder exists and was not visited before for this purpose. Marks it as visited. One folder
+    /// may have many paths, so its device and inode number count.
+    pub(super) fn is_new(&mut self, purpose: &str, folder: &Path) -> bool {
+        self.disk.identity(folder).is_some_and(|it| self.visited.insert((purpose.to_owned(), it)))
     }
 
     /// Reads a list of at most `limit` bytes. Reports a list that exists but cannot be read.
@@ -59,7 +97,7 @@ impl<'a> Report<'a> {
     }
 
     /// Reads a list in JSON. Reports a list that exists but cannot be read or parsed.
-    pub(super) fn read_json(&mut self, path: &Path, limit: usize) -> Option<serde_json::Value> {
+    pub(super) fn read_json(&mut self, path: &Path, limit: usize) -> Option<Value> {
         let text = self.read(path, limit)?;
         serde_json::from_str(&text).map_err(|error| self.unreadable(path, &error.to_string())).ok()
     }
@@ -70,19 +108,6 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Folders that were visited, by device and inode number because one folder may have many paths.
-#[derive(Debug, Default)]
-pub(super) struct VisitedFolders {
-    identities: HashSet<(u64, u64)>,
-}
-
-impl VisitedFolders {
-    /// Whether a folder exists and was not visited before. Marks it as visited.
-    pub(super) fn is_new_folder(&mut self, disk: &Disk, path: &Path) -> bool {
-        disk.identity(path).is_some_and(|it| self.identities.insert(it))
-    }
-}
-
 /// Converts a path from a list, replacing `~` with the home. `None` if the result is relative.
 pub(super) fn absolute(text: &str, home: &Path) -> Option<PathBuf> {
     let path = match text.strip_prefix("~/") {
@@ -90,4 +115,14 @@ pub(super) fn absolute(text: &str, home: &Path) -> Option<PathBuf> {
         None => PathBuf::from(text),
     };
     path.is_absolute().then_some(path)
+}
+
+/// A text in an object of a list; `None` if it is empty.
+pub(super) fn text<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
+    object.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+/// The items of a list, none if it is no list.
+pub(super) fn array(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::candidate::{self, Candidate, Report, VisitedFolders};
+use super::candidate::{self, Candidate, Report, array, text};
 use super::{prefix, recognise};
 use crate::game::disk::Disk;
 use crate::game::environment::Environment;
@@ -15,37 +15,55 @@ use crate::game::titles::title::Title;
 /// Maximum size of a list in bytes.
 const LIST_MAX: usize = 16 << 20;
 
-/// The folders of all games that Heroic lists.
-pub(super) fn candidates(environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
-    let mut visited = VisitedFolders::default();
+/// The folders of all games that Heroic lists in its settings `folder`.
+pub(super) fn candidates(
+    folder: &Path,
+    environment: &Environment,
+    report: &mut Report<'_>,
+) -> Vec<Candidate> {
+    let heroic = Heroic { folder, environment };
     let mut candidates = Vec::new();
-    for folder in settings_folders(environment) {
-        report.searched.push(folder.clone());
-        if visited.is_new_folder(report.disk, &folder) {
-            let heroic = Heroic { folder: &folder, home: &environment.home };
-            heroic.gog(report, &mut candidates);
-            heroic.epic(report, &mut candidates);
-            heroic.sideloaded(report, &mut candidates);
-        }
-    }
+    heroic.gog(report, &mut candidates);
+    let epic = folder.join("legendaryConfig/legendary/installed.json");
+    candidates
+        .extend(of_epic(&epic, environment, report, &|id, title, report| heroic.prefix(id, title, report)));
+    heroic.amazon(report, &mut candidates);
+    heroic.sideloaded(report, &mut candidates);
     candidates
 }
 
-fn settings_folders(environment: &Environment) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = Vec::new();
-    for name in ["heroic", "heroic-games-launcher"] {
-        folders.push(environment.xdg_config_home.join(name));
-        let app = environment.home.join(".var/app/com.heroicgameslauncher.hgl/config");
-        folders.push(app.join(name));
+/// Finds the prefix of a game by its id and title.
+type FindPrefix<'a> = dyn Fn(&str, Option<&str>, &mut Report<'_>) -> Option<PathBuf> + 'a;
+
+/// The folders of all games in a list of Legendary, which Heroic uses for games from Epic.
+pub(super) fn of_epic(
+    list: &Path,
+    environment: &Environment,
+    report: &mut Report<'_>,
+    prefix: &FindPrefix<'_>,
+) -> Vec<Candidate> {
+    let list = report.read_json(list, LIST_MAX);
+    let mut candidates = Vec::new();
+    for (key, game) in list.as_ref().and_then(Value::as_object).into_iter().flatten() {
+        let folder = text(game, "install_path").and_then(|it| candidate::absolute(it, &environment.home));
+        let Some(folder) = folder else { continue };
+        let id = text(game, "app_name").unwrap_or(key);
+        candidates.push(Candidate {
+            folder,
+            title: title(id, |title| title.identity.epic),
+            store: Storefront::Epic,
+            prefix: prefix(id, text(game, "title"), report),
+            language: None,
+            launcher: report.launcher,
+        });
     }
-    folders.push(environment.home.join("snap/heroic/current/.config/heroic"));
-    folders
+    candidates
 }
 
 /// A settings folder of Heroic.
 struct Heroic<'a> {
     folder: &'a Path,
-    home: &'a Path,
+    environment: &'a Environment,
 }
 
 impl Heroic<'_> {
@@ -63,22 +81,18 @@ impl Heroic<'_> {
                 store: Storefront::Gog,
                 prefix,
                 language: text(game, "language").map(str::to_owned),
+                launcher: report.launcher,
             });
         }
     }
 
-    fn epic(&self, report: &mut Report<'_>, candidates: &mut Vec<Candidate>) {
-        let list = report.read_json(&self.folder.join("legendaryConfig/legendary/installed.json"), LIST_MAX);
-        for (key, game) in list.as_ref().and_then(Value::as_object).into_iter().flatten() {
-            let Some(path) = self.path(game, "install_path") else { continue };
-            let id = text(game, "app_name").unwrap_or(key);
-            candidates.push(Candidate {
-                folder: path,
-                title: title(id, |title| title.identity.epic),
-                store: Storefront::Epic,
-                prefix: self.prefix(id, text(game, "title"), report),
-                language: None,
-            });
+    /// Games from Amazon. Its list names neither the game nor its store id.
+    fn amazon(&self, report: &mut Report<'_>, candidates: &mut Vec<Candidate>) {
+        let list = report.read_json(&self.folder.join("nile_config/nile/installed.json"), LIST_MAX);
+        for game in array(list.as_ref()) {
+            let (Some(id), Some(path)) = (text(game, "id"), self.path(game, "path")) else { continue };
+            let prefix = self.prefix(id, path.file_name().and_then(|name| name.to_str()), report);
+            candidates.push(Candidate::unlisted(path, prefix, report.launcher));
         }
     }
 
@@ -94,11 +108,13 @@ impl Heroic<'_> {
                 continue;
             }
             let prefix = text(game, "app_name").and_then(|id| self.prefix(id, text(game, "title"), report));
-            candidates.extend(folders.into_iter().map(|it| Candidate::unlisted(it, prefix.clone())));
+            candidates.extend(
+                folders.into_iter().map(|it| Candidate::unlisted(it, prefix.clone(), report.launcher)),
+            );
         }
     }
 
-    /// The prefix in the game's own settings. Without one, tries the default prefix for the title,
+    /// The prefix in the game's own settings. If there is none, tries the default prefix for the title,
     /// the prefix in the global settings, and the shared prefix.
     fn prefix(&self, id: &str, title: Option<&str>, report: &mut Report<'_>) -> Option<PathBuf> {
         // The id becomes a file name; a slash would lead to another folder.
@@ -109,11 +125,14 @@ impl Heroic<'_> {
         let own = own.as_ref().and_then(|it| it.get(id));
         if let Some(path) = own.and_then(|own| self.path(own, "winePrefix")) {
             let is_proton = own.and_then(|own| own.get("wineVersion")).and_then(|it| text(it, "type"));
-            return holding_drive_c(report.disk, &path, is_proton == Some("proton"));
+            let named = holding_drive_c(report.disk, &path, is_proton == Some("proton"));
+            if named.is_some() {
+                return named;
+            }
         }
         let all = report.read_json(&self.folder.join("config.json"), LIST_MAX);
         let all = all.as_ref().and_then(|it| it.get("defaultSettings"));
-        let made = self.home.join("Games/Heroic/Prefixes");
+        let made = prefix::by_heroic(self.environment);
         let mut folders: Vec<PathBuf> = Vec::new();
         let in_default = title.filter(|title| !title.contains('/'));
         folders.extend(in_default.map(|title| made.join("default").join(title)));
@@ -124,7 +143,7 @@ impl Heroic<'_> {
 
     /// A path in a list, in which `~` may stand for the home.
     fn path(&self, object: &Value, key: &str) -> Option<PathBuf> {
-        candidate::absolute(text(object, key)?, self.home)
+        candidate::absolute(text(object, key)?, &self.environment.home)
     }
 }
 
@@ -137,12 +156,4 @@ fn holding_drive_c(disk: &Disk, folder: &Path, is_proton: bool) -> Option<PathBu
 
 fn title(id: &str, ids: fn(&Title) -> &'static [&'static str]) -> Option<&'static Title> {
     TITLES.iter().copied().find(|title| ids(title).contains(&id))
-}
-
-fn text<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
-    object.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
-}
-
-fn array(value: Option<&Value>) -> &[Value] {
-    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

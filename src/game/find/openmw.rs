@@ -63,5 +63,6 @@ fn installation(disk: &Disk, folder: &Path, settings: &Path) -> Option<Installat
         my_games: settings.clone(),
         local: settings,
         language: None,
+        prefixes: Vec::new(),
     })
 }

@@ -1,7 +1,9 @@
 //! The users of a Wine prefix, and the folders in which a game keeps their settings.
 
+use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::game::caseless;
 use crate::game::disk::Disk;
@@ -82,8 +84,52 @@ fn users(disk: &Disk, prefix: &Path, environment: &Environment) -> Vec<PathBuf> 
     users.into_iter().map(|name| folder.join(name)).collect()
 }
 
+/// A prefix that a launcher made.
+#[derive(Clone, Debug)]
+pub(crate) struct KnownPrefix {
+    /// The folder that contains `drive_c`.
+    pub(super) folder: PathBuf,
+    /// The launcher; empty if it is not known.
+    pub(super) launcher: &'static str,
+    /// Steam's id of the app or shortcut that the prefix belongs to.
+    pub(super) app: Option<u32>,
+    /// The program that a shortcut of Steam starts in the prefix, and the folder that it starts in.
+    pub(super) starts: Vec<PathBuf>,
+    /// Folders whose instances a mod manager always runs in the prefix.
+    pub(super) manages: Vec<PathBuf>,
+    /// Whether the user named the prefix.
+    pub(super) is_named: bool,
+}
+
+impl KnownPrefix {
+    /// Creates a prefix that belongs to no app.
+    pub(super) fn new(folder: PathBuf, launcher: &'static str) -> Self {
+        Self { folder, launcher, app: None, starts: Vec::new(), manages: Vec::new(), is_named: false }
+    }
+
+    /// Whether a shortcut starts a program in a folder.
+    pub(super) fn starts_in(&self, disk: &Disk, folder: &Path) -> bool {
+        let identity = disk.identity(folder);
+        let is_in = |start: &PathBuf| start.ancestors().any(|it| disk.identity(it) == identity);
+        identity.is_some() && self.starts.iter().any(is_in)
+    }
+}
+
+/// When a program last started in a prefix. Proton locks a file then, and Wine writes the registry when the
+/// last program ends.
+pub(super) fn last_start(disk: &Disk, prefix: &Path) -> Option<SystemTime> {
+    let of_proton = prefix.parent().filter(|_| prefix.ends_with("pfx")).map(|it| it.join("pfx.lock"));
+    let files = of_proton.into_iter().chain([prefix.join("user.reg")]);
+    files.filter_map(|file| disk.metadata(&file).ok()).find(Metadata::is_file)?.modified().ok()
+}
+
+/// The folder in which Heroic makes prefixes.
+pub(super) fn by_heroic(environment: &Environment) -> PathBuf {
+    environment.home.join("Games/Heroic/Prefixes")
+}
+
 /// The subfolder `pfx` or the folder itself, if it contains `drive_c`.
-pub(super) fn with_drive_c(disk: &Disk, folder: &Path) -> Option<PathBuf> {
+pub(crate) fn with_drive_c(disk: &Disk, folder: &Path) -> Option<PathBuf> {
     [folder.join("pfx"), folder.to_owned()].into_iter().find(|it| disk.is_dir(&it.join("drive_c")))
 }
 

@@ -1,15 +1,17 @@
 //! Searches all games of a user, in launchers' lists and common folders, and merges duplicates.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use super::candidate::{Candidate, Report};
-use super::prefix::{self, UserFolders};
+use super::chosen_prefix::{self, user_folders};
+use super::prefix::{self, KnownPrefix};
 use super::recognise::{self, Recognised};
-use super::{bottles, heroic, lutris, openmw, steam};
+use super::{openmw, places, steam};
 use crate::game::caseless::same;
 use crate::game::disk::Disk;
 use crate::game::environment::Environment;
-use crate::game::installation::Installation;
+use crate::game::installation::{Installation, WinePrefix};
 use crate::game::storefront::Storefront;
 use crate::game::titles::TITLES;
 use crate::game::titles::title::Title;
@@ -23,38 +25,157 @@ pub struct Found {
     pub unusable: Vec<(PathBuf, String)>,
     /// Paths where the search looked for games, including those that do not exist.
     pub searched: Vec<PathBuf>,
+    /// All prefixes that were found.
+    pub(super) prefixes: Vec<KnownPrefix>,
+    /// Folders that may be instances of Mod Organizer 2, or have them this many levels below.
+    pub(crate) instances: Vec<(PathBuf, u8)>,
 }
+
+impl Found {
+    /// The folders of all prefixes that were found.
+    pub(crate) fn prefixes(&self) -> impl Iterator<Item = &Path> {
+        self.prefixes.iter().map(|it| it.folder.as_path())
+    }
+}
+
+/// Maximum number of names in a folder that are looked at for a game below it.
+const BELOW_MAX: usize = 1_000;
 
 /// Finds the games of a user.
 pub fn find(disk: &Disk, environment: &Environment) -> Found {
     let mut report = Report::new(disk);
-    // The launcher that installed a game knows most about it, so its candidates come first.
-    let mut candidates = steam::candidates(environment, &mut report);
-    candidates.extend(heroic::candidates(environment, &mut report));
-    candidates.extend(lutris::candidates(environment, &mut report));
-    candidates.extend(bottles::in_bottles(environment, &mut report));
-    candidates.extend(bottles::elsewhere(environment, &mut report));
+    let candidates = places::candidates(environment, &mut report);
+    for prefix in &mut report.prefixes {
+        let of_prefix = report.shortcuts.iter().filter(|it| Some(it.app) == prefix.app);
+        prefix.starts.extend(of_prefix.flat_map(|it| it.starts.clone()));
+    }
     let mut installations: Vec<Installation> = Vec::new();
     for candidate in candidates {
         match recognise::recognise(disk, &candidate.folder, candidate.title) {
             Recognised::Game { title, folder, language } => {
                 let language = candidate.language.clone().or(language);
-                let installation = installation(disk, title, folder, language, &candidate, environment);
-                join(disk, &mut installations, installation);
+                let candidate = Candidate { folder, language, ..candidate };
+                join(
+                    disk,
+                    &mut installations,
+                    installation(disk, title, candidate, &report.prefixes, environment),
+                );
             }
             Recognised::Incomplete(what) => report.unusable.push((candidate.folder, what)),
             Recognised::No => {}
         }
     }
+    report.launcher = "OpenMW";
     installations.extend(openmw::installations(environment, &installations, &mut report));
     report.unusable.sort();
     report.unusable.dedup();
-    Found { installations, unusable: report.unusable, searched: report.searched }
+    let Report { unusable, searched, prefixes, instances, .. } = report;
+    let mut found = Found { installations, unusable, searched, prefixes, instances };
+    for installation in found.installations.iter_mut().filter(|it| !is_used(it)) {
+        installation.prefixes = elsewhere(disk, installation, &found.prefixes, environment);
+    }
+    found
+}
+
+/// Whether an installation has settings in a prefix of its own.
+fn is_used(installation: &Installation) -> bool {
+    installation.prefixes.first().is_some_and(|it| Some(&it.folder) == installation.prefix.as_ref())
+}
+
+/// All prefixes that have the settings of a game that has none in its own.
+fn elsewhere(
+    disk: &Disk,
+    installation: &Installation,
+    known: &[KnownPrefix],
+    environment: &Environment,
+) -> Vec<WinePrefix> {
+    let title = installation.title;
+    if title.my_games.plain.is_empty() && title.local.plain.is_empty() {
+        return Vec::new();
+    }
+    chosen_prefix::used(disk, title, installation.store, known, environment)
+}
+
+/// All prefixes that have the settings of an installed game, the one that is used first.
+pub fn prefixes(
+    disk: &Disk,
+    installation: &Installation,
+    found: &Found,
+    environment: &Environment,
+) -> Vec<WinePrefix> {
+    let mut prefixes = installation.prefixes.clone();
+    for other in elsewhere(disk, installation, &found.prefixes, environment) {
+        let identity = disk.identity(&other.folder);
+        if !prefixes.iter().any(|it| disk.identity(&it.folder) == identity) {
+            prefixes.push(other);
+        }
+    }
+    prefixes
+}
+
+/// The game of an instance of Mod Organizer 2, with the prefix in which the instance runs: that of a shortcut
+/// to a program in its folder, or that of its manager.
+pub(crate) fn for_instance(
+    disk: &Disk,
+    mut installation: Installation,
+    instance: &Path,
+    found: &Found,
+    environment: &Environment,
+) -> Installation {
+    let own: Vec<KnownPrefix> = of_instance(disk, instance, found).collect();
+    let title = installation.title;
+    let used = chosen_prefix::used(disk, title, installation.store, &own, environment);
+    match used.is_empty() {
+        false => add_prefixes(disk, &mut installation, used),
+        true if installation.prefix.is_none() => {
+            installation.prefix = own.into_iter().next().map(|it| it.folder);
+        }
+        true => {}
+    }
+    installation
+}
+
+/// The prefixes whose drives the Windows paths of an instance may refer to, the one that started last first.
+pub(crate) fn drives(disk: &Disk, instance: &Path, found: &Found) -> Vec<PathBuf> {
+    let mut own: Vec<PathBuf> = of_instance(disk, instance, found).map(|it| it.folder).collect();
+    let mut of_games: Vec<PathBuf> = found.installations.iter().filter_map(|it| it.prefix.clone()).collect();
+    of_games.sort_by_key(|it| std::cmp::Reverse(prefix::last_start(disk, it)));
+    own.append(&mut of_games);
+    own
+}
+
+/// The prefixes that run programs of an instance.
+fn of_instance(disk: &Disk, instance: &Path, found: &Found) -> impl Iterator<Item = KnownPrefix> {
+    let of_manager = |it: &KnownPrefix| it.manages.iter().any(|folder| instance.starts_with(folder));
+    found.prefixes.iter().filter_map(move |it| match of_manager(it) {
+        true => Some(KnownPrefix { is_named: true, ..it.clone() }),
+        false => it.starts_in(disk, instance).then(|| it.clone()),
+    })
+}
+
+/// The game in a subfolder of a folder, and the subfolder.
+pub(crate) fn below(disk: &Disk, folder: &Path) -> Option<(&'static Title, PathBuf)> {
+    let names = disk.names(folder).ok()?;
+    let folders = names.iter().take(BELOW_MAX).map(|name| folder.join(name)).filter(|it| disk.is_dir(it));
+    folders.into_iter().find_map(|it| match recognise::recognise(disk, &it, None) {
+        Recognised::Game { title, folder, .. } => Some((title, folder)),
+        _ => None,
+    })
 }
 
 /// Recognises the game in a folder that the user names, and adds what launchers know about it. The
 /// error says why the folder is not a game.
 pub fn recognise(disk: &Disk, folder: &Path, environment: &Environment) -> Result<Installation, String> {
+    recognise_among(disk, folder, environment, &|| find(disk, environment).into())
+}
+
+/// As [`recognise`]. `found` returns the result of a search for games.
+pub fn recognise_among(
+    disk: &Disk,
+    folder: &Path,
+    environment: &Environment,
+    found: &dyn Fn() -> Rc<Found>,
+) -> Result<Installation, String> {
     let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let mut recognised = recognise::recognise(disk, &folder, None);
     // The user may have named the data folder. Parents of other folders are not checked, because
@@ -80,16 +201,20 @@ pub fn recognise(disk: &Disk, folder: &Path, environment: &Environment) -> Resul
             return Err(format!("{}: no game found in this folder; {advice}", folder.display()));
         }
     };
-    let listed = find(disk, environment).installations.into_iter();
-    if let Some(installation) =
-        listed.into_iter().find(|it| disk.identity(&it.folder) == disk.identity(&folder))
-    {
-        return Ok(Installation { folder, ..installation });
+    let found = found();
+    let identity = disk.identity(&folder);
+    if let Some(installation) = found.installations.iter().find(|it| disk.identity(&it.folder) == identity) {
+        return Ok(Installation { folder, ..installation.clone() });
     }
     let candidate = steam::around(disk, &folder, title)
-        .unwrap_or_else(|| Candidate::unlisted(folder.clone(), prefix::around(&folder)));
+        .unwrap_or_else(|| Candidate::unlisted(folder.clone(), prefix::around(&folder), ""));
     let language = candidate.language.clone().or(language);
-    Ok(installation(disk, title, folder, language, &candidate, environment))
+    let candidate = Candidate { folder, language, ..candidate };
+    let mut new = installation(disk, title, candidate, &found.prefixes, environment);
+    if !is_used(&new) {
+        new.prefixes = elsewhere(disk, &new, &found.prefixes, environment);
+    }
+    Ok(new)
 }
 
 /// Whether a folder has the name of a game's data folder.
@@ -114,11 +239,13 @@ pub fn with_prefix(
             prefix.display()
         ));
     };
-    let folders = user_folders(disk, installation.title, installation.store, Some(&prefix), environment);
+    let (title, store) = (installation.title, installation.store);
+    let folders = user_folders(disk, title, store, &prefix, environment);
     Ok(Installation {
         my_games: folders.my_games,
-        local: folders.local.or_else(|| list_in_data(disk, installation.title, &installation.folder)),
+        local: folders.local.or_else(|| list_in_data(disk, title, &installation.folder)),
         prefix: Some(prefix),
+        prefixes: Vec::new(),
         ..installation.clone()
     })
 }
@@ -126,24 +253,57 @@ pub fn with_prefix(
 fn installation(
     disk: &Disk,
     title: &'static Title,
-    folder: PathBuf,
-    language: Option<String>,
-    candidate: &Candidate,
+    candidate: Candidate,
+    known: &[KnownPrefix],
     environment: &Environment,
 ) -> Installation {
+    let new = Installation {
+        title,
+        store: Storefront::Unknown,
+        folder: candidate.folder.clone(),
+        prefix: None,
+        my_games: None,
+        local: None,
+        language: None,
+        prefixes: Vec::new(),
+    };
     if openmw::is_openmw(title) {
         let settings = Some(openmw::user_settings(environment)).filter(|it| disk.is_dir(it));
-        let (store, prefix, local) = (Storefront::Unknown, None, settings.clone());
-        return Installation { title, store, prefix, my_games: settings, local, language: None, folder };
+        return Installation { my_games: settings.clone(), local: settings, ..new };
     }
     let store = match candidate.store {
-        Storefront::Unknown => recognise::store_of(disk, title, &folder),
+        Storefront::Unknown => recognise::store_of(disk, title, &new.folder),
         store => store,
     };
-    let prefix = candidate.prefix.clone().or_else(|| prefix::around(&folder));
-    let folders = user_folders(disk, title, store, prefix.as_deref(), environment);
-    let local = folders.local.or_else(|| list_in_data(disk, title, &folder));
-    Installation { title, store, prefix, my_games: folders.my_games, local, language, folder }
+    let possible = chosen_prefix::possible(disk, title, store, &candidate, known);
+    let mut new = Installation {
+        store,
+        language: candidate.language,
+        prefix: possible.first().map(|it| it.folder.clone()),
+        local: list_in_data(disk, title, &new.folder),
+        ..new
+    };
+    add_prefixes(disk, &mut new, chosen_prefix::used(disk, title, store, &possible, environment));
+    new
+}
+
+/// Adds prefixes that have the settings of an installation, and makes it use the one that is chosen.
+fn add_prefixes(disk: &Disk, installation: &mut Installation, used: Vec<WinePrefix>) {
+    let mut prefixes =
+        if is_used(installation) { std::mem::take(&mut installation.prefixes) } else { Vec::new() };
+    for new in used {
+        let identity = disk.identity(&new.folder);
+        match prefixes.iter_mut().find(|it| disk.identity(&it.folder) == identity) {
+            Some(known) => known.is_named |= new.is_named,
+            None => prefixes.push(new),
+        }
+    }
+    if prefixes.is_empty() {
+        return;
+    }
+    chosen_prefix::sort(&mut prefixes);
+    installation.prefixes = prefixes;
+    chosen_prefix::take_first(installation);
 }
 
 /// The data folder, if the game keeps its list of plugins there.
@@ -152,37 +312,17 @@ fn list_in_data(disk: &Disk, title: &Title, folder: &Path) -> Option<PathBuf> {
     data.filter(|_| title.plugins.list_in_data)
 }
 
-/// The folders of a game in its prefix. If the store is unknown, tries the names of all stores.
-fn user_folders(
-    disk: &Disk,
-    title: &Title,
-    store: Storefront,
-    prefix: Option<&Path>,
-    environment: &Environment,
-) -> UserFolders {
-    let Some(prefix) = prefix else { return UserFolders::default() };
-    let (local, my_games) = title.settings_folders(store);
-    let (mut local, mut my_games) = (vec![local], vec![my_games]);
-    if store == Storefront::Unknown {
-        local.extend(title.local.all());
-        my_games.extend(title.my_games.all());
-    }
-    local.retain(|name| !name.is_empty());
-    my_games.retain(|name| !name.is_empty());
-    prefix::user_folders(disk, prefix, &my_games, &local, environment)
-}
-
-/// Adds an installation, or merges it into a known one with the same folder. The prefix in which
-/// the game was used wins.
+/// Adds an installation, or merges it into a known one with the same folder.
 fn join(disk: &Disk, installations: &mut Vec<Installation>, new: Installation) {
     let at = installations.iter().position(|it| disk.identity(&it.folder) == disk.identity(&new.folder));
     let Some(known) = at.map(|at| &mut installations[at]) else {
         installations.push(new);
         return;
     };
-    let used = |it: &Installation| (it.my_games.is_some(), it.prefix.is_some());
-    if used(&new) > used(known) {
-        (known.prefix, known.my_games, known.local) = (new.prefix, new.my_games, new.local);
+    if is_used(&new) {
+        add_prefixes(disk, known, new.prefixes);
+    } else {
+        known.prefix = known.prefix.take().or(new.prefix);
     }
     known.language = known.language.take().or(new.language);
     if known.store == Storefront::Unknown {

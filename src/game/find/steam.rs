@@ -1,13 +1,16 @@
 //! Games in Steam's libraries, for native, Debian, flatpak and snap packages.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::candidate::{Candidate, Report, VisitedFolders};
-use super::prefix;
+use super::candidate::{Candidate, Report, Shortcut};
+use super::prefix::{self, KnownPrefix};
 use crate::game::caseless;
 use crate::game::disk::Disk;
 use crate::game::environment::Environment;
+use crate::game::settings::binary_vdf::{self, BinaryValue};
 use crate::game::settings::vdf;
 use crate::game::storefront::Storefront;
 use crate::game::titles::TITLES;
@@ -17,6 +20,11 @@ use crate::game::titles::title::Title;
 const LIST_MAX: usize = 8 << 20;
 /// Maximum number of libraries in one list.
 const LIBRARIES_MAX: usize = 1_000;
+/// Maximum number of prefixes that are looked at in one library.
+const PREFIXES_MAX: usize = 10_000;
+/// Maximum number of users of one Steam folder, and of shortcuts of one user.
+const USERS_MAX: usize = 100;
+const SHORTCUTS_MAX: usize = 10_000;
 
 /// A library as a list names it.
 #[derive(Debug, Default)]
@@ -26,49 +34,50 @@ struct Library {
     apps: Vec<String>,
 }
 
-/// The folders of all games that are in Steam's libraries.
-pub(super) fn candidates(environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
-    let (mut roots, mut visited) = (VisitedFolders::default(), VisitedFolders::default());
+/// The folders of all games in the libraries of a Steam folder. Adds all of its prefixes to the report.
+pub(super) fn candidates(root: &Path, environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
+    let sandbox = Sandbox::around(root, environment);
     let mut candidates = Vec::new();
-    for root in steam_folders(environment) {
-        report.searched.push(root.clone());
-        if !roots.is_new_folder(report.disk, &root) {
-            continue;
-        }
-        for library in libraries(&root, report) {
-            if visited.is_new_folder(report.disk, &library.folder) {
-                if library.folder != root {
-                    report.searched.push(library.folder.clone());
-                }
-                in_library(&library.folder, report, &mut candidates);
-            } else if !report.disk.is_dir(&library.folder) {
-                missing_library(&library, report);
+    for library in libraries(root, sandbox.as_ref(), report) {
+        if report.is_new("library of Steam", &library.folder) {
+            if library.folder != root {
+                report.searched.push(library.folder.clone());
             }
+            in_library(&library.folder, report, &mut candidates);
+        } else if !report.disk.is_dir(&library.folder) {
+            missing_library(&library, sandbox.is_some(), report);
         }
     }
+    read_shortcuts(root, report);
     candidates
 }
 
-/// Folders in which Steam may keep its files. Several are often links to one.
-fn steam_folders(environment: &Environment) -> Vec<PathBuf> {
-    let mut folders = vec![environment.xdg_data_home.join("Steam")];
-    let below_home = [
-        ".local/share/Steam",
-        ".steam/steam",
-        ".steam/root",
-        ".steam/debian-installation",
-        ".var/app/com.valvesoftware.Steam/.local/share/Steam",
-        ".var/app/com.valvesoftware.Steam/data/Steam",
-        "snap/steam/common/.local/share/Steam",
-    ];
-    folders.extend(below_home.map(|it| environment.home.join(it)));
-    // By default the first two are the same.
-    folders.dedup();
-    folders
+/// The home that Steam sees in its sandbox, if it runs in one.
+struct Sandbox {
+    home: PathBuf,
+    /// Where that home is in truth.
+    outside: PathBuf,
+}
+
+impl Sandbox {
+    fn around(root: &Path, environment: &Environment) -> Option<Self> {
+        let homes = [".var/app/com.valvesoftware.Steam", "snap/steam/common"];
+        let outside =
+            homes.map(|it| environment.home.join(it)).into_iter().find(|it| root.starts_with(it))?;
+        Some(Self { home: environment.home.clone(), outside })
+    }
+
+    /// The path of a folder outside the sandbox, if it is in the sandbox's home.
+    fn outside(&self, path: &Path) -> Option<PathBuf> {
+        if path.starts_with(&self.outside) {
+            return None;
+        }
+        Some(self.outside.join(path.strip_prefix(&self.home).ok()?))
+    }
 }
 
 /// The libraries of a Steam folder: the folder itself and those that its lists name.
-fn libraries(root: &Path, report: &mut Report<'_>) -> Vec<Library> {
+fn libraries(root: &Path, sandbox: Option<&Sandbox>, report: &mut Report<'_>) -> Vec<Library> {
     let mut libraries = vec![Library { folder: root.to_owned(), ..Library::default() }];
     for list in ["config/libraryfolders.vdf", "steamapps/libraryfolders.vdf"] {
         let Some(path) = report.disk.find_file(root, list) else { continue };
@@ -95,22 +104,30 @@ fn libraries(root: &Path, report: &mut Report<'_>) -> Vec<Library> {
             report.unreadable(&path, &error);
         }
         // A Windows Steam in a prefix lists Windows paths. Its only library is then its own folder.
-        libraries.extend(listed.into_iter().filter(|it| it.folder.is_absolute()));
+        listed.retain(|it| it.folder.is_absolute());
+        for library in &mut listed {
+            let outside = sandbox.and_then(|it| it.outside(&library.folder));
+            if let Some(outside) = outside.filter(|it| report.disk.is_dir(it)) {
+                library.folder = outside;
+            }
+        }
+        libraries.append(&mut listed);
     }
     libraries
 }
 
 /// Reports a library that does not exist if Steam lists a known game in it.
-fn missing_library(library: &Library, report: &mut Report<'_>) {
+fn missing_library(library: &Library, is_sandboxed: bool, report: &mut Report<'_>) {
+    let why = match is_sandboxed {
+        true => "which does not exist outside Steam's sandbox; give the game's folder with --game-dir",
+        false => "which does not exist; is its disk mounted?",
+    };
     for title in TITLES {
         let is_listed = |id: &u32| library.apps.contains(&id.to_string());
         if title.identity.steam.iter().any(is_listed)
             && !report.unusable.iter().any(|(it, _)| *it == library.folder)
         {
-            let what = format!(
-                "Steam lists {} in this library, which does not exist; is its disk mounted?",
-                title.name
-            );
+            let what = format!("Steam lists {} in this library, {why}", title.name);
             report.unusable.push((library.folder.clone(), what));
         }
     }
@@ -135,6 +152,69 @@ fn in_library(library: &Path, report: &mut Report<'_>, candidates: &mut Vec<Cand
         let Some(manifest) = Manifest::read(&path, report) else { continue };
         candidates.extend(candidate(&apps, title, id, manifest, &path, report));
     }
+    add_prefixes(&apps, report);
+}
+
+/// Adds the prefixes of all apps in a library. A game may run in the prefix of a shortcut, and its own prefix
+/// stays behind when the game is moved to another library.
+fn add_prefixes(apps: &Path, report: &mut Report<'_>) {
+    let Some(folder) = report.disk.find_folder(apps, "compatdata") else { return };
+    let names = report.disk.names(&folder).unwrap_or_default();
+    for (name, app) in names.iter().filter_map(|name| Some((name, name.parse().ok()?))).take(PREFIXES_MAX) {
+        if let Some(prefix) = prefix::with_drive_c(report.disk, &folder.join(name)) {
+            report.prefixes.push(KnownPrefix { app: Some(app), ..KnownPrefix::new(prefix, report.launcher) });
+        }
+    }
+}
+
+/// Reads the shortcuts of all users of a Steam folder: programs that Steam starts but did not install.
+fn read_shortcuts(root: &Path, report: &mut Report<'_>) {
+    let Some(users) = report.disk.find_folder(root, "userdata") else { return };
+    let names = report.disk.names(&users).unwrap_or_default();
+    for user in names.iter().take(USERS_MAX) {
+        let path = users.join(user).join("config/shortcuts.vdf");
+        let bytes = match report.disk.read(&path, LIST_MAX) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => {
+                report.unreadable(&path, &error.to_string());
+                continue;
+            }
+        };
+        let mut shortcuts: Vec<Shortcut> = Vec::new();
+        let mut last: &[u8] = b"";
+        let result = binary_vdf::visit_values(&bytes, |keys, value| {
+            let [_, number, key] = keys else { return };
+            if *number != last && shortcuts.len() < SHORTCUTS_MAX {
+                last = number;
+                shortcuts.push(Shortcut::default());
+            }
+            let Some(shortcut) = shortcuts.last_mut().filter(|_| *number == last) else { return };
+            match value {
+                BinaryValue::Number(app) if key.eq_ignore_ascii_case(b"appid") => shortcut.app = app,
+                BinaryValue::Text(text)
+                    if key.eq_ignore_ascii_case(b"exe") || key.eq_ignore_ascii_case(b"startdir") =>
+                {
+                    shortcut.starts.extend(started(text));
+                }
+                _ => {}
+            }
+        });
+        if let Err(error) = result {
+            report.unreadable(&path, &error);
+        }
+        report.shortcuts.append(&mut shortcuts);
+    }
+}
+
+/// The path of a program in a shortcut. It is in quotes, and arguments may follow.
+fn started(text: &[u8]) -> Option<PathBuf> {
+    let text = text.trim_ascii();
+    let path = match text.strip_prefix(b"\"") {
+        Some(quoted) => quoted.split(|&byte| byte == b'"').next()?,
+        None => text,
+    };
+    Some(PathBuf::from(OsStr::from_bytes(path))).filter(|path| path.is_absolute())
 }
 
 /// The contents of an app manifest.
@@ -193,6 +273,7 @@ fn candidate(
         store: Storefront::Steam,
         prefix: compatdata(report.disk, apps, id),
         language: manifest.language,
+        launcher: report.launcher,
     })
 }
 
@@ -211,7 +292,7 @@ pub(super) fn around(disk: &Disk, folder: &Path, title: &'static Title) -> Optio
         common.is_some_and(|it| is_named(it, "common")) && apps.is_some_and(|it| is_named(it, "steamapps"))
     })?;
     let apps = installed.parent()?.parent()?;
-    let mut unlisted = Candidate::unlisted(folder.to_owned(), None);
+    let mut unlisted = Candidate::unlisted(folder.to_owned(), None, "Steam");
     unlisted.store = Storefront::Steam;
     for id in title.identity.steam {
         let manifest = disk.find_file(apps, &format!("appmanifest_{id}.acf"));

@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::mo2::{Instance, MO2_INI, read_instance};
 use crate::game::caseless::same;
 use crate::game::disk::Disk;
 use crate::game::environment::Environment;
-use crate::game::find::{Found, recognise};
+use crate::game::find::{Found, drives, recognise_among};
 use crate::game::installation::Overrides;
 use crate::game::titles::title::Title;
 use crate::system::mountinfo;
@@ -24,6 +25,8 @@ pub struct FoundInstance {
     pub game: Option<PathBuf>,
     /// The selected profile.
     pub profile: Option<String>,
+    /// All profiles, ordered by name, with their folders.
+    pub profiles: Vec<(String, PathBuf)>,
     /// Number of mods that the profile enables.
     pub mods: usize,
 }
@@ -58,26 +61,16 @@ pub fn find_instances(
         search.pointer(&game.folder);
         game.prefix.iter().for_each(|prefix| search.prefix(prefix));
     }
-    let home = &environment.home;
-    for (place, depth) in [
-        (home.clone(), 1),
-        (home.join("Games"), 3),
-        (home.join("games"), 3),
-        (home.join("GOG Games"), 2),
-        (home.join(".local/share/fluorine"), 2),
-        (home.join(".var/app/com.fluorine.manager"), 2),
-    ] {
-        search.visit(&place, depth);
+    for (place, depth) in &found.instances {
+        search.visit(place, *depth);
     }
-    // These are the libraries of Steam, the folder of bottles, and the default prefix.
+    // These are, among others, the libraries of Steam.
     for place in &found.searched {
         search.visit(place, 1);
         search.visit(&place.join("steamapps/common"), 1);
-        for prefix in search.folders_in(&place.join("steamapps/compatdata")) {
-            search.prefix(&prefix.join("pfx"));
-        }
-        search.prefix(place);
-        search.folders_in(place).iter().for_each(|prefix| search.prefix(prefix));
+    }
+    for prefix in found.prefixes() {
+        search.prefix(prefix);
     }
     let mut known = Vec::new();
     let folders = search.folders.into_iter().filter(|folder| {
@@ -91,19 +84,31 @@ pub fn find_instances(
     instances
 }
 
+/// The instance in a folder, or the one whose settings file is named; `None` if there is none.
+pub fn instance(disk: &Disk, path: &Path, environment: &Environment, found: &Found) -> Option<FoundInstance> {
+    let is_settings = path.file_name().and_then(|name| name.to_str()).is_some_and(|it| same(it, MO2_INI));
+    let folder = if is_settings { path.parent()? } else { path };
+    describe(disk, folder, environment, found)
+}
+
 /// Reads the settings and the list of mods of an instance.
 fn describe(disk: &Disk, folder: &Path, environment: &Environment, found: &Found) -> Option<FoundInstance> {
-    let instance: Instance<'_> = read_instance(disk, folder, &Overrides::default())?;
+    let drives = || drives(disk, folder, found);
+    let instance: Instance<'_> = read_instance(disk, folder, &drives, &Overrides::default())?;
     let (profile, mods) = instance.selected();
+    let profiles = instance.all_profiles();
     let game = instance.game_folder().ok().filter(|game| disk.is_dir(game));
     let identity = game.as_ref().and_then(|game| disk.identity(game));
     let known = found.installations.iter().find(|it| disk.identity(&it.folder) == identity);
     let title = match (known, &game) {
         (Some(known), Some(_)) => Some(known.title),
-        (None, Some(game)) => recognise(disk, game, environment).ok().map(|it| it.title),
+        (None, Some(game)) => {
+            let found = || Rc::new(Found::default());
+            recognise_among(disk, game, environment, &found).ok().map(|it| it.title)
+        }
         (_, None) => None,
     };
-    Some(FoundInstance { folder: folder.to_owned(), title, game, profile, mods })
+    Some(FoundInstance { folder: folder.to_owned(), title, game, profile, profiles, mods })
 }
 
 /// A search under way.

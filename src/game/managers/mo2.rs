@@ -6,9 +6,10 @@ use std::path::{Component, Path, PathBuf};
 use crate::format::is_archive_name;
 use crate::game::caseless::{CaselessNames, fold};
 use crate::game::disk::Disk;
+use crate::game::find::with_drive_c;
 use crate::game::installation::{Installation, Overrides};
 use crate::game::plan::active::is_plugin;
-use crate::game::plan::load_order::{FolderFilter, LoadOrder, OrderLayer, PlanError};
+use crate::game::plan::load_order::{FolderFilter, LoadOrder, ModList, OrderLayer, PlanError};
 use crate::game::plan::plan_game::{Managed, plan_managed};
 use crate::game::settings::ini::Ini;
 use crate::game::settings::qsettings::QSettings;
@@ -25,7 +26,8 @@ const ROOT: &str = "root";
 /// Plans the load order of an instance: its mods above the game's own files.
 ///
 /// `find` recognises the game in a folder. It gets `None` if the instance does not say where its
-/// game is, because the user may have named the game.
+/// game is, because the user may have named the game. `drives` returns the prefixes whose drives the paths of
+/// an instance outside a prefix may refer to.
 ///
 /// # Errors
 /// Fails if the instance, its profile or its game cannot be found.
@@ -33,6 +35,7 @@ pub fn plan_mo2(
     disk: &Disk,
     instance: &Path,
     find: &dyn Fn(Option<&Path>) -> Result<Installation, String>,
+    drives: &dyn Fn() -> Vec<PathBuf>,
     overrides: &Overrides,
 ) -> Result<LoadOrder, PlanError> {
     let mut notes = Vec::new();
@@ -42,7 +45,7 @@ pub fn plan_mo2(
     let Some(bytes) = bytes else {
         return Err(PlanError(format!("{}: {MO2_INI} does not exist or cannot be read", instance.display())));
     };
-    let instance = Instance::new(disk, instance, &QSettings::parse(&bytes), overrides);
+    let instance = Instance::new(disk, instance, &QSettings::parse(&bytes), drives, overrides);
     let installation = match instance.game_folder() {
         Ok(game) => find(Some(&game)).map_err(PlanError)?,
         Err(unknown) => find(None).map_err(|_| unknown)?,
@@ -70,16 +73,22 @@ pub fn plan_mo2(
     let mut order = plan_managed(disk, &installation, overrides, &managed)?;
     notes.append(&mut order.notes);
     order.notes = notes;
+    order.mods = instance.mod_list(&profile);
     order.profile = Some(profile);
     Ok(order)
 }
 
 /// The instance and name of the profile in a folder. `None` if the folder is not a profile.
-pub fn instance_of_profile(disk: &Disk, folder: &Path, overrides: &Overrides) -> Option<(PathBuf, String)> {
+pub fn instance_of_profile(
+    disk: &Disk,
+    folder: &Path,
+    drives: &dyn Fn() -> Vec<PathBuf>,
+    overrides: &Overrides,
+) -> Option<(PathBuf, String)> {
     let (name, profiles) = (folder.file_name()?.to_str()?, folder.parent()?);
     let instance = profiles.parent()?;
     // The plan of the instance adds the notes. The instance may keep its profiles elsewhere.
-    let known = read_instance(disk, instance, overrides)?.profiles?;
+    let known = read_instance(disk, instance, drives, overrides)?.profiles?;
     let is_one = known.canonicalize().ok()? == profiles.canonicalize().ok()?;
     is_one.then(|| (instance.to_owned(), name.to_owned()))
 }
@@ -88,11 +97,12 @@ pub fn instance_of_profile(disk: &Disk, folder: &Path, overrides: &Overrides) ->
 pub(super) fn read_instance<'a>(
     disk: &'a Disk,
     folder: &Path,
+    drives: &dyn Fn() -> Vec<PathBuf>,
     overrides: &Overrides,
 ) -> Option<Instance<'a>> {
     let ini = disk.find_file(folder, MO2_INI)?;
     let settings = QSettings::parse(&disk.list(&ini, &mut Vec::new())?);
-    Some(Instance::new(disk, folder.to_owned(), &settings, overrides))
+    Some(Instance::new(disk, folder.to_owned(), &settings, drives, overrides))
 }
 
 /// The settings and folders of an instance.
@@ -100,31 +110,40 @@ pub(super) fn read_instance<'a>(
 pub(super) struct Instance<'a> {
     disk: &'a Disk,
     folder: PathBuf,
-    game: Option<String>,
+    /// The path of the game as the settings have it, and on Linux.
+    game: Option<(String, Option<PathBuf>)>,
     selected: Option<String>,
     mods: Option<PathBuf>,
     profiles: Option<PathBuf>,
     overwrite: Option<PathBuf>,
-    /// The prefix whose drives Windows paths in the settings refer to.
-    prefix: Option<PathBuf>,
     /// Whether a mod's folder [`ROOT`] is for the game's folder.
     has_root_builder: bool,
     shown: FolderFilter,
 }
 
 impl<'a> Instance<'a> {
-    fn new(disk: &'a Disk, folder: PathBuf, settings: &QSettings, overrides: &Overrides) -> Self {
+    fn new(
+        disk: &'a Disk,
+        folder: PathBuf,
+        settings: &QSettings,
+        drives: &dyn Fn() -> Vec<PathBuf>,
+        overrides: &Overrides,
+    ) -> Self {
         let has_root_builder = has_root_builder(disk, &folder, settings);
-        let prefix = overrides.prefix.clone().or_else(|| prefix_around(&folder));
+        let named = overrides.prefix.as_deref();
+        let named = named.map(|it| with_drive_c(disk, it).unwrap_or_else(|| it.to_owned()));
+        let others = if named.is_some() { None } else { Some(drives) };
+        let drives =
+            Drives { disk, instance: &folder, own: named.or_else(|| prefix_around(&folder)), others };
         let of_settings = |key: &str| settings.get("Settings", key);
         let base = match of_settings("base_directory") {
-            Some(base) => unix_path(disk, &base, prefix.as_deref()),
+            Some(base) => drives.unix_path(&base),
             None => Some(folder.clone()),
         };
         let in_base = |key: &str, name: &str| match of_settings(key) {
             Some(value) => match value.strip_prefix("%BASE_DIR%") {
                 Some(rest) => base.as_ref().map(|base| base.join(rest.replace('\\', "/").trim_matches('/'))),
-                None => unix_path(disk, &value, prefix.as_deref()),
+                None => drives.unix_path(&value),
             },
             None => base.as_ref().map(|base| base.join(name)),
         };
@@ -134,13 +153,20 @@ impl<'a> Instance<'a> {
         };
         let root = has_root_builder.then_some(ROOT);
         let without_names = ["meta.ini", "readme.txt", "fomod"].into_iter().chain(root);
+        let game = settings.get("General", "gamePath");
+        let game = game.map(|written| {
+            let path = drives.game_path(&written);
+            (written, path)
+        });
+        let (mods, profiles) = (in_base("mod_directory", "mods"), in_base("profiles_directory", "profiles"));
+        let overwrite = in_base("overwrite_directory", "overwrite");
         Self {
             disk,
-            game: settings.get("General", "gamePath"),
+            game,
             selected: settings.get("General", "selected_profile"),
-            mods: in_base("mod_directory", "mods"),
-            profiles: in_base("profiles_directory", "profiles"),
-            overwrite: in_base("overwrite_directory", "overwrite"),
+            mods,
+            profiles,
+            overwrite,
             has_root_builder,
             shown: FolderFilter {
                 only: None,
@@ -149,7 +175,6 @@ impl<'a> Instance<'a> {
                 without_folders: list("skip_directories", ".git"),
             },
             folder,
-            prefix,
         }
     }
 
@@ -164,16 +189,36 @@ impl<'a> Instance<'a> {
         (self.selected.clone(), list.map_or(0, |list| enabled(&decode_utf8(&list)).len()))
     }
 
+    /// The names and folders of all profiles.
+    pub(super) fn all_profiles(&self) -> Vec<(String, PathBuf)> {
+        let Some(profiles) = &self.profiles else { return Vec::new() };
+        let names = self.disk.names(profiles).unwrap_or_default();
+        let named = names.iter().map(|name| (name.to_owned(), profiles.join(name)));
+        named.filter(|(_, path)| self.disk.is_file(&path.join("modlist.txt"))).collect()
+    }
+
+    /// The folder of the mods, and the mods that a profile enables.
+    fn mod_list(&self, profile: &Path) -> Option<ModList> {
+        let list = self.disk.find_file(profile, "modlist.txt");
+        let list = list.and_then(|list| self.disk.list(&list, &mut Vec::new())).unwrap_or_default();
+        let text = decode_utf8(&list);
+        Some(ModList {
+            folder: self.mods.clone()?,
+            enabled: enabled(&text).into_iter().map(str::to_owned).collect(),
+            hidden_suffixes: self.shown.without_suffixes.clone(),
+        })
+    }
+
     /// The folder of the game.
     pub(super) fn game_folder(&self) -> Result<PathBuf, PlanError> {
         let ini = self.ini();
-        let Some(written) = &self.game else {
+        let Some((written, path)) = &self.game else {
             return Err(PlanError(format!(
                 "{}: gamePath is not set; give the game's folder with --game-dir",
                 ini.display()
             )));
         };
-        unix_path(self.disk, written, self.prefix.as_deref()).ok_or_else(|| {
+        path.clone().ok_or_else(|| {
             let ini = ini.display();
             PlanError(format!(
                 "{ini}: the drive of gamePath {written} is not known; give the Wine prefix with --prefix"
@@ -309,8 +354,12 @@ fn enabled(text: &str) -> Vec<&str> {
 /// Whether a mod is a separator or a backup, whose files the game does not see. Mod Organizer compares case:
 /// the user may call an ordinary mod "INI Backup".
 fn shows_nothing(name: &str) -> bool {
-    name.ends_with("_separator")
-        || name.trim_end_matches(|letter: char| letter.is_ascii_digit()).ends_with("backup")
+    name.ends_with("_separator") || is_backup(name)
+}
+
+/// Whether Mod Organizer takes the folder of a mod for a backup.
+pub(crate) fn is_backup(name: &str) -> bool {
+    name.trim_end_matches(|letter: char| letter.is_ascii_digit()).ends_with("backup")
 }
 
 /// Whether Root Builder is installed and enabled. Mod Organizer records this only after the setting was
@@ -332,23 +381,89 @@ fn has_own_settings(settings: &Ini) -> bool {
     value.is_none_or(|value| value.eq_ignore_ascii_case("true") || value == "1")
 }
 
-/// Converts a Windows path to a Linux path. `None` if its drive is unknown.
-fn unix_path(disk: &Disk, path: &str, prefix: Option<&Path>) -> Option<PathBuf> {
-    let path = path.replace('\\', "/");
-    let (drive, rest) = match path.split_once(':') {
-        Some((drive, rest)) if drive.len() == 1 => (drive.to_ascii_lowercase(), rest),
-        _ => return Some(PathBuf::from(path)).filter(|path| path.is_absolute()),
-    };
-    let root = match drive.as_str() {
-        "z" => PathBuf::from("/"),
-        "c" => prefix?.join("drive_c"),
-        _ => prefix?.join("dosdevices").join(format!("{drive}:")),
-    };
-    let rest = rest.trim_matches('/');
-    let exact = root.join(rest);
-    match disk.metadata(&exact).is_ok() {
-        true => Some(exact),
-        false => disk.find_folder(&root, rest).or(Some(exact)),
+/// What the drives of Windows paths in the settings of an instance may be.
+struct Drives<'a> {
+    disk: &'a Disk,
+    /// The folder of the instance.
+    instance: &'a Path,
+    /// The prefix that the user named, or that contains the instance.
+    own: Option<PathBuf>,
+    /// Returns other prefixes, the likeliest first. Calling it takes time. `None` if the user named one.
+    others: Option<&'a dyn Fn() -> Vec<PathBuf>>,
+}
+
+impl Drives<'_> {
+    /// Converts a Windows path to a Linux path. `None` if its drive is unknown.
+    fn unix_path(&self, path: &str) -> Option<PathBuf> {
+        let path = path.replace('\\', "/");
+        let (drive, rest) = match path.split_once(':') {
+            Some((drive, rest)) if drive.len() == 1 => (drive.to_ascii_lowercase(), rest),
+            _ => return Some(PathBuf::from(path)).filter(|path| path.is_absolute()),
+        };
+        let rest = rest.trim_matches('/');
+        if drive == "z" {
+            let root = Path::new("/");
+            return self.existing(root, rest).or_else(|| Some(root.join(rest)));
+        }
+        let own = self.own.as_ref().map(|it| self.root(it, &drive));
+        own.as_ref()
+            .and_then(|root| self.existing(root, rest))
+            .or_else(|| {
+                let others = self.others?();
+                others.iter().find_map(|it| self.existing(&self.root(it, &drive), rest))
+            })
+            // The error then names the missing folder.
+            .or_else(|| own.map(|root| root.join(rest)))
+    }
+
+    /// Like [`Self::unix_path`], for the game, which may also be near the instance.
+    fn game_path(&self, path: &str) -> Option<PathBuf> {
+        let found = self.unix_path(path);
+        if found.as_ref().is_some_and(|it| self.disk.is_dir(it)) {
+            return found;
+        }
+        let rest = path.get(2..).filter(|_| path.get(1..2) == Some(":")).map(|rest| rest.replace('\\', "/"));
+        rest.and_then(|rest| self.near_instance(&rest)).or(found)
+    }
+
+    /// The folder that a drive of a prefix shows.
+    fn root(&self, prefix: &Path, drive: &str) -> PathBuf {
+        let link = prefix.join("dosdevices").join(format!("{drive}:"));
+        match drive {
+            "c" => prefix.join("drive_c"),
+            // Proton's drive S is the folder of apps in the library, …/steamapps/compatdata/ID/pfx.
+            "s" if self.disk.metadata(&link).is_err() && prefix.ends_with("pfx") => {
+                prefix.ancestors().nth(3).map_or(link, Path::to_owned)
+            }
+            _ => link,
+        }
+    }
+
+    fn existing(&self, root: &Path, rest: &str) -> Option<PathBuf> {
+        let exact = root.join(rest);
+        match self.disk.metadata(&exact).is_ok() {
+            true => Some(exact),
+            false => self.disk.find_folder(root, rest),
+        }
+    }
+
+    /// The folder in or beside the instance whose path ends in `rest`: lists of mods bring their own copy of
+    /// the game.
+    fn near_instance(&self, rest: &str) -> Option<PathBuf> {
+        let names: Vec<&str> = rest.split('/').filter(|name| !name.is_empty()).collect();
+        if names.is_empty() {
+            return None;
+        }
+        let ends_with = |folder: &Path, end: &[&str]| {
+            let parts: Vec<_> = folder.iter().rev().map(|it| it.to_string_lossy()).collect();
+            end.len() <= parts.len() && end.iter().rev().zip(parts).all(|(a, b)| fold(a) == fold(&b))
+        };
+        let bases = [Some(self.instance), self.instance.parent()];
+        (0..names.len()).rev().find_map(|at| {
+            let (above, below) = names.split_at(at);
+            let mut bases = bases.iter().flatten().filter(|base| ends_with(base, above));
+            bases.find_map(|base| self.disk.find_folder(base, &below.join("/")))
+        })
     }
 }
 
@@ -373,7 +488,7 @@ fn prefix_around(folder: &Path) -> Option<PathBuf> {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::{Disk, enabled, prefix_around, unix_path};
+    use super::{Disk, Drives, enabled, prefix_around};
 
     #[test]
     fn the_first_line_of_a_mod_counts_and_separators_are_skipped() {
@@ -393,15 +508,48 @@ mod tests {
     fn windows_paths_are_resolved_through_the_prefix() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("drive_c/Games/Skyrim")).unwrap();
-        let (disk, prefix) = (Disk::default(), Some(dir.path()));
-        assert_eq!(
-            unix_path(&disk, "C:\\games\\SKYRIM", prefix),
-            Some(dir.path().join("drive_c/Games/Skyrim"))
-        );
-        assert_eq!(unix_path(&disk, "Z:\\nowhere\\x", None), Some(PathBuf::from("/nowhere/x")));
-        assert_eq!(unix_path(&disk, "/home/u", None), Some(PathBuf::from("/home/u")));
-        assert_eq!(unix_path(&disk, "D:\\x", prefix), Some(dir.path().join("dosdevices/d:/x")));
-        assert_eq!((unix_path(&disk, "D:\\x", None), unix_path(&disk, "x\\y", None)), (None, None));
+        let disk = Disk::default();
+        let unix_path = |path: &str, own: Option<&Path>| {
+            let own = own.map(Path::to_owned);
+            Drives { disk: &disk, instance: Path::new("/mo2"), own, others: None }.unix_path(path)
+        };
+        let prefix = Some(dir.path());
+        assert_eq!(unix_path("C:\\games\\SKYRIM", prefix), Some(dir.path().join("drive_c/Games/Skyrim")));
+        assert_eq!(unix_path("Z:\\nowhere\\x", None), Some(PathBuf::from("/nowhere/x")));
+        assert_eq!(unix_path("/home/u", None), Some(PathBuf::from("/home/u")));
+        assert_eq!(unix_path("D:\\x", prefix), Some(dir.path().join("dosdevices/d:/x")));
+        assert_eq!((unix_path("D:\\x", None), unix_path("x\\y", None)), (None, None));
         assert_eq!(prefix_around(Path::new("/p/pfx/drive_c/users/u")), Some("/p/pfx".into()));
+    }
+
+    #[test]
+    fn drives_of_other_prefixes_and_folders_near_the_instance_are_tried() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |path: &str| dir.path().join(path);
+        let prefixes = [path("one/steamapps/compatdata/1/pfx"), path("two/pfx")];
+        for folder in ["one/steamapps/compatdata/1/pfx/dosdevices", "one/steamapps/common/Game"] {
+            std::fs::create_dir_all(path(folder)).unwrap();
+        }
+        for folder in ["two/pfx/dosdevices", "disk/Games/game", "Lists/Mine/Stock Game", "Lists/Game Root"] {
+            std::fs::create_dir_all(path(folder)).unwrap();
+        }
+        std::os::unix::fs::symlink(path("disk"), path("two/pfx/dosdevices/d:")).unwrap();
+        let (disk, others) = (Disk::default(), || prefixes.to_vec());
+        let instance = path("Lists/Mine");
+        let drives = |own| Drives { disk: &disk, instance: &instance, own, others: Some(&others) };
+        let unix_path = |text: &str| drives(None).game_path(text);
+        assert_eq!(
+            drives(None).unix_path("C:\\Stock Game"),
+            None,
+            "only the game is searched near the instance"
+        );
+        assert_eq!(unix_path("S:\\common\\Game"), Some(path("one/steamapps/common/Game")));
+        assert_eq!(unix_path("D:\\games\\Game"), Some(path("disk/Games/game")));
+        assert_eq!(drives(Some(path("three"))).unix_path("D:/Games/game"), Some(path("disk/Games/game")));
+        assert_eq!(unix_path("E:\\Lists\\mine\\Stock Game"), Some(path("Lists/Mine/Stock Game")));
+        assert_eq!(unix_path("C:\\Stock Game"), Some(path("Lists/Mine/Stock Game")));
+        assert_eq!(unix_path("E:\\lists\\game root"), Some(path("Lists/Game Root")));
+        assert_eq!(unix_path("E:\\Other\\Stock Game"), None, "the rest of the path differs");
+        assert_eq!(unix_path("E:\\"), None);
     }
 }

@@ -35,7 +35,10 @@ pub fn plan_openmw(
         false => cfg.parent().unwrap_or(&cfg).to_owned(),
     };
     let (places, mut notes) = (places(disk, &folder, environment), Vec::new());
-    let chain = Chain::read(disk, &folder, &places, &mut notes);
+    // TES3MP is made of an OpenMW whose own settings do not name the user's.
+    let user = Some(&places.user_config)
+        .filter(|user| is_tes3mp(disk, &folder) && disk.is_file(&user.join(OPENMW_CFG)));
+    let chain = Chain::read(disk, &folder, user.map(PathBuf::as_path), &places, &mut notes);
     if chain.files.is_empty() {
         let path = folder.join(OPENMW_CFG);
         return Err(PlanError(format!("{}: does not exist or cannot be read", path.display())));
@@ -82,6 +85,11 @@ fn places(disk: &Disk, start: &Path, environment: &Environment) -> Places {
     let (user_config, user_data) =
         (environment.xdg_config_home.join("openmw"), environment.xdg_data_home.join("openmw"));
     Places { local, user_config, user_data, global: "/usr/share/games/openmw".into(), app: None }
+}
+
+/// Whether a folder has the programs of TES3MP.
+fn is_tes3mp(disk: &Disk, folder: &Path) -> bool {
+    disk.names(folder).is_ok_and(|names| names.iter().any(|name| fold(name).starts_with("TES3MP")))
 }
 
 /// The folder of the program whose global settings are in `etc/openmw` below `root`.

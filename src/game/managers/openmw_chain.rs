@@ -18,12 +18,18 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Reads the chain that begins in `start`.
-    pub(crate) fn read(disk: &Disk, start: &Path, places: &Places, notes: &mut Vec<Note>) -> Self {
+    /// Reads the chain that begins in `start`, and after it the file in `last`.
+    pub(crate) fn read(
+        disk: &Disk,
+        start: &Path,
+        last: Option<&Path>,
+        places: &Places,
+        notes: &mut Vec<Note>,
+    ) -> Self {
         let mut chain = Self::default();
         let mut seen = HashSet::new();
         // A stack: the files that a file names come before those that were named earlier.
-        let mut waiting = vec![start.to_owned()];
+        let mut waiting: Vec<PathBuf> = last.into_iter().chain([start]).map(Path::to_owned).collect();
         while let Some(folder) = waiting.pop() {
             if !seen.insert(folder.clone()) || seen.len() > FILES_MAX {
                 continue;
@@ -92,7 +98,7 @@ mod tests {
             fs::write(dir.path().join(folder).join("openmw.cfg"), text).unwrap();
         }
         let (start, mut notes) = (dir.path().join(files[0].0), Vec::new());
-        let chain = Chain::read(&Disk::default(), &start, &Places::default(), &mut notes);
+        let chain = Chain::read(&Disk::default(), &start, None, &Places::default(), &mut notes);
         let name = |cfg: &Cfg| cfg.folder.file_name().unwrap().to_string_lossy().into_owned();
         (chain.files.iter().map(name).collect(), chain)
     }
@@ -135,7 +141,7 @@ mod tests {
     fn a_settings_file_in_another_spelling_is_not_read() {
         let (dir, mut notes) = (tempfile::tempdir().unwrap(), Vec::new());
         fs::write(dir.path().join("OpenMW.cfg"), "data=/a\n").unwrap();
-        let chain = Chain::read(&Disk::default(), dir.path(), &Places::default(), &mut notes);
+        let chain = Chain::read(&Disk::default(), dir.path(), None, &Places::default(), &mut notes);
         assert_eq!((chain.files.len(), notes.len()), (0, 0));
     }
 }

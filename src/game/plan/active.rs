@@ -89,6 +89,7 @@ pub(crate) fn listed(
     lists: &PluginLists,
     inis: &IniFiles,
     plugins: &[Plugin],
+    data: &DataFolders,
     notes: &mut Vec<Note>,
 ) -> Listed {
     let exists: HashMap<&str, &Plugin> =
@@ -115,7 +116,7 @@ pub(crate) fn listed(
             listed.order = lists.plugins.iter().map(|line| name_of(line).to_owned()).collect();
         }
     }
-    note_missing(&wanted, &exists, notes);
+    note_missing(&wanted, &exists, data, notes);
     let club: &[String] = if replaced { &[] } else { &lists.creation_club };
     listed.early = match rules.order {
         OrderRule::PluginsFile => {
@@ -200,12 +201,41 @@ fn game_files(inis: &IniFiles) -> Vec<String> {
     names
 }
 
-fn note_missing(wanted: &[String], exists: &HashMap<&str, &Plugin>, notes: &mut Vec<Note>) {
+/// The ending that Wrye Bash and Vortex add to the name of a plugin to hide it from the game.
+const GHOST: &str = ".ghost";
+
+/// Whether a name is that of a ghosted plugin.
+pub(crate) fn is_ghost(name: &str) -> bool {
+    ghosted(name).is_some()
+}
+
+/// The name that a ghosted plugin has otherwise.
+pub(crate) fn ghosted(name: &str) -> Option<&str> {
+    let end = name.len().checked_sub(GHOST.len())?;
+    let (plugin, ending) = name.split_at_checked(end)?;
+    (ending.eq_ignore_ascii_case(GHOST) && is_plugin(plugin)).then_some(plugin)
+}
+
+fn note_missing(
+    wanted: &[String],
+    exists: &HashMap<&str, &Plugin>,
+    data: &DataFolders,
+    notes: &mut Vec<Note>,
+) {
     let mut noted = HashSet::new();
     for name in wanted {
         let folded = fold(name);
         if !exists.contains_key(folded.as_str()) && noted.insert(folded) {
-            let text = "the list of plugins names this plugin, but the data folder does not contain it";
+            let ghost = data.find(name).filter(|_| is_ghost(name));
+            let text = match ghost.or_else(|| data.find(&format!("{name}{GHOST}"))) {
+                Some(ghost) => {
+                    let ghost = ghost.name();
+                    format!("it is ghosted, so the game does not see it; remove {GHOST} from {ghost}")
+                }
+                None => {
+                    "the list of plugins names this plugin, but the data folder does not contain it".into()
+                }
+            };
             notes.push(Note::new(NoteCode::PluginMissing, name, text));
         }
     }

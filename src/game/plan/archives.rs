@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
+use super::active::ghosted;
 use super::attach::{SortedNames, attached, disputed};
 use super::data::DataFolders;
 use super::language;
@@ -153,6 +154,14 @@ impl<'a> ArchivePlanner<'a> {
         }
         let mut notes = Vec::new();
         let all = self.data.all();
+        let mut ghosts: HashMap<&str, &str> = HashMap::new();
+        for ghost in all.iter().map(|found| found.name()) {
+            let of_ghost =
+                ghosted(ghost).map(|plugin| attached(self.title.attach, plugin, self.language, &self.names));
+            for archive in of_ghost.into_iter().flatten() {
+                ghosts.entry(archive).or_insert(ghost);
+            }
+        }
         for found in all.iter().filter(|found| is_archive_name(found.name().as_bytes())) {
             if self.seen.contains(&fold(found.name())) {
                 continue;
@@ -160,6 +169,13 @@ impl<'a> ArchivePlanner<'a> {
             let (code, text) = match (owners.get(found.name()), language::of_archive(found.name())) {
                 (Some(plugin), _) => {
                     (NoteCode::ArchiveInactive, format!("not loaded: its plugin {plugin} is not active"))
+                }
+                (None, _) if ghosts.contains_key(found.name()) => {
+                    let text = format!(
+                        "not loaded: its plugin is ghosted ({}), so the game does not see it",
+                        ghosts[found.name()]
+                    );
+                    (NoteCode::ArchiveInactive, text)
                 }
                 (None, Some(archive_language)) if archive_language != self.language => {
                     let text = format!(

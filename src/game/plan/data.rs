@@ -28,12 +28,14 @@ pub(crate) struct DataFolder {
     pub(crate) path: PathBuf,
     /// The files directly in it.
     pub(crate) files: Vec<DataFile>,
+    /// The names of the folders directly in it.
+    pub(crate) folders: Vec<String>,
 }
 
 impl DataFolder {
     /// Reads the names in a folder. `note_case` adds notes on folders that differ in case alone.
     pub(crate) fn read(disk: &Disk, path: &Path, note_case: bool, notes: &mut Vec<Note>) -> Self {
-        let mut folder = Self { path: path.to_owned(), files: Vec::new() };
+        let mut folder = Self { path: path.to_owned(), ..Self::default() };
         let entries = match disk.entries(path) {
             Ok(entries) => entries,
             Err(error) => {
@@ -41,12 +43,11 @@ impl DataFolder {
                 return folder;
             }
         };
-        let mut folders: HashMap<String, Vec<String>> = HashMap::new();
         for entry in entries.flatten() {
             let Ok(name) = entry.file_name().into_string() else { continue };
             // This `metadata` follows links.
             match std::fs::metadata(entry.path()) {
-                Ok(found) if found.is_dir() => folders.entry(fold(&name)).or_default().push(name),
+                Ok(found) if found.is_dir() => folder.folders.push(name),
                 Ok(found) if found.is_file() => {
                     let nanoseconds = u32::try_from(found.mtime_nsec()).unwrap_or(0);
                     folder.files.push(DataFile { name, changed: (found.mtime(), nanoseconds) });
@@ -59,6 +60,10 @@ impl DataFolder {
             }
         }
         if note_case {
+            let mut folders: HashMap<String, Vec<String>> = HashMap::new();
+            for name in &folder.folders {
+                folders.entry(fold(name)).or_default().push(name.clone());
+            }
             let mut twice: Vec<_> =
                 folders.into_values().filter(|names| names.len() > 1).map(Note::folder_case).collect();
             twice.sort_by(|a, b| a.subject.cmp(&b.subject));
@@ -157,6 +162,7 @@ mod tests {
         let folder = |(path, files): &(&str, &[(&str, i64)])| DataFolder {
             path: path.into(),
             files: files.iter().map(file).collect(),
+            folders: Vec::new(),
         };
         DataFolders::new(folders.iter().map(folder).collect())
     }

@@ -58,7 +58,7 @@ pub(crate) fn plan(inputs: Inputs<'_>) -> LoadOrder {
 fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<Note>) -> (Vec<String>, Vec<String>) {
     let rules = &inputs.title.plugins;
     let installed = active::installed(rules, inputs.data, inputs.header);
-    let mut listed = active::listed(rules, inputs.lists, inputs.inis, &installed, notes);
+    let mut listed = active::listed(rules, inputs.lists, inputs.inis, &installed, inputs.data, notes);
     active::add_implied(rules, inputs.data, &installed, &mut listed.active);
     let order = plugin_order::order(rules, &listed, &installed);
     let (active, inactive): (Vec<usize>, Vec<usize>) =

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::game::installation::Installation;
 use crate::game::precedence::{Confidence, Precedence};
 use crate::note::Note;
 
@@ -24,10 +25,27 @@ pub struct LoadOrder {
     pub inis: Vec<PathBuf>,
     /// The folder of the Mod Organizer 2 profile that was read.
     pub profile: Option<PathBuf>,
+    /// The list of plugins that was read.
+    pub plugin_list: Option<PathBuf>,
+    /// The mods of the instance of Mod Organizer 2 that was read.
+    pub mods: Option<ModList>,
+    /// The game that was planned; `None` for OpenMW.
+    pub(crate) installation: Option<Box<Installation>>,
     /// The rules that order the layers.
     pub precedence: Precedence,
     /// How certain these rules are.
     pub confidence: Confidence,
+}
+
+/// The mods of an instance of Mod Organizer 2.
+#[derive(Clone, Debug, Default)]
+pub struct ModList {
+    /// The folder of all mods.
+    pub folder: PathBuf,
+    /// The names of the enabled mods, highest first.
+    pub enabled: Vec<String>,
+    /// Endings of the names of files and folders that the user hid.
+    pub hidden_suffixes: Vec<String>,
 }
 
 /// An archive or a folder of loose files in a load order.

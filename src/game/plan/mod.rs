@@ -25,12 +25,14 @@ mod language;
 mod layers;
 mod listed_path;
 pub(crate) mod load_order;
+mod nested;
 pub(crate) mod plan_game;
 mod plugin;
 mod plugin_order;
 mod ranks;
 mod unread_ini;
 
-pub use load_order::{FolderFilter, LayerKind, LoadOrder, OrderLayer, PlanError};
+pub(crate) use active::is_plugin;
+pub use load_order::{FolderFilter, LayerKind, LoadOrder, ModList, OrderLayer, PlanError};
 pub use plan_game::plan_game;
 pub use plugin::Header;

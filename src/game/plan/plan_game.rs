@@ -11,18 +11,20 @@ use super::invalidation;
 use super::language;
 use super::layers::{Inputs, plan};
 use super::load_order::{LayerKind, LoadOrder, OrderLayer, PlanError};
+use super::nested;
 use super::plugin::Header;
 use super::unread_ini::keys_of_consequence;
 use crate::game::archive_version::ArchiveVersion;
 use crate::game::caseless::fold;
 use crate::game::disk::{Disk, FoundPath};
 use crate::game::find::unreadable;
-use crate::game::installation::{Installation, Overrides};
+use crate::game::installation::{Installation, Overrides, WinePrefix};
 use crate::game::settings::ini::{Ini, IniFiles};
 use crate::game::settings::text::{decode_utf8, lines};
 use crate::game::storefront::Storefront;
 use crate::game::titles::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSetting, OrderRule, Title};
 use crate::note::{Note, NoteCode};
+use crate::system::clock::date;
 
 /// Files and folders of a mod manager that replace or extend the game's own.
 #[derive(Clone, Debug, Default)]
@@ -75,6 +77,7 @@ pub(crate) fn plan_managed(
         reader.notes.push(Note::new(NoteCode::FolderCase, other.to_string_lossy(), text));
     }
     reader.note_unreadable();
+    reader.note_prefixes();
     reader.is_portable = reader.is_portable();
     let (inis, read) = reader.inis(&overrides.inis);
     reader.note_unread_ini(&inis);
@@ -82,7 +85,7 @@ pub(crate) fn plan_managed(
     let (folders, layers) = reader.folders();
     let paths: Vec<PathBuf> = folders.iter().map(|folder| folder.path.clone()).collect();
     let names = DataFolders::new(folders);
-    let lists = reader.lists(overrides.plugins.as_deref(), &names);
+    let (lists, list) = reader.lists(overrides.plugins.as_deref(), &names);
     let mut order = plan(Inputs {
         title,
         language,
@@ -97,6 +100,8 @@ pub(crate) fn plan_managed(
         has_sky_bsa: reader.has_sky_bsa(),
     });
     order.inis = read;
+    order.plugin_list = list;
+    order.installation = Some(Box::new(installation.clone()));
     order.invalidated = reader.invalidated(&inis);
     reader.notes.append(&mut order.notes);
     note_versions(disk, title, &order.layers, &mut reader.notes);
@@ -132,6 +137,32 @@ impl GameReader<'_> {
                 unreadable(self.disk, prefix).into_iter().map(|path| path.to_string_lossy().into_owned());
             self.notes.extend(paths.map(|path| Note::new(NoteCode::FileUnreadable, path, text)));
         }
+    }
+
+    /// Adds a note if settings or lists come from a prefix that is not the only one with the game's settings.
+    fn note_prefixes(&mut self) {
+        let [used, others @ ..] = &self.installation.prefixes[..] else { return };
+        let is_managed = self.managed.inis.is_some() && self.managed.lists.is_some();
+        if others.is_empty() || is_managed || self.installation.prefix.as_ref() != Some(&used.folder) {
+            return;
+        }
+        let started = |prefix: &WinePrefix| prefix.last_start.map(date);
+        let why = match (used.is_named, started(used)) {
+            (true, _) => "your places.toml names it".to_owned(),
+            (false, Some(day)) => format!("it started last, on {day}"),
+            (false, None) => "its launcher names it".to_owned(),
+        };
+        let other = |other: &WinePrefix| match started(other) {
+            Some(day) => format!("{} (started {day})", other.folder.display()),
+            None => other.folder.display().to_string(),
+        };
+        let others: Vec<String> = others.iter().map(other).collect();
+        let text = format!(
+            "the game's settings are read from this prefix, because {why}; {} has them too; \
+             give another one with --prefix",
+            others.join(", ")
+        );
+        self.notes.push(Note::new(NoteCode::PrefixesDiffer, used.folder.to_string_lossy(), text));
     }
 
     /// Whether the INI file in the game's folder tells the game not to use My Games.
@@ -187,6 +218,7 @@ impl GameReader<'_> {
                      its default archives are loaded"
                 }
             };
+            let text = text.to_owned() + &self.other_prefixes();
             self.notes.push(Note::new(NoteCode::NeverStarted, format!("no {name}"), text));
         }
         let language = self.store_language();
@@ -198,6 +230,22 @@ impl GameReader<'_> {
             }
         }
         paths
+    }
+
+    /// The prefixes of other programs that have the game's settings, to end a note on missing ones.
+    fn other_prefixes(&self) -> String {
+        let Installation { prefix, prefixes, .. } = self.installation;
+        let others = prefixes.iter().filter(|it| Some(&it.folder) != prefix.as_ref());
+        let others: Vec<String> = others.map(|it| it.folder.display().to_string()).collect();
+        match &others[..] {
+            [] => String::new(),
+            [other] => {
+                format!("; if the game runs in {other}, which has its settings, give that one with --prefix")
+            }
+            others => {
+                format!("; these prefixes have settings of the game, for --prefix: {}", others.join(", "))
+            }
+        }
     }
 
     /// Whether the INI file exists that the game writes when it first starts.
@@ -254,11 +302,11 @@ impl GameReader<'_> {
         set.unwrap_or_else(|| self.store_language())
     }
 
-    /// Reads the lists of plugins.
-    fn lists(&mut self, plugins: Option<&Path>, names: &DataFolders) -> PluginLists {
+    /// Reads the lists of plugins. Also returns the path of the user's list.
+    fn lists(&mut self, plugins: Option<&Path>, names: &DataFolders) -> (PluginLists, Option<PathBuf>) {
         let rules = &self.title().plugins;
         if matches!(rules.active, ActiveRule::Fixed | ActiveRule::GameFiles) {
-            return PluginLists::default();
+            return Default::default();
         }
         let folder = match &self.managed.lists {
             Some(folder) => Some(folder.clone()),
@@ -275,7 +323,7 @@ impl GameReader<'_> {
         if plugins.is_none() && path.as_ref().is_none_or(|path| self.is_missing(path)) {
             self.note_missing_list(folder.as_deref());
         }
-        let bytes = path.and_then(|path| self.disk.list(&path, &mut self.notes));
+        let bytes = path.as_ref().and_then(|path| self.disk.list(path, &mut self.notes));
         if let (Some(path), None) = (plugins, &bytes)
             && self.disk.metadata(path).is_err()
         {
@@ -290,7 +338,7 @@ impl GameReader<'_> {
         {
             self.note_other_order(&folder, &plugins);
         }
-        PluginLists { plugins, creation_club, code_page }
+        (PluginLists { plugins, creation_club, code_page }, path)
     }
 
     /// Whether a path leads to nothing, perhaps through a dangling link.
@@ -370,7 +418,10 @@ impl GameReader<'_> {
                 "files here win over those in {}; keep mods in only one of these folders",
                 main.path.display()
             );
-            self.notes.push(Note::new(NoteCode::DataTwoPlaces, path.to_string_lossy(), text));
+            // Mod Organizer makes this folder, and leaves it empty.
+            if !folder.files.is_empty() || !folder.folders.is_empty() {
+                self.notes.push(Note::new(NoteCode::DataTwoPlaces, path.to_string_lossy(), text));
+            }
             // The game ignores a plugin there unless its own data folder has a plugin of that name.
             let has = |name: &str| main.files.iter().any(|file| fold(&file.name) == fold(name));
             folder.files.retain(|file| !super::active::is_plugin(&file.name) || has(&file.name));
@@ -378,7 +429,9 @@ impl GameReader<'_> {
             folders.push(folder);
         }
         for layer in &self.managed.folders {
-            folders.push(DataFolder::read(self.disk, &layer.path, false, &mut self.notes));
+            let folder = DataFolder::read(self.disk, &layer.path, false, &mut self.notes);
+            self.notes.extend(nested::note(self.disk, &folder));
+            folders.push(folder);
             layers.push(layer.clone());
         }
         (folders, layers)

@@ -1,5 +1,6 @@
 //! Parsers for settings and lists of games, mod managers and launchers.
 
+pub(crate) mod binary_vdf;
 pub(crate) mod ini;
 pub(crate) mod openmw_cfg;
 pub(crate) mod qsettings;
@@ -7,6 +8,7 @@ pub(crate) mod text;
 pub(crate) mod vdf;
 pub(crate) mod yaml;
 
+pub use binary_vdf::{BinaryValue, visit_values as visit_binary_vdf};
 pub use ini::{Ini, IniFiles};
 pub use openmw_cfg::{Cfg, OPENMW_CFG, Places};
 pub use qsettings::QSettings;

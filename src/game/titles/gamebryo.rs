@@ -18,6 +18,8 @@ pub(super) static MORROWIND: Title = Title {
         masters: &["Morrowind.esm"],
         steam: &[22320],
         gog: &["1435828767", "1432185303", "1440163901"],
+        epic: &["2b04b1a83647411e956695342f1d14b6"],
+        language_folder: "Morrowind GOTY",
         ..UNKNOWN
     },
     data: "Data Files",
@@ -72,6 +74,8 @@ const OBLIVION_BASE: Title = Title {
         masters: &["Oblivion.esm"],
         steam: &[22330, 900883],
         gog: &["1458058109", "1242989820"],
+        epic: &["0d0c62755e5a45c7a07fd9cc0b61c39c"],
+        language_folder: "Oblivion GOTY",
         ..UNKNOWN
     },
     data: "Data",

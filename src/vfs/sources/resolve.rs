@@ -1,18 +1,21 @@
 //! Finds out what each source of a command is, and plans its layers. A source is an archive, a
 //! folder, a game, an instance of Mod Organizer 2, or settings of OpenMW.
 
+use std::cell::OnceCell;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use super::layer_plan;
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
-use crate::game::find::{Found, find, recognise, with_prefix};
+use crate::game::find::{Found, below, drives, find, for_instance, recognise_among, with_prefix};
 use crate::game::{
     Disk, Environment, Installation, LayerKind, LoadOrder, LooseRule, MO2_INI, OPENMW_CFG, OrderLayer,
     Overrides, PlanError, ReadSet, TITLES, Title, instance_of_profile, plan_game, plan_mo2, plan_openmw,
     title,
 };
+use crate::note::{Note, NoteCode};
 use crate::system::covered::{Covered, uncovered};
 use crate::system::mountinfo;
 use crate::system::text::count;
@@ -34,7 +37,10 @@ pub(crate) fn plan_each(sources: &[PathBuf], options: &OpenOptions) -> Result<Ve
             drop_archive_layers(&mut order, archives);
             Ok(*order)
         }
-        Source::Folder(folder) => loose_folder(&disk, &folder, archives),
+        Source::Folder { path, notes } => {
+            let order = loose_folder(&disk, &path, archives);
+            order.map(|order| LoadOrder { notes, ..order })
+        }
         Source::Archive(path) => {
             let path = std::path::absolute(&path).map_err(|error| OpenError::unreadable(&path, error))?;
             let layers = vec![OrderLayer::archive(path, "named as a source")];
@@ -59,6 +65,7 @@ pub(crate) struct OpenPlan {
 pub(crate) fn open_plan(sources: &[PathBuf], options: &OpenOptions) -> Result<OpenPlan, OpenError> {
     let archives = options.folder_archives();
     let (mut layers, mut orders, mut rule) = (Vec::new(), Vec::new(), Rule::LastWins);
+    let mut of_folders = Vec::new();
     let disk = Disk::beneath(Covered::of_process());
     for (number, source) in resolve(&disk, sources, options)?.into_iter().enumerate() {
         let first = layers.len();
@@ -74,15 +81,19 @@ pub(crate) fn open_plan(sources: &[PathBuf], options: &OpenOptions) -> Result<Op
                 layers.extend(layer_plan::of_order(&order, game, archives));
                 orders.push(*order);
             }
-            Source::Folder(path) | Source::Archive(path) => {
+            Source::Folder { path, notes } => {
                 layers.push(layer_plan::PlannedLayer::named(&path, archives));
+                of_folders.extend(notes);
             }
+            Source::Archive(path) => layers.push(layer_plan::PlannedLayer::named(&path, archives)),
         }
         if let Some(within) = options.within.get(number).and_then(Option::as_ref) {
             layers[first..].iter_mut().for_each(|layer| layer.limit(Some(within)));
         }
     }
-    Ok(OpenPlan { layers, rule, order: joined(orders), read_set: disk.into_read_set() })
+    let mut order = joined(orders);
+    order.notes.append(&mut of_folders);
+    Ok(OpenPlan { layers, rule, order, read_set: disk.into_read_set() })
 }
 
 /// Refuses a folder in a mount of bsafs. What it shows is no layer, but the result of merging layers.
@@ -122,13 +133,22 @@ pub(crate) fn is_game(source: &Path) -> bool {
 enum Source {
     /// A load order: of a game, an instance of Mod Organizer 2, or OpenMW.
     Planned(Box<LoadOrder>),
-    Folder(PathBuf),
+    Folder {
+        path: PathBuf,
+        /// Notes on a game that is near the folder.
+        notes: Vec<Note>,
+    },
     Archive(PathBuf),
 }
 
 fn resolve(disk: &Disk, sources: &[PathBuf], options: &OpenOptions) -> Result<Vec<Source>, OpenError> {
-    let planner =
-        Planner { disk, options, overrides: options.overrides(), environment: Environment::of_process() };
+    let planner = Planner {
+        disk,
+        options,
+        overrides: options.overrides(),
+        environment: Environment::of_process(),
+        found: OnceCell::new(),
+    };
     if let ([], Some(folder)) = (sources, &options.game_dir) {
         let order = planner.plan_installation(&planner.recognised(folder)?)?;
         return Ok(vec![Source::Planned(Box::new(order))]);
@@ -161,9 +181,16 @@ struct Planner<'a> {
     options: &'a OpenOptions,
     overrides: Overrides,
     environment: Environment,
+    /// The result of the search for games, once it was needed.
+    found: OnceCell<Rc<Found>>,
 }
 
 impl Planner<'_> {
+    /// All games of the user.
+    fn found(&self) -> Rc<Found> {
+        self.found.get_or_init(|| find(self.disk, &self.environment).into()).clone()
+    }
+
     fn resolve_source(&self, source: &Path) -> Result<Source, OpenError> {
         // `skyrim` is the game. A folder of that name is given as `./skyrim`.
         if let Some(title) = source.to_str().and_then(title) {
@@ -178,7 +205,10 @@ impl Planner<'_> {
         if metadata.is_dir() {
             refuse_mounts(std::iter::once(source))?;
             let planned = self.plan_folder(&path)?.map(|order| Source::Planned(Box::new(order)));
-            return Ok(planned.unwrap_or_else(|| Source::Folder(source.to_owned())));
+            return Ok(planned.unwrap_or_else(|| {
+                let notes = self.game_nearby(&path).into_iter().collect();
+                Source::Folder { path: source.to_owned(), notes }
+            }));
         }
         let is_named =
             |name: &str| path.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name));
@@ -203,7 +233,7 @@ impl Planner<'_> {
             }
             return self.plan_installation(&installation);
         }
-        let found = find(self.disk, &self.environment);
+        let found = self.found();
         let these: Vec<&Installation> =
             found.installations.iter().filter(|it| it.title.id == title.id).collect();
         match these[..] {
@@ -218,11 +248,15 @@ impl Planner<'_> {
         if self.disk.find_file(folder, MO2_INI).is_some() {
             return self.plan_instance(folder, &self.overrides).map(Some);
         }
-        if let Some((instance, name)) = instance_of_profile(self.disk, folder, &self.overrides) {
+        if let Some((instance, name)) = self.instance_of_profile(folder) {
             let overrides = Overrides { mo2_profile: Some(name), ..self.overrides.clone() };
             return self.plan_instance(&instance, &overrides).map(Some);
         }
-        match recognise(self.disk, folder, &self.environment) {
+        // OpenMW's settings stand for it. Programs made of it keep their own in their folder.
+        if self.disk.is_file(&folder.join(OPENMW_CFG)) {
+            return self.plan_settings(&folder.join(OPENMW_CFG)).map(Some);
+        }
+        match self.recognise(folder) {
             // If the user names a folder inside a game's folder, such as Data, it counts as loose files.
             Ok(installation)
                 if installation.folder == *folder || !folder.starts_with(&installation.folder) =>
@@ -233,8 +267,54 @@ impl Planner<'_> {
         }
     }
 
+    /// A note if a folder of loose files is the data folder of a game, or has a game in a subfolder.
+    fn game_nearby(&self, folder: &Path) -> Option<Note> {
+        let text = match self.recognise(folder) {
+            Ok(game) => {
+                let source = self.source_of(&game);
+                format!(
+                    "this is the data folder of {}, shown without the game's load order; \
+                     `bsafs mount` with the source {source} has that",
+                    game.title.name
+                )
+            }
+            Err(_) => {
+                let (title, below) = below(self.disk, folder)?;
+                format!(
+                    "{} is in a folder below, and is shown without its load order; \
+                     `bsafs mount` with the source {} has that",
+                    title.name,
+                    below.display()
+                )
+            }
+        };
+        Some(Note::new(NoteCode::GameNearby, folder.to_string_lossy(), text))
+    }
+
+    /// The shortest source that names a game.
+    fn source_of(&self, game: &Installation) -> String {
+        let id = game.title.id;
+        let found = self.found();
+        let mut these = found.installations.iter().filter(|it| it.title.id == id);
+        match (these.next(), these.next()) {
+            (Some(only), None) if only.folder == game.folder => id.to_owned(),
+            _ => game.folder.display().to_string(),
+        }
+    }
+
     fn recognised(&self, folder: &Path) -> Result<Installation, OpenError> {
-        recognise(self.disk, folder, &self.environment).map_err(OpenError::game)
+        self.recognise(folder).map_err(OpenError::game)
+    }
+
+    fn recognise(&self, folder: &Path) -> Result<Installation, String> {
+        recognise_among(self.disk, folder, &self.environment, &|| self.found())
+    }
+
+    fn instance_of_profile(&self, folder: &Path) -> Option<(PathBuf, String)> {
+        // The profile is in a folder of the instance, or the user moved the profiles.
+        let instance = folder.ancestors().nth(2).unwrap_or(folder);
+        let drives = || drives(self.disk, instance, &self.found());
+        instance_of_profile(self.disk, folder, &drives, &self.overrides)
     }
 
     fn plan_installation(&self, installation: &Installation) -> Result<LoadOrder, OpenError> {
@@ -258,16 +338,19 @@ impl Planner<'_> {
             let named = self.options.game_dir.as_deref();
             let folder = named.or(folder).ok_or("the game's folder is not known")?;
             let of_ini = || if named.is_none() { format!(" (gamePath of {MO2_INI})") } else { String::new() };
-            let game = recognise(self.disk, folder, &self.environment).map_err(|what| what + &of_ini());
-            game.and_then(|it| self.with_prefix(it))
+            let game = self.recognise(folder).map_err(|what| what + &of_ini())?;
+            let game = for_instance(self.disk, game, instance, &self.found(), &self.environment);
+            self.with_prefix(game)
         };
-        planned(plan_mo2(self.disk, instance, &find, overrides))
+        let drives = || drives(self.disk, instance, &self.found());
+        planned(plan_mo2(self.disk, instance, &find, &drives, overrides))
     }
 
     /// The load order of an OpenMW settings file. If this is the user's own openmw.cfg, the chain starts at
     /// the global one, which includes it.
     fn plan_settings(&self, cfg: &Path) -> Result<LoadOrder, OpenError> {
-        let installed = find(self.disk, &self.environment).installations.into_iter();
+        let found = self.found();
+        let installed = found.installations.iter();
         let is_user = |it: &Installation| it.my_games.as_deref() == cfg.parent();
         let mut global = installed.filter(|it| it.title.id == "openmw" && is_user(it));
         let first = global.next().map_or_else(|| cfg.to_owned(), |it| it.folder.join(OPENMW_CFG));

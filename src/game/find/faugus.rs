@@ -1,0 +1,26 @@
+//! Games that Faugus starts, from its list.
+
+use std::path::Path;
+
+use super::candidate::{self, Candidate, Report, text};
+use super::{prefix, recognise};
+use crate::game::environment::Environment;
+
+/// Maximum size of the list in bytes.
+const LIST_MAX: usize = 4 << 20;
+
+/// The folders of all games in the list, which is in `folder`.
+pub(super) fn candidates(
+    folder: &Path,
+    environment: &Environment,
+    report: &mut Report<'_>,
+) -> Vec<Candidate> {
+    let list = report.read_json(&folder.join("games.json"), LIST_MAX);
+    let path = |game, key| candidate::absolute(text(game, key)?, &environment.home);
+    let candidate = |game| {
+        let folder = recognise::game_folder(report.disk, &path(game, "path")?)?;
+        let prefix = path(game, "prefix").and_then(|it| prefix::with_drive_c(report.disk, &it));
+        Some(Candidate::unlisted(folder, prefix, report.launcher))
+    };
+    candidate::array(list.as_ref()).iter().filter_map(candidate).collect()
+}

@@ -1,0 +1,29 @@
+//! Instances of Mod Organizer 2 that mo2-lint installed, and their games.
+
+use std::path::Path;
+
+use super::candidate::{self, Candidate, Report, text};
+use super::prefix;
+use crate::game::environment::Environment;
+
+/// Maximum size of the list in bytes.
+const LIST_MAX: usize = 4 << 20;
+
+/// The folders of the games in the list, which is in `folder`. Adds its instances to the report.
+pub(super) fn candidates(
+    folder: &Path,
+    environment: &Environment,
+    report: &mut Report<'_>,
+) -> Vec<Candidate> {
+    let list = report.read_json(&folder.join("state.json"), LIST_MAX);
+    let mut candidates = Vec::new();
+    for instance in candidate::array(list.as_ref().and_then(|list| list.get("instances"))) {
+        let path = |key| candidate::absolute(text(instance, key)?, &environment.home);
+        report.instances.extend(path("instance_path").map(|it| (it, 0)));
+        candidates.extend(path("game_path").map(|it| {
+            let around = prefix::around(&it);
+            Candidate::unlisted(it, around, report.launcher)
+        }));
+    }
+    candidates
+}

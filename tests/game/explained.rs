@@ -1,0 +1,205 @@
+//! Notes that explain why something of a game is not shown, and sources that mean a game without naming it.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::small_world::{FALLOUT4, MORROWIND, OBLIVION, SKYRIMSE, STARFIELD, SmallWorld};
+
+const PREFIXES: &str = "home/.local/share/Steam/steamapps/compatdata";
+
+#[test]
+fn a_ghosted_plugin_is_named_as_the_reason() {
+    let world = SmallWorld::new(
+        &FALLOUT4,
+        &[
+            ("my/Fallout4.ini", ""),
+            ("local/Plugins.txt", "*Listed.esp\r\n*Gone.esp\r\nUnlisted.esp.ghost\r\n*Named.esp.GHOST\r\n"),
+            ("Data/Listed.esp.ghost", ""),
+            ("Data/Listed - Main.ba2", ""),
+            ("Data/Unlisted.esp.ghost", ""),
+            ("Data/Unlisted - Textures.ba2", ""),
+            ("Data/Named.esp.ghost", ""),
+            ("Data/Own - Main.ba2", ""),
+        ],
+    );
+    let order = world.order("fallout4");
+    assert_eq!(order.notes("archive-inactive"), ["Listed - Main.ba2", "Unlisted - Textures.ba2"]);
+    assert!(
+        order.texts("archive-inactive")[0].contains("ghosted (Listed.esp.ghost)"),
+        "{:?}",
+        order.texts("archive-inactive")
+    );
+    assert_eq!(order.notes("archive-unlisted"), ["Own - Main.ba2"]);
+    assert_eq!(order.notes("plugin-missing"), ["Listed.esp", "Gone.esp", "Named.esp.GHOST"]);
+    let texts = order.texts("plugin-missing");
+    let are_ghosts: Vec<bool> =
+        texts.iter().map(|it| it.contains("ghosted") && it.contains(".esp.ghost")).collect();
+    assert_eq!(are_ghosts, [true, false, true], "{texts:?}");
+}
+
+#[test]
+fn a_mod_whose_files_are_all_in_a_subfolder_is_noted() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", "")]);
+    let source = world.instance(
+        &["Nested", "Fomod", "Deep", "Good", "Plugin", "Framework", "Docs"],
+        &[
+            ("home/mo2/mods/Nested/Data/Nested.esp", ""),
+            ("home/mo2/mods/Nested/readme.txt", ""),
+            ("home/mo2/mods/Fomod/00 Core/Meshes/a.nif", ""),
+            ("home/mo2/mods/Fomod/fomod/info.xml", ""),
+            ("home/mo2/mods/Deep/Skyrim/Data/textures/a.dds", ""),
+            ("home/mo2/mods/Good/TEXTURES/a.dds", ""),
+            ("home/mo2/mods/Good/Data/textures/a.dds", ""),
+            ("home/mo2/mods/Plugin/Plugin.esp", ""),
+            ("home/mo2/mods/Plugin/Optional/Other.esp", ""),
+            ("home/mo2/mods/Framework/NetScriptFramework/Plugins/a.dll", ""),
+            ("home/mo2/mods/Docs/Docs/a.txt", ""),
+        ],
+    );
+    let mut noted = world.order(&source).notes("mo2-mod-nested").join(" ");
+    assert_eq!(noted.split_off(0), "Deep Fomod Nested");
+    assert!(world.order(&source).texts("mo2-mod-nested")[1].contains("\"00 Core\""));
+}
+
+#[test]
+fn an_empty_data_folder_in_my_games_is_not_noted() {
+    let world = SmallWorld::new(&STARFIELD, &[("my/StarfieldPrefs.ini", "")]);
+    let data = world.installed.path("my/Data");
+    fs::create_dir_all(&data).unwrap();
+    assert_eq!(world.order("starfield").notes("data-two-places"), [""; 0]);
+    world.write(&[("my/Data/textures/a.dds", "")]);
+    assert_eq!(world.order("starfield").notes("data-two-places"), ["Data"]);
+}
+
+#[test]
+fn a_folder_near_a_game_gets_a_note_that_names_the_source() {
+    let world = SmallWorld::new(&OBLIVION, &[("my/Oblivion.ini", "")]);
+    let path = |name: &str| world.installed.path(name).to_str().unwrap().to_owned();
+    let data = world.order(&path("Data"));
+    assert_eq!((data.codes(), data.notes("game-nearby")), (vec!["game-nearby"], vec!["Data"]));
+    assert!(
+        data.texts("game-nearby")[0].ends_with("with the source oblivion has that"),
+        "{:?}",
+        data.texts("game-nearby")
+    );
+    let above = world.order(&path("home/.local/share/Steam/steamapps/common"));
+    let expected = format!("with the source {} has that", path("").trim_end_matches('/'));
+    assert!(above.texts("game-nearby")[0].contains(&expected), "{:?}", above.texts("game-nearby"));
+    let other = world.order(&path("home/.local/share/Steam/config"));
+    assert_eq!(other.codes(), [""; 0]);
+    let mounted = world.bsafs(&["mount", &path("Data"), "mnt"]);
+    assert!(mounted.contains("odd: 1 folder near a game"), "{mounted}");
+    world.bsafs(&["umount", "mnt"]);
+}
+
+#[test]
+fn a_folder_with_openmw_cfg_is_openmw_as_a_source() {
+    let world = SmallWorld::new(&MORROWIND, &[("Data Files/textures/rock.dds", "Morrowind")]);
+    let data_files = world.installed.path("Data Files");
+    let user = format!("data={}\ncontent=Morrowind.esm\n", data_files.display());
+    world.write(&[
+        ("home/own/openmw.cfg", &user),
+        ("home/.config/openmw/openmw.cfg", &user),
+        ("home/tes3mp/openmw.cfg", "resources=./resources\n"),
+        ("home/tes3mp/tes3mp.x86_64", ""),
+        ("home/tes3mp/resources/vfs/a.txt", ""),
+        ("home/portable/openmw.cfg", "resources=./resources\n"),
+        ("home/portable/resources/vfs/a.txt", ""),
+    ]);
+    let layers = |source: &str| {
+        let order = world.order(world.installed.path(source).to_str().unwrap());
+        order.layers().iter().map(|it| (*it).to_owned()).collect::<Vec<_>>()
+    };
+    assert!(layers("home/own").contains(&"Data Files".to_owned()));
+    assert!(layers("home/.config/openmw").contains(&"Data Files".to_owned()));
+    assert_eq!(layers("home/tes3mp"), ["vfs", "Data Files"], "TES3MP also reads the user's settings");
+    assert_eq!(layers("home/portable"), ["vfs"]);
+}
+
+#[test]
+fn several_prefixes_with_settings_are_noted_with_the_reason() {
+    let world =
+        SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", ""), ("Data/Mod.esp", ""), ("Data/Mod.bsa", "")]);
+    let other = world.installed.path("prefix/drive_c/users/anna/AppData/Local/Skyrim Special Edition");
+    fs::create_dir_all(&other).unwrap();
+    fs::write(other.join("Plugins.txt"), "*Mod.esp\r\n").unwrap();
+    let order = world.order("skyrimse");
+    assert_eq!(order.notes("prefixes-differ"), ["pfx"]);
+    let text = order.texts("prefixes-differ")[0].to_owned();
+    let other = world.installed.path("prefix");
+    assert!(text.contains("--prefix") && text.contains(other.to_str().unwrap()), "{text}");
+    let order = world.order_with(&["--prefix", other.to_str().unwrap(), "skyrimse"]);
+    assert_eq!((order.notes("prefixes-differ"), order.layers()), (vec![], vec!["Mod.bsa", "Data"]));
+}
+
+#[test]
+fn a_game_without_settings_is_offered_the_prefixes_of_other_programs() {
+    let world = SmallWorld::new(&SKYRIMSE, &[]);
+    let user = format!("{PREFIXES}/42/pfx/drive_c/users/steamuser/Documents/My Games/Skyrim Special Edition");
+    let text = |world: &SmallWorld| world.order("skyrimse").texts("never-started")[0].to_owned();
+    assert!(!text(&world).contains("--prefix"), "{}", text(&world));
+    world.write(&[(&format!("{user}/Skyrim.ini"), "")]);
+    let offered = world.installed.path(&format!("{PREFIXES}/42/pfx"));
+    assert!(text(&world).contains(&format!("runs in {}", offered.display())), "{}", text(&world));
+}
+
+#[test]
+fn an_instance_outside_a_prefix_finds_its_game_on_the_drives_of_other_prefixes() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", "")]);
+    let source = world.instance(&["Mod"], &[("home/mo2/mods/Mod/textures/a.dds", "")]);
+    let set_path = |path: &str| {
+        let ini = format!(
+            "[General]\nselected_profile=Default\ngamePath=@ByteArray({})\n",
+            path.replace('\\', r"\\")
+        );
+        world.write(&[("home/mo2/ModOrganizer.ini", &ini)]);
+    };
+    // Proton's drive S, with and without its link, and a drive of Wine.
+    set_path(r"S:\common\Skyrim Special Edition");
+    assert_eq!(world.order(&source).layers(), ["Data", "Mod"]);
+    let devices = world.installed.path(&format!("{PREFIXES}/489830/pfx/dosdevices"));
+    fs::create_dir_all(&devices).unwrap();
+    symlink(world.installed.path("home/.local/share/Steam/steamapps"), devices.join("e:")).unwrap();
+    set_path(r"E:\common\skyrim special edition");
+    assert_eq!(world.order(&source).layers(), ["Data", "Mod"]);
+    let prefix = world.installed.path(&format!("{PREFIXES}/489830"));
+    for prefix in [prefix.clone(), prefix.join("pfx")] {
+        let order = world.order_with(&["--prefix", prefix.to_str().unwrap(), &source]);
+        assert_eq!(order.layers(), ["Data", "Mod"], "{}", prefix.display());
+    }
+    // A copy of the game in the folder of the instance.
+    world.write(&[("home/mo2/Stock Game/SkyrimSE.exe", ""), ("home/mo2/Stock Game/Data/Skyrim.esm", "")]);
+    set_path(r"D:\Somewhere\mo2\Stock Game");
+    let failed = world.dir.bsafs(["order", &source]).env("HOME", &world.installed.home).output().unwrap();
+    assert!(!failed.status.success(), "the path of another list must not be taken for this one");
+    set_path(r"D:\mo2\Stock Game");
+    assert_eq!(world.order(&source).layers(), ["Data", "Mod"]);
+}
+
+#[test]
+fn mounts_of_one_instance_show_their_profiles_and_options() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", "")]);
+    let source = world.instance(&[], &[("home/mo2/profiles/Other/modlist.txt", "")]);
+    let first = world.bsafs(&["mount", &source, "one"]);
+    assert!(first.contains("mounted"), "{first}");
+    world.bsafs(&["mount", "--mo2-profile", "Other", &source, "two"]);
+    let mounts = world.bsafs(&["mounts"]);
+    let ours: Vec<&str> =
+        mounts.lines().filter(|line| line.contains(world.installed.home.to_str().unwrap())).collect();
+    assert!(
+        ours.iter().any(|line| line.starts_with("  profile") && line.ends_with("/profiles/Default")),
+        "{mounts}"
+    );
+    assert!(
+        ours.iter().any(|line| line.starts_with("  profile") && line.ends_with("/profiles/Other")),
+        "{mounts}"
+    );
+    let status = world.bsafs(&["status", "two"]);
+    assert!(status.contains("\n  options    mo2_profile=Other\n"), "{status}");
+    assert!(world.bsafs(&["games"]).contains("  profiles  Default (selected), Other\n"));
+    let complete = |line: &str| world.bsafs(&["complete", "fish", line]);
+    assert_eq!(complete(&format!("bsafs mount {source} --mo2-profile O")), "Other\t\0");
+    assert!(complete("bsafs order --mo2-profile D").contains("Default\tthe selected profile\0"));
+    assert_eq!(complete(&format!("bsafs conflicts {source} --of Da")), "Data\t\0");
+    world.bsafs(&["umount", "one", "two"]);
+}
