@@ -82,7 +82,11 @@ impl fmt::Display for Why {
         match self {
             Self::Dangling => f.write_str("left out: the target of the link does not exist"),
             Self::Circle => f.write_str("left out: the link leads back to a folder that contains it"),
-            Self::Mount(kind) => write!(f, "left out: it is on a {kind} mount"),
+            Self::Mount(kind) => write!(
+                f,
+                "left out: it is on a {kind} mount, whose program could wait for bsafs; copy it to a disk, \
+                 or name its folder as a source of its own"
+            ),
             Self::Special => f.write_str("left out: neither a file nor a folder"),
             Self::Deep => f.write_str("left out: its path is too deep or too long"),
             Self::Refused(errno) => {

@@ -9,6 +9,7 @@ use super::inode_numbers::{CHANGES_INO, STATUS_INO, WHICH_INO, changes_from, sou
 use super::reported::json_pages::page;
 use super::reported::status::{CacheStatus, DaemonStatus};
 use super::view::View;
+use crate::note::summaries;
 use crate::system::clock::unix_seconds;
 use crate::vfs::{Provenance, VfsFile};
 
@@ -60,7 +61,11 @@ impl View {
                 if !self.may_know_paths(caller) {
                     return Err(Error::NotPermitted);
                 }
-                let sources = self.shared.sources.get().cloned().unwrap_or_default();
+                let mut sources = self.shared.sources.get().cloned().unwrap_or_default();
+                // A reload may have found another profile, and other oddities.
+                let profile = self.vfs.order().profile.as_ref();
+                sources.profile = profile.map(|it| it.to_string_lossy().into_owned());
+                sources.odd = summaries(self.vfs.notes());
                 page(sources.to_json(), number).ok_or(Error::NoNode)
             }
         }

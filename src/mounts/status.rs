@@ -15,6 +15,7 @@ use super::error::{StatusError, StatusErrorKind};
 use crate::daemon::mountpoint::{DEAD_CODE, resolve_mountpoint};
 use crate::daemon::overlay;
 use crate::fs::{self, MountedSource, MountedSources, SOURCES_LINK, STATUS_LINK, read_pages};
+use crate::note::NoteSummary;
 use crate::system::credentials::Credentials;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::subprocess::Program;
@@ -31,6 +32,12 @@ pub(crate) struct MountStatus {
     /// The options with which the sources were opened, as after `-o`.
     #[serde(default)]
     pub(crate) options: String,
+    /// The folder of the Mod Organizer 2 profile that was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) profile: Option<String>,
+    /// What is odd about the sources or was left out of them, one for each code.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) odd: Vec<NoteSummary>,
     /// The folder that receives the changes of a writable mount. Bytes that are not UTF-8 are replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) edit: Option<String>,
@@ -46,7 +53,7 @@ impl MountStatus {
         let unreadable = |cause| error(StatusErrorKind::Unreadable(cause));
         let status = serde_json::from_slice(&text).map_err(unreadable)?;
         let sources = read_pages(|page| read_in(&mounted, &format!("{SOURCES_LINK}:{page}")));
-        let MountedSources { sources, options } = match sources {
+        let MountedSources { sources, options, profile, odd } = match sources {
             Ok(sources) => serde_json::from_str(&sources).map_err(unreadable)?,
             Err(errno) => {
                 log::debug!("{}: cannot read the sources: {errno}", path.display());
@@ -54,7 +61,7 @@ impl MountStatus {
             }
         };
         let edit = overlay::edit_folder(&mounted).map(|edit| edit.to_string_lossy().into_owned());
-        Ok(Self { status, sources, options, edit })
+        Ok(Self { status, sources, options, profile, odd, edit })
     }
 
     /// The sources, in one line of limited length.

@@ -18,7 +18,7 @@ use super::reuse::Reuse;
 use super::sources::layer_plan::{LayerRules, PlannedFolder, PlannedLayer};
 use super::sources::resolve::OpenPlan;
 use super::sources::source_set::SourceSet;
-use super::sources::{folder_name, resolve};
+use super::sources::{folder_name, loose_notes, resolve};
 use crate::content::Store;
 use crate::folder::{LooseFolder, OpenFiles};
 use crate::system::clock::unix_nanoseconds;
@@ -225,6 +225,7 @@ struct Opening<'a> {
     layers: Vec<MergeLayer>,
     descriptions: Vec<Description>,
     reasons: Vec<String>,
+    folders: Vec<Arc<LooseFolder>>,
     /// The paths of the archives that are layers. They are absolute, like those of folders.
     archives: HashSet<PathBuf>,
     /// For each folder, the archives in its subfolders, as lower-case paths relative to the folder.
@@ -239,8 +240,20 @@ const MERGED_PER_FILE: usize = 150;
 impl<'a> Opening<'a> {
     fn new(plan: Arc<OpenPlan>, store: Store, earlier: Option<&'a Reuse<'a>>) -> Self {
         let (archives, deep_archives, served) = Default::default();
-        let (names, layers, descriptions, reasons) = Default::default();
-        Self { plan, earlier, store, names, layers, descriptions, reasons, archives, deep_archives, served }
+        let (names, layers, descriptions, reasons, folders) = Default::default();
+        Self {
+            plan,
+            earlier,
+            store,
+            names,
+            layers,
+            descriptions,
+            reasons,
+            folders,
+            archives,
+            deep_archives,
+            served,
+        }
     }
 
     fn note_served<'b>(&mut self, archives: impl Iterator<Item = &'b OpenedArchive>) {
@@ -316,6 +329,7 @@ impl<'a> Opening<'a> {
             Some(game) => layer.modified_each(times(&folder)).of_game(game),
             None => layer,
         };
+        self.folders.push(folder.clone());
         self.store.add_folder(folder);
         self.layers.push(layer);
         self.reasons.push(why);
@@ -323,7 +337,7 @@ impl<'a> Opening<'a> {
     }
 
     fn merge(self, files: Arc<OpenFiles>) -> Result<Opened, OpenError> {
-        let Self { plan, store, names, layers, descriptions, reasons, .. } = self;
+        let Self { plan, store, names, layers, descriptions, reasons, folders, .. } = self;
         let count: usize = names.iter().map(|names| names.file_count()).sum();
         if !memory::has_room(count.saturating_mul(MERGED_PER_FILE)) {
             return Err(OpenError::no_memory());
@@ -337,7 +351,8 @@ impl<'a> Opening<'a> {
             );
         }
         let (sources, options) = Default::default();
-        Ok(Opened { tree, store, names, descriptions, reasons, plan, files, sources, options })
+        let left_out = loose_notes::left_out(&plan.order.notes, folders.iter().map(|folder| &**folder));
+        Ok(Opened { tree, store, names, descriptions, left_out, reasons, plan, files, sources, options })
     }
 }
 

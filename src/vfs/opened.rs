@@ -9,6 +9,7 @@ use super::options::OpenOptions;
 use super::sources::resolve::OpenPlan;
 use crate::content::Store;
 use crate::folder::OpenFiles;
+use crate::note::Note;
 use crate::tree::{LayerNames, Tree};
 
 /// Opened sources. The tree and the store are made of the same layers in the same order.
@@ -19,6 +20,8 @@ pub struct Opened {
     pub(crate) names: Vec<Arc<LayerNames>>,
     /// A description of each archive, lowest first. Folders have none.
     pub(crate) descriptions: Vec<Description>,
+    /// What walks of folders left out, without what the plan notes.
+    pub(crate) left_out: Vec<Note>,
     /// Why a game loads each layer; empty if the user named it.
     pub(crate) reasons: Vec<String>,
     /// The layers that were opened, and the load order of the games among the sources.

@@ -125,10 +125,11 @@ impl Vfs {
         (0..layers).map(|number| VfsLayer::new(self.opened.clone(), number))
     }
 
-    /// What is odd about the games among the sources, and about the archives.
+    /// What is odd about the games among the sources and about the archives, and what was left out of
+    /// folders.
     pub fn notes(&self) -> impl Iterator<Item = &Note> {
         let of_archives = self.opened.descriptions.iter().flat_map(|description| &description.notes);
-        self.opened.plan.order.notes.iter().chain(of_archives)
+        self.opened.plan.order.notes.iter().chain(of_archives).chain(&self.opened.left_out)
     }
 
     /// The id of the game among the sources; `None` if there is no game, or more than one.

@@ -57,3 +57,55 @@ fn files_behind_links_to_an_ntfs_disk_are_shown() {
     crate::mounted::until("the new file to appear", || mount.join("textures/armor/new.dds").exists());
     mount.umount(&dir);
 }
+
+/// Mounts a folder through mergerfs, which is a FUSE daemon as any other.
+fn mount_mergerfs(dir: &TestDir, from: &str, to: &str) {
+    fs::create_dir_all(dir.path(to)).unwrap();
+    run(Command::new("mergerfs").arg(dir.path(from)).arg(dir.path(to))).success();
+}
+
+#[test]
+fn links_to_another_daemons_mount_are_told_by_mount_order_and_status() {
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("branch/textures")).unwrap();
+    fs::write(dir.path("branch/textures/a.dds"), "a").unwrap();
+    fs::write(dir.path("branch/Linked.bsa"), Tes3::new().file("x.txt", b"x").build()).unwrap();
+    mount_mergerfs(&dir, "branch", "merged");
+    fs::create_dir_all(dir.path("Data/sub")).unwrap();
+    fs::write(dir.path("Data/own.txt"), "own").unwrap();
+    symlink(dir.path("merged/textures"), dir.path("Data/textures")).unwrap();
+    symlink(dir.path("merged/Linked.bsa"), dir.path("Data/Linked.bsa")).unwrap();
+    symlink("..", dir.path("Data/sub/up")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, dir.path("Data/sub/fifo"), rustix::fs::Mode::RWXU).unwrap();
+    let order: serde_json::Value =
+        serde_json::from_str(&dir.run(["order", "--json", "Data"]).success()).unwrap();
+    assert_eq!(order["layers"].as_array().unwrap().len(), 1, "the mount has no archive: {order}");
+    let notes = order["notes"].as_array().unwrap().iter();
+    let mut notes: Vec<_> = notes
+        .map(|note| {
+            let subject = note["subject"].as_str().unwrap();
+            (
+                note["code"].as_str().unwrap(),
+                subject.strip_prefix(dir.path("Data").to_str().unwrap()).unwrap(),
+            )
+        })
+        .collect();
+    notes.sort_unstable();
+    let expected = [
+        ("link-circle", "/sub/up"),
+        ("other-mount", "/Linked.bsa"),
+        ("other-mount", "/textures"),
+        ("special-file", "/sub/fifo"),
+    ];
+    assert_eq!(notes, expected);
+    let mount = dir.mount(["Data"]);
+    let odd = mount.report.lines().find(|line| line.starts_with("odd: ")).unwrap().to_owned();
+    for part in ["1 link in a circle (", "2 paths on another mount (", "1 special file ("] {
+        assert!(odd.contains(part), "{odd}");
+    }
+    let status = dir.run(["status", "mnt"]).success();
+    assert_eq!(status.lines().filter(|line| line.starts_with("  odd  ")).count(), 3, "{status}");
+    assert!(status.contains("on another mount ("), "{status}");
+    mount.umount(&dir);
+    crate::mounted::unmount(&dir.path("merged"));
+}

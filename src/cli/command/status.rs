@@ -70,12 +70,16 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
     if let Some(sources) = status.sources_text() {
         writeln!(out, "  sources    {sources}")?;
     }
+    write_how(out, status)?;
     if let Some(edit) = &status.edit {
         writeln!(out, "  edits      go to {edit}")?;
     }
     writeln!(out, "  holds      {} in {}", count(*files, "file"), layers(*archives, *folders))?;
     let kinds: Vec<String> =
         requests.iter().filter(|(_, number)| **number > 0).map(|(kind, n)| format!("{kind} {n}")).collect();
+    for odd in &status.odd {
+        writeln!(out, "  odd        {odd}")?;
+    }
     writeln!(out, "  requests   {} ({})", requests.values().sum::<u64>(), kinds.join(", "))?;
     writeln!(
         out,
@@ -101,6 +105,17 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
     }
     let what = &last_reload.what;
     writeln!(out, "  changes    {views} followed; last reload {} ago: {what}", ago(last_reload.at))
+}
+
+/// Writes with which profile and options the sources of a mount were opened.
+pub(super) fn write_how(out: &mut impl Write, status: &MountStatus) -> std::io::Result<()> {
+    if let Some(profile) = &status.profile {
+        writeln!(out, "  profile    {profile}")?;
+    }
+    if !status.options.is_empty() {
+        writeln!(out, "  options    {}", status.options)?;
+    }
+    Ok(())
 }
 
 /// The folders without a watch, for the line of watched folders.

@@ -68,6 +68,7 @@ impl MountPlan {
             sources: sources.iter().map(|source| mounted_source(source)).collect(),
             options: MountOptions { open: given.clone(), ..MountOptions::default() }
                 .text(&MountOptions::default()),
+            ..MountedSources::default()
         };
         let (sources, expanded) = (sources.to_owned(), expanded.paths);
         Ok(Self {

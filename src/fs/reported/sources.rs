@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::note::NoteSummary;
+
 /// A source as the user named it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct MountedSource {
@@ -24,6 +26,12 @@ pub struct MountedSources {
     pub sources: Vec<MountedSource>,
     /// The options of the command line, as after `-o`. Those of profiles are not among them.
     pub options: String,
+    /// The folder of the Mod Organizer 2 profile that was read. Bytes that are not UTF-8 are replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// What is odd about the sources or was left out of them, one for each code.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub odd: Vec<NoteSummary>,
 }
 
 impl MountedSources {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::folder_case;
 use super::layer_plan::filter_of;
-use crate::folder::{self, LooseFolder, OpenFiles, Why};
+use crate::folder::{self, LooseFolder, OpenFiles};
 use crate::format::Entry;
 use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule, OrderLayer};
 use crate::note::{Note, NoteCode, Notes};
@@ -23,9 +23,20 @@ const NOTES_MAX: usize = 1_000;
 /// Nanoseconds since 1970.
 type Time = i64;
 
-/// Adds notes to the load order of a source. A folder or an archive has no such notes.
+/// Adds notes to the load order of a source. Removes the archives that a walk of their folder leaves out, as
+/// a mount does.
 pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     if order.game.is_empty() {
+        let folders = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
+        let files = Arc::new(OpenFiles::default());
+        let walked: Vec<_> =
+            folders.filter_map(|it| folder::scan(&it.path, &filter_of(&it.shown), &files).ok()).collect();
+        let mut notes = left_out(&order.notes, walked.iter());
+        order.layers.retain(|layer| {
+            layer.what == LayerKind::Folder
+                || !notes.iter().any(|note| Path::new(&note.subject) == layer.path)
+        });
+        order.notes.append(&mut notes);
         return;
     }
     // OpenMW ignores case, and prefers loose files to archives.
@@ -36,6 +47,7 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     let is_asked = |layer: &&OrderLayer| !layer.is_managed || hiding.is_some();
     let folders = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
     let layers: Vec<&OrderLayer> = folders.filter(is_asked).collect();
+    let known = &order.notes;
     let notes = in_parallel(layers.len(), &options.steps("listing folders", layers.len()), |index| {
         let OrderLayer { path, shown, is_managed, .. } = layers[index];
         // Walks the folder as a mount does. If that fails, the plan has a note already.
@@ -44,7 +56,7 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
         [
             if ignores_case { Vec::new() } else { folder_case::notes(folder.names()) },
             hiding.as_ref().map(|it| it.notes(&folder, shown)).unwrap_or_default(),
-            dangling_links(path, &folder),
+            left_out(known, std::iter::once(&folder)),
         ]
     });
     let mut kinds = [const { Vec::new() }; 3];
@@ -55,11 +67,23 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     order.notes.extend(hiding.into_iter().flat_map(|it| it.archives.unreadable));
 }
 
-/// Notes on dangling links in the subfolders of a layer. The plan notes those directly in its folder.
-fn dangling_links(layer: &Path, folder: &LooseFolder) -> Vec<Note> {
-    let (notes, _) = folder.notes();
-    let deep = notes.iter().filter(|note| note.why == Why::Dangling && note.path.contains(&b'/'));
-    deep.map(|note| note.note(layer)).collect()
+/// Notes on what walks of folders left out, up to the maximum, without `known` ones: the plan notes dangling
+/// links directly in a layer.
+pub(crate) fn left_out<'a>(known: &[Note], folders: impl Iterator<Item = &'a LooseFolder>) -> Vec<Note> {
+    let known: HashSet<(NoteCode, &str)> = known.iter().map(|note| (note.code, &*note.subject)).collect();
+    let mut kept = Notes::new(NOTES_MAX);
+    for folder in folders {
+        let (notes, dropped) = folder.notes();
+        for (at, note) in notes.iter().enumerate() {
+            let mut note = note.note(folder.path());
+            // The walk itself keeps only so many.
+            note.more += if at + 1 == notes.len() { dropped } else { 0 };
+            if !known.contains(&(note.code, &*note.subject)) {
+                kept.add(note.code, || note);
+            }
+        }
+    }
+    kept.into_vec()
 }
 
 /// A rule that hides loose files.
