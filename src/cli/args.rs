@@ -7,7 +7,7 @@ use super::command::open;
 #[cfg(feature = "pictures")]
 use super::command::thumbnail;
 use super::command::{
-    cat, conflicts, diff, extract, games, info, list, man, names, order, schema, verify, which,
+    cat, conflicts, diff, extract, games, info, list, man, names, order, schema, verify, which, why,
 };
 #[cfg(feature = "completion")]
 use super::command::{complete, completions};
@@ -65,6 +65,7 @@ pub(crate) enum Command {
     Verify(verify::Verify),
     Names(names::Names),
     Which(which::Which),
+    Why(why::AskWhy),
     #[cfg(feature = "mount")]
     Status(status::Status),
     #[cfg(feature = "mount")]
@@ -104,6 +105,7 @@ impl Command {
             Self::Verify(it) => it.run(is_quiet),
             Self::Names(it) => it.run(),
             Self::Which(it) => it.run(),
+            Self::Why(it) => it.run(),
             #[cfg(feature = "mount")]
             Self::Status(it) => it.run(),
             #[cfg(feature = "mount")]

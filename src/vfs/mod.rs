@@ -43,6 +43,7 @@ pub(crate) mod reuse;
 pub(crate) mod sources;
 #[expect(clippy::module_inception, reason = "the room is named after its main type")]
 pub(crate) mod vfs;
+pub(crate) mod why;
 
 pub use conflict::Conflict;
 pub use difference::{Change, Comparing, Difference};

@@ -23,6 +23,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "verify",
     "names",
     "which",
+    "why",
     "status",
     "reload",
     "watch",

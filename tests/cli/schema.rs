@@ -80,7 +80,7 @@ fn the_output_of_every_command_follows_the_schema() {
     assert_eq!(schema["version"], 3);
     let game = dir.path("home/Games/Skyrim");
     let mount = dir.mount(["--edit", "mod", "a.bsa", "b.bsa"]);
-    let commands: [&[&str]; 16] = [
+    let commands: [&[&str]; 18] = [
         &["list", "--pixels", "a.bsa", "b.bsa"],
         &["info", "a.bsa", "cut.bsa"],
         &["info", "home/MO2/profiles"],
@@ -88,6 +88,8 @@ fn the_output_of_every_command_follows_the_schema() {
         &["verify", "a.bsa", "b.bsa"],
         &["which", "mnt/scripts/main.pex"],
         &["which", "--in", "b.bsa", "b.dds"],
+        &["why", "--in", "b.bsa", "b.dds"],
+        &["games", "--prefixes"],
         &["status", "mnt"],
         &["mounts"],
         &["games"],

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 use clap::Args;
 use serde::Serialize;
@@ -10,22 +11,29 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{self, stdout_for, write_json};
 use crate::format::is_archive_name;
 use crate::game::caseless::fold;
-use crate::game::find::{Found, find};
-use crate::game::{Disk, Environment, FoundInstance, Installation, find_instances};
+use crate::game::find::{Found, find, prefixes};
+use crate::game::{Disk, Environment, FoundInstance, Installation, WinePrefix, find_instances};
+use crate::system::clock::{date, unix_seconds};
 use crate::system::text::count;
 use crate::vfs::sources::resolve::looked_in;
 
 /// Print the installed games, with their folders and stores, and instances of Mod Organizer 2
 ///
-/// Searches the libraries of Steam, Heroic, Lutris and Bottles, and also ~/.wine and ~/Games. Instances of
-/// Mod Organizer 2 are also searched beside games, in Wine prefixes and in the home folder. The exit status
-/// is 1 if no game is found.
+/// Searches the libraries of Steam, Heroic, Legendary, Lutris, Bottles and Faugus, and also ~/.wine and
+/// ~/Games. Instances of Mod Organizer 2 are also searched beside games, in Wine prefixes, in the folders of
+/// SteamTinkerLaunch, mo2-lint and Fluorine, and in the home folder. Other places can be listed in
+/// ~/.config/bsafs/places.toml: `games = ["/data/games"]`, `prefixes = [...]`, `instances = [...]`. The exit
+/// status is 1 if no game is found.
 #[derive(Args, Debug)]
 pub(crate) struct Games {
     /// Print one JSON object per line: an installed game, an "instance" of Mod Organizer 2, or an "unusable"
     /// folder with the reason
     #[arg(long)]
     json: bool,
+    /// Also print every Wine prefix that has settings of a game, when a program last started in it, and which
+    /// one is used
+    #[arg(long)]
+    prefixes: bool,
 }
 
 /// File name extensions of plugins, in upper case.
@@ -50,6 +58,22 @@ struct JsonGame<'a> {
     language: Option<&'a str>,
     archives: usize,
     plugins: usize,
+    /// Left out without `--prefixes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefixes: Option<Vec<JsonPrefix>>,
+}
+
+/// A prefix that has a game's settings, as JSON.
+#[derive(Serialize)]
+struct JsonPrefix {
+    #[serde(serialize_with = "output::lossy")]
+    prefix: PathBuf,
+    /// The launcher that made it; empty if it is not known.
+    launcher: &'static str,
+    /// When a program last started in it, in seconds since 1970.
+    last_start: Option<u64>,
+    /// Whether the game's settings are read from it.
+    used: bool,
 }
 
 /// An instance of Mod Organizer 2, as JSON.
@@ -62,6 +86,7 @@ struct JsonInstance<'a> {
     #[serde(serialize_with = "output::lossy_some")]
     game_dir: Option<&'a Path>,
     profile: Option<&'a str>,
+    profiles: Vec<&'a str>,
     mods: usize,
 }
 
@@ -81,7 +106,10 @@ impl Games {
         found.installations.sort_by(|a, b| (a.title.id, &a.folder).cmp(&(b.title.id, &b.folder)));
         let mut out = stdout_for(self.json);
         for installation in &found.installations {
-            let line = line(&disk, installation);
+            let mut line = line(&disk, installation);
+            let all = || prefixes(&disk, installation, &found, &environment);
+            line.prefixes =
+                self.prefixes.then(|| all().into_iter().map(|it| json_prefix(it, installation)).collect());
             if self.json {
                 write_json(&mut out, &line)?;
             } else {
@@ -124,6 +152,7 @@ fn line<'a>(disk: &Disk, installation: &'a Installation) -> JsonGame<'a> {
         language: installation.language.as_deref(),
         archives: names.iter().filter(|name| is_archive_name(name.as_bytes())).count(),
         plugins: names.iter().filter(is_plugin).count(),
+        prefixes: None,
         data_dir,
     }
 }
@@ -146,7 +175,23 @@ fn write_lines(out: &mut impl Write, line: &JsonGame<'_>) -> std::io::Result<()>
             writeln!(out, "  {what:<8}  {}", path.display())?;
         }
     }
+    for JsonPrefix { prefix, launcher, last_start, used } in line.prefixes.iter().flatten() {
+        let role = if *used { "used" } else { "not used" };
+        let launcher = if launcher.is_empty() { "unknown launcher" } else { launcher };
+        let started = last_start.map(|it| UNIX_EPOCH + Duration::from_secs(it)).map(date);
+        let started = started.map_or("never started".into(), |day| format!("last started {day}"));
+        writeln!(out, "  {role:<8}  {} ({launcher}, {started})", prefix.display())?;
+    }
     Ok(())
+}
+
+fn json_prefix(prefix: WinePrefix, installation: &Installation) -> JsonPrefix {
+    JsonPrefix {
+        used: installation.prefix.as_ref() == Some(&prefix.folder),
+        prefix: prefix.folder,
+        launcher: prefix.launcher,
+        last_start: prefix.last_start.map(unix_seconds),
+    }
 }
 
 fn json(instance: &FoundInstance) -> JsonInstance<'_> {
@@ -155,6 +200,7 @@ fn json(instance: &FoundInstance) -> JsonInstance<'_> {
         game: instance.title.map(|title| title.id),
         game_dir: instance.game.as_deref(),
         profile: instance.profile.as_deref(),
+        profiles: instance.profiles.iter().map(|(name, _)| name.as_str()).collect(),
         mods: instance.mods,
     }
 }
@@ -164,6 +210,16 @@ fn write_instance(out: &mut impl Write, instance: &FoundInstance) -> std::io::Re
     let profile = instance.profile.as_ref().map_or("no profile".into(), |it| format!("profile \"{it}\""));
     writeln!(out, "{game}  Mod Organizer 2 ({profile}, {})", count(instance.mods, "mod"))?;
     writeln!(out, "  instance  {}", instance.folder.display())?;
+    let is_selected = |name: &String| instance.profile.as_ref() == Some(name);
+    let named = |(name, _): &(String, PathBuf)| match is_selected(name) {
+        true => format!("{name} (selected)"),
+        false => name.clone(),
+    };
+    let profiles: Vec<String> = instance.profiles.iter().map(named).collect();
+    // A single one is named above.
+    if profiles.len() > 1 {
+        writeln!(out, "  profiles  {}", profiles.join(", "))?;
+    }
     match &instance.game {
         Some(game) => writeln!(out, "  folder    {}", game.display()),
         None => Ok(()),

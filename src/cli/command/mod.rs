@@ -33,3 +33,4 @@ pub(crate) mod verify;
 #[cfg(feature = "mount")]
 pub(crate) mod watch;
 pub(crate) mod which;
+pub(crate) mod why;

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use serde::Serialize;
 
+use super::status::write_how;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::surroundings::check_mount_table;
 use crate::cli::terminal::output::{duration, quoted, stdout_for, write_json};
@@ -72,6 +73,11 @@ struct JsonMount<'a> {
     /// The user who made the mount.
     uid: Option<u32>,
     sources: Vec<&'a str>,
+    /// The folder of the Mod Organizer 2 profile that was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<&'a str>,
+    /// The options with which the sources were opened, as after `-o`; null if they are not known.
+    options: Option<&'a str>,
     /// The folder that receives the changes of a writable mount.
     #[serde(skip_serializing_if = "Option::is_none")]
     edit: Option<String>,
@@ -102,6 +108,8 @@ impl<'a> JsonMount<'a> {
             state: state(answer),
             uid: mounted.owner.map(|(uid, _)| uid),
             sources: sources(mounted, shown, answer),
+            profile: status.and_then(|it| it.profile.as_deref()),
+            options: status.map(|it| it.options.as_str()),
             edit: overlay::edit_folder(mounted).map(|edit| edit.to_string_lossy().into_owned()),
             since: status.map(since),
             files: status.map(|it| it.status.files),
@@ -170,6 +178,9 @@ fn write(
     if let Some(sources) = named.or_else(|| sources(mounted, shown, answer).first().map(|&it| it.to_owned()))
     {
         writeln!(out, "  sources    {sources}")?;
+    }
+    if let Answer::Status(status) = answer {
+        write_how(out, status)?;
     }
     if let Some(edit) = overlay::edit_folder(mounted) {
         writeln!(out, "  edits      go to {}", edit.display())?;

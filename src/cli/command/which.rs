@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use indicatif::BinaryBytes;
 
+use super::why::Asked;
 #[cfg(feature = "desktop")]
 use crate::cli::desktop::message;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::same_names::same_names;
 use crate::cli::surroundings::what_is_wrong;
@@ -98,7 +98,7 @@ impl Which {
     /// Prints where a file comes from, as [`write`] does. Returns whether that is known.
     fn answer(
         &self,
-        unmounted: Option<&Vfs>,
+        unmounted: Option<&Asked>,
         path: &Path,
         out: &mut impl StyledWrite,
         root: &mut CommonRoot,
@@ -108,7 +108,10 @@ impl Which {
             None => read_provenance(path),
             #[cfg(not(feature = "mount"))]
             None => Err("this bsafs was built without mounts; name sources with --in".into()),
-            Some(vfs) => find_provenance(vfs, path),
+            Some(asked) => find_provenance(asked.vfs(), path).map_err(|what| match asked.is_folder(path) {
+                true => what,
+                false => format!("{what}{}", asked.reasons(path)),
+            }),
         };
         let text = match provenance {
             Ok(text) => text,
@@ -140,11 +143,11 @@ impl Which {
     }
 
     /// The tree of the sources that the user named. `None` if there are none.
-    fn vfs(&self) -> Result<Option<Vfs>, Failure> {
+    fn vfs(&self) -> Result<Option<Asked>, Failure> {
         if self.sources.is_empty() && self.open.game_dir().is_none() {
             return Ok(None);
         }
-        open_sources(&self.sources, self.open.options()).map(Some)
+        Asked::new(&self.sources, &self.open).map(Some)
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "mount")]
 use crate::daemon::overlay;
 use crate::game::find::find;
-use crate::game::{Disk, Environment, OPENMW_CFG};
+use crate::game::{Disk, Environment, FoundInstance, OPENMW_CFG, find_instances, instance};
 #[cfg(feature = "mount")]
 use crate::system::mountinfo;
 use crate::tree::{Kind, Tree};
@@ -86,6 +86,29 @@ pub(crate) fn sources(typed: &[u8]) -> Vec<Candidate> {
         found.extend(games.map(|(id, name)| Candidate { text: id.into(), help: name.into() }));
     }
     found
+}
+
+/// The profiles of the instances of Mod Organizer 2 among sources; of all instances if there are no sources.
+pub(crate) fn profiles(sources: &[&[u8]]) -> Vec<Candidate> {
+    let (disk, environment) = (Disk::default(), Environment::of_process());
+    let found = find(&disk, &environment);
+    let instances = match sources {
+        [] => find_instances(&disk, &environment, &found, None),
+        _ => {
+            let paths = sources.iter().filter_map(|it| std::path::absolute(OsStr::from_bytes(it)).ok());
+            paths.filter_map(|path| instance(&disk, &path, &environment, &found)).collect()
+        }
+    };
+    let candidate = |instance: &FoundInstance, name: String| {
+        let is_selected = instance.profile.as_ref() == Some(&name);
+        let help = if is_selected { "the selected profile" } else { "" };
+        Candidate { text: name.into(), help: help.to_owned() }
+    };
+    let of_instance = |mut instance: FoundInstance| {
+        let profiles = std::mem::take(&mut instance.profiles);
+        profiles.into_iter().map(|(name, _)| candidate(&instance, name)).collect::<Vec<_>>()
+    };
+    instances.into_iter().flat_map(of_instance).collect()
 }
 
 /// Mountpoints, by absolute path or relative to the current folder. The daemons are not asked,

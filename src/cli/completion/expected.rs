@@ -10,7 +10,9 @@ use clap::{Arg, ArgMatches, Command, FromArgMatches};
 use super::candidates::{self, Candidate, DiskFiles};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
-use crate::game::ArchiveRule;
+use crate::game::{ArchiveRule, OrderLayer};
+use crate::vfs::sources::resolve;
+use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::{Layout, OpenOptions, Vfs};
 
 /// What may complete a word.
@@ -44,10 +46,14 @@ enum Kind {
     CodePage,
     Precedence,
     Command,
+    /// A layer of the sources.
+    Layer,
+    /// A profile of an instance among the sources.
+    Profile,
 }
 
 /// Value names in `--help`, and their kinds.
-const KINDS: [(&str, Kind); 23] = [
+const KINDS: [(&str, Kind); 25] = [
     ("SOURCE", Kind::Source),
     ("SOURCE... [MOUNTPOINT]", Kind::Source),
     ("ARCHIVE", Kind::Source),
@@ -55,6 +61,7 @@ const KINDS: [(&str, Kind); 23] = [
     ("B", Kind::Source),
     ("MOUNTPOINT", Kind::Mount),
     ("PATH", Kind::Path),
+    ("FILE|PLUGIN|MOD", Kind::Path),
     ("PATTERN", Kind::Pattern),
     ("FILE", Kind::File),
     ("LIST", Kind::File),
@@ -68,7 +75,8 @@ const KINDS: [(&str, Kind); 23] = [
     ("RULE", Kind::Precedence),
     ("COMMAND", Kind::Command),
     ("NAME", Kind::Unknown),
-    ("LAYER", Kind::Unknown),
+    ("LAYER", Kind::Layer),
+    ("PROFILE", Kind::Profile),
     ("BYTES", Kind::Unknown),
     ("PIXELS", Kind::Unknown),
 ];
@@ -126,9 +134,13 @@ impl Expected {
                 Kind::Path => candidates::in_mounts(typed),
                 Kind::File => candidates::on_disk(typed, DiskFiles::All),
                 Kind::Folder => candidates::on_disk(typed, DiskFiles::Folders),
-                Kind::Unknown | Kind::Pattern | Kind::CodePage | Kind::Precedence | Kind::Command => {
-                    Vec::new()
-                }
+                Kind::Unknown
+                | Kind::Pattern
+                | Kind::CodePage
+                | Kind::Precedence
+                | Kind::Command
+                | Kind::Layer
+                | Kind::Profile => Vec::new(),
             },
         };
         let whole = |it: Candidate| Candidate { text: [&self.prefix, &it.text[..]].concat(), ..it };
@@ -267,6 +279,8 @@ impl<'a> ParsedLine<'a> {
             Kind::CodePage => names(&["1250", "1251", "1252", "utf-8"]),
             Kind::Precedence => names(&ArchiveRule::ALL.map(|(name, _)| name)),
             Kind::Command => Value::Words(commands(bsafs)),
+            Kind::Layer => Value::Words(self.layers(bsafs)),
+            Kind::Profile => Value::Words(candidates::profiles(&self.sources)),
             // `mount` takes a folder to mount on, not an existing mount.
             Kind::Mount if self.command.get_name() == "mount" => Value::Kind(Kind::Folder),
             kind @ (Kind::Path | Kind::Pattern) if kind == Kind::Pattern || !self.sources.is_empty() => {
@@ -279,8 +293,22 @@ impl<'a> ParsedLine<'a> {
         })
     }
 
-    /// Opens the sources on the line, with the options on the line.
+    /// The names of the layers of the sources on the line.
+    fn layers(&self, bsafs: &Command) -> Vec<Candidate> {
+        let Some(set) = self.source_set(bsafs) else { return Vec::new() };
+        let orders = resolve::plan_each(&set.paths, &set.options).unwrap_or_default();
+        let layers = orders.iter().flat_map(|order| &order.layers);
+        let name = |layer: &OrderLayer| Some(Candidate::name(layer.path.file_name()?.as_bytes()));
+        layers.filter_map(name).collect()
+    }
+
+    /// Opens the sources on the line.
     fn vfs(&self, bsafs: &Command) -> Option<Vfs> {
+        self.source_set(bsafs)?.open().ok().map(Vfs::from)
+    }
+
+    /// The sources on the line, with the options on the line.
+    fn source_set(&self, bsafs: &Command) -> Option<SourceSet> {
         let words = self.words.iter().map(|word| OsStr::from_bytes(word));
         let parsed = bsafs.clone().ignore_errors(true).no_binary_name(true).try_get_matches_from(words).ok();
         let parsed = parsed.as_ref().and_then(|it| it.subcommand()).map(|(_, parsed)| parsed);
@@ -291,8 +319,7 @@ impl<'a> ParsedLine<'a> {
         let open = open.unwrap_or_default();
         let layout = parsed.and_then(|it| it.try_get_one::<Layout>("layout").ok()?.copied());
         let sources: Vec<PathBuf> = self.sources.iter().map(|it| OsStr::from_bytes(it).into()).collect();
-        let set = source_set(&sources, OpenOptions { layout, ..open.options() }).ok()?;
-        set.open().ok().map(Vfs::from)
+        source_set(&sources, OpenOptions { layout, ..open.options() }).ok()
     }
 }
 

@@ -75,6 +75,17 @@ fn choices() -> Vec<Choice> {
         let game = instance.title.map_or("Game", |title| title.name);
         let (mods, folder) = (count(instance.mods, "mod"), instance.folder.to_string_lossy());
         let label = format!("{game} with {mods} of Mod Organizer 2 ({})", escaped(&folder));
+        // The folder of a profile stands for the instance with this profile.
+        for (name, path) in
+            instance.profiles.iter().filter(|(name, _)| Some(name) != instance.profile.as_ref())
+        {
+            let label = format!(
+                "{game} with the profile {} of Mod Organizer 2 ({})",
+                escaped(name),
+                escaped(&folder)
+            );
+            choices.push(Choice { label, source: path.to_string_lossy().into_owned() });
+        }
         choices.push(Choice { label, source: folder.into_owned() });
     }
     choices.sort_by(|a, b| a.label.cmp(&b.label));

@@ -29,7 +29,7 @@ pub(crate) struct SourceArgs {
     /// Profile of a Mod Organizer 2 instance to use instead of the selected one
     ///
     /// A source that is itself the folder of a profile always stands for that profile.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "PROFILE")]
     pub(crate) mo2_profile: Option<String>,
     /// What to do with archives directly in a folder, and with those that a game loads [default: open]
     #[arg(long = "archives", value_enum, value_name = "HOW")]

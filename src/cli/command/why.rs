@@ -1,0 +1,179 @@
+//! `bsafs why`: prints why a file, plugin, archive, mod or settings file is not in a game.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::options::named_sources::source_set;
+use crate::cli::options::open_args::OpenArgs;
+use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
+use crate::game::find::find;
+use crate::game::{Disk, Environment, find_instances};
+#[cfg(feature = "mount")]
+use crate::system::mountinfo;
+use crate::vfs::sources::source_set::SourceSet;
+use crate::vfs::why::{Cause, Explanation, NOT_FOUND, SAME_NAME, why};
+use crate::vfs::{OpenOptions, Vfs};
+
+/// Print why a file, plugin, archive, mod or INI file is not in a game, or what hides it
+///
+/// The most probable reason comes first. A path is that of a file in the game, in any case and with either
+/// slash, or in a mount. A name is that of a plugin, an archive, an INI file, or a mod of Mod Organizer 2.
+///
+/// The exit status is 1 if something is not in the game.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct AskWhy {
+    /// Paths of files, or names of plugins, archives, mods or INI files
+    #[arg(required = true, value_name = "FILE|PLUGIN|MOD")]
+    things: Vec<PathBuf>,
+    /// Game, instance of Mod Organizer 2, or other source to ask about [default: the only one installed]
+    #[arg(long = "in", value_name = "SOURCE")]
+    sources: Vec<PathBuf>,
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    open: OpenArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bsafs why textures/armor/iron.dds
+  bsafs why --in skyrimse MyMod.esp
+  bsafs why --in ~/MO2 SkyUI
+  bsafs why ~/mnt/meshes/a.nif";
+
+/// Maximum number of reasons printed for one thing, without `--json`.
+const SHOWN: usize = 8;
+
+impl AskWhy {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        let mut out = stdout_for(self.json);
+        let mut exit = Exit::Ok;
+        // The things of one mount or of the named sources are asked together.
+        let mut opened: Option<(Vec<PathBuf>, Asked)> = None;
+        for thing in &self.things {
+            let (sources, name) = self.sources_of(thing)?;
+            if opened.as_ref().is_none_or(|(known, _)| *known != sources) {
+                opened = Some((sources.clone(), Asked::new(&sources, &self.open)?));
+            }
+            let Some((_, asked)) = &opened else { continue };
+            let answer = asked.why(&name);
+            if !answer.is_there {
+                exit = Exit::No;
+            }
+            match self.json {
+                true => write_json(&mut out, &answer)?,
+                false => write(&mut out, &answer)?,
+            }
+        }
+        out.flush()?;
+        Ok(exit)
+    }
+
+    /// The sources to ask about a thing, and its name in them.
+    fn sources_of(&self, thing: &Path) -> Result<(Vec<PathBuf>, String), Failure> {
+        let name = thing.to_string_lossy().into_owned();
+        if !self.sources.is_empty() || self.open.game_dir().is_some() {
+            return Ok((self.sources.clone(), name));
+        }
+        #[cfg(feature = "mount")]
+        if let Some((mountpoint, within)) = in_mount(thing) {
+            return Ok((vec![mountpoint], within));
+        }
+        only_source().map(|source| (vec![source], name))
+    }
+}
+
+/// Sources that were opened for questions.
+pub(crate) struct Asked {
+    vfs: Vfs,
+    sources: Vec<PathBuf>,
+    options: OpenOptions,
+}
+
+impl Asked {
+    /// Opens the sources.
+    pub(crate) fn new(sources: &[PathBuf], open: &OpenArgs) -> Result<Self, Failure> {
+        let set = source_set(sources, open.options())?;
+        let vfs = Vfs::from(set.open()?);
+        Ok(Self { vfs, sources: set.paths, options: set.options })
+    }
+
+    /// The tree of the sources.
+    pub(crate) fn vfs(&self) -> &Vfs {
+        &self.vfs
+    }
+
+    /// Whether a path is a folder.
+    pub(crate) fn is_folder(&self, path: &Path) -> bool {
+        self.vfs.folder(path.as_os_str().as_encoded_bytes()).is_some()
+    }
+
+    /// The reasons why a file is not there, to end an error.
+    pub(crate) fn reasons(&self, path: &Path) -> String {
+        let answer = self.why(&path.to_string_lossy());
+        // The error names files of the same name anyway.
+        let is_other = |it: &&Cause| !matches!(it.code, SAME_NAME | NOT_FOUND);
+        let reasons = answer.reasons.iter().filter(is_other).take(SHOWN);
+        reasons.map(|it| format!("\n  {}  {}\n      {}", it.code, it.subject, it.text)).collect()
+    }
+
+    fn why(&self, thing: &str) -> Explanation {
+        let set = SourceSet { paths: self.sources.clone(), options: self.options.clone() };
+        why(&self.vfs, &set, thing)
+    }
+}
+
+/// The mount that a path is in, and the path in it.
+#[cfg(feature = "mount")]
+fn in_mount(path: &Path) -> Option<(PathBuf, String)> {
+    let path = std::path::absolute(path).ok()?;
+    let mounts = mountinfo::mounts();
+    let around = mounts.iter().rev().filter(|it| it.is_bsafs() && it.is_whole());
+    let found = around.into_iter().find(|it| path.starts_with(&it.mountpoint))?;
+    let within = path.strip_prefix(&found.mountpoint).ok()?.to_string_lossy().into_owned();
+    (!within.is_empty()).then(|| (found.mountpoint.clone(), within))
+}
+
+/// The only instance, or else the only game.
+fn only_source() -> Result<PathBuf, Failure> {
+    let (disk, environment) = (Disk::default(), Environment::of_process());
+    let found = find(&disk, &environment);
+    let instances = find_instances(&disk, &environment, &found, None);
+    let folders = instances.iter().map(|it| it.folder.clone());
+    match (&instances[..], &found.installations[..]) {
+        ([instance], _) => Ok(instance.folder.clone()),
+        ([], [game]) => Ok(game.folder.clone()),
+        ([], []) => {
+            let what = "no game was found; `bsafs games` prints where it searched. Name a source with --in";
+            Err(Failure::new(Exit::NoInput, what))
+        }
+        _ => {
+            let all = folders.chain(found.installations.iter().map(|it| it.folder.clone()));
+            let lines: String = all.map(|it| format!("\n  {}", it.display())).collect();
+            let what = format!("name the game or instance with --in; these were found:{lines}");
+            Err(Failure::new(Exit::Usage, what))
+        }
+    }
+}
+
+/// Writes an answer: whether the thing is there, and the reasons.
+fn write(out: &mut impl StyledWrite, answer: &Explanation) -> std::io::Result<()> {
+    out.write_styled(WINNER, &answer.thing)?;
+    writeln!(out, "{}", if answer.is_there { "  is in the game" } else { "  is not in the game" })?;
+    for reason in answer.reasons.iter().take(SHOWN) {
+        writeln!(out, "  {}  {}", reason.code, reason.subject)?;
+        write!(out, "      ")?;
+        out.write_styled(ASIDE, &reason.text)?;
+        writeln!(out)?;
+    }
+    let more = answer.reasons.len().saturating_sub(SHOWN);
+    if more > 0 {
+        writeln!(out, "  and {more} more; --json prints them")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,624 @@
+//! Why a file, plugin, archive, mod or settings file is not in a game, or what hides it.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::conflict::{of_order, tallies};
+use super::file::VfsFile;
+use super::opened_archive::{stored_path, with_archive};
+use super::options::OpenOptions;
+use super::sources::resolve;
+use super::sources::source_set::SourceSet;
+use super::vfs::Vfs;
+use crate::format::is_archive_name;
+use crate::game::caseless::same;
+use crate::game::{
+    ArchiveRule, Disk, LayerKind, LoadOrder, LooseRule, ModList, OrderLayer, is_backup, is_plugin,
+};
+use crate::note::{Note, NoteCode};
+use crate::system::text::count;
+
+/// Whether something is in a game, and why.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Explanation {
+    /// What was asked about.
+    pub(crate) thing: String,
+    /// What kind of thing it is.
+    pub(crate) kind: ThingKind,
+    /// Whether it is in the game.
+    pub(crate) is_there: bool,
+    /// The reasons, the most probable first. Never empty.
+    pub(crate) reasons: Vec<Cause>,
+}
+
+/// What kind of thing a question is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ThingKind {
+    /// A path in the tree.
+    File,
+    /// A plugin, by its name.
+    Plugin,
+    /// An archive, by its name.
+    Archive,
+    /// A mod of Mod Organizer 2, by its name.
+    Mod,
+    /// An INI file, by its name.
+    Settings,
+}
+
+/// A reason why something is in a game or not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Cause {
+    /// The code of a note, or another short name.
+    pub(crate) code: &'static str,
+    /// The archive, folder or file that the reason is about.
+    pub(crate) subject: String,
+    /// The reason, and what to do.
+    pub(crate) text: String,
+}
+
+impl Cause {
+    fn new(code: &'static str, subject: &Path, text: impl Into<String>) -> Self {
+        Self { code, subject: subject.to_string_lossy().into_owned(), text: text.into() }
+    }
+
+    fn of(note: &Note) -> Self {
+        Self { code: note.code.as_str(), subject: note.subject.clone(), text: note.to_string() }
+    }
+}
+
+/// The code of the reason that nothing was found.
+pub(crate) const NOT_FOUND: &str = "not-found";
+/// The code of the reason that a file of the same name is elsewhere.
+pub(crate) const SAME_NAME: &str = "same-name";
+
+/// Maximum number of archives that are opened for one question.
+const ARCHIVES_MAX: usize = 2_000;
+/// Maximum number of files of the same name that are suggested.
+const SAME_NAMES_MAX: usize = 4;
+
+/// Answers a question. `set` are the sources that `vfs` was opened from.
+pub(crate) fn why(vfs: &Vfs, set: &SourceSet, thing: &str) -> Explanation {
+    // The sources were planned before, so planning them again fails only if they just changed.
+    let orders = resolve::plan_each(&set.paths, &set.options).unwrap_or_default();
+    let (orders, options) = (&orders[..], &set.options);
+    let mut question =
+        Question { vfs, orders, options, disk: Disk::default(), is_there: false, reasons: Vec::new() };
+    let kind = question.kind_of(thing);
+    match kind {
+        ThingKind::File => question.file(thing),
+        ThingKind::Plugin => question.plugin(thing),
+        ThingKind::Archive => question.archive(thing),
+        ThingKind::Mod => question.a_mod(thing),
+        ThingKind::Settings => question.settings(thing),
+    }
+    let Question { is_there, mut reasons, .. } = question;
+    let mut seen = HashSet::new();
+    reasons.retain(|reason| seen.insert((reason.code, reason.subject.clone())));
+    if reasons.is_empty() {
+        let text = "nothing of this name is in the game, in its archives that are not loaded, or in mods \
+                    that are off";
+        reasons.push(Cause::new(NOT_FOUND, Path::new(thing), text));
+    }
+    Explanation { thing: thing.to_owned(), kind, is_there, reasons }
+}
+
+/// A question, and the answer so far.
+struct Question<'a> {
+    vfs: &'a Vfs,
+    orders: &'a [LoadOrder],
+    options: &'a OpenOptions,
+    disk: Disk,
+    is_there: bool,
+    reasons: Vec<Cause>,
+}
+
+impl<'a> Question<'a> {
+    fn kind_of(&self, thing: &str) -> ThingKind {
+        let is_name = !thing.contains(['/', '\\']);
+        let ends = |end: &str| thing.to_ascii_lowercase().ends_with(end);
+        match () {
+            () if is_name && is_plugin(without_ghost(thing)) => ThingKind::Plugin,
+            () if is_name && is_archive_name(thing.as_bytes()) => ThingKind::Archive,
+            () if is_name && ends(".ini") => ThingKind::Settings,
+            () if is_name && self.mod_lists().any(|(_, mods)| self.has_mod(mods, thing)) => ThingKind::Mod,
+            () => ThingKind::File,
+        }
+    }
+
+    fn add(&mut self, reason: Cause) {
+        self.reasons.push(reason);
+    }
+
+    fn mod_lists(&self) -> impl Iterator<Item = (&'a LoadOrder, &'a ModList)> + use<'a> {
+        self.orders.iter().filter_map(|order| Some((order, order.mods.as_ref()?)))
+    }
+
+    fn has_mod(&self, mods: &ModList, name: &str) -> bool {
+        mods.enabled.iter().any(|it| same(it, name)) || self.disk.find_folder(&mods.folder, name).is_some()
+    }
+
+    fn notes(&self) -> impl Iterator<Item = &'a Note> + use<'a> {
+        let planned = self.orders.iter().flat_map(|order| &order.notes);
+        planned.chain(self.vfs.notes())
+    }
+
+    /// The folders among the layers.
+    fn folders(&self) -> impl Iterator<Item = (&'a LoadOrder, &'a OrderLayer)> + use<'a> {
+        let layers =
+            self.orders.iter().flat_map(|order| order.layers.iter().map(move |layer| (order, layer)));
+        layers.filter(|(_, layer)| layer.what == LayerKind::Folder)
+    }
+
+    /// The mods that are installed, but not enabled.
+    fn mods_off(&self) -> Vec<(PathBuf, String)> {
+        let mut off = Vec::new();
+        for (order, mods) in self.mod_lists() {
+            let names = self.disk.names(&mods.folder).unwrap_or_default();
+            let profile = order.profile.as_ref().and_then(|it| it.file_name()).unwrap_or_default();
+            for name in names.iter().filter(|name| !mods.enabled.iter().any(|it| same(it, name))) {
+                let text = match is_backup(name) {
+                    true => "Mod Organizer takes this folder for a backup of a mod, because of its name"
+                        .to_owned(),
+                    false => format!("the mod is off in the profile \"{}\"; turn it on", profile.display()),
+                };
+                off.push((mods.folder.join(name), text));
+            }
+        }
+        off
+    }
+
+    fn file(&mut self, thing: &str) {
+        let path = thing.replace('\\', "/");
+        let path = path.trim_start_matches('/');
+        let below_data = path.split_once('/').filter(|(first, _)| same(first, "Data")).map(|(_, rest)| rest);
+        let found = self.vfs.file(path).or_else(|| self.vfs.file(below_data?));
+        if let Some(file) = found {
+            return self.file_that_is_there(&file);
+        }
+        let path = below_data.unwrap_or(path);
+        self.in_archives(path);
+        self.in_mods_off(path);
+        self.in_folders(path);
+        if self.reasons.is_empty() {
+            self.same_names(path);
+        }
+    }
+
+    fn file_that_is_there(&mut self, file: &VfsFile) {
+        self.is_there = true;
+        let layer = file.layer();
+        let why = if layer.why().is_empty() { String::new() } else { format!(" ({})", layer.why()) };
+        self.add(Cause::new("there", layer.path(), format!("{} is from here{why}", file.path())));
+        for hidden in file.hidden() {
+            let below = hidden.layer();
+            let why = self.why_wins(layer.path(), layer.is_folder(), below.is_folder());
+            let text = format!("the copy here is hidden by {}, because {why}", layer.path().display());
+            self.add(Cause::new("hidden", below.path(), text));
+        }
+        let of_layer = |note: &&Note| {
+            Path::new(&note.subject) == layer.path()
+                && matches!(note.code, NoteCode::ArchiveVersion | NoteCode::ArchiveCutOff)
+        };
+        let notes: Vec<Cause> = self.notes().filter(of_layer).map(Cause::of).collect();
+        self.reasons.extend(notes);
+    }
+
+    /// Why one layer wins over another.
+    fn why_wins(&self, winner: &Path, is_folder: bool, is_below_folder: bool) -> &'static str {
+        let has_winner = |order: &&LoadOrder| order.layers.iter().any(|it| it.path == winner);
+        let order = self.orders.iter().find(has_winner).filter(|order| !order.game.is_empty());
+        match (is_folder, is_below_folder, order) {
+            (_, _, None) => "the source that is named later wins",
+            (true, true, _) => "its folder is higher in the load order",
+            (true, false, Some(order)) => match order.precedence.loose {
+                LooseRule::ByDate => "loose files that are newer than the archives win",
+                _ => "loose files win over archives",
+            },
+            (false, true, Some(order)) => match order.precedence.loose {
+                LooseRule::ByDate => "the archive is not older than the loose file",
+                _ => "the game ignores this loose file",
+            },
+            (false, false, Some(order)) => match order.precedence.archives {
+                ArchiveRule::LastWins => "the archive that is loaded last wins",
+                ArchiveRule::FirstWins | ArchiveRule::Oblivion => "the archive that is loaded first wins",
+                ArchiveRule::NewVegas => "mods win over add-ons, and add-ons over the base game",
+            },
+        }
+    }
+
+    /// Archives that have a path, but are not loaded, or could not be opened.
+    fn in_archives(&mut self, path: &str) {
+        let opened: HashSet<PathBuf> = self.vfs.layers().map(|layer| layer.path().to_owned()).collect();
+        let mut found = Vec::new();
+        let not_loaded = self.notes().filter(|note| is_of_archive_not_loaded(note.code));
+        for note in not_loaded.take(ARCHIVES_MAX) {
+            if self.has_path(Path::new(&note.subject), path) == Ok(true) {
+                found.push(Cause {
+                    text: format!("this archive has the file, but is {note}"),
+                    ..Cause::of(note)
+                });
+            }
+        }
+        let layers = self.orders.iter().flat_map(|order| &order.layers);
+        for layer in layers.filter(|it| it.what == LayerKind::Archive && !opened.contains(&it.path)) {
+            if let Err(why) = self.has_path(&layer.path, path) {
+                let text = format!(
+                    "the game loads this archive, but it cannot be opened, so its files are unknown: {why}"
+                );
+                found.push(Cause::new("archive-unopened", &layer.path, text));
+            }
+        }
+        let invalidated = path.to_ascii_lowercase();
+        if self.orders.iter().any(|order| order.invalidated.contains(&invalidated)) {
+            let text = "ArchiveInvalidation.txt names this path, so the game ignores it in all archives";
+            found.push(Cause::new(NoteCode::ArchiveInvalidation.as_str(), Path::new(path), text));
+        }
+        self.reasons.append(&mut found);
+    }
+
+    /// Whether an archive has a path. The error says why it cannot be opened.
+    fn has_path(&self, archive: &Path, path: &str) -> Result<bool, String> {
+        let code_page = self.options.code_page();
+        with_archive(archive, &self.options.parse_options(), |parsed| {
+            let names = parsed.entries().filter_map(|entry| stored_path(&entry.name, code_page));
+            names.into_iter().any(|name| name.eq_ignore_ascii_case(path))
+        })
+        .map_err(|error| error.to_string())
+    }
+
+    /// Mods that are off and have a path, loose or in an archive.
+    fn in_mods_off(&mut self, path: &str) {
+        let mut opened = 0;
+        for (folder, why) in self.mods_off() {
+            if let Some(file) = self.disk.find_file(&folder, path) {
+                self.add(Cause::new("mo2-mod-off", &file, why));
+                continue;
+            }
+            let names = self.disk.names(&folder).unwrap_or_default();
+            for archive in names.iter().filter(|name| is_archive_name(name.as_bytes())) {
+                opened += 1;
+                let archive = folder.join(archive);
+                if opened <= ARCHIVES_MAX && self.has_path(&archive, path) == Ok(true) {
+                    self.add(Cause::new(
+                        "mo2-mod-off",
+                        &archive,
+                        format!("this archive has the file, but {why}"),
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Folders of the game that have a path on the disk, although the game does not see it.
+    fn in_folders(&mut self, path: &str) {
+        let mut found = Vec::new();
+        for (order, layer) in self.folders() {
+            found.extend(order.mods.iter().flat_map(|mods| self.marked_hidden(mods, &layer.path, path)));
+            found.extend(self.left_out(&layer.path, path));
+            if self.disk.find_file(&layer.path, path).is_some() {
+                found.push(self.ignored(order, &layer.path.join(path)));
+            }
+            found.extend(self.other_spelling(&layer.path, path));
+        }
+        for note in self.notes().filter(|note| note.code == NoteCode::Mo2ModNested) {
+            let folder = Path::new(&note.subject);
+            let names = self.disk.names(folder).unwrap_or_default();
+            let below = names.iter().flat_map(|name| [name.to_owned(), format!("{name}/Data")]);
+            if below.into_iter().any(|it| self.disk.find_file(&folder.join(it), path).is_some()) {
+                found.push(Cause::of(note));
+            }
+        }
+        self.reasons.append(&mut found);
+    }
+
+    /// The file or a folder above it that the user hid in Mod Organizer.
+    fn marked_hidden(&self, mods: &ModList, folder: &Path, path: &str) -> Option<Cause> {
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        let hidden = ends.flat_map(|end| mods.hidden_suffixes.iter().map(move |it| (end, it)));
+        let hidden =
+            hidden.filter_map(|(end, suffix)| self.disk.find(folder, &format!("{}{suffix}", &path[..end])));
+        let hidden = hidden.map(|found| found.path).find(|it| it.symlink_metadata().is_ok())?;
+        let text = "it is hidden in Mod Organizer, which gave it this name; unhide it there";
+        Some(Cause::new("mo2-hidden", &hidden, text))
+    }
+
+    /// A link or a folder on the way to a path that was left out.
+    fn left_out(&self, folder: &Path, path: &str) -> Option<Cause> {
+        let is_above = |note: &&Note| {
+            let Ok(within) = Path::new(&note.subject).strip_prefix(folder) else { return false };
+            let within = within.to_string_lossy().to_ascii_lowercase();
+            let rest = path.to_ascii_lowercase();
+            let rest = rest.strip_prefix(&within);
+            !within.is_empty() && rest.is_some_and(|it| it.is_empty() || it.starts_with('/'))
+        };
+        self.notes().filter(|note| is_of_left_out(note.code)).find(is_above).map(Cause::of)
+    }
+
+    /// Why a game ignores a loose file that exists.
+    fn ignored(&self, order: &LoadOrder, file: &Path) -> Cause {
+        let code = NoteCode::LooseDisabled.as_str();
+        match &order.precedence.loose {
+            LooseRule::Below(_) => Cause::new(
+                code,
+                file,
+                "the game ignores this loose file; set bInvalidateOlderFiles=1 and an empty \
+                 sResourceDataDirsFinal= to enable loose files",
+            ),
+            LooseRule::Never => Cause::new(code, file, "the game ignores loose files"),
+            _ => Cause::new(code, file, "the file is on the disk, but the mod manager does not pass it on"),
+        }
+    }
+
+    /// A file whose path differs by case from the one that the game sees.
+    fn other_spelling(&self, folder: &Path, path: &str) -> Option<Cause> {
+        let found = self.disk.find(folder, path);
+        let others = found.map(|it| it.others).unwrap_or_default();
+        let other = others.iter().find(|other| {
+            let rest = path.len().saturating_sub(other.as_os_str().len() - folder.as_os_str().len() - 1);
+            let rest = &path[path.len() - rest..];
+            self.disk.find_file(other, rest.trim_start_matches('/')).is_some()
+        })?;
+        let text =
+            "this folder has the file, but the game sees another folder of the same name in other case";
+        Some(Cause::new(NoteCode::FolderCase.as_str(), other, text))
+    }
+
+    fn same_names(&mut self, path: &str) {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let is_alike = |it: &String| it.rsplit('/').next().is_some_and(|it| it.eq_ignore_ascii_case(name));
+        let mut alike: Vec<String> = self.vfs.files().map(|file| file.path()).filter(is_alike).collect();
+        alike.sort_unstable();
+        for path in alike.iter().take(SAME_NAMES_MAX) {
+            self.add(Cause::new(SAME_NAME, Path::new(path), "a file of this name is at another path"));
+        }
+    }
+
+    fn plugin(&mut self, thing: &str) {
+        let name = without_ghost(thing);
+        for order in self.orders {
+            if let Some(at) = order.plugins.iter().position(|it| same(it, name)) {
+                self.is_there = true;
+                let text = format!("the plugin is active, as number {} of {}", at + 1, order.plugins.len());
+                self.add(Cause::new("active", Path::new(name), text));
+            }
+        }
+        let is_about = |note: &&Note| {
+            let is_named = matches!(note.code, NoteCode::PluginMissing | NoteCode::PluginTwice)
+                && same(without_ghost(&note.subject), name);
+            is_named || (note.code == NoteCode::MasterMissing && note.text.contains(name))
+        };
+        let noted: Vec<Cause> = self.notes().filter(is_about).map(Cause::of).collect();
+        self.reasons.extend(noted);
+        if self.is_there {
+            return;
+        }
+        let mut found = Vec::new();
+        for (order, layer) in self.folders() {
+            let names = self.disk.names(&layer.path).unwrap_or_default();
+            let ghost = format!("{name}.ghost");
+            if let Some(ghost) = names.get(&ghost) {
+                let text = "the plugin is ghosted, so the game does not see it; remove .ghost from its name";
+                found.push(Cause::new("ghost", &layer.path.join(ghost), text));
+            }
+            if let Some(stored) = names.get(name) {
+                found.push(self.not_active(order, &layer.path.join(stored), name));
+            }
+        }
+        for order in self.orders {
+            for list in self.lists_not_read(order) {
+                if is_in_list(&self.disk, &list, name).is_some() {
+                    let text = match &order.plugin_list {
+                        Some(read) => {
+                            format!("this list names the plugin, but the game reads {}", read.display())
+                        }
+                        None => "this list names the plugin, but the game does not read it; see --prefix"
+                            .to_owned(),
+                    };
+                    found.push(Cause::new("other-list", &list, text));
+                }
+            }
+        }
+        for (folder, why) in self.mods_off() {
+            let names = self.disk.names(&folder).unwrap_or_default();
+            found.extend(names.get(name).map(|it| Cause::new("mo2-mod-off", &folder.join(it), why)));
+        }
+        found.extend(self.nested(name));
+        self.reasons.append(&mut found);
+    }
+
+    /// Why an installed plugin is not active.
+    fn not_active(&self, order: &LoadOrder, plugin: &Path, name: &str) -> Cause {
+        let text = match &order.plugin_list {
+            None => {
+                let text = "the plugin is installed, but no list of plugins was found; start the game, or \
+                            give its prefix with --prefix";
+                text.to_owned()
+            }
+            Some(list) => match is_in_list(&self.disk, list, name) {
+                None => format!("the plugin is installed, but not in {}; turn it on", list.display()),
+                Some(true) => format!("the plugin is in {}, but the game does not take it", list.display()),
+                Some(false) => format!("the plugin is off in {}; turn it on", list.display()),
+            },
+        };
+        Cause::new("plugin-inactive", plugin, text)
+    }
+
+    /// Lists of plugins for the game that it does not read.
+    fn lists_not_read(&self, order: &LoadOrder) -> Vec<PathBuf> {
+        let Some(installation) = &order.installation else { return Vec::new() };
+        let of_prefixes = installation.prefixes.iter().filter_map(|it| it.local.clone());
+        let folders = installation.local.clone().into_iter().chain(of_prefixes);
+        let mut lists: Vec<PathBuf> =
+            folders.filter_map(|folder| self.disk.find_file(&folder, "Plugins.txt")).collect();
+        lists.retain(|list| Some(list) != order.plugin_list.as_ref());
+        lists.dedup();
+        lists
+    }
+
+    /// The mods that have a file in a subfolder instead of at their top.
+    fn nested(&self, name: &str) -> Vec<Cause> {
+        let nested = self.notes().filter(|note| note.code == NoteCode::Mo2ModNested);
+        let has = |note: &&Note| {
+            let folder = Path::new(&note.subject);
+            let names = self.disk.names(folder).unwrap_or_default();
+            names.iter().any(|it| self.disk.find_file(&folder.join(it), name).is_some())
+        };
+        nested.filter(has).map(Cause::of).collect()
+    }
+
+    fn archive(&mut self, name: &str) {
+        let is_named =
+            |path: &Path| path.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name));
+        let opened: HashSet<PathBuf> = self.vfs.layers().map(|layer| layer.path().to_owned()).collect();
+        let layers = self.orders.iter().flat_map(|order| &order.layers);
+        for layer in layers.filter(|layer| layer.what == LayerKind::Archive && is_named(&layer.path)) {
+            match opened.contains(&layer.path) {
+                true => {
+                    self.is_there = true;
+                    self.add(Cause::new(
+                        "there",
+                        &layer.path,
+                        format!("the archive is loaded: {}", layer.why),
+                    ));
+                }
+                false => {
+                    let why = self.has_path(&layer.path, "").err().unwrap_or_default();
+                    let text = format!("the game loads this archive, but it cannot be opened: {why}");
+                    self.add(Cause::new("archive-unopened", &layer.path, text));
+                }
+            }
+        }
+        let noted: Vec<Cause> =
+            self.notes().filter(|note| is_named(Path::new(&note.subject))).map(Cause::of).collect();
+        self.reasons.extend(noted);
+        if self.is_there {
+            return;
+        }
+        for (folder, why) in self.mods_off() {
+            let names = self.disk.names(&folder).unwrap_or_default();
+            if let Some(stored) = names.get(name) {
+                self.add(Cause::new("mo2-mod-off", &folder.join(stored), why));
+            }
+        }
+        let nested = self.nested(name);
+        self.reasons.extend(nested);
+    }
+
+    fn a_mod(&mut self, name: &str) {
+        for (order, mods) in self.mod_lists() {
+            let stored = self.disk.find_folder(&mods.folder, name).unwrap_or_else(|| mods.folder.join(name));
+            let at = order.layers.iter().position(|layer| layer.path.starts_with(&stored));
+            if let (Some(at), true) = (at, mods.enabled.iter().any(|it| same(it, name))) {
+                let layer = &order.layers[at];
+                self.is_there = true;
+                let all = of_order(
+                    &order.layers,
+                    self.vfs.layers(),
+                    tallies(self.vfs.store().layers(), self.vfs.files()),
+                );
+                let text = match all.get(at).copied().flatten() {
+                    Some(tally) if tally.files() > 0 && tally.winning == 0 => format!(
+                        "the mod is on, but mods or archives that win hide all it has ({})",
+                        count(tally.files(), "loose file")
+                    ),
+                    Some(tally) => format!(
+                        "the mod is on; {} of its loose files win, and {} are hidden",
+                        tally.winning, tally.hidden
+                    ),
+                    None => "the mod is on".to_owned(),
+                };
+                self.add(Cause::new("there", &layer.path, text));
+            }
+            let is_about = |note: &&Note| {
+                Path::new(&note.subject).starts_with(&stored)
+                    || (note.code == NoteCode::Mo2ModMissing && same(&note.subject, name))
+            };
+            let noted: Vec<Cause> = self.notes().filter(is_about).map(Cause::of).collect();
+            // A mod of which the game sees nothing is not there, although it is on.
+            self.is_there &= !noted.iter().any(|it| it.code == NoteCode::Mo2ModNested.as_str());
+            self.reasons.splice(0..0, noted);
+        }
+        let off = self.mods_off();
+        for (folder, why) in off {
+            if folder.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name)) {
+                self.add(Cause::new("mo2-mod-off", &folder, why));
+            }
+        }
+    }
+
+    fn settings(&mut self, name: &str) {
+        for order in self.orders {
+            let is_named = |path: &&PathBuf| {
+                path.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name))
+            };
+            for read in order.inis.iter().filter(is_named) {
+                self.is_there = true;
+                self.add(Cause::new("there", read, "the game reads this file"));
+            }
+            let Some(installation) = &order.installation else { continue };
+            let used = [&installation.my_games, &Some(installation.folder.clone()), &order.profile]
+                .map(Clone::clone);
+            let others = installation.prefixes.iter().map(|it| it.my_games.clone());
+            for folder in used.into_iter().chain(others).flatten() {
+                let Some(file) = self.disk.find_file(&folder, name) else { continue };
+                if !order.inis.contains(&file) {
+                    let read: Vec<String> = order.inis.iter().map(|it| it.display().to_string()).collect();
+                    let read = if read.is_empty() { "no settings file".to_owned() } else { read.join(", ") };
+                    let text = format!("the game does not read this file; it reads {read}");
+                    self.add(Cause::new(NoteCode::SettingsIgnored.as_str(), &file, text));
+                }
+            }
+        }
+        let never: Vec<Cause> =
+            self.notes().filter(|note| note.code == NoteCode::NeverStarted).map(Cause::of).collect();
+        if !self.is_there {
+            self.reasons.extend(never);
+        }
+    }
+}
+
+/// Whether a note is about an archive that exists and is not loaded.
+fn is_of_archive_not_loaded(code: NoteCode) -> bool {
+    matches!(
+        code,
+        NoteCode::ArchiveUnlisted
+            | NoteCode::ArchiveInactive
+            | NoteCode::ArchiveLanguage
+            | NoteCode::ArchiveShadowed
+    )
+}
+
+/// Whether a note is about a file or folder that was left out.
+fn is_of_left_out(code: NoteCode) -> bool {
+    matches!(
+        code,
+        NoteCode::LinkDangling
+            | NoteCode::LinkCircle
+            | NoteCode::OtherMount
+            | NoteCode::SpecialFile
+            | NoteCode::PathTooDeep
+            | NoteCode::FileUnreadable
+            | NoteCode::Mo2RootFolder
+    )
+}
+
+/// The name of a plugin without the ending of a ghost.
+fn without_ghost(name: &str) -> &str {
+    const GHOST: &str = ".ghost";
+    let end = name.len().checked_sub(GHOST.len());
+    let parts = end.and_then(|end| name.split_at_checked(end));
+    parts.filter(|(_, ending)| ending.eq_ignore_ascii_case(GHOST)).map_or(name, |(plugin, _)| plugin)
+}
+
+/// Whether a list of plugins names one, and if so, whether with a star.
+fn is_in_list(disk: &Disk, list: &Path, name: &str) -> Option<bool> {
+    let bytes = disk.list(list, &mut Vec::new())?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut lines = text.lines().map(str::trim);
+    let line = lines.find(|line| same(line.trim_start_matches('*'), name))?;
+    Some(line.starts_with('*'))
+}

@@ -1,0 +1,206 @@
+//! `bsafs why`: the reasons why something is not in a game, and `bsafs which --in` for files that are not.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::small_world::{FALLOUT4, SKYRIMSE, STARFIELD, SmallWorld};
+use crate::mounted::run;
+
+/// The answer about a thing: whether it is in the game, and the codes and subjects of the reasons.
+fn answer(world: &SmallWorld, source: &str, thing: &str) -> (bool, Vec<(String, String, String)>) {
+    let mut command = world.dir.bsafs(["why", "--json", "--in", source, thing]);
+    for variable in ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"] {
+        command.env_remove(variable);
+    }
+    let finished = run(command.env("HOME", &world.installed.home));
+    let answer: Value =
+        serde_json::from_str(&finished.out).unwrap_or_else(|_| panic!("{thing}: {finished:?}"));
+    let is_there = answer["is_there"].as_bool().unwrap();
+    assert_eq!(finished.code, i32::from(!is_there), "{thing}: {finished:?}");
+    let text = |reason: &Value, key: &str| reason[key].as_str().unwrap().to_owned();
+    let name = |path: String| path.rsplit('/').next().unwrap().to_owned();
+    let reasons = answer["reasons"].as_array().unwrap().iter();
+    (is_there, reasons.map(|it| (text(it, "code"), name(text(it, "subject")), text(it, "text"))).collect())
+}
+
+/// Checks the first reason: its code, the name of its subject, and a part of its text.
+fn check(world: &SmallWorld, source: &str, thing: &str, is_there: bool, expected: (&str, &str, &str)) {
+    let (found, reasons) = answer(world, source, thing);
+    let (code, subject, text) = &reasons[0];
+    assert_eq!((found, &**code, &**subject), (is_there, expected.0, expected.1), "{thing}: {reasons:?}");
+    assert!(text.contains(expected.2), "{thing}: {reasons:?}");
+}
+
+#[test]
+fn a_file_of_an_archive_that_is_not_loaded_has_the_reason() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", "[Archive]\nsResourceArchiveList=Base.bsa\nsResourceArchiveList2=\n"),
+            ("local/Plugins.txt", "*On.esp\nOff.esp\n"),
+            ("Data/Base.bsa", ""),
+            ("Data/On.esp", ""),
+            ("Data/On.bsa", ""),
+            ("Data/Off.esp", ""),
+            ("Data/Off.bsa", ""),
+            ("Data/Ghost.esp.ghost", ""),
+            ("Data/Ghost.bsa", ""),
+            ("Data/Nobody.bsa", ""),
+            ("Data/Broken.bsa", ""),
+            ("Data/Broken.esp", ""),
+            ("Data/misc/base.bsa.txt", "loose"),
+        ],
+    );
+    let check = |thing: &str, is_there, expected| check(&world, "skyrimse", thing, is_there, expected);
+    check("misc/off.bsa.txt", false, ("archive-inactive", "Off.bsa", "Off.esp is not active"));
+    check(r"Data\Misc\OFF.bsa.txt", false, ("archive-inactive", "Off.bsa", "Off.esp"));
+    check("misc/ghost.bsa.txt", false, ("archive-inactive", "Ghost.bsa", "ghosted"));
+    check("misc/nobody.bsa.txt", false, ("archive-unlisted", "Nobody.bsa", "no INI file lists it"));
+    check("misc/on.bsa.txt", true, ("there", "On.bsa", "attached to On.esp"));
+    check("misc/none.txt", false, ("not-found", "none.txt", "nothing of this name"));
+    check("elsewhere/on.bsa.txt", false, ("same-name", "on.bsa.txt", "at another path"));
+    let (_, reasons) = answer(&world, "skyrimse", "misc/base.bsa.txt");
+    assert_eq!(
+        (&*reasons[0].0, &*reasons[1].0, &*reasons[1].1),
+        ("there", "hidden", "Base.bsa"),
+        "{reasons:?}"
+    );
+    assert!(reasons[1].2.ends_with("because loose files win over archives"), "{reasons:?}");
+    check("Off.bsa", false, ("archive-inactive", "Off.bsa", "Off.esp is not active"));
+    check("on.BSA", true, ("there", "On.bsa", "attached to On.esp"));
+    // An archive that the game loads, but that cannot be opened.
+    fs::write(world.installed.path("Data/Broken.bsa"), "BSA\0cut").unwrap();
+    world.write(&[("local/Plugins.txt", "*On.esp\n*Broken.esp\n")]);
+    check("Broken.bsa", false, ("archive-unopened", "Broken.bsa", "cannot be opened"));
+    check("misc/unknown.txt", false, ("archive-unopened", "Broken.bsa", "unknown"));
+    // The same answer from `which`.
+    let which = world
+        .dir
+        .bsafs(["which", "--in", "skyrimse", "misc/nobody.bsa.txt"])
+        .env("HOME", &world.installed.home)
+        .output();
+    let which = which.unwrap();
+    let error = String::from_utf8(which.stderr).unwrap();
+    assert_eq!(which.status.code(), Some(1));
+    assert!(
+        error.contains("no such file\n  archive-unlisted  ") && error.contains("Nobody.bsa\n"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_plugin_that_is_not_active_has_the_reason() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", ""),
+            ("local/Plugins.txt", "*On.esp\r\nOff.esp\r\n*Gone.esp\r\n"),
+            ("Data/On.esp", ""),
+            ("Data/Off.esp", ""),
+            ("Data/Unlisted.esp", ""),
+            ("Data/Ghost.esp.ghost", ""),
+        ],
+    );
+    let check = |thing: &str, is_there, expected| check(&world, "skyrimse", thing, is_there, expected);
+    check("on.esp", true, ("active", "on.esp", "number 2 of 2"));
+    check("Off.esp", false, ("plugin-inactive", "Off.esp", "is off in "));
+    check("Unlisted.esp", false, ("plugin-inactive", "Unlisted.esp", "but not in "));
+    check("Gone.esp", false, ("plugin-missing", "Gone.esp", "does not contain it"));
+    check("Ghost.esp", false, ("ghost", "Ghost.esp.ghost", "remove .ghost"));
+    check("Ghost.esp.ghost", false, ("ghost", "Ghost.esp.ghost", "remove .ghost"));
+    check("None.esp", false, ("not-found", "None.esp", "nothing"));
+    // A list in another prefix.
+    let other = "prefix/drive_c/users/anna/AppData/Local/Skyrim Special Edition";
+    world.write(&[(&format!("{other}/Plugins.txt"), "*Unlisted.esp\n")]);
+    let (_, reasons) = answer(&world, "skyrimse", "Unlisted.esp");
+    assert_eq!((&*reasons[1].0, &*reasons[1].1), ("other-list", "Plugins.txt"), "{reasons:?}");
+}
+
+#[test]
+fn a_mod_of_which_the_game_sees_nothing_has_the_reason() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", "")]);
+    let mods = "home/mo2/mods";
+    let source = world.instance(
+        &["On", "Nested", "Missing", "Hidden", "Below", "On_backup"],
+        &[
+            (&format!("{mods}/On/textures/a.dds"), ""),
+            (&format!("{mods}/On/textures/b.dds.mohidden"), ""),
+            (&format!("{mods}/On/Meshes.mohidden/c.nif"), ""),
+            (&format!("{mods}/Below/textures/a.dds"), ""),
+            (&format!("{mods}/Nested/Data/textures/nested.dds"), ""),
+            (&format!("{mods}/Nested/Data/Nested.esp"), ""),
+            (&format!("{mods}/Off/textures/off.dds"), ""),
+            (&format!("{mods}/Off/Off.esp"), ""),
+            (&format!("{mods}/Off/Off.bsa"), ""),
+            (&format!("{mods}/On_backup/textures/backup.dds"), ""),
+            (&format!("{mods}/Hidden/meshes/x.nif"), ""),
+        ],
+    );
+    let check = |thing: &str, is_there, expected| check(&world, &source, thing, is_there, expected);
+    check("on", true, ("there", "On", "2 of its loose files win, and 0 are hidden"));
+    check("Below", true, ("there", "Below", "hide all it has (1 loose file)"));
+    check("Off", false, ("mo2-mod-off", "Off", "off in the profile \"Default\""));
+    check("Missing", false, ("mo2-mod-missing", "Missing", "does not contain it"));
+    check("On_backup", false, ("mo2-mod-off", "On_backup", "for a backup"));
+    check("Nested", false, ("mo2-mod-nested", "Nested", "subfolder \"Data\""));
+    check("textures/nested.dds", false, ("mo2-mod-nested", "Nested", "\"Data\""));
+    check("Nested.esp", false, ("mo2-mod-nested", "Nested", "\"Data\""));
+    check("textures/off.dds", false, ("mo2-mod-off", "off.dds", "turn it on"));
+    check("misc/off.bsa.txt", false, ("mo2-mod-off", "Off.bsa", "this archive has the file"));
+    check("Off.esp", false, ("mo2-mod-off", "Off.esp", "turn it on"));
+    check("textures/B.dds", false, ("mo2-hidden", "b.dds.mohidden", "unhide"));
+    check("meshes/c.nif", false, ("mo2-hidden", "Meshes.mohidden", "unhide"));
+    check("textures/backup.dds", false, ("mo2-mod-off", "backup.dds", "for a backup"));
+}
+
+#[test]
+fn a_file_that_is_left_out_or_ignored_has_the_reason() {
+    let world = SmallWorld::new(
+        &FALLOUT4,
+        &[
+            ("my/Fallout4.ini", "[Archive]\nSResourceArchiveList=A.ba2\nsResourceDataDirsFinal=STRINGS\\\n"),
+            ("Data/A.ba2", ""),
+            ("Data/misc/loose.txt", "loose"),
+            ("Data/textures/real.dds", ""),
+        ],
+    );
+    std::os::unix::fs::symlink("nowhere", world.installed.path("Data/strings")).unwrap();
+    let check = |thing: &str, expected| check(&world, "fallout4", thing, false, expected);
+    check("misc/loose.txt", ("loose-disabled", "loose.txt", "bInvalidateOlderFiles=1"));
+    check("Strings/a.strings", ("link-dangling", "strings", "target of the link"));
+}
+
+#[test]
+fn settings_in_a_file_that_the_game_does_not_read_have_the_reason() {
+    let world = SmallWorld::new(
+        &STARFIELD,
+        &[("Starfield.ini", ""), ("my/StarfieldPrefs.ini", ""), ("my/Starfield.ini", "[Archive]\n")],
+    );
+    let (is_there, reasons) = answer(&world, "starfield", "starfield.ini");
+    assert!(is_there, "{reasons:?}");
+    let unread = &reasons[1];
+    assert_eq!((&*unread.0, &*unread.1), ("settings-ignored", "Starfield.ini"));
+    assert!(
+        unread.2.contains("does not read this file") && unread.2.contains("StarfieldPrefs.ini"),
+        "{unread:?}"
+    );
+    check(&world, "starfield", "StarfieldCustom.ini", false, ("not-found", "StarfieldCustom.ini", ""));
+}
+
+#[test]
+fn a_path_in_a_mount_and_the_only_game_need_no_source() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", ""), ("Data/Nobody.bsa", "")]);
+    let why = |thing: &str| {
+        let mut command = world.dir.bsafs(["why", thing]);
+        command.env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME");
+        run(command.env("HOME", &world.installed.home))
+    };
+    let mount = world.mount("skyrimse");
+    for thing in ["mnt/misc/nobody.bsa.txt", "misc/nobody.bsa.txt"] {
+        let answer = why(thing);
+        assert_eq!(answer.code, 1, "{answer:?}");
+        assert!(answer.out.contains("is not in the game\n  archive-unlisted  "), "{answer:?}");
+    }
+    mount.umount(&world.dir);
+}
