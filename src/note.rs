@@ -43,6 +43,8 @@ codes! {
     ArchiveMissing = "archive-missing", "missing archive", "";
     /// The data of files lies beyond the end of an archive.
     ArchiveCutOff = "archive-cut-off", "archive", " that is cut off";
+    /// No file of an archive has data, because the packer did not finish.
+    ArchiveUnfinished = "archive-unfinished", "archive", " that was never finished";
     /// Neither a list nor a plugin loads an archive.
     ArchiveUnlisted = "archive-unlisted", "archive", " that no plugin or INI file loads";
     /// An archive belongs to a plugin that is not active.

@@ -3,13 +3,14 @@
 use std::fs;
 
 use bsafs::archive_file::ArchiveFile;
+use bsafs::content::codec::{Quirk, decode, unpacked_size};
 use bsafs::content::{LayerTables, Store};
 use bsafs::format::encoding::Encoding;
 use bsafs::format::{Codec, EntryId, FORMATS, Limits, Name, parse};
 use bsafs::tree::{Kind as NodeKind, LayerNames, NodeId, Tree, merge};
 
 use crate::support::legacy::{Kind, Legacy};
-use crate::support::{content, samples};
+use crate::support::{content, pack, samples};
 
 /// The format that recognises these bytes.
 fn format_of(bytes: &[u8]) -> Option<&'static str> {
@@ -214,4 +215,75 @@ fn more_files_than_the_limit_are_refused() {
     let limits = Limits { entries: 3, ..Limits::default() };
     let error = parse(&arena().build(), &limits).unwrap_err();
     assert_eq!(error.to_string(), "archive too large: 4 files; the limit is 3 (at offset 0)");
+}
+
+/// Battlespire's archives are those of Daggerfall with packed files.
+fn battlespire() -> (Legacy, Vec<(&'static str, Vec<u8>)>) {
+    let copies = [vec![b' '; 30], b"abcabcabcabc".to_vec(), vec![0; 40], b"end".to_vec()].concat();
+    let contents = vec![
+        ("ARMOR.3D", [b"abc".repeat(6), vec![b' '; 30], b"end".to_vec()].concat()),
+        ("COPIES.3D", copies),
+        ("FAR.TXT", content::text(9, 9_000)),
+        ("NOISE.BIN", content::noise(10, 3_000)),
+        ("EMPTY.3D", Vec::new()),
+    ];
+    let packed = contents.iter().fold(Legacy::new(Kind::Names), |archive, (name, bytes)| {
+        archive.file(name, pack::lzss(bytes)).flag(0x0100)
+    });
+    (packed.file("PLAIN.TXT", "plain"), contents)
+}
+
+#[test]
+fn packed_files_of_battlespire_are_decoded_and_their_sizes_learnt() {
+    let (archive, contents) = battlespire();
+    let bytes = archive.build();
+    let parsed = parse(&bytes, &Limits::default()).unwrap();
+    assert_eq!(parsed.about.games, "An Elder Scrolls Legend: Battlespire");
+    assert_eq!(parsed.notes, []);
+    let (_folder, _tree, store) = opened(&bytes);
+    assert!(!store.states_sizes());
+    let entries = || (0..).map(|entry| EntryId { layer: 0, entry });
+    let sizes = || entries().zip(&contents).map(|(id, _)| store.known_size(id)).collect::<Vec<_>>();
+    assert!(sizes().iter().all(Option::is_none), "{:?}", sizes());
+    store.learn_sizes(entries().take(contents.len() + 1)).unwrap();
+    for (id, (name, bytes)) in entries().zip(&contents) {
+        assert_eq!(store.known_size(id), Some(bytes.len() as u64), "{name}");
+        assert_eq!(store.read_at(id, 0, u32::MAX).unwrap().to_vec(), *bytes, "{name}");
+        let middle = store.read_at(id, bytes.len() as u64 / 2, 7).unwrap().to_vec();
+        assert_eq!(middle, bytes.iter().copied().skip(bytes.len() / 2).take(7).collect::<Vec<_>>(), "{name}");
+        assert!(store.check(id).unwrap().is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn the_stream_of_another_encoder_of_battlespires_lzss_is_decoded() {
+    // Three literals, copies of 15 bytes that overlap themselves, of 18 and of 12 spaces, and three literals.
+    let stream = [0xC7, b'a', b'b', b'c', 0xEE, 0xFC, 0x00, 0x0F, 0x00, 0x09, b'e', b'n', 0x01, b'd'];
+    let expected = [b"abc".repeat(6), vec![b' '; 30], b"end".to_vec()].concat();
+    for (more, quirk) in [(&b""[..], None), (b"\x05", Some(Quirk::Trailing))] {
+        let mut stream = stream.to_vec();
+        // Half a copy at the end.
+        stream.extend(more.iter().copied());
+        assert_eq!(unpacked_size(Codec::Lzss, &stream), Some(51));
+        let mut out = [0; 51];
+        assert_eq!(decode(Codec::Lzss, &stream, &mut out), Ok(quirk));
+        assert_eq!(out[..], expected);
+    }
+    assert!(decode(Codec::Lzss, &stream, &mut [0; 52]).is_err());
+    assert!(decode(Codec::Lzss, &stream, &mut [0; 50]).is_err());
+}
+
+#[test]
+fn the_game_is_named_after_what_only_it_has() {
+    let games = |archive: Legacy| parse(&archive.build(), &Limits::default()).unwrap().about.games;
+    let sound = [b"RIFF\x24\0\0\0WAVEfmt ".to_vec(), vec![0; 20]].concat();
+    assert_eq!(games(Legacy::new(Kind::Numbers).number(1, sound)), "An Elder Scrolls Legend: Battlespire");
+    assert_eq!(games(numbers()), "The Elder Scrolls II: Daggerfall");
+    let either = "The Elder Scrolls II: Daggerfall, An Elder Scrolls Legend: Battlespire";
+    assert_eq!(games(names()), either);
+    // Only the value that was seen in the game stands for LZSS.
+    let bytes = names().flag(1).build();
+    let parsed = parse(&bytes, &Limits::default()).unwrap();
+    assert_eq!(parsed.extents().last().unwrap().codec, Codec::Unsupported);
+    assert_eq!(parsed.about.games, either);
 }

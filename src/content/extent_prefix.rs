@@ -1,5 +1,5 @@
 //! The prefix of an extent, in front of its payload: an embedded name, an unpacked size, both or neither.
-//! Some sizes are stated only there.
+//! Some sizes are stated only there, and some nowhere.
 //!
 //! Flags say what the prefix has, but some packers set them wrongly. So the bytes decide where they prove
 //! something: a name must look like a path, a size must be possible, and a stream may have a signature.
@@ -13,6 +13,7 @@ use super::codec::{self, Quirk};
 use super::error::Reason;
 use crate::archive_file::ArchiveReadError;
 use crate::format::Extent;
+use crate::limits::PACKED_MAX;
 
 /// Maximum length of a prefix in bytes: a length byte, 255 bytes of name, a u32.
 pub(super) const MAX: usize = 260;
@@ -40,6 +41,7 @@ impl ArchiveContent {
         match (possible_size(&extent), extent.size) {
             (Some(size), _) => Ok(size),
             (None, Some(size)) => Err(Reason::UnpackedSize(size)),
+            (None, None) if extent.is_sized_by_decoding() => self.decoded_size(index),
             (None, None) => Ok(self.read_prefix(index)?.size),
         }
     }
@@ -75,6 +77,19 @@ impl ArchiveContent {
     /// Number of bytes of an extent that the archive has.
     pub(super) fn available(&self, extent: &Extent) -> u64 {
         u64::from(extent.packed).min(self.file.len().saturating_sub(extent.offset))
+    }
+
+    /// Unpacked size of an extent for which nothing states it. Reads all of its data.
+    fn decoded_size(&self, index: u32) -> Result<u32, Reason> {
+        let extent = self.extent(index);
+        if extent.packed > PACKED_MAX {
+            return Err(Reason::PackedSize(extent.packed));
+        }
+        let payload = self.read_payload(index, u64::MAX)?;
+        let size = codec::unpacked_size(extent.codec, &payload).ok_or(Reason::Prefix)?;
+        let size = u32::try_from(size).unwrap_or(u32::MAX);
+        self.tables.extents.set_size(index, size);
+        Ok(size)
     }
 
     /// The bytes of the archive that an extent's prefix may occupy.

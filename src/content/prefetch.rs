@@ -84,6 +84,6 @@ fn min_size(codec: Codec) -> Option<u32> {
     match codec {
         Codec::Stored | Codec::Unsupported => None,
         Codec::Lz4Frame | Codec::Lz4Block => Some(64 << 10),
-        Codec::Zlib | Codec::Xmem | Codec::Detect => Some(32 << 10),
+        Codec::Zlib | Codec::Xmem | Codec::Lzss | Codec::Detect => Some(32 << 10),
     }
 }

@@ -179,12 +179,16 @@ impl ArchiveContent {
     /// Learns the sizes of extents that lie near each other, sorted by offset. Fails with the first
     /// extent that the device refuses.
     fn learn_near(&self, near: &[Unsized], note_progress: &dyn Fn()) -> Result<(), (Unsized, Reason)> {
-        let together = self.learn_together(near);
-        note_progress();
-        if together.is_ok() {
-            return Ok(());
+        let is_sized_by_prefix = near.iter().all(|it| !self.extent(it.index).is_sized_by_decoding());
+        if is_sized_by_prefix {
+            let together = self.learn_together(near);
+            note_progress();
+            if together.is_ok() {
+                return Ok(());
+            }
         }
-        // An extent cannot be read or lies beyond the end of the archive, so each is read separately.
+        // An extent must be read whole, cannot be read, or lies beyond the end of the archive. So each is
+        // read separately.
         let mut learnt = Ok(());
         for it in near {
             if let Err(reason @ Reason::Io(_)) = self.size(it.index) {
@@ -203,7 +207,8 @@ impl ArchiveContent {
         let following = (last.index + 1..self.tables.extents.count())
             .map(|index| (index, self.prefix_range(index)))
             .take_while(|(index, range)| {
-                let is_unsized = self.extent(*index).size.is_none();
+                let extent = self.extent(*index);
+                let is_unsized = extent.size.is_none() && !extent.is_sized_by_decoding();
                 is_unsized && range.start >= last.offset && range.end <= self.file.len().min(start + AHEAD)
             });
         // The size of the extent before is known if a program asks for one file after the other.

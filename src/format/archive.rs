@@ -23,6 +23,8 @@ pub struct Archive<'a> {
     /// Files without names whose first bytes reveal their type: the index of the entry and the extension, in
     /// ascending order. The extension is a guess, whereas a [`super::Name`] is what the archive stores.
     pub sniffed: Vec<(u32, &'static str)>,
+    /// Whether all stored names are known to be ASCII, so that they are the same in every encoding.
+    pub has_ascii_names: bool,
     /// Where the tables are, in bytes from the start of the archive: all that was parsed, except
     /// the first bytes of files' data.
     pub tables: Vec<Range<u64>>,

@@ -4,6 +4,7 @@
 //! without the DDS header. `GNMF` archives contain textures for the PlayStation 4 in the same way,
 //! without the GNF header (section 6; \[unverified\] on a real archive).
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::archive::{About, Archive};
@@ -15,6 +16,7 @@ use super::files::Files;
 use super::hash::{Family, Hash};
 use super::head::Heads;
 use super::limits::Options;
+use super::naming::{Names, proves, unpadded};
 use super::past_end::PastEnd;
 use crate::note::{NoteCode, Notes};
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
@@ -33,6 +35,8 @@ const SENTINEL: u32 = 0xBAAD_F00D;
 const RECORD_START: usize = 16;
 /// Length of the common beginning of chunk records of all kinds, in bytes.
 const CHUNK_START: usize = 16;
+/// Length of the record of a general file with its one chunk, in bytes.
+const GENERAL_LEN: u64 = 36;
 
 fn recognises(archive: Bytes<'_>) -> bool {
     archive.starts_with(MAGIC)
@@ -43,41 +47,25 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     let (header, records) = Header::read(archive, options, &mut notes)?;
     let mut past_end = PastEnd::new(header.len);
     let mut walked = records.clone();
-    let (heads, has_one_extent_each) = check_records(&header, &mut walked, &mut past_end, &mut notes)?;
+    let checked = check_records(&header, &mut walked, options.force, &mut past_end, &mut notes)?;
     let names = match header.names {
         0 => Reader::empty(),
         start => Reader::at(archive, start, "the names").unwrap_or_else(|_| Reader::empty()),
     };
-    let mut walked_names = names.clone();
-    let unnamed = header.files.saturating_sub(count_names(&mut walked_names, header.files));
-    let tables = vec![0..walked.position(), names.until(&walked_names).range()];
-    match header.names {
-        0 if header.files > 0 => {
-            notes.add_at(NoteCode::ArchiveNameless, 16, || {
-                "the archive stores no names: its files are listed by hash unless --names supplies their \
-                 paths"
-                    .into()
-            });
-        }
-        start if unnamed > 0 => {
-            notes.add_at(NoteCode::NamesEndEarly, start, || {
-                format!(
-                    "the table of names ends early: {unnamed} files are listed by hash unless --names \
-                     supplies their paths"
-                )
-            });
-        }
-        _ => {}
-    }
+    let records = Records { kind: header.kind, left: checked.files, reader: records };
+    let chosen = choose_names(archive, names, &records, &checked);
+    chosen.note(&header, &mut notes);
     past_end.add_note(&mut notes, "chunks");
-    let (kind, codec, count) = (header.kind, header.codec, header.files);
+    let (codec, has_one_extent_each) = (header.codec, checked.has_one_extent_each);
+    let has_ascii_names = chosen.is_ascii;
     Ok(Archive {
-        about: header.about(&heads),
+        about: header.about(&checked.heads),
         hashes: Family::Fo4,
-        files: Arc::new(Tables { kind, codec, count, records, names, has_one_extent_each }),
-        heads: Arc::new(heads),
+        files: Arc::new(Tables { codec, records, names: chosen.names, has_one_extent_each }),
+        heads: Arc::new(checked.heads),
         sniffed: Vec::new(),
-        tables,
+        has_ascii_names,
+        tables: vec![0..walked.position(), chosen.range],
         notes: notes.into_vec(),
     })
 }
@@ -120,6 +108,17 @@ impl Kind {
     fn chunks_len(self, chunks: u8) -> u64 {
         let each: u64 = if self == Self::General { 20 } else { 24 };
         each.saturating_mul(u64::from(chunks))
+    }
+
+    /// Whether the `nth` chunk record from `chunks` on, counted from 1, ends in the mark of chunks.
+    fn has_end_mark(self, chunks: &Reader<'_>, nth: u8) -> bool {
+        let (mut chunk, what) = (chunks.clone(), "a chunk's end mark");
+        chunk.skip(self.chunks_len(nth).saturating_sub(4), what).is_ok() && chunk.u32(what) == Ok(SENTINEL)
+    }
+
+    /// How many chunk records from `chunks` on end in the mark of chunks.
+    fn marked_chunks(self, chunks: &Reader<'_>) -> u8 {
+        (1..=u8::MAX).take_while(|&nth| self.has_end_mark(chunks, nth)).last().unwrap_or(0)
     }
 }
 
@@ -167,14 +166,17 @@ impl Header {
                 format!("BA2 of kind \"{code}\"; the known kinds are GNRL, DX10 and GNMF"),
             ));
         }
-        let (layout, kind) = nearest(&reader, known_version, known_kind);
-        let is_forced = known_version.is_none() || known_kind.is_none();
+        let stated = known_version.zip(known_kind);
+        let (layout, kind) = nearest(&reader, known_version, known_kind, options.force)
+            .unwrap_or((known_version.unwrap_or(1), known_kind.unwrap_or(Kind::General)));
+        let is_forced = stated != Some((layout, kind));
         if is_forced {
             let (code, kind) = (code.escape_ascii(), kind.code());
+            let why = if stated.is_none() { "is not known" } else { "has other records" };
             notes.add_at(NoteCode::VersionUnknown, 4, || {
                 format!(
-                    "BA2 version {version} of kind \"{code}\" is not known; --force reads it as \
-                     version {layout} of kind {kind}"
+                    "BA2 version {version} of kind \"{code}\" {why}; --force reads it as version {layout} of \
+                     kind {kind}"
                 )
             });
         }
@@ -219,46 +221,137 @@ impl Header {
     }
 }
 
-/// The version and kind whose layout is used to read an archive. If the archive's own are known,
-/// these are used. Otherwise it is the layout in which the first record states the right length, or
-/// the plainest if there is none. `reader` is positioned after the fields that all versions share.
-fn nearest(reader: &Reader<'_>, version: Option<u32>, kind: Option<Kind>) -> (u32, Kind) {
-    let fits = |version: u32, kind: Kind| {
+/// The version and kind in whose layout the first record states the right length, or else its first chunk ends
+/// in the right mark; `None` if there is none. Others than those that the header states are tried if
+/// `is_forced`. `reader` is positioned after the fields that all versions share.
+fn nearest(
+    reader: &Reader<'_>,
+    version: Option<u32>,
+    kind: Option<Kind>,
+    is_forced: bool,
+) -> Option<(u32, Kind)> {
+    let first_record = |version: u32| {
         let mut record = reader.clone();
         let more = match version {
             2 => 8,
             3 => 12,
-            _ => 0_u64,
+            _ => 0,
         };
-        record.skip(more.saturating_add(14), "a record").is_ok()
-            && record.u16("a record's length").is_ok_and(|len| len == kind.record_len())
+        record.skip(more, "the fields of later versions").map(|()| record)
     };
-    let versions = version.map_or(vec![1, 3, 2], |version| vec![version]);
-    let kinds = kind.map_or(Kind::ALL.to_vec(), |kind| vec![kind]);
-    let all = versions.iter().flat_map(|&version| kinds.iter().map(move |&kind| (version, kind)));
-    let plainest = (version.unwrap_or(1), kind.unwrap_or(Kind::General));
-    all.clone().find(|&(version, kind)| fits(version, kind)).unwrap_or(plainest)
+    let states_length = |version: u32, kind: Kind| {
+        let record = first_record(version).and_then(|mut reader| reader.record("a record").map(FileRecord));
+        record.is_ok_and(|record| record.len() == kind.record_len())
+    };
+    let has_mark = |version: u32, kind: Kind| {
+        let chunk = first_record(version)
+            .and_then(|mut reader| reader.skip(u64::from(kind.record_len()), "a record").map(|()| reader));
+        chunk.is_ok_and(|chunk| kind.has_end_mark(&chunk, 1))
+    };
+    let layouts = |versions: &[u32], kinds: &[Kind]| -> Vec<(u32, Kind)> {
+        versions.iter().flat_map(|&version| kinds.iter().map(move |&kind| (version, kind))).collect()
+    };
+    let (all_versions, all_kinds) = ([1, 3, 2], Kind::ALL);
+    let versions = version.as_ref().map_or(&all_versions[..], std::slice::from_ref);
+    let kinds = kind.as_ref().map_or(&all_kinds[..], std::slice::from_ref);
+    let mut tried = layouts(versions, kinds);
+    if is_forced {
+        tried.extend(layouts(&all_versions, &all_kinds));
+    }
+    let found = tried.iter().find(|(version, kind)| states_length(*version, *kind));
+    found.or_else(|| tried.iter().find(|(version, kind)| has_mark(*version, *kind))).copied()
 }
 
-/// Walks all records once to check them. Returns the heads, and whether every file has one chunk.
+/// What one walk of all records finds.
+struct Checked {
+    /// How many files there are.
+    files: u32,
+    heads: Heads,
+    /// Whether every file has one chunk.
+    has_one_extent_each: bool,
+    /// The hashes of the first and of the last file.
+    first_hash: Hash,
+    last_hash: Hash,
+    /// Where data begins that lies after the beginning of the names, or over it.
+    data_after_names: u64,
+    /// Where the last data ends.
+    data_end: u64,
+    /// How many records misstate their chunks, and offset, count of chunks and length of the first.
+    odd_words: u32,
+    first_odd: Option<(u64, u8, u16)>,
+}
+
+/// Walks all records once to check them.
 fn check_records(
     header: &Header,
     reader: &mut Reader<'_>,
+    is_forced: bool,
     past_end: &mut PastEnd,
     notes: &mut Notes,
-) -> Result<(Heads, bool), ParseError> {
+) -> Result<Checked, ParseError> {
+    let kind = header.kind;
     // The rest of the file bounds the count of records, whatever the header states.
-    let fit = reader.records_left(usize::from(header.kind.record_len()));
+    let fit = reader.records_left(usize::from(kind.record_len()));
     let capacity = usize::try_from(header.files).unwrap_or(usize::MAX).min(fit);
-    let mut heads = match header.kind {
+    let heads = match kind {
         Kind::General => Heads::None,
         Kind::Textures => Heads::Textures(Vec::with_capacity(capacity)),
         Kind::Gnf => Heads::Gnf(Vec::with_capacity(capacity)),
     };
-    let mut has_one_extent_each = true;
-    for _ in 0..header.files {
-        let record = FileRecord::read(reader, header.kind)?;
-        match &mut heads {
+    let mut checked = Checked {
+        files: header.files,
+        heads,
+        has_one_extent_each: true,
+        first_hash: Hash::default(),
+        last_hash: Hash::default(),
+        data_after_names: u64::MAX,
+        data_end: 0,
+        odd_words: 0,
+        first_odd: None,
+    };
+    for index in 0..header.files {
+        let start = reader.clone();
+        match checked.add_record(header, index, reader, is_forced, past_end, notes) {
+            Ok(()) => {}
+            Err(_) if is_forced => {
+                checked.files = index;
+                checked.heads.truncate(index);
+                notes.add_at(NoteCode::TablesOdd, start.position(), || {
+                    format!("the header states {} files, but only {index} are there", header.files)
+                });
+                *reader = start;
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if let Some((at, chunks, len)) = checked.first_odd {
+        let odd = checked.odd_words;
+        notes.add_at(NoteCode::TablesOdd, at.saturating_add(12), || {
+            format!(
+                "records that misstate their chunks: {odd}; the first states {chunks} chunks and a length of \
+                 {len} bytes instead of {}; the chunks that are there are read",
+                kind.record_len()
+            )
+        });
+    }
+    Ok(checked)
+}
+
+impl Checked {
+    /// Checks the next record, the `index`th.
+    fn add_record(
+        &mut self,
+        header: &Header,
+        index: u32,
+        reader: &mut Reader<'_>,
+        is_forced: bool,
+        past_end: &mut PastEnd,
+        notes: &mut Notes,
+    ) -> Result<(), ParseError> {
+        let (kind, at) = (header.kind, reader.position());
+        let record = FileRecord::read(reader)?;
+        match &mut self.heads {
             Heads::None => {}
             Heads::Textures(textures) => textures.push(read_texture(reader, notes)?),
             Heads::Gnf(descriptors) => {
@@ -266,10 +359,24 @@ fn check_records(
                 descriptors.push(gnf::Descriptor(*record.bytes_at::<0, 32>()));
             }
         }
-        has_one_extent_each &= record.chunks() == 1;
-        for _ in 0..record.chunks() {
-            let (extent, end) = read_chunk(reader, header.kind, header.codec)?;
+        let chunks = record.chunks(kind, reader);
+        if let Chunks::Assumed(_) = chunks {
+            let left = u64::from(header.files.saturating_sub(index));
+            let end = at.saturating_add(left.saturating_mul(GENERAL_LEN));
+            let tables_end = if header.names == 0 { header.len } else { header.names.min(header.len) };
+            if !is_forced && (kind != Kind::General || end > tables_end) {
+                return Err(record.wrong_length(kind, at));
+            }
+        }
+        if !matches!(chunks, Chunks::Stated(_)) {
+            self.odd_words = self.odd_words.saturating_add(1);
+            self.first_odd.get_or_insert((at, record.chunk_count(), record.len()));
+        }
+        self.has_one_extent_each &= chunks.count() == 1;
+        for _ in 0..chunks.count() {
+            let (extent, end) = read_chunk(reader, kind, header.codec)?;
             past_end.check(&extent);
+            self.note_data(&extent, header.names);
             if end != SENTINEL {
                 let at = reader.position().saturating_sub(4);
                 notes.add_at(NoteCode::TablesOdd, at, || {
@@ -277,63 +384,219 @@ fn check_records(
                 });
             }
         }
+        if index == 0 {
+            self.first_hash = record.hash();
+        }
+        self.last_hash = record.hash();
+        Ok(())
     }
-    Ok((heads, has_one_extent_each))
+
+    fn note_data(&mut self, extent: &Extent, names: u64) {
+        if extent.packed > 0 {
+            let end = extent.offset.saturating_add(u64::from(extent.packed));
+            if end > names {
+                self.data_after_names = self.data_after_names.min(extent.offset.max(names));
+            }
+            self.data_end = self.data_end.max(end);
+        }
+    }
 }
 
-/// Counts the names, at most `most`. Moves `names` past them.
-fn count_names(names: &mut Reader<'_>, most: u32) -> u32 {
-    (0..most).find(|_| names.wstring("a name").is_err()).unwrap_or(most)
+/// The names, and what was found about their table.
+struct Chosen<'a> {
+    names: Names<'a>,
+    /// Where the table lies.
+    range: Range<u64>,
+    /// How many files have no name.
+    unnamed: usize,
+    /// Whether all names are ASCII.
+    is_ascii: bool,
+    /// How many names contain a NUL.
+    with_nul: u32,
+    /// What is odd about the table; empty if nothing is.
+    oddity: &'static str,
+}
+
+/// A way to read one name.
+type ReadName = for<'a> fn(&mut Reader<'a>) -> Option<&'a [u8]>;
+
+/// The readings of a table of names. The first is the documented one.
+const READINGS: [(ReadName, &str); 3] = [
+    (|names| names.wstring("a name").ok(), ""),
+    (
+        |names| {
+            let name = names.wstring("a name").ok();
+            // The last name may lack its NUL.
+            let _ = names.skip(1, "the NUL after a name");
+            name
+        },
+        "a NUL follows each name",
+    ),
+    (|names| names.zstring("a name").ok(), "the names have no lengths, but end in NULs"),
+];
+
+/// Chooses the reading of the names that the most hashes prove. In an ordinary archive, two hashes suffice.
+fn choose_names<'a>(
+    archive: Bytes<'a>,
+    stated: Reader<'a>,
+    records: &Records<'a>,
+    checked: &Checked,
+) -> Chosen<'a> {
+    let is_proved = |name: Option<&[u8]>, hash: &Hash| {
+        name.is_some_and(|name| proves(Family::Fo4, hash, without_nuls(name, hash)))
+    };
+    let mut walked = stated.clone();
+    let (mut first, mut last, mut named) = (None, None, 0_u32);
+    let (mut is_ascii, mut has_blank, mut with_nul) = (true, false, 0_u32);
+    while named < records.left
+        && let Ok(name) = walked.wstring("a name")
+    {
+        first = first.or(Some(name));
+        last = Some(name);
+        named = named.saturating_add(1);
+        is_ascii &= name.is_ascii();
+        has_blank |= name.is_empty();
+        with_nul = with_nul.saturating_add(u32::from(name.contains(&0)));
+    }
+    let range = stated.until(&walked).range();
+    let unnamed = usize::try_from(records.left.saturating_sub(named)).unwrap_or(usize::MAX);
+    let is_ordinary = unnamed == 0
+        && !has_blank
+        && is_proved(first, &checked.first_hash)
+        && is_proved(last, &checked.last_hash)
+        && walked.position() <= checked.data_after_names;
+    let after_data = Reader::at(archive, checked.data_end, "the names").unwrap_or_else(|_| Reader::empty());
+    if is_ordinary || stated.left() == 0 && after_data.left() == 0 {
+        return Chosen { names: Names::Table(stated), range, unnamed, is_ascii, with_nul, oddity: "" };
+    }
+    let moved = "the names follow the data, not where the header states";
+    let here = READINGS.map(|(read, oddity)| (stated.clone(), read, oddity));
+    let readings =
+        here.into_iter().chain([(after_data, READINGS[0].0, moved)]).map(|(table, read, oddity)| {
+            let mut rest = table.clone();
+            let mut proved = 0_usize;
+            let names = records.clone().map(|record| {
+                let name = read(&mut rest)?;
+                let is_proved = is_proved(Some(name), &record.hash());
+                proved = proved.saturating_add(usize::from(is_proved));
+                Some((name, is_proved, rest.position()))
+            });
+            let names: Vec<_> = names.collect();
+            (proved, names, table.until(&rest).range(), oddity)
+        });
+    // Of readings with equal proofs, the first.
+    let best = readings.reduce(|best, other| if other.0 > best.0 { other } else { best });
+    let Some((proved, names, range, oddity)) = best else {
+        return Chosen { names: Names::Table(stated), range, unnamed, is_ascii, with_nul, oddity: "" };
+    };
+    // If the hashes do not prove a table, it may be data.
+    let is_table = proved.saturating_mul(2) >= names.len();
+    let is_name = |&(name, is_proved, end): &(&[u8], bool, u64)| {
+        !name.is_empty() && (is_proved || is_table || end <= checked.data_after_names)
+    };
+    let names: Vec<Option<&[u8]>> =
+        names.into_iter().map(|name| name.filter(is_name).map(|(name, ..)| name)).collect();
+    let unnamed = names.iter().filter(|name| name.is_none()).count();
+    let is_ascii = names.iter().flatten().all(|name| name.is_ascii());
+    Chosen { names: Names::Chosen(names.into()), range, unnamed, is_ascii, with_nul, oddity }
+}
+
+impl Chosen<'_> {
+    fn note(&self, header: &Header, notes: &mut Notes) {
+        let by_hash = "listed by hash unless --names supplies their paths";
+        if !self.oddity.is_empty() {
+            notes.add_at(NoteCode::TablesOdd, self.range.start, || self.oddity.into());
+        }
+        if self.with_nul > 0 {
+            notes.add_at(NoteCode::TablesOdd, self.range.start, || {
+                let names = self.with_nul;
+                format!("names with a NUL: {names}; it and what follows are left off if the hash shows that")
+            });
+        }
+        if header.names == 0 && header.files > 0 && self.oddity.is_empty() {
+            notes.add_at(NoteCode::ArchiveNameless, 16, || {
+                format!("the archive stores no names: its files are {by_hash}")
+            });
+        } else if self.unnamed > 0 {
+            notes.add_at(NoteCode::NamesEndEarly, header.names, || {
+                format!("the table of names ends early or has gaps: {} files are {by_hash}", self.unnamed)
+            });
+        }
+    }
+}
+
+/// A name without the NULs that its length counts by mistake.
+fn without_nuls<'a>(name: &'a [u8], hash: &Hash) -> &'a [u8] {
+    unpadded(name, |reading| proves(Family::Fo4, hash, reading))
+}
+
+/// A walk through the file records.
+#[derive(Clone, Debug)]
+struct Records<'a> {
+    kind: Kind,
+    /// How many are left.
+    left: u32,
+    reader: Reader<'a>,
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = FileRecord<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (record, chunks) = self.enter()?;
+        self.reader.skip(self.kind.chunks_len(chunks), "a record").ok()?;
+        Some(record)
+    }
+}
+
+impl<'a> Records<'a> {
+    /// The next record, and how many chunk records follow, which the reader is left in front of.
+    fn enter(&mut self) -> Option<(FileRecord<'a>, u8)> {
+        self.left = self.left.checked_sub(1)?;
+        let record = FileRecord::read(&mut self.reader).ok()?;
+        self.reader.skip(self.kind.rest_of_record(), "a record").ok()?;
+        let chunks = record.chunks(self.kind, &self.reader).count();
+        Some((record, chunks))
+    }
 }
 
 /// The checked tables of an archive.
 #[derive(Clone, Debug)]
 struct Tables<'a> {
-    kind: Kind,
     /// Codec of packed chunks.
     codec: Codec,
-    /// Number of files.
-    count: u32,
-    records: Reader<'a>,
-    /// Empty if the archive stores no names.
-    names: Reader<'a>,
+    records: Records<'a>,
+    names: Names<'a>,
     /// Whether every file has one chunk.
     has_one_extent_each: bool,
 }
 
 impl<'a> Files<'a> for Tables<'a> {
     fn len(&self) -> usize {
-        usize::try_from(self.count).unwrap_or(usize::MAX)
+        usize::try_from(self.records.left).unwrap_or(usize::MAX)
     }
 
     fn entries(&self) -> Box<dyn Iterator<Item = Entry<'a>> + '_> {
-        let (mut records, mut names) = (self.records.clone(), self.names.clone());
-        Box::new((0..self.count).map_while(move |_| {
-            let record = FileRecord::read(&mut records, self.kind).ok()?;
-            let rest = self.kind.rest_of_record().saturating_add(self.kind.chunks_len(record.chunks()));
-            records.skip(rest, "a record").ok()?;
-            let name = names.wstring("a name").map_or_else(
-                // The bytes after a truncated name are not a name.
-                |_| {
-                    names = Reader::empty();
-                    Name::Unknown { extension: record.extension() }
-                },
-                Name::Path,
-            );
-            Some(Entry { name, hash: record.hash(), extents: record.chunks() })
+        let mut names = self.names.walk(|names| names.wstring("a name").ok());
+        let mut records = self.records.clone();
+        Box::new(std::iter::from_fn(move || {
+            let (record, extents) = records.enter()?;
+            records.reader.skip(records.kind.chunks_len(extents), "a record").ok()?;
+            let hash = record.hash();
+            let name = names.next().flatten().map(|name| without_nuls(name, &hash));
+            let name = name.map_or(Name::Unknown { extension: record.extension() }, Name::Path);
+            Some(Entry { name, hash, extents })
         }))
     }
 
     fn extents(&self) -> Box<dyn Iterator<Item = Extent> + '_> {
-        let (mut records, mut files, mut chunks) = (self.records.clone(), self.count, 0_u8);
+        let (mut records, mut chunks) = (self.records.clone(), 0_u8);
         Box::new(std::iter::from_fn(move || {
             while chunks == 0 {
-                files = files.checked_sub(1)?;
-                chunks = FileRecord::read(&mut records, self.kind).ok()?.chunks();
-                records.skip(self.kind.rest_of_record(), "a record").ok()?;
+                (_, chunks) = records.enter()?;
             }
             chunks = chunks.saturating_sub(1);
-            read_chunk(&mut records, self.kind, self.codec).ok().map(|(extent, _)| extent)
+            read_chunk(&mut records.reader, records.kind, self.codec).ok().map(|(extent, _)| extent)
         }))
     }
 
@@ -346,22 +609,43 @@ impl<'a> Files<'a> for Tables<'a> {
 struct FileRecord<'a>(Record<'a, RECORD_START>);
 
 impl<'a> FileRecord<'a> {
-    /// Reads the next record. Its stated length must match its kind.
     #[inline]
-    fn read(reader: &mut Reader<'a>, kind: Kind) -> Result<Self, ParseError> {
-        let record = Self(reader.record("a file's record")?);
-        if record.len() != kind.record_len() {
-            return Err(record.wrong_length(kind, reader.position()));
-        }
-        Ok(record)
+    fn read(reader: &mut Reader<'a>) -> Result<Self, UnexpectedEnd> {
+        reader.record("a file's record").map(Self)
     }
 
-    /// The error of a record that ends at `end`.
+    /// The error of a record at `at`.
     #[cold]
-    fn wrong_length(&self, kind: Kind, end: u64) -> ParseError {
+    fn wrong_length(&self, kind: Kind, at: u64) -> ParseError {
         let (stated, record_len) = (self.len(), kind.record_len());
         let why = format!("a file's record states its length as {stated} bytes instead of {record_len}");
-        ParseError::corrupt(end.saturating_sub(2), why)
+        ParseError::unsupported(at.saturating_add(14), why)
+    }
+
+    /// How many chunk records follow this record, the first of which `after` is positioned at.
+    ///
+    /// Some packers write 0 for the count and the length. The marks at the end of chunks then show what is
+    /// there.
+    #[inline]
+    fn chunks(&self, kind: Kind, after: &Reader<'_>) -> Chunks {
+        match self.chunk_count() {
+            chunks @ 1.. if self.len() == kind.record_len() => Chunks::Stated(chunks),
+            _ => self.odd_chunks(kind, after),
+        }
+    }
+
+    #[cold]
+    fn odd_chunks(&self, kind: Kind, after: &Reader<'_>) -> Chunks {
+        let (stated, is_right_length) = (self.chunk_count(), self.len() == kind.record_len());
+        if stated > 0 && kind.has_end_mark(after, stated) {
+            return Chunks::Marked(stated);
+        }
+        match kind.marked_chunks(after) {
+            0 if is_right_length => Chunks::Stated(stated),
+            0 if kind == Kind::General => Chunks::Assumed(1),
+            0 => Chunks::Assumed(stated),
+            marked => Chunks::Marked(marked),
+        }
     }
 
     /// The hash of the file's stem.
@@ -379,9 +663,9 @@ impl<'a> FileRecord<'a> {
         self.0.u32_at::<8>()
     }
 
-    /// How many chunks the file has. The byte before it is an index of data files, which is 0 in
+    /// How many chunks the file has, as stated. The byte before it is an index of data files, which is 0 in
     /// every known archive.
-    fn chunks(&self) -> u8 {
+    fn chunk_count(&self) -> u8 {
         self.0.u8_at::<13>()
     }
 
@@ -393,6 +677,25 @@ impl<'a> FileRecord<'a> {
     fn hash(&self) -> Hash {
         let file = u64::from(self.stem()).wrapping_shl(32) | u64::from(u32::from_le_bytes(self.extension()));
         Hash { folder: u64::from(self.folder()), file }
+    }
+}
+
+/// How many chunk records follow a file record, and what shows it.
+#[derive(Clone, Copy)]
+enum Chunks {
+    /// The record states it.
+    Stated(u8),
+    /// The record misstates it or its own length; the marks at the end of chunks show it.
+    Marked(u8),
+    /// Nothing shows it.
+    Assumed(u8),
+}
+
+impl Chunks {
+    fn count(self) -> u8 {
+        match self {
+            Self::Stated(chunks) | Self::Marked(chunks) | Self::Assumed(chunks) => chunks,
+        }
     }
 }
 

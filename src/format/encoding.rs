@@ -2,10 +2,89 @@
 
 use std::borrow::Cow;
 
+use super::archive::Archive;
+use super::hash::{Family, Hash};
+
 /// The code page of stored names. It must contain ASCII unchanged, because otherwise separators
 /// could not be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoding(pub(super) &'static encoding_rs::Encoding);
+
+/// The encoding of an archive's names, and why it was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamesEncoding {
+    /// The encoding.
+    pub encoding: Encoding,
+    /// Why it was taken.
+    pub why: EncodingReason,
+}
+
+/// Why an encoding was taken for an archive's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EncodingReason {
+    /// The user stated it.
+    Stated,
+    /// All names are ASCII, so that every encoding gives the same.
+    Ascii,
+    /// All names that are not ASCII are valid UTF-8.
+    ValidUtf8,
+    /// Some names are not valid UTF-8.
+    NotUtf8,
+    /// The hash of a name shows that its capital letters were lowered in this encoding.
+    Hash,
+}
+
+impl EncodingReason {
+    /// The reason in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Stated => "as stated by --encoding",
+            Self::Ascii => "all names are ASCII",
+            Self::ValidUtf8 => "all names are valid UTF-8",
+            Self::NotUtf8 => "the default; some names are not valid UTF-8",
+            Self::Hash => "the default; the hash of a name fits no other",
+        }
+    }
+}
+
+impl NamesEncoding {
+    /// Decides the encoding of an archive's names: `stated`, if it is given. Otherwise UTF-8, which packers
+    /// on Linux and in Python write, if all names that are not ASCII are valid UTF-8. Otherwise the default.
+    ///
+    /// The games hash the stored bytes, so a hash usually fits both. But packers that lower capital letters
+    /// outside of ASCII before they hash show which characters they saw.
+    pub fn of(archive: &Archive<'_>, stated: Option<Encoding>) -> Self {
+        if let Some(encoding) = stated {
+            return Self { encoding, why: EncodingReason::Stated };
+        }
+        let default = Encoding::default();
+        if archive.has_ascii_names {
+            return Self { encoding: default, why: EncodingReason::Ascii };
+        }
+        let (mut is_ascii, mut shown) = (true, None);
+        for entry in archive.entries() {
+            let Some((folder, file)) = entry.name.parts() else { continue };
+            if folder.is_ascii() && file.is_ascii() {
+                continue;
+            }
+            is_ascii = false;
+            if std::str::from_utf8(folder).is_err() || std::str::from_utf8(file).is_err() {
+                return Self { encoding: default, why: EncodingReason::NotUtf8 };
+            }
+            let was_seen =
+                |encoding: Encoding| encoding.was_lowered(archive.hashes, folder, file, &entry.hash);
+            shown = shown.or_else(|| match (was_seen(Encoding::UTF_8), was_seen(default)) {
+                (false, true) => Some(default),
+                _ => None,
+            });
+        }
+        match (is_ascii, shown) {
+            (true, _) => Self { encoding: default, why: EncodingReason::Ascii },
+            (false, Some(encoding)) => Self { encoding, why: EncodingReason::Hash },
+            (false, None) => Self { encoding: Encoding::UTF_8, why: EncodingReason::ValidUtf8 },
+        }
+    }
+}
 
 impl Default for Encoding {
     /// Windows-1252, which the games and nearly all mods use.
@@ -54,6 +133,17 @@ impl Encoding {
     /// Decodes stored bytes. `None` if some are not valid in this encoding.
     pub fn decode(self, stored: &[u8]) -> Option<Cow<'_, str>> {
         self.0.decode_without_bom_handling_and_without_replacement(stored)
+    }
+
+    /// Whether an archive's hash is that of a name whose capital letters, also those outside of ASCII, were
+    /// lowered in this encoding.
+    fn was_lowered(self, family: Family, folder: &[u8], file: &[u8], hash: &Hash) -> bool {
+        let lowered = |stored: &[u8]| {
+            let text = self.decode(stored)?.to_lowercase();
+            self.encode(text.as_bytes()).map(Cow::into_owned)
+        };
+        let (Some(folder), Some(file)) = (lowered(folder), lowered(file)) else { return false };
+        family.candidates(&folder, &file).any(|it| it == *hash)
     }
 
     /// Whether the encoding has two-byte characters whose second byte can be a backslash.

@@ -7,12 +7,19 @@ pub struct Extent {
     pub offset: u64,
     /// Length in the archive in bytes, prefix included.
     pub packed: u32,
-    /// Length in the file in bytes; `None` if only the prefix states it.
+    /// Length in the file in bytes; `None` if only the prefix states it, or nothing.
     pub size: Option<u32>,
     /// How the payload is packed.
     pub codec: Codec,
     /// What precedes the payload.
     pub prefix: ExtentPrefix,
+}
+
+impl Extent {
+    /// Whether the extent's size is what its payload decodes to, because nothing states it.
+    pub fn is_sized_by_decoding(&self) -> bool {
+        self.codec == Codec::Lzss
+    }
 }
 
 /// How an extent's payload is packed.
@@ -28,6 +35,8 @@ pub enum Codec {
     Lz4Block,
     /// Xbox 360 LZX frames.
     Xmem,
+    /// Battlespire's LZSS, whose unpacked size nothing states.
+    Lzss,
     /// The archive states an unknown method, so the payload's first bytes decide.
     Detect,
     /// An undocumented compression: the file is listed, but cannot be read.
@@ -43,6 +52,7 @@ impl Codec {
             Self::Lz4Frame => "lz4 frame",
             Self::Lz4Block => "lz4 block",
             Self::Xmem => "xmem",
+            Self::Lzss => "lzss",
             Self::Detect => "unknown method",
             Self::Unsupported => "unsupported",
         }

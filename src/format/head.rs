@@ -29,6 +29,16 @@ impl Heads {
         }
     }
 
+    /// Leaves out all heads from the `len`th on.
+    pub(super) fn truncate(&mut self, len: u32) {
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        match self {
+            Self::None => {}
+            Self::Textures(all) => all.truncate(len),
+            Self::Gnf(all) => all.truncate(len),
+        }
+    }
+
     /// Whether no entry has a head.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

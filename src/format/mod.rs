@@ -6,12 +6,14 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | how is a format parsed? | `tes3.rs`, `tes4.rs`, `ba2.rs`, the folder `legacy` |
+//! | how is a format parsed? | `tes3.rs`, `tes4.rs` with `tes4_names.rs`, `ba2.rs`, the folder `legacy` |
 //! | what comes out? | `archive.rs`, with `files.rs`, `entry.rs`, `extent.rs` and `head.rs` |
 //! | which format is it? | `detect.rs` |
+//! | which bytes are a file's name? | `naming.rs` |
 //! | how do names become safe paths? | `name.rs`, `encoding.rs` |
 //! | how are names hashed? | the folder `hash` |
 //! | what is in a file without a name? | `sniff.rs` |
+//! | what of the tables would a game refuse? | `structure.rs` |
 //! | what may an archive declare? | `limits.rs` |
 //! | what is wrong or odd? | `error.rs`, `../note.rs` |
 //!
@@ -36,11 +38,14 @@ mod head;
 pub mod legacy;
 mod limits;
 pub mod name;
+mod naming;
 mod past_end;
 mod sniff;
+pub mod structure;
 pub mod tes3;
 pub mod tes4;
 mod tes4_flag;
+mod tes4_names;
 
 pub use archive::{About, Archive};
 pub use detect::Format;

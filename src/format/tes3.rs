@@ -10,6 +10,7 @@ use super::extent::{Codec, Extent, ExtentPrefix};
 use super::files::FileList;
 use super::hash::{Family, Hash};
 use super::limits::Options;
+use super::naming::{TRIALS, proved_beginning, proves};
 use super::past_end::PastEnd;
 use crate::note::{NoteCode, Notes};
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
@@ -58,13 +59,13 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     let count = hashes.records_left(HASH_LEN);
     let mut files = FileList { entries: Vec::with_capacity(count), extents: Vec::with_capacity(count) };
     let mut past_end = PastEnd::new(Reader::new(archive).left());
+    let mut unnamed = 0_u32;
     while hashes.left() > 0 {
         let record = FileRecord::read(&mut records)?;
-        let name = match &mut names {
-            Some(names) => Name::Path(names.next(&mut notes)?),
-            None => Name::Unknown { extension: [0; 4] },
-        };
         let hash = Hash { folder: 0, file: hashes.u64("a file's hash")? };
+        let name = names.as_mut().and_then(|names| names.next(&hash, &mut notes));
+        unnamed = unnamed.saturating_add(u32::from(name.is_none()));
+        let name = name.map_or(Name::Unknown { extension: [0; 4] }, Name::Path);
         let extent = Extent {
             offset: data.saturating_add(record.offset()),
             packed: record.size(),
@@ -82,6 +83,13 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
              hash unless --names supplies their paths"
                 .into()
         });
+    } else if unnamed > 0 {
+        notes.add_at(NoteCode::NamesEndEarly, HEADER_LEN, || {
+            format!(
+                "the table of names ends early or is damaged: {unnamed} files are listed by hash unless \
+                 --names supplies their paths"
+            )
+        });
     }
     past_end.add_note(&mut notes, "files");
     let about = About {
@@ -95,7 +103,16 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     };
     let (hashes, heads) = (Family::Tes3, Arc::default());
     let (files, tables) = (files.into(), vec![0..HEADER_LEN, HEADER_LEN..data]);
-    Ok(Archive { about, hashes, files, heads, sniffed: Vec::new(), tables, notes: notes.into_vec() })
+    Ok(Archive {
+        about,
+        hashes,
+        files,
+        heads,
+        sniffed: Vec::new(),
+        has_ascii_names: false,
+        tables,
+        notes: notes.into_vec(),
+    })
 }
 
 /// The header without its magic number.
@@ -157,14 +174,16 @@ impl<'a> FileRecord<'a> {
 struct Names<'a> {
     offsets: Reader<'a>,
     strings: &'a [u8],
-    /// Where the strings begin, in bytes from the start of the archive.
-    at: u64,
-    /// Reads the string after the last one. If an offset is damaged, this string is the name.
+    /// Reads the string after the last one.
     sequential: Reader<'a>,
     /// How many more bytes names may take. This stops a small archive from expanding to any amount
     /// of names because many files share one long name. Twice the bytes of all strings is more than
     /// a few damaged offsets take.
-    budget: u64,
+    budget: usize,
+    /// How many more bytes of strings are read. If no hash proves a name, two strings are read for each.
+    reads: usize,
+    /// How many more beginnings of strings are tried.
+    trials: usize,
 }
 
 impl<'a> Names<'a> {
@@ -172,39 +191,60 @@ impl<'a> Names<'a> {
         let offsets = reader.records(header.count, NAME_OFFSET_LEN, "the name offsets")?;
         let at = reader.position();
         let strings = reader.take(header.hashes.saturating_sub(at), "the names")?;
-        if strings.last().is_some_and(|&byte| byte != 0) {
-            return Err(ParseError::corrupt(
-                header.hashes.saturating_sub(1),
-                "the last name has no terminator",
-            ));
-        }
-        let sequential = Reader::new(strings);
-        let budget = sequential.left().saturating_mul(2);
-        Ok(Self { offsets, strings, at, sequential, budget })
+        let (budget, reads) = (strings.len().saturating_mul(2), strings.len().saturating_mul(4));
+        Ok(Self { offsets, strings, sequential: Reader::new(strings), budget, reads, trials: TRIALS })
     }
 
-    /// The next file's name. If its offset is damaged, this is the name that follows the previous one.
-    fn next(&mut self, notes: &mut Notes) -> Result<&'a [u8], ParseError> {
+    /// The next file's name: the one at its offset, or the one that follows the previous name, if the hash
+    /// proves that, or if the offset leads nowhere. `None` if there is none.
+    fn next(&mut self, hash: &Hash, notes: &mut Notes) -> Option<&'a [u8]> {
         let at = self.offsets.position();
-        let offset = self.offsets.u32("a name offset")?;
-        let mut reader = match Reader::at(self.strings, u64::from(offset), "a name") {
-            Ok(reader) if reader.left() > 0 => reader,
-            _ => {
-                notes.add_at(NoteCode::TablesOdd, at, || {
-                    format!("name offset {offset} lies beyond the names; the next name in order is used")
+        let offset = self.offsets.u32("a name offset").ok()?;
+        if self.reads == 0 {
+            return None;
+        }
+        let is_proved = |(name, _): &(&[u8], Reader<'_>)| proves(Family::Tes3, hash, name);
+        let stored = Reader::at(self.strings, u64::from(offset), "a name").ok().and_then(string);
+        self.spend(stored.as_ref());
+        let (name, after) = match stored.clone().filter(is_proved) {
+            Some(stored) => stored,
+            None => {
+                let following = string(self.sequential.clone());
+                self.spend(following.as_ref());
+                let proved = following.clone().filter(is_proved).or_else(|| {
+                    let (whole, _) = stored.as_ref()?;
+                    let name = proved_beginning(Family::Tes3, hash, whole, &mut self.trials)?;
+                    let end = u64::from(offset).saturating_add(u64::try_from(name.len()).ok()?);
+                    Some((name, Reader::at(self.strings, end, "a name").ok()?))
                 });
-                self.sequential.clone()
+                if stored.is_none() {
+                    notes.add_at(NoteCode::TablesOdd, at, || {
+                        format!("name offset {offset} lies beyond the names; the next name in order is used")
+                    });
+                } else if proved.is_some() {
+                    notes.add_at(NoteCode::TablesOdd, at, || {
+                        format!("name offset {offset} is not that of the file's name, which its hash shows")
+                    });
+                }
+                proved.or(stored).or(following)?
             }
         };
-        let name = reader.zstring("a name").map_err(|end| {
-            ParseError::corrupt(self.at.saturating_add(end.at), "there are fewer names than files")
-        })?;
-        self.sequential = reader;
-        let taken = u64::try_from(name.len()).unwrap_or(u64::MAX).saturating_add(1);
-        self.budget = self
-            .budget
-            .checked_sub(taken)
-            .ok_or_else(|| ParseError::corrupt(at, "too many files share one name"))?;
-        Ok(name)
+        self.sequential = after;
+        self.budget = self.budget.checked_sub(name.len().saturating_add(1))?;
+        Some(name).filter(|name| !name.is_empty())
     }
+
+    fn spend(&mut self, string: Option<&(&[u8], Reader<'_>)>) {
+        let len = string.map_or(0, |(name, _)| name.len().saturating_add(1));
+        self.reads = self.reads.saturating_sub(len);
+    }
+}
+
+/// The string at the position of a reader, and a reader of what follows. The last string may lack its NUL.
+fn string(mut strings: Reader<'_>) -> Option<(&[u8], Reader<'_>)> {
+    if strings.left() == 0 {
+        return None;
+    }
+    let name = strings.zstring("a name").or_else(|_| strings.take(strings.left(), "a name")).ok()?;
+    Some((name, strings))
 }

@@ -1,8 +1,8 @@
 //! The archives of Oblivion, Fallout 3, New Vegas and Skyrim (TES4 family, versions 103 to 105;
 //! FORMATS.md section 1).
 //!
-//! Tables are read in stored order. The offsets in folder records are ignored: they are not needed,
-//! and several tools write wrong ones.
+//! Tables are read in stored order. Several tools write wrong offsets into folder records. So an offset is
+//! used only if the block at the next place does not have the folder's name, and the block at the offset has.
 
 use std::sync::Arc;
 
@@ -14,8 +14,10 @@ use super::extent::{Codec, Extent, ExtentPrefix};
 use super::files::Files;
 use super::hash::{Family, Hash};
 use super::limits::{Limits, Options};
+use super::naming::{Names, unpadded};
 use super::past_end::PastEnd;
 use super::tes4_flag as flag;
+use super::tes4_names::{Chosen, Table};
 use crate::note::{NoteCode, Notes};
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
@@ -42,7 +44,7 @@ fn recognises(archive: Bytes<'_>) -> bool {
 }
 
 fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, ParseError> {
-    let header = Header::read(archive, options)?;
+    let mut header = Header::read(archive, options)?;
     let mut notes = Notes::new(options.limits.notes);
     if header.layout != header.version {
         let Header { version, layout, .. } = header;
@@ -50,32 +52,37 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
             format!("BSA version {version} is not known; --force reads it as version {layout}")
         });
     }
-    let folders = Folders::new(archive, &header, &mut notes)?;
+    header.find_folder_records(archive, &mut notes);
+    let mut folders = Folders::new(archive, &header)?;
     let mut past_end = PastEnd::new(header.len);
-    let (count, end) = check_folders(&header, folders.clone(), &options.limits, &mut past_end, &mut notes)?;
-    let (names, named) = match header.has(flag::FILE_NAMES) {
-        true => header.file_names(archive, count, end, &mut notes),
-        false => (Reader::empty(), 0),
+    let checked = check_folders(&header, folders.clone(), &options.limits, &mut past_end, &mut notes)?;
+    folders.uses_offsets = checked.moved_folders > 0;
+    let mut tables = Tables {
+        archive,
+        header,
+        folders,
+        names: Names::Table(Reader::empty()),
+        count: checked.files,
+        is_named: false,
     };
-    let unnamed = count.saturating_sub(named);
-    if header.has(flag::FILE_NAMES) && unnamed > 0 {
-        notes.add_at(NoteCode::NamesEndEarly, end, || {
-            format!(
-                "the table of file names ends early: {unnamed} files are listed by hash unless --names \
-                 supplies their paths"
-            )
-        });
+    // Names that only the data stores may be anything.
+    let (mut names_range, mut has_ascii_names) = (0..0, false);
+    if tables.header.has(flag::FILE_NAMES) {
+        let chosen = tables.choose_names(&checked);
+        chosen.note(checked.end, &mut notes);
+        tables.is_named = chosen.unnamed == 0 && tables.header.has(flag::FOLDER_NAMES);
+        has_ascii_names = tables.is_named && checked.has_ascii_folders && chosen.is_ascii;
+        (tables.names, names_range) = (chosen.names, chosen.range);
     }
     past_end.add_note(&mut notes, "files");
-    let is_named = unnamed == 0 && header.has(flag::FOLDER_NAMES);
-    let tables = Tables { archive, header, folders, names, count, is_named };
     Ok(Archive {
         about: tables.about(),
         hashes: tables.header.family(),
-        tables: vec![0..end, tables.names.range()],
+        tables: vec![0..checked.end, names_range],
         files: Arc::new(tables),
         heads: Arc::default(),
         sniffed: Vec::new(),
+        has_ascii_names,
         notes: notes.into_vec(),
     })
 }
@@ -168,46 +175,43 @@ impl Header {
         }
     }
 
-    /// The table of file names, and how many of the `count` files have a name in it. The table follows the
-    /// last folder block, unless unused bytes lie between them (OpenMW). In that case, the totals in the
-    /// header determine where the table begins. The table may be longer than its names (Wabbajack).
-    fn file_names<'a>(
-        &self,
-        archive: Bytes<'a>,
-        count: u32,
-        sequential: u64,
-        notes: &mut Notes,
-    ) -> (Reader<'a>, u32) {
-        let block_at = |start: u64| {
-            let mut reader = Reader::at(archive, start, "the file names").ok()?;
-            let names = reader.records(self.file_names_len, 1, "the file names").ok()?;
-            let ends = names.bytes().iter().filter(|&&byte| byte == 0).count();
-            let is_whole = names.bytes().last().is_none_or(|&byte| byte == 0);
-            (is_whole && u32::try_from(ends).is_ok_and(|ends| ends >= count)).then_some(names)
-        };
-        if let Some(names) = block_at(sequential) {
-            return (names, count);
+    /// Corrects the offset of the folder records if no folder is there, but one is at the usual offset.
+    fn find_folder_records(&mut self, archive: Bytes<'_>, notes: &mut Notes) {
+        let stated = self.folder_records;
+        if stated == HEADER_LEN {
+            return;
         }
+        let usual = Self { folder_records: HEADER_LEN, ..self.clone() };
+        let has_folder = |header: &Self| {
+            let folder = Folders::new(archive, header).and_then(|mut folders| folders.next());
+            folder
+                .is_ok_and(|folder| folder.is_some_and(|it| it.is_proved || !header.has(flag::FOLDER_NAMES)))
+        };
+        if !has_folder(self) && has_folder(&usual) {
+            *self = usual;
+            notes.add_at(NoteCode::TablesOdd, 8, || {
+                format!("the folder records begin at {HEADER_LEN}, not at the stated offset {stated}")
+            });
+        } else {
+            notes.add_at(NoteCode::TablesOdd, 8, || {
+                format!(
+                    "the folder records begin at offset {stated}; all known tools put them at {HEADER_LEN}"
+                )
+            });
+        }
+    }
+
+    /// Where the file names begin according to the totals in the header. Unused bytes may lie between the
+    /// last folder block and the names (OpenMW).
+    fn computed_names(&self, count: u32) -> u64 {
         let folder_names = match self.has(flag::FOLDER_NAMES) {
             true => u64::from(self.folders).saturating_add(u64::from(self.folder_names_len)),
             false => 0,
         };
-        let computed = self
-            .folder_records
+        self.folder_records
             .saturating_add(len_of(self.folders, self.folder_record_len()))
             .saturating_add(folder_names)
-            .saturating_add(len_of(count, FILE_RECORD_LEN));
-        if let Some(names) = block_at(computed) {
-            notes.add_at(NoteCode::TablesOdd, sequential, || {
-                format!("the file names begin at offset {computed}, not after the last folder")
-            });
-            return (names, count);
-        }
-        notes.add_at(NoteCode::TablesOdd, 28, || {
-            "the stated length of the file names is wrong; as many names as possible are read".into()
-        });
-        let names = Reader::at(archive, sequential, "the file names").unwrap_or_else(|_| Reader::empty());
-        split_names(&names, count)
+            .saturating_add(len_of(count, FILE_RECORD_LEN))
     }
 }
 
@@ -220,17 +224,28 @@ fn len_of(count: u32, width: usize) -> u64 {
 /// name and file records.
 #[derive(Clone, Debug)]
 struct Folders<'a> {
+    archive: Bytes<'a>,
+    family: Family,
     records: Reader<'a>,
     /// Length of a folder record in bytes.
     record_len: usize,
+    /// Reads the next block.
     blocks: Reader<'a>,
     has_names: bool,
+    /// Whether offsets in folder records are examined.
+    uses_offsets: bool,
+    /// What the offsets of folders add to the position of their block: the length of all file names.
+    added_to_offsets: u64,
 }
 
 /// A folder, and a reader of its file records.
 struct Folder<'a> {
     hash: u64,
     name: Option<&'a [u8]>,
+    /// Whether the hash is that of the name.
+    is_proved: bool,
+    /// Whether the block is at its offset, and not where the previous one ends.
+    is_moved: bool,
     /// The offset of the count of files.
     count_at: u64,
     count: u32,
@@ -238,20 +253,20 @@ struct Folder<'a> {
 }
 
 impl<'a> Folders<'a> {
-    fn new(archive: Bytes<'a>, header: &Header, notes: &mut Notes) -> Result<Self, ParseError> {
-        if header.folder_records != HEADER_LEN {
-            notes.add_at(NoteCode::TablesOdd, 8, || {
-                format!(
-                    "the folder records begin at offset {}; all known tools put them at {HEADER_LEN}",
-                    header.folder_records
-                )
-            });
-        }
+    fn new(archive: Bytes<'a>, header: &Header) -> Result<Self, ParseError> {
         let mut blocks = Reader::at(archive, header.folder_records, "the folder records")?;
         let record_len = header.folder_record_len();
         let records = blocks.records(header.folders, record_len, "the folder records")?;
-        let has_names = header.has(flag::FOLDER_NAMES);
-        Ok(Self { records, record_len, blocks, has_names })
+        Ok(Self {
+            archive,
+            family: header.family(),
+            records,
+            record_len,
+            blocks,
+            has_names: header.has(flag::FOLDER_NAMES),
+            uses_offsets: true,
+            added_to_offsets: u64::from(header.file_names_len),
+        })
     }
 
     /// The next folder; `None` at the end.
@@ -259,65 +274,165 @@ impl<'a> Folders<'a> {
         if self.records.left() == 0 {
             return Ok(None);
         }
-        let count_at = self.records.position().saturating_add(8);
         let mut record = self.records.records(1, self.record_len, "a folder's record")?;
-        let record = FolderRecord(record.record("a folder's record")?);
-        let (hash, count) = (record.hash(), record.count());
+        let record = FolderRecord::read(&mut record)?;
+        let mut blocks = self.blocks.clone();
+        let mut folder = self.block(&record, &mut blocks);
+        if self.uses_offsets && self.has_names && !folder.as_ref().is_ok_and(|folder| folder.is_proved) {
+            let offsets = [record.offset.saturating_sub(self.added_to_offsets), record.offset];
+            let moved = offsets.into_iter().find_map(|offset| {
+                let mut blocks = Reader::at(self.archive, offset, "a folder's name").ok()?;
+                let folder = self.block(&record, &mut blocks).ok().filter(|folder| folder.is_proved)?;
+                Some((folder, blocks))
+            });
+            if let Some((found, after)) = moved {
+                folder = Ok(Folder { is_moved: true, ..found });
+                blocks = after;
+            }
+        }
+        let folder = folder?;
+        self.blocks = blocks;
+        Ok(Some(folder))
+    }
+
+    /// Reads the block of a folder, which `blocks` is positioned at.
+    fn block(&self, record: &FolderRecord, blocks: &mut Reader<'a>) -> Result<Folder<'a>, UnexpectedEnd> {
+        let FolderRecord { hash, count, count_at, .. } = *record;
+        // The root has no name, and some packers write hashes of 0. Both prove nothing.
+        let is_hash_of = |name: &[u8]| {
+            hash != 0 && !name.is_empty() && self.family.folder_candidates(name).any(|it| it == hash)
+        };
         let name = match self.has_names {
-            true => Some(self.blocks.bzstring("a folder's name")?),
+            true => Some(unpadded(blocks.bzstring("a folder's name")?, is_hash_of)),
             false => None,
         };
-        let files = self.blocks.records(count, FILE_RECORD_LEN, "a folder's file records")?;
-        Ok(Some(Folder { hash, name, count_at, count, files }))
+        let files = blocks.records(count, FILE_RECORD_LEN, "a folder's file records")?;
+        let is_proved = self.uses_offsets && name.is_some_and(is_hash_of);
+        Ok(Folder { hash, name, is_proved, is_moved: false, count_at, count, files })
     }
 }
 
-/// Walks all folders once to check their tables. Returns the number of files, and the offset after
-/// the last folder.
+/// What one walk of all folders finds.
+struct Checked {
+    /// How many files the folders contain.
+    files: u32,
+    /// Where the last folder block ends.
+    end: u64,
+    /// How many folders have their block at their offset, not after the previous one.
+    moved_folders: u32,
+    /// The hashes of the first and of the last file.
+    first_hash: u64,
+    last_hash: u64,
+    has_ascii_folders: bool,
+    /// Where the first data begins. Data that lies before the end of the folders is left out.
+    data: u64,
+}
+
+/// Walks all folders once to check their tables.
 fn check_folders(
     header: &Header,
     mut folders: Folders<'_>,
     limits: &Limits,
     past_end: &mut PastEnd,
     notes: &mut Notes,
-) -> Result<(u32, u64), ParseError> {
-    let mut found = 0_u32;
+) -> Result<Checked, ParseError> {
+    let all = folders.clone();
+    let mut checked = Checked {
+        files: 0,
+        end: folders.blocks.position(),
+        moved_folders: 0,
+        first_hash: 0,
+        last_hash: 0,
+        has_ascii_folders: true,
+        data: u64::MAX,
+    };
     while let Some(mut folder) = folders.next()? {
-        found = found.saturating_add(folder.count);
-        limits.check_count(folder.count_at, u64::from(found), "files")?;
+        let first = checked.files;
+        checked.files = first.saturating_add(folder.count);
+        limits.check_count(folder.count_at, u64::from(checked.files), "files")?;
+        // Blocks at offsets may lie over each other, so that a small archive could have any number of files.
+        if len_of(checked.files, FILE_RECORD_LEN) > header.len {
+            return Err(ParseError::corrupt(folder.count_at, "several folders have the same file records"));
+        }
+        checked.has_ascii_folders &= folder.name.is_none_or(<[u8]>::is_ascii);
+        checked.moved_folders = checked.moved_folders.saturating_add(u32::from(folder.is_moved));
         while folder.files.left() > 0 {
             let file = FileRecord::read(&mut folder.files)?;
-            past_end.check(&header.extent(&file));
+            let extent = header.extent(&file);
+            past_end.check(&extent);
+            if extent.packed > 0 {
+                checked.data = checked.data.min(extent.offset);
+            }
+            checked.last_hash = file.hash();
+            if checked.first_hash == 0 {
+                checked.first_hash = checked.last_hash;
+            }
         }
+        checked.end = checked.end.max(folders.blocks.position());
     }
+    if checked.data < checked.end {
+        // Some data lies in the tables. Names end where other data begins.
+        let extents = records(all).map(|(_, _, file)| header.extent(&file));
+        let after = extents.filter(|extent| extent.packed > 0 && extent.offset >= checked.end);
+        checked.data = after.map(|extent| extent.offset).min().unwrap_or(u64::MAX);
+    }
+    let found = checked.files;
     if header.files != found {
         notes.add_at(NoteCode::TablesOdd, 20, || {
             format!("the header states {} files, but the folders contain {found}", header.files)
         });
     }
-    Ok((found, folders.blocks.position()))
-}
-
-/// Splits off up to `most` names, and counts them. Stops at the first missing name, because each search for
-/// another one would read all remaining bytes.
-fn split_names<'a>(names: &Reader<'a>, most: u32) -> (Reader<'a>, u32) {
-    let mut rest = names.clone();
-    let count = (0..most).find(|_| rest.zstring("a file's name").is_err()).unwrap_or(most);
-    (names.until(&rest), count)
-}
-
-/// The common beginning of folder records of all versions (FORMATS.md 1.3). The folder's offset,
-/// which follows, is not read.
-struct FolderRecord<'a>(Record<'a, FOLDER_RECORD_START>);
-
-impl FolderRecord<'_> {
-    fn hash(&self) -> u64 {
-        self.0.u64_at::<0>()
+    if checked.moved_folders > 0 {
+        let moved = checked.moved_folders;
+        notes.add_at(NoteCode::TablesOdd, header.folder_records, || {
+            format!(
+                "folders that are stored in another order than their records, and found by offset: {moved}"
+            )
+        });
     }
+    Ok(checked)
+}
 
+/// Walks all file records, each with the hash and the name of its folder.
+fn records<'a>(
+    mut folders: Folders<'a>,
+) -> impl Iterator<Item = (u64, Option<&'a [u8]>, FileRecord<'a>)> + use<'a> {
+    let mut folder: Option<Folder<'a>> = None;
+    std::iter::from_fn(move || {
+        loop {
+            match &mut folder {
+                Some(folder) if folder.files.left() > 0 => {
+                    return Some((folder.hash, folder.name, FileRecord::read(&mut folder.files).ok()?));
+                }
+                _ => folder = Some(folders.next().ok()??),
+            }
+        }
+    })
+}
+
+/// A folder record (FORMATS.md 1.3).
+struct FolderRecord {
+    hash: u64,
     /// How many files the folder has.
-    fn count(&self) -> u32 {
-        self.0.u32_at::<8>()
+    count: u32,
+    /// The offset of the count.
+    count_at: u64,
+    /// The offset of the block, plus the length of all file names.
+    offset: u64,
+}
+
+impl FolderRecord {
+    /// Reads a record, which is all that `record` has.
+    fn read(record: &mut Reader<'_>) -> Result<Self, UnexpectedEnd> {
+        let count_at = record.position().saturating_add(8);
+        let start = record.record::<FOLDER_RECORD_START>("a folder's record")?;
+        let (hash, count) = (start.u64_at::<0>(), start.u32_at::<8>());
+        let offset = match record.left() {
+            4 => u64::from(record.u32("a folder's offset")?),
+            // An unused word precedes the offset.
+            _ => record.skip(4, "a folder's record").and_then(|()| record.u64("a folder's offset"))?,
+        };
+        Ok(Self { hash, count, count_at, offset })
     }
 }
 
@@ -350,8 +465,8 @@ struct Tables<'a> {
     archive: Bytes<'a>,
     header: Header,
     folders: Folders<'a>,
-    /// File names; empty if the archive stores none.
-    names: Reader<'a>,
+    /// File names; none if the archive stores none.
+    names: Names<'a>,
     /// Number of files.
     count: u32,
     is_named: bool,
@@ -360,18 +475,22 @@ struct Tables<'a> {
 impl<'a> Tables<'a> {
     /// Walks all file records, each with the hash and the name of its folder.
     fn records(&self) -> impl Iterator<Item = (u64, Option<&'a [u8]>, FileRecord<'a>)> + use<'a> {
-        let mut folders = self.folders.clone();
-        let mut folder: Option<Folder<'a>> = None;
-        std::iter::from_fn(move || {
-            loop {
-                match &mut folder {
-                    Some(folder) if folder.files.left() > 0 => {
-                        return Some((folder.hash, folder.name, FileRecord::read(&mut folder.files).ok()?));
-                    }
-                    _ => folder = Some(folders.next().ok()??),
-                }
-            }
-        })
+        records(self.folders.clone())
+    }
+
+    /// Chooses the names of files among the readings of their table.
+    fn choose_names(&self, checked: &Checked) -> Chosen<'a> {
+        let (header, count) = (&self.header, self.count);
+        let table = Table {
+            archive: self.archive,
+            family: header.family(),
+            count: self.len(),
+            len: header.file_names_len,
+            data: checked.data,
+        };
+        let computed = header.computed_names(count);
+        let ends = (checked.first_hash, checked.last_hash);
+        table.choose(checked.end, computed, ends, || self.records().map(|(_, _, file)| file.hash()))
     }
 
     fn about(&self) -> About {
@@ -428,11 +547,11 @@ impl<'a> Files<'a> for Tables<'a> {
 
     /// Names come from the table, or else from the data that embeds them.
     fn entries(&self) -> Box<dyn Iterator<Item = Entry<'a>> + '_> {
-        let mut names = self.names.clone();
+        let mut names = self.names.walk(|names| names.zstring("a file's name").ok());
         let mut embedded_left = self.header.has_embedded_names().then_some(self.header.len);
         Box::new(self.records().map(move |(folder, folder_name, file)| {
             let hash = Hash { folder, file: file.hash() };
-            let file_name = names.zstring("a file's name").map_err(|_| names = Reader::empty()).ok();
+            let file_name = names.next().flatten();
             let name = match (folder_name, file_name) {
                 (Some(_), Some(_)) => None,
                 _ => embedded_left

@@ -79,6 +79,7 @@ impl View {
             uptime: self.shared.started.elapsed().as_secs(),
             since: unix_seconds(self.shared.since),
             archives: self.store().layers() - self.store().folders().count(),
+            encodings: self.vfs.encodings(),
             folders: self.store().folders().count(),
             files: self.tree().files(),
             requests: self.shared.requests.by_operation(),

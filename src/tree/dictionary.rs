@@ -54,6 +54,11 @@ impl Dictionary {
         Self { encoding, ..Self::default() }
     }
 
+    /// The encoding of the paths.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
     /// Adds a list in UTF-8 with one path a line, in any case and with either separator. Returns how many
     /// lines were skipped because they are not UTF-8 or have characters that the archives' encoding lacks.
     ///

@@ -43,7 +43,10 @@ impl LayerNames {
             let extension = sniffed.next_if(|(of, _)| *of == index).map(|(_, extension)| *extension);
             let recovered = match entry.name.is_whole() {
                 true => None,
-                false => names.path(archive.hashes, &entry.hash),
+                // A dictionary in another encoding has the same bytes only for ASCII.
+                false => names
+                    .path(archive.hashes, &entry.hash)
+                    .filter(|path| names.encoding() == encoding || path.is_ascii()),
             };
             builder.add(index, &entry, recovered, extension)?;
         }

@@ -77,8 +77,13 @@ impl LayerNames {
         }
     }
 
+    /// The encoding of the stored names.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
     /// Whether all names are ASCII.
-    pub(super) fn is_ascii(&self) -> bool {
+    pub fn is_ascii(&self) -> bool {
         self.shared.is_ascii() && self.arena.is_ascii()
     }
 

@@ -22,6 +22,11 @@ impl VfsLayer {
         self.opened.store.path(self.number)
     }
 
+    /// The encoding in which stored names are read, such as `windows-1252` or `UTF-8`.
+    pub fn encoding(&self) -> &'static str {
+        self.opened.names.get(self.number()).map_or("UTF-8", |names| names.encoding().name())
+    }
+
     /// Why a game loads the layer; empty if the user named it.
     pub fn why(&self) -> &str {
         self.opened.reasons.get(usize::from(self.number)).map_or("", String::as_str)

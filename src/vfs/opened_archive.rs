@@ -10,7 +10,7 @@ use super::error::{OpenError, OpenErrorKind};
 use super::options::OpenOptions;
 use crate::archive_file::ArchiveFile;
 use crate::content::LayerTables;
-use crate::format::encoding::Encoding;
+use crate::format::encoding::{Encoding, NamesEncoding};
 use crate::format::hash::Family;
 use crate::format::{self, About, Archive, Name, Options};
 use crate::note::Note;
@@ -21,6 +21,7 @@ use crate::tree::{Dictionary, LayerNames, NamesTooLarge};
 #[derive(Debug)]
 pub(crate) struct Description {
     pub(crate) about: About,
+    pub(crate) encoding: NamesEncoding,
     pub(crate) notes: Vec<Note>,
 }
 
@@ -63,11 +64,12 @@ impl OpenedArchive {
                 Ok(archive) => archive,
                 Err(error) => return (Err(error), Vec::new()),
             };
-            let layer = || LayerNames::with_names(&archive, options.code_page(), folder, dictionary);
+            let encoding = options.names_encoding(&archive);
+            let layer = || LayerNames::with_names(&archive, encoding.encoding, folder, dictionary);
             let (layer, tables) = names_and_tables(&archive, layer);
             let of_archive = |note| Note { subject: path.display().to_string(), ..note };
             let notes = archive.notes.into_iter().map(of_archive).collect();
-            let description = Description { about: archive.about, notes };
+            let description = Description { about: archive.about, encoding, notes };
             (Ok((layer, tables, description)), archive.tables)
         });
         let (layer, tables, description) = parsed

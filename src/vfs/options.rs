@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::error::OpenError;
 use crate::content::TextureForm;
-use crate::format::encoding::Encoding;
-use crate::format::{Limits, Options};
+use crate::format::encoding::{Encoding, NamesEncoding};
+use crate::format::{Archive, Limits, Options};
 use crate::game::{ArchiveRule, Overrides};
 pub use crate::limits::{CACHE_SIZE, READ_LIMIT};
 
@@ -101,8 +101,9 @@ impl OpenOptions {
         Self::default()
     }
 
-    /// Sets the code page of stored names, by a label of the WHATWG's Encoding Standard: `"1252"`
-    /// (the default), `"utf-8"` …
+    /// Sets the code page of the stored names of all archives, by a label of the WHATWG's Encoding Standard:
+    /// `"1252"`, `"utf-8"` … By default, the names of an archive are read as UTF-8 if all of them are valid
+    /// UTF-8, and otherwise as `"1252"`.
     ///
     /// # Errors
     /// [`OpenErrorKind::Option`](crate::OpenErrorKind::Option) if there is no such code page.
@@ -245,9 +246,14 @@ impl OpenOptions {
         }
     }
 
-    /// The code page of stored names.
+    /// The code page of stored names, for archives that do not show theirs.
     pub(crate) fn code_page(&self) -> Encoding {
         self.encoding.unwrap_or_default()
+    }
+
+    /// The encoding of the names of an archive.
+    pub(crate) fn names_encoding(&self, archive: &Archive<'_>) -> NamesEncoding {
+        NamesEncoding::of(archive, self.encoding)
     }
 
     /// The options of the parsers.

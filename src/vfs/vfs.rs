@@ -1,5 +1,6 @@
 //! The main type of the library: sources, opened as one tree of files.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
@@ -198,6 +199,17 @@ impl Vfs {
     /// The load order of the games among the sources.
     pub(crate) fn order(&self) -> &LoadOrder {
         &self.opened.plan.order
+    }
+
+    /// Number of archives by the encoding of their names, without those whose names are ASCII.
+    pub(crate) fn encodings(&self) -> BTreeMap<String, usize> {
+        let mut archives = BTreeMap::new();
+        for (layer, names) in (0_u16..).zip(&self.opened.names) {
+            if !self.opened.store.is_folder(layer) && !names.is_ascii() {
+                *archives.entry(names.encoding().name().to_owned()).or_insert(0) += 1;
+            }
+        }
+        archives
     }
 
     pub(crate) fn opened(&self) -> &Arc<Opened> {

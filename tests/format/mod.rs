@@ -2,11 +2,13 @@
 //! FORMATS.md lists, and damaged ones.
 
 mod ba2;
-mod encodings; // labels of encodings
+mod encodings;
 mod families; // hashes ignore case and the kind of separator
 mod hashes;
 mod names; // stored names become components of paths
+mod odd_writers; // what packers misstate
 mod placeholders;
+mod structure; // what a game would not find
 mod tes3;
 mod tes4;
 

@@ -12,7 +12,7 @@ use bsafs::content::codec::{DecodeError, decode, has_prefix, max_unpacked, prefi
 use bsafs::format::Codec;
 
 /// The codecs, in the order of their numbers in an input.
-const CODECS: [Codec; 7] = [
+const CODECS: [Codec; 8] = [
     Codec::Stored,
     Codec::Zlib,
     Codec::Lz4Frame,
@@ -20,6 +20,7 @@ const CODECS: [Codec; 7] = [
     Codec::Xmem,
     Codec::Detect,
     Codec::Unsupported,
+    Codec::Lzss,
 ];
 
 /// The largest declared size, in bytes.

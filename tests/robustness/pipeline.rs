@@ -13,8 +13,8 @@ use std::path::Path;
 use bsafs::NoteCode;
 use bsafs::archive_file::ArchiveFile;
 use bsafs::content::{LayerTables, Store, TextureForm};
-use bsafs::format::encoding::Encoding;
-use bsafs::format::{self, Archive, Codec, Entry, EntryId, Extent, Limits, Name, Options, name};
+use bsafs::format::encoding::{Encoding, NamesEncoding};
+use bsafs::format::{self, Archive, Codec, Entry, EntryId, Extent, Limits, Name, Options, name, structure};
 use bsafs::read::Bytes;
 use bsafs::tree::{self, Dictionary, Kind, LayerNames, NodeId, Tree};
 
@@ -176,6 +176,10 @@ fn check_tables(archive: &Archive<'_>, len: usize) {
     assert!(archive.heads.is_empty() || archive.heads.len() == archive.files.len());
     let of_entries: usize = archive.entries().map(|entry| usize::from(entry.extents)).sum();
     assert_eq!(of_entries, archive.extents().count());
+    let faults = structure::examine(archive);
+    let entries = faults.iter().flat_map(|finding| &finding.entries);
+    assert!(entries.clone().all(|entry| (*entry as usize) < archive.files.len()), "{faults:?}");
+    assert!(NamesEncoding::of(archive, None).encoding.name().len() > 2);
     assert!(archive.notes.len() <= limits().notes * NoteCode::ALL.len());
     assert!(archive.notes.iter().all(|note| note.text.len() < 200), "{:?}", archive.notes);
     // Files may share folder names and embedded names of up to 255 bytes, so only longer names need

@@ -22,7 +22,20 @@ pub struct Ba2 {
     file_count: Option<u32>,
     names_at: Option<u64>,
     nameless: bool,
+    names_form: NamesForm,
     names_tail: Vec<u8>,
+}
+
+/// How a name is written into the name table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NamesForm {
+    /// A length and the name, as documented.
+    #[default]
+    Lengths,
+    /// A length, the name and a NUL that the length does not count.
+    LengthsAndNuls,
+    /// The name and a NUL.
+    Nuls,
 }
 
 impl Ba2 {
@@ -36,6 +49,7 @@ impl Ba2 {
             file_count: None,
             names_at: None,
             nameless: false,
+            names_form: NamesForm::default(),
             names_tail: Vec::new(),
         }
     }
@@ -71,6 +85,12 @@ impl Ba2 {
     /// Leaves out the name table. Its offset is 0.
     pub fn nameless(mut self) -> Self {
         self.nameless = true;
+        self
+    }
+
+    /// Sets how names are written.
+    pub fn names_form(mut self, form: NamesForm) -> Self {
+        self.names_form = form;
         self
     }
 
@@ -137,8 +157,14 @@ impl Ba2 {
     fn names(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for file in &self.files {
-            out.extend((file.name.len() as u16).to_le_bytes());
-            out.extend_from_slice(&file.name);
+            let name = file.stored_name.as_ref().unwrap_or(&file.name);
+            if self.names_form != NamesForm::Nuls {
+                out.extend((name.len() as u16).to_le_bytes());
+            }
+            out.extend_from_slice(name);
+            if self.names_form != NamesForm::Lengths {
+                out.push(0);
+            }
         }
         out
     }
@@ -162,6 +188,7 @@ impl Ba2 {
 #[derive(Clone, Debug)]
 pub struct Ba2File {
     name: Vec<u8>,
+    stored_name: Option<Vec<u8>>,
     head: Head,
     chunks: Vec<Chunk>,
     hash: Option<Fo4>,
@@ -214,6 +241,7 @@ impl Ba2File {
     pub fn general(name: impl AsRef<[u8]>) -> Self {
         Self {
             name: name.as_ref().to_vec(),
+            stored_name: None,
             head: Head::General,
             chunks: Vec::new(),
             hash: None,
@@ -237,6 +265,12 @@ impl Ba2File {
     /// Adds a chunk.
     pub fn chunk(mut self, chunk: Chunk) -> Self {
         self.chunks.push(chunk);
+        self
+    }
+
+    /// Sets the bytes in the name table, if they are not the name that was hashed.
+    pub fn stored_name(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stored_name = Some(bytes.into());
         self
     }
 

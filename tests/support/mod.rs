@@ -37,7 +37,7 @@ pub mod tes4;
 pub mod tiler;
 pub mod vectors;
 
-pub use ba2::{Ba2, Ba2File, Chunk, Texture};
+pub use ba2::{Ba2, Ba2File, Chunk, NamesForm, Texture};
 pub use parts::{Parts, dense, write_sparse};
 pub use samples::{Sample, samples};
 pub use seeds::{Seed, seeds};

@@ -126,3 +126,48 @@ pub fn xmem_stored(content: &[u8]) -> Vec<u8> {
     out.extend([0; 5]);
     out
 }
+
+/// Battlespire's LZSS: the longest copies that a ring of 4,096 bytes allows, otherwise literals. The ring begins
+/// with 4,078 spaces and 18 zeros, and is written from there on.
+pub fn lzss(content: &[u8]) -> Vec<u8> {
+    const RING: usize = 4096;
+    let mut ring = [[b' '; 4078].to_vec(), vec![0; 18]].concat();
+    let (mut at, mut cell) = (0, 4078);
+    let mut items: Vec<(bool, Vec<u8>)> = Vec::new();
+    while at < content.len() {
+        // A copy may read cells that it wrote itself.
+        let length_from = |from: usize| {
+            let most = content.len().min(at + 18) - at;
+            (0..most)
+                .take_while(|&n| {
+                    let source = (from + n) % RING;
+                    let written = (source + RING - cell) % RING;
+                    let byte = if written < n { content[at + written] } else { ring[source] };
+                    byte == content[at + n]
+                })
+                .count()
+        };
+        let (from, length) = (0..RING).map(|from| (from, length_from(from))).max_by_key(|it| it.1).unwrap();
+        let taken = if length >= 3 {
+            let second = (from >> 4) as u8 & 0xF0 | (length - 3) as u8;
+            items.push((false, vec![from as u8, second]));
+            length
+        } else {
+            items.push((true, vec![content[at]]));
+            1
+        };
+        for &byte in &content[at..at + taken] {
+            ring[cell] = byte;
+            cell = (cell + 1) % RING;
+        }
+        at += taken;
+    }
+    items
+        .chunks(8)
+        .flat_map(|eight| {
+            let flags =
+                eight.iter().enumerate().fold(0, |flags, (bit, item)| flags | u8::from(item.0) << bit);
+            [vec![flags], eight.iter().flat_map(|item| item.1.clone()).collect()].concat()
+        })
+        .collect()
+}

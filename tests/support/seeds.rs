@@ -8,7 +8,7 @@ use super::legacy::{Kind, Legacy};
 use super::pack;
 use super::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED, XBOX_360, XMEM};
 use super::tiler::Tiler;
-use super::{Ba2, Ba2File, Chunk, Tes3, Tes4, Tes4File, Texture, dds, game_seeds, samples};
+use super::{Ba2, Ba2File, Chunk, NamesForm, Tes3, Tes4, Tes4File, Texture, dds, game_seeds, samples};
 
 /// An input of a fuzz target.
 #[derive(Clone, Debug)]
@@ -94,6 +94,14 @@ fn small_tes4() -> Vec<(String, Vec<u8>)> {
     all.push(("v104 small xmem.bsa".into(), mesh_of(XBOX_360 | XMEM, pack::xmem_stored(&mesh))));
     let suspect = pack::with_wrong_checksum(pack::zlib(&mesh));
     all.push(("v104 small wrong checksum.bsa".into(), mesh_of(0, suspect)));
+    for version in [103, 105] {
+        all.push((format!("v{version} small reversed.bsa"), files(Tes4::new(version).reversed_blocks())));
+        all.push((format!("v{version} small names cut.bsa"), files(Tes4::new(version).names_cut(1))));
+        let odd = Tes4::new(version)
+            .add("meshes\\a", Tes4File::new("bed.nif", &mesh[..]).stored_name("bed.nif"))
+            .add("meshes\\a", Tes4File::new("gone.nif", &texture[..]).stored_name("old.nif\0\0"));
+        all.push((format!("v{version} small odd names.bsa"), files(odd)));
+    }
     let mut unknown = files(Tes4::new(105));
     unknown[4] = 110;
     all.push(("unknown version.bsa".into(), unknown));
@@ -105,11 +113,16 @@ fn small_tes3_and_legacy() -> Vec<(String, Vec<u8>)> {
     let files = || PATHS.iter().zip(&contents);
     let tes3 = files().fold(Tes3::new(), |it, (path, data)| it.file(path, &data[..]));
     let legacy = |kind| files().fold(Legacy::new(kind), |it, (path, data)| it.file(&path[..8], &data[..]));
+    let battlespire = files().fold(Legacy::new(Kind::Names), |it, (path, data)| {
+        it.file(&path[..8], pack::lzss(data)).flag(0x0100)
+    });
     let numbers =
         (7..).zip(&contents).fold(Legacy::new(Kind::Numbers), |it, (n, data)| it.number(n, &data[..]));
     vec![
         ("tes3 small.bsa".into(), tes3.build()),
+        ("tes3 small names cut.bsa".into(), tes3.clone().names_cut(1).build()),
         ("tes3 small nameless.bsa".into(), tes3.nameless().build()),
+        ("daggerfall small battlespire.bsa".into(), battlespire.build()),
         ("arena small.bsa".into(), legacy(Kind::Arena).build()),
         ("daggerfall small names.bsa".into(), legacy(Kind::Names).build()),
         ("daggerfall small numbers.bsa".into(), numbers.build()),
@@ -129,6 +142,16 @@ fn small_ba2() -> Vec<(String, Vec<u8>)> {
         all.push((format!("gnrl v{version} small.ba2"), archive.build()));
         all.push((format!("gnrl v{version} small nameless.ba2"), archive.nameless().build()));
     }
+    for form in [NamesForm::LengthsAndNuls, NamesForm::Nuls] {
+        let archive = Ba2::general(1).names_form(form);
+        let archive = (0..2).fold(archive, |it, nth| it.add(file(nth).chunk(Chunk::zlib(&texture))));
+        all.push((format!("gnrl small {form:?}.ba2"), archive.clone().build()));
+        all.push((format!("gnrl small {form:?} elsewhere.ba2"), archive.names_at(30).build()));
+    }
+    let word = |nth| file(nth).chunk(Chunk::zlib(&readme)).chunk_count(0).head_length(0);
+    all.push(("gnrl small word 0.ba2".into(), Ba2::general(1).add(word(0)).add(word(1)).build()));
+    let nul = file(0).stored_name(format!("{}\0", PATHS[0])).chunk(Chunk::stored(&readme[..]));
+    all.push(("gnrl small nul.ba2".into(), Ba2::general(8).add(nul).build()));
     let mut unknown = all[0].1.clone();
     unknown[4] = 99;
     all.push(("unknown version.ba2".into(), unknown));
@@ -218,6 +241,9 @@ fn streams() -> Vec<Seed> {
         all.push(stream_of(2, "lz4 frame", len, pack::lz4_frame(&content)));
         all.push(stream_of(3, "lz4 block", len, pack::lz4_block(&content)));
         all.push(stream_of(4, "xmem", len, pack::xmem_stored(&content)));
+        if len < 1_000 {
+            all.push(stream_of(7, "lzss", len, pack::lzss(&content)));
+        }
         all.push(stream_of(0, "stored", len, content));
     }
     all.push(stream_of(4, "xmem of matches", 13, XMEM_MATCHES.into()));

@@ -12,6 +12,7 @@ pub struct Tes3 {
     hash_offset: Option<u32>,
     file_count: Option<u32>,
     names_tail: Vec<u8>,
+    names_cut: usize,
     tail: Vec<u8>,
 }
 
@@ -59,6 +60,12 @@ impl Tes3 {
     /// Adds bytes after the last name, within the names block.
     pub fn names_tail(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.names_tail = bytes.into();
+        self
+    }
+
+    /// Leaves out the last bytes of the names block, such as its last NUL.
+    pub fn names_cut(mut self, bytes: usize) -> Self {
+        self.names_cut = bytes;
         self
     }
 
@@ -116,6 +123,7 @@ impl Tes3 {
             names.push(0);
         }
         names.extend_from_slice(&self.names_tail);
+        names.truncate(names.len().saturating_sub(self.names_cut));
         (offsets, names)
     }
 

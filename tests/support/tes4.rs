@@ -39,6 +39,8 @@ pub struct Tes4 {
     /// Files, each with the index of its folder.
     pub(super) files: Vec<(usize, Tes4File)>,
     unsorted: bool,
+    has_reversed_blocks: bool,
+    names_cut: usize,
     size_word_gaps: bool,
     garbage: u32,
     totals: Totals,
@@ -69,6 +71,8 @@ impl Tes4 {
             folders: Vec::new(),
             files: Vec::new(),
             unsorted: false,
+            has_reversed_blocks: false,
+            names_cut: 0,
             size_word_gaps: false,
             // The unused word of folder records in a version 105 archive that the game's own tool wrote.
             garbage: 7_471_207,
@@ -136,6 +140,18 @@ impl Tes4 {
     /// Keeps folders and files in the order of addition.
     pub fn unsorted(mut self) -> Self {
         self.unsorted = true;
+        self
+    }
+
+    /// Stores the folder blocks in the reverse order of the folder records. The offsets are those of the blocks.
+    pub fn reversed_blocks(mut self) -> Self {
+        self.has_reversed_blocks = true;
+        self
+    }
+
+    /// Leaves out the last bytes of the block of file names, such as its last NUL.
+    pub fn names_cut(mut self, bytes: usize) -> Self {
+        self.names_cut = bytes;
         self
     }
 
@@ -218,7 +234,8 @@ impl Tes4 {
         let file_name_total = self.totals.file_names.unwrap_or(names.len() as u32);
         let mut out = self.header(folder_name_total as u32, file_name_total);
         out.extend(self.folder_records(&order, first_block, u64::from(file_name_total)));
-        for (folder, files) in &order {
+        for block in self.blocks(&order) {
+            let (folder, files) = &order[block];
             if self.flags & FOLDER_NAMES != 0 {
                 out.extend(self.folders[*folder].name_field());
             }
@@ -272,6 +289,15 @@ impl Tes4 {
         folders.into_iter().map(files_of).collect()
     }
 
+    /// The folders in the order of their blocks, as indices into `order`.
+    fn blocks(&self, order: &[(usize, Vec<usize>)]) -> Vec<usize> {
+        let mut blocks: Vec<usize> = (0..order.len()).collect();
+        if self.has_reversed_blocks {
+            blocks.reverse();
+        }
+        blocks
+    }
+
     fn folder_hash(&self, folder: usize) -> u64 {
         let folder = &self.folders[folder];
         folder.hash.unwrap_or_else(|| self.on_disk(hash::tes4_folder(&folder.name)))
@@ -287,11 +313,19 @@ impl Tes4 {
     }
 
     fn folder_records(&self, order: &[(usize, Vec<usize>)], first_block: usize, file_names: u64) -> Vec<u8> {
+        let mut places = vec![0; order.len()];
+        let mut end = first_block as u64;
+        for block in self.blocks(order) {
+            let (folder, files) = &order[block];
+            let name =
+                if self.flags & FOLDER_NAMES == 0 { 0 } else { self.folders[*folder].name_field().len() };
+            places[block] = end;
+            end += (name + 16 * files.len()) as u64;
+        }
         let mut out = Vec::new();
-        let mut block = first_block as u64;
-        for (index, files) in order {
+        for ((index, files), place) in order.iter().zip(places) {
             let folder = &self.folders[*index];
-            let offset = folder.offset.unwrap_or(block.wrapping_add(file_names));
+            let offset = folder.offset.unwrap_or(place.wrapping_add(file_names));
             out.extend(self.folder_hash(*index).to_le_bytes());
             out.extend(folder.count.unwrap_or(files.len() as u32).to_le_bytes());
             if self.version >= 105 {
@@ -300,8 +334,6 @@ impl Tes4 {
             } else {
                 out.extend((offset as u32).to_le_bytes());
             }
-            let name = if self.flags & FOLDER_NAMES == 0 { 0 } else { folder.name_field().len() };
-            block += (name + 16 * files.len()) as u64;
         }
         out
     }
@@ -321,10 +353,11 @@ impl Tes4 {
         }
         let mut out = Vec::new();
         for &n in order.iter().flat_map(|(_, files)| files) {
-            out.extend_from_slice(&self.files[n].1.name);
-            out.push(0);
+            let file = &self.files[n].1;
+            out.extend(file.stored_name.clone().unwrap_or_else(|| [&file.name[..], b"\0"].concat()));
         }
         out.extend_from_slice(&self.name_block_tail);
+        out.truncate(out.len().saturating_sub(self.names_cut));
         out
     }
 

@@ -30,6 +30,7 @@ fn archive<'a>(names: impl IntoIterator<Item = Name<'a>>) -> Archive<'a> {
         files: FileList { entries: names.into_iter().map(entry).collect(), extents: Vec::new() }.into(),
         heads: Default::default(),
         sniffed: Vec::new(),
+        has_ascii_names: false,
         tables: Vec::new(),
         notes: Vec::new(),
     }

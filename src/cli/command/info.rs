@@ -52,6 +52,12 @@ struct Summary {
     platform: &'static str,
     flags: u32,
     flag_names: Vec<&'static str>,
+    /// The encoding of stored names. `None` for a folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encoding: Option<&'static str>,
+    /// Why names are read in this encoding; empty for a folder.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    encoding_reason: &'static str,
     folders: usize,
     files: usize,
     archive_bytes: u64,
@@ -124,7 +130,9 @@ fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
     let vfs = Vfs::from(set.only(archive).open()?);
     let (codecs, files, bytes) = contents(&vfs);
     let description = vfs.opened().descriptions.first();
-    let Some(Description { about, notes }) = description else { return Ok(of_folder(archive, &vfs)) };
+    let Some(Description { about, encoding, notes }) = description else {
+        return Ok(of_folder(archive, &vfs));
+    };
     Ok(Summary {
         archive: archive.display().to_string(),
         format: about.format,
@@ -134,6 +142,8 @@ fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
         platform: about.platform,
         flags: about.flags,
         flag_names: about.flag_names.clone(),
+        encoding: Some(encoding.encoding.name()),
+        encoding_reason: encoding.why.words(),
         folders: vfs.tree().len() as usize - files - 1,
         files,
         archive_bytes: vfs.store().archive_bytes(),
@@ -167,6 +177,8 @@ fn of_folder(path: &Path, loose: &Vfs) -> Summary {
         platform: "any",
         flags: 0,
         flag_names: Vec::new(),
+        encoding: None,
+        encoding_reason: "",
         folders: loose.tree().len() as usize - files - 1,
         files,
         archive_bytes: loose.store().archive_bytes(),
@@ -185,6 +197,9 @@ impl Summary {
         writeln!(out, "  platform       {}", self.platform)?;
         if !self.flag_names.is_empty() {
             writeln!(out, "  flags          {:#x}: {}", self.flags, self.flag_names.join(", "))?;
+        }
+        if let Some(encoding) = self.encoding {
+            writeln!(out, "  names          {encoding}: {}", self.encoding_reason)?;
         }
         writeln!(out, "  holds          {} in {}", count(self.files, "file"), count(self.folders, "folder"))?;
         let (bytes, packed) = (BinaryBytes(self.bytes), BinaryBytes(self.archive_bytes));

@@ -62,6 +62,8 @@ struct JsonFile {
     archive: String,
     /// The stored name as hex digits, because its bytes may be in any code page.
     stored_name_hex: String,
+    /// The encoding in which the stored name was read.
+    encoding: &'static str,
     hash: String,
     hidden_copies: usize,
     /// Set for textures, if their headers were asked for.
@@ -161,6 +163,7 @@ fn line(file: &VfsFile) -> JsonFile {
     // Read the size first: packed_size() of a loose file is the size that was read.
     let size = file.shown_size();
     JsonFile {
+        encoding: file.layer().encoding(),
         path: file.path(),
         size,
         packed: file.packed_size(),

@@ -10,6 +10,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::open_args::ParseArgs;
 use crate::cli::terminal::output::stdout;
 use crate::format::Name;
+use crate::format::encoding::Encoding;
 use crate::vfs::opened_archive::{stored_path, with_archive};
 
 /// Print the paths that archives store, one per line, as a list for `--names`
@@ -41,16 +42,18 @@ impl Names {
 
     /// Adds an archive's paths, with their lower-case forms as keys.
     fn collect(&self, archive: &Path, paths: &mut BTreeMap<String, String>) -> Result<(), Failure> {
-        Ok(with_archive(archive, &self.parse.options().parse_options(), |parsed| {
-            for path in parsed.entries().filter_map(|entry| self.path(&entry.name)) {
+        let options = self.parse.options();
+        Ok(with_archive(archive, &options.parse_options(), |parsed| {
+            let encoding = options.names_encoding(&parsed).encoding;
+            for path in parsed.entries().filter_map(|entry| single_line(&entry.name, encoding)) {
                 paths.entry(path.to_ascii_lowercase()).or_insert(path);
             }
         })?)
     }
+}
 
-    /// The whole stored path. `None` if it cannot be decoded in the code page, or is not a single line.
-    fn path(&self, name: &Name<'_>) -> Option<String> {
-        let path = stored_path(name, self.parse.options().code_page())?;
-        (!path.is_empty() && !path.contains(['\n', '\r', '\0'])).then_some(path)
-    }
+/// The whole stored path. `None` if it cannot be decoded in the encoding, or is not a single line.
+fn single_line(name: &Name<'_>, encoding: Encoding) -> Option<String> {
+    let path = stored_path(name, encoding)?;
+    (!path.is_empty() && !path.contains(['\n', '\r', '\0'])).then_some(path)
 }

@@ -54,6 +54,7 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
         uptime,
         since: _,
         archives,
+        encodings,
         folders,
         files,
         requests,
@@ -75,6 +76,13 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
         writeln!(out, "  edits      go to {edit}")?;
     }
     writeln!(out, "  holds      {} in {}", count(*files, "file"), layers(*archives, *folders))?;
+    if !encodings.is_empty() {
+        let encodings: Vec<String> = encodings
+            .iter()
+            .map(|(name, archives)| format!("{name} in {}", count(*archives, "archive")))
+            .collect();
+        writeln!(out, "  names      {}; the others are ASCII", encodings.join(", "))?;
+    }
     let kinds: Vec<String> =
         requests.iter().filter(|(_, number)| **number > 0).map(|(kind, n)| format!("{kind} {n}")).collect();
     for odd in &status.odd {

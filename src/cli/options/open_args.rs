@@ -14,7 +14,7 @@ use crate::vfs::{Layout, OpenOptions};
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ParseArgs {
     /// Code page of stored names: 1250, 1251, 1252, utf-8, or another of the WHATWG Encoding Standard
-    /// [default: 1252]
+    /// [default: for each archive, utf-8 if all its names are valid UTF-8, otherwise 1252]
     #[arg(long, value_name = "CODE PAGE", value_parser = parse_encoding)]
     encoding: Option<Encoding>,
     /// Read archives of an unknown version or kind as if they were of the nearest known one

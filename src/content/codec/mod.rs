@@ -1,7 +1,8 @@
 //! Codecs: how the payload of an extent becomes bytes of a file.
 //!
-//! A payload is what follows an extent's prefix, so its unpacked size is always known before it is decoded.
-//! Every decoder fills a buffer of that size, and allocates nothing for sizes that the bytes claim.
+//! A payload is what follows an extent's prefix, so its unpacked size is known before it is decoded. (Nothing
+//! states the size of LZSS, so [`unpacked_size`] counts it first.) Every decoder fills a buffer of that size, and
+//! allocates nothing for sizes that the bytes claim.
 //!
 //! Real archives have streams that are damaged in harmless ways. Those yield their bytes and a [`Quirk`].
 //!
@@ -11,6 +12,7 @@ mod detect;
 mod error;
 mod lz4_block;
 mod lz4_frame;
+mod lzss;
 mod method;
 mod stored;
 mod table;
@@ -18,4 +20,4 @@ mod xmem;
 mod zlib;
 
 pub use error::{DecodeError, Quirk};
-pub use table::{decode, has_prefix, has_signature, max_packed, max_unpacked, prefix};
+pub use table::{decode, has_prefix, has_signature, max_packed, max_unpacked, prefix, unpacked_size};

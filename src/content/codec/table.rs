@@ -2,7 +2,7 @@
 
 use super::error::{DecodeError, Quirk};
 use super::method::Method;
-use super::{detect, lz4_block, lz4_frame, stored, xmem, zlib};
+use super::{detect, lz4_block, lz4_frame, lzss, stored, xmem, zlib};
 use crate::format::Codec;
 
 /// Decodes a whole payload into `out`, whose length is the declared size in bytes.
@@ -68,6 +68,12 @@ pub fn max_packed(size: u32) -> u64 {
     size + size / 64 + SLACK
 }
 
+/// The unpacked size in bytes of a payload for which nothing states it; `None` if the archive states the sizes
+/// of payloads of this codec.
+pub fn unpacked_size(codec: Codec, packed: &[u8]) -> Option<u64> {
+    (codec == Codec::Lzss).then(|| lzss::unpacked_size(packed))
+}
+
 /// The table of codecs.
 fn method(codec: Codec) -> &'static Method {
     match codec {
@@ -76,6 +82,7 @@ fn method(codec: Codec) -> &'static Method {
         Codec::Lz4Frame => &lz4_frame::METHOD,
         Codec::Lz4Block => &lz4_block::METHOD,
         Codec::Xmem => &xmem::METHOD,
+        Codec::Lzss => &lzss::METHOD,
         Codec::Detect => &detect::METHOD,
         Codec::Unsupported => &stored::UNSUPPORTED,
     }

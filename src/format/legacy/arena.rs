@@ -3,9 +3,10 @@
 use super::super::archive::Archive;
 use super::super::detect::Format;
 use super::super::error::ParseError;
+use super::super::extent::Codec;
 use super::super::limits::Options;
-use super::layout::{Layout, NAMED_LEN, about, named};
-use crate::read::Bytes;
+use super::layout::{File, Layout, NAMED_LEN, NamedRecord, about};
+use crate::read::{Bytes, Reader, UnexpectedEnd};
 
 /// This format's row in [`super::super::FORMATS`].
 pub const FORMAT: Format =
@@ -19,4 +20,10 @@ fn recognises(archive: Bytes<'_>) -> bool {
 
 fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, ParseError> {
     LAYOUT.parse(archive, about(FORMAT.name, "", "The Elder Scrolls: Arena"), options)
+}
+
+/// The flag is 0 in the game's archive (UESP), so that no method is known for others.
+fn named<'a>(directory: &mut Reader<'a>) -> Result<File<'a>, UnexpectedEnd> {
+    let record = NamedRecord::read(directory)?;
+    Ok(record.file(if record.flag() == 0 { Codec::Stored } else { Codec::Unsupported }))
 }

@@ -1,13 +1,13 @@
-//! Daggerfall's BSA files and `DAGGER.SND`: a count, the directory's kind, the files, and a directory of
-//! names or numbers (FORMATS.md section 9.2). Battlespire's archives are reported to be similar
-//! \[unverified\].
+//! Daggerfall's BSA files and `DAGGER.SND`, and Battlespire's BSA files: a count, the directory's kind, the
+//! files, and a directory of names or numbers (FORMATS.md sections 9.2 and 9.3).
 
 use super::super::archive::{About, Archive};
 use super::super::detect::Format;
 use super::super::entry::Name;
 use super::super::error::ParseError;
+use super::super::extent::Codec;
 use super::super::limits::Options;
-use super::layout::{File, Layout, NAMED_LEN, about, named};
+use super::layout::{File, Layout, NAMED_LEN, NamedRecord, about};
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
 /// This format's row in [`super::super::FORMATS`].
@@ -26,17 +26,34 @@ fn recognises(archive: Bytes<'_>) -> bool {
 
 fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, ParseError> {
     let (layout, about) = kind(archive)?;
-    layout.parse(archive, about, options)
+    let mut parsed = layout.parse(archive, about, options)?;
+    // Daggerfall packs no files, and its sounds have no headers.
+    let has_packed = parsed.extents().any(|extent| extent.codec == Codec::Lzss);
+    let first = parsed.extents().next().filter(|_| parsed.about.kind == NUMBERS_KIND);
+    let has_header = first.is_some_and(|first| {
+        Reader::at(archive, first.offset, "a sound")
+            .is_ok_and(|mut sound| sound.take(4, "a sound") == Ok(b"RIFF"))
+    });
+    if has_packed || has_header {
+        parsed.about.games = BATTLESPIRE;
+    }
+    Ok(parsed)
 }
+
+/// The kind of a directory of numbers.
+const NUMBERS_KIND: &str = "numbers";
+const DAGGERFALL: &str = "The Elder Scrolls II: Daggerfall";
+const BATTLESPIRE: &str = "An Elder Scrolls Legend: Battlespire";
+/// Games whose archives differ only if files are packed.
+const EITHER: &str = "The Elder Scrolls II: Daggerfall, An Elder Scrolls Legend: Battlespire";
 
 /// The layout that the header states.
 fn kind(archive: Bytes<'_>) -> Result<(&'static Layout, About), ParseError> {
-    const GAMES: &str = "The Elder Scrolls II: Daggerfall";
     let mut header = Reader::new(archive);
     header.skip(2, "the count of files")?;
     match header.u16("the kind of the directory")? {
-        0x0100 => Ok((&NAMES, about(FORMAT.name, "names", GAMES))),
-        0x0200 => Ok((&NUMBERS, about(FORMAT.name, "numbers", GAMES))),
+        0x0100 => Ok((&NAMES, about(FORMAT.name, "names", EITHER))),
+        0x0200 => Ok((&NUMBERS, about(FORMAT.name, NUMBERS_KIND, DAGGERFALL))),
         kind => Err(ParseError::unsupported(2, format!("unknown kind of directory: {kind:#06X}"))),
     }
 }
@@ -59,5 +76,17 @@ impl NumberedRecord<'_> {
 
 fn numbered<'a>(directory: &mut Reader<'a>) -> Result<File<'a>, UnexpectedEnd> {
     let record = NumberedRecord(directory.record("a file's record")?);
-    Ok(File { name: Name::Number(record.number()), is_packed: false, size: record.size() })
+    Ok(File { name: Name::Number(record.number()), codec: Codec::Stored, size: record.size() })
+}
+
+/// The flag of files that Battlespire packs with LZSS.
+const LZSS: u16 = 0x0100;
+
+fn named<'a>(directory: &mut Reader<'a>) -> Result<File<'a>, UnexpectedEnd> {
+    let record = NamedRecord::read(directory)?;
+    Ok(record.file(match record.flag() {
+        0 => Codec::Stored,
+        LZSS => Codec::Lzss,
+        _ => Codec::Unsupported,
+    }))
 }

@@ -1,4 +1,4 @@
-//! The common layout of the archives of Arena and Daggerfall: a count, the files one after the
+//! The common layout of the archives of Arena, Daggerfall and Battlespire: a count, the files one after the
 //! other, and a directory at the end.
 //!
 //! There is no magic number, no hash and no offset. Such an archive is recognised if the sum of all
@@ -33,8 +33,8 @@ pub(super) struct Layout {
 /// A file, as the directory describes it.
 pub(super) struct File<'a> {
     pub(super) name: Name<'a>,
-    /// Whether the file is packed, by an undocumented method.
-    pub(super) is_packed: bool,
+    /// How the file is packed.
+    pub(super) codec: Codec,
     /// Size in bytes, as stored.
     pub(super) size: u32,
 }
@@ -80,14 +80,13 @@ impl Layout {
         let start = directory.position();
         let tables = vec![0..self.header_len, directory.range()];
         while directory.left() > 0 {
-            let File { name, is_packed, size } = (self.read)(&mut directory)?;
-            packed = packed.saturating_add(u32::from(is_packed));
-            let codec = if is_packed { Codec::Unsupported } else { Codec::Stored };
+            let File { name, codec, size } = (self.read)(&mut directory)?;
+            packed = packed.saturating_add(u32::from(codec == Codec::Unsupported));
             files.entries.push(Entry { name, hash: Hash::default(), extents: 1 });
             files.extents.push(Extent {
                 offset,
                 packed: size,
-                size: Some(size),
+                size: (codec != Codec::Lzss).then_some(size),
                 codec,
                 prefix: ExtentPrefix::NONE,
             });
@@ -100,22 +99,35 @@ impl Layout {
         }
         let (hashes, heads) = (Family::None, Arc::default());
         let files = files.into();
-        Ok(Archive { about, hashes, files, heads, sniffed: Vec::new(), tables, notes: notes.into_vec() })
+        Ok(Archive {
+            about,
+            hashes,
+            files,
+            heads,
+            sniffed: Vec::new(),
+            has_ascii_names: false,
+            tables,
+            notes: notes.into_vec(),
+        })
     }
 }
 
-/// The record of a file with a name, in Arena and Daggerfall. Some sources say that the name has
+/// The record of a file with a name, in Arena, Daggerfall and Battlespire. Some sources say that the name has
 /// fourteen bytes.
-struct NamedRecord<'a>(Record<'a, NAMED_LEN>);
+pub(super) struct NamedRecord<'a>(Record<'a, NAMED_LEN>);
 
 impl<'a> NamedRecord<'a> {
+    pub(super) fn read(directory: &mut Reader<'a>) -> Result<Self, UnexpectedEnd> {
+        directory.record("a file's record").map(Self)
+    }
+
     /// The name, NUL-padded.
     fn name(&self) -> &'a [u8; 12] {
         self.0.bytes_at::<0, 12>()
     }
 
-    /// Not 0 if the file is packed. The method is not known \[unverified\].
-    fn flag(&self) -> u16 {
+    /// Not 0 if the file is packed.
+    pub(super) fn flag(&self) -> u16 {
         self.0.u16_at::<12>()
     }
 
@@ -123,13 +135,12 @@ impl<'a> NamedRecord<'a> {
     fn size(&self) -> u32 {
         self.0.u32_at::<14>()
     }
-}
 
-/// Reads a [`NamedRecord`].
-pub(super) fn named<'a>(directory: &mut Reader<'a>) -> Result<File<'a>, UnexpectedEnd> {
-    let record = NamedRecord(directory.record("a file's record")?);
-    let name = Name::Path(record.name().split(|&byte| byte == 0).next().unwrap_or_default());
-    Ok(File { name, is_packed: record.flag() != 0, size: record.size() })
+    /// The file, packed with `codec`.
+    pub(super) fn file(&self, codec: Codec) -> File<'a> {
+        let name = Name::Path(self.name().split(|&byte| byte == 0).next().unwrap_or_default());
+        File { name, codec, size: self.size() }
+    }
 }
 
 /// Describes an archive, which has neither version nor flags in these formats.

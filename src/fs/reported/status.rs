@@ -18,6 +18,9 @@ pub struct DaemonStatus {
     pub since: u64,
     /// Number of mounted archives.
     pub archives: usize,
+    /// Number of archives by the encoding of their names, without those whose names are ASCII.
+    #[serde(default)]
+    pub encodings: BTreeMap<String, usize>,
     /// Number of mounted folders of loose files.
     #[serde(default)]
     pub folders: usize,

@@ -199,8 +199,8 @@ fn paths_in(archive: &Path, options: &OpenOptions) -> Result<(Time, Vec<String>)
     let changed =
         std::fs::metadata(archive).and_then(|it| it.modified()).map_err(|error| error.to_string())?;
     let names = with_archive(archive, &options.parse_options(), |parsed| {
-        let path =
-            |entry: Entry<'_>| Some(stored_path(&entry.name, options.code_page())?.to_ascii_lowercase());
+        let encoding = options.names_encoding(&parsed).encoding;
+        let path = |entry: Entry<'_>| Some(stored_path(&entry.name, encoding)?.to_ascii_lowercase());
         parsed.entries().filter_map(path).collect()
     });
     Ok((unix_nanoseconds(changed), names.map_err(|error| error.to_string())?))

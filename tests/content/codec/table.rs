@@ -8,12 +8,13 @@ use proptest::prelude::*;
 
 use super::{linked_frame_of, sample, zlib_of};
 
-const ALL: [Codec; 7] = [
+const ALL: [Codec; 8] = [
     Codec::Stored,
     Codec::Zlib,
     Codec::Lz4Frame,
     Codec::Lz4Block,
     Codec::Xmem,
+    Codec::Lzss,
     Codec::Detect,
     Codec::Unsupported,
 ];

@@ -68,6 +68,7 @@ pub struct Tes4File {
     pub(super) embedded: Option<Vec<u8>>,
     pub(super) embedded_length: Option<u8>,
     pub(super) hash: Option<u64>,
+    pub(super) stored_name: Option<Vec<u8>>,
     pub(super) record_size: Option<u32>,
     pub(super) record_offset: Option<u32>,
     pub(super) size_bits: u32,
@@ -91,6 +92,12 @@ impl Tes4File {
     /// packed if the archive's flags require it.
     pub fn new(name: impl AsRef<[u8]>, data: impl Into<Vec<u8>>) -> Self {
         Self { name: name.as_ref().to_vec(), data: data.into(), ..Self::default() }
+    }
+
+    /// Sets the bytes in the block of names, the NUL included, if they are not the name and a NUL.
+    pub fn stored_name(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stored_name = Some(bytes.into());
+        self
     }
 
     /// Sets bit 30 of the size: the file is packed if the archive's files are stored, and the reverse.
