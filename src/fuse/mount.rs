@@ -104,6 +104,15 @@ impl std::fmt::Display for MountError {
 
 impl std::error::Error for MountError {}
 
+/// The reason that fusermount3 gives, without its own name, which it prints as it was called.
+pub(super) fn reason_in(stderr: &str) -> &str {
+    let reason = stderr.trim();
+    match reason.split_once(": ") {
+        Some((name, reason)) if name.ends_with(HELPER) => reason,
+        _ => reason,
+    }
+}
+
 /// Explains why fusermount3 refused, with advice.
 fn explain(f: &mut std::fmt::Formatter<'_>, mountpoint: &Path, stderr: &str) -> std::fmt::Result {
     let place = mountpoint.display();
@@ -132,8 +141,7 @@ fn explain(f: &mut std::fmt::Formatter<'_>, mountpoint: &Path, stderr: &str) -> 
              umount {place}/{{,**/}},"
         );
     }
-    let reason =
-        stderr.trim().trim_start_matches("fusermount3: ").trim_start_matches("/usr/bin/fusermount3: ");
+    let reason = reason_in(stderr);
     write!(
         f,
         "fusermount3 refused to mount on {place}: {}",
