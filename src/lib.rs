@@ -208,6 +208,8 @@
 //! | What if a source is a mount of bsafs? | `cli/options/unmounted.rs`: its own sources replace it |
 //! | How are mounts listed if a daemon hangs? | `mounts/status.rs`: a subprocess asks, with a time limit |
 //! | Can another user redirect root's mount? | `system/place.rs`, `fuse/unmount.rs`: no |
+//! | What does a program get that bsafs starts? | `system/subprocess.rs`; a test allows no other place |
+//! | How does root ask or serve another user? | `system/credentials.rs`: a process that he cannot trace |
 //! | What bounds memory? | `limits.rs`, with a table |
 //! | What if memory is limited (`ulimit -v`)? | `system/memory.rs` |
 //! | What is measured, and what was tried? | `tests/bench/RESULTS.md` |
