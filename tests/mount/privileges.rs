@@ -126,7 +126,8 @@ fn a_passed_mount_is_served_even_if_the_standard_descriptors_are_closed() {
     for closed in ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"] {
         let dir = for_nobody();
         let then = "stat -c %s mnt/readme.txt; umount mnt";
-        let out = mount_fuse3(&dir, &format!("drop_privileges' {closed} #'"), then);
+        let options = "ro,nosuid,nodev,default_permissions,drop_privileges";
+        let out = mount_fuse3(&dir, &format!("{options}' {closed} #'"), then);
         assert_eq!(out.lines().last(), Some("800"), "{closed}: {out}");
     }
 }
