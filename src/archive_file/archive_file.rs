@@ -11,7 +11,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime};
 
 use rustix::fs::OFlags;
 use twox_hash::XxHash3_64;
@@ -77,7 +77,7 @@ impl ArchiveFile {
             file,
             opened,
             opened_at: Instant::now(),
-            modified: metadata.modified()?.max(UNIX_EPOCH),
+            modified: metadata.modified()?,
             tables: None,
             mtime: AtomicI64::new(opened.mtime),
             ctime: AtomicI64::new(opened.ctime),
@@ -143,7 +143,7 @@ impl ArchiveFile {
         self.opened.len
     }
 
-    /// The mtime when the file was opened, but not before 1970.
+    /// The mtime when the file was opened.
     pub fn modified(&self) -> SystemTime {
         self.modified
     }
@@ -312,6 +312,8 @@ mod tests {
         let mut source = ArchiveFile::open(&path).unwrap();
         source.parse_tables(|_| ((), vec![0..3, 3..6])).unwrap();
         (source, File::options().write(true).open(&path).unwrap())
+    use std::time::UNIX_EPOCH;
+
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::fault_log::Salvaged;
 use super::loose::LooseFiles;
 use super::memory::MemoryLimit;
 use crate::archive_file::ArchiveFile;
-use crate::folder::{LooseFolder, system_time};
+use crate::folder::LooseFolder;
 use crate::format::{Codec, EntryId, Head, Limits};
 
 /// The bytes of all layers.
@@ -198,7 +198,7 @@ impl Store {
     pub fn modified(&self, layer: u16) -> SystemTime {
         match self.content(layer) {
             LayerContent::Archive(layer) => layer.file.modified(),
-            LayerContent::Folder(files) => system_time(files.folder.modified()),
+            LayerContent::Folder(files) => files.folder.modified().system_time(),
         }
     }
 
@@ -206,7 +206,7 @@ impl Store {
     /// that was not statted, it is the folder's.
     pub fn file_modified(&self, id: EntryId) -> SystemTime {
         let known = self.loose(id).and_then(|files| files.folder.known(id.entry));
-        known.map_or_else(|| self.modified(id.layer), |stat| system_time(stat.modified))
+        known.map_or_else(|| self.modified(id.layer), |stat| stat.modified())
     }
 
     /// Total size on disk of all archives, and of all loose files that were statted.

@@ -1,12 +1,13 @@
 //! Size, time and identity of a file. They are learnt by the first stat and then fixed; each file
 //! takes 24 bytes.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{Statx, StatxFlags, StatxTimestamp};
 use twox_hash::XxHash3_64;
 
+use super::file_time::FileTime;
 use super::mounts::device_of;
 
 /// A file's size and mtime, and which file it is.
@@ -14,8 +15,8 @@ use super::mounts::device_of;
 pub struct FileStat {
     /// In bytes.
     pub size: u64,
-    /// The mtime in nanoseconds since 1970, clamped to years that fit.
-    pub modified: i64,
+    /// The mtime.
+    pub modified: FileTime,
     /// Upper half: a hash of device, inode number and birth time, never 0. Lower half: a hash of the ctime,
     /// whose lowest bit is [`SETTLED_BIT`].
     pub(super) identity: u64,
@@ -38,7 +39,7 @@ const HASH_BITS: u32 = 32;
 impl FileStat {
     /// The mtime as the mount shows it.
     pub fn modified(&self) -> SystemTime {
-        system_time(self.modified)
+        self.modified.system_time()
     }
 
     /// Whether two stats are equal in everything except when they were made.
@@ -70,7 +71,7 @@ impl FileStat {
         let birth = if has_birth { time(&stat.stx_btime) } else { [0, 0] };
         let object = hash(&[&[device_of(stat), stat.stx_ino], &birth[..]].concat()).max(1);
         let changed = hash(&time(&stat.stx_ctime));
-        let modified = nanoseconds(&stat.stx_mtime);
+        let modified = FileTime::of(&stat.stx_mtime);
         let settled = if is_settled(modified) { SETTLED_BIT } else { 0 };
         let flags = SETTLED_BIT | CARRIED_BIT | OUTDATED_BIT;
         Self { size: stat.stx_size, modified, identity: object << HASH_BITS | (changed & !flags) | settled }
@@ -78,10 +79,9 @@ impl FileStat {
 }
 
 /// Whether an mtime is far enough from now, in either direction: a server's clock may be ahead.
-fn is_settled(modified: i64) -> bool {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let now = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
-    u128::from(now.abs_diff(modified)) >= SETTLED.as_nanos()
+fn is_settled(modified: FileTime) -> bool {
+    let age = SystemTime::now().duration_since(modified.system_time());
+    age.unwrap_or_else(|ahead| ahead.duration()) >= SETTLED
 }
 
 /// A 32-bit hash of some numbers.
@@ -90,23 +90,14 @@ fn hash(numbers: &[u64]) -> u64 {
     XxHash3_64::oneshot(&bytes) >> HASH_BITS
 }
 
-/// A time in nanoseconds since 1970.
-pub(super) fn nanoseconds(time: &StatxTimestamp) -> i64 {
-    time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec.into())
-}
-
-/// Converts nanoseconds since 1970 to a time. Times before 1970 are clamped to 1970, as for archives.
-pub fn system_time(nanoseconds: i64) -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0))
-}
-
 /// What is known about a file. Set only once, under the lock of the folder.
 #[derive(Debug, Default)]
 pub(super) struct FileState {
     /// The upper half is 0 while nothing is known. Stored last.
     identity: AtomicU64,
     size: AtomicU64,
-    modified: AtomicI64,
+    /// [`FileTime::to_bits`].
+    modified: AtomicU64,
 }
 
 impl FileState {
@@ -114,7 +105,7 @@ impl FileState {
         let identity = self.identity.load(Ordering::Acquire);
         (identity >> HASH_BITS != 0).then(|| FileStat {
             size: self.size.load(Ordering::Relaxed),
-            modified: self.modified.load(Ordering::Relaxed),
+            modified: FileTime::from_bits(self.modified.load(Ordering::Relaxed)),
             identity: identity & !(CARRIED_BIT | OUTDATED_BIT),
         })
     }
@@ -149,7 +140,7 @@ impl FileState {
     /// Must not be called by two threads at once.
     pub(super) fn set(&self, stat: FileStat) {
         self.size.store(stat.size, Ordering::Relaxed);
-        self.modified.store(stat.modified, Ordering::Relaxed);
+        self.modified.store(stat.modified.to_bits(), Ordering::Relaxed);
         self.identity.store(stat.identity, Ordering::Release);
     }
 }

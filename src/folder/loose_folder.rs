@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use super::descriptor::{read_to_end, stat_of};
 use super::error::FileFault;
 use super::file_state::{FileStat, FileState};
+use super::file_time::FileTime;
 use super::filter::Filter;
 use super::location::Locations;
 use super::loose_file::LooseFile;
@@ -139,8 +140,8 @@ impl LooseFolder {
         self.locations.root().identity
     }
 
-    /// The mtime of the folder in nanoseconds since 1970: when an entry was last added or removed.
-    pub fn modified(&self) -> i64 {
+    /// The mtime of the folder: when an entry was last added or removed.
+    pub fn modified(&self) -> FileTime {
         self.names.modified()
     }
 

@@ -24,6 +24,7 @@ mod descriptor;
 mod error;
 mod file_change;
 mod file_state;
+mod file_time;
 mod filter;
 mod location;
 mod loose_file;
@@ -39,7 +40,8 @@ mod whiteouts;
 
 pub use error::{FileFault, ScanError};
 pub use file_change::FileChange;
-pub use file_state::{FileStat, system_time};
+pub use file_state::FileStat;
+pub use file_time::FileTime;
 pub use filter::Filter;
 pub use loose_file::LooseFile;
 pub use loose_folder::LooseFolder;

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::file_time::FileTime;
+
 /// A name as stored on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LooseName<'a> {
@@ -35,10 +37,17 @@ pub(super) struct FolderRecord {
     pub(super) name: u32,
     /// Index of its first file. Its files end where those of the next folder begin.
     pub(super) first_file: u32,
-    /// The mtime in nanoseconds since 1970.
-    pub(super) modified: i64,
+    /// The mtime.
+    pub(super) modified: FileTime,
     /// Device (`st_dev`) and inode number on disk; 0 if the folder could not be read.
     pub(super) identity: (u64, u64),
+}
+
+impl FolderRecord {
+    /// A folder that was not read yet.
+    pub(super) fn new(parent: u32, name: u32) -> Self {
+        Self { parent, name, first_file: 0, modified: FileTime::default(), identity: (0, 0) }
+    }
 }
 
 impl LooseNames {
@@ -73,8 +82,8 @@ impl LooseNames {
     }
 
     /// All folders, parents first, beginning with the scanned one. Each has the index of its
-    /// parent, its name, and its mtime in nanoseconds since 1970.
-    pub fn folders(&self) -> impl ExactSizeIterator<Item = (u32, LooseName<'_>, i64)> {
+    /// parent, its name, and its mtime.
+    pub fn folders(&self) -> impl ExactSizeIterator<Item = (u32, LooseName<'_>, FileTime)> {
         self.folders.iter().map(|folder| (folder.parent, self.name(folder.name), folder.modified))
     }
 
@@ -143,9 +152,9 @@ impl LooseNames {
         &self.folders
     }
 
-    /// The mtime of the scanned folder, in nanoseconds since 1970.
-    pub(super) fn modified(&self) -> i64 {
-        self.folders.first().map_or(0, |folder| folder.modified)
+    /// The mtime of the scanned folder.
+    pub(super) fn modified(&self) -> FileTime {
+        self.folders.first().map_or(FileTime::default(), |folder| folder.modified)
     }
 
     /// Removes the direct files for which `is_out` holds. Returns the old indices of the direct

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::descriptor::stat_of;
 use super::error::ScanError;
-use super::file_state::nanoseconds;
+use super::file_time::FileTime;
 use super::filter::Filter;
 use super::location::{Base, Locations};
 use super::loose_folder::LooseFolder;
@@ -25,6 +25,7 @@ use super::whiteouts::{Mark, is_opaque};
 use crate::limits::FOLDER_ENTRIES_MAX;
 use crate::system::covered::{PATH_MAX, is_mountpoint, uncovered_target};
 use crate::system::memory;
+use crate::system::paths;
 
 /// Maximum depth, as for names in archives. Other programs cannot walk deeper trees.
 const DEPTH_MAX: u8 = 64;
@@ -49,7 +50,7 @@ pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<Loos
         at += 1;
     }
     // A relative path must become absolute because the daemon changes its working directory.
-    Ok(scan.finish(std::path::absolute(path).map_err(ScanError::Io)?))
+    Ok(scan.finish(paths::absolute(path).map_err(ScanError::Io)?))
 }
 
 /// Minimum number of bytes of names for which a check of the memory holds.
@@ -172,7 +173,7 @@ impl<'a> Scan<'a> {
                 return Ok(());
             }
         };
-        self.folders[folder as usize].modified = nanoseconds(&stat.stx_mtime);
+        self.folders[folder as usize].modified = FileTime::of(&stat.stx_mtime);
         self.folders[folder as usize].identity = (device_of(&stat), stat.stx_ino);
         if is_opaque(&fd) {
             self.add_whiteout(folder, b"")?;
@@ -381,7 +382,7 @@ impl<'a> Scan<'a> {
     /// Adds the scanned folder itself.
     pub(super) fn add_root(&mut self) -> Result<(), ScanError> {
         let name = self.add_name(b"")?;
-        self.folders.push(FolderRecord { parent: 0, name, first_file: 0, modified: 0, identity: (0, 0) });
+        self.folders.push(FolderRecord::new(0, name));
         self.depths.push(0);
         Ok(())
     }
@@ -403,7 +404,7 @@ impl<'a> Scan<'a> {
     ) -> Result<(), ScanError> {
         let index = number(self.folders.len())?;
         let name = self.add_name(name)?;
-        self.folders.push(FolderRecord { parent, name, first_file: 0, modified: 0, identity: (0, 0) });
+        self.folders.push(FolderRecord::new(parent, name));
         self.depths.push(self.depths[parent as usize] + 1);
         if let Some(base) = base {
             self.locations.link_folder(index, base);

@@ -20,10 +20,12 @@ pub(crate) fn date(time: SystemTime) -> String {
     format!("{:04}-{month:02}-{day:02}", cycle * 400 + year + next)
 }
 
-/// A time in nanoseconds since 1970; 0 for earlier times.
+/// A time in nanoseconds since 1970, negative for earlier times. It saturates in 1677 and 2262.
 pub(crate) fn unix_nanoseconds(time: SystemTime) -> i64 {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |it| -it),
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::layer_names::{File, Folder, LayerNames, NameRef};
 use super::stored_names::{NamesTooLarge, StoredNames};
-use crate::folder::{self, LooseNames};
+use crate::folder::{self, FileTime, LooseNames};
 use crate::format::encoding::Encoding;
 use crate::format::hash::Family;
 use crate::format::{Name, name};
@@ -34,7 +34,7 @@ impl LayerNames {
         };
         layer.folders.push(root);
         let mut folders = names.folders();
-        let own_time = folders.next().map_or(0, |(_, _, modified)| modified);
+        let own_time = folders.next().map_or(FileTime::default(), |(_, _, modified)| modified);
         if let Some(base) = base {
             let name = layer.append(base.as_bytes())?;
             layer.folders.push(Folder { parent: 0, name });

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::stored_names::{NamesTooLarge, StoredNames};
+use crate::folder::FileTime;
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash};
 
@@ -52,8 +53,8 @@ pub struct LayerNames {
     /// All other names, one after the other.
     pub(super) arena: Vec<u8>,
     pub(super) folders: Vec<Folder>,
-    /// The time of each folder in nanoseconds since 1970. Empty for an archive.
-    pub(super) folder_times: Vec<i64>,
+    /// The time of each folder. Empty for an archive.
+    pub(super) folder_times: Vec<FileTime>,
     pub(super) files: Vec<File>,
     /// The stored names that the listed names do not reproduce.
     pub(super) stored_overrides: StoredNames,

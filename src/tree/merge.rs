@@ -11,6 +11,7 @@ use super::node::{Hidden, Node, NodeId};
 use super::rule::Rule;
 use super::runs::for_each_run;
 use super::tree::Tree;
+use crate::folder::FileTime;
 use crate::format::EntryId;
 
 /// Error if there are more folders and files than inode numbers of 32 bits, which old programs
@@ -231,14 +232,14 @@ impl Merging {
     }
 
     /// The times of folders of loose files, by node. If several layers have a folder, the newest time counts.
-    fn folder_times(&self, map: &FolderMap, node_of_folder: &[u32]) -> Vec<(NodeId, i64)> {
+    fn folder_times(&self, map: &FolderMap, node_of_folder: &[u32]) -> Vec<(NodeId, FileTime)> {
         let mut times = Vec::new();
         for (layer, merged) in self.layers.iter().zip(&map.of_layers) {
             let listed =
                 merged.iter().zip(&layer.names.folder_times).filter(|(folder, _)| **folder != NOT_LISTED);
             times.extend(listed.map(|(&folder, &time)| (NodeId(node_of_folder[folder as usize]), time)));
         }
-        times.sort_unstable_by_key(|&(node, time)| (node, Reverse(time)));
+        times.sort_unstable_by_key(|&(node, time)| (node, Reverse(time.system_time())));
         times.dedup_by_key(|(node, _)| *node);
         times.shrink_to_fit();
         times

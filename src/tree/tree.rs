@@ -10,7 +10,7 @@ use super::layer_names::{LayerNames, NameRef};
 use super::node::{Hidden, Kind, Node, NodeId};
 use super::numbers::InodeNumbers;
 use super::unnamed::UnnamedFiles;
-use crate::folder::system_time;
+use crate::folder::FileTime;
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash, placeholder_name};
 use crate::format::{EntryId, name};
@@ -24,8 +24,8 @@ pub struct Tree {
     /// In the order of their nodes; for one node, the latest layer first.
     hidden: Vec<Hidden>,
     unnamed: Vec<UnnamedFiles>,
-    /// When folders of loose files were last changed, in nanoseconds since 1970, in the order of their nodes.
-    times: Vec<(NodeId, i64)>,
+    /// When folders of loose files were last changed, in the order of their nodes.
+    times: Vec<(NodeId, FileTime)>,
     numbers: InodeNumbers,
 }
 
@@ -38,7 +38,7 @@ impl Tree {
         nodes: Vec<Node>,
         layers: Vec<Arc<LayerNames>>,
         hidden: Vec<Hidden>,
-        times: Vec<(NodeId, i64)>,
+        times: Vec<(NodeId, FileTime)>,
     ) -> Self {
         let by_hash = HashIndex::new(&nodes);
         let unnamed = UnnamedFiles::of_layers(&layers, &nodes);
@@ -171,7 +171,7 @@ impl Tree {
     /// When a folder of loose files was last changed; `None` if only archives have it.
     pub fn folder_time(&self, folder: NodeId) -> Option<SystemTime> {
         let found = self.times.binary_search_by_key(&folder, |(node, _)| *node).ok()?;
-        Some(system_time(self.times[found].1))
+        Some(self.times[found].1.system_time())
     }
 
     /// The child of a folder called `name`, in any case. Also finds a child whose unprintable

@@ -388,7 +388,7 @@ fn without_erased(mut layers: Vec<MergeLayer>, store: &Store) -> Vec<MergeLayer>
 /// The modification times of all files of a folder. A file that cannot be statted counts as older
 /// than every archive.
 fn times(folder: &LooseFolder) -> Vec<i64> {
-    let time = |file| folder.stat(file).map_or(i64::MIN, |stat| stat.modified);
+    let time = |file| folder.stat(file).map_or(i64::MIN, |stat| unix_nanoseconds(stat.modified()));
     (0..folder.names().file_count()).map(time).collect()
 }
 

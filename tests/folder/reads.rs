@@ -28,7 +28,7 @@ fn a_file_is_statted_only_on_request() {
     let folder = disk.scan();
     assert!(folder.known(0).is_none() && !folder.is_all_known());
     let stat = folder.stat(0).unwrap();
-    assert_eq!((stat.size, stat.modified), (6, 1_000_000_000_000_000_005));
+    assert_eq!((stat.size, stat.modified()), (6, SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 5)));
     assert_eq!(folder.known(0), Some(stat));
     assert!(folder.known(1).is_none());
 }

@@ -123,11 +123,9 @@ impl Hiding {
 
     fn hides(&self, folder: &LooseFolder, file: u32, folded: &str, shown: &FolderFilter) -> bool {
         match (self.code, &shown.only) {
-            (NoteCode::LooseOlder, _) => self
-                .archives
-                .newest
-                .get(folded)
-                .is_some_and(|archive| folder.stat(file).is_ok_and(|stat| *archive >= stat.modified)),
+            (NoteCode::LooseOlder, _) => self.archives.newest.get(folded).is_some_and(|archive| {
+                folder.stat(file).is_ok_and(|stat| *archive >= unix_nanoseconds(stat.modified()))
+            }),
             (_, Some(named)) => self.archives.hide(folded, named),
             _ => false,
         }
