@@ -13,8 +13,12 @@ pub(super) fn stat_of(file: impl AsFd) -> Result<Statx, Errno> {
     rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS | StatxFlags::BTIME)
 }
 
-/// Reads until the buffer is full or the file ends. Returns the number of bytes.
+/// Reads until the buffer is full or the file ends. Returns the number of bytes. No file has bytes from
+/// offset 2^63 - 1 on, which the system refuses.
 pub(super) fn read_to_end(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let most = usize::try_from((i64::MAX as u64).saturating_sub(offset)).unwrap_or(usize::MAX);
+    let len = buffer.len().min(most);
+    let buffer = &mut buffer[..len];
     let mut read = 0;
     while read < buffer.len() {
         match file.read_at(&mut buffer[read..], offset.saturating_add(read as u64)) {

@@ -21,6 +21,15 @@ fn a_range_is_read_at_its_offset() {
 }
 
 #[test]
+fn a_read_far_beyond_the_end_returns_nothing() {
+    let disk = Disk::new(&["root/file"]);
+    let folder = disk.scan();
+    for offset in [9, 1 << 40, i64::MAX as u64 - 1, i64::MAX as u64, 1 << 63, u64::MAX] {
+        assert_eq!(folder.read_at(0, &mut [0; 3], offset).unwrap(), 0, "{offset}");
+    }
+}
+
+#[test]
 fn a_file_is_statted_only_on_request() {
     let disk = Disk::new(&["root/a", "root/b"]);
     let time = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 5);
