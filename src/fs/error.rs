@@ -25,6 +25,8 @@ pub enum Error {
     NotFound,
     /// The operation needs a folder, but the node is something else.
     NotFolder,
+    /// The name is longer than any name of a file.
+    NameTooLong,
     /// The answer does not fit into the caller's buffer.
     TooSmall,
     /// The node does not support the operation.

@@ -14,6 +14,7 @@ use super::invalidation::NameIn;
 use super::shared::Shared;
 use crate::content::Store;
 use crate::format::EntryId;
+use crate::format::name::COMPONENT_MAX;
 use crate::limits::ASSUMED_MAX;
 use crate::tree::{Inode, Kind, NodeId, Tree};
 use crate::vfs::Vfs;
@@ -82,13 +83,17 @@ impl View {
     /// LOOKUP: the child of a folder with this name, ignoring case unless the mount is exact.
     ///
     /// # Errors
-    /// [`Error::NoNode`] or [`Error::NotFolder`] if `parent` is not a folder; [`Error::OutOfInodeNumbers`].
+    /// [`Error::NoNode`] or [`Error::NotFolder`] if `parent` is not a folder; [`Error::NameTooLong`];
+    /// [`Error::OutOfInodeNumbers`].
     pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Lookup, Error> {
         if let b"." | b".." = name {
             return self.lookup_dots(parent, name);
         }
         let folder = self.folder(parent)?;
         let child = self.child(folder, name);
+        if child == Child::None && name.len() > COMPONENT_MAX {
+            return Err(Error::NameTooLong);
+        }
         let inode = match child {
             Child::Node(node) => Some(self.shared.spellings.child(self.tree(), folder, name, node)),
             Child::Assumed => Some(self.assume_folder(folder, name)?),
@@ -181,7 +186,7 @@ impl View {
     pub(crate) fn child(&self, folder: Inode, name: &[u8]) -> Child {
         let is_exact = self.shared.presentation.is_exact;
         if let Some(node) = folder.node.and_then(|node| self.tree().lookup(node, name)) {
-            let is_shown = !is_exact || self.tree().name(node) == name;
+            let is_shown = !is_exact || self.tree().is_listed_as(node, name);
             return if is_shown { Child::Node(node) } else { Child::None };
         }
         if !self.tree().has_unnamed() || name == CIOPFS {

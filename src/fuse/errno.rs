@@ -16,6 +16,7 @@ impl From<Error> for Errno {
             Error::NoXattr => Self::ENODATA,
             Error::NotFound => Self::ENOENT,
             Error::NotFolder => Self::ENOTDIR,
+            Error::NameTooLong => Self::ENAMETOOLONG,
             Error::TooSmall => Self::ERANGE,
             Error::Invalid => Self::EINVAL,
         }

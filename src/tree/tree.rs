@@ -1,5 +1,6 @@
 //! The frozen tree of folders and files.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -174,13 +175,17 @@ impl Tree {
         Some(self.times[found].1.system_time())
     }
 
-    /// The child of a folder called `name`, in any case. Also finds a child whose unprintable
-    /// characters are listed escaped.
+    /// The child of a folder called `name`, in any case. Also finds a child whose unprintable characters, or
+    /// bytes that are not UTF-8, are listed escaped.
     pub fn lookup(&self, folder: NodeId, name: &[u8]) -> Option<NodeId> {
-        self.find(folder, name).or_else(|| {
-            let text = std::str::from_utf8(name).ok().filter(|it| !it.chars().all(name::is_printable))?;
-            self.find(folder, name::component(text.as_bytes(), Encoding::UTF_8).as_bytes())
-        })
+        self.find(folder, name).or_else(|| self.find(folder, listed_name(name)?.as_bytes()))
+    }
+
+    /// Whether a node is listed as `name` if nothing but unprintable characters and bytes that are not UTF-8
+    /// may differ.
+    pub fn is_listed_as(&self, node: NodeId, name: &[u8]) -> bool {
+        self.name(node) == name
+            || listed_name(name).is_some_and(|listed| self.name(node) == listed.as_bytes())
     }
 
     fn find(&self, folder: NodeId, name: &[u8]) -> Option<NodeId> {
@@ -299,3 +304,9 @@ fn hash_text(family: Family, hash: &Hash) -> String {
     let (folder, file) = placeholder_name(family, hash, [d, c, b, a]);
     folder.map_or(file.clone(), |folder| format!("{folder}/{file}"))
 }
+/// How a name is listed that no layer lists as it is; `None` for a name that is listed as it is.
+fn listed_name(name: &[u8]) -> Option<Cow<'_, str>> {
+    let is_listable = std::str::from_utf8(name).is_ok_and(|text| text.chars().all(name::is_printable));
+    (!is_listable && name.len() <= name::COMPONENT_MAX).then(|| name::component(name, Encoding::UTF_8))
+}
+
