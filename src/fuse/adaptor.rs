@@ -183,7 +183,8 @@ fn file_attr(owner: &Owner, attr: &Attr) -> FileAttr {
         crtime: attr.modified,
         kind: file_type(attr.kind),
         perm: owner.mode(attr.kind),
-        nlink: if attr.kind == NodeKind::Folder { 2 } else { 1 },
+        // 1 says that the number of subfolders is unknown (FUSE.md section 2.15).
+        nlink: 1,
         uid: owner.uid,
         gid: owner.gid,
         rdev: 0,
