@@ -218,6 +218,19 @@ impl Store {
         self.layers.iter().map(|layer| bytes(layer)).sum()
     }
 
+    /// Total number of blocks of `block` bytes that all archives and loose files take on the disk. A loose
+    /// file that was not statted counts as one block. At least one, because `df` omits an empty disk.
+    pub fn blocks(&self, block: u32) -> u64 {
+        let blocks = |layer: &LayerContent| match layer {
+            LayerContent::Archive(layer) => layer.file.len().div_ceil(block.into()),
+            LayerContent::Folder(files) => {
+                let unknown = u64::from(files.folder.unknown_files());
+                files.folder.known_bytes().div_ceil(block.into()) + unknown
+            }
+        };
+        self.layers.iter().map(|layer| blocks(layer)).sum::<u64>().max(1)
+    }
+
     /// Evicts what the cache has beyond its size, unless a reader is expected back. Frees buffers
     /// that were not used since the last call. Returns whether nothing is left to do.
     pub fn trim(&self) -> bool {

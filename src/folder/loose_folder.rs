@@ -171,7 +171,12 @@ impl LooseFolder {
 
     /// Whether every file was statted.
     pub fn is_all_known(&self) -> bool {
-        self.learnt.load(Ordering::Relaxed) == self.names.file_count()
+        self.unknown_files() == 0
+    }
+
+    /// How many files were not statted.
+    pub fn unknown_files(&self) -> u32 {
+        self.names.file_count().saturating_sub(self.learnt.load(Ordering::Relaxed))
     }
 
     /// Total size of all files that were statted, in bytes.

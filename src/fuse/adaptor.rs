@@ -341,8 +341,16 @@ impl Filesystem for Adaptor {
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
         self.answer(Operation::StatFs, || {
             let view = self.fs.view();
-            let blocks = view.store().archive_bytes().div_ceil(u64::from(BLOCK));
-            reply.statfs(blocks, 0, 0, u64::from(view.tree().len()), 0, BLOCK, 255, BLOCK);
+            reply.statfs(
+                view.store().blocks(BLOCK),
+                0,
+                0,
+                u64::from(view.tree().len()),
+                0,
+                BLOCK,
+                255,
+                BLOCK,
+            );
         });
     }
 
