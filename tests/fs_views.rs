@@ -241,7 +241,7 @@ fn only_root_and_the_user_of_the_daemon_learn_paths_of_sources() {
         assert!(which.contains(path) == may_know && which.contains(name), "{uid}: {which}");
         assert_eq!(which.contains("\"names_only\":true"), !may_know, "{uid}: {which}");
         assert_eq!(read(links[1]).is_ok(), may_know, "{uid}");
-        let archive = view.xattr(ino("a"), b"user.bsafs.archive", Caller { uid, gid: uid }).unwrap();
+        let archive = view.xattr(ino("a"), b"user.bsafs.archive", || Caller { uid, gid: uid }).unwrap();
         assert_eq!(String::from_utf8(archive).unwrap(), if may_know { path } else { name }, "{uid}");
     }
 }

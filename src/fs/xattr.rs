@@ -37,13 +37,13 @@ impl View {
     ///
     /// # Errors
     /// [`Error::NoXattr`].
-    pub fn xattr(&self, ino: u64, name: &[u8], caller: Caller) -> Result<Vec<u8>, Error> {
+    pub fn xattr(&self, ino: u64, name: &[u8], caller: impl FnOnce() -> Caller) -> Result<Vec<u8>, Error> {
         let name = std::str::from_utf8(name)
             .ok()
             .and_then(|name| name.strip_prefix(PREFIX))
             .ok_or(Error::NoXattr)?;
         let (_, value) = XATTRS.iter().find(|(known, _)| *known == name).ok_or(Error::NoXattr)?;
-        let provenance = self.provenance_for(caller, &self.file(ino).ok_or(Error::NoXattr)?);
+        let provenance = self.provenance_for(caller(), &self.file(ino).ok_or(Error::NoXattr)?);
         let mut value = value(&provenance).ok_or(Error::NoXattr)?.into_bytes();
         value.truncate(VALUE_MAX);
         Ok(value)

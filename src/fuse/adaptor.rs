@@ -26,6 +26,7 @@ use super::spare_workers::SpareWorkers;
 use crate::fs::{
     Attr, Caller, Error, FileSystem, Lookup, NodeKind, Operation, Owner, ReadTarget, SizeJob, Validity, View,
 };
+use crate::system::process::file_access_ids;
 
 /// The TTL of answers that stay valid until the kernel is notified, including negative entries
 /// (FUSE.md section 2.1).
@@ -37,6 +38,8 @@ const MAX_BACKGROUND: u16 = 4096;
 const NO_SIZE: u64 = u64::MAX;
 /// `st_blksize`, and the unit of sizes in `statfs`, in bytes.
 const BLOCK: u32 = 4096;
+/// What the kernel sends in place of a user that it does not state.
+const NO_USER: u32 = u32::MAX;
 /// Unit of `st_blocks` in bytes. It does not depend on the block size.
 const SECTOR: u64 = 512;
 
@@ -228,6 +231,12 @@ impl Filesystem for Adaptor {
             | InitFlags::FUSE_NO_OPEN_SUPPORT
             | InitFlags::FUSE_NO_OPENDIR_SUPPORT;
         self.no_open = offered.contains(InitFlags::FUSE_NO_OPEN_SUPPORT);
+        // It hides who sends a request, so `/proc` must show that.
+        let idmap = match file_access_ids(std::process::id()) {
+            Some(_) => InitFlags::FUSE_ALLOW_IDMAP,
+            None => InitFlags::empty(),
+        };
+        let wanted = wanted | idmap;
         self.no_opendir = offered.contains(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
         // Older kernels offer fewer capabilities, and send more requests.
         let _ = config.add_capabilities(wanted & offered);
@@ -357,7 +366,7 @@ impl Filesystem for Adaptor {
     /// ENOSYS makes the kernel stop sending GETXATTR and LISTXATTR for the whole mount. If they are
     /// answered, each `ls -l` sends two for every file (FUSE.md section 3).
     fn getxattr(&self, request: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
-        let (name, caller) = (name.as_bytes(), caller_of(request));
+        let (name, caller) = (name.as_bytes(), || caller_of(request));
         self.answer(Operation::GetXattr, || match self.fs.view().has_xattrs() {
             true => answer_xattr(self.fs.view().xattr(ino.0, name, caller), size, reply),
             false => reply.error(Errno::ENOSYS),
@@ -432,7 +441,11 @@ fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirect
 }
 
 fn caller_of(request: &Request) -> Caller {
-    Caller { uid: request.uid(), gid: request.gid() }
+    let (uid, gid) = match request.uid() {
+        NO_USER => file_access_ids(request.pid()).unwrap_or((NO_USER, NO_USER)),
+        uid => (uid, request.gid()),
+    };
+    Caller { uid, gid }
 }
 
 /// Replies with a value. If the caller's buffer is empty, replies with the value's length in bytes.

@@ -26,9 +26,49 @@ pub(crate) fn runs_bsafs(process: &Path) -> bool {
         .is_some_and(|name| name.to_string_lossy().contains("bsafs"))
 }
 
+/// Numbers of signals.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SignalSet(u64);
+
+impl SignalSet {
+    pub(crate) fn contains(self, signal: i32) -> bool {
+        (1..=64).contains(&signal) && self.0 >> (signal - 1) & 1 == 1
+    }
+}
+
+/// The signals that this process ignores. None if `/proc` does not say.
+pub(crate) fn ignored_signals() -> SignalSet {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    SignalSet(mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0))
+}
+
+/// The user and the group with whose rights a process or a thread accesses files. `None` for a thread of the
+/// kernel, which may act for anyone, and if `/proc` does not show the process.
+pub(crate) fn file_access_ids(pid: u32) -> Option<(u32, u32)> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let value = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+    // The real, the effective, the saved and the file system's ID.
+    let id = |name| value(name)?.split_ascii_whitespace().nth(3)?.parse().ok();
+    let is_of_kernel = value("Kthread:")?.trim() != "0";
+    Some((id("Uid:")?, id("Gid:")?)).filter(|_| !is_of_kernel)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_rights_of_a_process_are_known_but_not_those_of_the_kernel() {
+        let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        // Kernels before 6.8 do not say which threads are theirs.
+        let is_known = fs::read_to_string("/proc/self/status").unwrap().contains("Kthread:");
+        assert_eq!(file_access_ids(std::process::id()), is_known.then_some(own));
+        let of_kernel = others().unwrap().find(|(_, folder)| fs::read_link(folder.join("exe")).is_err());
+        let of_kernel = of_kernel.filter(|(_, folder)| fs::read(folder.join("cmdline")).unwrap().is_empty());
+        assert_eq!(of_kernel.and_then(|(pid, _)| file_access_ids(pid)), None);
+        assert_eq!(file_access_ids(u32::MAX), None);
+    }
 
     #[test]
     fn this_process_and_links_to_it_are_not_other_processes() {
