@@ -143,6 +143,56 @@ fn a_listing_continues_in_a_later_view_with_the_names_that_it_began_with() {
     assert_eq!(next_name(b, of_b), name("5"), "a removed name is listed, or another one is left out");
 }
 
+#[test]
+fn cookies_of_listings_stay_below_31_bits_whatever_changes() {
+    let dir = TempDir::new().unwrap();
+    (0..20).for_each(|n| fs::write(dir.path().join(format!("b{n:02}")), "x").unwrap());
+    let vfs = Vfs::open([dir.path()]).unwrap();
+    let fs = FileSystem::after_reloads(vfs, Presentation::default(), 4_000_000_000, 1);
+    let list = |mut cookie: u64, most: usize| {
+        let mut names = Vec::new();
+        while names.len() < most {
+            let before = names.len();
+            let listed = fs.view().list(NodeId::ROOT_INO, cookie, |entry| {
+                assert!((1..1 << 31).contains(&entry.cookie), "{}", entry.cookie);
+                names.push(String::from_utf8(entry.name.to_vec()).unwrap());
+                cookie = entry.cookie;
+                false
+            });
+            listed.unwrap();
+            if names.len() == before {
+                break;
+            }
+        }
+        (names, cookie)
+    };
+    for change in 0..300 {
+        let (first, cookie) = list(0, 12);
+        assert_eq!(first.len(), 12);
+        // A file that comes first shifts all positions.
+        let (old, new) = (dir.path().join(format!("a{}", change ^ 1)), dir.path().join(format!("a{change}")));
+        let _ = fs::remove_file(old);
+        fs::write(new, "x").unwrap();
+        reload(&fs);
+        let (rest, _) = list(cookie, usize::MAX);
+        let names: Vec<&String> = first.iter().chain(&rest).filter(|name| name.starts_with('b')).collect();
+        let expected: Vec<String> = (0..20).map(|n| format!("b{n:02}")).collect();
+        assert!(names.into_iter().eq(&expected), "change {change}: {first:?}, then {rest:?}");
+    }
+}
+
+#[test]
+fn a_mount_without_free_inode_numbers_stays_as_it_is() {
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("a"), "x").unwrap();
+    let vfs = Vfs::open([dir.path()]).unwrap();
+    let fs = FileSystem::after_reloads(vfs, Presentation::default(), 5, 1 << 32);
+    fs::write(dir.path().join("b"), "x").unwrap();
+    assert!(fs.replace(fs.view().vfs().reopened().unwrap()).is_err());
+    let lookup = |name: &[u8]| fs.view().lookup(NodeId::ROOT_INO, name).unwrap().attr;
+    assert!(lookup(b"a").is_some() && lookup(b"b").is_none());
+}
+
 /// Inode number and generation of a path.
 fn generation(fs: &FileSystem, path: &str) -> (u64, u32) {
     let view = fs.view();

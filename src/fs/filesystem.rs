@@ -12,6 +12,7 @@ use super::callback::Callback;
 use super::changed_files::changed_files;
 use super::inode_numbers::CIOPFS_INO;
 use super::invalidation::{Invalidation, NameIn, everywhere};
+use super::kept_listings::LISTINGS;
 use super::prefetch::Prefetch;
 use super::reported::sources::MountedSources;
 use super::reported::status::{LastReload, WatchCounts};
@@ -45,9 +46,23 @@ impl FileSystem {
         let layers = u16::try_from(store.layers()).unwrap_or(u16::MAX);
         let modified = (0..layers).map(|layer| store.modified(layer)).max().unwrap_or(SystemTime::UNIX_EPOCH);
         let shared = Shared::new(spellings, presentation, modified, Prefetch::new(store));
-        let shared = Arc::new(shared);
-        let changes = HashMap::new();
-        let view = View { number: 0, vfs, changes, shared: shared.clone() };
+        Self::of(vfs, 0, Arc::new(shared))
+    }
+
+    /// Like [`FileSystem::new`], with the numbers that a mount has after `reloads` reloads with changes, each
+    /// of which allocated `numbers` inode numbers.
+    #[doc(hidden)]
+    pub fn after_reloads(vfs: Vfs, presentation: Presentation, reloads: u32, numbers: u64) -> Self {
+        let Self { shared, .. } = Self::new(vfs.clone(), presentation);
+        let Ok(mut shared) = Arc::try_unwrap(shared) else { unreachable!("no view has it") };
+        shared.first_listing = u8::try_from(reloads % u32::from(LISTINGS)).unwrap_or(0);
+        shared.spellings.skip(u64::from(reloads) * numbers);
+        Self::of(vfs, reloads, Arc::new(shared))
+    }
+
+    fn of(vfs: Vfs, number: u32, shared: Arc<Shared>) -> Self {
+        shared.start_at(number);
+        let view = View { number, vfs, changes: HashMap::new(), shared: shared.clone() };
         Self { view: RwLock::new(Arc::new(view)), shared, replacing: Mutex::default() }
     }
 
@@ -206,10 +221,12 @@ impl FileSystem {
             compare(then.tree(), opened.tree, &self.shared.spellings, &files).ok_or(OutOfInodeNumbers)?;
         let is_changed = !changes.is_empty();
         // If no listing differs, positions stay the same, so cookies of the earlier view stay valid.
-        let number = then.number + u32::from(is_changed);
+        let number = then.number.wrapping_add(is_changed.into());
+        // This comes before the swap, because a listing may continue at any time.
+        keep_listings(&then, &changes);
         let view = View {
             number,
-            changes: folder_changes(&then, &tree, &changes, number),
+            changes: folder_changes(&then, &tree, &changes),
             vfs: Opened { tree, ..opened }.into(),
             shared: self.shared.clone(),
         };
@@ -217,8 +234,6 @@ impl FileSystem {
         for &(ino, entry) in &changes.retired {
             self.shared.retired.add(ino, then.store(), entry);
         }
-        // This comes before the swap, because a listing may continue at any time.
-        keep_listings(&then, &now, &changes);
         // This comes before the swap, because the kernel may ask for attributes at any time.
         let written = changes.written.iter().filter_map(|&ino| then.attr(ino).ok());
         written.for_each(|attr| self.shared.written.add(attr));
@@ -299,21 +314,24 @@ fn learn_kept(then: &View, now: &View) {
 }
 
 /// Keeps the names of changed folders for listings that began in an earlier view.
-fn keep_listings(then: &View, now: &View, changes: &Changes) {
+fn keep_listings(then: &View, changes: &Changes) {
     for &ino in &changes.folders {
         let Some(node) = then.tree().node(ino) else { continue };
         let names = then.tree().children(node).map(|child| then.tree().name(child));
-        let since = then.changes.get(&ino).map_or(0, |change| change.view);
-        now.shared.listings.add(ino, since..now.number, names);
+        then.shared.listings.add(ino, listing_before(then, ino), names);
     }
 }
 
 /// The last change of each folder since the mount, for the next view. Folders that are gone are left out.
-fn folder_changes(then: &View, tree: &Tree, changes: &Changes, view: u32) -> HashMap<u64, FolderChange> {
-    let now = FolderChange { view, at: SystemTime::now() };
+fn folder_changes(then: &View, tree: &Tree, changes: &Changes) -> HashMap<u64, FolderChange> {
+    let at = SystemTime::now();
+    let change = |ino: u64| {
+        let listing = then.shared.listings.next_number(ino, listing_before(then, ino));
+        (ino, FolderChange { listing, at })
+    };
     let before = then.changes.iter().map(|(&ino, &change)| (ino, change));
     before
-        .chain(changes.folders.iter().map(|&ino| (ino, now)))
+        .chain(changes.folders.iter().map(|&ino| change(ino)))
         .filter(|(ino, _)| tree.node(*ino).is_some())
         .collect()
 }
@@ -344,6 +362,11 @@ fn answer(view: &View, folder: u64, name: &[u8]) -> Answer {
             let ino = view.shared.spellings.existing_child_ino(view.tree(), folder, name, node);
             ino.map_or(Answer::NotGiven, Answer::Given)
         }
+/// The number of a folder's listing in the earlier view.
+fn listing_before(then: &View, ino: u64) -> u8 {
+    then.changes.get(&ino).map_or(then.shared.first_listing, |change| change.listing)
+}
+
         Child::Assumed => Answer::Assumed,
         Child::None => Answer::Nothing,
     }

@@ -3,8 +3,7 @@
 //! A listing must show each name once that the folder has all the time. So it continues with the names that
 //! the folder had when it began, without those that are gone meanwhile.
 
-use std::collections::{HashMap, VecDeque};
-use std::ops::Range;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,6 +11,10 @@ use crate::limits::KEPT_LISTINGS_MAX;
 
 /// How long names are kept. A program that pauses longer in the middle of a listing gets ESTALE.
 const KEPT: Duration = Duration::from_secs(30);
+
+/// Numbers of listings. After this many changes of a folder, its next listing gets a number again. They take
+/// the upper bits of cookies.
+pub(crate) const LISTINGS: u8 = 1 << 7;
 
 /// The names of changed folders, oldest first.
 #[derive(Debug, Default)]
@@ -31,31 +34,47 @@ struct KeptListing {
     since: Instant,
     /// Number of the folder.
     folder: u64,
-    /// Numbers of the views that have these names.
-    views: Range<u32>,
+    /// The number of the listing (`FolderChange::listing`).
+    number: u8,
     /// The names in the order of the listing, each followed by a slash.
     names: Arc<[u8]>,
 }
 
 impl KeptListings {
-    /// Adds the names that a folder has in some views.
-    pub(crate) fn add<'a>(&self, folder: u64, views: Range<u32>, names: impl Iterator<Item = &'a [u8]>) {
+    /// Adds the names that a folder has in its listing of this number.
+    pub(crate) fn add<'a>(&self, folder: u64, number: u8, names: impl Iterator<Item = &'a [u8]>) {
         let names: Vec<u8> = names.flat_map(|name| name.iter().copied().chain([b'/'])).collect();
         let mut listings = self.lock();
         listings.bytes += names.len();
         *listings.counts.entry(folder).or_default() += 1;
-        listings.all.push_back(KeptListing { since: Instant::now(), folder, views, names: names.into() });
+        listings.all.push_back(KeptListing { since: Instant::now(), folder, number, names: names.into() });
         while listings.bytes > KEPT_LISTINGS_MAX {
             listings.drop_oldest();
         }
     }
 
-    /// The names that a folder has in a view, each followed by a slash; `None` if they are no longer kept.
-    pub(crate) fn names(&self, folder: u64, view: u32) -> Option<Arc<[u8]>> {
+    /// The names of a listing, each followed by a slash; `None` if they are no longer kept. If two listings
+    /// have the number, the later one counts.
+    pub(crate) fn names(&self, folder: u64, number: u8) -> Option<Arc<[u8]>> {
         let listings = self.lock();
         listings.counts.get(&folder)?;
-        let mut found = listings.all.iter().filter(|it| it.folder == folder && it.views.contains(&view));
+        let mut found = listings.all.iter().rev().filter(|it| it.folder == folder && it.number == number);
         found.next().map(|it| it.names.clone())
+    }
+
+    /// The number of a folder's next listing: the first one after `number` under which no names are kept.
+    pub(crate) fn next_number(&self, folder: u64, number: u8) -> u8 {
+        let after = |number: u8| (number + 1) % LISTINGS;
+        let listings = self.lock();
+        let kept: HashSet<u8> = match listings.counts.contains_key(&folder) {
+            true => listings.all.iter().filter(|it| it.folder == folder).map(|it| it.number).collect(),
+            false => HashSet::new(),
+        };
+        let mut next = after(number);
+        while kept.contains(&next) && next != number {
+            next = after(next);
+        }
+        if next == number { after(number) } else { next }
     }
 
     /// Whether names of a folder are kept.
@@ -96,18 +115,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_kept_by_view_and_up_to_a_limit() {
+    fn names_are_kept_by_listing_and_up_to_a_limit() {
         let listings = KeptListings::default();
-        let names = |folder, view| listings.names(folder, view).map(|it| it.len());
-        listings.add(7, 0..2, [&b"a"[..], b"b"].into_iter());
-        listings.add(7, 2..3, [&b"a"[..]].into_iter());
-        assert_eq!([0, 1, 2, 3].map(|view| names(7, view)), [Some(4), Some(4), Some(2), None]);
-        assert_eq!(names(8, 0), None);
+        let names = |folder, number| listings.names(folder, number).map(|it| it.len());
+        listings.add(7, 1, [&b"a"[..], b"b"].into_iter());
+        listings.add(7, 2, [&b"a"[..]].into_iter());
+        assert_eq!([1, 2, 3].map(|number| names(7, number)), [Some(4), Some(2), None]);
+        assert_eq!((names(8, 1), listings.next_number(7, 0), listings.next_number(8, 127)), (None, 3, 0));
         let long = vec![b'x'; KEPT_LISTINGS_MAX - 1];
-        listings.add(8, 0..1, [&long[..]].into_iter());
+        listings.add(8, 0, [&long[..]].into_iter());
         assert_eq!((names(7, 1), names(7, 2)), (None, None), "more than the limit was kept");
         assert_eq!(names(8, 0), Some(KEPT_LISTINGS_MAX));
         assert!(listings.contains(8) && !listings.contains(7));
         assert!(!listings.drop_old());
+    }
+
+    #[test]
+    fn a_listing_of_long_ago_is_forgotten_when_all_numbers_are_in_use() {
+        let listings = KeptListings::default();
+        let mut number = 5;
+        for change in 0..1000_u32 {
+            listings.add(7, number, [change.to_string().as_bytes()].into_iter());
+            let next = listings.next_number(7, number);
+            assert!(next < LISTINGS && next != number);
+            number = next;
+        }
+        assert_eq!(listings.names(7, number - 1).as_deref(), Some(&b"999/"[..]));
     }
 }

@@ -1,12 +1,16 @@
 //! Listings of folders: READDIR and READDIRPLUS.
 //!
 //! A cookie has the position after an entry: 1 after `.`, 2 after `..`, then counted on through the
-//! children. Its upper half is the number of the view in which the listing began. The listing continues with
-//! the names that the folder had there ([`KeptListings`](super::kept_listings::KeptListings)), because it
-//! would skip names if positions had shifted.
+//! children. Above it are seven bits that change with each change of the folder's listing. The listing
+//! continues with the names that the folder had when it began
+//! ([`KeptListings`](super::kept_listings::KeptListings)), because it would skip names if positions had
+//! shifted.
+//!
+//! Cookies stay below 2^31. A 32-bit program gets EOVERFLOW for a larger one, or loses its upper bits.
 
 use super::attr::{Attr, NodeKind};
 use super::error::Error;
+use super::kept_listings::LISTINGS;
 use super::view::View;
 use crate::tree::{Inode, Kind, NodeId};
 
@@ -25,8 +29,10 @@ pub struct DirEntry<'a> {
 
 /// Number of entries before the children: `.` and `..`.
 const DOTS: u64 = 2;
-/// Bits of the position in a cookie; the view's number is above them.
-const VIEW_SHIFT: u32 = 32;
+/// Bits of the position in a cookie; the number of the listing ([`FolderChange::listing`]) is above them.
+const POSITION_BITS: u32 = COOKIES.ilog2() - LISTINGS.ilog2();
+/// All cookies are below this.
+const COOKIES: u64 = 1 << 31;
 /// Maximum number of entries in one READDIRPLUS. Their sizes are learnt together. A program that
 /// lists with the usual 32 KiB asks for 200.
 const AT_ONCE: u64 = 512;
@@ -45,16 +51,17 @@ impl View {
     ) -> Result<(), Error> {
         let folder = self.folder(ino)?;
         let parent = self.shared.spellings.parent(self.tree(), folder);
-        let view = u64::from(self.listing_view(folder, cookie)) << VIEW_SHIFT;
+        let place = self.place(folder, cookie);
+        let cookie = |next: u64| place.cookie(next);
         for (next, (name, ino)) in (1..).zip([(&b"."[..], folder.ino), (b"..", parent)]) {
-            if next > position(cookie)
-                && !add(DirEntry { ino, cookie: view | next, kind: NodeKind::Folder, name })
+            if next > place.position
+                && !add(DirEntry { ino, cookie: cookie(next), kind: NodeKind::Folder, name })
             {
                 return Ok(());
             }
         }
-        let mut is_end = position(cookie) >= DOTS;
-        for (next, child) in self.children_after(folder, cookie)? {
+        let mut is_end = place.position >= DOTS;
+        for (next, child) in self.children_after(folder, place)? {
             let name = self.tree().name(child);
             let kind = match self.tree().kind(child) {
                 Kind::Folder => NodeKind::Folder,
@@ -62,7 +69,7 @@ impl View {
             };
             let ino = self.shared.spellings.child(self.tree(), folder, name, child).ino;
             is_end = false;
-            if !add(DirEntry { ino, cookie: view | next, kind, name }) {
+            if !add(DirEntry { ino, cookie: cookie(next), kind, name }) {
                 break;
             }
         }
@@ -92,8 +99,12 @@ impl View {
         cookie: u64,
         mut add: impl FnMut(DirEntry<'_>, Attr) -> bool,
     ) -> Result<(), Error> {
+        let mut count = 0;
         self.list(ino, cookie, |entry| match self.attr(entry.ino) {
-            Ok(attr) => position(entry.cookie) - position(cookie) <= AT_ONCE && add(entry, attr),
+            Ok(attr) => {
+                count += 1;
+                count <= AT_ONCE && add(entry, attr)
+            }
             Err(_) => true,
         })
     }
@@ -101,7 +112,7 @@ impl View {
     /// Files [to learn](View::is_to_learn) among the next entries of a folder after `cookie`.
     pub(crate) fn children_to_learn(&self, ino: u64, cookie: u64) -> impl Iterator<Item = NodeId> {
         let folder = self.folder(ino).ok().filter(|_| !self.store().states_sizes());
-        let next = folder.and_then(|folder| self.children_after(folder, cookie).ok());
+        let next = folder.and_then(|folder| self.children_after(folder, self.place(folder, cookie)).ok());
         let next = next.into_iter().flatten().take(AT_ONCE as usize);
         next.map(|(_, child)| child).filter(|node| self.is_to_learn(*node))
     }
@@ -110,37 +121,52 @@ impl View {
     fn children_after(
         &self,
         folder: Inode,
-        cookie: u64,
+        place: Place,
     ) -> Result<Box<dyn Iterator<Item = (u64, NodeId)> + '_>, Error> {
         let Some(node) = folder.node else { return Ok(Box::new([].into_iter())) };
-        let view = self.listing_view(folder, cookie);
-        let before = children_before(cookie);
-        if view == self.number {
+        let before = usize::try_from(place.position.saturating_sub(DOTS)).unwrap_or(usize::MAX);
+        if place.listing == self.listing(folder) {
             return Ok(Box::new((DOTS + 1..).zip(self.tree().children(node)).skip(before)));
         }
         let own = self.tree().ino(node);
-        let names = self.shared.listings.names(own, view).ok_or(Error::ListingGone)?;
+        let names = self.shared.listings.names(own, place.listing).ok_or(Error::ListingGone)?;
         let next = (DOTS + 1..).zip(names.split(|&byte| byte == b'/')).skip(before);
         let existing = next.filter_map(|(at, name)| Some((at, self.tree().lookup(node, name)?)));
         let children: Vec<(u64, NodeId)> = existing.take(AT_ONCE as usize).collect();
         Ok(Box::new(children.into_iter()))
     }
 
-    /// The number of the view in which a listing continues at `cookie`: the one in which it began, or this
-    /// one if the folder has not changed since. The kernel may continue from a cookie of long ago.
-    fn listing_view(&self, folder: Inode, cookie: u64) -> u32 {
-        let began = u32::try_from(cookie >> VIEW_SHIFT).unwrap_or(u32::MAX);
-        let is_alike = self.change(folder).is_none_or(|change| change.view <= began);
-        if position(cookie) == 0 || is_alike { self.number } else { began }
+    /// Where a listing continues. The kernel may continue from a cookie of long ago.
+    fn place(&self, folder: Inode, cookie: u64) -> Place {
+        let now = self.listing(folder);
+        let children = folder.node.map_or(0, |node| self.tree().children(node).len() as u64);
+        let is_vast = (children + DOTS) >> POSITION_BITS != 0;
+        let position = if is_vast { cookie } else { cookie & ((1 << POSITION_BITS) - 1) };
+        let began = u8::try_from(cookie >> POSITION_BITS).unwrap_or(u8::MAX);
+        Place { listing: if position == 0 || is_vast { now } else { began }, position, is_vast }
+    }
+
+    /// The number of a folder's listing. It differs from the number before the last change of the folder.
+    fn listing(&self, folder: Inode) -> u8 {
+        self.change(folder).map_or(self.shared.first_listing, |change| change.listing)
     }
 }
 
-/// Number of children before a cookie.
-fn children_before(cookie: u64) -> usize {
-    usize::try_from(position(cookie).saturating_sub(DOTS)).unwrap_or(usize::MAX)
+/// A place in a listing.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The number of the listing.
+    listing: u8,
+    position: u64,
+    /// Whether the folder has too many children for cookies with the number of a listing. If such a folder
+    /// changes, its listings continue by position.
+    is_vast: bool,
 }
 
-/// The position that a cookie has.
-fn position(cookie: u64) -> u64 {
-    cookie & ((1 << VIEW_SHIFT) - 1)
+impl Place {
+    /// The cookie of another position in this listing.
+    fn cookie(self, position: u64) -> u64 {
+        let listing = if self.is_vast { 0 } else { u64::from(self.listing) << POSITION_BITS };
+        (listing | position).min(COOKIES - 1)
+    }
 }

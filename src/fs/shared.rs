@@ -70,6 +70,8 @@ pub(crate) struct Shared {
     pub(crate) pending: PendingNames,
     pub(crate) listings: KeptListings,
     /// Bytes read from archives and folders that the current view no longer has.
+    /// The number of the listing of a folder that has not changed since the mount.
+    pub(crate) first_listing: u8,
     pub(crate) read_before: AtomicU64,
     pub(crate) written: WrittenFiles,
     pub(crate) prefetch: Arc<Prefetch>,
@@ -118,6 +120,7 @@ impl Shared {
             listings,
             read_before,
             written,
+            first_listing: 0,
             prefetch,
             user,
             current,
@@ -136,6 +139,12 @@ impl Shared {
     /// Records how the last reload went, or that one begins. The end of a reload may be recorded after the
     /// beginning of the next.
     pub(crate) fn note_reload(&self, reload: LastReload) {
+    /// Sets the number of the first view.
+    pub(crate) fn start_at(&self, view: u32) {
+        self.current.store(view, Ordering::SeqCst);
+        self.announced.store(view, Ordering::Relaxed);
+    }
+
         let mut last = self.last_reload.lock().unwrap_or_else(PoisonError::into_inner);
         let is_next_running = last.is_running && last.began_after(&reload);
         *last = LastReload { is_running: reload.is_running || is_next_running, ..reload };

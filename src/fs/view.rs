@@ -36,8 +36,8 @@ pub struct View {
 /// The last change of a folder since the mount.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FolderChange {
-    /// Number of the first view with the change.
-    pub(crate) view: u32,
+    /// The number of the folder's listing. It differs from those of earlier listings that may continue.
+    pub(crate) listing: u8,
     pub(crate) at: SystemTime,
 }
 

@@ -129,6 +129,12 @@ impl Spellings {
         allocate(next, *end)
     }
 
+    /// Skips this many numbers, as if they had been allocated.
+    pub fn skip(&self, numbers: u64) {
+        let mut table = self.write();
+        table.next = table.next.saturating_add(numbers).min(table.end);
+    }
+
     /// Records that the kernel forgot `lookups` lookups of an inode number.
     pub fn forget(&self, ino: u64, lookups: u64) {
         // Most numbers belong to nodes, whose lookups are not counted here.
