@@ -38,6 +38,7 @@
 //! | inode numbers, once something changed | 8 a node | nodes |
 //! | replaced archives | their extents, and 70 a file; see below | `RETIRED_ARCHIVES_MAX` (8) |
 //! | replaced loose files that may be open | a descriptor each | `RETIRED_FILES_MAX` (128) |
+//! | used folders (`fs/used_folders.rs`) | about 40 each, for a moment | `USED_FOLDERS_MAX` (65,536) |
 //! | watches of folders, unless `-o static` | about 250 and the path of each (`watch/`) | folders |
 //! | pending names (`fs/pending.rs`) | about 60 and the name | names that changed since the last reload |
 //! | replies that wait for a view | about 200 each, for a second | requests under way |
@@ -132,6 +133,9 @@ pub const ASSUMED_MAX: usize = 65_536;
 /// Maximum number of replaced archives that stay open for files that the kernel may still
 /// reference. The archive that was replaced first is closed first.
 pub const RETIRED_ARCHIVES_MAX: usize = 8;
+/// Maximum number of folders that were used and wait for watches. Further ones get none until they are used
+/// again.
+pub const USED_FOLDERS_MAX: usize = 65_536;
 /// Maximum number of replaced loose files that stay open. The kernel may have forgotten some of them.
 pub const RETIRED_FILES_MAX: usize = 128;
 /// Maximum number of bytes of all lists of names. All known paths of all games take about 40 MiB.

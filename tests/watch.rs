@@ -125,6 +125,57 @@ fn folders_beyond_the_share_of_watches_are_reported_as_unwatched() {
 }
 
 #[test]
+fn a_folder_that_is_used_gets_the_watch_of_one_that_is_not() {
+    let it = Watched::new(Watcher::with_share(2));
+    let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| it.path(name));
+    for folder in [&a, &b, &c, &d] {
+        fs::create_dir(folder).unwrap();
+    }
+    let added = vec![a.clone(), b.clone(), c.clone(), d.clone()];
+    it.watcher.watch(WatchChanges { added, ..WatchChanges::default() });
+    let paths = |folders: &[std::sync::Arc<std::ffi::OsStr>]| -> Vec<PathBuf> {
+        folders.iter().map(PathBuf::from).collect()
+    };
+    let unwatched = || paths(&it.watcher.unwatched());
+    assert_eq!((unwatched(), it.watcher.surplus().len()), (vec![c.clone(), d.clone()], 0));
+    let use_folders = |used: &[&PathBuf]| {
+        it.watcher.note_used(&used.iter().map(|it| it.to_path_buf()).collect::<Vec<_>>(), &[]);
+        let surplus = it.watcher.surplus();
+        let moved = it.watcher.move_watches(&surplus);
+        assert_eq!(paths(&moved.removed), paths(&surplus));
+        (paths(&moved.removed), paths(&moved.added))
+    };
+    // A change of the folder that is about to lose its watch is still reported, even if it was not read yet.
+    fs::write(a.join("file"), "").unwrap();
+    assert_eq!(use_folders(&[&c]), (vec![a.clone()], vec![c.clone()]));
+    assert_eq!((unwatched(), it.watcher.counts()), (vec![a.clone(), d.clone()], (2, 1, 2)));
+    assert!(it.is_changed(LONG));
+    while it.is_changed(MOMENT) {}
+    fs::write(a.join("file"), "1").unwrap();
+    assert!(!it.is_changed(MOMENT), "the folder without a watch is still watched");
+    fs::write(c.join("file"), "").unwrap();
+    assert!(it.is_changed(LONG), "the used folder is not watched");
+    while it.is_changed(MOMENT) {}
+    // Among folders that were not used, the one that changed last is watched.
+    assert_eq!(use_folders(&[&c]), (vec![b.clone()], vec![a.clone()]));
+    // Nothing moves if the used folders are watched. Otherwise, the one that was not used for longest loses.
+    assert_eq!(use_folders(&[&c]), (vec![], vec![]));
+    assert_eq!(use_folders(&[&d]), (vec![a.clone()], vec![d.clone()]));
+    assert_eq!(use_folders(&[&a]), (vec![c.clone()], vec![a.clone()]));
+    // The last ones win if more folders are used than there are watches.
+    let (removed, added) = use_folders(&[&d, &b, &c]);
+    assert_eq!((removed.len(), added), (2, vec![c.clone(), b.clone()]));
+    // A change without a use is worth less than a use.
+    let changed: std::sync::Arc<std::ffi::OsStr> = a.as_os_str().into();
+    it.watcher.note_used(&[], &[changed]);
+    assert!(it.watcher.surplus().is_empty());
+    while it.is_changed(MOMENT) {}
+    fs::write(b.join("file"), "").unwrap();
+    assert!(it.is_changed(LONG));
+    assert_eq!(it.watcher.counts().0, 2);
+}
+
+#[test]
 fn an_event_says_what_changed() {
     let it = Watched::new(Watcher::new());
     for folder in ["top/sub", "other"] {

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -17,7 +17,7 @@ use signal_hook::consts::SIGUSR1;
 
 use super::error::DaemonError;
 use super::logging;
-use super::polling::Polling;
+use super::polling::{Polling, state_of};
 use super::reload_line::reload_line;
 use super::trigger::{Due, Trigger};
 use super::watching::{WAKE, Watching};
@@ -31,7 +31,7 @@ use crate::system::text::count;
 use crate::vfs::disk_changes::DiskChanges;
 use crate::vfs::reopening::Reopening;
 use crate::vfs::reuse::{KeptSource, Reuse};
-use crate::watch::{FolderPath, Interests, WatchChanges, Watcher};
+use crate::watch::{FolderPath, Interests, MovedWatches, WatchChanges, Watcher};
 
 /// Interval between checks whether kept listings are old enough to be dropped.
 const TIDY_INTERVAL: Duration = Duration::from_secs(2);
@@ -115,6 +115,8 @@ impl Follower {
                 of_reads.note_found(|changes| folder.into_iter().for_each(|it| changes.add(it.into())));
             });
             fs.on_wait(move || of_lookups.hurry());
+            let of_uses = self.trigger.clone();
+            fs.on_use(move || of_uses.note_use());
         }
         let signal = self.signal.received.try_clone()?;
         let (fs, trigger, watcher) = (self.fs.clone(), self.trigger.clone(), self.watcher.clone());
@@ -136,6 +138,7 @@ impl Follower {
             if let Some(due) = self.trigger.wait(idle, begin) {
                 self.reload(due);
             }
+            self.move_watches();
         }
     }
 
@@ -221,20 +224,13 @@ impl Follower {
     fn watch(&mut self, opening_began: SystemTime, moved: Vec<PathBuf>) {
         let Some(fs) = self.fs.upgrade() else { return };
         if !self.is_watching {
-            return fs.note_watches(0, Arc::default());
+            return fs.note_watches(0, 0, Arc::default());
         }
         let view = fs.view();
-        let (_, had_unwatched) = self.watcher.counts();
+        let (.., had_unwatched) = self.watcher.counts();
         let changes = self.watch_changes(&view, moved);
         let added = self.watcher.watch(changes);
-        let ((watched, _), folders) = (self.watcher.counts(), self.watcher.unwatched());
-        let unwatched = folders.len();
-        fs.note_watches(watched, folders.clone());
-        self.polling.lock().unwrap_or_else(PoisonError::into_inner).set(folders, opening_began);
-        if unwatched > 0 {
-            // The thread may be waiting without a time limit. If the socket is full, it wakes anyway.
-            let _ = (&self.signal.wake).write(&[WAKE]);
-        }
+        let unwatched = self.note_watches(&fs, opening_began);
         if had_unwatched == 0 && unwatched > 0 {
             log::warn!(
                 "cannot watch {}, because fs.inotify.max_user_watches is too low (raise it; bsafs uses at \
@@ -249,6 +245,56 @@ impl Follower {
                 self.trigger.note_found(|all| all.extend(changes));
             }
         }
+    }
+
+    /// Records which folders are watched, and has the others checked. Returns how many others there are.
+    fn note_watches(&self, fs: &FileSystem, opening_began: SystemTime) -> usize {
+        let ((watched, used, _), folders) = (self.watcher.counts(), self.watcher.unwatched());
+        let unwatched = folders.len();
+        fs.note_watches(watched, used, folders.clone());
+        self.polling().set(folders, opening_began);
+        if unwatched > 0 {
+            // The thread may be waiting without a time limit. If the socket is full, it wakes anyway.
+            let _ = (&self.signal.wake).write(&[WAKE]);
+        }
+        unwatched
+    }
+
+    /// Gives watches to the folders that programs used, and takes them from those that were not used for the
+    /// longest time.
+    fn move_watches(&self) {
+        let Some(fs) = self.fs.upgrade().filter(|_| self.is_watching) else { return };
+        let began = Instant::now();
+        let (used, changed) = (fs.take_used_folders(), self.polling().take_changed());
+        if used.is_empty() && changed.is_empty() {
+            return;
+        }
+        self.watcher.note_used(&used, &changed);
+        let surplus = self.watcher.surplus();
+        // Changes before this are reported, because the watches end later. Changes after it are found by a
+        // check.
+        let states = surplus.iter().map(|folder| (folder.clone(), state_of(folder))).collect();
+        self.polling().remember(states);
+        let MovedWatches { added, removed } = self.watcher.move_watches(&surplus);
+        let changed = self.polling().changed_before(&added);
+        self.note_watches(&fs, SystemTime::now());
+        fs.drop_unwatched(&removed);
+        let mut changes = DiskChanges::default();
+        if !changed.is_empty() {
+            changes.add_plan();
+        }
+        changed.iter().for_each(|folder| changes.add(Path::new(&**folder).into()));
+        let all: HashSet<&OsStr> = added.iter().map(|folder| &**folder).collect();
+        let is_added = |folder: &Path| all.contains(folder.as_os_str());
+        fs.view().store().stale_folders(is_added).into_iter().for_each(|folder| changes.add(folder.into()));
+        if !changes.is_empty() {
+            self.trigger.note_found(|noted| noted.extend(changes));
+        }
+        self.trigger.pause_moves(began.elapsed());
+    }
+
+    fn polling(&self) -> MutexGuard<'_, Polling> {
+        self.polling.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What to watch for a view, compared with what is watched.

@@ -13,6 +13,8 @@ const MAX_DELAY: Duration = Duration::from_millis(500);
 /// The pause after a reload is this many times as long as the reload. So if a disk changes all the time,
 /// reloads take at most a fifth of the time, unless each takes more than 1.25 s.
 const PAUSE_FACTOR: u32 = 4;
+/// The pause after watches were moved is this many times as long as the move.
+const MOVE_PAUSE_FACTOR: u32 = 10;
 /// Maximum pause.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
@@ -33,6 +35,10 @@ struct State {
     is_waited_for: bool,
     /// Before this time only a request begins a reload.
     not_before: Option<Instant>,
+    /// Whether a program used a folder while some have no watch.
+    is_used: bool,
+    /// Before this time no watches are moved.
+    not_moved_before: Option<Instant>,
     is_over: bool,
 }
 
@@ -128,6 +134,18 @@ impl Trigger {
         self.lock().not_before = Some(Instant::now() + (reload * PAUSE_FACTOR).min(PAUSE_MAX));
     }
 
+    /// Has watches moved to folders that programs used.
+    pub(super) fn note_use(&self) {
+        self.lock().is_used = true;
+        self.changed.notify_one();
+    }
+
+    /// Records how long it took to move watches. Even if a program walks the whole mount, they are moved for
+    /// at most a tenth of the time.
+    pub(super) fn pause_moves(&self, took: Duration) {
+        self.lock().not_moved_before = Some(Instant::now() + (took * MOVE_PAUSE_FACTOR).max(QUIET_TIME));
+    }
+
     /// Ends all waiting.
     pub(super) fn end(&self) {
         self.lock().is_over = true;
@@ -139,13 +157,19 @@ impl Trigger {
     }
 
     /// Waits until a reload is due, and takes the changes. `begin` is called before other changes can be
-    /// noted. `None` after `idle`, and at the end.
+    /// noted. `None` after `idle`, when watches are to be moved, and at the end.
     pub(super) fn wait(&self, idle: Option<Duration>, begin: impl FnOnce()) -> Option<Due> {
-        let until = idle.map(|idle| Instant::now() + idle);
+        let idle = idle.map(|idle| Instant::now() + idle);
         let mut state = self.lock();
         loop {
             let now = Instant::now();
             let due = state.due(now);
+            let moves = state.is_used.then(|| state.not_moved_before.unwrap_or(now));
+            let until = idle.into_iter().chain(moves).min();
+            if due.is_none_or(|due| due > now) && moves.is_some_and(|moves| moves <= now) {
+                state.is_used = false;
+                return None;
+            }
             if state.is_over || until.is_some_and(|until| until <= now) && due.is_none_or(|due| due > now) {
                 return None;
             }

@@ -122,6 +122,11 @@ impl LooseFolder {
         names.try_fold(0, |folder, name| self.names.subfolder(folder, name).ok_or(folder))
     }
 
+    /// The path of the folder at a path relative to the scanned one, if it has exactly these names.
+    pub fn folder_at(&self, path: &[u8]) -> Option<PathBuf> {
+        self.find_folder(Path::new(OsStr::from_bytes(path))).ok().map(|folder| self.folder_path(folder))
+    }
+
     /// The targets of all links to files.
     pub fn link_targets(&self) -> impl Iterator<Item = PathBuf> {
         let targets = self.locations.linked_files(self.names.bytes());

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
@@ -173,12 +173,38 @@ impl FileSystem {
         self.shared.written.begin_reload();
     }
 
-    /// Records the number of folders that are watched for the current view, and the absolute paths of those
-    /// that have no watch, in order.
-    pub fn note_watches(&self, watched: usize, unwatched: Arc<[Arc<OsStr>]>) {
-        let counts = WatchCounts { watched, polled: unwatched.len() };
+    /// Records the number of folders that are watched for the current view, how many of them programs used,
+    /// and the absolute paths of those that have no watch, in order.
+    pub fn note_watches(&self, watched: usize, used: usize, unwatched: Arc<[Arc<OsStr>]>) {
+        let counts = WatchCounts { watched, used, polled: unwatched.len() };
         *self.shared.watches.lock().unwrap_or_else(PoisonError::into_inner) = counts;
         self.shared.set_unwatched(Some(unwatched));
+    }
+
+    /// Registers a function to call when a program uses a folder while some have no watch. The function must
+    /// not block. A second call changes nothing.
+    pub fn on_use(&self, call: impl Fn() + Send + Sync + 'static) {
+        let _ = self.shared.used.on_use.set(Callback(Box::new(call)));
+    }
+
+    /// The folders on the disk that programs used since the last call, the least recently used first.
+    pub fn take_used_folders(&self) -> Vec<PathBuf> {
+        let (view, mut seen) = (self.view(), HashSet::new());
+        let used = self.shared.used.take();
+        // A folder that was used twice counts at its later use.
+        let mut folders: Vec<PathBuf> = used.iter().rev().flat_map(|ino| view.disk_folders(*ino)).collect();
+        folders.retain(|folder| seen.insert(folder.clone()));
+        folders.reverse();
+        folders
+    }
+
+    /// Has the kernel drop what it cached of folders that lost their watches, so that it asks again.
+    pub fn drop_unwatched(&self, folders: &[Arc<OsStr>]) {
+        let (view, mut unwatched) = (self.view(), Invalidation::default());
+        folders.iter().for_each(|folder| view.cached_of(Path::new(&**folder), &mut unwatched));
+        if let Some(host) = self.shared.host.get() {
+            host.invalidate(unwatched);
+        }
     }
 
     /// Sets the host, before the first request. A second call changes nothing.
@@ -336,6 +362,11 @@ fn folder_changes(then: &View, tree: &Tree, changes: &Changes) -> HashMap<u64, F
         .collect()
 }
 
+/// The number of a folder's listing in the earlier view.
+fn listing_before(then: &View, ino: u64) -> u8 {
+    then.changes.get(&ino).map_or(then.shared.first_listing, |change| change.listing)
+}
+
 /// Splits names that the kernel may have cached into those that the later view answers differently,
 /// and the others.
 fn changed_answers(then: &View, now: &View, exposed: HashSet<NameIn>) -> (Vec<NameIn>, Vec<NameIn>) {
@@ -362,11 +393,6 @@ fn answer(view: &View, folder: u64, name: &[u8]) -> Answer {
             let ino = view.shared.spellings.existing_child_ino(view.tree(), folder, name, node);
             ino.map_or(Answer::NotGiven, Answer::Given)
         }
-/// The number of a folder's listing in the earlier view.
-fn listing_before(then: &View, ino: u64) -> u8 {
-    then.changes.get(&ino).map_or(then.shared.first_listing, |change| change.listing)
-}
-
         Child::Assumed => Answer::Assumed,
         Child::None => Answer::Nothing,
     }

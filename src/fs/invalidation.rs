@@ -20,6 +20,8 @@ pub(crate) struct Invalidation {
     pub(crate) folders: Vec<u64>,
     /// Files whose bytes or attributes may differ.
     pub(crate) files: Vec<u64>,
+    /// Files whose attributes no event reports any more.
+    pub(crate) attributes: Vec<u64>,
 }
 
 impl Invalidation {
@@ -29,7 +31,8 @@ impl Invalidation {
         let mut folders = changes.folders.clone();
         folders.extend(others.into_values().flatten());
         let files = changes.written.iter().chain(&changes.uncertain).copied().collect();
-        Self { names: everywhere(spellings, &changes.names), folders, files }
+        let names = everywhere(spellings, &changes.names);
+        Self { names, folders, files, attributes: Vec::new() }
     }
 }
 

@@ -13,6 +13,7 @@
 //! | GETXATTR and LISTXATTR | `xattr.rs` |
 //! | how are sizes learnt that an answer needs? | `sizes.rs` |
 //! | what if no event reports a write? | `unwatched.rs` |
+//! | which folders do programs use? | `used_folders.rs` |
 //! | what must the kernel drop after a change? | `invalidation.rs`; what it may have cached: `exposed.rs` |
 //! | how does an open file of a replaced archive go on? | `retired.rs` |
 //! | which inode numbers and generations are there? | `inode_numbers.rs`, `generation.rs` |
@@ -70,6 +71,7 @@ mod shared;
 mod sizes;
 mod status_link;
 mod unwatched;
+mod used_folders;
 mod view;
 mod written;
 mod xattr;

@@ -21,6 +21,7 @@ use super::reported::status::{LastReload, WatchCounts};
 use super::reported::touched_files::TouchedFiles;
 use super::requests::Requests;
 use super::retired::Retired;
+use super::used_folders::UsedFolders;
 use super::written::WrittenFiles;
 use crate::tree::Spellings;
 
@@ -69,9 +70,9 @@ pub(crate) struct Shared {
     pub(crate) retired: Retired,
     pub(crate) pending: PendingNames,
     pub(crate) listings: KeptListings,
-    /// Bytes read from archives and folders that the current view no longer has.
     /// The number of the listing of a folder that has not changed since the mount.
     pub(crate) first_listing: u8,
+    /// Bytes read from archives and folders that the current view no longer has.
     pub(crate) read_before: AtomicU64,
     pub(crate) written: WrittenFiles,
     pub(crate) prefetch: Arc<Prefetch>,
@@ -87,6 +88,7 @@ pub(crate) struct Shared {
     /// Called when a read finds that a source changed; set once.
     pub(crate) on_change: OnceLock<OnChange>,
     pub(crate) watches: Mutex<WatchCounts>,
+    pub(crate) used: UsedFolders,
     unwatched: RwLock<UnwatchedFolders>,
     /// Files with events on the disk since the last view.
     touched: Mutex<TouchedFiles>,
@@ -118,9 +120,9 @@ impl Shared {
             retired,
             pending,
             listings,
+            first_listing: 0,
             read_before,
             written,
-            first_listing: 0,
             prefetch,
             user,
             current,
@@ -130,21 +132,22 @@ impl Shared {
             early_numbers,
             on_change,
             watches: Mutex::default(),
+            used: UsedFolders::default(),
             unwatched: RwLock::default(),
             touched: Mutex::default(),
             changes: Mutex::default(),
         }
     }
 
-    /// Records how the last reload went, or that one begins. The end of a reload may be recorded after the
-    /// beginning of the next.
-    pub(crate) fn note_reload(&self, reload: LastReload) {
     /// Sets the number of the first view.
     pub(crate) fn start_at(&self, view: u32) {
         self.current.store(view, Ordering::SeqCst);
         self.announced.store(view, Ordering::Relaxed);
     }
 
+    /// Records how the last reload went, or that one begins. The end of a reload may be recorded after the
+    /// beginning of the next.
+    pub(crate) fn note_reload(&self, reload: LastReload) {
         let mut last = self.last_reload.lock().unwrap_or_else(PoisonError::into_inner);
         let is_next_running = last.is_running && last.began_after(&reload);
         *last = LastReload { is_running: reload.is_running || is_next_running, ..reload };
@@ -170,6 +173,9 @@ impl Shared {
 
     /// Sets the folders without a watch.
     pub(crate) fn set_unwatched(&self, folders: UnwatchedFolders) {
+        if let Some(folders) = &folders {
+            self.used.set_needed(!folders.is_empty());
+        }
         *self.unwatched.write().unwrap_or_else(PoisonError::into_inner) = folders;
     }
 

@@ -5,13 +5,16 @@
 //! event.
 
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::attr::Validity;
+use super::attr::{Attr, NodeKind, Validity};
+use super::invalidation::Invalidation;
 use super::reported::status::polling_interval;
 use super::view::View;
 use crate::format::EntryId;
-use crate::tree::NodeId;
+use crate::tree::{Kind, NodeId};
 
 impl View {
     /// How long the attributes of a file that was statted stay valid.
@@ -64,5 +67,70 @@ impl View {
         let is_found =
             |folder: &OsStr| folders.binary_search_by(|unwatched| (**unwatched).cmp(folder)).is_ok();
         !folders.is_empty() && folder().is_some_and(|folder| is_found(folder.as_os_str()))
+    }
+}
+
+impl View {
+    /// Records that a program listed a folder.
+    pub(crate) fn note_listed(&self, folder: u64) {
+        if self.shared.used.is_needed() {
+            self.shared.used.note(folder);
+        }
+    }
+
+    /// Records that a program looked up a name in a folder. Folders on the way to a file are not used.
+    pub(crate) fn note_looked_up(&self, parent: u64, found: Option<&Attr>) {
+        if found.is_none_or(|attr| attr.kind == NodeKind::File) {
+            self.note_listed(parent);
+        }
+    }
+
+    /// Records that a program used a file.
+    pub(crate) fn note_used_file(&self, ino: u64) {
+        if !self.shared.used.is_needed() {
+            return;
+        }
+        let node = self.inode(ino).ok().and_then(|inode| inode.node);
+        if let Some(node) = node.filter(|node| matches!(self.tree().kind(*node), Kind::File(_))) {
+            self.shared.used.note(self.tree().ino(self.tree().parent(node)));
+        }
+    }
+
+    /// The folders on the disk that a folder of the mount shows, and those with its files.
+    pub(crate) fn disk_folders(&self, ino: u64) -> Vec<PathBuf> {
+        let Some(node) = self.folder(ino).ok().and_then(|inode| inode.node) else { return Vec::new() };
+        let path = self.tree().path(node);
+        let layers = self.store().folders();
+        let mut folders: Vec<PathBuf> =
+            layers.filter_map(|(layer, it)| it.folder_at(self.tree().path_in_layer(layer, &path)?)).collect();
+        let mut last = None;
+        for child in self.tree().children(node) {
+            let hidden = self.tree().hidden(child).iter().map(|hidden| hidden.entry);
+            for entry in self.entry(child).into_iter().chain(hidden) {
+                let of_file = self.store().watched_folder_of(entry);
+                if of_file.is_some() && of_file != last {
+                    folders.extend(of_file.clone());
+                    last = of_file;
+                }
+            }
+        }
+        folders.sort_unstable();
+        folders.dedup();
+        folders
+    }
+
+    /// What the kernel may have cached without a time limit although no event reports its changes any more:
+    /// the attributes of the files in a folder on the disk, and the listing of the folder that shows them.
+    pub(crate) fn cached_of(&self, folder: &Path, unwatched: &mut Invalidation) {
+        for node in self.folders_at(folder) {
+            let own = self.tree().ino(node);
+            unwatched.folders.push(own);
+            unwatched.folders.extend(self.shared.spellings.other_numbers_of(own));
+            let files = self.tree().children(node).filter(|child| {
+                let of = self.entry(*child).and_then(|entry| self.store().watched_folder_of(entry));
+                of.is_some_and(|of| of.as_os_str().as_bytes() == folder.as_os_str().as_bytes())
+            });
+            unwatched.attributes.extend(files.map(|child| self.tree().ino(child)));
+        }
     }
 }

@@ -95,6 +95,7 @@ impl Adaptor {
             Ok(found) => found,
             Err(error) => return reply.error(error.into()),
         };
+        view.note_looked_up(parent, attr.as_ref());
         let is_lasting = is_lasting && view.pending_folder(parent, name).is_none();
         let Some(attr) = attr else {
             let entry = negative_entry(&view.shared.presentation.owner);
@@ -230,13 +231,13 @@ impl Filesystem for Adaptor {
             | InitFlags::FUSE_EXPORT_SUPPORT
             | InitFlags::FUSE_NO_OPEN_SUPPORT
             | InitFlags::FUSE_NO_OPENDIR_SUPPORT;
-        self.no_open = offered.contains(InitFlags::FUSE_NO_OPEN_SUPPORT);
         // It hides who sends a request, so `/proc` must show that.
         let idmap = match file_access_ids(std::process::id()) {
             Some(_) => InitFlags::FUSE_ALLOW_IDMAP,
             None => InitFlags::empty(),
         };
         let wanted = wanted | idmap;
+        self.no_open = offered.contains(InitFlags::FUSE_NO_OPEN_SUPPORT);
         self.no_opendir = offered.contains(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
         // Older kernels offer fewer capabilities, and send more requests.
         let _ = config.add_capabilities(wanted & offered);
@@ -268,6 +269,7 @@ impl Filesystem for Adaptor {
         let operation = Operation::GetAttr.on_node(ino.0);
         self.answer(operation, || {
             let view = self.fs.view();
+            view.note_used_file(ino.0);
             let Some(file) = view.unwatched_file(ino.0) else {
                 return self.answer_getattr(operation, ino.0, reply);
             };
@@ -313,19 +315,25 @@ impl Filesystem for Adaptor {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        self.answer(Operation::Read, || match ReadTarget::find(self.fs.view(), ino.0) {
-            Ok(target) => {
-                let device = target.device;
-                let request = ReadRequest { target, offset, len: size, reply };
-                self.devices.run(device, || request.answer());
+        self.answer(Operation::Read, || {
+            let view = self.fs.view();
+            view.note_used_file(ino.0);
+            match ReadTarget::find(view, ino.0) {
+                Ok(target) => {
+                    let device = target.device;
+                    let request = ReadRequest { target, offset, len: size, reply };
+                    self.devices.run(device, || request.answer());
+                }
+                Err(error) => reply.error(error.into()),
             }
-            Err(error) => reply.error(error.into()),
         });
     }
 
     fn readdir(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, mut reply: ReplyDirectory) {
         self.answer(Operation::ReadDir, || {
-            let listed = self.fs.view().list(ino.0, cookie, |entry| {
+            let view = self.fs.view();
+            view.note_listed(ino.0);
+            let listed = view.list(ino.0, cookie, |entry| {
                 let name = OsStr::from_bytes(entry.name);
                 !reply.add(INodeNo(entry.ino), entry.cookie, file_type(entry.kind), name)
             });
@@ -339,6 +347,7 @@ impl Filesystem for Adaptor {
     fn readdirplus(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, reply: ReplyDirectoryPlus) {
         self.answer(Operation::ReadDirPlus, || {
             let view = self.fs.view();
+            view.note_listed(ino.0);
             let of_answer = view.clone();
             let jobs = view.size_jobs(view.children_to_learn(ino.0, cookie));
             self.when_sized(Operation::ReadDirPlus, jobs, move || {
@@ -440,6 +449,8 @@ fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirect
     }
 }
 
+/// The user who sent a request. With FUSE_ALLOW_IDMAP, the kernel states only the thread, which waits for the
+/// reply, so `/proc` has its user. If it is unknown, the user has the rights of any other.
 fn caller_of(request: &Request) -> Caller {
     let (uid, gid) = match request.uid() {
         NO_USER => file_access_ids(request.pid()).unwrap_or((NO_USER, NO_USER)),

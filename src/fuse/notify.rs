@@ -42,6 +42,8 @@ enum Notice {
     Name(NameIn),
     /// Drop the listing and the attributes of a folder.
     Folder(u64),
+    /// Drop the attributes of a file.
+    Attributes(u64),
     /// Drop the pages of a file that was written to.
     Pages(u64),
     /// Drop the pages of a file of which the view knows that it was written to, and then its attributes.
@@ -111,8 +113,9 @@ impl Drop for Notify {
 
 impl Host for Notify {
     fn invalidate(&self, invalidation: Invalidation) {
-        let Invalidation { names, folders, files } = invalidation;
+        let Invalidation { names, folders, files, attributes } = invalidation;
         let notices = names.into_iter().map(Notice::Name).chain(folders.into_iter().map(Notice::Folder));
+        let notices = notices.chain(attributes.into_iter().map(Notice::Attributes));
         self.queue.push(notices.chain(files.into_iter().map(Notice::File)));
     }
 
@@ -184,6 +187,7 @@ impl Thread {
             match notice {
                 Notice::Name(name) => self.drop_names(&[name]),
                 Notice::Folder(ino) => self.inval_inode(ino, 0),
+                Notice::Attributes(ino) => self.inval_inode(ino, ATTRIBUTES_ONLY),
                 Notice::Surplus => {
                     queue.lock().has_surplus = false;
                     let surplus = self.fs.upgrade().map(|fs| fs.view().surplus_names());
@@ -211,7 +215,7 @@ impl Thread {
                     self.inval_inode(ino, ATTRIBUTES_ONLY);
                 }
                 Notice::Job(job) => job(),
-                Notice::Name(_) | Notice::Folder(_) | Notice::Surplus => {}
+                Notice::Name(_) | Notice::Folder(_) | Notice::Attributes(_) | Notice::Surplus => {}
             }
         }
     }

@@ -36,9 +36,14 @@ impl Share {
         }
     }
 
-    /// Whether one more watch is allowed if there are `watches` now.
-    pub(super) fn has_room(&self, watches: usize) -> bool {
-        self.watches.is_none_or(|most| watches < most)
+    /// How many more watches are allowed if there are `watches` now.
+    pub(super) fn room(&self, watches: usize) -> usize {
+        self.watches.map_or(usize::MAX, |most| most.saturating_sub(watches))
+    }
+
+    /// Records that the system allows no more than these.
+    pub(super) fn shrink(&mut self, watches: usize) {
+        self.watches = Some(self.watches.map_or(watches, |most| most.min(watches)));
     }
 }
 

@@ -40,6 +40,10 @@ struct Tables {
     /// Folders without a watch, although they should have one.
     unwatched: BTreeSet<FolderPath>,
     share: Share,
+    /// How many entries of `paths` are kept only until the kernel has reported all events.
+    ending: usize,
+    /// Counts uses and events, to compare their times.
+    clock: u64,
 }
 
 /// A folder to watch, with its watch if there is one.
@@ -51,6 +55,17 @@ struct Watched {
     watch: Option<i32>,
     /// Whether the watch includes writes to files.
     has_content: bool,
+    /// When a program last used the folder; 0 if none did. Then when something last changed in it.
+    last: (u64, u64),
+}
+
+/// What [`Watcher::use_folders`] changed.
+#[derive(Debug, Default)]
+pub struct MovedWatches {
+    /// Folders that got a watch.
+    pub added: Vec<FolderPath>,
+    /// Folders that lost theirs.
+    pub removed: Vec<FolderPath>,
 }
 
 /// A change of what is watched.
@@ -158,15 +173,85 @@ impl Watcher {
         self.holds(folder, |it| it.interest.is_of_links())
     }
 
+    /// Records that programs used folders, the last one last, and that something changed in others that have
+    /// no watch.
+    pub fn note_used(&self, used: &[PathBuf], changed: &[FolderPath]) {
+        let mut tables = self.lock();
+        for folder in changed {
+            tables.clock += 1;
+            let clock = tables.clock;
+            tables.folders.get_mut(folder).into_iter().for_each(|it| it.last.1 = clock);
+        }
+        for folder in used {
+            tables.clock += 1;
+            let clock = tables.clock;
+            tables.folders.get_mut(folder.as_os_str()).into_iter().for_each(|it| it.last.0 = clock);
+        }
+    }
+
+    /// The folders that should lose their watches to others without a watch, which were used later, or
+    /// changed later if none was used. Call [`Watcher::move_watches`] with them.
+    pub fn surplus(&self) -> Vec<FolderPath> {
+        let tables = self.lock();
+        let wanted = tables.wanted();
+        let room = tables.share.room(tables.watches());
+        let needed = wanted.len().saturating_sub(room);
+        if needed == 0 {
+            return Vec::new();
+        }
+        // Only folders with nothing else to watch, because the load order must not depend on the polling.
+        let is_surplus = |(folder, watch): &(&FolderPath, i32)| {
+            tables.folders.get(*folder).is_some_and(|it| it.layers > 0 && it.interest.is_empty())
+                && tables.paths_of(*watch).nth(1).is_none()
+        };
+        let watched = tables.folders.iter().filter_map(|(folder, it)| Some((folder, it.watch?)));
+        let mut surplus: Vec<((u64, u64), &FolderPath)> =
+            watched.filter(is_surplus).map(|(folder, _)| (tables.folders[folder].last, folder)).collect();
+        surplus.sort_unstable();
+        // The one that was used last replaces the one that was used first.
+        let pairs = wanted.iter().take(needed).zip(surplus);
+        pairs
+            .take_while(|(wanted, (last, _))| wanted.0 > *last)
+            .map(|(_, (_, folder))| folder.clone())
+            .collect()
+    }
+
+    /// Ends watches, and gives them to the folders that were used last. Events until now are still reported.
+    pub fn move_watches(&self, from: &[FolderPath]) -> MovedWatches {
+        let mut tables = self.lock();
+        let mut moved = MovedWatches::default();
+        let Some(inotify) = &self.inotify else { return moved };
+        for folder in from {
+            let Some(watch) = tables.folders.get_mut(folder).and_then(|it| it.watch.take()) else { continue };
+            // The kernel sends IGNORED after all events of the watch. Until then, they need the path.
+            let _ = inotify::remove_watch(inotify, watch);
+            tables.ending += 1;
+            tables.unwatched.insert(folder.clone());
+            moved.removed.push(folder.clone());
+        }
+        let wanted: Vec<FolderPath> = tables.wanted().into_iter().map(|(_, folder)| folder).collect();
+        for folder in wanted {
+            if !tables.has_room() {
+                break;
+            }
+            tables.update(self.inotify.as_ref(), &folder);
+            if tables.folders.get(&folder).is_some_and(|it| it.watch.is_some()) {
+                moved.added.push(folder);
+            }
+        }
+        moved
+    }
+
     /// The folders without a watch, in order.
     pub fn unwatched(&self) -> Arc<[FolderPath]> {
         self.lock().unwatched.iter().cloned().collect()
     }
 
-    /// How many folders are watched, and how many have no watch.
-    pub fn counts(&self) -> (usize, usize) {
+    /// How many folders are watched, how many of them because they were used, and how many have no watch.
+    pub fn counts(&self) -> (usize, usize, usize) {
         let tables = self.lock();
-        (tables.paths.len(), tables.unwatched.len())
+        let used = tables.folders.values().filter(|it| it.watch.is_some() && it.last.0 > 0).count();
+        (tables.watches(), used, tables.unwatched.len())
     }
 
     /// Waits until there are events, `other` can be read, or `until` is reached.
@@ -210,7 +295,8 @@ impl Watcher {
             let (flags, watch) = (event.events(), event.wd());
             let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
             is_lost |= flags.contains(ReadFlags::QUEUE_OVERFLOW);
-            for (folder, meaning) in self.lock().meanings(watch, flags, name) {
+            let meanings = self.lock().note_event(watch, flags, name);
+            for (folder, meaning) in meanings {
                 handle(&DiskEvent {
                     folder: Path::new(&*folder),
                     name,
@@ -264,15 +350,20 @@ impl Tables {
     /// Requests the watch of a folder, or ends it. Returns whether the folder was not watched before. The
     /// watch is requested even if there is one, because the path may lead to another folder now.
     fn update(&mut self, inotify: Option<&OwnedFd>, folder: &FolderPath) -> bool {
+        let (has_room, watches) = (self.has_room(), self.watches());
         let Some(watched) = self.folders.get_mut(folder) else { return false };
         let (before, had_content) = (watched.watch.take(), watched.has_content);
         let is_wanted = watched.layers > 0 || !watched.interest.is_empty();
         let has_content = watched.layers > 0 || watched.interest.is_of_content();
-        let may_watch = before.is_some() || self.share.has_room(self.paths.len());
+        let may_watch = before.is_some() || has_room;
         let requested = inotify
             .filter(|_| is_wanted && may_watch)
             .map(|inotify| inotify::add_watch(inotify, &*uncovered(Path::new(folder)), events(has_content)));
         let watch = requested.and_then(Result::ok);
+        if matches!(requested, Some(Err(Errno::NOSPC))) {
+            // Other programs of the user have the rest of the watches.
+            self.share.shrink(watches);
+        }
         (watched.watch, watched.has_content) = (watch, has_content);
         // A folder that does not exist is reported by the folder above it.
         let is_absent = matches!(requested, Some(Err(errno)) if errno != Errno::NOSPC
@@ -296,6 +387,42 @@ impl Tables {
         }
     }
 
+    /// How many folders have a watch.
+    fn watches(&self) -> usize {
+        self.paths.len().saturating_sub(self.ending)
+    }
+
+    fn has_room(&self) -> bool {
+        self.share.room(self.watches()) > 0
+    }
+
+    /// The folders without a watch that were used or changed, the last one first.
+    fn wanted(&self) -> Vec<((u64, u64), FolderPath)> {
+        let last = |folder: &FolderPath| self.folders.get(folder).map_or((0, 0), |it| it.last);
+        let unwatched = self.unwatched.iter().map(|folder| (last(folder), folder));
+        let mut wanted: Vec<((u64, u64), FolderPath)> = unwatched
+            .filter(|(last, _)| *last != (0, 0))
+            .map(|(last, folder)| (last, folder.clone()))
+            .collect();
+        wanted.sort_unstable_by(|a, b| b.cmp(a));
+        wanted
+    }
+
+    /// Records an event. Returns what it means.
+    fn note_event(
+        &mut self,
+        watch: i32,
+        flags: ReadFlags,
+        name: Option<&OsStr>,
+    ) -> Vec<(FolderPath, Meaning)> {
+        let meanings = self.meanings(watch, flags, name);
+        self.clock += 1;
+        for (folder, _) in &meanings {
+            self.folders.get_mut(folder).into_iter().for_each(|it| it.last.1 = self.clock);
+        }
+        meanings
+    }
+
     /// What an event means for each path of the watch, without those for which it does not count.
     fn meanings(&self, watch: i32, flags: ReadFlags, name: Option<&OsStr>) -> Vec<(FolderPath, Meaning)> {
         let meaning = |folder: &FolderPath| {
@@ -310,9 +437,15 @@ impl Tables {
     fn end(&mut self, inotify: &OwnedFd, watch: i32) {
         let folders: Vec<_> = self.paths_of(watch).cloned().collect();
         for folder in folders {
-            self.folders.get_mut(&folder).into_iter().for_each(|watched| watched.watch = None);
             self.paths.remove(&(watch, folder.clone()));
-            self.ended.push(folder);
+            match self.folders.get_mut(&folder) {
+                Some(watched) if watched.watch == Some(watch) => {
+                    watched.watch = None;
+                    self.ended.push(folder);
+                }
+                // The watch was given to another folder.
+                _ => self.ending = self.ending.saturating_sub(1),
+            }
         }
         self.end_if_unused(Some(inotify), watch);
     }

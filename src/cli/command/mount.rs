@@ -316,7 +316,7 @@ impl Mount {
         let follower = Follower::new(&fs, reopening, signal);
         let follower = if is_static { follower.without_watching() } else { follower };
         if overlay.is_some() {
-            fs.note_watches(0, Arc::default());
+            fs.note_watches(0, 0, Arc::default());
         }
         let session = start_session(fs, request, overlay.as_ref(), mountpoint)?;
         let reported = report_mounted(detachment, &report, is_quiet);

@@ -10,7 +10,7 @@ use indicatif::BinaryBytes;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{duration, stdout_for, write_json};
 use crate::daemon::mountpoint::has_no_daemon;
-use crate::fs;
+use crate::fs::{self, WatchCounts};
 use crate::mounts::status::MountStatus;
 use crate::system::text::{count, layers};
 
@@ -99,7 +99,7 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
     writeln!(out, "  decoded    {}", BinaryBytes(*decoded_bytes))?;
     writeln!(out, "  read       {} from the disk", BinaryBytes(*read_bytes))?;
     writeln!(out, "  errors     {errors}")?;
-    writeln!(out, "  watches    {}{}", count(watches.watched, "folder"), polled(watches.polled))?;
+    writeln!(out, "  watches    {}{}", count(watches.watched, "folder"), unwatched(watches))?;
     if *pending_names > 0 {
         writeln!(out, "  pending    {} changed on the disk", count(*pending_names, "name"))?;
     }
@@ -126,10 +126,13 @@ pub(super) fn write_how(out: &mut impl Write, status: &MountStatus) -> std::io::
     Ok(())
 }
 
-/// The folders without a watch, for the line of watched folders.
-fn polled(folders: usize) -> String {
-    match folders {
-        0 => String::new(),
-        _ => format!("; {folders} more are checked every {} seconds", fs::POLLING_INTERVAL),
+/// The used folders and those without a watch, for the line of watched folders.
+fn unwatched(watches: &WatchCounts) -> String {
+    match *watches {
+        WatchCounts { polled: 0, .. } => String::new(),
+        WatchCounts { used, polled, .. } => {
+            let interval = fs::POLLING_INTERVAL;
+            format!(", {used} of them in use; {polled} more are checked every {interval} seconds")
+        }
     }
 }

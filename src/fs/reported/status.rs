@@ -65,6 +65,9 @@ pub fn polling_interval(folders: usize) -> u32 {
 pub struct WatchCounts {
     /// Folders whose changes the system reports.
     pub watched: usize,
+    /// How many of these are watched because programs use them through the mount.
+    #[serde(default)]
+    pub used: usize,
     /// Folders that are checked every [`POLLING_INTERVAL`], because the user has no watches left for them.
     pub polled: usize,
 }

@@ -99,6 +99,35 @@ fn folders_beyond_the_watch_limit_are_polled_and_this_is_logged_once() {
 }
 
 #[test]
+fn a_folder_that_a_program_uses_gets_a_watch_of_another_one() {
+    let dir = TestDir::new();
+    for n in 10..30 {
+        fs::create_dir_all(dir.path(format!("mod/f{n}"))).unwrap();
+        fs::write(dir.path(format!("mod/f{n}/a.txt")), "one").unwrap();
+    }
+    let script = "echo 12 > /proc/sys/user/max_inotify_watches && mkdir mnt && \
+         \"$0\" mount mod mnt > said && status() { \"$0\" status --json mnt; } && \
+         until status | grep -q '\"polled\":[1-9]'; do sleep 0.05; done; \
+         cat mnt/f29/a.txt && until status | grep -q '\"used\":[1-9]'; do sleep 0.05; done; \
+         \"$0\" status mnt | grep -q 'in use; ' && \
+         for n in 1 2 3; do echo $n > mod/f29/new && mv mod/f29/new mod/f29/a.txt; \
+         until [ \"$(cat mnt/f29/a.txt)\" = $n ]; do sleep 0.05; done; done; \
+         ls mnt/* > listed; for f in mod/f*; do echo last > $f/a.txt; done; \
+         until [ \"$(cat mnt/f*/a.txt | sort -u)\" = last ]; do sleep 0.05; done; \
+         \"$0\" umount mnt";
+    let mut command = Command::new("unshare");
+    command
+        .args(["-Urm", "--propagation=slave", "sh", "-c", script])
+        .arg(env!("CARGO_BIN_EXE_bsafs"))
+        .current_dir(dir.path(""));
+    let finished = run(&mut command);
+    if finished.err.starts_with("unshare: ") {
+        return eprintln!("SKIPPED: needs user namespaces: {}", finished.err);
+    }
+    assert_eq!(finished.success(), "one");
+}
+
+#[test]
 fn the_service_manager_is_notified_of_each_reload() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &archive(&[("a.txt", "one")]));
