@@ -23,6 +23,7 @@ use super::stat::{COARSEST_TICK, Stat, Unchanged, compare};
 use super::tables::Tables;
 use crate::read::Bytes;
 use crate::system::covered::uncovered;
+use crate::system::paths;
 
 /// Value of [`ArchiveFile::compare_at`]: compare again only after the ctime moves.
 const NEVER: u64 = u64::MAX;
@@ -73,7 +74,7 @@ impl ArchiveFile {
         let opened = Stat::of(&metadata);
         Ok(Self {
             // The daemon leaves its working directory, so a relative path would become invalid.
-            path: std::path::absolute(path)?,
+            path: paths::absolute(path)?,
             file,
             opened,
             opened_at: Instant::now(),
@@ -121,7 +122,13 @@ impl ArchiveFile {
 
     /// Records that from now on [`ArchiveFile::note_event`] is called for each event of the file.
     pub fn note_watched(&self) {
-        self.reported.note_watched();
+        if self.reported.is_watched() {
+            return;
+        }
+        // Otherwise a reload would wait in vain for the event of a change that was made before.
+        let mtime = self.mtime.load(Ordering::Relaxed);
+        let changed = self.stat().ok().filter(|now| now.mtime != mtime);
+        self.reported.note_watched(changed.map(|now| now.ctime));
     }
 
     /// Records an event that inotify reported. `is_written` says whether the content was written to;
@@ -262,7 +269,9 @@ impl ArchiveFile {
         let is_written = self.reported.is_written() && now.ctime != self.ctime.load(Ordering::Relaxed);
         match now.mtime == mtime && !is_written {
             true => Ok((Stat { mtime, ..self.opened }, self.compared_ctime())),
-            false if self.reported.accept_touch() => Ok((Stat { mtime: now.mtime, ..self.opened }, None)),
+            false if self.reported.accept_touch(now.ctime) => {
+                Ok((Stat { mtime: now.mtime, ..self.opened }, None))
+            }
             false => Err(ArchiveReadError::Changed),
         }
     }
@@ -303,6 +312,8 @@ impl ArchiveFile {
 
 #[cfg(test)]
 mod tests {
+    use std::time::UNIX_EPOCH;
+
     use super::*;
 
     /// An opened archive, and its file.
@@ -312,8 +323,6 @@ mod tests {
         let mut source = ArchiveFile::open(&path).unwrap();
         source.parse_tables(|_| ((), vec![0..3, 3..6])).unwrap();
         (source, File::options().write(true).open(&path).unwrap())
-    use std::time::UNIX_EPOCH;
-
     }
 
     #[test]

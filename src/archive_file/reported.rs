@@ -17,15 +17,31 @@ pub(super) struct Reported {
 #[derive(Debug, Default)]
 struct Events {
     is_watched: bool,
+    /// The ctime of a change before the file was watched. No event reports that change.
+    unreported: Option<i64>,
     is_written: bool,
     /// Whether the attributes were changed since a touch was last accepted.
     is_touched: bool,
 }
 
+impl Events {
+    /// Whether an event of a change is still to come.
+    fn is_awaited(&self, ctime: i64) -> bool {
+        self.is_watched && self.unreported != Some(ctime) && !self.is_written && !self.is_touched
+    }
+}
+
 impl Reported {
-    /// Records that from now on the events of the file are noted.
-    pub(super) fn note_watched(&self) {
-        self.lock().is_watched = true;
+    /// Whether the events of the file are noted.
+    pub(super) fn is_watched(&self) -> bool {
+        self.lock().is_watched
+    }
+
+    /// Records that from now on the events of the file are noted. `unreported` is the ctime of the file if it
+    /// changed before.
+    pub(super) fn note_watched(&self, unreported: Option<i64>) {
+        let mut events = self.lock();
+        (events.is_watched, events.unreported) = (true, unreported);
     }
 
     /// Records an event. `is_written` says whether the content was written to.
@@ -38,10 +54,10 @@ impl Reported {
     }
 
     /// Whether only the attributes of the file were changed, as far as events say. Waits a moment for the
-    /// first event. A second change needs a second event.
-    pub(super) fn accept_touch(&self) -> bool {
+    /// first event of a change, given the ctime after it. A second change needs a second event.
+    pub(super) fn accept_touch(&self, ctime: i64) -> bool {
         let events = self.lock();
-        let is_awaited = |events: &mut Events| events.is_watched && !events.is_written && !events.is_touched;
+        let is_awaited = |events: &mut Events| events.is_awaited(ctime);
         let waited = self.changed.wait_timeout_while(events, EVENT_DELAY, is_awaited);
         let mut events = waited.unwrap_or_else(PoisonError::into_inner).0;
         !events.is_written && std::mem::take(&mut events.is_touched)
@@ -54,5 +70,22 @@ impl Reported {
 
     fn lock(&self) -> MutexGuard<'_, Events> {
         self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_event_is_awaited_of_a_change_before_the_file_was_watched() {
+        let reported = Reported::default();
+        let is_awaited = |ctime| reported.lock().is_awaited(ctime);
+        assert!(!is_awaited(7), "a file that is not watched has no events");
+        reported.note_watched(Some(7));
+        assert_eq!((is_awaited(7), is_awaited(8)), (false, true));
+        reported.note(false);
+        assert!(!is_awaited(8) && reported.accept_touch(8) && is_awaited(8));
+        assert!(!reported.accept_touch(7));
     }
 }
