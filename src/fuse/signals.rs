@@ -8,6 +8,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
 use super::unmounter::Unmounter;
+use crate::system::process;
 
 /// The signal thread. It ends with the mount. If nothing is mounted, it ends when this is dropped.
 #[derive(Debug)]
@@ -19,9 +20,12 @@ pub(crate) struct SignalThread {
 
 impl SignalThread {
     /// Starts the thread. Called before the mount, because a signal without a handler would end the process
-    /// and leave the mount behind. Signals before [`SignalThread::listen`] are kept until then.
+    /// and leave the mount behind. Signals before [`SignalThread::listen`] are kept until then. Signals that
+    /// are ignored stay ignored, as `nohup` and scripts with `trap '' INT` expect.
     pub(crate) fn start() -> io::Result<Self> {
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let ignored = process::ignored_signals();
+        let caught = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !ignored.contains(*signal));
+        let mut signals = Signals::new(caught)?;
         let (handle, (unmounter, mounted)) = (signals.handle(), sync_channel::<Unmounter>(1));
         let thread = thread::Builder::new().name("signals".into()).spawn(move || {
             if let Ok(unmounter) = mounted.recv() {

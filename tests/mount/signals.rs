@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
@@ -19,6 +19,36 @@ fn sigterm_sigint_and_sighup_unmount_and_remove_a_new_mountpoint() {
         mount.wait_for_end();
         assert!(mounts_below(&dir.path("")).is_empty(), "{which:?}");
         assert!(!dir.path("mnt").exists(), "{which:?}");
+    }
+}
+
+#[test]
+fn signals_that_are_ignored_at_the_start_stay_ignored() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    for (starter, ignored, others) in [
+        (&["nohup"][..], &[Signal::HUP][..], &[Signal::INT, Signal::TERM][..]),
+        (&["sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh"], &[Signal::INT, Signal::HUP], &[Signal::TERM]),
+    ] {
+        for &other in others {
+            let mut command = Command::new(starter[0]);
+            command.args(&starter[1..]).arg(env!("CARGO_BIN_EXE_bsafs"));
+            command.args(["mount", "-f", "a.bsa", "mnt"]).current_dir(dir.path(""));
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut child = command.spawn().unwrap();
+            let pid = i32::try_from(child.id()).unwrap();
+            until("the mount", || dir.path("mnt/readme.txt").exists());
+            // The daemon catches a signal in a thread, so it may seem to have survived one.
+            let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+            let caught = u64::from_str_radix(caught.trim(), 16).unwrap();
+            let is_caught = |signal: &Signal| caught >> (signal.as_raw() - 1) & 1 == 1;
+            assert!(!ignored.iter().any(is_caught) && others.iter().all(is_caught), "{starter:?}: {status}");
+            ignored.iter().for_each(|it| signal(pid, *it));
+            assert_eq!(fs::read(dir.path("mnt/readme.txt")).unwrap(), world_files()[4].1);
+            signal(pid, other);
+            assert!(child.wait().unwrap().success());
+        }
     }
 }
 
