@@ -1,11 +1,15 @@
 //! `bsafs umount`: ends mounts, named by mountpoint or source, and waits until their daemons have ended.
 
 use std::io::{ErrorKind, Write};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 #[cfg(feature = "desktop")]
 use crate::cli::desktop::message;
@@ -127,6 +131,11 @@ impl Umount {
         let overlay = overlay::overlay_of(mounted);
         // Found before the mount ends, because then the kernel may give its number to another mount.
         let hanging = matches!(answer, Answer::Hangs).then(|| serving::process_of(mounted));
+        let daemon = match answer {
+            Answer::Status(status) => Some(status.status.pid),
+            _ => hanging.flatten(),
+        };
+        let process = daemon.and_then(Process::open);
         // The daemon ends its own mount when the overlay is gone.
         let ended = overlay.as_ref().unwrap_or(mounted);
         unmount_free(ended, self.lazy).map_err(|error| {
@@ -134,7 +143,7 @@ impl Umount {
             Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
         })?;
         if let Answer::Status(status) = answer {
-            return self.wait_for_daemon(&ended.mountpoint, mounted, status.status.pid);
+            return self.wait_for_daemon(&ended.mountpoint, mounted, status.status.pid, process.as_ref());
         }
         // There is no daemon that could end the mount beneath the overlay.
         overlay::take_back(mounted)
@@ -142,13 +151,19 @@ impl Umount {
         if matches!(answer, Answer::Dead) && mounted.user() == rustix::process::geteuid().as_raw() {
             remove_left(&overlay::mountpoint(mounted));
         }
-        hanging.map_or(Ok(()), |daemon| self.report_hanging(path, daemon))
+        hanging.map_or(Ok(()), |daemon| self.report_hanging(path, daemon, process.as_ref()))
     }
 
     /// Reports that the daemon of an ended mount still runs, because it hangs. A lazy unmount never
     /// waits for the daemon, so there it is only a warning.
-    fn report_hanging(&self, path: &Path, daemon: Option<u32>) -> Result<(), Failure> {
-        if !self.lazy && daemon.is_some_and(|daemon| wait(daemon.into(), HANGING_TIMEOUT)) {
+    fn report_hanging(
+        &self,
+        path: &Path,
+        daemon: Option<u32>,
+        process: Option<&Process>,
+    ) -> Result<(), Failure> {
+        let has_ended = || process.is_none_or(|process| process.wait(HANGING_TIMEOUT));
+        if !self.lazy && daemon.is_some() && has_ended() {
             return Ok(());
         }
         let path = path.display();
@@ -170,10 +185,17 @@ impl Umount {
     }
 
     /// Waits until the daemon of an ended mount has ended.
-    fn wait_for_daemon(&self, path: &Path, mounted: &MountEntry, daemon: u32) -> Result<(), Failure> {
+    fn wait_for_daemon(
+        &self,
+        path: &Path,
+        mounted: &MountEntry,
+        daemon: u32,
+        process: Option<&Process>,
+    ) -> Result<(), Failure> {
         // If a daemon has several mounts, only the end of the last one ends it.
         let remains = self.all && mountinfo::mounts().iter().any(|it| it.device == mounted.device);
-        if !self.lazy && !remains && !wait(daemon.into(), TIMEOUT) {
+        let has_ended = || process.is_none_or(|process| process.wait(TIMEOUT));
+        if !self.lazy && !remains && !has_ended() {
             let what = format!(
                 "{}: unmounted, but the daemon (process {daemon}) still runs, because a container \
                  (mount namespace) or a bind mount still has the mount; unmount it there too",
@@ -332,24 +354,38 @@ fn check_ours(path: &Path, mountpoint: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Waits until a process has ended. Returns `false` if it has not ended within `limit`.
-fn wait(process: u64, limit: Duration) -> bool {
-    let start = Instant::now();
-    while is_running(process) {
-        if start.elapsed() > limit {
-            return false;
-        }
-        sleep(Duration::from_millis(5));
-    }
-    true
-}
+/// A process that this command waits for. It is opened before its mount ends, because another process may get
+/// its number later.
+#[derive(Debug)]
+struct Process(OwnedFd);
 
-/// Whether a process is still running. A zombie is not: in containers, the parent that adopts a
-/// daemon may reap it late or never.
-fn is_running(process: u64) -> bool {
-    // The state follows the name, which is in parentheses and may contain any character (`proc_pid_stat(5)`).
-    std::fs::read_to_string(format!("/proc/{process}/stat"))
-        .is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X'])))
+impl Process {
+    /// `None` if there is no such process.
+    fn open(pid: u32) -> Option<Self> {
+        let pid = Pid::from_raw(i32::try_from(pid).ok()?)?;
+        pidfd_open(pid, PidfdFlags::empty()).ok().map(Self)
+    }
+
+    /// Waits until all threads of the process have ended, so that it has no files and folders open. Returns
+    /// `false` if it has not ended within `limit`. A zombie has ended: in containers, the parent that adopts
+    /// a daemon may reap it late or never.
+    fn wait(&self, limit: Duration) -> bool {
+        let start = Instant::now();
+        loop {
+            let left = limit.saturating_sub(start.elapsed());
+            let time = Timespec::try_from(left).unwrap_or_default();
+            let mut events = [PollFd::new(&self.0, PollFlags::IN)];
+            match poll(&mut events, Some(&time)) {
+                Ok(0) => return false,
+                Ok(_) => return true,
+                Err(Errno::INTR) => {}
+                Err(errno) => {
+                    log::debug!("cannot wait for the daemon: {errno}");
+                    return false;
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -362,18 +398,14 @@ mod tests {
             .stdin(std::process::Stdio::piped())
             .spawn()
             .expect("cannot start cat");
-        let process = u64::from(child.id());
-        assert!(is_running(process));
+        let process = Process::open(child.id()).expect("cannot open cat");
+        assert!(!process.wait(Duration::ZERO));
         drop(child.stdin.take());
-        let stat = format!("/proc/{process}/stat");
-        while !std::fs::read_to_string(&stat)
-            .expect("cannot read the stat file of the zombie")
-            .contains(") Z ")
-        {
-            sleep(Duration::from_millis(1));
-        }
-        assert!(!is_running(process));
+        assert!(process.wait(Duration::from_secs(60)));
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id()));
+        assert!(stat.expect("cannot read the stat file of the zombie").contains(") Z "));
+        assert!(Process::open(child.id()).is_none_or(|zombie| zombie.wait(Duration::ZERO)));
         child.wait().expect("cannot wait for cat");
-        assert!(!is_running(process));
+        assert!(Process::open(child.id()).is_none());
     }
 }
