@@ -1,6 +1,6 @@
-//! The operating system: the mount table, places that no other user can redirect, paths below this process's
-//! mount, paths that only root can change, other processes, subprocesses and the users they become,
-//! processors, open files, the limit of memory.
+//! The operating system: the mount table, absolute paths, places that no other user can redirect, paths below
+//! this process's mount, paths that only root can change, other processes, subprocesses and the users they
+//! become, processors, open files, the limit of memory.
 
 pub(crate) mod clock;
 pub mod covered;
@@ -9,6 +9,7 @@ pub(crate) mod credentials;
 pub(crate) mod memory;
 pub mod mountinfo;
 pub(crate) mod open_files;
+pub(crate) mod paths;
 pub mod place;
 pub(crate) mod process;
 pub(crate) mod processors;

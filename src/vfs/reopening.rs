@@ -11,6 +11,7 @@ use super::sources::profile::Profile;
 use super::sources::resolve::is_game;
 use super::sources::source_set::SourceSet;
 use crate::system::covered::{resolve_links, uncovered};
+use crate::system::paths;
 
 /// The sources and options of a mount. All paths are absolute, because the daemon leaves the folder
 /// that it was started in.
@@ -33,7 +34,10 @@ impl Reopening {
         let is_name = |source: &Path| is_game(source) && !source.exists();
         let sources = sources
             .iter()
-            .map(|source| if is_name(source) { source.clone() } else { folder.join(source) })
+            .map(|source| match is_name(source) {
+                true => source.clone(),
+                false => paths::absolute(source).unwrap_or_else(|_| folder.join(source)),
+            })
             .collect();
         Self {
             sources,

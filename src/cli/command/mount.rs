@@ -144,6 +144,7 @@ impl Mount {
         };
         let mut plan = MountPlan::new(&self.paths, &self.options, &flags)?;
         let reopening = Reopening::new(&plan.sources, &plan.given);
+        refuse_hanging(&self.paths)?;
         if let Some(name) = &self.save_profile {
             return Self::save_profile(name, &plan, is_quiet);
         }
@@ -422,6 +423,16 @@ fn mount_over(
 
 /// Prepares the folder to mount on. If the mount was passed, returns the folder that it is on.
 fn prepare_mountpoint(plan: &MountPlan) -> Result<Mountpoint, Failure> {
+/// Refuses a path in a mount whose daemon hangs, because this process would wait for it.
+fn refuse_hanging(paths: &[PathBuf]) -> Result<(), Failure> {
+    let mut answering = Answering::default();
+    paths.iter().try_for_each(|path| match answering.check(path) {
+        Err(error) if matches!(error.kind, StatusErrorKind::Hangs(_)) => Err(error.into()),
+        // Dead mounts and mounts of other users are reported later, or do not matter.
+        _ => Ok(()),
+    })
+}
+
     Ok(match (&plan.options.request.passed, &plan.mountpoint) {
         (Some(passed), _) => Mountpoint::passed(passed),
         (None, Some(path)) if plan.is_of_profile => Mountpoint::of_profile(path, plan.options.nonempty)?,

@@ -22,6 +22,7 @@ use crate::daemon::overlay;
 use crate::game::Environment;
 use crate::mounts::status::{self, Answer};
 use crate::system::mountinfo::{self, MountEntry};
+use crate::system::paths;
 use crate::system::subprocess::Program;
 use crate::vfs::options::expand_home;
 use crate::vfs::sources::folder_name;
@@ -225,7 +226,7 @@ fn is_trusted(mounted: &MountEntry) -> bool {
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))
+    paths::absolute(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))
 }
 
 fn is_empty(folder: &Path) -> bool {

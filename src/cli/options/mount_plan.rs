@@ -13,6 +13,7 @@ use crate::cli::terminal::progress;
 use crate::fs::{MountedSource, MountedSources, Presentation};
 use crate::fuse::MountRequest;
 use crate::game::title;
+use crate::system::paths;
 use crate::vfs::OpenOptions;
 use crate::vfs::sources::profile::Profile;
 use crate::vfs::sources::resolve::is_game;
@@ -96,7 +97,7 @@ impl MountPlan {
         let files =
             self.expanded.iter().chain(&self.options.open.names).map(PathBuf::as_path).chain(log_file);
         for file in files {
-            let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+            let absolute = paths::absolute(file).unwrap_or_else(|_| file.to_owned());
             // Resolve links only after the path itself is known to be outside. The mount does not answer yet.
             if absolute.starts_with(mountpoint)
                 || absolute.canonicalize().is_ok_and(|path| path.starts_with(mountpoint))
@@ -127,7 +128,7 @@ pub(crate) fn mounted_source(source: &Path) -> MountedSource {
 fn shown_source(sources: &[PathBuf]) -> String {
     match sources {
         [game] if is_game(game) => game.display().to_string(),
-        [source] => std::path::absolute(source).as_ref().unwrap_or(source).display().to_string(),
+        [source] => paths::absolute(source).as_ref().unwrap_or(source).display().to_string(),
         _ => "bsafs".into(),
     }
 }

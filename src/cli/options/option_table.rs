@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use super::cache_size;
 use super::mount_state::MountOptions;
 use crate::game::ArchiveRule;
+use crate::system::paths;
 use crate::vfs::options::{expand_home, no_value};
 
 /// A mount option.
@@ -267,6 +268,6 @@ fn precedence(options: &MountOptions) -> Vec<String> {
 
 /// Absolute paths, which are valid in any current folder.
 fn paths<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<String> {
-    let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    let absolute = |path: &PathBuf| paths::absolute(path).unwrap_or_else(|_| path.clone());
     paths.into_iter().map(|path| absolute(path).to_string_lossy().into_owned()).collect()
 }

@@ -14,6 +14,7 @@ use super::mount_state::MountOptions;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::quoted;
 use crate::game::Environment;
+use crate::system::paths;
 use crate::vfs::sources::folder_name;
 use crate::vfs::sources::resolve::{self, is_game};
 
@@ -87,7 +88,7 @@ fn source_text(source: &Path) -> Result<String, Failure> {
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))
+    paths::absolute(path).map_err(|error| Failure::io(Exit::NoInput, path, &error))
 }
 
 fn text(path: &Path) -> Result<String, Failure> {

@@ -10,6 +10,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::daemon::overlay;
 use crate::mounts::status::{self, Answer, MountStatus};
 use crate::system::mountinfo::{self, MountEntry};
+use crate::system::paths;
 use crate::vfs::options::Within;
 use crate::vfs::sources::resolve::is_game;
 use crate::vfs::sources::source_set::SourceSet;
@@ -102,7 +103,7 @@ struct SourceInMount {
 impl SourceInMount {
     /// Finds the mount of a source. `None` if the source is no folder in a mount of bsafs.
     fn find(source: &Path, mounts: &[MountEntry]) -> Result<Option<Self>, Failure> {
-        let absolute = std::path::absolute(source).unwrap_or_else(|_| source.to_owned());
+        let absolute = paths::absolute(source).unwrap_or_else(|_| source.to_owned());
         let Some(entered) = entered_mount(&absolute, mounts, 0) else { return Ok(None) };
         // The daemon is asked before anything in the mount is accessed, because it may hang.
         let (mounted, status) = answer_of(source, entered, mounts)?;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use crate::system::paths;
 use serde::{Deserialize, Serialize};
 
 use crate::note::NoteSummary;
@@ -45,7 +46,7 @@ impl MountedSource {
     /// Creates a source for a file or folder. Call this before the mount, because links in the path
     /// are followed.
     pub fn file(path: &Path) -> Self {
-        let absolute: PathBuf = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let absolute: PathBuf = paths::absolute(path).unwrap_or_else(|_| path.to_owned());
         let resolved = absolute.canonicalize();
         let identity = encoded(resolved.as_ref().unwrap_or(&absolute));
         Self { path: absolute.to_string_lossy().into_owned(), identity }

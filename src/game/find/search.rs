@@ -15,6 +15,7 @@ use crate::game::installation::{Installation, WinePrefix};
 use crate::game::storefront::Storefront;
 use crate::game::titles::TITLES;
 use crate::game::titles::title::Title;
+use crate::system::paths;
 
 /// The result of a search for games.
 #[derive(Debug, Default)]
@@ -176,7 +177,7 @@ pub fn recognise_among(
     environment: &Environment,
     found: &dyn Fn() -> Rc<Found>,
 ) -> Result<Installation, String> {
-    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let folder = paths::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let mut recognised = recognise::recognise(disk, &folder, None);
     // The user may have named the data folder. Parents of other folders are not checked, because
     // they may contain a thousand mods.

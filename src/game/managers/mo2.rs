@@ -16,6 +16,7 @@ use crate::game::settings::qsettings::QSettings;
 use crate::game::settings::text::decode_utf8;
 use crate::game::titles::title::Title;
 use crate::note::{Note, NoteCode};
+use crate::system::paths;
 
 /// The settings file that makes a folder an instance.
 pub const MO2_INI: &str = "ModOrganizer.ini";
@@ -39,7 +40,7 @@ pub fn plan_mo2(
     overrides: &Overrides,
 ) -> Result<LoadOrder, PlanError> {
     let mut notes = Vec::new();
-    let instance = std::path::absolute(instance).unwrap_or_else(|_| instance.to_owned());
+    let instance = paths::absolute(instance).unwrap_or_else(|_| instance.to_owned());
     let ini = disk.find_file(&instance, MO2_INI);
     let bytes = ini.and_then(|path| disk.list(&path, &mut notes));
     let Some(bytes) = bytes else {

@@ -15,6 +15,7 @@ use crate::game::plan::load_order::{LoadOrder, OrderLayer, PlanError};
 use crate::game::precedence::{Confidence, Precedence};
 use crate::game::settings::openmw_cfg::{OPENMW_CFG, Places};
 use crate::note::{Note, NoteCode};
+use crate::system::paths;
 
 /// The list of scripts that OpenMW loads before all other content.
 const BUILT_IN: &str = "builtin.omwscripts";
@@ -29,7 +30,7 @@ pub fn plan_openmw(
     environment: &Environment,
     overrides: &Overrides,
 ) -> Result<LoadOrder, PlanError> {
-    let cfg = std::path::absolute(cfg).unwrap_or_else(|_| cfg.to_owned());
+    let cfg = paths::absolute(cfg).unwrap_or_else(|_| cfg.to_owned());
     let folder = match disk.is_dir(&cfg) {
         true => cfg,
         false => cfg.parent().unwrap_or(&cfg).to_owned(),

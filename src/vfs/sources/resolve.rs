@@ -18,6 +18,7 @@ use crate::game::{
 use crate::note::{Note, NoteCode};
 use crate::system::covered::{Covered, uncovered};
 use crate::system::mountinfo;
+use crate::system::paths;
 use crate::system::text::count;
 use crate::tree::Rule;
 use crate::vfs::error::{OpenError, OpenErrorKind};
@@ -42,7 +43,7 @@ pub(crate) fn plan_each(sources: &[PathBuf], options: &OpenOptions) -> Result<Ve
             order.map(|order| LoadOrder { notes, ..order })
         }
         Source::Archive(path) => {
-            let path = std::path::absolute(&path).map_err(|error| OpenError::unreadable(&path, error))?;
+            let path = paths::absolute(&path).map_err(|error| OpenError::unreadable(&path, error))?;
             let layers = vec![OrderLayer::archive(path, "named as a source")];
             Ok(LoadOrder { layers, ..LoadOrder::default() })
         }
@@ -201,7 +202,7 @@ impl Planner<'_> {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(no_source(source)),
             Err(error) => return Err(OpenError::unreadable(source, error)),
         };
-        let path = std::path::absolute(source).map_err(|error| OpenError::unreadable(source, error))?;
+        let path = paths::absolute(source).map_err(|error| OpenError::unreadable(source, error))?;
         if metadata.is_dir() {
             refuse_mounts(std::iter::once(source))?;
             let planned = self.plan_folder(&path)?.map(|order| Source::Planned(Box::new(order)));
@@ -360,7 +361,7 @@ impl Planner<'_> {
 
 /// The load order of a folder: the archives directly in it, ordered by name, and above them its loose files.
 fn loose_folder(disk: &Disk, folder: &Path, archives: FolderArchives) -> Result<LoadOrder, OpenError> {
-    let folder = &std::path::absolute(folder).map_err(|error| OpenError::unreadable(folder, error))?;
+    let folder = &paths::absolute(folder).map_err(|error| OpenError::unreadable(folder, error))?;
     let names = disk.names(folder).map_err(|error| OpenError::unreadable(folder, error))?;
     let is_layer = |name: &str| archives != FolderArchives::Files && is_archive_name(name.as_bytes());
     let mut archives: Vec<&str> = names.iter().filter(|name| is_layer(name)).collect();

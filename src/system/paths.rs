@@ -1,0 +1,62 @@
+//! Absolute paths.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use super::covered::uncovered;
+
+/// The absolute form of a path, without `..` where that is certain to lead to the same place: after a folder
+/// that is no link. So the path stays valid if the folder of a detour is renamed.
+///
+/// # Errors
+/// The path is empty, or the current folder is unknown.
+pub(crate) fn absolute(path: &Path) -> io::Result<PathBuf> {
+    let absolute = std::path::absolute(path)?;
+    if !absolute.components().any(|part| part == Component::ParentDir) {
+        return Ok(absolute);
+    }
+    let mut direct = PathBuf::new();
+    for part in absolute.components() {
+        let is_detour = part == Component::ParentDir
+            && direct.components().next_back() != Some(Component::ParentDir)
+            && uncovered(&direct).symlink_metadata().is_ok_and(|found| found.is_dir());
+        if is_detour {
+            direct.pop();
+        } else {
+            direct.push(part);
+        }
+    }
+    Ok(direct)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_detour_is_left_out_only_if_it_leads_through_no_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: &str| dir.path().join(path);
+        std::fs::create_dir_all(at("a/b")).unwrap();
+        std::fs::create_dir_all(at("other/place")).unwrap();
+        std::os::unix::fs::symlink(at("other/place"), at("a/link")).unwrap();
+        std::fs::write(at("a/file"), "x").unwrap();
+        for (path, direct) in [
+            ("a/b/../file", "a/file"),
+            ("a/b/../../a/./b/../file", "a/file"),
+            ("a/link/../file", "a/link/../file"),
+            ("a/link/../../a/b/../file", "a/link/../../a/file"),
+            ("a/none/../file", "a/none/../file"),
+            ("a/file/../file", "a/file/../file"),
+            ("a/b", "a/b"),
+        ] {
+            assert_eq!(absolute(&at(path)).unwrap(), at(direct), "{path}");
+            let exists = |path: PathBuf| path.exists();
+            assert_eq!(exists(absolute(&at(path)).unwrap()), exists(at(path)), "{path}");
+        }
+        assert_eq!(absolute(Path::new("/../..")).unwrap(), Path::new("/"));
+        assert!(absolute(Path::new("")).is_err());
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(absolute(Path::new("../x")).unwrap(), here.parent().unwrap().join("x"));
+    }
+}
