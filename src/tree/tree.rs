@@ -306,6 +306,12 @@ impl Tree {
     }
 }
 
+/// How a name is listed that no layer lists as it is; `None` for a name that is listed as it is.
+fn listed_name(name: &[u8]) -> Option<Cow<'_, str>> {
+    let is_listable = std::str::from_utf8(name).is_ok_and(|text| text.chars().all(name::is_printable));
+    (!is_listable && name.len() <= name::COMPONENT_MAX).then(|| name::component(name, Encoding::UTF_8))
+}
+
 /// The name under which an unnamed file with this hash would be listed; empty if the archive has no hashes.
 fn hash_text(family: Family, hash: &Hash) -> String {
     if family == Family::None {
@@ -315,9 +321,3 @@ fn hash_text(family: Family, hash: &Hash) -> String {
     let (folder, file) = placeholder_name(family, hash, [d, c, b, a]);
     folder.map_or(file.clone(), |folder| format!("{folder}/{file}"))
 }
-/// How a name is listed that no layer lists as it is; `None` for a name that is listed as it is.
-fn listed_name(name: &[u8]) -> Option<Cow<'_, str>> {
-    let is_listable = std::str::from_utf8(name).is_ok_and(|text| text.chars().all(name::is_printable));
-    (!is_listable && name.len() <= name::COMPONENT_MAX).then(|| name::component(name, Encoding::UTF_8))
-}
-
