@@ -148,7 +148,9 @@ impl From<StatusError> for Failure {
             StatusErrorKind::NotMounted | StatusErrorKind::Part => Exit::NoInput,
             StatusErrorKind::Dead => Exit::Unavailable,
             StatusErrorKind::Refused => Exit::NoPermission,
-            StatusErrorKind::Unanswered(_) => Exit::Io,
+            StatusErrorKind::Unanswered(_) | StatusErrorKind::Hangs(_) | StatusErrorKind::Failed(_) => {
+                Exit::Io
+            }
             StatusErrorKind::Unreadable(_) | StatusErrorKind::TooOld => Exit::Data,
         };
         Self::new(exit, error.to_string())

@@ -24,6 +24,10 @@ pub(crate) enum StatusErrorKind {
     Dead,
     /// The mount is another user's.
     Refused,
+    /// The daemon does not answer in time. The number of its process, if it is known.
+    Hangs(Option<u32>),
+    /// A separate process asked the daemon, and reported this.
+    Failed(String),
     /// The daemon does not answer.
     Unanswered(Errno),
     /// The daemon does not report changes.
@@ -57,6 +61,15 @@ impl fmt::Display for StatusError {
                 write!(f, "{path}: the daemon has ended; run `bsafs umount {path}` to remove the dead mount")
             }
             StatusErrorKind::Refused => write!(f, "{path}: owned by another user; run as that user"),
+            StatusErrorKind::Hangs(Some(pid)) => write!(
+                f,
+                "{path}: the daemon (process {pid}) does not answer; if it was stopped, `kill -CONT {pid}` lets \
+                 it go on; otherwise `bsafs umount` ends the mount"
+            ),
+            StatusErrorKind::Hangs(None) => {
+                write!(f, "{path}: the daemon does not answer; `bsafs umount` ends the mount")
+            }
+            StatusErrorKind::Failed(what) => f.write_str(what.strip_prefix("bsafs: ").unwrap_or(what)),
             StatusErrorKind::Unanswered(errno) => {
                 write!(f, "{path}: the daemon does not answer: {}", std::io::Error::from(*errno))
             }

@@ -44,7 +44,8 @@ pub(crate) struct MountStatus {
 }
 
 impl MountStatus {
-    /// Asks the daemon of a mount, and waits for the answer.
+    /// Asks the daemon of a mount, and waits for the answer, perhaps for ever. Commands call
+    /// [`status_of`](super::answering::status_of).
     pub(crate) fn read(path: &Path) -> Result<Self, StatusError> {
         let error = |kind| StatusError { path: path.to_owned(), kind };
         let mounted = mount_at(path, &resolve_mountpoint(path))?;
@@ -166,7 +167,7 @@ pub(crate) fn ask(mounted: &MountEntry) -> Answer {
         Some(owner) => Program::itself_as(Credentials::of_owner(owner)),
         None => Program::itself(),
     };
-    let program = program.args(["status", "--json", "--"]).arg(&mounted.mountpoint).env("RUST_LOG", "error");
+    let program = program.args(["status", "--json", "--direct", "--"]).arg(&mounted.mountpoint).env("RUST_LOG", "error");
     let output = match program.output_within(ANSWER_TIME) {
         Ok(Some(output)) => output,
         Ok(None) => return Answer::Hangs,

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
+use super::answering::Answering;
 use super::error::{StatusError, StatusErrorKind};
 use super::status::{mount_at, read_in};
 use crate::daemon::mountpoint::resolve_mountpoint;
@@ -37,6 +38,7 @@ impl Watching {
     pub(crate) fn start(path: &Path) -> Result<Self, StatusError> {
         let mountpoint = resolve_mountpoint(path);
         let mounted = mount_at(path, &mountpoint)?;
+        Answering::default().check(path)?;
         let mut watching = Self { path: path.to_owned(), mountpoint, mounted, pid: 0, next: 0 };
         let began = Instant::now();
         let answer = loop {

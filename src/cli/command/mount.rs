@@ -25,6 +25,8 @@ use crate::daemon::privileges::Privileges;
 use crate::daemon::{detach, edit_folder, logging};
 use crate::fs::FileSystem;
 use crate::fuse::{MountError, MountRequest, PassedMount, Session, SessionError, unmount};
+use crate::mounts::answering::Answering;
+use crate::mounts::error::StatusErrorKind;
 use crate::system::covered::cover;
 use crate::vfs::OpenOptions;
 use crate::vfs::Vfs;
@@ -142,9 +144,9 @@ impl Mount {
             foreground: self.foreground,
             edit: self.edit.clone(),
         };
+        refuse_hanging(&self.paths)?;
         let mut plan = MountPlan::new(&self.paths, &self.options, &flags)?;
         let reopening = Reopening::new(&plan.sources, &plan.given);
-        refuse_hanging(&self.paths)?;
         if let Some(name) = &self.save_profile {
             return Self::save_profile(name, &plan, is_quiet);
         }
@@ -421,8 +423,6 @@ fn mount_over(
     })
 }
 
-/// Prepares the folder to mount on. If the mount was passed, returns the folder that it is on.
-fn prepare_mountpoint(plan: &MountPlan) -> Result<Mountpoint, Failure> {
 /// Refuses a path in a mount whose daemon hangs, because this process would wait for it.
 fn refuse_hanging(paths: &[PathBuf]) -> Result<(), Failure> {
     let mut answering = Answering::default();
@@ -433,6 +433,8 @@ fn refuse_hanging(paths: &[PathBuf]) -> Result<(), Failure> {
     })
 }
 
+/// Prepares the folder to mount on. If the mount was passed, returns the folder that it is on.
+fn prepare_mountpoint(plan: &MountPlan) -> Result<Mountpoint, Failure> {
     Ok(match (&plan.options.request.passed, &plan.mountpoint) {
         (Some(passed), _) => Mountpoint::passed(passed),
         (None, Some(path)) if plan.is_of_profile => Mountpoint::of_profile(path, plan.options.nonempty)?,

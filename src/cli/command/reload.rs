@@ -13,6 +13,7 @@ use crate::cli::terminal::output::stdout;
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::overlay;
 use crate::fs;
+use crate::mounts::answering::status_of;
 use crate::mounts::status::MountStatus;
 use crate::system::process::runs_bsafs;
 
@@ -54,7 +55,7 @@ fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
         let what = "a mount made with --edit cannot reload its sources; unmount it, and mount it again";
         return Err(Failure::new(Exit::Usage, format!("{}: {what}", path.display())));
     }
-    let before = status(path)?;
+    let before = status_of(path)?.status;
     let cannot = |what: String| Failure::new(Exit::Io, format!("{}: {what}", path.display()));
     let pid = i32::try_from(before.pid).ok().and_then(Pid::from_raw);
     let pid =

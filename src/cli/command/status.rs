@@ -26,6 +26,9 @@ pub(crate) struct Status {
     /// Print nothing, and fail as for a dead mount if the kernel says that one of them is dead
     #[arg(long, hide = true)]
     is_dead: bool,
+    /// Wait for the daemon without a time limit. Other commands, which have one, run this
+    #[arg(long, hide = true)]
+    direct: bool,
 }
 
 impl Status {
@@ -36,7 +39,7 @@ impl Status {
         }
         let mut out = stdout_for(self.json);
         for path in &self.mountpoints {
-            let status = MountStatus::read(path)?;
+            let status = if self.direct { MountStatus::read(path)? } else { status_of(path)? };
             match self.json {
                 true => write_json(&mut out, &status)?,
                 false => write(&mut out, path, &status)?,

@@ -28,6 +28,10 @@ use crate::format::Codec;
 #[cfg(feature = "mount")]
 use crate::fs::{WHICH_LINK, read_pages};
 #[cfg(feature = "mount")]
+use crate::mounts::answering::Answering;
+#[cfg(feature = "mount")]
+use crate::mounts::error::StatusError;
+#[cfg(feature = "mount")]
 use crate::system::mountinfo;
 #[cfg(feature = "mount")]
 use crate::vfs::FileCopy;
@@ -81,8 +85,22 @@ impl Which {
         let unmounted = self.vfs()?;
         let mut out = stdout_for(self.json);
         let (mut exit, mut root) = (Exit::Ok, CommonRoot::default());
+        #[cfg(feature = "mount")]
+        let mut answering = Answering::default();
         let mut answer = |path: &Path| {
-            if !self.answer(unmounted.as_ref(), path, &mut out, &mut root)? {
+            let provenance = match &unmounted {
+                #[cfg(feature = "mount")]
+                None => {
+                    answering.check(path).map_err(|error| why(&error)).and_then(|()| read_provenance(path))
+                }
+                #[cfg(not(feature = "mount"))]
+                None => Err("this bsafs was built without mounts; name sources with --in".into()),
+                Some(asked) => find_provenance(asked.vfs(), path).map_err(|what| match asked.is_folder(path) {
+                    true => what,
+                    false => format!("{what}{}", asked.reasons(path)),
+                }),
+            };
+            if !self.answer(provenance, path, &mut out, &mut root)? {
                 exit = Exit::No;
             }
             // A program may wait for the answer before it writes the next path.
@@ -98,21 +116,11 @@ impl Which {
     /// Prints where a file comes from, as [`write`] does. Returns whether that is known.
     fn answer(
         &self,
-        unmounted: Option<&Asked>,
+        provenance: Result<String, String>,
         path: &Path,
         out: &mut impl StyledWrite,
         root: &mut CommonRoot,
     ) -> Result<bool, Failure> {
-        let provenance = match unmounted {
-            #[cfg(feature = "mount")]
-            None => read_provenance(path),
-            #[cfg(not(feature = "mount"))]
-            None => Err("this bsafs was built without mounts; name sources with --in".into()),
-            Some(asked) => find_provenance(asked.vfs(), path).map_err(|what| match asked.is_folder(path) {
-                true => what,
-                false => format!("{what}{}", asked.reasons(path)),
-            }),
-        };
         let text = match provenance {
             Ok(text) => text,
             Err(what) => {
@@ -187,6 +195,13 @@ fn find_provenance(vfs: &Vfs, path: &Path) -> Result<String, String> {
     // Reads the size from the data, as `stat` does in a mount, so that the provenance has it.
     file.shown_size();
     Ok(file.provenance().to_json())
+}
+
+/// Why a mount does not answer, without the path.
+#[cfg(feature = "mount")]
+fn why(error: &StatusError) -> String {
+    let text = error.to_string();
+    text.strip_prefix(&format!("{}: ", error.path.display())).unwrap_or(&text).to_owned()
 }
 
 /// Reads the provenance of a mounted file from the daemon, as JSON.

@@ -1,0 +1,101 @@
+//! Asks a daemon, with a time limit, before a path in its mount is accessed. A daemon that was stopped (a
+//! signal, a freezer, a debugger) never answers, and a process that waits for it hangs.
+
+use std::collections::{HashSet, VecDeque};
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+use super::error::{StatusError, StatusErrorKind};
+use super::serving::process_of;
+use super::status::{Answer, MountStatus, ask, mount_at};
+use crate::daemon::mountpoint::resolve_mountpoint;
+use crate::daemon::overlay::bsafs_mount_at;
+use crate::system::mountinfo::{self, MountEntry};
+
+/// Maximum number of links that are followed in a path, as the system does.
+const LINKS_MAX: usize = 40;
+
+/// The mounts whose daemons have answered.
+#[derive(Debug, Default)]
+pub(crate) struct Answering {
+    devices: HashSet<String>,
+}
+
+impl Answering {
+    /// Checks that the daemon of the mount that a path enters answers. A path outside of all mounts is fine.
+    ///
+    /// # Errors
+    /// The daemon hangs or has ended, or the mount is another user's.
+    pub(crate) fn check(&mut self, path: &Path) -> Result<(), StatusError> {
+        let Some(mounted) = entered(path).filter(|it| !self.devices.contains(&it.device)) else {
+            return Ok(());
+        };
+        // The links by which a daemon answers are in the root of its mount.
+        let whole = |it: &MountEntry| it.is_bsafs() && it.is_whole() && it.device == mounted.device;
+        let asked = mountinfo::mounts().into_iter().find(whole).unwrap_or_else(|| mounted.clone());
+        if let Some(kind) = refusal(&asked, &ask(&asked)) {
+            return Err(StatusError { path: path.to_owned(), kind });
+        }
+        self.devices.insert(mounted.device);
+        Ok(())
+    }
+}
+
+/// The status of the mount on a mountpoint. Waits for the answer for a limited time.
+///
+/// # Errors
+/// Why there is no answer.
+pub(crate) fn status_of(path: &Path) -> Result<MountStatus, StatusError> {
+    let mounted = mount_at(path, &resolve_mountpoint(path))?;
+    let answer = ask(&mounted);
+    let kind = match (refusal(&mounted, &answer), answer) {
+        (_, Answer::Status(status)) => return Ok(*status),
+        (Some(kind), _) => kind,
+        (None, Answer::Failed(what)) => StatusErrorKind::Failed(what),
+        (None, _) => StatusErrorKind::NotMounted,
+    };
+    Err(StatusError { path: path.to_owned(), kind })
+}
+
+/// Why nothing in a mount can be accessed.
+fn refusal(mounted: &MountEntry, answer: &Answer) -> Option<StatusErrorKind> {
+    match answer {
+        Answer::Hangs => Some(StatusErrorKind::Hangs(process_of(mounted))),
+        Answer::Dead => Some(StatusErrorKind::Dead),
+        Answer::Refused => Some(StatusErrorKind::Refused),
+        Answer::Status(_) | Answer::Covered | Answer::Failed(_) => None,
+    }
+}
+
+/// The first mount of bsafs that a path enters. Follows links, but accesses nothing in the mount.
+fn entered(path: &Path) -> Option<MountEntry> {
+    let absolute = std::path::absolute(path).ok()?;
+    let parts = |path: &Path| path.components().map(part).collect::<Vec<_>>();
+    let mut rest: VecDeque<OsString> = parts(&absolute).into();
+    let (mut at, mut links) = (PathBuf::from("/"), 0);
+    while let Some(name) = rest.pop_front() {
+        match name.to_str() {
+            Some("/") => at = PathBuf::from("/"),
+            Some(".") => {}
+            Some("..") => _ = at.pop(),
+            _ => {
+                let next = at.join(&name);
+                if let Some(mounted) = bsafs_mount_at(&next) {
+                    return Some(mounted);
+                }
+                match next.read_link() {
+                    Ok(target) if links < LINKS_MAX => {
+                        links += 1;
+                        parts(&target).into_iter().rev().for_each(|part| rest.push_front(part));
+                    }
+                    _ => at = next,
+                }
+            }
+        }
+    }
+    None
+}
+
+fn part(component: Component<'_>) -> OsString {
+    component.as_os_str().to_owned()
+}
