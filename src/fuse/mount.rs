@@ -43,6 +43,8 @@ pub struct MountRequest {
     pub allow_other: bool,
     /// Additional mount options for the kernel, such as `max_read=65536`.
     pub kernel_options: Vec<String>,
+    /// Options of SELinux with their values, such as `context` with `system_u:object_r:samba_share_t:s0`.
+    pub contexts: Vec<(&'static str, String)>,
     /// Whether to forbid the execution of files in the mount.
     pub noexec: bool,
     /// Whether the mount is listed as `noatime`. Access times never change in any case.
@@ -126,6 +128,12 @@ fn explain(f: &mut std::fmt::Formatter<'_>, mountpoint: &Path, stderr: &str) -> 
             "this fusermount3 does not support nosymfollow: mount as root, or without nosymfollow",
         );
     }
+    if stderr.contains("unknown option") && stderr.contains("context=") {
+        return f.write_str(
+            "this fusermount3 passes no options of SELinux (context= and the like) to the kernel: mount as \
+             root, or without them",
+        );
+    }
     if stderr.contains("/dev/fuse") && stderr.contains("ermission denied") {
         return f.write_str(
             "no permission to open /dev/fuse: as root, run `chmod 0666 /dev/fuse`, or mount as root",
@@ -187,7 +195,7 @@ impl MountRequest {
         if self.allow_other {
             data.push_str(",allow_other");
         }
-        data.extend(self.further_options());
+        data.push_str(&self.further_options(has_selinux()));
         let flags = MountFlags::RDONLY | self.restrictions();
         let refused = |error| MountError::Kernel(self.mountpoint.clone(), error);
         let data = CString::new(data).map_err(|error| refused(error.into()))?;
@@ -221,9 +229,13 @@ impl MountRequest {
         flags
     }
 
-    /// The kernel options, each after a comma.
-    fn further_options(&self) -> impl Iterator<Item = &str> {
-        self.kernel_options.iter().flat_map(|option| [",", option])
+    /// The kernel options, each after a comma. Without SELinux, the kernel refuses its options, so they are
+    /// left out, as mount(8) does.
+    fn further_options(&self, has_selinux: bool) -> String {
+        let contexts = self.contexts.iter().filter(|_| has_selinux);
+        // The kernel ends an unquoted value at a comma, which separates categories.
+        let contexts = contexts.map(|(name, value)| format!("{name}=\"{value}\""));
+        self.kernel_options.iter().cloned().chain(contexts).map(|option| format!(",{option}")).collect()
     }
 
     /// Has fusermount3 mount. It sends the descriptor through the socket that is its standard input.
@@ -241,7 +253,7 @@ impl MountRequest {
                 options.push_str(option);
             }
         }
-        options.extend(self.further_options());
+        options.push_str(&self.further_options(has_selinux()));
         let (ours, theirs) = UnixStream::pair().map_err(MountError::NoHelper)?;
         let helper = Program::installed(HELPER).args(["-o", &options, "--"]).arg(&self.mountpoint);
         let helper = helper.env("_FUSE_COMMFD", "0").input(theirs.into());
@@ -255,6 +267,11 @@ impl MountRequest {
             },
         })
     }
+}
+
+/// Whether SELinux is on.
+fn has_selinux() -> bool {
+    Path::new("/sys/fs/selinux/enforce").exists()
 }
 
 /// Refuses a file in place of `/dev/fuse`. The kernel would answer the mount with EINVAL only. If there is
@@ -279,4 +296,22 @@ fn receive(socket: &UnixStream) -> Option<OwnedFd> {
         RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_selinux_reach_the_kernel_in_quotes_and_only_if_it_knows_them() {
+        let context = "system_u:object_r:samba_share_t:s0:c1,c2".to_owned();
+        let request = MountRequest {
+            kernel_options: vec!["max_read=8192".into()],
+            contexts: vec![("context", context), ("rootcontext", "u:r:t".into())],
+            ..MountRequest::default()
+        };
+        assert_eq!(request.further_options(false), ",max_read=8192");
+        let all = ",max_read=8192,context=\"system_u:object_r:samba_share_t:s0:c1,c2\",rootcontext=\"u:r:t\"";
+        assert_eq!(request.further_options(true), all);
+    }
 }

@@ -17,7 +17,7 @@ const IGNORED: &str = "\
     ro rw dev nodev suid nosuid exec atime relatime norelatime strictatime diratime nodiratime sync \
     async dirsync auto noauto user users nouser owner group nofail _netdev _rnetdev defaults lazytime \
     nolazytime iversion noiversion mand nomand silent loud symfollow auto_unmount default_permissions \
-    debug subtype";
+    debug subtype comment";
 
 /// Options that decide how a mount appears, what it covers, whom it shows its files to, and who serves it.
 const OF_MOUNTER: &str = "\
@@ -145,6 +145,11 @@ mod tests {
             assert_ne!(text, "", "{option}");
             assert_eq!(again.text(&defaults), text, "{option}");
         }
+        let labelled =
+            parse([r#"context="u:r:t:c1,c2",fscontext=u:r:t,comment=x,ro"#]).expect("a label was refused");
+        let labels = [("context", "u:r:t:c1,c2".to_owned()), ("fscontext", "u:r:t".to_owned())];
+        assert_eq!(labelled.request.contexts, labels);
+        assert!(["context=", "context", "fsname=", "fsname"].iter().all(|empty| parse([empty]).is_err()));
         // The text makes relative paths absolute. These options have none, so all of them must match.
         let options = parse([r"names=/a\,b,game_dir=/g,setuid=games,umask=027,uid=7,xattr,archives=both"])
             .expect("an option was refused");

@@ -42,6 +42,23 @@ macro_rules! flag {
     };
 }
 
+/// An option of SELinux, which only the kernel reads.
+macro_rules! context {
+    ($name:literal, $example:literal, $help:literal) => {
+        value(
+            $name,
+            $example,
+            $help,
+            |it, text, _| add_context(it, $name, text),
+            |it| {
+                let given =
+                    it.request.contexts.iter().filter(|(name, _)| *name == $name.trim_end_matches('='));
+                given.map(|(_, value)| value.clone()).collect()
+            },
+        )
+    };
+}
+
 /// All options that have an effect, in the order of `--help`.
 pub const MOUNT_OPTIONS: &[MountOption] = &[
     flag!(
@@ -134,7 +151,7 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         "fsname=",
         "skyrim",
         "source that `mount` and `df` show; default: the source, or `bsafs` if there are several",
-        |it, text, _| set(&mut it.request.fsname, text.to_owned()),
+        set_fsname,
         |it| vec![it.request.fsname.clone()],
     ),
     value(
@@ -148,6 +165,10 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         let max_read = it.request.kernel_options.iter().filter_map(|it| it.strip_prefix("max_read="));
         max_read.map(str::to_owned).collect()
     }),
+    context!("context=", "system_u:object_r:samba_share_t:s0", "SELinux's label of all files"),
+    context!("fscontext=", "system_u:object_r:fusefs_t:s0", "SELinux's label of the file system"),
+    context!("defcontext=", "system_u:object_r:fusefs_t:s0", "SELinux's label of files without one"),
+    context!("rootcontext=", "system_u:object_r:fusefs_t:s0", "SELinux's label of the root folder"),
     flag!("noexec", "refuse to run programs in the mount", request.noexec),
     flag!("noatime", "show noatime in the mount table; access times never change", request.noatime),
     flag!("nosymfollow", "do not follow symbolic links in the mount", request.nosymfollow),
@@ -232,6 +253,25 @@ fn read_ahead(text: &str) -> Result<u32, String> {
     const MAX_KIB: u32 = 1024;
     let kib = number(text, 10)?;
     if kib <= MAX_KIB { Ok(kib) } else { Err(format!("the maximum is {MAX_KIB} KiB")) }
+}
+
+fn add_context(options: &mut MountOptions, name: &'static str, text: &str) -> Result<(), String> {
+    let name = name.trim_end_matches('=');
+    let value = text.trim_matches('"');
+    if value.is_empty() || value.contains('"') {
+        return Err("give a label of SELinux, such as system_u:object_r:samba_share_t:s0".into());
+    }
+    // The last value counts, as for other options.
+    options.request.contexts.retain(|(given, _)| *given != name);
+    options.request.contexts.push((name, value.to_owned()));
+    Ok(())
+}
+
+fn set_fsname(options: &mut MountOptions, text: &str, _: &Path) -> Result<(), String> {
+    match text {
+        "" => Err("the name is empty; give one, or leave the option out".into()),
+        _ => set(&mut options.request.fsname, text.to_owned()),
+    }
 }
 
 fn set_fmask(options: &mut MountOptions, text: &str, _: &Path) -> Result<(), String> {

@@ -111,13 +111,19 @@ impl Profile {
     }
 }
 
-/// Splits the text after `-o` at commas, and each option at its `=`. `\,` is a comma within a value.
+/// Splits the text after `-o` at commas, and each option at its `=`. `\,` is a comma within a value, and so is
+/// a comma in the quotes in which mount(8) passes a label of SELinux: `context="…:c1,c2"`.
 pub(crate) fn split_options(options: &str) -> Vec<(String, String)> {
     let mut parts = vec![String::new()];
     let mut characters = options.chars();
     while let Some(character) = characters.next() {
+        let is_label = |part: &String| part.ends_with("context=");
         match character {
             ',' => parts.push(String::new()),
+            '"' if parts.last().is_some_and(is_label) => {
+                let label: String = characters.by_ref().take_while(|character| *character != '"').collect();
+                parts.last_mut().into_iter().for_each(|last| last.push_str(&label));
+            }
             _ => {
                 let character = if character == '\\' { characters.next().unwrap_or('\\') } else { character };
                 if let Some(last) = parts.last_mut() {
