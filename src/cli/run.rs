@@ -29,6 +29,8 @@ pub fn main() -> ExitCode {
         let _ = writeln!(std::io::stderr(), "bsafs: {what}: {}", std::io::Error::from(errno));
         return Exit::NoPermission.into();
     }
+    // The kernel calls a process that was started through `/proc/self/exe` "exe".
+    let _ = rustix::thread::set_name(c"bsafs");
     let (arguments, by_mount) = as_command(std::env::args_os().collect());
     if by_mount && !geteuid().is_root() {
         // mount.fuse3 has become a user, but is still in the session of root. If this fails, it is as before.
