@@ -470,3 +470,89 @@ fn an_archive_given_as_a_descriptor_is_mounted() {
     let mount = Mounted::at(&dir.path("mnt"), run(shell.current_dir(dir.path(""))).success());
     assert!(mount.read("readme.txt") == world_files()[4].1);
 }
+
+#[test]
+fn the_disk_of_a_source_is_free_when_umount_returns() {
+    if !is_root() {
+        return eprintln!("SKIPPED: only root may mount a tmpfs");
+    }
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("disk")).unwrap();
+    let disk = dir.path("disk");
+    run(Command::new("mount").args(["-t", "tmpfs", "tmpfs"]).arg(&disk)).success();
+    for folder in 0..200 {
+        fs::create_dir_all(disk.join(format!("mod/folder {folder}"))).unwrap();
+        fs::write(disk.join(format!("mod/folder {folder}/file")), "x").unwrap();
+    }
+    for round in 0..20 {
+        let mount = dir.mount(["disk/mod"]);
+        run(Command::new("find").arg(&mount.path)).success();
+        dir.run(["umount", "mnt"]).success();
+        // A disk that is in use cannot be unmounted.
+        let ended = run(Command::new("umount").arg(&disk));
+        assert_eq!(ended.code, 0, "in round {round}: {}", ended.err);
+        run(Command::new("mount").args(["-t", "tmpfs", "tmpfs"]).arg(&disk)).success();
+        fs::create_dir_all(disk.join("mod/folder")).unwrap();
+        fs::write(disk.join("mod/folder/file"), "x").unwrap();
+    }
+    run(Command::new("umount").arg(&disk)).success();
+}
+
+#[test]
+fn the_daemon_is_called_bsafs_and_its_command_line_names_the_mountpoint() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
+    let read = |name: &str| fs::read_to_string(format!("/proc/{}/{name}", mount.pid)).unwrap();
+    assert_eq!(read("comm"), "bsafs\n");
+    let shown = run(Command::new("ps").args(["-o", "comm=,args=", "-p", &mount.pid.to_string()])).success();
+    assert!(shown.starts_with("bsafs ") && shown.trim_end().ends_with("mount a.bsa mnt"), "{shown}");
+    // The program that uses a mount is named, too, if it is bsafs.
+    let archive = fs::read(dir.path("a.bsa")).unwrap();
+    fs::create_dir(dir.path("over")).unwrap();
+    fs::write(dir.path("over/b.bsa"), archive).unwrap();
+    let lower = dir.run(["mount", "over", "lower"]).success();
+    let upper = dir.run(["mount", "lower/b.bsa", "upper"]).success();
+    assert!(lower.contains("lower") && upper.contains("upper"));
+    let busy = dir.run(["umount", "lower"]);
+    assert!(busy.code != 0 && busy.err.contains("in use by bsafs ("), "{busy:?}");
+    dir.run(["umount", "upper"]).success();
+    dir.run(["umount", "lower"]).success();
+}
+
+#[test]
+fn no_command_waits_for_a_daemon_that_was_stopped() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
+    std::os::unix::fs::symlink("mnt/textures", dir.path("link")).unwrap();
+    assert!(dir.run(["which", "link/sky.dds"]).success().contains("a.bsa"));
+    stop(mount.pid);
+    let who = format!("the daemon (process {}) does not answer", mount.pid);
+    for (command, code) in [
+        (&["status", "mnt"][..], 74),
+        (&["status", "--json", "mnt"], 74),
+        (&["which", "mnt/readme.txt"], 1),
+        (&["which", "mnt/none", "link/sky.dds"], 1),
+        (&["reload", "mnt"], 74),
+        (&["watch", "mnt"], 74),
+        (&["mount", "a.bsa", "mnt"], 74),
+        (&["mount", "mnt/textures", "elsewhere"], 74),
+    ] {
+        let finished = dir.run(command);
+        assert!(finished.code == code && finished.err.contains(&who), "{command:?}: {finished:?}");
+    }
+    signal(mount.pid, Signal::CONT);
+    assert!(dir.run(["which", "mnt/readme.txt"]).success().contains("a.bsa"));
+    signal(mount.pid, Signal::KILL);
+    until("the daemon to end", || !is_alive(mount.pid));
+    for command in
+        [&["which", "mnt/readme.txt"][..], &["status", "mnt"], &["reload", "mnt"], &["watch", "mnt"]]
+    {
+        let finished = dir.run(command);
+        assert!(
+            finished.err.contains("the daemon has ended; run `bsafs umount "),
+            "{command:?}: {finished:?}"
+        );
+    }
+}

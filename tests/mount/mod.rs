@@ -19,6 +19,7 @@ mod memory; // memory use compared with the length of an archive
 mod mounts; // `bsafs mounts`, and `bsafs umount` of a source and of all mounts
 mod names; // lookups in any case, and names that no listing shows
 mod other_disks; // links to NTFS and to the file systems of other daemons
+mod other_programs; // programs of 32 bits, walks that trust link counts, containers, old times
 mod outages; // archives on a disk that fails or hangs
 mod overlay; // writable mounts (`--edit`)
 mod privileges; // daemons with fewer rights, and what a mount reveals to which user

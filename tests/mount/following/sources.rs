@@ -351,3 +351,25 @@ fn a_damaged_archive_that_is_mounted_twice_stays_in_both_folders() {
         assert_eq!(numbers(), before);
     }
 }
+
+#[test]
+fn a_source_that_was_named_by_a_detour_is_followed_after_that_folder_is_gone() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &archive(&[("a.txt", "one")]));
+    fs::create_dir_all(dir.path("mod")).unwrap();
+    fs::create_dir_all(dir.path("here/there")).unwrap();
+    fs::write(dir.path("mod/b.txt"), "one").unwrap();
+    let mut command = dir.bsafs(["mount", "../../a.bsa", "../there/../../mod", "../../mnt"]);
+    let report = run(command.current_dir(dir.path("here/there"))).success();
+    let mount = Mounted::at(&dir.path("mnt"), report);
+    assert_eq!(content(&mount.join("a.txt")), Ok("one".into()));
+    fs::rename(dir.path("here"), dir.path("gone")).unwrap();
+    fs::write(dir.path("mod/b.txt"), "two").unwrap();
+    replace(&dir, "a.bsa", &archive(&[("a.txt", "two")]));
+    for file in ["a.txt", "b.txt"] {
+        until("the change to be shown", || content(&mount.join(file)) == Ok("two".into()));
+    }
+    let which = dir.run(["which", "mnt/a.txt"]).success();
+    assert!(which.contains(dir.path("a.bsa").to_str().unwrap()) && !which.contains(".."), "{which}");
+    dir.run(["info", dir.path("a.bsa").to_str().unwrap()]).success();
+}
