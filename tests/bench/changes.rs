@@ -9,6 +9,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use bsafs::fs::WatchCounts;
 use rustix::io::Errno;
 
 use crate::instance::Instance;
@@ -27,6 +28,10 @@ pub(crate) struct Changes {
     listing: Vec<Duration>,
     /// Times from the rename of a saved file until a reader of its path gets the new content.
     shown: Vec<Duration>,
+    /// The same if there are watches for a tenth of the folders, and a program has just read the file.
+    few_watches: Vec<Duration>,
+    /// How many folders are watched, used and checked then.
+    pub(crate) watches: WatchCounts,
     /// Processor times of the daemon for one change.
     costs: Vec<Duration>,
     pub(crate) errors: Errors,
@@ -69,6 +74,10 @@ const IDLE: Duration = Duration::from_millis(2_500);
 const LIMIT: Duration = Duration::from_secs(60);
 /// Interval between two files of the generator: 50 a second.
 const INTERVAL: Duration = Duration::from_millis(20);
+/// With few watches, one in this many folders is watched.
+const FEW: usize = 10;
+/// Time from the reading of a file until it is saved.
+const EDITING: Duration = Duration::from_secs(2);
 /// One in this many generated files hides the file of a mod.
 const HIDING: usize = 5;
 const PER_FOLDER: usize = 100;
@@ -80,8 +89,8 @@ impl Changes {
 
     fn new(instance: Instance) -> Self {
         let (ready, listing, shown, costs) = Default::default();
-        let (errors, memory, generated) = Default::default();
-        Self { instance, ready, listing, shown, costs, errors, memory, generated }
+        let (errors, memory, generated, few_watches, watches) = Default::default();
+        Self { instance, ready, listing, shown, few_watches, watches, costs, errors, memory, generated }
     }
 
     /// Measures one round: mounts in every round, and all changes in the first.
@@ -108,7 +117,9 @@ impl Changes {
             Work::Find.run(&mounted.root, &nothing())?;
             self.change_files(bench, &mounted.root, pid)?;
             self.generate(bench, &mounted.root, pid)?;
+            let watches = mounted.status()?.ok_or("the mount has no status")?.watches;
             drop(mounted);
+            self.change_used(bench, (watches.watched + watches.polled) / FEW)?;
             empty(&overwrite)?;
         }
         Ok(())
@@ -142,6 +153,24 @@ impl Changes {
         }
         wait_until_idle(pid)?;
         self.memory[1] = process::resident(pid)?;
+        Ok(())
+    }
+
+    /// Changes files in a mount that may watch only so many folders. A program reads each file before.
+    fn change_used(&mut self, bench: &Bench, watches: usize) -> Outcome<()> {
+        let mounted = bench.mount_with_watches(&[self.instance.root(&bench.corpora)], watches)?;
+        let root = mounted.root.clone();
+        Work::Find.run(&root, &nothing())?;
+        for number in 0..bench.scale.instances.changes.div_ceil(5) {
+            // Other files than before, half of whose folders are not watched at first.
+            let (path, shown) = self.changing(bench, &root, number + bench.scale.instances.changes);
+            fs::read(&shown).map_err(at(&shown))?;
+            sleep(EDITING);
+            let (content, start) = save(&path, number)?;
+            self.wait_until_shown(&shown, &content)?;
+            self.few_watches.push(start.elapsed());
+        }
+        self.watches = mounted.reported().ok_or("the mount has no status")?.watches;
         Ok(())
     }
 
@@ -218,6 +247,11 @@ impl Changes {
     /// The 50th and 90th percentile of the times until a change was shown.
     pub(crate) fn shown(&self) -> [Duration; 2] {
         percentiles(&self.shown, [50, 90])
+    }
+
+    /// The longest time until a change was shown, with watches for a tenth of the folders.
+    pub(crate) fn shown_with_few_watches(&self) -> Duration {
+        self.few_watches.iter().max().copied().unwrap_or_default()
     }
 
     pub(crate) fn cost(&self) -> Duration {

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use bsafs::fs::DaemonStatus;
+use bsafs::fs::{DaemonStatus, STATUS_LINK};
 use rustix::mount::{UnmountFlags, unmount};
 
 use crate::corpus::Set;
@@ -106,6 +106,8 @@ pub(crate) struct Mounted {
     child: Option<Child>,
     daemon: Option<u32>,
     bsafs: PathBuf,
+    /// Whether only a signal to the process ends the mount, because it is in another namespace.
+    is_elsewhere: bool,
 }
 
 impl Bench {
@@ -120,6 +122,7 @@ impl Bench {
                 child: None,
                 daemon: None,
                 bsafs: self.bsafs.clone(),
+                is_elsewhere: false,
             });
         };
         let file = folder.join(file);
@@ -172,7 +175,33 @@ impl Bench {
     pub(crate) fn mounted(&self, root: &Path) -> Mounted {
         cleanup::register(root);
         let mountpoint = Some(root.to_owned());
-        Mounted { root: root.to_owned(), mountpoint, child: None, daemon: None, bsafs: self.bsafs.clone() }
+        let (bsafs, is_elsewhere) = (self.bsafs.clone(), false);
+        Mounted { root: root.to_owned(), mountpoint, child: None, daemon: None, bsafs, is_elsewhere }
+    }
+
+    /// Mounts sources as one tree, in namespaces that allow only so many watches. `root` leads there.
+    pub(crate) fn mount_with_watches(&self, sources: &[PathBuf], watches: usize) -> Outcome<Mounted> {
+        const SCRIPT: &str =
+            "echo \"$1\" > /proc/sys/user/max_inotify_watches && shift && exec \"$0\" mount -f \"$@\"";
+        let root = self.mountpoint()?;
+        let mut mounted = self.mounted(&root);
+        let mut command = Command::new("unshare");
+        command.args(["-Urm", "--propagation=slave", "sh", "-c", SCRIPT]);
+        command.arg(&self.bsafs).arg(watches.to_string()).args(sources).arg(&root);
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        cleanup::register_process(child.id());
+        // The root folder of the process is that of its namespace.
+        let within = root.strip_prefix("/").unwrap_or(&root);
+        mounted.root = Path::new("/proc").join(child.id().to_string()).join("root").join(within);
+        (mounted.child, mounted.is_elsewhere) = (Some(child), true);
+        let start = Instant::now();
+        while mounted.reported().is_none() {
+            if !mounted.is_running() || start.elapsed() > MOUNT_TIMEOUT {
+                return Err(format!("{command:?} did not mount within {MOUNT_TIMEOUT:?}").into());
+            }
+            sleep(Duration::from_millis(2));
+        }
+        Ok(mounted)
     }
 }
 
@@ -187,6 +216,12 @@ impl Mounted {
             true => Ok(Some(serde_json::from_slice(&output.stdout)?)),
             false => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
         }
+    }
+
+    /// The status that the mount itself shows.
+    pub(crate) fn reported(&self) -> Option<DaemonStatus> {
+        let target = fs::read_link(self.root.join(STATUS_LINK)).ok()?;
+        serde_json::from_str(target.to_str()?).ok()
     }
 
     /// Process ID of the bsafs daemon; `None` for other subjects.
@@ -240,6 +275,10 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         let Some(mountpoint) = self.mountpoint.take() else { return };
         let start = Instant::now();
+        if let Some(pid) = self.process().filter(|_| self.is_elsewhere) {
+            let pid = rustix::process::Pid::from_raw(pid as i32);
+            let _ = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::TERM));
+        }
         // The mount stays busy for a moment, until the kernel has released closed files.
         while let Err(rustix::io::Errno::BUSY) = unmount(&mountpoint, UnmountFlags::empty()) {
             if start.elapsed() > Duration::from_secs(5) {
