@@ -9,7 +9,7 @@ use super::error::{StatusError, StatusErrorKind};
 use super::serving::process_of;
 use super::status::{Answer, MountStatus, ask, mount_at};
 use crate::daemon::mountpoint::resolve_mountpoint;
-use crate::daemon::overlay::bsafs_mount_at;
+use crate::daemon::overlay::{bsafs_mount_at, shown};
 use crate::system::mountinfo::{self, MountEntry};
 
 /// Maximum number of links that are followed in a path, as the system does.
@@ -25,7 +25,7 @@ impl Answering {
     /// Checks that the daemon of the mount that a path enters answers. A path outside of all mounts is fine.
     ///
     /// # Errors
-    /// The daemon hangs or has ended, or the mount is another user's.
+    /// The daemon hangs or has ended, or the mount is another user's. The error names the mountpoint.
     pub(crate) fn check(&mut self, path: &Path) -> Result<(), StatusError> {
         let Some(mounted) = entered(path).filter(|it| !self.devices.contains(&it.device)) else {
             return Ok(());
@@ -34,7 +34,7 @@ impl Answering {
         let whole = |it: &MountEntry| it.is_bsafs() && it.is_whole() && it.device == mounted.device;
         let asked = mountinfo::mounts().into_iter().find(whole).unwrap_or_else(|| mounted.clone());
         if let Some(kind) = refusal(&asked, &ask(&asked)) {
-            return Err(StatusError { path: path.to_owned(), kind });
+            return Err(StatusError { path: shown(&mounted).mountpoint, kind });
         }
         self.devices.insert(mounted.device);
         Ok(())

@@ -63,8 +63,8 @@ impl fmt::Display for StatusError {
             StatusErrorKind::Refused => write!(f, "{path}: owned by another user; run as that user"),
             StatusErrorKind::Hangs(Some(pid)) => write!(
                 f,
-                "{path}: the daemon (process {pid}) does not answer; if it was stopped, `kill -CONT {pid}` lets \
-                 it go on; otherwise `bsafs umount` ends the mount"
+                "{path}: the daemon (process {pid}) does not answer; if it was stopped, `kill -CONT {pid}` \
+                 lets it go on; otherwise `bsafs umount` ends the mount"
             ),
             StatusErrorKind::Hangs(None) => {
                 write!(f, "{path}: the daemon does not answer; `bsafs umount` ends the mount")

@@ -167,7 +167,10 @@ pub(crate) fn ask(mounted: &MountEntry) -> Answer {
         Some(owner) => Program::itself_as(Credentials::of_owner(owner)),
         None => Program::itself(),
     };
-    let program = program.args(["status", "--json", "--direct", "--"]).arg(&mounted.mountpoint).env("RUST_LOG", "error");
+    let program = program
+        .args(["status", "--json", "--direct", "--"])
+        .arg(&mounted.mountpoint)
+        .env("RUST_LOG", "error");
     let output = match program.output_within(ANSWER_TIME) {
         Ok(Some(output)) => output,
         Ok(None) => return Answer::Hangs,

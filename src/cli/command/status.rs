@@ -11,6 +11,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{duration, stdout_for, write_json};
 use crate::daemon::mountpoint::has_no_daemon;
 use crate::fs::{self, WatchCounts};
+use crate::mounts::answering::status_of;
 use crate::mounts::status::MountStatus;
 use crate::system::text::{count, layers};
 

@@ -111,8 +111,8 @@ impl Profile {
     }
 }
 
-/// Splits the text after `-o` at commas, and each option at its `=`. `\,` is a comma within a value, and so is
-/// a comma in the quotes in which mount(8) passes a label of SELinux: `context="…:c1,c2"`.
+/// Splits the text after `-o` at commas, and each option at its `=`. `\,` is a comma within a value, and so
+/// is a comma in the quotes in which mount(8) passes a label of SELinux: `context="…:c1,c2"`.
 pub(crate) fn split_options(options: &str) -> Vec<(String, String)> {
     let mut parts = vec![String::new()];
     let mut characters = options.chars();
