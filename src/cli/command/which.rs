@@ -95,10 +95,12 @@ impl Which {
                 }
                 #[cfg(not(feature = "mount"))]
                 None => Err("this bsafs was built without mounts; name sources with --in".into()),
-                Some(asked) => find_provenance(asked.vfs(), path).map_err(|what| match asked.is_folder(path) {
-                    true => what,
-                    false => format!("{what}{}", asked.reasons(path)),
-                }),
+                Some(asked) => {
+                    find_provenance(asked.vfs(), path).map_err(|what| match asked.is_folder(path) {
+                        true => what,
+                        false => format!("{what}{}", asked.reasons(path)),
+                    })
+                }
             };
             if !self.answer(provenance, path, &mut out, &mut root)? {
                 exit = Exit::No;
