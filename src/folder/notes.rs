@@ -82,6 +82,7 @@ impl fmt::Display for Why {
         match self {
             Self::Dangling => f.write_str("left out: the target of the link does not exist"),
             Self::Circle => f.write_str("left out: the link leads back to a folder that contains it"),
+            Self::Mount(kind) if *kind != "FUSE" => write!(f, "left out: it is on a {kind} mount"),
             Self::Mount(kind) => write!(
                 f,
                 "left out: it is on a {kind} mount, whose program could wait for bsafs; copy it to a disk, \

@@ -133,6 +133,11 @@ impl Vfs {
         self.opened.plan.order.notes.iter().chain(of_archives).chain(&self.opened.left_out)
     }
 
+    /// What walks of folders left out, without what the plan notes.
+    pub(crate) fn left_out(&self) -> impl Iterator<Item = &Note> {
+        self.opened.left_out.iter()
+    }
+
     /// The id of the game among the sources; `None` if there is no game, or more than one.
     pub fn game(&self) -> Option<&'static str> {
         Some(self.opened.plan.order.game).filter(|game| !game.is_empty())

@@ -177,7 +177,10 @@ impl<'a> Question<'a> {
         let below_data = path.split_once('/').filter(|(first, _)| same(first, "Data")).map(|(_, rest)| rest);
         let found = self.vfs.file(path).or_else(|| self.vfs.file(below_data?));
         if let Some(file) = found {
-            return self.file_that_is_there(&file);
+            self.file_that_is_there(&file);
+            // The user may mean another copy, which the game does not see.
+            self.in_archives(&file.path());
+            return self.in_mods_off(&file.path());
         }
         let path = below_data.unwrap_or(path);
         self.in_archives(path);

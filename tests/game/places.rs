@@ -289,6 +289,12 @@ fn the_prefix_of_a_shortcut_to_a_program_of_the_game_is_used() {
     assert_eq!(home.only().my_games, Some(my_games));
     shortcut(&home, 3_000_000_001, &home.path("other.exe"));
     assert_eq!(home.only().my_games, None);
+    // A shortcut to Mod Organizer, whose instance manages this game, and one that manages another.
+    shortcut(&home, 3_000_000_001, &home.path("mo2/ModOrganizer.exe"));
+    for (path, is_used) in [(r"Z:\\\\x\\games\\sse", false), (r"D:\\games\\sse", true)] {
+        home.write("mo2/ModOrganizer.ini", &format!("[General]\ngamePath=@ByteArray({path})\n"));
+        assert_eq!(home.only().my_games.is_some(), is_used, "{path}");
+    }
 }
 
 #[test]

@@ -58,6 +58,11 @@ fn a_file_of_an_archive_that_is_not_loaded_has_the_reason() {
     check("misc/ghost.bsa.txt", false, ("archive-inactive", "Ghost.bsa", "ghosted"));
     check("misc/nobody.bsa.txt", false, ("archive-unlisted", "Nobody.bsa", "no INI file lists it"));
     check("misc/on.bsa.txt", true, ("there", "On.bsa", "attached to On.esp"));
+    let (is_there, reasons) = answer(&world, "skyrimse", "misc/shared.txt");
+    assert!(
+        is_there && reasons.iter().any(|it| it.1 == "Nobody.bsa"),
+        "the user may mean this copy: {reasons:?}"
+    );
     check("misc/none.txt", false, ("not-found", "none.txt", "nothing of this name"));
     check("elsewhere/on.bsa.txt", false, ("same-name", "on.bsa.txt", "at another path"));
     let (_, reasons) = answer(&world, "skyrimse", "misc/base.bsa.txt");

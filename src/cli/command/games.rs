@@ -179,7 +179,7 @@ fn write_lines(out: &mut impl Write, line: &JsonGame<'_>) -> std::io::Result<()>
         let role = if *used { "used" } else { "not used" };
         let launcher = if launcher.is_empty() { "unknown launcher" } else { launcher };
         let started = last_start.map(|it| UNIX_EPOCH + Duration::from_secs(it)).map(date);
-        let started = started.map_or("never started".into(), |day| format!("last started {day}"));
+        let started = started.map_or("last start not known".into(), |day| format!("last started {day}"));
         writeln!(out, "  {role:<8}  {} ({launcher}, {started})", prefix.display())?;
     }
     Ok(())

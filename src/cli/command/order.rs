@@ -35,7 +35,8 @@ pub(crate) struct Order {
     all: bool,
     /// Also print how many files each layer has, how many of them win, and how many are hidden
     ///
-    /// This opens all archives and walks all folders, so it takes as long as mounting.
+    /// This opens all archives and walks all folders, so it takes as long as mounting. Notes then also name
+    /// what was left out of the folders of mods.
     #[arg(long)]
     counts: bool,
     /// Print one JSON object
@@ -95,10 +96,13 @@ impl Order {
         let mut orders = resolve::plan_each(&set.paths, &set.options)?;
         // Add notes to each order separately, because a game's rules apply only to its own layers.
         orders.iter_mut().for_each(|order| loose_notes::add(order, &set.options));
-        let order = resolve::joined(orders);
+        let mut order = resolve::joined(orders);
         let counts = match self.counts {
             true => {
                 let vfs = Vfs::from(set.open()?);
+                let left_out = vfs.left_out().filter(|note| !order.notes.contains(note));
+                let left_out: Vec<Note> = left_out.cloned().collect();
+                order.notes.extend(left_out);
                 of_order(&order.layers, vfs.layers(), tallies(vfs.store().layers(), vfs.files()))
             }
             false => Vec::new(),

@@ -12,7 +12,7 @@ use crate::game::titles::title::Title;
 
 /// The prefixes that may be that of a game in a folder, without repetition. The first is that of the
 /// launcher. The others are those of Steam's app in any library, of a shortcut to a program in the game's
-/// folder, and `prefix` in that folder.
+/// folder or to Mod Organizer with an instance of the game, and `prefix` in the game's folder.
 pub(super) fn possible(
     disk: &Disk,
     title: &Title,
@@ -27,7 +27,10 @@ pub(super) fn possible(
     let is_steam = matches!(store, Storefront::Steam | Storefront::Unknown);
     let is_of_app = |it: &&KnownPrefix| it.app.is_some_and(|app| title.identity.steam.contains(&app));
     possible.extend(known.iter().filter(|it| is_steam && is_of_app(it)).cloned());
-    possible.extend(known.iter().filter(|it| it.starts_in(disk, &candidate.folder)).cloned());
+    let is_started = |it: &&KnownPrefix| {
+        it.starts_in(disk, &candidate.folder) || it.starts_instance_of(disk, &candidate.folder)
+    };
+    possible.extend(known.iter().filter(is_started).cloned());
     let inside = prefix::with_drive_c(disk, &candidate.folder.join("prefix"));
     possible.extend(inside.map(|it| KnownPrefix::new(it, "the game's folder")));
     possible.extend(known.iter().filter(|it| it.is_named).cloned());

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use crate::game::caseless;
 use crate::game::disk::Disk;
 use crate::game::environment::Environment;
+use crate::game::settings::qsettings::QSettings;
 
 /// Paths of Documents below a user's folder, the current name first.
 const DOCUMENTS: [&str; 2] = ["Documents", "My Documents"];
@@ -15,6 +16,9 @@ const DOCUMENTS: [&str; 2] = ["Documents", "My Documents"];
 const LOCAL: [&str; 2] = ["AppData/Local", "Local Settings/Application Data"];
 /// The user that Proton creates.
 const PROTON_USER: &str = "steamuser";
+/// The settings of Mod Organizer 2, and their maximum size in bytes.
+const MO2_INI: &str = "ModOrganizer.ini";
+const MO2_INI_MAX: usize = 4 << 20;
 /// Folders in `users` that do not belong to a user.
 const NO_USERS: [&str; 4] = ["Public", "Default", "Default User", "All Users"];
 
@@ -113,6 +117,28 @@ impl KnownPrefix {
         let is_in = |start: &PathBuf| start.ancestors().any(|it| disk.identity(it) == identity);
         identity.is_some() && self.starts.iter().any(is_in)
     }
+}
+
+impl KnownPrefix {
+    /// Whether a shortcut starts a portable Mod Organizer whose instance manages the game in a folder.
+    pub(super) fn starts_instance_of(&self, disk: &Disk, game: &Path) -> bool {
+        let folders = self.starts.iter().flat_map(|start| [Some(start.as_path()), start.parent()]).flatten();
+        let settings = folders.filter_map(|it| disk.read(&it.join(MO2_INI), MO2_INI_MAX).ok());
+        let mut games = settings.filter_map(|it| QSettings::parse(&it).get("General", "gamePath"));
+        games.any(|it| is_end_of(&it, game))
+    }
+}
+
+/// Whether a Windows path, without its drive, is the end of a folder's path. What the drive shows may be any
+/// folder above it.
+fn is_end_of(path: &str, folder: &Path) -> bool {
+    let path = path.replace('\\', "/");
+    let rest = path.split_once(':').map_or(path.as_str(), |(_, rest)| rest);
+    let names: Vec<&str> = rest.split('/').filter(|name| !name.is_empty()).collect();
+    let parts: Vec<_> = folder.iter().rev().map(|it| it.to_string_lossy()).collect();
+    !names.is_empty()
+        && names.len() <= parts.len()
+        && names.iter().rev().zip(parts).all(|(name, part)| caseless::same(name, &part))
 }
 
 /// When a program last started in a prefix. Proton locks a file then, and Wine writes the registry when the

@@ -270,9 +270,12 @@ impl Planner<'_> {
 
     /// A note if a folder of loose files is the data folder of a game, or has a game in a subfolder.
     fn game_nearby(&self, folder: &Path) -> Option<Note> {
-        let text = match self.recognise(folder) {
+        // What is read here changes no plan, so a mount need not watch it.
+        let disk = &Disk::beneath(Covered::of_process());
+        let found = || find(disk, &self.environment);
+        let text = match recognise_among(disk, folder, &self.environment, &|| found().into()) {
             Ok(game) => {
-                let source = self.source_of(&game);
+                let source = source_of(&game, &found());
                 format!(
                     "this is the data folder of {}, shown without the game's load order; \
                      `bsafs mount` with the source {source} has that",
@@ -280,7 +283,7 @@ impl Planner<'_> {
                 )
             }
             Err(_) => {
-                let (title, below) = below(self.disk, folder)?;
+                let (title, below) = below(disk, folder)?;
                 format!(
                     "{} is in a folder below, and is shown without its load order; \
                      `bsafs mount` with the source {} has that",
@@ -290,17 +293,6 @@ impl Planner<'_> {
             }
         };
         Some(Note::new(NoteCode::GameNearby, folder.to_string_lossy(), text))
-    }
-
-    /// The shortest source that names a game.
-    fn source_of(&self, game: &Installation) -> String {
-        let id = game.title.id;
-        let found = self.found();
-        let mut these = found.installations.iter().filter(|it| it.title.id == id);
-        match (these.next(), these.next()) {
-            (Some(only), None) if only.folder == game.folder => id.to_owned(),
-            _ => game.folder.display().to_string(),
-        }
     }
 
     fn recognised(&self, folder: &Path) -> Result<Installation, OpenError> {
@@ -356,6 +348,16 @@ impl Planner<'_> {
         let mut global = installed.filter(|it| it.title.id == "openmw" && is_user(it));
         let first = global.next().map_or_else(|| cfg.to_owned(), |it| it.folder.join(OPENMW_CFG));
         planned(plan_openmw(self.disk, &first, &self.environment, &self.overrides))
+    }
+}
+
+/// The shortest source that names a game.
+fn source_of(game: &Installation, found: &Found) -> String {
+    let id = game.title.id;
+    let mut these = found.installations.iter().filter(|it| it.title.id == id);
+    match (these.next(), these.next()) {
+        (Some(only), None) if only.folder == game.folder => id.to_owned(),
+        _ => game.folder.display().to_string(),
     }
 }
 
