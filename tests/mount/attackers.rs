@@ -236,7 +236,7 @@ fn a_daemon_that_mount_fuse3_starts_is_guarded_and_has_nothing_of_root() {
     let script = format!(
         "set -e; mount -t tmpfs none /usr/local/bin; cp bsafs /usr/local/bin; \
          mount.fuse3 \"$PWD/a.bsa\" \"$PWD/mnt\" -t fuse.bsafs \
-         -o drop_privileges,allow_other,default_permissions,setuid={ATTACKER}; \
+         -o drop_privileges,ro,nosuid,nodev,default_permissions,allow_other,setuid={ATTACKER}; \
          touch mounted; while ! [ -e checked ]; do sleep 0.01; done; umount mnt"
     );
     let mut command = Command::new("unshare");
