@@ -221,8 +221,8 @@ impl Header {
     }
 }
 
-/// The version and kind in whose layout the first record states the right length, or else its first chunk ends
-/// in the right mark; `None` if there is none. Others than those that the header states are tried if
+/// The version and kind in whose layout the first record states the right length, or else its first chunk
+/// ends in the right mark; `None` if there is none. Others than those that the header states are tried if
 /// `is_forced`. `reader` is positioned after the fields that all versions share.
 fn nearest(
     reader: &Reader<'_>,

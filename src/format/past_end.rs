@@ -31,8 +31,8 @@ impl PastEnd {
         if *all > 0 && !has_data {
             notes.add_at(NoteCode::ArchiveUnfinished, 0, || {
                 format!(
-                    "the archive was never finished: all {all} {things} have the size 0 and the offset 0; pack \
-                     or download it again"
+                    "the archive was never finished: all {all} {things} have the size 0 and the offset 0; \
+                     pack or download it again"
                 )
             });
         }

@@ -1,8 +1,8 @@
 //! Judges an archive's tables: what keeps a game from finding or reading its files, although bsafs can.
 //!
-//! The games of the TES3 and TES4 families search sorted hashes, so a file whose hash is wrong or out of place
-//! does not exist for them. Of BA2 archives, only what holds for every game is judged: their records are in no
-//! order.
+//! The games of the TES3 and TES4 families search sorted hashes, so a file whose hash is wrong or out of
+//! place does not exist for them. Of BA2 archives, only what holds for every game is judged: their records
+//! are in no order.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
@@ -101,7 +101,8 @@ fn unfilled(archive: &Archive<'_>) -> Vec<u32> {
 fn unsorted(archive: &Archive<'_>) -> Vec<u32> {
     match archive.hashes {
         Family::Tes3 => lost(archive, |hash| hash.rotate_left(32)),
-        // The Xbox 360 compares hashes as bytes. Some of its archives lack its flag, and others have it wrongly.
+        // The Xbox 360 compares hashes as bytes. Some of its archives lack its flag, and others have it
+        // wrongly.
         Family::Tes4 | Family::Tes4Xbox | Family::Tes4Ps3 => {
             let (pc, xbox) = (lost(archive, |hash| hash), lost(archive, u64::swap_bytes));
             if xbox.len() < pc.len() { xbox } else { pc }
@@ -152,8 +153,8 @@ fn finds(keys: &[u64], key: u64) -> bool {
     false
 }
 
-/// The files that have the path of an earlier one, and those that have another path but the hash of an earlier
-/// one.
+/// The files that have the path of an earlier one, and those that have another path but the hash of an
+/// earlier one.
 fn shared_paths(archive: &Archive<'_>) -> (Vec<u32>, Vec<u32>) {
     let (mut paths, mut hashes) = (HashMap::new(), HashMap::new());
     let (mut twice, mut collisions) = (Vec::new(), Vec::new());

@@ -59,8 +59,8 @@ impl Chosen<'_> {
         if unnamed > 0 {
             notes.add_at(NoteCode::NamesEndEarly, folders_end, || {
                 format!(
-                    "the table of file names ends early or has gaps: {unnamed} files are listed by hash unless \
-                     --names supplies their paths"
+                    "the table of file names ends early or has gaps: {unnamed} files are listed by hash \
+                     unless --names supplies their paths"
                 )
             });
         }
@@ -172,7 +172,8 @@ impl<'a> Table<'a> {
         aligned
     }
 
-    /// A reader of the names from `start` on. Later than the stated end and than the first data, there are none.
+    /// A reader of the names from `start` on. Later than the stated end and than the first data, there are
+    /// none.
     fn names_from(&self, start: u64, stated_end: u64) -> Reader<'a> {
         let names = Reader::at(self.archive, start, "the file names").unwrap_or_else(|_| Reader::empty());
         let end = self.data.max(stated_end);

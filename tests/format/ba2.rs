@@ -267,8 +267,8 @@ fn a_truncated_name_table_loses_only_the_missing_names() {
 fn bytes_after_the_names_and_empty_names_are_accepted() {
     let bytes = Ba2::general(1).file("", b"x").file("b", b"y").names_tail(b"\x05\0tail").build();
     assert_eq!(names(&parse(&bytes)), ["?.", "b"]);
-    let note = "the table of names ends early or has gaps: 1 files are listed by hash unless --names supplies \
-                their paths";
+    let note = "the table of names ends early or has gaps: 1 files are listed by hash unless --names \
+                supplies their paths";
     assert_eq!(notes(&parse(&bytes)).iter().map(|(_, note)| *note).collect::<Vec<_>>(), [note]);
 }
 

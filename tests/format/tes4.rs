@@ -24,8 +24,8 @@ fn three(version: u32) -> Tes4 {
         .file("textures", "three.dds", b"3")
 }
 
-const WRONG_LENGTH: &str = "the stated length of the file names is wrong, or a name lacks its end; as many names \
-                            as possible are read";
+const WRONG_LENGTH: &str = "the stated length of the file names is wrong, or a name lacks its end; as many \
+                            names as possible are read";
 const NAMES_AT: usize = 136;
 const DATA_AT: usize = 162;
 

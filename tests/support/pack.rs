@@ -127,8 +127,8 @@ pub fn xmem_stored(content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Battlespire's LZSS: the longest copies that a ring of 4,096 bytes allows, otherwise literals. The ring begins
-/// with 4,078 spaces and 18 zeros, and is written from there on.
+/// Battlespire's LZSS: the longest copies that a ring of 4,096 bytes allows, otherwise literals. The ring
+/// begins with 4,078 spaces and 18 zeros, and is written from there on.
 pub fn lzss(content: &[u8]) -> Vec<u8> {
     const RING: usize = 4096;
     let mut ring = [[b' '; 4078].to_vec(), vec![0; 18]].concat();

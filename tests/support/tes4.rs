@@ -143,7 +143,8 @@ impl Tes4 {
         self
     }
 
-    /// Stores the folder blocks in the reverse order of the folder records. The offsets are those of the blocks.
+    /// Stores the folder blocks in the reverse order of the folder records. The offsets are those of the
+    /// blocks.
     pub fn reversed_blocks(mut self) -> Self {
         self.has_reversed_blocks = true;
         self

@@ -81,8 +81,8 @@ fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     }
 }
 
-/// The ring holds the last bytes of the file, so copies are made from `out`, and from the ring's first content
-/// where they reach back before the file.
+/// The ring holds the last bytes of the file, so copies are made from `out`, and from the ring's first
+/// content where they reach back before the file.
 fn decode_prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     let mut at = 0;
     for item in items(packed) {

@@ -1,8 +1,8 @@
 //! Codecs: how the payload of an extent becomes bytes of a file.
 //!
 //! A payload is what follows an extent's prefix, so its unpacked size is known before it is decoded. (Nothing
-//! states the size of LZSS, so [`unpacked_size`] counts it first.) Every decoder fills a buffer of that size, and
-//! allocates nothing for sizes that the bytes claim.
+//! states the size of LZSS, so [`unpacked_size`] counts it first.) Every decoder fills a buffer of that size,
+//! and allocates nothing for sizes that the bytes claim.
 //!
 //! Real archives have streams that are damaged in harmless ways. Those yield their bytes and a [`Quirk`].
 //!

@@ -68,8 +68,8 @@ pub fn max_packed(size: u32) -> u64 {
     size + size / 64 + SLACK
 }
 
-/// The unpacked size in bytes of a payload for which nothing states it; `None` if the archive states the sizes
-/// of payloads of this codec.
+/// The unpacked size in bytes of a payload for which nothing states it; `None` if the archive states the
+/// sizes of payloads of this codec.
 pub fn unpacked_size(codec: Codec, packed: &[u8]) -> Option<u64> {
     (codec == Codec::Lzss).then(|| lzss::unpacked_size(packed))
 }
