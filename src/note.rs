@@ -45,6 +45,8 @@ codes! {
     ArchiveCutOff = "archive-cut-off", "archive", " that is cut off";
     /// No file of an archive has data, because the packer did not finish.
     ArchiveUnfinished = "archive-unfinished", "archive", " that was never finished";
+    /// An archive has no files.
+    ArchiveEmpty = "archive-empty", "archive", " without files";
     /// Neither a list nor a plugin loads an archive.
     ArchiveUnlisted = "archive-unlisted", "archive", " that no plugin or INI file loads";
     /// An archive belongs to a plugin that is not active.
@@ -65,6 +67,36 @@ codes! {
     TablesOdd = "tables-odd", "odd number", " in the tables of an archive";
     /// Files are packed in a way that bsafs does not know.
     CodecUnknown = "codec-unknown", "archive", " with files that cannot be unpacked";
+    /// A stored hash is not that of the name.
+    HashWrong = "hash-wrong", "archive", " with files that the game does not find";
+    /// Records are not in the order of their hashes.
+    HashOrder = "hash-order", "archive", " with records out of order";
+    /// Two files of an archive have different paths with one hash.
+    HashTwice = "hash-twice", "archive", " with two paths of one hash";
+    /// Two files of an archive have one path.
+    PathTwice = "path-twice", "archive", " with a path twice";
+    /// A path in an archive begins with the data folder.
+    DataFolder = "data-folder", "archive", " with paths that begin with Data";
+    /// The data of a file lies inside the tables of its archive.
+    DataInTables = "data-in-tables", "archive", " with data in its tables";
+    /// A sound or a text is packed, which games do not expect.
+    SoundPacked = "sound-packed", "archive", " with packed sounds or texts";
+    /// A texture lacks its small mips.
+    MipsMissing = "mips-missing", "archive", " with textures without small mips";
+    /// A stream lacks its end mark or its checksum.
+    StreamUnended = "stream-unended", "file", " whose stream has no end";
+    /// Bytes follow a stream.
+    StreamTrailing = "stream-trailing", "file", " with bytes after its stream";
+    /// A stream holds more bytes than declared.
+    StreamLonger = "stream-longer", "file", " that is longer than declared";
+    /// A file is packed in another way than its archive states.
+    CodecOther = "codec-other", "file", " packed in another way than stated";
+    /// The stated length of a file is wrong.
+    LengthWrong = "length-wrong", "file", " of a wrong length";
+    /// The flag that names are embedded is wrong for a file.
+    NameFlagWrong = "name-flag-wrong", "file", " with or without its name against the flag";
+    /// The unpacked size of a file is missing.
+    SizeMissing = "size-missing", "file", " without its unpacked size";
     /// A texture has a format that bsafs does not know.
     TextureFormat = "texture-format", "texture", " of an unknown format";
     /// The texels of a texture are in the order of a console.

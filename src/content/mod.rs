@@ -63,5 +63,6 @@ pub use error::{EntryError, Reason};
 pub use file_bytes::FileBytes;
 pub(crate) use read_strategy::PREFIX_LEN;
 pub use store::{Packing, Store};
+pub(crate) use whole::Examined;
 
 pub use crate::folder::LooseFile;

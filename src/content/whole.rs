@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::buffer::Buffer;
-use super::codec::Quirk;
+use super::codec::{self, Quirk};
 use super::error::{EntryError, Reason};
 use super::pieces::Part;
 use super::store::Store;
@@ -11,6 +11,15 @@ use crate::format::{Codec, EntryId};
 
 /// Length of the pieces in which stored files are copied and checked, in bytes.
 const COPY_LEN: usize = 1 << 20;
+
+/// What was found in a file that was decoded in full.
+#[derive(Debug)]
+pub(crate) struct Examined {
+    /// The quirks of its extents.
+    pub(crate) quirks: Vec<Quirk>,
+    /// The stated codec of the first extent that no checksum covers.
+    pub(crate) unchecked: Option<Codec>,
+}
 
 impl Store {
     /// Writes a whole file, piece by piece. Returns its size in bytes.
@@ -49,33 +58,47 @@ impl Store {
     /// # Errors
     /// The error of the first extent that cannot be read.
     pub fn check(&self, id: EntryId) -> Result<Vec<Quirk>, EntryError> {
+        self.examine(id).map(|examined| examined.quirks)
+    }
+
+    /// Decodes a whole file, as [`Store::check`] does, and finds out what no checksum covers.
+    ///
+    /// # Errors
+    /// The error of the first extent that cannot be read.
+    pub(crate) fn examine(&self, id: EntryId) -> Result<Examined, EntryError> {
         if let Some(files) = self.loose(id) {
-            return files.check(id).map(|()| Vec::new());
+            return files.check(id).map(|()| Examined { quirks: Vec::new(), unchecked: Some(Codec::Stored) });
         }
         let layer = self.layer(id.layer);
-        let mut quirks = Vec::new();
+        let (mut quirks, mut unchecked) = (Vec::new(), None);
         if layer.linear(id.entry).is_some() {
             // Only the extents are left to check: the lengths of texels were compared at opening.
             self.check_sizes(id)?;
         }
         for index in layer.extents(id.entry) {
             quirks.extend(layer.prefix_quirk(index));
-            let note = |_: &[u8], quirk| {
+            let note = |bytes: &[u8], packed: Option<(&[u8], Option<Quirk>)>| {
+                let codec = layer.extent(index).codec;
+                let quirk = packed.and_then(|(_, quirk)| quirk);
+                let is_covered = packed.is_some_and(|(packed, _)| codec::has_checksum(codec, packed, quirk));
+                if !is_covered && !bytes.is_empty() {
+                    unchecked = unchecked.or(Some(codec));
+                }
                 quirks.extend(quirk);
                 Ok::<_, EntryError>(())
             };
             self.with_extent(id, index, note)??;
         }
-        Ok(quirks)
+        Ok(Examined { quirks, unchecked })
     }
 
     /// Calls `use_it` with the bytes of an extent: in pieces if it is stored, otherwise as a whole
-    /// and with its quirk. Stops if `use_it` fails, and returns that error inside.
+    /// and with its payload and quirk. Stops if `use_it` fails, and returns that error inside.
     fn with_extent<E>(
         &self,
         id: EntryId,
         index: u32,
-        mut use_it: impl FnMut(&[u8], Option<Quirk>) -> Result<(), E>,
+        mut use_it: impl FnMut(&[u8], Option<(&[u8], Option<Quirk>)>) -> Result<(), E>,
     ) -> Result<Result<(), E>, EntryError> {
         let layer = self.layer(id.layer);
         let fault = |reason| self.fault(id, index, reason);
@@ -96,18 +119,18 @@ impl Store {
         Ok(Ok(()))
     }
 
-    /// Calls `use_it` with a whole extent, whose size was checked, and its quirk.
+    /// Calls `use_it` with a whole extent, whose size was checked, and with its payload and quirk.
     fn with_decoded<T>(
         &self,
         id: EntryId,
         index: u32,
         size: u32,
-        use_it: impl FnOnce(&[u8], Option<Quirk>) -> T,
+        use_it: impl FnOnce(&[u8], Option<(&[u8], Option<Quirk>)>) -> T,
     ) -> Result<T, Reason> {
         let size = size as usize;
         let payload = self.layer(id.layer).read_payload(index, u64::MAX)?;
         let mut out = Buffer::new(size, self.reserve(size))?;
         let quirk = self.decode(id, index, payload.bytes(), &mut out)?;
-        Ok(use_it(&out, quirk))
+        Ok(use_it(&out, Some((&payload, quirk))))
     }
 }

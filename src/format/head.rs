@@ -110,6 +110,14 @@ impl Head {
         }
     }
 
+    /// How many bytes the texels of a PC's texture take, and how many those of its first mip; `None` if that
+    /// is not known.
+    pub fn texel_bytes(&self) -> Option<(u64, u64)> {
+        let Self::Dds(texture) = self else { return None };
+        let first = dds::Texture { mips: 1, cube: false, ..*texture };
+        Some((texture.texel_bytes()?, first.texel_bytes()?))
+    }
+
     /// The tile mode of a console texture; `None` for PC textures and for other files.
     pub fn tile_mode(&self) -> Option<u8> {
         match self {

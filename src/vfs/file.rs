@@ -175,6 +175,11 @@ impl VfsFile {
         }
     }
 
+    /// Decodes the whole file, as [`VfsFile::check`] does, and finds out what no checksum covers.
+    pub(crate) fn examine(&self) -> Result<content::Examined, ReadError> {
+        self.opened.store.examine(self.entry).map_err(|error| self.error(error.into()))
+    }
+
     /// Decodes the whole file. Returns the flaws of the packed data that leave every byte intact.
     ///
     /// # Errors

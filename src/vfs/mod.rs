@@ -41,6 +41,7 @@ pub(crate) mod read_error;
 pub(crate) mod reopening;
 pub(crate) mod reuse;
 pub(crate) mod sources;
+pub(crate) mod structure;
 #[expect(clippy::module_inception, reason = "the room is named after its main type")]
 pub(crate) mod vfs;
 pub(crate) mod why;

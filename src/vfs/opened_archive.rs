@@ -11,7 +11,6 @@ use super::options::OpenOptions;
 use crate::archive_file::ArchiveFile;
 use crate::content::LayerTables;
 use crate::format::encoding::{Encoding, NamesEncoding};
-use crate::format::hash::Family;
 use crate::format::{self, About, Archive, Name, Options};
 use crate::note::Note;
 use crate::system::text::count;
@@ -143,20 +142,6 @@ fn still_tiled(tables: &LayerTables) -> Option<String> {
     let textures = count(tiled.values().sum(), "texture");
     let what = "cannot be converted for a PC, so the console's header is kept";
     (!tiled.is_empty()).then(|| format!("{textures} {what}: {}", modes.join(", ")))
-}
-
-/// The numbers of the files whose stored hash does not match their stored name on any platform, ascending.
-pub(crate) fn misnamed(path: &Path, options: &OpenOptions) -> Result<Vec<u32>, OpenError> {
-    with_archive(path, &options.parse_options(), |parsed| {
-        let is_misnamed = |entry: &format::Entry<'_>| {
-            entry.name.parts().is_some_and(|(folder, file)| {
-                parsed.hashes != Family::None
-                    && !parsed.hashes.candidates(folder, file).any(|hash| hash == entry.hash)
-            })
-        };
-        let entries = (0_u32..).zip(parsed.entries()).filter(|(_, entry)| is_misnamed(entry));
-        entries.map(|(entry, _)| entry).collect()
-    })
 }
 
 /// A whole stored name as text, with `/` between folders; `None` if the archive stores none, or if

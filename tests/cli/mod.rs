@@ -11,6 +11,7 @@ mod listing; // list
 #[cfg(feature = "mount")]
 mod options; // profiles and -o
 mod schema; // schema, and that the output of each command follows it
+mod structure; // verify and info: what is odd about the tables
 mod terminal; // hostile names on a terminal
 #[cfg(feature = "pictures")]
 mod thumbnail; // thumbnail

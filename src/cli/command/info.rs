@@ -21,6 +21,7 @@ use crate::vfs::named_folder::NamedFolder;
 use crate::vfs::opened_archive::Description;
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::sources::{loose_notes, resolve};
+use crate::vfs::structure::structure;
 use crate::vfs::{Layout, Vfs};
 
 /// Print the format, version, flags, counts, codecs, sizes and anomalies of archives
@@ -149,7 +150,7 @@ fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
         archive_bytes: vfs.store().archive_bytes(),
         bytes,
         codecs,
-        notes: notes.clone(),
+        notes: notes.iter().cloned().chain(structure(archive, &set.options)?.notes).collect(),
     })
 }
 

@@ -12,13 +12,15 @@ use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress;
+use crate::format::Codec;
 use crate::game::LayerKind;
+use crate::note::{Note, Notes};
 use crate::system::text::count;
 use crate::vfs::named_folder::NamedFolder;
-use crate::vfs::opened_archive::misnamed;
 use crate::vfs::parallel::in_parallel;
 use crate::vfs::sources::resolve;
 use crate::vfs::sources::source_set::SourceSet;
+use crate::vfs::structure::{Structure, structure};
 use crate::vfs::{Layout, Vfs, VfsFile};
 
 /// Decode every file of archives, and print those that are bad
@@ -26,7 +28,10 @@ use crate::vfs::{Layout, Vfs, VfsFile};
 /// Checksums are compared if the data has any: zlib streams have one, and LZ4 frames have the
 /// checksums that their flags announce. Uncompressed files, LZ4 blocks (some of Starfield's textures) and
 /// XMem data (Xbox 360) have none. Damage in these is found only if it changes the length or makes the data
-/// undecodable. A missing checksum is reported as odd, not as bad.
+/// undecodable. The last line counts the files without a checksum.
+///
+/// Lines that begin with "odd:" tell what is wrong with the archive's tables, such as files that the game
+/// does not find, and what was read against a flag, a length or the version. Such files are not bad.
 ///
 /// The exit status is 0 if all files are OK, and 1 if a file is bad. If an archive cannot be
 /// opened, the exit status is that of the error.
@@ -42,20 +47,18 @@ pub(crate) struct Verify {
     open: OpenArgs,
 }
 
-/// The finding for a file whose stored hash is not the hash of its name. Games look files up only by hash,
-/// so they do not find such a file. Some mod managers wrote wrong hashes on purpose, so that loose textures
-/// win in Oblivion.
-const HASH_DIFFERS: &str = "the stored hash does not match the name, so games cannot find the file; some mod \
-                            managers do this on purpose (archive invalidation)";
-
 /// What was found in one archive.
 #[derive(Serialize)]
 struct Findings {
     archive: String,
     files: usize,
     bad: Vec<Finding>,
-    /// Files that are whole but break a rule of their format.
-    odd: Vec<Finding>,
+    /// What is odd about the archive, and about files that are whole.
+    notes: Vec<Note>,
+    /// How many files no checksum covers, so that flipped bits stay unseen.
+    unchecked: usize,
+    /// How many of these are LZ4 frames, which may have a checksum.
+    unchecked_lz4_frames: usize,
 }
 
 /// What was found in one file.
@@ -112,41 +115,54 @@ fn verify_source(
     for archive in &archives {
         report(verify_archive(archive, set)?)?;
     }
-    Ok(report(findings(source, &loose.into(), &[]))?)
+    Ok(report(findings(source, &loose.into(), Structure::default()))?)
 }
 
 fn verify_archive(archive: &Path, set: &SourceSet) -> Result<Findings, Failure> {
     let vfs = Vfs::from(set.only(archive).open()?);
-    Ok(findings(archive, &vfs, &misnamed(archive, &set.options)?))
+    let mut structure = structure(archive, &set.options)?;
+    // What the parser noted comes first.
+    let parsed = vfs.opened().descriptions.iter().flat_map(|description| description.notes.clone());
+    structure.notes = parsed.chain(structure.notes).collect();
+    Ok(findings(archive, &vfs, structure))
 }
 
-/// Checks all files of one archive or folder. `misnamed` are ascending entry numbers.
-fn findings(source: &Path, vfs: &Vfs, misnamed: &[u32]) -> Findings {
+/// Checks all files of one archive or folder, whose structure was judged.
+fn findings(source: &Path, vfs: &Vfs, structure: Structure) -> Findings {
     let mut files: Vec<_> = vfs.files().collect();
     // In stored order, so that the disk is read sequentially.
     files.sort_unstable_by_key(VfsFile::entry);
     let total = || files.iter().map(VfsFile::disk_size).sum();
     let advance = progress::bytes("verifying", files.len(), total);
     let checked = in_parallel(files.len(), &|| {}, |index| {
-        let checked = files[index].check();
+        let checked = files[index].examine();
         advance(files[index].disk_size());
         checked
     });
-    let (mut bad, mut odd) = (Vec::new(), Vec::new());
+    let (mut bad, mut notes) = (Vec::new(), Notes::new(NOTES_MAX));
+    let (mut unchecked, mut unchecked_lz4_frames) = (0, 0);
     for (file, checked) in files.iter().zip(checked) {
         let path = file.path();
-        if misnamed.binary_search(&file.entry().entry).is_ok() {
-            odd.push(Finding { path: path.clone(), what: HASH_DIFFERS.into() });
-        }
-        match checked {
-            Err(error) => bad.push(Finding { path, what: error.kind().to_string() }),
-            Ok(quirks) => {
-                odd.extend(quirks.iter().map(|it| Finding { path: path.clone(), what: it.to_string() }))
+        let texels = structure.bad.binary_search_by_key(&file.entry().entry, |(entry, _)| *entry);
+        match (checked, texels) {
+            (Err(error), _) => bad.push(Finding { path, what: error.kind().to_string() }),
+            (Ok(_), Ok(index)) => bad.push(Finding { path, what: structure.bad[index].1.clone() }),
+            (Ok(examined), Err(_)) => {
+                unchecked += usize::from(examined.unchecked.is_some());
+                unchecked_lz4_frames += usize::from(examined.unchecked == Some(Codec::Lz4Frame));
+                for quirk in examined.quirks {
+                    notes.add(quirk.code(), || Note::new(quirk.code(), &*path, quirk.to_string()));
+                }
             }
         }
     }
-    Findings { archive: source.display().to_string(), files: files.len(), bad, odd }
+    let notes = structure.notes.into_iter().chain(notes.into_vec()).collect();
+    let archive = source.display().to_string();
+    Findings { archive, files: files.len(), bad, notes, unchecked, unchecked_lz4_frames }
 }
+
+/// Maximum number of notes of one code about the files of an archive.
+const NOTES_MAX: usize = 1_000;
 
 impl Findings {
     fn write(&self, out: &mut impl Write, is_quiet: bool) -> std::io::Result<()> {
@@ -156,10 +172,21 @@ impl Findings {
         if is_quiet {
             return Ok(());
         }
-        for Finding { path, what } in &self.odd {
-            writeln!(out, "odd: {path}: {what}")?;
+        for note in &self.notes {
+            writeln!(out, "odd: {}: {note}", note.subject)?;
         }
-        let verdict = if self.bad.is_empty() { "all OK".into() } else { format!("{} bad", self.bad.len()) };
-        writeln!(out, "{}: {}, {verdict}", self.archive, count(self.files, "file"))
+        let verdict = match self.bad.len() {
+            0 => "nothing wrong found".into(),
+            bad => format!("{bad} bad"),
+        };
+        let unchecked = match (self.unchecked, self.unchecked_lz4_frames) {
+            (0, _) => String::new(),
+            (1, _) => "; 1 has no checksum".into(),
+            (unchecked, 0) => format!("; {unchecked} have no checksum"),
+            (unchecked, frames) => {
+                format!("; {unchecked} have no checksum, {} among them", count(frames, "LZ4 frame"))
+            }
+        };
+        writeln!(out, "{}: {}, {verdict}{unchecked}", self.archive, count(self.files, "file"))
     }
 }

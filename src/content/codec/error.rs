@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::format::Codec;
+use crate::note::NoteCode;
 
 /// A harmless fault of a payload: something is missing or superfluous, but every byte was decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +31,21 @@ pub enum Quirk {
     Named,
     /// The archive states that the file begins with its unpacked size, but no possible size is there.
     Unsized,
+}
+
+impl Quirk {
+    /// The code of a note about it.
+    pub fn code(self) -> NoteCode {
+        match self {
+            Self::Unended => NoteCode::StreamUnended,
+            Self::Trailing => NoteCode::StreamTrailing,
+            Self::Longer => NoteCode::StreamLonger,
+            Self::RawDeflate | Self::Other(_) => NoteCode::CodecOther,
+            Self::PastEnd | Self::LeavesOutPrefix => NoteCode::LengthWrong,
+            Self::Unnamed | Self::Named => NoteCode::NameFlagWrong,
+            Self::Unsized => NoteCode::SizeMissing,
+        }
+    }
 }
 
 impl fmt::Display for Quirk {

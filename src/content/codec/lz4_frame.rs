@@ -37,6 +37,11 @@ pub(super) fn is_frame(packed: &[u8]) -> bool {
     packed.starts_with(&MAGIC.to_le_bytes())
 }
 
+/// Whether a frame states that its blocks or its content have checksums.
+pub(super) fn has_checksum(packed: &[u8]) -> bool {
+    is_frame(packed) && packed.get(4).is_some_and(|flags| flags & 0x14 != 0)
+}
+
 /// Decodes consecutive LZ4 frames.
 pub(super) fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
     let mut frames = Frames { is_checked: true, ..Frames::new(packed, out) };

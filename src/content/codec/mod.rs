@@ -20,4 +20,6 @@ mod xmem;
 mod zlib;
 
 pub use error::{DecodeError, Quirk};
-pub use table::{decode, has_prefix, has_signature, max_packed, max_unpacked, prefix, unpacked_size};
+pub use table::{
+    decode, has_checksum, has_prefix, has_signature, max_packed, max_unpacked, prefix, unpacked_size,
+};

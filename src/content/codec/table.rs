@@ -43,6 +43,21 @@ pub fn prefix(codec: Codec, packed: &[u8], out: &mut [u8]) -> Result<usize, Deco
     method(codec).decode_prefix.map_or(Ok(0), |decode| decode(packed, out))
 }
 
+/// Whether a checksum covers the bytes of a payload that was decoded with this quirk.
+pub fn has_checksum(codec: Codec, packed: &[u8], quirk: Option<Quirk>) -> bool {
+    let codec = match quirk {
+        Some(Quirk::Unended | Quirk::RawDeflate) => return false,
+        Some(Quirk::Other(codec)) => codec,
+        _ => codec,
+    };
+    match codec {
+        Codec::Zlib => true,
+        Codec::Lz4Frame => lz4_frame::has_checksum(packed),
+        Codec::Detect => zlib::has_header(packed) || lz4_frame::has_checksum(packed),
+        Codec::Stored | Codec::Lz4Block | Codec::Xmem | Codec::Lzss | Codec::Unsupported => false,
+    }
+}
+
 /// Whether a payload begins like a zlib stream or an LZ4 frame.
 pub fn has_signature(packed: &[u8]) -> bool {
     zlib::has_header(packed) || lz4_frame::is_frame(packed)
