@@ -2,17 +2,19 @@
 //! reload does not repeat lines that the previous opening logged.
 
 use std::collections::BTreeSet;
-use std::fs::{File, Metadata};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use rustix::fs::OFlags;
+use rustix::fs::{FileType, OFlags};
 
 use super::error::DaemonError;
 use super::log_thread::{LogTarget, LogThread};
 use crate::limits::LOG_REMEMBERED_MAX;
+use crate::system::output_place::OutputPlace;
 use crate::system::text::missing_parent;
 
 /// The log of the mount, set once mounted.
@@ -94,21 +96,20 @@ fn start_thread(target: LogTarget) -> Result<LogThread, DaemonError> {
     LogThread::start(target).map_err(DaemonError::LogThread)
 }
 
+/// Opens a log file. Root follows no link that another user can have made, because a log may contain names of
+/// that user's choice.
 fn open_file(path: &Path) -> Result<File, DaemonError> {
     let refused = |why: &str| DaemonError::LogFile { path: path.to_owned(), why: why.to_owned() };
-    // Opening a pipe would wait for its reader, and writing to a pipe without a reader would end the daemon.
-    let is_pipe = |metadata: Metadata| metadata.file_type().is_fifo();
+    // Writing to a pipe without a reader would end the daemon.
     let pipe = "it is a pipe; give a file, or use --foreground, which logs to standard error";
-    if std::fs::metadata(path).is_ok_and(is_pipe) {
+    let failed = |error: &io::Error| refused(&missing_parent(path).unwrap_or_else(|| error.to_string()));
+    let place = OutputPlace::behind_links(path).map_err(|error| failed(&error))?;
+    let kind = place.stat().map_err(|error| failed(&error))?.map(|it| FileType::from_raw_mode(it.st_mode));
+    if kind == Some(FileType::Fifo) {
         return Err(refused(pipe));
     }
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let opened = File::options().create(true).append(true).custom_flags(flags).open(path);
-    let file = opened.map_err(|error| match missing_parent(path) {
-        Some(missing) => refused(&missing),
-        None => refused(&error.to_string()),
-    })?;
-    match file.metadata().is_ok_and(is_pipe) {
+    let file = place.open(OFlags::APPEND).map_err(|error| failed(&error))?;
+    match file.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {
         true => Err(refused(pipe)),
         false => Ok(file),
     }

@@ -1,6 +1,7 @@
-//! The operating system: the mount table, absolute paths, places that no other user can redirect, paths below
-//! this process's mount, paths that only root can change, other processes, subprocesses and the users they
-//! become, processors, open files, the limit of memory.
+//! The operating system: the mount table, absolute paths, places that no other user can redirect (`place.rs`;
+//! to write there: `output_place.rs`, `new_file.rs`), paths below this process's mount, paths that only root
+//! can change, other processes, subprocesses and the users they become, processors, open files, the limit of
+//! memory.
 
 pub(crate) mod clock;
 pub mod covered;
@@ -8,7 +9,9 @@ pub mod covered;
 pub(crate) mod credentials;
 pub(crate) mod memory;
 pub mod mountinfo;
+pub(crate) mod new_file;
 pub(crate) mod open_files;
+pub(crate) mod output_place;
 pub(crate) mod paths;
 pub mod place;
 pub(crate) mod process;

@@ -3,20 +3,19 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::hash::{BuildHasher, Hasher};
 use std::io::{self, BufWriter, Write};
 use std::num::NonZero;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lru::LruCache;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::geteuid;
 
 use super::file::VfsFile;
+use crate::system::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
+use crate::system::output_place::{LastLink, Missing, open_folder};
 use crate::tree::{NodeId, Tree};
 
 /// Maximum number of folders that are kept open.
@@ -30,8 +29,7 @@ pub(crate) struct OutputFolder {
     /// written to.
     kept: Vec<(u64, u64)>,
     folders: Mutex<Folders>,
-    /// Whether the file system cannot make files without a name.
-    needs_names: AtomicBool,
+    needs_names: NeedsNames,
 }
 
 /// What to do with a file that exists already.
@@ -54,15 +52,6 @@ pub(crate) enum Placed<T> {
     Kept(Option<io::Result<File>>),
 }
 
-/// A file that is being written. It is removed when this is dropped, unless it was placed.
-struct Part<'f> {
-    folder: &'f OwnedFd,
-    file: File,
-    /// The temporary name. A file without a name gets it only for the moment before the rename.
-    name: String,
-    has_name: bool,
-}
-
 /// Folders of the tree in the output folder, by node.
 #[derive(Debug)]
 struct Folders {
@@ -71,23 +60,20 @@ struct Folders {
 }
 
 impl OutputFolder {
-    /// Opens the folder, and makes it if it is missing. Links in its path are followed, because the user
-    /// named it. Files in `kept` (device and inode number) are never replaced.
+    /// Opens the folder, and makes it if it is missing. Files in `kept` (device and inode number) are never
+    /// replaced. Links in its path are followed if the user named it, unless another user made them. If bsafs
+    /// chose its name, a link may have come with a mod, so it takes that name.
     ///
     /// # Errors
-    /// A system call fails.
-    pub(crate) fn open(path: &Path, kept: Vec<(u64, u64)>) -> io::Result<Self> {
-        std::fs::create_dir_all(path)?;
-        let root = rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    /// A link is in the way, or a system call fails.
+    pub(crate) fn open(path: &Path, last: LastLink, kept: Vec<(u64, u64)>) -> io::Result<Self> {
+        let root = open_folder(path, Missing::Make, last).map_err(|error| match error.kind() {
+            io::ErrorKind::NotADirectory => in_the_way(FileType::RegularFile),
+            _ => error,
+        })?;
+        let needs_names = NeedsNames::of(&root);
         let folders = Folders { made: HashSet::new(), open: LruCache::new(OPEN_MAX) };
-        // Without `/proc`, a file cannot get a name later.
-        let needs_names = !Path::new(&format!("/proc/self/fd/{}", root.as_raw_fd())).exists();
-        Ok(Self {
-            root: Arc::new(root),
-            kept,
-            folders: Mutex::new(folders),
-            needs_names: AtomicBool::new(needs_names),
-        })
+        Ok(Self { root: Arc::new(root), kept, folders: Mutex::new(folders), needs_names })
     }
 
     /// Whether the output folder itself is one of the kept folders.
@@ -111,7 +97,7 @@ impl OutputFolder {
     ) -> io::Result<Placed<T>> {
         let (tree, node) = of.tree_node();
         let folder = self.folder(tree, tree.parent(node))?;
-        let existing = stat(&folder, name)?;
+        let existing = stat_in(&folder, name)?;
         match existing.map(|stat| (FileType::from_raw_mode(stat.st_mode), (stat.st_dev, stat.st_ino))) {
             Some(_) if if_exists == Existing::Skip => return Ok(Placed::Kept(None)),
             Some((_, identity)) if self.kept.contains(&identity) => {
@@ -123,7 +109,7 @@ impl OutputFolder {
             None | Some((FileType::RegularFile, _)) => {}
             Some((kind, _)) => return Err(in_the_way(kind)),
         }
-        let part = self.part(&folder)?;
+        let part = NewFile::make(&folder, 0o666, &self.needs_names)?;
         let mut out = BufWriter::with_capacity(1 << 16, &part.file);
         let written = write(&mut out).and_then(|written| out.flush().map(|()| written));
         drop(out);
@@ -131,31 +117,6 @@ impl OutputFolder {
             part.place(name, existing.as_ref())?;
             Ok(Placed::Written(written))
         })
-    }
-
-    /// Makes a temporary file in a folder. If the file system supports it, the file has no name, so that a
-    /// killed process leaves nothing behind.
-    fn part<'f>(&self, folder: &'f OwnedFd) -> io::Result<Part<'f>> {
-        let mut name = part_name();
-        let (flags, mode) = (OFlags::WRONLY | OFlags::CLOEXEC, Mode::from_raw_mode(0o666));
-        if !self.needs_names.load(Ordering::Relaxed) {
-            match rustix::fs::openat(folder, c".", flags | OFlags::TMPFILE, mode) {
-                Ok(file) => return Ok(Part { folder, file: file.into(), name, has_name: false }),
-                Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {
-                    self.needs_names.store(true, Ordering::Relaxed);
-                }
-                Err(errno) => return Err(errno.into()),
-            }
-        }
-        loop {
-            let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-            match rustix::fs::openat(folder, &name, flags, mode) {
-                Ok(file) => return Ok(Part { folder, file: file.into(), name, has_name: true }),
-                // A killed process left a file of this name behind.
-                Err(Errno::EXIST) => name = part_name(),
-                Err(errno) => return Err(errno.into()),
-            }
-        }
     }
 
     /// The descriptor of a folder of the tree. A missing folder is made, but only once.
@@ -186,7 +147,7 @@ impl Folders {
         let folder = match rustix::fs::openat(&parent, name, flags, Mode::empty()) {
             Ok(folder) => Arc::new(folder),
             Err(Errno::NOTDIR | Errno::LOOP) => {
-                let stat = stat(&parent, name)?;
+                let stat = stat_in(&parent, name)?;
                 return Err(in_the_way(
                     stat.map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
                 ));
@@ -199,85 +160,9 @@ impl Folders {
     }
 }
 
-/// Stats a name in a folder without following links; `None` if there is nothing.
-fn stat(folder: &OwnedFd, name: &[u8]) -> io::Result<Option<Stat>> {
-    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => Ok(Some(stat)),
-        Err(Errno::NOENT) => Ok(None),
-        Err(errno) => Err(errno.into()),
-    }
-}
-
 /// Opens a file in a folder for reading, without following links.
 fn open(folder: &OwnedFd, name: &[u8]) -> io::Result<File> {
     // Without O_NONBLOCK, a pipe that has replaced the file would block the open.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(folder, name, flags, Mode::empty())?.into())
-}
-
-impl Part<'_> {
-    /// Puts the file in its place. It replaces a file only if one was found there before, and takes
-    /// over its permissions.
-    fn place(mut self, name: &[u8], replaced: Option<&Stat>) -> io::Result<()> {
-        // Only permissions of this user's own file are taken over, and no setuid bit. Otherwise
-        // another user could turn the new file into a setuid program of this user.
-        if let Some(stat) = replaced.filter(|stat| stat.st_uid == geteuid().as_raw()) {
-            // File systems without permissions refuse this. Nothing is lost there.
-            let _ = rustix::fs::fchmod(&self.file, Mode::from_raw_mode(stat.st_mode & 0o777));
-        }
-        if !self.has_name {
-            // `linkat` never replaces a file.
-            let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-            let link = |name: &[u8]| {
-                rustix::fs::linkat(rustix::fs::CWD, &own, self.folder, name, AtFlags::SYMLINK_FOLLOW)
-            };
-            if replaced.is_none() {
-                return Ok(link(name)?);
-            }
-            while let Err(errno) = link(self.name.as_bytes()) {
-                match errno {
-                    Errno::EXIST => self.name = part_name(),
-                    errno => return Err(errno.into()),
-                }
-            }
-            self.has_name = true;
-        }
-        let (folder, part) = (self.folder, self.name.as_bytes());
-        let plainly = || rustix::fs::renameat(folder, part, folder, name);
-        match replaced {
-            Some(_) => plainly(),
-            None => match rustix::fs::renameat_with(folder, part, folder, name, RenameFlags::NOREPLACE) {
-                // The file system does not know the flag.
-                Err(Errno::INVAL | Errno::NOSYS) => plainly(),
-                placed => placed,
-            },
-        }?;
-        self.has_name = false;
-        Ok(())
-    }
-}
-
-impl Drop for Part<'_> {
-    fn drop(&mut self) {
-        if self.has_name {
-            let _ = rustix::fs::unlinkat(self.folder, &self.name, AtFlags::empty());
-        }
-    }
-}
-
-/// A random temporary name. A process id would not do: two processes may have the same one, and an
-/// archive may contain such a name.
-fn part_name() -> String {
-    // The standard library offers random numbers only through its hash maps.
-    format!(".bsafs-{:016x}", std::hash::RandomState::new().build_hasher().finish())
-}
-
-fn in_the_way(kind: FileType) -> io::Error {
-    let what = match kind {
-        FileType::Directory => "a folder is in the way",
-        FileType::Symlink => "a link is in the way",
-        FileType::RegularFile => "a file is in the way of a folder",
-        _ => "a special file is in the way",
-    };
-    io::Error::new(io::ErrorKind::AlreadyExists, what)
 }

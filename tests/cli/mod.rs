@@ -10,6 +10,7 @@ mod games; // games
 mod listing; // list
 #[cfg(feature = "mount")]
 mod options; // profiles and -o
+mod output; // where commands write: links, other users, names of pictures
 mod schema; // schema, and that the output of each command follows it
 mod structure; // verify and info: what is odd about the tables
 mod terminal; // hostile names on a terminal

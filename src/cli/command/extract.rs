@@ -1,5 +1,6 @@
 //! `bsafs extract`: writes files to the disk.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -18,6 +19,7 @@ use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::progress;
 use crate::picture::{PictureError, has_full_png, write_full_png};
 use crate::system::mountinfo;
+use crate::system::output_place::LastLink;
 use crate::system::text::count;
 use crate::vfs::comparison::{equals, equals_written};
 use crate::vfs::output_folder::{Existing, OutputFolder, Placed};
@@ -108,7 +110,8 @@ impl Extract {
         }
         // In stored order, so that a disk is read in one pass.
         files.sort_by_key(VfsFile::place);
-        let folder = OutputFolder::open(&directory, sources)
+        let last = if self.directory.is_some() { LastLink::Follow } else { LastLink::Refuse };
+        let folder = OutputFolder::open(&directory, last, sources)
             .map_err(|error| Failure::not_made("the folder", &directory, &error))?;
         if folder.is_kept() {
             let why = "it is one of the sources, and its files would be replaced; give another folder";
@@ -117,8 +120,9 @@ impl Extract {
         let is_full = AtomicBool::new(false);
         let total = || files.iter().map(VfsFile::disk_size).sum();
         let advance = progress::bytes("extracting", files.len(), total);
+        let pictures = self.pictures(&vfs, &files);
         let outcomes = in_parallel(files.len(), &|| {}, |index| {
-            let outcome = self.write(&vfs, &folder, &files[index], &is_full);
+            let outcome = self.write(&folder, &files[index], pictures[index].as_deref(), &is_full);
             advance(files[index].disk_size());
             outcome
         });
@@ -151,29 +155,45 @@ impl Extract {
             sources.iter().copied().chain(named.map(|it| (it.dev(), it.ino()))).collect();
         let mounted = mountinfo::bsafs_devices();
         let is_mounted = |device| mounted.as_ref().is_some_and(|is_mounted| is_mounted(device));
-        let is_free = |name: &String| {
-            std::fs::metadata(name).map_or(true, |found| {
+        // A link may have come with a mod, and lead anywhere. So it takes its name.
+        let is_free = |name: &String| match std::fs::symlink_metadata(name) {
+            Ok(found) => {
                 found.is_dir() && !is_mounted(found.dev()) && !taken.contains(&(found.dev(), found.ino()))
-            })
+            }
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
         let last = self.archives.last().map_or(Path::new(""), PathBuf::as_path);
         let name = folder_name::candidates(last).take(CANDIDATES).find(is_free);
         name.unwrap_or_else(|| "extracted".into()).into()
     }
 
-    /// The name under which a file is written.
-    fn name(&self, vfs: &Vfs, file: &VfsFile) -> Vec<u8> {
-        let (name, mut path) = (file.name(), file.path_bytes());
-        let is_texture = name.last_chunk::<4>().is_some_and(|end| end.eq_ignore_ascii_case(DDS));
-        if !self.png || !is_texture || !has_full_png(&mut file.reader()) {
-            return name.to_vec();
+    /// The names under which textures are written if they can be decoded, decided before anything is written:
+    /// no two files get the same one, and none gets the name of another file in the sources. `None` for a
+    /// file that is written as it is.
+    fn pictures(&self, vfs: &Vfs, files: &[VfsFile]) -> Vec<Option<Vec<u8>>> {
+        let mut pictures = vec![None; files.len()];
+        if !self.png {
+            return pictures;
         }
-        path.truncate(path.len() - DDS.len());
-        path.extend_from_slice(PNG);
-        // The sources may have a picture of that name.
-        let is_taken = vfs.file(&path).is_some() || vfs.folder(&path).is_some();
-        let stem = if is_taken { name } else { &name[..name.len() - DDS.len()] };
-        [stem, PNG].concat()
+        let is_texture =
+            |file: &VfsFile| file.name().last_chunk::<4>().is_some_and(|end| end.eq_ignore_ascii_case(DDS));
+        let mut textures: Vec<usize> = (0..files.len()).filter(|&index| is_texture(&files[index])).collect();
+        // So that the names do not depend on the order of the data.
+        textures.sort_by_cached_key(|&index| files[index].path_bytes());
+        let mut taken = HashSet::new();
+        for index in textures {
+            let (name, mut folder) = (files[index].name(), files[index].path_bytes());
+            folder.truncate(folder.len() - name.len());
+            let stem = &name[..name.len() - DDS.len()];
+            let numbered = (2..).map(|number: u64| [name, format!("-{number}").as_bytes(), PNG].concat());
+            let mut names = [[stem, PNG].concat(), [name, PNG].concat()].into_iter().chain(numbered);
+            pictures[index] = names.find(|name| {
+                let path = [&folder[..], name].concat();
+                let is_free = vfs.file(&path).is_none() && vfs.folder(&path).is_none();
+                is_free && taken.insert(path.to_ascii_lowercase())
+            });
+        }
+        pictures
     }
 
     /// Prints the paths that would be written.
@@ -186,9 +206,9 @@ impl Extract {
     ) -> Result<Exit, Failure> {
         let mut out = stdout();
         let (mut written, mut bytes, mut kept) = (0, 0, 0);
-        for file in files {
-            let name = self.name(vfs, file);
-            let path = directory.join(file.path()).with_file_name(OsStr::from_bytes(&name));
+        for (file, picture) in files.iter().zip(self.pictures(vfs, files)) {
+            let name = picture_of(file, picture.as_deref()).unwrap_or(file.name());
+            let path = directory.join(file.path()).with_file_name(OsStr::from_bytes(name));
             if !self.overwrite && path.symlink_metadata().is_ok() {
                 kept += 1;
                 continue;
@@ -211,7 +231,14 @@ impl Extract {
     }
 
     /// Writes a file, unless the disk is full.
-    fn write(&self, vfs: &Vfs, folder: &OutputFolder, file: &VfsFile, is_full: &AtomicBool) -> Outcome {
+    /// `picture` is its name as a picture.
+    fn write(
+        &self,
+        folder: &OutputFolder,
+        file: &VfsFile,
+        picture: Option<&[u8]>,
+        is_full: &AtomicBool,
+    ) -> Outcome {
         if is_full.load(Ordering::Relaxed) {
             return Outcome::Full(None);
         }
@@ -220,9 +247,9 @@ impl Extract {
             (false, true) => Existing::Skip,
             (false, false) => Existing::Keep,
         };
-        let name = self.name(vfs, file);
-        let is_png = name != file.name();
-        let placed = folder.write(file, &name, if_exists, |out| match is_png {
+        let picture = picture_of(file, picture);
+        let is_png = picture.is_some();
+        let placed = folder.write(file, picture.unwrap_or(file.name()), if_exists, |out| match is_png {
             true => {
                 let png = full_png(file)?;
                 out.write_all(&png).map(|()| png.len() as u64)
@@ -306,6 +333,11 @@ impl Outcomes {
 const DDS: &[u8; 4] = b".dds";
 /// How the names of pictures end.
 const PNG: &[u8] = b".png";
+
+/// The name as a picture, if the file is a texture that can be decoded.
+fn picture_of<'n>(file: &VfsFile, name: Option<&'n [u8]>) -> Option<&'n [u8]> {
+    name.filter(|_| has_full_png(&mut file.reader()))
+}
 
 /// A texture as a PNG file.
 fn full_png(file: &VfsFile) -> io::Result<Vec<u8>> {

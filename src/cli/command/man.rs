@@ -10,6 +10,7 @@ use crate::cli::exit::{Exit, Failure};
 #[cfg(feature = "mount")]
 use crate::cli::options::option_table::{MOUNT_OPTIONS, MountOption};
 use crate::cli::terminal::output::stdout;
+use crate::system::output_place::{Missing, OutputPlace};
 use crate::system::subprocess::Program;
 
 /// Show the manual page of bsafs or one of its commands
@@ -34,8 +35,10 @@ impl Man {
             for command in std::iter::once(&bsafs).chain(shown) {
                 let page = page(command)?;
                 let path = folder.join(format!("{}.1", name(command)));
-                std::fs::write(&path, page)
-                    .map_err(|error| Failure::io(Exit::CannotCreate, &path, &error))?;
+                let place = OutputPlace::of(&path, Missing::Fail);
+                place
+                    .and_then(|place| place.replace(&page))
+                    .map_err(|error| Failure::not_made("the page", &path, &error))?;
             }
             return Ok(Exit::Ok);
         }

@@ -11,10 +11,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rustix::fs::{Advice, Mode, OFlags};
+use rustix::io::Errno;
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::raw_stdout;
 use crate::picture::{PictureError, SIZE_MAX, thumbnail, write_full_png, write_png};
+use crate::system::output_place::{Missing, OutputPlace};
 
 /// `FUSE_SUPER_MAGIC` of linux/magic.h.
 const FUSE_MAGIC: rustix::fs::FsWord = 0x6573_5546;
@@ -143,13 +145,12 @@ fn set_direct(file: &File, is_direct: bool) {
 /// create it first.
 fn write_picture(path: &Path, png: &[u8], texture: &File) -> Result<(), Failure> {
     let not_made = |error: &_| Failure::not_made("the picture", path, error);
-    // NOFOLLOW, because anyone can create a link in /tmp that leads to a file of the user.
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    let opened = rustix::fs::open(path, flags, Mode::from_raw_mode(0o666));
-    let mut file = File::from(opened.map_err(|errno| match errno {
-        rustix::io::Errno::LOOP => refused(path, "it is a link"),
-        _ => not_made(&errno.into()),
-    })?);
+    // A link is not followed, because anyone can create one in /tmp that leads to a file of the user.
+    let place = OutputPlace::of(path, Missing::Fail).map_err(|error| not_made(&error))?;
+    let mut file = place.open(OFlags::empty()).map_err(|error| match error.raw_os_error() {
+        Some(code) if code == Errno::LOOP.raw_os_error() => refused(path, "it is a link"),
+        _ => not_made(&error),
+    })?;
     let [made, read] = [&file, texture].map(File::metadata);
     let (made, read) = (made.map_err(|error| not_made(&error))?, read.map_err(|error| not_made(&error))?);
     if !made.is_file() {

@@ -1,12 +1,8 @@
 //! Profiles that `bsafs mount --save-profile` writes. The systemd unit `bsafs@` reads them there.
 
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
 use serde::Serialize;
 
 use super::mount_plan::MountPlan;
@@ -14,6 +10,7 @@ use super::mount_state::MountOptions;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::quoted;
 use crate::game::Environment;
+use crate::system::output_place::{Missing, OutputPlace};
 use crate::system::paths;
 use crate::vfs::sources::folder_name;
 use crate::vfs::sources::resolve::{self, is_game};
@@ -47,9 +44,8 @@ pub(crate) fn save(name: &str, plan: &MountPlan) -> Result<String, Failure> {
     };
     let content = toml::to_string_pretty(&profile)
         .map_err(|error| Failure::new(Exit::Io, format!("cannot write the profile: {error}")))?;
-    let folder = Environment::of_process().xdg_config_home.join("bsafs");
-    let path = folder.join(format!("{name}.toml"));
-    write(&folder, &path, content.as_bytes())?;
+    let path = Environment::of_process().xdg_config_home.join(format!("bsafs/{name}.toml"));
+    write(&path, content.as_bytes())?;
     let shown = quoted(&path.to_string_lossy());
     Ok(format!(
         "wrote {shown}\nmount it: bsafs mount {shown}\n\
@@ -99,44 +95,14 @@ fn text(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Writes a file under a temporary name in `folder`, and renames it when it is complete.
-fn write(folder: &Path, path: &Path, content: &[u8]) -> Result<(), Failure> {
-    if path.symlink_metadata().is_ok() {
-        return Err(exists(path));
-    }
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o755)
-        .create(folder)
-        .map_err(|error| Failure::not_made("the profile folder", folder, &error))?;
-    let part = folder.join(format!(".bsafs-{}", std::process::id()));
-    let placed = write_part(&part, content).and_then(|()| place(&part, path));
-    placed.map_err(|error| {
-        // The name contains this process's id, so the file of another process is never removed.
-        let _ = std::fs::remove_file(&part);
-        match error.kind() {
-            io::ErrorKind::AlreadyExists => exists(path),
-            _ => Failure::not_made("the profile", path, &error),
-        }
+/// Writes a file, but never over another one. Missing folders are made.
+fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
+    let place = OutputPlace::of(path, Missing::Make)
+        .map_err(|error| Failure::not_made("the folder of the profile", path, &error))?;
+    place.create(content).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => exists(path),
+        _ => Failure::not_made("the profile", path, &error),
     })
-}
-
-fn write_part(part: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file: File = OpenOptions::new().write(true).create_new(true).mode(0o644).open(part)?;
-    file.write_all(content)?;
-    file.sync_all()
-}
-
-/// Renames a file, but never over another one.
-fn place(part: &Path, path: &Path) -> io::Result<()> {
-    match renameat_with(CWD, part, CWD, path, RenameFlags::NOREPLACE) {
-        // The file system does not support NOREPLACE. A hard link does not overwrite either.
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            std::fs::hard_link(part, path)?;
-            std::fs::remove_file(part)
-        }
-        placed => Ok(placed?),
-    }
 }
 
 fn exists(path: &Path) -> Failure {
@@ -153,26 +119,19 @@ mod tests {
     #[test]
     fn a_saved_profile_is_complete_and_never_overwrites_another() {
         let dir = tempfile::TempDir::new().expect("cannot create the folder");
-        let folder = dir.path().join("config/bsafs");
-        let path = folder.join("a.toml");
-        write(&folder, &path, b"one").expect("cannot write");
-        let failure = write(&folder, &path, b"two").expect_err("the profile was overwritten");
+        let path = dir.path().join("config/bsafs/a.toml");
+        write(&path, b"one").expect("cannot write");
+        let failure = write(&path, b"two").expect_err("the profile was overwritten");
         assert_eq!(failure.exit, Exit::CannotCreate);
         assert!(failure.what.contains("exists already"), "{}", failure.what);
         assert_eq!(fs::read(&path).expect("cannot read"), b"one");
-        // As if another process created the profile after the first check.
-        let part = folder.join("part");
-        fs::write(&part, "three").expect("cannot write");
-        assert_eq!(
-            place(&part, &path).expect_err("the profile was overwritten").kind(),
-            io::ErrorKind::AlreadyExists
-        );
-        fs::remove_file(&part).expect("cannot remove the part");
-        assert_eq!(
-            fs::read_dir(&folder).expect("cannot read").count(),
-            1,
-            "a temporary file was left behind"
-        );
+        // A link to nothing takes the name, too.
+        let link = dir.path().join("config/bsafs/link.toml");
+        std::os::unix::fs::symlink(dir.path().join("elsewhere"), &link).expect("cannot make a link");
+        assert!(write(&link, b"two").is_err_and(|failure| failure.what.contains("exists already")));
+        assert!(!dir.path().join("elsewhere").exists());
+        let files = fs::read_dir(dir.path().join("config/bsafs")).expect("cannot read").count();
+        assert_eq!(files, 2, "a temporary file was left behind");
     }
 
     #[test]

@@ -1,0 +1,346 @@
+//! A place to write to: a folder that is held by its descriptor, and a name in it.
+//! `place.rs` has places to mount on.
+//!
+//! A path is resolved name by name, because another user may own a folder in it. A link counts only if no
+//! other user can have put it there. Root follows a link only in a folder in which no other user can rename,
+//! and only a link of its own. Other users follow their own links, and those of root. Nothing that a FUSE
+//! mount of another user says about a link counts.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path};
+
+use rustix::fs::{FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, fstat, fstatfs, mkdirat, open, openat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use super::mountinfo;
+use super::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
+
+/// A name in a folder. The folder is held, so that it stays the one that was examined.
+#[derive(Debug)]
+pub(crate) struct OutputPlace {
+    folder: OwnedFd,
+    name: OsString,
+    /// Whether the name is a link in `/proc` to an open file.
+    is_open_file: bool,
+}
+
+/// What to do with folders of a path that do not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    Fail,
+    Make,
+}
+
+/// What to do with a link at the end of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LastLink {
+    /// Follow it like those before it.
+    Follow,
+    /// It takes the name.
+    Refuse,
+}
+
+/// Opens a folder, without following a link that another user can have made.
+///
+/// # Errors
+/// There is such a link, or a system call fails.
+pub(crate) fn open_folder(path: &Path, missing: Missing, last: LastLink) -> io::Result<OwnedFd> {
+    let mut walk = Walk::new(path)?;
+    while let Some(name) = walk.left.pop() {
+        if walk.left.is_empty() && last == LastLink::Refuse && is_link(&walk.at, &name)? {
+            return Err(in_the_way(FileType::Symlink));
+        }
+        walk.enter(&name, missing)?;
+    }
+    Ok(walk.at)
+}
+
+impl OutputPlace {
+    /// The place that a path names. A link at its end is not followed.
+    ///
+    /// # Errors
+    /// A link in the path is not followed, the path ends in no name, or a system call fails.
+    pub(crate) fn of(path: &Path, missing: Missing) -> io::Result<Self> {
+        Self::find(path, missing, LastLink::Refuse)
+    }
+
+    /// The place that a path names. A link at its end is followed like those before it.
+    ///
+    /// # Errors
+    /// As of [`OutputPlace::of`].
+    pub(crate) fn behind_links(path: &Path) -> io::Result<Self> {
+        Self::find(path, Missing::Fail, LastLink::Follow)
+    }
+
+    fn find(path: &Path, missing: Missing, last: LastLink) -> io::Result<Self> {
+        let mut walk = Walk::new(path)?;
+        while let Some(name) = walk.left.pop() {
+            if !walk.left.is_empty() || name == ".." {
+                walk.enter(&name, missing)?;
+                continue;
+            }
+            let is_link = last == LastLink::Follow && is_link(&walk.at, &name)?;
+            if is_link && !is_proc(&walk.at) {
+                walk.follow(&name)?;
+                continue;
+            }
+            if is_link {
+                walk.check(&name)?;
+            }
+            return Ok(Self { folder: walk.at, name, is_open_file: is_link });
+        }
+        Err(io::ErrorKind::IsADirectory.into())
+    }
+
+    /// What is at the place; `None` if nothing is.
+    ///
+    /// # Errors
+    /// A system call fails.
+    pub(crate) fn stat(&self) -> io::Result<Option<Stat>> {
+        stat_in(&self.folder, self.name.as_bytes())
+    }
+
+    /// Opens the file for writing, and makes it if it is missing.
+    ///
+    /// # Errors
+    /// It is a link, it may also be the file of another user's choice, or a system call fails.
+    pub(crate) fn open(&self, flags: OFlags) -> io::Result<File> {
+        // Without O_NONBLOCK, opening a pipe would wait for its reader.
+        let mut flags = flags | OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK | OFlags::NOCTTY;
+        flags |= OFlags::CLOEXEC;
+        flags.set(OFlags::NOFOLLOW, !self.is_open_file);
+        let file = openat(&self.folder, &self.name, flags, Mode::from_raw_mode(0o666))?;
+        if !self.is_open_file && fstat(&file)?.st_nlink > 1 && may_others_add(&self.folder) {
+            let what = "the file has several names (hard links), and another user can make such a name in \
+                        its folder; give another file";
+            return Err(io::Error::other(what));
+        }
+        Ok(file.into())
+    }
+
+    /// Puts a new file in the place. It never replaces another file.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`] if something is there, or a system call fails.
+    pub(crate) fn create(&self, content: &[u8]) -> io::Result<()> {
+        match self.stat()? {
+            Some(stat) => Err(in_the_way(FileType::from_raw_mode(stat.st_mode))),
+            None => self.put(content, None),
+        }
+    }
+
+    /// Puts a file in the place, instead of a regular file that may be there.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`] if something else is there, or a system call fails.
+    pub(crate) fn replace(&self, content: &[u8]) -> io::Result<()> {
+        let existing = self.stat()?;
+        match existing.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+            None | Some(FileType::RegularFile) => self.put(content, existing.as_ref()),
+            Some(kind) => Err(in_the_way(kind)),
+        }
+    }
+
+    fn put(&self, content: &[u8], replaced: Option<&Stat>) -> io::Result<()> {
+        let mut part = NewFile::make(&self.folder, 0o644, &NeedsNames::of(&self.folder))?;
+        part.file.write_all(content)?;
+        part.file.sync_all()?;
+        part.place(self.name.as_bytes(), replaced)
+    }
+
+    /// Makes a folder in the place, and opens it.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`] if something is there, or a system call fails.
+    pub(crate) fn make_folder(&self, mode: u32) -> io::Result<OwnedFd> {
+        mkdirat(&self.folder, &self.name, Mode::from_raw_mode(mode))?;
+        Ok(openat(&self.folder, &self.name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?)
+    }
+}
+
+/// Flags that open a folder only to reach what is beneath it.
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+/// Maximum number of links that are followed in a path, as in the kernel.
+const LINKS_MAX: usize = 40;
+
+/// A path that is being resolved.
+struct Walk {
+    /// The folder that was reached.
+    at: OwnedFd,
+    /// The names that are left, the next one last.
+    left: Vec<OsString>,
+    /// The number of links that were followed.
+    links: usize,
+}
+
+impl Walk {
+    fn new(path: &Path) -> io::Result<Self> {
+        let start = if path.is_absolute() { "/" } else { "." };
+        let mut walk = Self { at: open(start, FOLDER, Mode::empty())?, left: Vec::new(), links: 0 };
+        walk.push(path);
+        Ok(walk)
+    }
+
+    /// Puts the names of a path before those that are left.
+    fn push(&mut self, path: &Path) {
+        let named = |part: &Component<'_>| matches!(part, Component::Normal(_) | Component::ParentDir);
+        let names = path.components().rev().filter(named);
+        self.left.extend(names.map(|part| part.as_os_str().to_owned()));
+    }
+
+    /// Enters the folder of this name, or the one that a link of this name leads to.
+    fn enter(&mut self, name: &OsStr, missing: Missing) -> io::Result<()> {
+        let opened = || openat(&self.at, name, FOLDER | OFlags::NOFOLLOW, Mode::empty());
+        let entered = match opened() {
+            Err(Errno::NOENT) if missing == Missing::Make => {
+                match mkdirat(&self.at, name, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(Errno::EXIST) => opened(),
+                    Err(errno) => Err(errno),
+                }
+            }
+            entered => entered,
+        };
+        match entered {
+            Ok(folder) => self.at = folder,
+            Err(Errno::NOTDIR | Errno::LOOP) => return self.follow(name),
+            Err(errno) => return Err(errno.into()),
+        }
+        Ok(())
+    }
+
+    /// Follows the link of this name.
+    fn follow(&mut self, name: &OsStr) -> io::Result<()> {
+        self.check(name)?;
+        self.links += 1;
+        if self.links > LINKS_MAX {
+            return Err(Errno::LOOP.into());
+        }
+        if is_proc(&self.at) {
+            // The text of such a link may be no path.
+            self.at = openat(&self.at, name, FOLDER, Mode::empty())?;
+            return Ok(());
+        }
+        let target = rustix::fs::readlinkat(&self.at, name, Vec::new())?;
+        let target = OsString::from_vec(target.into_bytes());
+        if Path::new(&target).is_absolute() {
+            self.at = open("/", FOLDER, Mode::empty())?;
+        }
+        self.push(Path::new(&target));
+        Ok(())
+    }
+
+    /// Fails if another user can have made the link of this name.
+    fn check(&self, name: &OsStr) -> io::Result<()> {
+        let Some(link) = stat_in(&self.at, name.as_bytes())? else { return Err(Errno::NOENT.into()) };
+        if FileType::from_raw_mode(link.st_mode) != FileType::Symlink {
+            return Err(Errno::NOTDIR.into());
+        }
+        let is_own = is_ours(link.st_uid) && !is_of_others(&self.at);
+        match is_own && (!geteuid().is_root() || !may_others_rename(&self.at)) {
+            true => Ok(()),
+            false => {
+                let what = "is a link that another user can make or replace, so it is not followed; give a \
+                            path without it";
+                Err(io::Error::other(format!("{name:?} {what}")))
+            }
+        }
+    }
+}
+
+fn is_link(folder: &OwnedFd, name: &OsStr) -> io::Result<bool> {
+    let stat = stat_in(folder, name.as_bytes())?;
+    Ok(stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink))
+}
+
+/// Whether a folder is in `/proc`, whose links lead to open files and folders.
+fn is_proc(folder: impl AsFd) -> bool {
+    fstatfs(folder).is_ok_and(|system| system.f_type == PROC_SUPER_MAGIC)
+}
+
+/// Whether a user is root, or the one who runs this process.
+fn is_ours(user: u32) -> bool {
+    user == 0 || user == geteuid().as_raw()
+}
+
+/// Whether a folder is in a FUSE mount of another user, who chooses what it shows.
+fn is_of_others(folder: impl AsFd) -> bool {
+    let Ok(stat) = fstat(folder) else { return true };
+    mountinfo::mounted_as(stat.st_dev).is_some_and(|mounted| !is_ours(mounted.user()))
+}
+
+/// The permission to write for others. The group counts only for root: many systems give each user a group.
+fn written_by_others() -> u32 {
+    if geteuid().is_root() { 0o022 } else { 0o002 }
+}
+
+/// Whether another user can make names in a folder.
+fn may_others_add(folder: &OwnedFd) -> bool {
+    let may = |it: Stat| !is_ours(it.st_uid) || it.st_mode & written_by_others() != 0;
+    fstat(folder).map_or(true, may) || is_of_others(folder)
+}
+
+/// Whether another user can rename or replace names of others in a folder.
+fn may_others_rename(folder: &OwnedFd) -> bool {
+    const STICKY: u32 = 0o1000;
+    let may =
+        |it: Stat| !is_ours(it.st_uid) || it.st_mode & written_by_others() != 0 && it.st_mode & STICKY == 0;
+    fstat(folder).map_or(true, may)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn own_links_lead_to_a_place_and_a_link_at_its_end_takes_the_name() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::create_dir(path("folder")).unwrap();
+        symlink("folder/../folder", path("link")).unwrap();
+        symlink("link/log", path("log")).unwrap();
+        OutputPlace::behind_links(&path("log")).unwrap().open(OFlags::APPEND).unwrap();
+        assert!(path("folder/log").exists());
+        let taken = OutputPlace::of(&path("log"), Missing::Fail).unwrap();
+        assert_eq!(taken.create(b"").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(taken.replace(b"").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(taken.open(OFlags::empty()).unwrap_err().raw_os_error(), Some(40));
+        assert_eq!(open_folder(&path("link"), Missing::Make, LastLink::Refuse).unwrap_err().kind(), {
+            io::ErrorKind::AlreadyExists
+        });
+        let made = OutputPlace::of(&path("link/a/b/file"), Missing::Make).unwrap();
+        made.create(b"one").unwrap();
+        assert!(made.create(b"two").is_err());
+        made.replace(b"three").unwrap();
+        assert_eq!(fs::read(path("folder/a/b/file")).unwrap(), b"three");
+        assert_eq!(fs::read_dir(path("folder/a/b")).unwrap().count(), 1, "a temporary file was left behind");
+    }
+
+    #[test]
+    fn links_in_a_circle_end_with_an_error() {
+        let dir = tempfile::TempDir::new().unwrap();
+        symlink("b", dir.path().join("a")).unwrap();
+        symlink("a", dir.path().join("b")).unwrap();
+        let error = OutputPlace::behind_links(&dir.path().join("a")).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(Errno::LOOP.raw_os_error()));
+        assert!(open_folder(&dir.path().join("a/c"), Missing::Make, LastLink::Follow).is_err());
+    }
+
+    #[test]
+    fn an_open_file_is_a_place() {
+        let mut file = tempfile::tempfile().unwrap();
+        let path = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
+        let mut place = OutputPlace::behind_links(Path::new(&path)).unwrap().open(OFlags::APPEND).unwrap();
+        place.write_all(b"text").unwrap();
+        let mut text = String::new();
+        io::Seek::rewind(&mut file).and_then(|()| io::Read::read_to_string(&mut file, &mut text)).unwrap();
+        assert_eq!(text, "text");
+    }
+}
