@@ -17,6 +17,7 @@
 //! | notes of an archive | a line each | `ARCHIVE_NOTES_MAX` (8) of each code |
 //! | loose files | 28 each; see below | `FOLDER_ENTRIES_MAX` (4,194,304) files and folders of a folder |
 //! | open loose files | a descriptor each | `OPEN_FILES_MAX` (128) of all folders together |
+//! | counted files of an `--edit` folder | names of marks | `CHANGES_COUNTED_MAX` (262,144) entries |
 //! | notes of the walk of a folder | the path of each | `WALK_NOTES_MAX` (1,000) of a folder |
 //! | extents | 16 each; 4 a file more if files have several | as names |
 //! | heads of textures | 10 for a DX10 texture, 32 for a GNMF texture | as names |
@@ -100,6 +101,8 @@ pub const FOLDER_ENTRIES_MAX: u32 = 1 << 22;
 pub const OPEN_FILES_MAX: usize = 128;
 /// Maximum number of notes about the walk of a folder. Other notes are only counted.
 pub const WALK_NOTES_MAX: usize = 1000;
+/// Maximum number of files and folders that are counted in the folder of a writable mount that has ended.
+pub const CHANGES_COUNTED_MAX: usize = 1 << 18;
 /// Maximum size of a decoded extent in bytes, and of all extents that all threads decode at a time.
 /// The largest known texture chunk has about 350 MB.
 pub const EXTENT_MAX: u32 = 1 << 30;

@@ -2,12 +2,13 @@
 //! and summed up after it.
 
 use std::fs::Metadata;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use crate::folder::{Filter, OpenFiles, scan};
+use crate::folder::StoredChanges;
+use crate::system::output_place::{LastLink, Missing, OutputPlace, open_folder};
 use crate::system::text::{count, reason};
 
 /// The folder that receives changes. Dropping this removes the folder if it was made here and is empty.
@@ -22,10 +23,14 @@ pub(super) struct EditFolder {
 impl EditFolder {
     /// Checks the folder of a mount on `mountpoint`. The folder may not exist yet.
     pub(super) fn check(path: &Path, mountpoint: &Path) -> Result<Self, String> {
-        let (path, is_missing) = match path.canonicalize() {
+        let existing = open_folder(path, Missing::Fail, LastLink::Follow).and_then(|it| path_of(&it));
+        let (path, is_missing) = match existing {
             Ok(path) => (path, false),
             Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => {
                 (new_path(path)?, true)
+            }
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                return Err(format!("{}: not a folder", path.display()));
             }
             Err(error) => return Err(format!("{}: {}", path.display(), reason(&error))),
         };
@@ -41,7 +46,6 @@ impl EditFolder {
         };
         let device = |path: &Path| path.metadata().as_ref().map(Metadata::dev).ok();
         match () {
-            () if !self.is_missing && !self.path.is_dir() => Some("not a folder"),
             () if self.path.starts_with(mountpoint) || mountpoint.starts_with(&self.path) => {
                 Some("the folder and the mountpoint overlap; give a folder elsewhere")
             }
@@ -55,7 +59,7 @@ impl EditFolder {
     /// Makes the folder if it does not exist.
     pub(super) fn make(&mut self) -> Result<(), String> {
         if self.is_missing {
-            let made = std::fs::create_dir(&self.path);
+            let made = OutputPlace::of(&self.path, Missing::Fail).and_then(|place| place.make_folder(0o777));
             made.map_err(|error| format!("cannot create {}: {}", self.path.display(), reason(&error)))?;
             self.is_made = true;
         }
@@ -78,28 +82,36 @@ fn new_path(path: &Path) -> Result<PathBuf, String> {
     let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else {
         return Err(format!("{}: give the path of a new folder", path.display()));
     };
-    match parent.canonicalize() {
+    match open_folder(parent, Missing::Fail, LastLink::Follow).and_then(|it| path_of(&it)) {
         Ok(parent) => Ok(parent.join(name)),
         Err(error) => Err(format!("{}: cannot make a folder there: {}", path.display(), reason(&error))),
     }
 }
 
-/// What is in the folder of a writable mount, as one line. `None` if the folder cannot be read.
+/// The path of an open folder, absolute and without links.
+fn path_of(folder: &OwnedFd) -> io::Result<PathBuf> {
+    std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd()))
+}
+
+/// What is in the folder of a writable mount, as one line. `None` if the folder cannot be read. Root reads no
+/// folder of another user.
 pub(crate) fn summary(edit: &Path) -> Option<String> {
-    let found = scan(edit, &Filter::default(), &Arc::new(OpenFiles::default())).ok()?;
-    let mut deleted: Vec<(u32, &[u8])> =
-        found.names().whiteouts().filter(|(_, name)| !name.is_empty()).collect();
-    deleted.sort_unstable();
-    deleted.dedup();
+    let folder = open_folder(edit, Missing::Fail, LastLink::Refuse).ok()?;
+    let owner = rustix::fs::fstat(&folder).ok()?.st_uid;
     let edit = edit.display();
-    let files = match found.names().file_count() {
-        0 => "no files".to_owned(),
-        files => count(files as usize, "file"),
+    if owner != 0 && rustix::process::geteuid().is_root() {
+        return Some(format!("{edit} belongs to user {owner}, so root does not count the files in it"));
+    }
+    let StoredChanges { files, deletions, is_complete } = StoredChanges::count(folder).ok()?;
+    let least = if is_complete { "" } else { "at least " };
+    let files = match files {
+        0 if is_complete => "no files".to_owned(),
+        files => format!("{least}{}", count(files, "file")),
     };
-    Some(match deleted.len() {
+    Some(match deletions {
         0 => format!("{edit} has {files}"),
         deleted => format!(
-            "{edit} has {files}, and marks {}. A mod cannot delete files: ship others in their place. \
+            "{edit} has {files}, and marks {least}{}. A mod cannot delete files: ship others in their place. \
              `bsafs extract {edit} -C FOLDER` copies the files without the marks",
             count(deleted, "deletion")
         ),

@@ -6,16 +6,15 @@
 //! may not access a FUSE mount, not even to mount over it.
 
 use std::ffi::{CString, OsStr, OsString};
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
-use rustix::fs::{flock, fstat, lstat, open, openat, statat, unlinkat};
+use rustix::fs::{flock, fstat, lstat, mkdirat, open, openat, statat, unlinkat};
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
@@ -23,6 +22,7 @@ use super::edit_folder::EditFolder;
 use super::error::DaemonError;
 use crate::fuse::{MountError, MountRequest, unmount};
 use crate::system::mountinfo::{self, MountEntry};
+use crate::system::output_place::{Missing, OutputPlace};
 use crate::system::place::{Place, is_root_controlled};
 use crate::system::subprocess::Program;
 
@@ -93,10 +93,15 @@ impl Overlay {
             unmount(&left, true).map_err(|error| cannot(error.to_string()))?;
         }
         overlay.made.empty();
-        for folder in [LOWER, WORK].map(|name| overlay.made.path.join(name)) {
-            // A folder may be left from a crash of the system. The overlay empties it.
-            let made = DirBuilder::new().mode(0o700).recursive(true).create(&folder);
-            made.map_err(|error| cannot(format!("cannot create {}: {error}", folder.display())))?;
+        for name in [LOWER, WORK] {
+            match mkdirat(&overlay.made.lock, name, Mode::RWXU) {
+                // A folder may be left from a crash of the system. The overlay empties it.
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => {
+                    let (folder, error) = (overlay.made.path.join(name), io::Error::from(errno));
+                    return Err(cannot(format!("cannot create {}: {error}", folder.display())));
+                }
+            }
         }
         Ok(overlay)
     }
@@ -197,11 +202,12 @@ impl Overlay {
 impl OverlayWork {
     /// Makes the folder or takes an existing one, and locks it.
     fn lock(path: PathBuf) -> Result<Self, String> {
-        let failed =
-            |errno: Errno| format!("cannot create the folder {}: {}", path.display(), io::Error::from(errno));
-        match rustix::fs::mkdir(&path, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(errno) => return Err(failed(errno)),
+        let not_made = |error: io::Error| format!("cannot create the folder {}: {error}", path.display());
+        let failed = |errno: Errno| not_made(errno.into());
+        match OutputPlace::of(&path, Missing::Fail).and_then(|place| place.make_folder(0o700)) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(not_made(error)),
         }
         let folder = open(&path, FOLDER, Mode::empty()).map_err(failed)?;
         let stat = fstat(&folder).map_err(failed)?;

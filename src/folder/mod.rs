@@ -20,6 +20,7 @@
 //! or autofs. To prevent circles, it also leaves out a link to an ancestor of the link, or of another link
 //! that it leads through.
 
+mod changes;
 mod descriptor;
 mod error;
 mod file_change;
@@ -38,6 +39,7 @@ mod scan;
 mod stale;
 mod whiteouts;
 
+pub use changes::StoredChanges;
 pub use error::{FileFault, ScanError};
 pub use file_change::FileChange;
 pub use file_state::FileStat;

@@ -481,7 +481,7 @@ fn open_link(fd: &OwnedFd, name: &[u8]) -> Result<OwnedFd, Errno> {
 }
 
 /// The type of an entry, if the listing does not have it.
-fn kind_of(fd: &OwnedFd, name: &[u8]) -> FileType {
+pub(super) fn kind_of(fd: &OwnedFd, name: &[u8]) -> FileType {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
     rustix::fs::statx(fd, name, flags, StatxFlags::TYPE)
         .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.stx_mode.into()))

@@ -1,7 +1,7 @@
 //! The marks with which an overlay records in its upper folder what it hides in the layers below: deleted
 //! files and folders, and opaque folders, which replaced a deleted folder of the same name.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 
 use rustix::fs::{AtFlags, FileType, Statx, StatxFlags, fgetxattr, flistxattr};
 use rustix::io::Errno;
@@ -31,7 +31,7 @@ pub(super) enum Mark<'a> {
 
 impl<'a> Mark<'a> {
     /// The mark that an entry of a folder is; `None` if it is an ordinary entry.
-    pub(super) fn of(folder: &OwnedFd, name: &'a [u8], kind: FileType) -> Option<Self> {
+    pub(super) fn of(folder: impl AsFd, name: &'a [u8], kind: FileType) -> Option<Self> {
         match kind {
             FileType::RegularFile => Self::named(name),
             // fuse-overlayfs also makes devices with the names of marks.
@@ -54,7 +54,7 @@ impl<'a> Mark<'a> {
 }
 
 /// Whether an entry is the character device 0/0, which is no device.
-fn is_zero_device(folder: &OwnedFd, name: &[u8]) -> bool {
+fn is_zero_device(folder: impl AsFd, name: &[u8]) -> bool {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
     let is_zero = |it: Statx| (it.stx_rdev_major, it.stx_rdev_minor) == (0, 0);
     rustix::fs::statx(folder, name, flags, StatxFlags::TYPE).is_ok_and(is_zero)
