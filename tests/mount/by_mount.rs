@@ -80,15 +80,18 @@ fn a_second_mount_a_finds_a_profile_from_fstab_mounted() {
     fs::write(dir.path("both.toml"), "archives = ['a.bsa', 'b.bsa']").unwrap();
     fs::create_dir(dir.path("mnt")).unwrap();
     let (profile, mountpoint) = (dir.path("both.toml"), dir.path("mnt"));
-    let line = format!("{} {} fuse.bsafs ro 0 0\n", profile.display(), mountpoint.display());
-    fs::write(dir.path("fstab"), line).unwrap();
-    let script = "mount -a -T fstab && mount -a -T fstab \
-                  && grep -c ' fuse.bsafs .*both.toml' /proc/self/mountinfo; \
-                  grep -c \"$PWD/mnt \" /proc/self/mountinfo; umount mnt";
-    let finished = with_program_installed(&dir, script);
-    let lines: Vec<_> = finished.out.lines().collect();
-    // The first `mount -a` prints its report of two lines, the second prints nothing.
-    assert_eq!((finished.err.as_str(), lines.len(), &lines[2..]), ("", 4, &["1", "1"][..]), "{finished:?}");
+    // With allow_other, the mount table shows the path only if a line says so.
+    for options in ["ro".to_owned(), format!("allow_other,fsname={}", profile.display())] {
+        let line = format!("{} {} fuse.bsafs {options} 0 0\n", profile.display(), mountpoint.display());
+        fs::write(dir.path("fstab"), line).unwrap();
+        let script = "mount -a -T fstab && mount -a -T fstab \
+                      && grep -c ' fuse.bsafs .*both.toml' /proc/self/mountinfo; \
+                      grep -c \"$PWD/mnt \" /proc/self/mountinfo; umount mnt";
+        let finished = with_program_installed(&dir, script);
+        let lines: Vec<_> = finished.out.lines().collect();
+        // The first `mount -a` prints its report of two lines, the second prints nothing.
+        assert_eq!((&*finished.err, lines.len(), &lines[2..]), ("", 4, &["1", "1"][..]), "{finished:?}");
+    }
 }
 
 #[test]

@@ -49,10 +49,7 @@ impl MountPlan {
         let unmounted = Unmounted::new(sources)?;
         unmounted.check_whole()?;
         let (sources, of_mounts) = (&unmounted.paths[..], unmounted.options.clone());
-        let shown_source = shown_source(sources);
-        let mut options = MountOptions::new();
-        options.request.fsname.clone_from(&shown_source);
-        let expanded = NamedSources::new(sources, options)?;
+        let expanded = NamedSources::new(sources, MountOptions::new())?;
         expanded.check_for_root(mountpoint.is_some())?;
         let mut options = expanded.options.clone();
         options.open = of_mounts.clone().merged_over(options.open);
@@ -61,6 +58,10 @@ impl MountPlan {
         let mut given = MountOptions::default();
         option_lists.iter().try_for_each(|list| given.add(list, Path::new("")))?;
         option_lists.iter().try_for_each(|list| options.add(list, Path::new("")))?;
+        let shown_source = shown_source(sources, options.request.allow_other);
+        if options.request.fsname.is_empty() {
+            options.request.fsname.clone_from(&shown_source);
+        }
         let is_of_profile = mountpoint.is_none() && expanded.mountpoint.is_some();
         let mountpoint = mountpoint.or(expanded.mountpoint);
         let order_arguments = order_arguments(sources, &options, &expanded.options);
@@ -123,12 +124,20 @@ pub(crate) fn mounted_source(source: &Path) -> MountedSource {
     }
 }
 
-/// The source that `mount`, `df` and file managers show. A single source is shown as given, so that
-/// `mount -a` recognizes the mount. Several sources have no common path.
-fn shown_source(sources: &[PathBuf]) -> String {
+/// The source that `mount`, `df` and file managers show to everybody. A single source is shown as given, so
+/// that `mount -a` recognizes the mount. If other users may read the mount, they may not know the folder of
+/// its source. Several sources have no common path.
+fn shown_source(sources: &[PathBuf], allow_other: bool) -> String {
     match sources {
         [game] if is_game(game) => game.display().to_string(),
-        [source] => paths::absolute(source).as_ref().unwrap_or(source).display().to_string(),
+        [source] => {
+            let path = paths::absolute(source).unwrap_or_else(|_| source.clone());
+            match (allow_other, path.file_name()) {
+                (false, _) => path.display().to_string(),
+                (true, Some(name)) => name.display().to_string(),
+                (true, None) => "bsafs".into(),
+            }
+        }
         _ => "bsafs".into(),
     }
 }

@@ -150,7 +150,8 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
     value(
         "fsname=",
         "skyrim",
-        "source that `mount` and `df` show; default: the source, or `bsafs` if there are several",
+        "source that `mount` and `df` show to everybody; default: the source, with allow_other only its last \
+         name (`mount -a` recognizes the mount by the whole path), or `bsafs` if there are several",
         set_fsname,
         |it| vec![it.request.fsname.clone()],
     ),
