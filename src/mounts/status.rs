@@ -41,6 +41,9 @@ pub(crate) struct MountStatus {
     /// The folder that receives the changes of a writable mount. Bytes that are not UTF-8 are replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) edit: Option<String>,
+    /// The user whose daemon says all this, if it is neither root nor the caller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) claimed_by: Option<u32>,
 }
 
 impl MountStatus {
@@ -62,7 +65,8 @@ impl MountStatus {
             }
         };
         let edit = overlay::edit_folder(&mounted).map(|edit| edit.to_string_lossy().into_owned());
-        Ok(Self { status, sources, options, profile, odd, edit })
+        let claimed_by = mounted.claimant();
+        Ok(Self { status, sources, options, profile, odd, edit, claimed_by })
     }
 
     /// The sources, in one line of limited length.
@@ -76,7 +80,7 @@ impl MountStatus {
 }
 
 /// The mount of bsafs on a mountpoint that the user named by `path`. Its root has the links.
-pub(super) fn mount_at(path: &Path, mountpoint: &Path) -> Result<MountEntry, StatusError> {
+pub(crate) fn mount_at(path: &Path, mountpoint: &Path) -> Result<MountEntry, StatusError> {
     let kind = match overlay::bsafs_mount_at(mountpoint) {
         Some(mounted) if mounted.is_whole() => return Ok(mounted),
         Some(_) => StatusErrorKind::Part,
@@ -180,7 +184,10 @@ pub(crate) fn ask(mounted: &MountEntry) -> Answer {
     match serde_json::from_slice(&output.stdout) {
         _ if code == Some(DEAD_CODE) => Answer::Dead,
         _ if code == Some(REFUSED_CODE) => Answer::Refused,
-        Ok(status) if output.status.success() => Answer::Status(Box::new(status)),
+        // The process that asked may have been the mount's user, to whom it is no claim.
+        Ok(status) if output.status.success() => {
+            Answer::Status(Box::new(MountStatus { claimed_by: mounted.claimant(), ..status }))
+        }
         _ => Answer::Failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
     }
 }

@@ -60,6 +60,11 @@ impl Watching {
         Ok(watching)
     }
 
+    /// The user whose daemon only claims the changes; `None` if it is trusted.
+    pub(crate) fn claimant(&self) -> Option<u32> {
+        self.mounted.claimant()
+    }
+
     /// The changes since the last call, or some of them. `None` if the mount has ended.
     pub(crate) fn read(&mut self) -> Result<Option<Vec<ChangedFile>>, StatusError> {
         let answer = self.ask(&format!("{CHANGES_LINK}:{}", self.next))?;

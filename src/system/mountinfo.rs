@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{major, minor};
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 /// The mount table of this process.
 const TABLE: &str = "/proc/self/mountinfo";
@@ -60,6 +61,18 @@ impl MountEntry {
     /// Whether this is a FUSE mount. A disk that FUSE reads (`fuseblk`) does not count.
     pub fn is_fuse(&self) -> bool {
         self.kind == "fuse" || self.kind.starts_with("fuse.")
+    }
+
+    /// Whether what its daemon says is believed: that of a FUSE mount of root, or of the user who runs this
+    /// process. Another user's daemon can say anything.
+    pub fn is_trusted(&self) -> bool {
+        let user = geteuid().as_raw();
+        self.owner.is_some_and(|(owner, _)| owner == 0 || owner == user)
+    }
+
+    /// The user whose daemon only claims what it says; `None` if it is trusted.
+    pub fn claimant(&self) -> Option<u32> {
+        (!self.is_trusted()).then(|| self.user())
     }
 
     /// The id of the user that mounted it. A mount that is not FUSE counts as root's.

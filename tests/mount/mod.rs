@@ -31,6 +31,7 @@ mod refusals; // every operation that would write
 mod signals; // SIGTERM, SIGINT, SIGHUP
 #[cfg(feature = "pictures")]
 mod thumbnails; // how much of a texture a thumbnail decodes
+mod trust; // what is not believed: links and daemons of other users
 mod users; // owner, permissions, ordinary users, allow_other
 
 use crate::support::content::{noise, texels, text};

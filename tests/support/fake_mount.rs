@@ -6,8 +6,9 @@
 #![allow(dead_code, unreachable_pub, reason = "`pub` here means: for tests")]
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::fs;
+use std::ffi::{CString, OsStr};
+use std::fs::{self, File};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,8 +16,9 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use fuser::{
     Config, Errno, FileAttr, FileHandle, FileType, Filesystem, Generation, INodeNo, LockOwner, MountOption,
-    OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEntry, ReplyStatfs, Request, SessionACL,
+    OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEntry, ReplyStatfs, Request, Session, SessionACL,
 };
+use rustix::mount::MountFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::mounted::{is_root, mounts_below, run, unmount_lazily, until};
@@ -32,7 +34,8 @@ pub struct Answers {
     pub source: String,
     /// What follows `fuse.` in the type; `bsafs` if it is `None`.
     pub subtype: Option<String>,
-    /// Whether every user may access the mount. Needs `user_allow_other` in /etc/fuse.conf.
+    /// Whether every user may access the mount. Root makes such a mount for the hostile user and hands him
+    /// the connection, because /etc/fuse.conf may lack `user_allow_other`.
     pub allow_other: bool,
     /// Links in the root and their targets, such as `.bsafs:status`. Listings do not show them.
     pub links: BTreeMap<String, String>,
@@ -79,6 +82,9 @@ impl FakeMount {
         let mut command = Command::new("/proc/self/exe");
         command.args(["fake_mount::serve", "--exact", "--nocapture"]).env(SERVE, serving);
         command.envs([watchdog::mark()]).current_dir("/").stdin(Stdio::null()).stdout(Stdio::null());
+        if is_root() && answers.allow_other {
+            command.stdin(mounted_by_root((user, group), mountpoint, &answers.source));
+        }
         if is_root() {
             command.uid(user).gid(group);
         }
@@ -108,6 +114,16 @@ impl Drop for FakeMount {
     }
 }
 
+/// Mounts for the hostile user, and returns the connection.
+fn mounted_by_root((user, group): (u32, u32), mountpoint: &Path, source: &str) -> OwnedFd {
+    let device = File::options().read(true).write(true).open("/dev/fuse").unwrap();
+    let options =
+        format!("fd={},rootmode=40000,user_id={user},group_id={group},allow_other", device.as_raw_fd());
+    let (flags, options) = (MountFlags::NOSUID | MountFlags::NODEV, CString::new(options).unwrap());
+    rustix::mount::mount(source, mountpoint, "fuse.bsafs", flags, options.as_c_str()).unwrap();
+    device.into()
+}
+
 /// Is no test, but the server of a [`FakeMount`].
 #[test]
 fn serve() {
@@ -124,6 +140,10 @@ fn serve() {
         MountOption::NoDev,
     ];
     config.acl = if answers.allow_other { SessionACL::All } else { SessionACL::Owner };
+    if fs::read_link("/proc/self/fd/0").is_ok_and(|it| it == Path::new("/dev/fuse")) {
+        let connection = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
+        return Session::from_fd(Fake(answers), connection, SessionACL::All, config).unwrap().run().unwrap();
+    }
     fuser::mount(Fake(answers), mountpoint, &config).unwrap();
 }
 

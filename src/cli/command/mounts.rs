@@ -72,6 +72,9 @@ struct JsonMount<'a> {
     state: &'static str,
     /// The user who made the mount.
     uid: Option<u32>,
+    /// The user whose daemon says what follows, if it is neither root nor the caller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claimed_by: Option<u32>,
     sources: Vec<&'a str>,
     /// The folder of the Mod Organizer 2 profile that was read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,6 +110,7 @@ impl<'a> JsonMount<'a> {
             mountpoint: shown.mountpoint.to_string_lossy().into_owned(),
             state: state(answer),
             uid: mounted.owner.map(|(uid, _)| uid),
+            claimed_by: mounted.claimant(),
             sources: sources(mounted, shown, answer),
             profile: status.and_then(|it| it.profile.as_deref()),
             options: status.map(|it| it.options.as_str()),
@@ -171,6 +175,9 @@ fn write(
 ) -> std::io::Result<()> {
     let path = shown.mountpoint.to_string_lossy();
     writeln!(out, "{path}")?;
+    if let (Answer::Status(_), Some(user)) = (answer, mounted.claimant()) {
+        writeln!(out, "  owner      user {user}, whose daemon says:")?;
+    }
     let named = match answer {
         Answer::Status(status) => status.sources_text(),
         _ => None,

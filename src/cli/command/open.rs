@@ -153,7 +153,7 @@ impl Open {
         };
         mounts
             .iter()
-            .find(|(mounted, answer)| mounted.is_whole() && is_trusted(mounted) && is_same(answer))
+            .find(|(mounted, answer)| mounted.is_whole() && mounted.is_trusted() && is_same(answer))
             .map(|(mounted, _)| overlay::shown(mounted).mountpoint)
     }
 
@@ -218,11 +218,6 @@ impl Open {
             said.lines().map(|line| line.strip_prefix("bsafs: ").unwrap_or(line)).collect();
         Err(Failure::new(exit.map_or(Exit::Io, |(exit, _)| exit), lines.join("\n")))
     }
-}
-
-fn is_trusted(mounted: &MountEntry) -> bool {
-    let user = rustix::process::geteuid().as_raw();
-    mounted.owner.is_some_and(|(owner, _)| owner == user || owner == 0)
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {

@@ -14,8 +14,8 @@ use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::overlay;
 use crate::fs;
 use crate::mounts::answering::status_of;
-use crate::mounts::status::MountStatus;
-use crate::system::process::runs_bsafs;
+use crate::mounts::serving::is_served_by;
+use crate::mounts::status::{MountStatus, mount_at};
 
 /// Reload the sources of mounts now, and print what changed
 ///
@@ -36,8 +36,12 @@ impl Reload {
     pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
         let mut exit = Exit::Ok;
         for path in &self.mountpoints {
-            let reload = reload(path)?;
+            let (reload, claimant) = reload(path)?;
             let line = format!("{}: {}", path.display(), reload.what);
+            let line = match claimant {
+                Some(user) => format!("{line} (says the daemon of user {user})"),
+                None => line,
+            };
             if reload.is_failed {
                 log::error!("{line}; the previous contents stay mounted");
                 exit = Exit::Data;
@@ -49,8 +53,10 @@ impl Reload {
     }
 }
 
-fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
+/// Has a mount reloaded. Also returns the user whose daemon says how, if it is not to be believed.
+fn reload(path: &Path) -> Result<(fs::LastReload, Option<u32>), Failure> {
     let mountpoint = resolve_mountpoint(path);
+    let mounted = mount_at(path, &mountpoint)?;
     if overlay::beneath(&mountpoint).is_some() || overlay::is_lower(&mountpoint) {
         let what = "a mount made with --edit cannot reload its sources; unmount it, and mount it again";
         return Err(Failure::new(Exit::Usage, format!("{}: {what}", path.display())));
@@ -62,10 +68,15 @@ fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
         pid.ok_or_else(|| cannot("the daemon reported no process ID; unmount and mount again".into()))?;
     let daemon = pidfd_open(pid, PidfdFlags::empty())
         .map_err(|errno| cannot(format!("cannot signal the daemon (process {}): {errno}", before.pid)))?;
-    // SIGUSR1 would end any other process: one with the same number in another container, or a later one.
-    if status(path)?.pid != before.pid || !runs_bsafs(Path::new(&format!("/proc/{}", before.pid))) {
-        let advice = "if the mount was made in a container, run the command there";
-        return Err(cannot(format!("process {} is not the daemon; {advice}", before.pid)));
+    // SIGUSR1 would end any other process: one that a hostile daemon names, one with the same number in
+    // another container, or a later one.
+    if status(path)?.pid != before.pid || !is_served_by(&mounted, before.pid) {
+        let advice = match mounted.claimant() {
+            Some(user) => format!("run the command as user {user}"),
+            None => "if the mount was made in a container, run the command there".to_owned(),
+        };
+        let what = "does not prove to be the daemon of this mount, so it gets no signal";
+        return Err(cannot(format!("process {} {what}; {advice}", before.pid)));
     }
     pidfd_send_signal(&daemon, Signal::USR1)
         .map_err(|errno| cannot(format!("cannot signal the daemon (process {}): {errno}", before.pid)))?;
@@ -75,7 +86,7 @@ fn reload(path: &Path) -> Result<fs::LastReload, Failure> {
     while since.elapsed() < LONGEST {
         let now = status(path)?;
         if now.last_reload.count >= count {
-            return Ok(now.last_reload);
+            return Ok((now.last_reload, mounted.claimant()));
         }
         sleep(STEP);
     }

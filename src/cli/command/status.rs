@@ -72,6 +72,9 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
         pending_names,
     } = &status.status;
     writeln!(out, "{}  (bsafs {version}, process {pid}, mounted for {})", path.display(), duration(*uptime))?;
+    if let Some(user) = status.claimed_by {
+        writeln!(out, "  owner      user {user}, whose daemon says:")?;
+    }
     if let Some(sources) = status.sources_text() {
         writeln!(out, "  sources    {sources}")?;
     }

@@ -26,6 +26,7 @@ use crate::mounts::holders::{Holder, Holders};
 use crate::mounts::serving;
 use crate::mounts::status::{self, Answer};
 use crate::system::mountinfo::{self, MountEntry};
+use crate::system::paths;
 use crate::system::place::{Place, is_redirected};
 use crate::vfs::sources::resolve::is_game;
 
@@ -132,7 +133,9 @@ impl Umount {
         // Found before the mount ends, because then the kernel may give its number to another mount.
         let hanging = matches!(answer, Answer::Hangs).then(|| serving::process_of(mounted));
         let daemon = match answer {
-            Answer::Status(status) => Some(status.status.pid),
+            // Another user's daemon could name any process.
+            Answer::Status(status) if mounted.is_trusted() => Some(status.status.pid),
+            Answer::Status(_) => serving::process_of(mounted),
             _ => hanging.flatten(),
         };
         let process = daemon.and_then(Process::open);
@@ -142,8 +145,9 @@ impl Umount {
             let advice = if self.lazy { String::new() } else { advice(ended, &error) };
             Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
         })?;
-        if let Answer::Status(status) = answer {
-            return self.wait_for_daemon(&ended.mountpoint, mounted, status.status.pid, process.as_ref());
+        if matches!(answer, Answer::Status(_)) {
+            let wait = |pid| self.wait_for_daemon(&ended.mountpoint, mounted, pid, process.as_ref());
+            return daemon.map_or(Ok(()), wait);
         }
         // There is no daemon that could end the mount beneath the overlay.
         overlay::take_back(mounted)
@@ -207,9 +211,11 @@ impl Umount {
     }
 }
 
-/// Prints what is in the folder of a writable mount that has ended.
+/// Prints what is in the folder of a writable mount of the caller that has ended. Any user can mount in a
+/// place that looks like one beside such a folder, so root reads no folder beside another user's mount.
 fn report_edits(mounted: &MountEntry, is_quiet: bool) {
-    let edit = overlay::edit_folder(mounted).filter(|_| !is_quiet);
+    let is_own = mounted.user() == rustix::process::geteuid().as_raw();
+    let edit = overlay::edit_folder(mounted).filter(|_| is_own && !is_quiet);
     if let Some(summary) = edit.and_then(|edit| edit_folder::summary(&edit)) {
         let mut out = stdout();
         // The mount has ended even if standard output is closed.
@@ -283,9 +289,14 @@ fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
         check_ours(path, &mountpoint)?;
     }
     let source = mounted_source(path);
+    let absolute = paths::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mounts = status::all();
     let is_of_source = |(mounted, answer): &(MountEntry, Answer)| match answer {
-        Answer::Status(status) => may_unmount(mounted) && status.sources.iter().any(|it| it.is_same(&source)),
+        // What another user's daemon names does not count, but the mount table does.
+        Answer::Status(status) if mounted.is_trusted() => {
+            may_unmount(mounted) && status.sources.iter().any(|it| it.is_same(&source))
+        }
+        Answer::Status(_) => may_unmount(mounted) && Path::new(&mounted.source) == absolute,
         _ => false,
     };
     let is_silent =
@@ -293,6 +304,10 @@ fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
     let is_exact = mounts.iter().any(is_of_source);
     let is_found = |it: &(MountEntry, Answer)| if is_exact { is_of_source(it) } else { is_named(path, it) };
     let mut found: Vec<(MountEntry, Answer)> = mounts.into_iter().filter(is_found).collect();
+    // So that no other user can catch the name of one's own mount.
+    if found.iter().any(|(mounted, _)| mounted.is_trusted()) {
+        found.retain(|(mounted, _)| mounted.is_trusted());
+    }
     match (found.pop(), found.is_empty()) {
         (Some(found), true) => Ok(found),
         (Some(last), false) => Err(several(path, found.iter().chain([&last]))),
@@ -309,7 +324,7 @@ fn is_named(name: &Path, (mounted, answer): &(MountEntry, Answer)) -> bool {
         && is_name(name)
         && !name.exists()
         && (is_name(&overlay::shown(mounted).mountpoint)
-            || status.sources.iter().any(|source| is_name(Path::new(&source.path))))
+            || mounted.is_trusted() && status.sources.iter().any(|it| is_name(Path::new(&it.path))))
 }
 
 fn several<'a>(path: &Path, found: impl Iterator<Item = &'a (MountEntry, Answer)>) -> Failure {

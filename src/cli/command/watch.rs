@@ -54,7 +54,9 @@ impl Watch {
         if !is_quiet {
             let path = self.mountpoint.display().to_string();
             // A script may wait for this line before it changes a file.
-            let _ = writeln!(io::stderr(), "bsafs: watching {}", escaped(&path));
+            let said = watching.claimant().map(|user| format!(", as the daemon of user {user} says"));
+            let said = said.unwrap_or_default();
+            let _ = writeln!(io::stderr(), "bsafs: watching {}{said}", escaped(&path));
         }
         let mut out = stdout_for(self.json);
         while let Some(changes) = watching.read()? {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::BinaryBytes;
+use serde::Serialize;
 
 use super::why::Asked;
 #[cfg(feature = "desktop")]
@@ -20,7 +21,7 @@ use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::same_names::same_names;
 use crate::cli::surroundings::what_is_wrong;
 use crate::cli::terminal::common_root::CommonRoot;
-use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for};
+use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
 #[cfg(feature = "mount")]
 use crate::daemon::overlay::{self, Beneath};
 #[cfg(feature = "mount")]
@@ -136,28 +137,64 @@ impl Which {
                 return Ok(false);
             }
         };
-        if self.json {
-            writeln!(out, "{text}")?;
-            return Ok(true);
-        }
+        // Read before it is printed, because another user's daemon may answer anything.
         let provenance: Provenance = serde_json::from_str(&text)
             .map_err(|error| Failure::new(Exit::Data, format!("cannot read the daemon's answer: {error}")))?;
+        #[cfg(feature = "mount")]
+        let claimed_by = if self.asks_mounts() { claimant(path) } else { None };
+        #[cfg(not(feature = "mount"))]
+        let claimed_by = None;
+        if self.json {
+            write_json(out, &Answer { provenance, claimed_by })?;
+            return Ok(true);
+        }
         write(out, root, &provenance)?;
+        if let Some(user) = claimed_by {
+            writeln!(out, "  says the daemon of user {user}")?;
+        }
         #[cfg(feature = "desktop")]
         if self.notify {
             let mut text = Vec::new();
             write(&mut text, &mut CommonRoot::default(), &provenance)?;
+            if let Some(user) = claimed_by {
+                writeln!(text, "says the daemon of user {user}")?;
+            }
             message::answer_without_terminal(String::from_utf8_lossy(&text).trim_end());
         }
         Ok(true)
     }
 
+    /// Whether mounts are asked, because the user named no source.
+    fn asks_mounts(&self) -> bool {
+        self.sources.is_empty() && self.open.game_dir().is_none()
+    }
+
     /// The tree of the sources that the user named. `None` if there are none.
     fn vfs(&self) -> Result<Option<Asked>, Failure> {
-        if self.sources.is_empty() && self.open.game_dir().is_none() {
+        if self.asks_mounts() {
             return Ok(None);
         }
         Asked::new(&self.sources, &self.open).map(Some)
+    }
+}
+
+/// Where a file comes from, as JSON.
+#[derive(Serialize)]
+struct Answer {
+    #[serde(flatten)]
+    provenance: Provenance,
+    /// The user whose daemon says so, if it is neither root nor the caller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claimed_by: Option<u32>,
+}
+
+/// The user whose daemon answers for a mounted file; `None` if it is trusted.
+#[cfg(feature = "mount")]
+fn claimant(path: &Path) -> Option<u32> {
+    let device = std::fs::metadata(path).ok()?.dev();
+    match mountinfo::mounted_as(device).filter(mountinfo::MountEntry::is_bsafs) {
+        Some(mounted) => mounted.claimant(),
+        None => claimant(&overlay::beneath_path(&path.canonicalize().ok()?)?.lower),
     }
 }
 

@@ -116,6 +116,7 @@ impl SourceInMount {
         let Some(top) = top.filter(|top| top.device == entered.device) else { return Ok(None) };
         let beneath = path.strip_prefix(&top.mountpoint).unwrap_or(Path::new(""));
         let within = top.root.join(beneath).strip_prefix("/").map(Path::to_owned).unwrap_or_default();
+        check_trusted(source, &mounted)?;
         let edit = overlay::edit_folder(&mounted).filter(|_| !top.is_bsafs());
         let found = Self { named: source.to_owned(), mounted, status, within, edit };
         found.check_user()?;
@@ -156,6 +157,15 @@ impl SourceInMount {
         );
         Err(Failure::new(Exit::NoInput, what))
     }
+}
+
+/// Fails if the daemon of the mount is another user's. Its word would choose what this process opens, and
+/// with which options.
+fn check_trusted(source: &Path, mounted: &MountEntry) -> Result<(), Failure> {
+    let Some(user) = mounted.claimant() else { return Ok(()) };
+    let what = "only mounts of root and your own stand for their sources, and this one belongs to user";
+    let what = format!("{}: {what} {user}; give its sources instead, or run as that user", source.display());
+    Err(Failure::new(Exit::NoPermission, what))
 }
 
 /// Maximum number of links that are followed in a path.
