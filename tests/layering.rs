@@ -13,6 +13,7 @@
 mod dependencies; // whether each crate that Cargo.toml names is in use
 mod imports; // what a file imports
 mod names; // names of files and types
+mod writes; // where the crate writes to the disk
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
