@@ -13,7 +13,7 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open}
 
 use super::{world, world_files};
 use crate::fake_mount::{Answers, FakeMount};
-use crate::mounted::{Finished, TestDir, is_root, mounts_below, run, until};
+use crate::mounted::{DROP_OTHER_MOUNTS, Finished, TestDir, is_root, mounts_below, run, until};
 use crate::watchdog;
 
 /// The user who attacks. It is not `nobody`, whose processes other tests start.
@@ -234,19 +234,14 @@ fn a_daemon_that_mount_fuse3_starts_is_guarded_and_has_nothing_of_root() {
     let dir = scene();
     dir.give_to_user();
     let script = format!(
-        "set -e; mount -t tmpfs none /usr/local/bin; cp bsafs /usr/local/bin; \
+        "{DROP_OTHER_MOUNTS}; set -e; mount -t tmpfs none /usr/local/bin; cp bsafs /usr/local/bin; \
          mount.fuse3 \"$PWD/a.bsa\" \"$PWD/mnt\" -t fuse.bsafs \
          -o drop_privileges,ro,nosuid,nodev,default_permissions,allow_other,setuid={ATTACKER}; \
          touch mounted; while ! [ -e checked ]; do sleep 0.01; done; umount mnt"
     );
+    fs::write(dir.path("script"), script).unwrap();
     let mut command = Command::new("unshare");
-    command.args([
-        "-m",
-        "script",
-        "-qec",
-        &format!("sh -c '{}'", script.replace('\'', "'\\''")),
-        "/dev/null",
-    ]);
+    command.args(["-m", "script", "-qec", "sh script", "/dev/null"]);
     command.current_dir(dir.path("")).envs([SECRET]).stdin(Stdio::null()).stdout(Stdio::null());
     let mut terminal = command.spawn().unwrap();
     until("the mount", || {
