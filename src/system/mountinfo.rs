@@ -15,6 +15,8 @@ use rustix::process::geteuid;
 
 /// The mount table of this process.
 const TABLE: &str = "/proc/self/mountinfo";
+/// Types of file systems that begin empty or belong to the kernel, so that their owners are true.
+const IN_MEMORY: [&str; 6] = ["tmpfs", "ramfs", "devtmpfs", "proc", "sysfs", "cgroup2"];
 
 /// A mount in the mount table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +75,13 @@ impl MountEntry {
     /// The user whose daemon only claims what it says; `None` if it is trusted.
     pub fn claimant(&self) -> Option<u32> {
         (!self.is_trusted()).then(|| self.user())
+    }
+
+    /// Whether the owners of its files prove nothing. Whoever made the file system may have made root the owner
+    /// of anything: the daemon of another user's mount, or the owner of a disk, which is mounted with `nosuid`.
+    pub fn may_lie_about_owners(&self) -> bool {
+        let is_in_memory = IN_MEMORY.contains(&self.kind.as_str());
+        self.user() != 0 || (self.has_option("nosuid") && !is_in_memory)
     }
 
     /// The id of the user that mounted it. A mount that is not FUSE counts as root's.
@@ -223,6 +232,19 @@ mod tests {
         assert!(mounted.is_bsafs() && mounted.is_whole() && mounted.owner == Some((7, 8)));
         assert_eq!(mounted.source, "/a b");
         assert_eq!(line(b""), None);
+    }
+
+    #[test]
+    fn owners_of_files_prove_nothing_on_disks_and_mounts_of_users() {
+        for (text, may_lie) in [
+            ("1 0 8:1 / / rw - ext4 /dev/sda rw", false),
+            ("2 1 8:2 / /media/u/DISK rw,nosuid,nodev - ext4 /dev/sdb rw", true),
+            ("3 1 0:2 / /tmp rw,nosuid,nodev - tmpfs tmpfs rw", false),
+            ("4 1 0:3 / /tmp/x rw,nosuid - fuse.sshfs x rw,user_id=7,group_id=7,allow_other", true),
+            ("5 1 0:4 / /srv rw - fuse.sshfs x rw,user_id=0,group_id=0,allow_other", false),
+        ] {
+            assert_eq!(line(text.as_bytes()).unwrap().may_lie_about_owners(), may_lie, "{text}");
+        }
     }
 
     #[test]

@@ -12,7 +12,6 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{
@@ -33,9 +32,6 @@ const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEX
 /// Flags for the end of the way. Without `O_DIRECTORY`, which would make autofs mount and so wait for this
 /// process.
 const LAST: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
-/// Types of file systems that begin empty or belong to the kernel, so that their owners are true.
-const IN_MEMORY: [&str; 6] = ["tmpfs", "ramfs", "devtmpfs", "proc", "sysfs", "cgroup2"];
 
 /// A name in an open folder, and what had that name when it was opened.
 #[derive(Debug)]
@@ -306,16 +302,11 @@ impl Walk {
         Ok(())
     }
 
-    /// Whether only root can change what is in a folder. Whoever made the file system may have made root the
-    /// owner of anything: the daemon of another user's mount, or the owner of a disk, which is mounted with
-    /// `nosuid`. A daemon may also hang, so it is not asked.
+    /// Whether only root can change what is in a folder. A daemon of another user may lie or hang, so it is not
+    /// asked.
     fn is_kept_by_root(&self, folder: &OwnedFd) -> io::Result<bool> {
         let id = mount_id(folder.as_fd())?;
-        let is_foreign = |mounted: &MountEntry| {
-            let is_in_memory = IN_MEMORY.contains(&mounted.kind.as_str());
-            mounted.user() != 0 || (mounted.has_option("nosuid") && !is_in_memory)
-        };
-        if self.mounts.iter().any(|mounted| mounted.id == id && is_foreign(mounted)) {
+        if self.mounts.iter().any(|mounted| mounted.id == id && mounted.may_lie_about_owners()) {
             return Ok(false);
         }
         let stat = fstat(folder)?;
@@ -389,10 +380,17 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
 /// Whether only root can replace the folders above the end of an absolute path without links.
 /// Otherwise other users choose what root acts on.
 pub fn is_root_controlled(path: &Path) -> bool {
+    let mounts = mountinfo::mounts();
+    let is_of_root = |id: u32| !mounts.iter().any(|mounted| mounted.id == id && mounted.user() != 0);
     let ancestors: Vec<&Path> = path.ancestors().skip(1).collect();
-    // The check goes from `/` downwards, and reads nothing below a folder that another user controls.
+    // The check goes from `/` downwards, and reads nothing below a folder that another user controls. The
+    // daemon of another user's mount would say that root owns it.
     ancestors.iter().rev().all(|folder| {
-        folder.symlink_metadata().is_ok_and(|it| it.is_dir() && it.uid() == 0 && is_kept(it.mode()))
+        let opened = open(*folder, FOLDER | OFlags::NOFOLLOW, Mode::empty());
+        opened.is_ok_and(|opened| {
+            mount_id(opened.as_fd()).is_ok_and(is_of_root)
+                && fstat(&opened).is_ok_and(|it| it.st_uid == 0 && is_kept(it.st_mode))
+        })
     })
 }
 

@@ -2,17 +2,27 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
+use rustix::fs::{Mode, OFlags, open};
+
+use super::mountinfo;
+use super::place::mount_id;
+
 /// Maximum number of links that are followed in a path.
 const LINKS_MAX: u32 = 40;
-/// Stands for users who are not known: a folder is writable for others, or does not exist.
+/// Stands for users who are not known: a folder is writable for others, on a disk that a user may have
+/// written, or does not exist.
 pub(crate) const ANYBODY: u32 = u32::MAX;
 
 /// The first user other than root who can decide what an absolute path leads to: the owner of a folder, a
-/// link or the file itself. `None` if only root can. Nothing below the first such place is looked at.
+/// link, the file itself, or the mount that they are in. `None` if only root can. Nothing below the first such
+/// place is looked at.
 pub(crate) fn first_other_user(path: &Path) -> Option<u32> {
+    let mounts = mountinfo::mounts();
     let parts = |path: &Path| path.components().map(|it| it.as_os_str().to_owned()).collect::<Vec<_>>();
     let mut left: VecDeque<OsString> = parts(path).into();
     let (mut at, mut links) = (PathBuf::new(), 0);
@@ -27,7 +37,15 @@ pub(crate) fn first_other_user(path: &Path) -> Option<u32> {
             Some(Component::RootDir | Component::Normal(_) | Component::Prefix(_)) => {}
         }
         let next = at.join(part);
-        let Ok(found) = next.symlink_metadata() else { return Some(ANYBODY) };
+        // Opened only as a place, so that no daemon of another user is asked.
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Ok(opened) = open(&next, flags, Mode::empty()) else { return Some(ANYBODY) };
+        let Ok(mount) = mount_id(opened.as_fd()) else { return Some(ANYBODY) };
+        let foreign = mounts.iter().find(|mounted| mounted.id == mount && mounted.may_lie_about_owners());
+        if let Some(foreign) = foreign {
+            return Some(if foreign.user() == 0 { ANYBODY } else { foreign.user() });
+        }
+        let Ok(found) = File::from(opened).metadata() else { return Some(ANYBODY) };
         if found.uid() != 0 {
             return Some(found.uid());
         }
@@ -59,6 +77,8 @@ fn is_kept(found: &std::fs::Metadata) -> bool {
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+
+    use rustix::mount::{MountFlags, UnmountFlags};
 
     use super::*;
 
@@ -104,5 +124,27 @@ mod tests {
         }
         mode("roots/file", 0o664);
         assert_eq!(first_other_user(&path("roots/file")), Some(ANYBODY));
+    }
+
+    #[test]
+    fn a_file_of_root_on_a_disk_that_a_user_may_have_written_is_anybodys() {
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("SKIPPED: needs root");
+        }
+        let dir = tempfile::TempDir::new().unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        fs::create_dir(dir.join("disk")).unwrap();
+        fs::write(dir.join("file"), "").unwrap();
+        symlink("disk/file", dir.join("link")).unwrap();
+        let users = |flags| {
+            rustix::mount::mount_bind(&dir, dir.join("disk")).unwrap();
+            rustix::mount::mount_remount(dir.join("disk"), flags | MountFlags::BIND, "").unwrap();
+            let users = ["disk/file", "disk", "link", "file"].map(|name| first_other_user(&dir.join(name)));
+            rustix::mount::unmount(dir.join("disk"), UnmountFlags::DETACH).unwrap();
+            users
+        };
+        assert_eq!(users(MountFlags::empty()), [None; 4]);
+        let anybody = Some(ANYBODY);
+        assert_eq!(users(MountFlags::NOSUID), [anybody, anybody, anybody, None]);
     }
 }

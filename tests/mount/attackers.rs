@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use super::{world, world_files};
@@ -322,6 +323,33 @@ fn a_profile_of_another_user_sets_nothing_that_only_root_may_set() {
         .unwrap();
     dir.run(["mount", "roots.toml", "mnt"]).success();
     assert!(as_attacker("cat", &dir.path("mnt/readme.txt")).status().unwrap().success());
+    dir.run(["umount", "mnt"]).success();
+}
+
+#[test]
+fn a_profile_that_only_looks_like_roots_sets_nothing_that_only_root_may_set() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let _alone = alone();
+    let dir = scene();
+    // Whoever wrote the disk made root the owner of the profile. Such disks are mounted with `nosuid`.
+    fs::create_dir(dir.path("disk")).unwrap();
+    let target = format!("archives = ['a.bsa']\nmountpoint = '{}'", dir.path("mnt").display());
+    fs::write(dir.path("p.toml"), &target).unwrap();
+    fs::write(dir.path("open.toml"), "archives = ['a.bsa']\noptions = 'allow_other'").unwrap();
+    rustix::mount::mount_bind(dir.path(""), dir.path("disk")).unwrap();
+    let flags = MountFlags::NOSUID | MountFlags::BIND;
+    rustix::mount::mount_remount(dir.path("disk"), flags, "").unwrap();
+    let by_target = dir.run(["mount", "disk/p.toml"]);
+    let by_option = dir.run(["mount", "disk/open.toml", "mnt"]);
+    let is_mounted = mounts_below(&dir.path("")).contains(&dir.path("mnt"));
+    rustix::mount::unmount(dir.path("disk"), UnmountFlags::DETACH).unwrap();
+    assert!(by_target.code == 77 && by_target.err.contains("mountpoint"), "{by_target:?}");
+    assert!(by_option.code == 77 && by_option.err.contains("-o allow_other"), "{by_option:?}");
+    assert!(!is_mounted);
+    // The same profile on a disk of root counts.
+    dir.run(["mount", "p.toml"]).success();
     dir.run(["umount", "mnt"]).success();
 }
 
