@@ -49,6 +49,19 @@
 //! | logged faults | 8 a damaged file; about 200 a suspect one with `--salvage` | damaged files |
 //! | lists of `--names` | their text; see below | `NAMES_TEXT_MAX` (64 MiB) |
 //! | paths of these lists | 8 each, and 24 for each hash function used | `NAMES_PATHS_MAX` (4,194,304) |
+//! | a settings file, or a list of plugins or mods | its text and lines | `SETTINGS_MAX` (4 MiB) |
+//! | a list of games of Steam or Heroic | its values, about 15 times its size | `LAUNCHER_LIST_MAX` (4 MiB) |
+//! | all files that one plan or search reads | see below | `PLAN_READ_MAX` (64 MiB) |
+//! | all lists of launchers that one search reads | their values, as above | `SEARCH_READ_MAX` (8 MiB) |
+//! | each line of such a file | counts as more bytes | `LINE_COST` (256) |
+//! | values of a chain of `openmw.cfg` | their text; see below | `CHAIN_VALUES_MAX` (8 MiB) |
+//! | names that an instance of Mod Organizer hides | about 100 each, once | `FILTERS_MAX` (10,000) |
+//! | a profile (`*.toml`) | about 50 times its size while it is read | `PROFILE_MAX` (1 MiB) |
+//! | sources of a profile | a path each | `PROFILE_SOURCES_MAX` (65,536) |
+//! | the mount table | its text, and about 300 a mount | `MOUNT_TABLE_MAX` (64 MiB) |
+//! | another file in `/proc`, or its beginning | its text | `PROC_FILE_MAX` (64 KiB) |
+//! | what a new daemon reports to its parent | its text | `REPORT_MAX` (1 MiB) |
+//! | a text of a file in a message | | `EXCERPT_MAX` (200) |
 //! | lines that wait for the log | a line each | `LOG_LINES_MAX` (1,024) |
 //! | lines of an opening, to log none again | a line each | `LOG_REMEMBERED_MAX` (10,000), twice |
 //! | output of a subprocess | its text | `SUBPROCESS_OUTPUT_MAX` (4 MiB) |
@@ -74,6 +87,8 @@
 //! - **Replaced archives**: includes their files whose inode numbers the kernel may still have.
 //! - **Assumed folders**: folders of archives without names, as many as the kernel references.
 //!   Beyond the limit, the daemon asks the kernel to drop the oldest.
+//! - **Files of a plan**: what a plan keeps of them is in proportion to their bytes and lines. Of each
+//!   `openmw.cfg`, it keeps the values of settings that it uses; each value counts as 64 bytes more.
 //! - **Lists of `--names`**: freed once the archives are open.
 //!
 //! So `--cache-size` bounds the cache, and not the daemon. 500,000 files take about 45 MB of tables
@@ -146,6 +161,37 @@ pub const NAMES_TEXT_MAX: usize = 64 << 20;
 /// Maximum number of paths of all lists of names. An index takes 24 bytes a path, so at most 96 MiB
 /// for each hash function.
 pub const NAMES_PATHS_MAX: usize = 1 << 22;
+/// Maximum size of a settings file, or of a list of plugins or mods, in bytes. Real ones have some 100 KiB.
+pub const SETTINGS_MAX: usize = 4 << 20;
+/// Maximum size of a list of games of Steam or Heroic, in bytes. Users with thousands of games have
+/// lists of some 100 KiB.
+pub const LAUNCHER_LIST_MAX: usize = 4 << 20;
+/// Maximum number of bytes of all files that one plan, or one search for games, reads. A file that is
+/// read twice counts twice.
+pub const PLAN_READ_MAX: usize = 64 << 20;
+/// Maximum number of bytes of all lists of launchers that one search for games reads. YAML is parsed at
+/// about 10 MB/s, and the Tab key waits for the search.
+pub const SEARCH_READ_MAX: usize = 8 << 20;
+/// Number of bytes as which each line of such a file counts in addition. What a plan keeps of a short
+/// line takes more memory than the line.
+pub const LINE_COST: usize = 256;
+/// Maximum number of bytes of all values that a plan keeps of a chain of `openmw.cfg`.
+pub const CHAIN_VALUES_MAX: usize = 8 << 20;
+/// Maximum number of endings and names of folders that the settings of an instance of Mod Organizer hide.
+pub const FILTERS_MAX: usize = 10_000;
+/// Maximum size of a profile (`*.toml`) in bytes. One with 1,500 long paths has 200 KiB.
+pub const PROFILE_MAX: usize = 1 << 20;
+/// Maximum number of sources of a profile, those that its patterns match included.
+pub const PROFILE_SOURCES_MAX: usize = 65_536;
+/// Maximum size of the mount table in bytes. The kernel allows 100,000 mounts by default.
+pub const MOUNT_TABLE_MAX: usize = 64 << 20;
+/// Maximum number of bytes that are read of another file in `/proc`. The kernel writes most of them; a
+/// process chooses its command line.
+pub const PROC_FILE_MAX: usize = 64 << 10;
+/// Maximum size of the report of a new daemon in bytes. The daemon may be a process of another user.
+pub const REPORT_MAX: usize = 1 << 20;
+/// Maximum number of bytes of a file that a message quotes.
+pub const EXCERPT_MAX: usize = 200;
 /// Maximum number of lines that wait for the log. Other lines are dropped and counted.
 pub const LOG_LINES_MAX: usize = 1024;
 /// Maximum number of different lines that are remembered of an opening.

@@ -10,6 +10,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::system::text::excerpt;
+
 /// Defines the codes: the name in Rust, the name that users see, a noun, which gets an `s` in the plural, and
 /// the words after it.
 macro_rules! codes {
@@ -175,6 +177,16 @@ impl Serialize for NoteCode {
     }
 }
 
+/// Why the file with which a plan begins was not read, from the notes that this left.
+pub(crate) fn why_unread(notes: &[Note]) -> &str {
+    notes.last().map_or("it does not exist", |note| note.text.trim_start_matches("left out: "))
+}
+
+/// Maximum number of bytes of a path, with the NUL at its end.
+const PATH_MAX: usize = 4096;
+/// Maximum number of bytes of the name of a file.
+const NAME_MAX: usize = 255;
+
 /// A remark about something that is odd or left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -213,7 +225,12 @@ fn is_zero(number: &usize) -> bool {
 impl Note {
     /// Creates a note about a subject.
     pub fn new(code: NoteCode, subject: impl Into<String>, text: impl Into<String>) -> Self {
-        let (subject, text) = (subject.into(), text.into());
+        let (mut subject, text) = (subject.into(), text.into());
+        // A name or path that is longer than any can be comes from a list, and is no file's.
+        let longest = if subject.contains('/') { PATH_MAX } else { NAME_MAX };
+        if subject.len() > longest && code != NoteCode::FolderCase {
+            subject = excerpt(&subject).into_owned();
+        }
         Self { code, subject, text, count: 1, example: String::new(), offset: None, more: 0 }
     }
 

@@ -27,7 +27,7 @@ const FOR_ALL: [&str; 2] = ["limits", "note"];
 /// The parts that each part may import, in addition to [`FOR_ALL`].
 const ALLOWED: [(&str, &[&str]); 19] = [
     ("limits", &[]),
-    ("note", &[]),
+    ("note", &["system"]),
     ("read", &[]),
     ("texture", &[]),
     ("system", &[]),
@@ -38,7 +38,7 @@ const ALLOWED: [(&str, &[&str]); 19] = [
     ("watch", &["system"]),
     ("tree", &["format", "folder", "system"]),
     ("content", &["format", "archive_file", "folder", "picture", "texture", "system"]),
-    ("game", &["read", "format", "system"]),
+    ("game", &["read", "format", "folder", "system"]),
     ("vfs", &["game", "tree", "content", "format", "archive_file", "folder", "read", "system"]),
     ("fs", &["vfs", "tree", "content", "format", "folder", "system"]),
     ("fuse", &["fs", "system"]),

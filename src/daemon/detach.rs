@@ -26,10 +26,10 @@ use super::error::DaemonError;
 use super::log_thread::LogThread;
 use super::logging;
 use crate::fuse::PassedMount;
-use crate::limits::SUBPROCESS_OUTPUT_MAX;
-use crate::system::memory;
+use crate::limits::{REPORT_MAX, SUBPROCESS_OUTPUT_MAX};
 use crate::system::processors::processors;
 use crate::system::subprocess::Program;
+use crate::system::{memory, whole_file};
 
 /// Environment variable that marks the daemon, whose standard output is the pipe. The value is empty, or
 /// the descriptor and the path of a mount that exists already: `7:/mnt`. A `=` before them says that the
@@ -121,8 +121,7 @@ fn wait_for_mount(program: Program, kept: &[OwnedFd], print: fn(&[u8])) -> Resul
         daemon.stderr.take().map(|pipe| relay(pipe, print)).transpose().map_err(DaemonError::Start)?;
     let mut report = Vec::new();
     if let Some(pipe) = &mut daemon.stdout {
-        let read = pipe.take(SUBPROCESS_OUTPUT_MAX).read_to_end(&mut report);
-        read.map_err(DaemonError::Start)?;
+        (report, _) = whole_file::read_stream(pipe, REPORT_MAX).map_err(DaemonError::Start)?;
     }
     if let Some(printed) = printed {
         // Fails when all is printed.

@@ -15,7 +15,7 @@ pub(super) fn stat_of(file: impl AsFd) -> Result<Statx, Errno> {
 
 /// Reads until the buffer is full or the file ends. Returns the number of bytes. No file has bytes from
 /// offset 2^63 - 1 on, which the system refuses.
-pub(super) fn read_to_end(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+pub(super) fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let most = usize::try_from((i64::MAX as u64).saturating_sub(offset)).unwrap_or(usize::MAX);
     let len = buffer.len().min(most);
     let buffer = &mut buffer[..len];

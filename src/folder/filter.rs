@@ -1,5 +1,9 @@
 //! Which part of a folder is scanned: all of it, or what a game or a mod manager uses.
 
+use std::sync::Arc;
+
+use super::hidden_names::HiddenNames;
+
 /// Which files and folders a scan takes. Comparisons ignore the case of ASCII letters, and `/` equals `\`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
@@ -9,21 +13,15 @@ pub struct Filter {
     pub no_direct_files: bool,
     /// Names of files and folders to leave out directly in the folder.
     pub not_at_root: Vec<String>,
-    /// Names of folders to leave out at any depth.
-    pub not_folders: Vec<String>,
-    /// Endings of names of files to leave out at any depth.
-    pub not_suffixes: Vec<String>,
+    /// What a mod manager hides. All folders of an instance share it.
+    pub hidden: Arc<HiddenNames>,
 }
 
 impl Filter {
     /// Whether to take a file of this name. `folder` is the path of its folder, relative to the root.
     pub(super) fn takes_file(&self, folder: &[u8], name: &[u8]) -> bool {
-        let has_suffix = |suffix: &String| {
-            let at = name.len().checked_sub(suffix.len());
-            at.is_some_and(|at| name[at..].eq_ignore_ascii_case(suffix.as_bytes()))
-        };
         if folder.is_empty() && (self.no_direct_files || self.is_not_at_root(name))
-            || self.not_suffixes.iter().any(has_suffix)
+            || self.hidden.hides_file(name)
         {
             return false;
         }
@@ -35,8 +33,7 @@ impl Filter {
     pub(super) fn takes_folder(&self, path: &[u8]) -> bool {
         let at = path.iter().rposition(|&byte| byte == b'/');
         let name = at.map_or(path, |at| &path[at + 1..]);
-        let is_out = |it: &String| it.as_bytes().eq_ignore_ascii_case(name);
-        if at.is_none() && self.is_not_at_root(name) || self.not_folders.iter().any(is_out) {
+        if at.is_none() && self.is_not_at_root(name) || self.hidden.hides_folder(name) {
             return false;
         }
         self.only_below.as_ref().is_none_or(|only| {
@@ -52,7 +49,8 @@ impl Filter {
     }
 
     fn is_not_at_root(&self, name: &[u8]) -> bool {
-        self.not_at_root.iter().any(|it| it.as_bytes().eq_ignore_ascii_case(name))
+        self.hidden.hides_at_root(name)
+            || self.not_at_root.iter().any(|it| it.as_bytes().eq_ignore_ascii_case(name))
     }
 }
 
@@ -103,12 +101,8 @@ mod tests {
 
     #[test]
     fn files_that_a_mod_manager_hides_are_excluded() {
-        let filter = Filter {
-            not_at_root: vec!["meta.ini".into(), "fomod".into()],
-            not_folders: vec![".git".into()],
-            not_suffixes: vec![".mohidden".into()],
-            ..Filter::default()
-        };
+        let hidden = HiddenNames::new(["meta.ini", "fomod"], [".git"], [".mohidden"]).into();
+        let filter = Filter { hidden, ..Filter::default() };
         assert!(!filter.takes_file(b"", b"Meta.INI") && filter.takes_file(b"a", b"meta.ini"));
         assert!(!filter.takes_folder(b"fomod") && filter.takes_folder(b"a/fomod"));
         assert!(!filter.takes_folder(b"a/.GIT") && !filter.takes_file(b"a", b"x.dds.MOhidden"));

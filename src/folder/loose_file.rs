@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use super::descriptor::read_to_end;
+use super::descriptor::read_full;
 use super::file_state::FileStat;
 
 /// An open file with the state that it had.
@@ -33,6 +33,6 @@ impl LooseFile {
     /// # Errors
     /// The system's error.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        read_to_end(&self.file, buffer, offset)
+        read_full(&self.file, buffer, offset)
     }
 }

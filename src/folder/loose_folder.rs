@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::fs::{FileType, OFlags, Statx};
 use rustix::io::Errno;
 
-use super::descriptor::{read_to_end, stat_of};
+use super::descriptor::{read_full, stat_of};
 use super::error::FileFault;
 use super::file_state::{FileStat, FileState};
 use super::file_time::FileTime;
@@ -223,7 +223,7 @@ impl LooseFolder {
             Some(open) => open,
             None => self.open(file)?,
         };
-        let read = read_to_end(&open, buffer, offset);
+        let read = read_full(&open, buffer, offset);
         // The next read opens the file again: the error may be that of a disk that was mounted anew.
         let read = read.inspect_err(|_| self.files.remove(key)).map_err(FileFault::Io)?;
         self.bytes_read.fetch_add(read as u64, Ordering::Relaxed);

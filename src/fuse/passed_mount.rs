@@ -9,6 +9,7 @@ use rustix::fs::{fstat, makedev};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
 use crate::system::mountinfo::{self, MountEntry};
+use crate::system::process;
 
 /// Major and minor device number of `/dev/fuse`.
 const DEVICE: (u32, u32) = (10, 229);
@@ -42,7 +43,7 @@ pub(crate) fn connection_number(fdinfo: &str) -> Option<u32> {
 
 /// The mount that answers through a descriptor of `/dev/fuse`.
 pub(super) fn mount_of(descriptor: i32) -> Option<MountEntry> {
-    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).ok()?;
+    let info = process::file_in_proc(Path::new(&format!("/proc/self/fdinfo/{descriptor}"))).ok()?;
     let device = format!("0:{}", connection_number(&info)?);
     mountinfo::mounts().into_iter().rev().find(|mounted| mounted.device == device)
 }

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::adaptor::Adaptor;
-use crate::system::mountinfo;
+use crate::system::{mountinfo, process};
 
 /// The threads of this process.
 const THREADS: &str = "/proc/self/task";
@@ -113,7 +113,7 @@ fn panicked() -> io::Error {
 fn running_workers(others: &[OsString]) -> usize {
     let Ok(threads) = fs::read_dir(THREADS) else { return usize::MAX };
     let threads = threads.flatten().filter(|thread| !others.contains(&thread.file_name()));
-    let names = threads.filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok());
+    let names = threads.filter_map(|thread| process::file_in_proc(&thread.path().join("comm")).ok());
     names.filter(|name| name.starts_with("fuser-")).count()
 }
 

@@ -23,7 +23,7 @@ pub enum ArchiveVersion {
 impl ArchiveVersion {
     /// Reads the version of an archive. `None` if the file is not an archive or cannot be read.
     pub(crate) fn read(disk: &Disk, path: &Path) -> Option<Self> {
-        Self::of(&disk.read_start(path, HEAD).ok()?.0)
+        Self::of(&disk.read_start(path, HEAD).ok()?)
     }
 
     /// Finds the version in the first bytes of an archive. `None` if they are not an archive's.

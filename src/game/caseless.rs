@@ -2,7 +2,10 @@
 
 /// Whether two names differ at most in case.
 pub fn same(a: &str, b: &str) -> bool {
-    a == b || fold(a) == fold(b)
+    match a.is_ascii() && b.is_ascii() {
+        true => a.eq_ignore_ascii_case(b),
+        false => a == b || a.chars().map(fold_char).eq(b.chars().map(fold_char)),
+    }
 }
 
 /// A name in uppercase. A letter whose uppercase has several letters (`ß`) stays, as on NTFS.

@@ -1,26 +1,23 @@
 //! The disk as a plan reads it. Reads are recorded and never go through this process's own mount.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::{Metadata, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
-
 use super::caseless::CaselessNames;
-use super::settings::ini::{INI_MAX, Ini};
-use crate::note::Note;
+use super::settings::ini::Ini;
+use crate::limits::{LINE_COST, PLAN_READ_MAX, SETTINGS_MAX};
+use crate::note::{Note, NoteCode};
 use crate::system::covered::Covered;
-use crate::system::mountinfo;
+use crate::system::text::size;
+use crate::system::{mountinfo, whole_file};
 
 /// Maximum number of entries read from one folder.
 const NAMES_MAX: usize = 1 << 20;
-
-/// Maximum size of a list of plugins or mods, in bytes.
-const LIST_MAX: usize = 4 << 20;
 
 /// Files and folders that a plan depends on: it read them or would have read them. If one of them
 /// changes, the mount plans again.
@@ -37,12 +34,16 @@ pub struct ReadSet {
 pub struct Disk {
     covered: Covered,
     read: RefCell<ReadSet>,
+    /// What all files that were read cost together. Each has the cost of [`cost`].
+    cost: Cell<usize>,
+    /// The first file that was left out because all files together exceed the limit.
+    left_out: RefCell<Option<PathBuf>>,
 }
 
 impl Disk {
     /// Creates a disk that reads beneath the covered mountpoint.
     pub fn beneath(covered: Covered) -> Self {
-        Self { covered, read: RefCell::default() }
+        Self { covered, ..Self::default() }
     }
 
     /// Everything that was read so far.
@@ -50,46 +51,60 @@ impl Disk {
         self.read.into_inner()
     }
 
-    /// Reads a regular file. A file larger than `limit` bytes is an error.
+    /// Reads a regular file.
+    ///
+    /// # Errors
+    /// The file cannot be read, has more than `limit` bytes, or exceeds what one plan may read.
     pub(crate) fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
-        let (content, is_whole) = self.read_start(path, limit)?;
-        if !is_whole {
-            return Err(io::Error::other(format!("larger than {limit} bytes")));
-        }
+        self.note_read(path)?;
+        let content = whole_file::read(&self.covered.uncovered(path), limit)?;
+        self.pay(path, cost(&content))?;
         Ok(content)
     }
 
-    /// Reads the first `limit` bytes of a regular file. Also returns whether they are the whole file.
-    pub(crate) fn read_start(&self, path: &Path, limit: usize) -> io::Result<(Vec<u8>, bool)> {
-        self.read.borrow_mut().files.insert(path.to_owned());
-        // Without NONBLOCK, opening a FIFO would wait for a writer.
-        let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
-        let file = OpenOptions::new().read(true).custom_flags(flags).open(self.covered.uncovered(path))?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other("not a regular file"));
-        }
-        let mut content = Vec::new();
-        file.take(limit as u64 + 1).read_to_end(&mut content)?;
-        let is_whole = content.len() <= limit;
-        content.truncate(limit);
-        Ok((content, is_whole))
+    /// Reads the first `limit` bytes of a regular file.
+    pub(crate) fn read_start(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
+        self.note_read(path)?;
+        let (content, _) = whole_file::read_start(&self.covered.uncovered(path), limit)?;
+        self.pay(path, content.len())?;
+        Ok(content)
     }
 
     /// Reads a list or settings file. Adds a note if it exists but cannot be read.
     pub(crate) fn list(&self, path: &Path, notes: &mut Vec<Note>) -> Option<Vec<u8>> {
-        self.read_or_note(path, LIST_MAX, notes)
+        let missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        let content = self.read(path, SETTINGS_MAX);
+        notes.extend(content.as_ref().err().filter(|it| !missing(it)).map(|it| Note::unreadable(path, it)));
+        content.ok()
     }
 
     /// Reads an INI file. Adds a note if it exists but cannot be read.
     pub(crate) fn ini(&self, path: &Path, notes: &mut Vec<Note>) -> Option<Ini> {
-        self.read_or_note(path, INI_MAX, notes).map(|bytes| Ini::parse(&bytes))
+        self.list(path, notes).map(|bytes| Ini::parse(&bytes))
     }
 
-    fn read_or_note(&self, path: &Path, limit: usize, notes: &mut Vec<Note>) -> Option<Vec<u8>> {
-        let missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
-        let content = self.read(path, limit);
-        notes.extend(content.as_ref().err().filter(|it| !missing(it)).map(|it| Note::unreadable(path, it)));
-        content.ok()
+    /// A note on files that were left out because one plan would read too much; `None` if there are none.
+    /// Some readers, such as that of plugins' headers, add no note of their own.
+    pub(crate) fn left_out(&self) -> Option<Note> {
+        let path = self.left_out.borrow();
+        let text = format!("left out, as are all files that would have been read later: {}", too_much());
+        path.as_ref().map(|path| Note::new(NoteCode::FileUnreadable, path.to_string_lossy(), text))
+    }
+
+    /// Records that a plan depends on a file.
+    fn note_read(&self, path: &Path) -> io::Result<()> {
+        self.read.borrow_mut().files.insert(path.to_owned());
+        self.pay(path, 0)
+    }
+
+    /// Counts the cost of a file.
+    fn pay(&self, path: &Path, cost: usize) -> io::Result<()> {
+        self.cost.set(self.cost.get().saturating_add(cost));
+        if self.cost.get() <= PLAN_READ_MAX {
+            return Ok(());
+        }
+        self.left_out.borrow_mut().get_or_insert_with(|| path.to_owned());
+        Err(io::Error::new(io::ErrorKind::FileTooLarge, too_much()))
     }
 
     /// The entries of a folder.
@@ -165,6 +180,12 @@ impl Disk {
         Some((metadata.dev(), metadata.ino()))
     }
 
+    /// Device and inode number of a file, following links.
+    pub(crate) fn file_identity(&self, path: &Path) -> Option<(u64, u64)> {
+        let metadata = self.metadata(path).ok().filter(Metadata::is_file)?;
+        Some((metadata.dev(), metadata.ino()))
+    }
+
     /// Whether a FUSE file system is mounted on a folder, such as a mod manager's or another bsafs
     /// mount. The mount of this process does not count, because plans read beneath it.
     pub(crate) fn is_fuse(&self, folder: &Path) -> bool {
@@ -172,6 +193,20 @@ impl Disk {
         let is_one = |it: &mountinfo::MountEntry| it.mountpoint == folder && it.is_fuse();
         !self.covered.is_mountpoint(&folder) && mountinfo::mounts().iter().any(is_one)
     }
+}
+
+/// What a file counts: its bytes, and more for each line. Lines end in LF or CR.
+fn cost(content: &[u8]) -> usize {
+    let lines = content.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count();
+    content.len() + lines * LINE_COST
+}
+
+fn too_much() -> String {
+    format!(
+        "the files of this plan have more than {} together, if each line counts as {LINE_COST} \
+         bytes more",
+        size(PLAN_READ_MAX as u64)
+    )
 }
 
 /// A path that was looked up on the disk in any case.
@@ -188,8 +223,6 @@ mod tests {
     use std::fs;
     use std::os::fd::AsFd;
 
-    use rustix::fs::{CWD, Mode, mkfifoat};
-
     use super::*;
 
     #[test]
@@ -203,17 +236,28 @@ mod tests {
     }
 
     #[test]
-    fn a_fifo_a_folder_and_a_large_file_are_errors() {
+    fn all_files_of_a_plan_together_are_limited_and_the_note_names_the_limit() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::default());
-        let fifo = dir.path().join("fifo");
-        mkfifoat(CWD, &fifo, Mode::RWXU).unwrap();
-        assert!(disk.read(&fifo, 10).is_err());
-        assert!(disk.read(dir.path(), 10).is_err());
-        let file = dir.path().join("file");
-        fs::write(&file, "0123456789").unwrap();
-        assert_eq!(disk.read(&file, 10).unwrap(), b"0123456789");
-        assert!(disk.read(&file, 9).unwrap_err().to_string().contains("larger than 9 bytes"));
-        assert_eq!(disk.read_start(&file, 4).unwrap(), (b"0123".to_vec(), false));
+        let files: Vec<PathBuf> = (0..20).map(|number| dir.path().join(number.to_string())).collect();
+        files.iter().for_each(|file| fs::write(file, vec![b'x'; SETTINGS_MAX]).unwrap());
+        let mut notes = Vec::new();
+        let read = files.iter().filter(|file| disk.list(file, &mut notes).is_some()).count();
+        assert_eq!((read, notes.len()), (PLAN_READ_MAX / SETTINGS_MAX, 4));
+        assert!(notes.iter().all(|note| note.text.contains("64 MiB")), "{notes:?}");
+        assert!(disk.read_start(&files[0], 8).is_err(), "headers of plugins count, too");
+        let left_out = disk.left_out().unwrap();
+        assert_eq!(left_out.subject, files[read].to_str().unwrap());
+        assert!(left_out.text.contains("64 MiB"), "{left_out:?}");
+    }
+
+    #[test]
+    fn a_file_of_empty_lines_costs_what_a_plan_keeps_of_them() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::default());
+        for (name, line) in [("lf", "\n"), ("cr", "\r")] {
+            fs::write(dir.path().join(name), line.repeat(1 << 20)).unwrap();
+            let error = disk.read(&dir.path().join(name), SETTINGS_MAX).unwrap_err();
+            assert!(error.to_string().contains("64 MiB"), "{error}");
+        }
     }
 
     #[test]

@@ -199,9 +199,9 @@ fn has_command_line(process: &Path) -> bool {
     File::open(process.join("cmdline")).and_then(|mut file| file.read(&mut byte)).is_ok_and(|len| len > 0)
 }
 
-fn name_of(process: &Path) -> String {
-    let name = std::fs::read(process.join("comm")).unwrap_or_default();
-    String::from_utf8_lossy(name.strip_suffix(b"\n").unwrap_or(&name)).into_owned()
+fn name_of(folder: &Path) -> String {
+    let name = process::file_in_proc(&folder.join("comm")).unwrap_or_default();
+    name.strip_suffix('\n').unwrap_or(&name).to_owned()
 }
 
 #[cfg(test)]

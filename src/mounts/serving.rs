@@ -1,7 +1,7 @@
 //! Finds the process that serves a mount. What a daemon says about its process is only a word: the kernel
 //! proves it, by the process's user and its descriptor of `/dev/fuse`.
 
-use std::fs::{read_dir, read_link, read_to_string};
+use std::fs::{read_dir, read_link};
 use std::io;
 use std::path::Path;
 
@@ -58,7 +58,7 @@ fn serves(process: &Path, mounted: &MountEntry) -> Proof {
         if target != Path::new("/dev/fuse") {
             continue;
         }
-        let info = read_to_string(process.join("fdinfo").join(descriptor.file_name()));
+        let info = process::file_in_proc(&process.join("fdinfo").join(descriptor.file_name()));
         match connection_number(&info.unwrap_or_default()) {
             Some(number) if mounted.device == format!("0:{number}") => return Proof::Proven,
             Some(_) => {}

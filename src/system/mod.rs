@@ -1,7 +1,7 @@
 //! The operating system: the mount table, absolute paths, places that no other user can redirect (`place.rs`;
 //! to write there: `output_place.rs`, `new_file.rs`), paths below this process's mount, paths that only root
-//! can change, other processes, subprocesses and the users they become, processors, open files, the limit of
-//! memory.
+//! can change, other processes, subprocesses and the users they become, processors, open files, whole
+//! files, the limit of memory.
 
 pub(crate) mod clock;
 pub mod covered;
@@ -20,3 +20,4 @@ pub(crate) mod root_only;
 #[cfg(any(feature = "cli", feature = "mount"))]
 pub(crate) mod subprocess;
 pub(crate) mod text;
+pub(crate) mod whole_file;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{major, minor};
 use rustix::io::Errno;
 use rustix::process::geteuid;
+
+use super::whole_file;
+use crate::limits::MOUNT_TABLE_MAX;
 
 /// The mount table of this process.
 const TABLE: &str = "/proc/self/mountinfo";
@@ -152,11 +155,8 @@ pub fn wait_until(is_over: impl Fn() -> bool, other: Option<BorrowedFd<'_>>) -> 
     Ok(())
 }
 
-/// Reads the table with few calls. `std::fs::read` begins with 32 bytes, because a file in /proc has no size.
 fn read() -> io::Result<Vec<u8>> {
-    let mut table = Vec::with_capacity(1 << 13);
-    File::open(TABLE)?.read_to_end(&mut table)?;
-    Ok(table)
+    whole_file::read(Path::new(TABLE), MOUNT_TABLE_MAX)
 }
 
 /// Parses bytes, because any user may mount on a name that is not UTF-8.

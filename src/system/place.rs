@@ -22,6 +22,7 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::mountinfo::{self, MountEntry};
+use super::process::file_in_proc;
 
 /// Maximum number of links in a path that are followed, as in the kernel.
 const LINKS_MAX: u32 = 40;
@@ -167,7 +168,7 @@ impl Place {
 /// # Errors
 /// `/proc` is not mounted.
 pub fn mount_id(file: BorrowedFd<'_>) -> io::Result<u32> {
-    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd()))?;
+    let info = file_in_proc(Path::new(&format!("/proc/self/fdinfo/{}", file.as_raw_fd())))?;
     let id = info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
     id.ok_or_else(|| io::Error::other("the kernel reports no mnt_id in /proc/self/fdinfo"))
 }

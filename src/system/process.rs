@@ -6,6 +6,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::whole_file;
+use crate::limits::PROC_FILE_MAX;
+
 /// All processes except this one: their numbers and their folders in `/proc`.
 ///
 /// # Errors
@@ -17,9 +20,16 @@ pub(crate) fn others() -> io::Result<impl Iterator<Item = (u32, PathBuf)>> {
     Ok(numbered.filter(|(pid, _)| *pid != std::process::id()))
 }
 
+/// The beginning of a file in `/proc`. Bytes that are not UTF-8 are replaced.
+pub(crate) fn file_in_proc(path: &Path) -> io::Result<String> {
+    let (content, _) = whole_file::read_start(path, PROC_FILE_MAX)?;
+    Ok(String::from_utf8_lossy(&content).into_owned())
+}
+
 /// Whether a process, given its folder in `/proc`, runs bsafs, by the name under which it was started.
 pub(crate) fn runs_bsafs(process: &Path) -> bool {
-    let line = fs::read(process.join("cmdline")).unwrap_or_default();
+    // A process may have a command line of many megabytes.
+    let (line, _) = whole_file::read_start(&process.join("cmdline"), PROC_FILE_MAX).unwrap_or_default();
     let program = line.split(|&byte| byte == 0).next().unwrap_or_default();
     Path::new(OsStr::from_bytes(program))
         .file_name()

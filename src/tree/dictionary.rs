@@ -46,9 +46,6 @@ impl Dictionary {
         self.paths.is_empty()
     }
 
-    /// Maximum number of bytes of all lists. All known paths of all games take about 40 MiB.
-    pub const TEXT_MAX: usize = NAMES_TEXT_MAX;
-
     /// A dictionary without paths, for archives whose names are in `encoding`.
     pub fn new(encoding: Encoding) -> Self {
         Self { encoding, ..Self::default() }
@@ -63,7 +60,7 @@ impl Dictionary {
     /// lines were skipped because they are not UTF-8 or have characters that the archives' encoding lacks.
     ///
     /// # Errors
-    /// [`TooManyPaths`] beyond [`Dictionary::TEXT_MAX`] bytes or four million paths.
+    /// [`TooManyPaths`] beyond [`NAMES_TEXT_MAX`] bytes or [`NAMES_PATHS_MAX`] paths.
     pub fn add(&mut self, list: &[u8]) -> Result<usize, TooManyPaths> {
         let mut skipped = 0;
         let list = list.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(list);

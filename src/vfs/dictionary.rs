@@ -1,34 +1,27 @@
 //! Names for files whose archive stores only their hash. They come from lists of paths and from other layers.
 
-use std::fs::File;
-use std::io::Read;
+use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::error::OpenError;
 use crate::format::encoding::Encoding;
+use crate::limits::NAMES_TEXT_MAX;
 use crate::system::text::count;
+use crate::system::whole_file;
 use crate::tree::{Dictionary, TooManyPaths};
 
 /// Reads all lists into one dictionary, with names in the archives' code page.
 pub(crate) fn read(lists: &[PathBuf], encoding: Encoding) -> Result<Dictionary, OpenError> {
     let mut dictionary = Dictionary::new(encoding);
     for path in lists {
-        // Reading a pipe would block until another process writes to it. The daemon reads lists
-        // again on a reload, when nothing would be left in the pipe.
-        if std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo()) {
-            let what = "it is a pipe; write the list to a file first";
-            return Err(OpenError::not_found(path, what));
-        }
-        let mut text = Vec::new();
-        File::open(path)
-            .and_then(|file| file.take(Dictionary::TEXT_MAX as u64 + 1).read_to_end(&mut text))
-            .map_err(|error| OpenError::unreadable(path, error))?;
-        let skipped = match text.len() > Dictionary::TEXT_MAX {
-            true => Err(TooManyPaths),
-            false => dictionary.add(&text),
-        };
-        let skipped = skipped.map_err(|error| OpenError::too_large(path, error))?;
+        // The daemon reads lists again on a reload, when nothing would be left in a pipe.
+        let text = whole_file::read(path, NAMES_TEXT_MAX).map_err(|error| match error.kind() {
+            ErrorKind::FileTooLarge => OpenError::too_large(path, TooManyPaths),
+            _ if is_pipe(path) => OpenError::not_found(path, "it is a pipe; write the list to a file first"),
+            _ => OpenError::unreadable(path, error),
+        })?;
+        let skipped = dictionary.add(&text).map_err(|error| OpenError::too_large(path, error))?;
         if skipped > 0 {
             log::warn!(
                 "{}: {} skipped: not valid UTF-8, or with characters that {} lacks",
@@ -39,6 +32,10 @@ pub(crate) fn read(lists: &[PathBuf], encoding: Encoding) -> Result<Dictionary, 
         }
     }
     Ok(dictionary)
+}
+
+fn is_pipe(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
 }
 
 /// Number of bytes of paths that are added at once.

@@ -30,7 +30,8 @@ impl Share {
     /// Prepares for `more` folders: counts again what the user's other mounts have.
     pub(super) fn make_room(&mut self, more: usize) {
         if !self.is_fixed && (self.watches.is_none() || more > FEW) {
-            let limit = fs::read_to_string(LIMIT).ok().and_then(|text| text.trim().parse::<usize>().ok());
+            let text = process::file_in_proc(Path::new(LIMIT)).ok();
+            let limit = text.and_then(|text| text.trim().parse::<usize>().ok());
             // Without /proc, the system's own limit decides.
             self.watches = limit.map(|limit| (limit / 2).saturating_sub(watches_of_others()));
         }

@@ -256,7 +256,10 @@ fn the_error_for_a_missing_mo2_profile_lists_the_existing_ones() {
     let order = plan_mo2(&Disk::default(), &tree.path("mo2"), &find, &Vec::new, &overrides).unwrap();
     assert_eq!(layers(&order), ["Mod.bsa", "Data", "One", "Two"]);
     assert_eq!(order.layers[3].why, "mod \"Two\"");
-    assert_eq!(order.layers[3].shown.without_suffixes, [".mohidden"]);
+    let hidden = &order.layers[3].shown.hidden;
+    assert!(
+        hidden.hides_file(b"a.dds.mohidden") && hidden.hides_folder(b".git") && !hidden.hides_file(b"a.dds")
+    );
     let unknown = |_: Option<&Path>| Err(String::new());
     let failed = plan_mo2(&Disk::default(), &tree.path("mo2"), &unknown, &Vec::new, &overrides)
         .unwrap_err()
@@ -441,8 +444,7 @@ fn the_root_folder_of_a_mod_is_excluded_only_with_root_builder() {
         let order =
             plan_mo2(&Disk::default(), &tree.path("mo2"), &find, &Vec::new, &Overrides::default()).unwrap();
         assert_eq!(layers(&order), ["Data", "Plain", "SKSE"]);
-        let without = &order.layers[2].shown.without_names;
-        assert_eq!(without.iter().any(|name| name == "root"), is_out, "{ini} {has_folder}");
+        assert_eq!(order.layers[2].shown.hidden.hides_at_root(b"Root"), is_out, "{ini} {has_folder}");
         let root = tree.path("mo2/mods/SKSE/Root");
         let noted: &[&str] = if is_out { &[root.to_str().unwrap()] } else { &[] };
         assert_eq!(notes(&order, NoteCode::Mo2RootFolder), noted, "{ini} {has_folder}");

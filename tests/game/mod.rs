@@ -7,6 +7,7 @@ mod explained; // notes that explain, and sources that mean a game
 mod find; // finding games from the lists of launchers
 mod following; // changes of a game while it is mounted
 mod game_rules; // rules of games, in homes that the tests write
+mod hostile_lists; // lists that a stranger wrote to fill memory
 mod installed; // bsafs games
 mod load_orders; // load orders of small trees that the tests write
 mod manager_rules; // rules of mod managers and OpenMW, in homes that the tests write

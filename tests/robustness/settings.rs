@@ -101,7 +101,7 @@ pub fn qsettings(input: &[u8]) -> usize {
     let mut values = 0;
     for (section, key) in KEYS {
         let value = settings.get(section, key);
-        let list = settings.list(section, key);
+        let list = settings.list(section, key).map(Iterator::collect::<Vec<_>>);
         assert!(value.is_none() || list.is_some(), "{section} {key}: {value:?}");
         // A byte that is not valid UTF-8 becomes three bytes, whether or not it is then read as Latin-1.
         let bytes: usize = list.iter().flatten().chain(&value).map(String::len).sum();

@@ -9,6 +9,7 @@ use clap::{Arg, Command};
 use super::mount_state::MountOptions;
 use super::option_table::{MOUNT_OPTIONS, MountOption};
 use crate::cli::exit::{Exit, Failure};
+use crate::system::text::excerpt;
 use crate::vfs::sources::profile::split_options;
 
 /// Accepted options that change nothing. mount(8) passes them to every file system, or the mount behaves as
@@ -55,7 +56,7 @@ impl MountOptions {
         };
         done.map_err(|error| {
             let option = if value.is_empty() { name.to_owned() } else { format!("{name}={value}") };
-            Failure::new(Exit::Usage, format!("-o {option}: {error}"))
+            Failure::new(Exit::Usage, format!("-o {}: {error}", excerpt(&option)))
         })
     }
 }

@@ -4,12 +4,10 @@ use std::path::Path;
 
 use super::candidate::{self, Candidate, Report};
 use super::habits::{folders_in, in_prefix};
-use super::recognise;
 use crate::game::environment::Environment;
 use crate::game::settings::yaml;
+use crate::limits::SETTINGS_MAX;
 
-/// Maximum size of a bottle's settings in bytes.
-const SETTINGS_MAX: usize = 4 << 20;
 /// The folders of games in the bottles below a folder of Bottles.
 pub(super) fn candidates(
     folder: &Path,
@@ -35,7 +33,7 @@ pub(super) fn candidates(
                     && keys.last().is_some_and(|it| it == "path")
             });
             let programs = programs.iter().filter_map(|it| candidate::absolute(it, &environment.home));
-            let folders = programs.filter_map(|it| recognise::game_folder(report.disk, &it));
+            let folders = programs.filter_map(|it| report.game_folder(&it));
             let candidate = |it| Candidate::unlisted(it, Some(bottle.clone()), report.launcher);
             candidates.extend(folders.map(candidate));
             candidates.extend(in_prefix(&bottle, report));
@@ -47,7 +45,7 @@ pub(super) fn candidates(
 /// The values in a settings file whose keys `is_wanted` accepts.
 fn settings(path: &Path, report: &mut Report<'_>, is_wanted: impl Fn(&[String]) -> bool) -> Vec<String> {
     let mut values = Vec::new();
-    let Some(text) = report.read(path, SETTINGS_MAX) else { return values };
+    let Some(text) = report.read_once(path, SETTINGS_MAX) else { return values };
     let result = yaml::visit_values(&text, |keys, value| {
         if is_wanted(keys) {
             values.push(value.to_owned());

@@ -1,14 +1,19 @@
 //! Folders that may hold a game, as launchers list them, and the report of the search.
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use serde_json::Value;
 
 use super::prefix::KnownPrefix;
+use super::recognise::{self, Recognised};
 use crate::game::disk::Disk;
 use crate::game::storefront::Storefront;
 use crate::game::titles::title::Title;
+use crate::limits::SEARCH_READ_MAX;
+use crate::system::text::{excerpt, size};
 
 /// A folder that may hold a game.
 #[derive(Debug)]
@@ -60,8 +65,19 @@ pub(super) struct Report<'a> {
     pub(super) instances: Vec<(PathBuf, u8)>,
     /// Programs that Steam starts but did not install.
     pub(super) shortcuts: Vec<Shortcut>,
-    visited: HashSet<(String, (u64, u64))>,
+    visited: HashSet<(String, Identity)>,
+    /// Lists that [`Self::read_once`] read.
+    read: HashSet<Identity>,
+    /// Lists in JSON that were parsed, `None` if that failed. Many games may need one list.
+    parsed: HashMap<Identity, Option<Rc<Value>>>,
+    /// Number of bytes of all lists that were read.
+    bytes: usize,
+    /// What the folders contain that were recognised, because lists may name a folder again and again.
+    recognised: RefCell<HashMap<(Identity, Option<&'static str>), Recognised>>,
 }
+
+/// Device and inode number. A file or folder may have many paths.
+type Identity = (u64, u64);
 
 impl<'a> Report<'a> {
     /// Creates an empty report.
@@ -75,7 +91,18 @@ impl<'a> Report<'a> {
             instances: Vec::new(),
             shortcuts: Vec::new(),
             visited: HashSet::new(),
+            read: HashSet::new(),
+            parsed: HashMap::new(),
+            bytes: 0,
+            recognised: RefCell::default(),
         }
+    }
+
+    /// As [`Self::read`], but returns `None` if the same file was read before, perhaps by another path. A
+    /// second link to a list names the same games.
+    pub(super) fn read_once(&mut self, path: &Path, limit: usize) -> Option<String> {
+        let is_known = self.disk.file_identity(path).is_some_and(|it| !self.read.insert(it));
+        if is_known { None } else { self.read(path, limit) }
     }
 
     /// Whether a folder exists and was not visited before for this purpose. Marks it as visited. One folder
@@ -87,7 +114,15 @@ impl<'a> Report<'a> {
     /// Reads a list of at most `limit` bytes. Reports a list that exists but cannot be read.
     pub(super) fn read(&mut self, path: &Path, limit: usize) -> Option<String> {
         match self.disk.read(path, limit) {
-            Ok(content) => Some(String::from_utf8_lossy(&content).into_owned()),
+            Ok(content) if self.bytes.saturating_add(content.len()) > SEARCH_READ_MAX => {
+                let limit = size(SEARCH_READ_MAX as u64);
+                self.unreadable(path, &format!("all lists of launchers together are larger than {limit}"));
+                None
+            }
+            Ok(content) => {
+                self.bytes += content.len();
+                Some(String::from_utf8_lossy(&content).into_owned())
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => {
                 self.unreadable(path, &error.to_string());
@@ -96,15 +131,37 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Reads a list in JSON. Reports a list that exists but cannot be read or parsed.
-    pub(super) fn read_json(&mut self, path: &Path, limit: usize) -> Option<Value> {
-        let text = self.read(path, limit)?;
-        serde_json::from_str(&text).map_err(|error| self.unreadable(path, &error.to_string())).ok()
+    /// Reads a list in JSON, each list once. Reports a list that exists but cannot be read or parsed.
+    pub(super) fn read_json(&mut self, path: &Path, limit: usize) -> Option<Rc<Value>> {
+        let identity = self.disk.file_identity(path);
+        if let Some(known) = identity.and_then(|it| self.parsed.get(&it)) {
+            return known.clone();
+        }
+        let text = self.read(path, limit);
+        let parsed = text.and_then(|text| {
+            serde_json::from_str(&text).map_err(|error| self.unreadable(path, &error.to_string())).ok()
+        });
+        let parsed = parsed.map(Rc::new);
+        self.parsed.extend(identity.map(|it| (it, parsed.clone())));
+        parsed
+    }
+
+    /// Recognises the game in a folder. `expected` is the game that a launcher lists there.
+    pub(super) fn recognise(&self, folder: &Path, expected: Option<&'static Title>) -> Recognised {
+        let recognise = || recognise::recognise(self.disk, folder, expected);
+        let Some(identity) = self.disk.identity(folder) else { return recognise() };
+        let key = (identity, expected.map(|title| title.id));
+        self.recognised.borrow_mut().entry(key).or_insert_with(recognise).clone()
+    }
+
+    /// The game folder of an executable, as [`recognise::game_folder`] finds it.
+    pub(super) fn game_folder(&self, executable: &Path) -> Option<PathBuf> {
+        recognise::game_folder(executable, |folder| self.recognise(folder, None))
     }
 
     /// Reports a list that cannot be read.
     pub(super) fn unreadable(&mut self, path: &Path, why: &str) {
-        self.unusable.push((path.to_owned(), format!("cannot be read: {why}")));
+        self.unusable.push((path.to_owned(), format!("cannot be read: {}", excerpt(why))));
     }
 }
 

@@ -3,11 +3,9 @@
 use std::path::Path;
 
 use super::candidate::{self, Candidate, Report, text};
-use super::{prefix, recognise};
+use super::prefix;
 use crate::game::environment::Environment;
-
-/// Maximum size of the list in bytes.
-const LIST_MAX: usize = 4 << 20;
+use crate::limits::LAUNCHER_LIST_MAX;
 
 /// The folders of all games in the list, which is in `folder`.
 pub(super) fn candidates(
@@ -15,12 +13,12 @@ pub(super) fn candidates(
     environment: &Environment,
     report: &mut Report<'_>,
 ) -> Vec<Candidate> {
-    let list = report.read_json(&folder.join("games.json"), LIST_MAX);
+    let list = report.read_json(&folder.join("games.json"), LAUNCHER_LIST_MAX);
     let path = |game, key| candidate::absolute(text(game, key)?, &environment.home);
     let candidate = |game| {
-        let folder = recognise::game_folder(report.disk, &path(game, "path")?)?;
+        let folder = report.game_folder(&path(game, "path")?)?;
         let prefix = path(game, "prefix").and_then(|it| prefix::with_drive_c(report.disk, &it));
         Some(Candidate::unlisted(folder, prefix, report.launcher))
     };
-    candidate::array(list.as_ref()).iter().filter_map(candidate).collect()
+    candidate::array(list.as_deref()).iter().filter_map(candidate).collect()
 }

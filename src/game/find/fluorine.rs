@@ -5,9 +5,8 @@ use std::path::Path;
 use super::candidate::{self, Report, text};
 use super::prefix::{self, KnownPrefix};
 use crate::game::environment::Environment;
+use crate::limits::SETTINGS_MAX;
 
-/// Maximum size of the settings in bytes.
-const SETTINGS_MAX: usize = 1 << 20;
 /// Where Fluorine keeps its instances, below the home.
 pub(super) const INSTANCES: [&str; 2] = [".local/share/fluorine", ".var/app/com.fluorine.manager"];
 

@@ -5,15 +5,13 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::candidate::{self, Candidate, Report, array, text};
-use super::{prefix, recognise};
+use super::prefix;
 use crate::game::disk::Disk;
 use crate::game::environment::Environment;
 use crate::game::storefront::Storefront;
 use crate::game::titles::TITLES;
 use crate::game::titles::title::Title;
-
-/// Maximum size of a list in bytes.
-const LIST_MAX: usize = 16 << 20;
+use crate::limits::LAUNCHER_LIST_MAX;
 
 /// The folders of all games that Heroic lists in its settings `folder`.
 pub(super) fn candidates(
@@ -42,9 +40,9 @@ pub(super) fn of_epic(
     report: &mut Report<'_>,
     prefix: &FindPrefix<'_>,
 ) -> Vec<Candidate> {
-    let list = report.read_json(list, LIST_MAX);
+    let list = report.read_json(list, LAUNCHER_LIST_MAX);
     let mut candidates = Vec::new();
-    for (key, game) in list.as_ref().and_then(Value::as_object).into_iter().flatten() {
+    for (key, game) in list.as_deref().and_then(Value::as_object).into_iter().flatten() {
         let folder = text(game, "install_path").and_then(|it| candidate::absolute(it, &environment.home));
         let Some(folder) = folder else { continue };
         let id = text(game, "app_name").unwrap_or(key);
@@ -68,8 +66,8 @@ struct Heroic<'a> {
 
 impl Heroic<'_> {
     fn gog(&self, report: &mut Report<'_>, candidates: &mut Vec<Candidate>) {
-        let list = report.read_json(&self.folder.join("gog_store/installed.json"), LIST_MAX);
-        for game in array(list.as_ref().and_then(|list| list.get("installed"))) {
+        let list = report.read_json(&self.folder.join("gog_store/installed.json"), LAUNCHER_LIST_MAX);
+        for game in array(list.as_deref().and_then(|list| list.get("installed"))) {
             let (Some(id), Some(path)) = (text(game, "appName"), self.path(game, "install_path")) else {
                 continue;
             };
@@ -88,8 +86,8 @@ impl Heroic<'_> {
 
     /// Games from Amazon. Its list names neither the game nor its store id.
     fn amazon(&self, report: &mut Report<'_>, candidates: &mut Vec<Candidate>) {
-        let list = report.read_json(&self.folder.join("nile_config/nile/installed.json"), LIST_MAX);
-        for game in array(list.as_ref()) {
+        let list = report.read_json(&self.folder.join("nile_config/nile/installed.json"), LAUNCHER_LIST_MAX);
+        for game in array(list.as_deref()) {
             let (Some(id), Some(path)) = (text(game, "id"), self.path(game, "path")) else { continue };
             let prefix = self.prefix(id, path.file_name().and_then(|name| name.to_str()), report);
             candidates.push(Candidate::unlisted(path, prefix, report.launcher));
@@ -97,12 +95,11 @@ impl Heroic<'_> {
     }
 
     fn sideloaded(&self, report: &mut Report<'_>, candidates: &mut Vec<Candidate>) {
-        let list = report.read_json(&self.folder.join("sideload_apps/library.json"), LIST_MAX);
-        for game in array(list.as_ref().and_then(|list| list.get("games"))) {
+        let list = report.read_json(&self.folder.join("sideload_apps/library.json"), LAUNCHER_LIST_MAX);
+        for game in array(list.as_deref().and_then(|list| list.get("games"))) {
             let executable = game.get("install").and_then(|install| self.path(install, "executable"));
             let folder = self.path(game, "folder_name");
-            let folders =
-                executable.iter().filter_map(|it| recognise::game_folder(report.disk, it)).chain(folder);
+            let folders = executable.iter().filter_map(|it| report.game_folder(it)).chain(folder);
             let folders: Vec<PathBuf> = folders.collect();
             if folders.is_empty() {
                 continue;
@@ -121,8 +118,8 @@ impl Heroic<'_> {
         if id.contains('/') {
             return None;
         }
-        let own = report.read_json(&self.folder.join(format!("GamesConfig/{id}.json")), LIST_MAX);
-        let own = own.as_ref().and_then(|it| it.get(id));
+        let own = report.read_json(&self.folder.join(format!("GamesConfig/{id}.json")), LAUNCHER_LIST_MAX);
+        let own = own.as_deref().and_then(|it| it.get(id));
         if let Some(path) = own.and_then(|own| self.path(own, "winePrefix")) {
             let is_proton = own.and_then(|own| own.get("wineVersion")).and_then(|it| text(it, "type"));
             let named = holding_drive_c(report.disk, &path, is_proton == Some("proton"));
@@ -130,8 +127,8 @@ impl Heroic<'_> {
                 return named;
             }
         }
-        let all = report.read_json(&self.folder.join("config.json"), LIST_MAX);
-        let all = all.as_ref().and_then(|it| it.get("defaultSettings"));
+        let all = report.read_json(&self.folder.join("config.json"), LAUNCHER_LIST_MAX);
+        let all = all.as_deref().and_then(|it| it.get("defaultSettings"));
         let made = prefix::by_heroic(self.environment);
         let mut folders: Vec<PathBuf> = Vec::new();
         let in_default = title.filter(|title| !title.contains('/'));

@@ -5,7 +5,8 @@ use std::path::Path;
 use super::candidate::{self, Candidate, Report};
 use super::{heroic, prefix};
 use crate::game::environment::Environment;
-use crate::game::settings::ini::{INI_MAX, Ini};
+use crate::game::settings::ini::Ini;
+use crate::limits::SETTINGS_MAX;
 
 /// The folders of all games that Legendary lists in its settings `folder`.
 pub(super) fn candidates(
@@ -13,7 +14,8 @@ pub(super) fn candidates(
     environment: &Environment,
     report: &mut Report<'_>,
 ) -> Vec<Candidate> {
-    let settings = report.read(&folder.join("config.ini"), INI_MAX).map(|text| Ini::parse(text.as_bytes()));
+    let settings =
+        report.read(&folder.join("config.ini"), SETTINGS_MAX).map(|text| Ini::parse(text.as_bytes()));
     let prefix = |id: &str, _: Option<&str>, report: &mut Report<'_>| {
         let settings = settings.as_ref()?;
         let path = settings.get(id, "wine_prefix").or_else(|| settings.get("default", "wine_prefix"))?;

@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::candidate::{self, Candidate, Report};
-use super::{prefix, recognise};
+use super::prefix;
 use crate::game::environment::Environment;
 use crate::game::settings::yaml;
+use crate::limits::SETTINGS_MAX;
 
-/// Maximum size of a game's settings in bytes.
-const SETTINGS_MAX: usize = 1 << 20;
 /// Maximum number of games that are read from one folder.
 const GAMES_MAX: usize = 10_000;
 
@@ -22,7 +21,7 @@ pub(super) fn candidates(
     let Ok(names) = report.disk.names(folder) else { return candidates };
     for name in names.iter().filter(|name| name.ends_with(".yml")).take(GAMES_MAX) {
         let path = folder.join(name);
-        let Some(text) = report.read(&path, SETTINGS_MAX) else { continue };
+        let Some(text) = report.read_once(&path, SETTINGS_MAX) else { continue };
         let (mut exe, mut wine_prefix) = (None, None);
         let result = yaml::visit_values(&text, |keys, value| match keys {
             [part, key] if part == "game" && key == "exe" => exe = Some(value.to_owned()),
@@ -47,7 +46,7 @@ fn candidate(
     let wine_prefix = wine_prefix.and_then(|it| candidate::absolute(it, &environment.home));
     let exe: PathBuf = candidate::absolute(exe, &environment.home)
         .or_else(|| wine_prefix.as_ref().map(|folder| folder.join(exe)))?;
-    let folder = recognise::game_folder(report.disk, &exe)?;
+    let folder = report.game_folder(&exe)?;
     let prefix =
         wine_prefix.and_then(|it| prefix::with_drive_c(report.disk, &it)).or_else(|| prefix::around(&exe));
     Some(Candidate::unlisted(folder, prefix, report.launcher))

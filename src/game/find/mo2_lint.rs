@@ -5,9 +5,7 @@ use std::path::Path;
 use super::candidate::{self, Candidate, Report, text};
 use super::prefix;
 use crate::game::environment::Environment;
-
-/// Maximum size of the list in bytes.
-const LIST_MAX: usize = 4 << 20;
+use crate::limits::LAUNCHER_LIST_MAX;
 
 /// The folders of the games in the list, which is in `folder`. Adds its instances to the report.
 pub(super) fn candidates(
@@ -15,9 +13,9 @@ pub(super) fn candidates(
     environment: &Environment,
     report: &mut Report<'_>,
 ) -> Vec<Candidate> {
-    let list = report.read_json(&folder.join("state.json"), LIST_MAX);
+    let list = report.read_json(&folder.join("state.json"), LAUNCHER_LIST_MAX);
     let mut candidates = Vec::new();
-    for instance in candidate::array(list.as_ref().and_then(|list| list.get("instances"))) {
+    for instance in candidate::array(list.as_deref().and_then(|list| list.get("instances"))) {
         let path = |key| candidate::absolute(text(instance, key)?, &environment.home);
         report.instances.extend(path("instance_path").map(|it| (it, 0)));
         candidates.extend(path("game_path").map(|it| {

@@ -14,9 +14,8 @@ use super::candidate::{self, Candidate, Report};
 use super::habits::{folders_in, game, games_in, in_prefix};
 use super::prefix;
 use crate::game::environment::Environment;
+use crate::limits::SETTINGS_MAX;
 
-/// Maximum size of the list in bytes.
-const LIST_MAX: usize = 1 << 20;
 /// Maximum number of places of each kind.
 const PLACES_MAX: usize = 1_000;
 
@@ -36,7 +35,7 @@ pub(super) fn candidates(
     report: &mut Report<'_>,
 ) -> Vec<Candidate> {
     let list = folder.join("places.toml");
-    let Some(text) = report.read(&list, LIST_MAX) else { return Vec::new() };
+    let Some(text) = report.read(&list, SETTINGS_MAX) else { return Vec::new() };
     let places: OwnPlaces = match toml::from_str(&text) {
         Ok(places) => places,
         Err(error) => {

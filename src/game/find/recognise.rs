@@ -14,7 +14,7 @@ use crate::game::titles::title::Title;
 const LEVELS_MAX: usize = 4;
 
 /// What a folder contains.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Recognised {
     /// A game.
     Game {
@@ -60,10 +60,12 @@ pub(super) fn recognise(disk: &Disk, folder: &Path, expected: Option<&'static Ti
 
 /// The game folder of an executable: the nearest folder above it with a game. If there is none but
 /// the executable has a game's name, the nearest folder that looks like an incomplete game.
-pub(super) fn game_folder(disk: &Disk, executable: &Path) -> Option<PathBuf> {
+/// `recognise` is [`Report::recognise`](super::candidate::Report::recognise).
+/// `recognise` is [`Report::recognise`](super::candidate::Report::recognise).
+pub(super) fn game_folder(executable: &Path, recognise: impl Fn(&Path) -> Recognised) -> Option<PathBuf> {
     let above = || executable.ancestors().skip(1).take(LEVELS_MAX);
-    let is_game = |folder: &&Path| matches!(recognise(disk, folder, None), Recognised::Game { .. });
-    let is_like_one = |folder: &&Path| matches!(recognise(disk, folder, None), Recognised::Incomplete(_));
+    let is_game = |folder: &&Path| matches!(recognise(folder), Recognised::Game { .. });
+    let is_like_one = |folder: &&Path| matches!(recognise(folder), Recognised::Incomplete(_));
     let found =
         above().find(is_game).or_else(|| above().find(is_like_one).filter(|_| is_of_game(executable)));
     found.map(Path::to_owned)

@@ -52,7 +52,7 @@ pub fn find(disk: &Disk, environment: &Environment) -> Found {
     }
     let mut installations: Vec<Installation> = Vec::new();
     for candidate in candidates {
-        match recognise::recognise(disk, &candidate.folder, candidate.title) {
+        match report.recognise(&candidate.folder, candidate.title) {
             Recognised::Game { title, folder, language } => {
                 let language = candidate.language.clone().or(language);
                 let candidate = Candidate { folder, language, ..candidate };

@@ -15,9 +15,8 @@ use crate::game::settings::vdf;
 use crate::game::storefront::Storefront;
 use crate::game::titles::TITLES;
 use crate::game::titles::title::Title;
+use crate::limits::LAUNCHER_LIST_MAX;
 
-/// Maximum size of a list in bytes. Users with thousands of games have lists of some 100 KiB.
-const LIST_MAX: usize = 8 << 20;
 /// Maximum number of libraries in one list.
 const LIBRARIES_MAX: usize = 1_000;
 /// Maximum number of prefixes that are looked at in one library.
@@ -81,7 +80,7 @@ fn libraries(root: &Path, sandbox: Option<&Sandbox>, report: &mut Report<'_>) ->
     let mut libraries = vec![Library { folder: root.to_owned(), ..Library::default() }];
     for list in ["config/libraryfolders.vdf", "steamapps/libraryfolders.vdf"] {
         let Some(path) = report.disk.find_file(root, list) else { continue };
-        let Some(text) = report.read(&path, LIST_MAX) else { continue };
+        let Some(text) = report.read_once(&path, LAUNCHER_LIST_MAX) else { continue };
         let mut listed: Vec<Library> = Vec::new();
         let mut index: HashMap<String, usize> = HashMap::new();
         let result = vdf::visit_values(&text, |keys, value| {
@@ -173,7 +172,7 @@ fn read_shortcuts(root: &Path, report: &mut Report<'_>) {
     let names = report.disk.names(&users).unwrap_or_default();
     for user in names.iter().take(USERS_MAX) {
         let path = users.join(user).join("config/shortcuts.vdf");
-        let bytes = match report.disk.read(&path, LIST_MAX) {
+        let bytes = match report.disk.read(&path, LAUNCHER_LIST_MAX) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
             Err(error) => {
@@ -226,7 +225,7 @@ struct Manifest {
 
 impl Manifest {
     fn read(path: &Path, report: &mut Report<'_>) -> Option<Self> {
-        let text = report.read(path, LIST_MAX)?;
+        let text = report.read(path, LAUNCHER_LIST_MAX)?;
         let mut manifest = Self::default();
         let result = vdf::visit_values(&text, |keys, value| match keys {
             [_, key] if caseless::same(key, "installdir") => manifest.installdir = value.to_owned(),

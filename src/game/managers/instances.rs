@@ -12,6 +12,7 @@ use crate::game::environment::Environment;
 use crate::game::find::{Found, drives, recognise_among};
 use crate::game::installation::Overrides;
 use crate::game::titles::title::Title;
+use crate::limits::SETTINGS_MAX;
 use crate::system::mountinfo;
 
 /// An instance of Mod Organizer 2, or of Fluorine.
@@ -33,8 +34,6 @@ pub struct FoundInstance {
 
 /// Maximum number of folders that are searched, so that a huge folder does not delay a command.
 const FOLDERS_MAX: usize = 20_000;
-/// Maximum size of a file that names an instance, in bytes.
-const POINTER_MAX: usize = 1 << 16;
 /// Folders on drive C that have many folders, but no instances.
 const NOT_ON_DRIVE_C: [&str; 3] = ["windows", "users", "ProgramData"];
 
@@ -155,7 +154,7 @@ impl Search<'_> {
     /// Reads the file in a game's folder in which modorganizer2-linux-installer names the program of an
     /// instance, as a Windows path on drive Z.
     fn pointer(&mut self, game: &Path) {
-        let Ok(text) = self.disk.read(&game.join("modorganizer2/instance_path.txt"), POINTER_MAX) else {
+        let Ok(text) = self.disk.read(&game.join("modorganizer2/instance_path.txt"), SETTINGS_MAX) else {
             return;
         };
         let program = String::from_utf8_lossy(&text).trim().replace('\\', "/");

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
+use crate::folder::HiddenNames;
 use crate::format::is_archive_name;
 use crate::game::caseless::{CaselessNames, fold};
 use crate::game::disk::Disk;
@@ -15,11 +17,16 @@ use crate::game::settings::ini::Ini;
 use crate::game::settings::qsettings::QSettings;
 use crate::game::settings::text::decode_utf8;
 use crate::game::titles::title::Title;
-use crate::note::{Note, NoteCode};
+use crate::limits::FILTERS_MAX;
+use crate::note::{Note, NoteCode, why_unread};
 use crate::system::paths;
+use crate::system::text::excerpt;
 
 /// The settings file that makes a folder an instance.
 pub const MO2_INI: &str = "ModOrganizer.ini";
+
+/// Maximum number of profiles that a message names.
+const PROFILES_NAMED: usize = 20;
 
 /// The folder of a mod whose files the plugin Root Builder puts into the game's folder.
 const ROOT: &str = "root";
@@ -44,9 +51,15 @@ pub fn plan_mo2(
     let ini = disk.find_file(&instance, MO2_INI);
     let bytes = ini.and_then(|path| disk.list(&path, &mut notes));
     let Some(bytes) = bytes else {
-        return Err(PlanError(format!("{}: {MO2_INI} does not exist or cannot be read", instance.display())));
+        return Err(PlanError(format!("{}: {}", instance.join(MO2_INI).display(), why_unread(&notes))));
     };
     let instance = Instance::new(disk, instance, &QSettings::parse(&bytes), drives, overrides);
+    if instance.hidden.is_cut {
+        let text = format!(
+            "only the first {FILTERS_MAX} entries of skip_file_suffixes= and skip_directories= hide files"
+        );
+        notes.push(Note::new(NoteCode::SettingsIgnored, instance.ini().to_string_lossy(), text));
+    }
     let installation = match instance.game_folder() {
         Ok(game) => find(Some(&game)).map_err(PlanError)?,
         Err(unknown) => find(None).map_err(|_| unknown)?,
@@ -119,7 +132,44 @@ pub(super) struct Instance<'a> {
     overwrite: Option<PathBuf>,
     /// Whether a mod's folder [`ROOT`] is for the game's folder.
     has_root_builder: bool,
-    shown: FolderFilter,
+    hidden: Hidden,
+}
+
+/// The entries of the settings that hide files, in lower case.
+#[derive(Debug)]
+struct Hidden {
+    endings: Vec<String>,
+    folders: Vec<String>,
+    /// Whether entries were left out, because there were too many.
+    is_cut: bool,
+}
+
+impl Hidden {
+    fn read(settings: &QSettings) -> Self {
+        let mut hidden = Self { endings: Vec::new(), folders: Vec::new(), is_cut: false };
+        let mut left = FILTERS_MAX;
+        for (key, default, names) in [
+            ("skip_file_suffixes", ".mohidden", &mut hidden.endings),
+            ("skip_directories", ".git", &mut hidden.folders),
+        ] {
+            match settings.list("Settings", key) {
+                Some(mut list) => {
+                    names.extend(list.by_ref().take(left).map(|name| name.to_lowercase()));
+                    hidden.is_cut |= list.next().is_some();
+                }
+                None => names.push(default.to_owned()),
+            }
+            left = left.saturating_sub(names.len());
+        }
+        hidden
+    }
+
+    /// Compiles the filter that all mods share. Also hides these names directly in the folder of a mod.
+    fn filter<'a>(&'a self, at_root: impl IntoIterator<Item = &'a str>) -> FolderFilter {
+        let folders = self.folders.iter().map(String::as_str);
+        let names = HiddenNames::new(at_root, folders, self.endings.iter().map(String::as_str));
+        FolderFilter { only: None, hidden: Arc::new(names) }
+    }
 }
 
 impl<'a> Instance<'a> {
@@ -148,12 +198,6 @@ impl<'a> Instance<'a> {
             },
             None => base.as_ref().map(|base| base.join(name)),
         };
-        let list = |key: &str, default: &str| {
-            let names = settings.list("Settings", key).unwrap_or_else(|| vec![default.to_owned()]);
-            names.iter().map(|name| name.to_lowercase()).collect()
-        };
-        let root = has_root_builder.then_some(ROOT);
-        let without_names = ["meta.ini", "readme.txt", "fomod"].into_iter().chain(root);
         let game = settings.get("General", "gamePath");
         let game = game.map(|written| {
             let path = drives.game_path(&written);
@@ -169,12 +213,7 @@ impl<'a> Instance<'a> {
             profiles,
             overwrite,
             has_root_builder,
-            shown: FolderFilter {
-                only: None,
-                without_names: without_names.map(str::to_owned).collect(),
-                without_suffixes: list("skip_file_suffixes", ".mohidden"),
-                without_folders: list("skip_directories", ".git"),
-            },
+            hidden: Hidden::read(settings),
             folder,
         }
     }
@@ -206,7 +245,7 @@ impl<'a> Instance<'a> {
         Some(ModList {
             folder: self.mods.clone()?,
             enabled: enabled(&text).into_iter().map(str::to_owned).collect(),
-            hidden_suffixes: self.shown.without_suffixes.clone(),
+            hidden_suffixes: self.hidden.endings.clone(),
         })
     }
 
@@ -222,7 +261,8 @@ impl<'a> Instance<'a> {
         path.clone().ok_or_else(|| {
             let ini = ini.display();
             PlanError(format!(
-                "{ini}: the drive of gamePath {written} is not known; give the Wine prefix with --prefix"
+                "{ini}: the drive of gamePath {} is not known; give the Wine prefix with --prefix",
+                excerpt(written)
             ))
         })
     }
@@ -236,7 +276,11 @@ impl<'a> Instance<'a> {
             )));
         };
         let names = self.disk.names(profiles).unwrap_or_default();
-        let known = || names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+        let known = || {
+            let more = if names.iter().nth(PROFILES_NAMED).is_some() { ", …" } else { "" };
+            let named = names.iter().take(PROFILES_NAMED).map(|name| format!("\"{name}\""));
+            named.collect::<Vec<_>>().join(", ") + more
+        };
         let Some(wanted) = name.or(self.selected.as_deref()) else {
             return Err(PlanError(format!(
                 "{instance}: no profile is selected; give one with --mo2-profile: {}",
@@ -245,6 +289,7 @@ impl<'a> Instance<'a> {
         };
         let found = names.get(wanted).map(|name| profiles.join(name)).filter(|path| self.disk.is_dir(path));
         found.ok_or_else(|| {
+            let wanted = excerpt(wanted);
             PlanError(format!("{instance}: there is no profile \"{wanted}\"; the profiles are {}", known()))
         })
     }
@@ -261,14 +306,23 @@ impl<'a> Instance<'a> {
                 notes.push(Note::new(NoteCode::Mo2RootFolder, path.to_string_lossy(), text));
             }
         }
-        let layer = |(path, why): (PathBuf, String)| match title.mod_data {
-            "" => Some(OrderLayer { shown: self.shown.clone(), ..OrderLayer::folder(path, why) }),
-            data => {
-                self.note_misplaced(&path, data, notes);
-                // The names that are left out are those in the folder of the mod itself.
-                let shown = FolderFilter { without_names: Vec::new(), ..self.shown.clone() };
-                Some(OrderLayer { shown, ..OrderLayer::folder(self.disk.find_folder(&path, data)?, why) })
+        let shown = match title.mod_data {
+            "" => {
+                let root = self.has_root_builder.then_some(ROOT);
+                self.hidden.filter(["meta.ini", "readme.txt", "fomod"].into_iter().chain(root))
             }
+            // The names that are hidden at the root are those in the folder of the mod itself.
+            _ => self.hidden.filter([]),
+        };
+        let layer = |(path, why): (PathBuf, String)| {
+            let path = match title.mod_data {
+                "" => path,
+                data => {
+                    self.note_misplaced(&path, data, notes);
+                    self.disk.find_folder(&path, data)?
+                }
+            };
+            Some(OrderLayer { shown: shown.clone(), ..OrderLayer::folder(path, why) })
         };
         let layers = mods.into_iter().filter_map(layer);
         layers.map(|layer| OrderLayer { is_managed: true, ..layer }).collect()
@@ -305,12 +359,12 @@ impl<'a> Instance<'a> {
             match path.filter(|path| self.disk.is_dir(path)) {
                 Some(path) if is_around(&path, &self.folder) => {
                     let text = "left out: its folder is a link to a folder that contains the instance";
-                    notes.push(Note::new(NoteCode::Mo2ModMissing, name, text));
+                    notes.push(Note::new(NoteCode::Mo2ModMissing, excerpt(name), text));
                 }
                 Some(path) => mods.push((path, format!("mod \"{name}\""))),
                 None => {
                     let text = "the profile enables this mod, but the mods folder does not contain it";
-                    notes.push(Note::new(NoteCode::Mo2ModMissing, name, text));
+                    notes.push(Note::new(NoteCode::Mo2ModMissing, excerpt(name), text));
                 }
             }
         }

@@ -14,8 +14,9 @@ use crate::game::plan::data::{DataFolder, DataFolders};
 use crate::game::plan::load_order::{LoadOrder, OrderLayer, PlanError};
 use crate::game::precedence::{Confidence, Precedence};
 use crate::game::settings::openmw_cfg::{OPENMW_CFG, Places};
-use crate::note::{Note, NoteCode};
+use crate::note::{Note, NoteCode, why_unread};
 use crate::system::paths;
+use crate::system::text::excerpt;
 
 /// The list of scripts that OpenMW loads before all other content.
 const BUILT_IN: &str = "builtin.omwscripts";
@@ -42,7 +43,7 @@ pub fn plan_openmw(
     let chain = Chain::read(disk, &folder, user.map(PathBuf::as_path), &places, &mut notes);
     if chain.files.is_empty() {
         let path = folder.join(OPENMW_CFG);
-        return Err(PlanError(format!("{}: does not exist or cannot be read", path.display())));
+        return Err(PlanError(format!("{}: {}", path.display(), why_unread(&notes))));
     }
     note_lines(&chain, &mut notes);
     // Without a global file, the user's own begins the chain. OpenMW's packages all ship the same global one.
@@ -53,6 +54,7 @@ pub fn plan_openmw(
     let layers = layers(&wanted);
     let plugins = plugins(&chain, &names, &mut notes);
     let archives = archives(&chain, &names, &mut notes);
+    notes.extend(disk.left_out());
     Ok(LoadOrder {
         game: "openmw",
         layers: archives.into_iter().chain(layers).collect(),
@@ -200,12 +202,12 @@ fn plugins(chain: &Chain, names: &DataFolders, notes: &mut Vec<Note>) -> Vec<Str
     for (_, name) in chain.list("content") {
         if !seen.insert(fold(&name)) {
             let text = "content= lists this plugin twice; OpenMW does not start";
-            notes.push(Note::new(NoteCode::PluginTwice, name, text));
+            notes.push(Note::new(NoteCode::PluginTwice, excerpt(&name), text));
         } else if names.find(&name).is_some() {
             plugins.push(name);
         } else {
             let text = "content= lists this plugin, but no data folder contains it; OpenMW does not start";
-            notes.push(Note::new(NoteCode::PluginMissing, name, text));
+            notes.push(Note::new(NoteCode::PluginMissing, excerpt(&name), text));
         }
     }
     plugins
@@ -227,7 +229,7 @@ fn archives(chain: &Chain, names: &DataFolders, notes: &mut Vec<Note>) -> Vec<Or
             None => {
                 let text = "fallback-archive= lists this archive, but no data folder contains it; \
                             OpenMW does not start";
-                notes.push(Note::new(NoteCode::ArchiveMissing, name, text));
+                notes.push(Note::new(NoteCode::ArchiveMissing, excerpt(&name), text));
             }
         }
     }

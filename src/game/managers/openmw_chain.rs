@@ -5,8 +5,10 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::game::disk::Disk;
 use crate::game::settings::openmw_cfg::{Cfg, OPENMW_CFG, Places};
+use crate::limits::CHAIN_VALUES_MAX;
 use crate::note::{Note, NoteCode};
 use crate::system::covered::resolve_links;
+use crate::system::text::size;
 
 /// Maximum number of files read for one chain.
 const FILES_MAX: usize = 256;
@@ -27,14 +29,20 @@ impl Chain {
         notes: &mut Vec<Note>,
     ) -> Self {
         let mut chain = Self::default();
-        let mut seen = HashSet::new();
+        let (mut seen, mut cost) = (HashSet::new(), 0);
         // A stack: the files that a file names come before those that were named earlier.
         let mut waiting: Vec<PathBuf> = last.into_iter().chain([start]).map(Path::to_owned).collect();
         while let Some(folder) = waiting.pop() {
-            if !seen.insert(folder.clone()) || seen.len() > FILES_MAX {
+            if seen.contains(&folder) {
                 continue;
             }
             let path = folder.join(OPENMW_CFG);
+            if seen.len() == FILES_MAX {
+                let text = format!("left out: config= in openmw.cfg leads to more than {FILES_MAX} files");
+                notes.push(Note::new(NoteCode::SettingsIgnored, path.to_string_lossy(), text));
+                break;
+            }
+            seen.insert(folder.clone());
             let Some(bytes) = (!disk.is_dir(&path)).then(|| disk.list(&path, notes)).flatten() else {
                 if !disk.is_dir(&folder) {
                     let text = "config= in an openmw.cfg names this folder, but it does not exist";
@@ -43,6 +51,15 @@ impl Chain {
                 continue;
             };
             let cfg = Cfg::parse(&folder, &bytes);
+            cost += cfg.cost();
+            if cost > CHAIN_VALUES_MAX {
+                let text = format!(
+                    "left out: the values of this openmw.cfg and of those before it take more than {}",
+                    size(CHAIN_VALUES_MAX as u64)
+                );
+                notes.push(Note::new(NoteCode::SettingsIgnored, path.to_string_lossy(), text));
+                break;
+            }
             if cfg.replaces("config") {
                 chain.files.truncate(1);
             }

@@ -10,6 +10,7 @@ use crate::game::settings::ini::IniFiles;
 use crate::game::settings::text::name_of;
 use crate::game::titles::title::{ActiveRule, MasterRule, OrderRule, PluginRules, TestFiles};
 use crate::note::{Note, NoteCode};
+use crate::system::text::excerpt;
 
 /// The lists of plugins that a game reads.
 #[derive(Clone, Debug, Default)]
@@ -236,7 +237,7 @@ fn note_missing(
                     "the list of plugins names this plugin, but the data folder does not contain it".into()
                 }
             };
-            notes.push(Note::new(NoteCode::PluginMissing, name, text));
+            notes.push(Note::new(NoteCode::PluginMissing, excerpt(name), text));
         }
     }
 }

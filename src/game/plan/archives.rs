@@ -14,6 +14,7 @@ use crate::game::precedence::{ArchiveRule, Confidence};
 use crate::game::settings::ini::{Ini, IniFiles, list};
 use crate::game::titles::title::Title;
 use crate::note::{Note, NoteCode};
+use crate::system::text::excerpt;
 
 /// An archive that the game loads.
 #[derive(Clone, Debug)]
@@ -290,7 +291,7 @@ impl<'a> ArchivePlanner<'a> {
                         format!("not loaded: the path leads out of the data folder ({why})")
                     }
                 };
-                self.notes.push(Note::new(NoteCode::ArchiveMissing, name, text));
+                self.notes.push(Note::new(NoteCode::ArchiveMissing, excerpt(name), text));
             }
             None => return,
         }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use crate::folder::HiddenNames;
 use crate::game::installation::Installation;
 use crate::game::precedence::{Confidence, Precedence};
 use crate::note::Note;
@@ -98,19 +100,15 @@ impl LayerKind {
     }
 }
 
-/// Filter for the files of a folder. The default shows all files. Names are in lower case.
+/// Filter for the files of a folder. The default shows all files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FolderFilter {
     /// Folders, with `/` between names, if the game reads loose files only below these. Three kinds
     /// of file are shown: files directly in the layer's folder, files below these folders, which
     /// beat archives, and files below top-level folders that no archive has.
     pub only: Option<Vec<String>>,
-    /// Names directly in the folder that are hidden.
-    pub without_names: Vec<String>,
-    /// File name suffixes that are hidden at any depth.
-    pub without_suffixes: Vec<String>,
-    /// Folder names that are hidden at any depth.
-    pub without_folders: Vec<String>,
+    /// What a mod manager hides. All layers of an instance share it.
+    pub hidden: Arc<HiddenNames>,
 }
 
 /// The reason why a plan failed, as one sentence.

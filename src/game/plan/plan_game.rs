@@ -105,6 +105,7 @@ pub(crate) fn plan_managed(
     order.invalidated = reader.invalidated(&inis);
     reader.notes.append(&mut order.notes);
     note_versions(disk, title, &order.layers, &mut reader.notes);
+    reader.notes.extend(disk.left_out());
     order.notes = reader.notes;
     Ok(order)
 }

@@ -31,10 +31,10 @@ pub struct Header {
 impl Header {
     /// Reads the header of a plugin. `None` if the file is not a plugin or cannot be read.
     pub(crate) fn read(disk: &Disk, path: &Path) -> Option<Self> {
-        let (mut bytes, _) = disk.read_start(path, HEADER_FIRST).ok()?;
+        let mut bytes = disk.read_start(path, HEADER_FIRST).ok()?;
         let len = Self::len(&bytes);
         if len > bytes.len() && bytes.len() == HEADER_FIRST {
-            bytes = disk.read_start(path, len).ok()?.0;
+            bytes = disk.read_start(path, len).ok()?;
         }
         Self::parse(&bytes)
     }

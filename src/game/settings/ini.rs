@@ -8,10 +8,7 @@
 use std::collections::HashSet;
 
 use super::text::decode_ini;
-use crate::game::caseless::fold;
-
-/// Maximum size of an INI file in bytes. Real ones have some 100 KiB.
-pub(crate) const INI_MAX: usize = 4 << 20;
+use crate::game::caseless::{fold, same};
 
 /// An INI file.
 #[derive(Clone, Debug, Default)]
@@ -58,8 +55,7 @@ impl Ini {
 
     /// The value of a key, which may be empty.
     pub fn get(&self, section: &str, key: &str) -> Option<&str> {
-        let key = fold(key);
-        self.keys(section).find(|(name, _)| fold(name) == key).map(|(_, value)| value)
+        self.keys(section).find(|(name, _)| same(name, key)).map(|(_, value)| value)
     }
 
     /// The keys of a section with their values, in file order.

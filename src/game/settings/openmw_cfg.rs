@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use encoding_rs::UTF_8;
 
+use crate::system::text::excerpt;
+
 /// File name of every OpenMW settings file. On Linux, OpenMW finds no other spelling.
 pub const OPENMW_CFG: &str = "openmw.cfg";
 
@@ -27,11 +29,19 @@ pub struct Places {
 pub struct Cfg {
     /// The folder that contains the file.
     pub folder: PathBuf,
-    /// Keys and values in file order, up to the first section.
-    lines: Vec<(String, String)>,
+    /// Values with their keys in file order, up to the first section. Settings of no use to a plan, the most
+    /// by far, are left out.
+    lines: Vec<(&'static str, String)>,
     section: Option<String>,
     fatal: Option<String>,
 }
+
+/// Number of bytes as which each value counts in addition.
+const VALUE_COST: usize = 64;
+
+/// The settings that a plan uses.
+const USED: [&str; 8] =
+    ["data", "data-local", "config", "resources", "content", "fallback-archive", "replace", "user-data"];
 
 /// Settings whose values are paths. Only these may be in quotes.
 const PATHS: [&str; 5] = ["data", "data-local", "config", "resources", "user-data"];
@@ -45,26 +55,32 @@ impl Cfg {
         for line in text.split('\n').map(trimmed).filter(|line| !line.is_empty() && !line.starts_with('#')) {
             // A section's name becomes a part of every key that follows, and no setting has such a key.
             if line.starts_with('[') && line.ends_with(']') {
-                cfg.section = Some(line.to_owned());
+                cfg.section = Some(excerpt(line).into_owned());
                 break;
             }
             let Some((key, value)) = line.split_once('=') else {
-                cfg.fatal.get_or_insert_with(|| line.to_owned());
+                cfg.fatal.get_or_insert_with(|| excerpt(line).into_owned());
                 continue;
             };
-            let (key, value) = (trimmed(key).to_owned(), trimmed(value).to_owned());
-            if PATHS.contains(&key.as_str()) && unquoted(&value).is_none() {
-                cfg.fatal.get_or_insert_with(|| line.to_owned());
+            let (key, value) = (trimmed(key), trimmed(value));
+            let Some(key) = USED.into_iter().find(|used| *used == key) else { continue };
+            if PATHS.contains(&key) && unquoted(value).is_none() {
+                cfg.fatal.get_or_insert_with(|| excerpt(line).into_owned());
                 continue;
             }
-            cfg.lines.push((key, value));
+            cfg.lines.push((key, value.to_owned()));
         }
         cfg
     }
 
     /// The values of a key, in file order, as they are written.
     pub fn values<'a>(&'a self, key: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
-        self.lines.iter().filter(move |(name, _)| name == key).map(|(_, value)| value.as_str())
+        self.lines.iter().filter(move |(name, _)| *name == key).map(|(_, value)| value.as_str())
+    }
+
+    /// What the kept values take: their bytes, and more for each.
+    pub(crate) fn cost(&self) -> usize {
+        self.lines.iter().map(|(_, value)| value.len() + VALUE_COST).sum()
     }
 
     /// Whether the file discards the values that lower files give a key.

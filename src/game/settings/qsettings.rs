@@ -5,21 +5,21 @@ use super::text::decode_utf8;
 /// A settings file.
 #[derive(Debug, Default)]
 pub struct QSettings {
-    /// Section, key and raw value.
-    values: Vec<(String, String, String)>,
+    /// The names of sections in file order, each with the keys and raw values that follow it.
+    sections: Vec<(String, Vec<(String, String)>)>,
 }
 
 impl QSettings {
     /// Parses a file. Lines that are not settings are left out.
     pub fn parse(bytes: &[u8]) -> Self {
-        let mut settings = Self::default();
-        let mut section = String::new();
+        let mut settings = Self { sections: vec![(String::new(), Vec::new())] };
         for line in decode_utf8(bytes).lines().map(str::trim) {
             if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-                name.clone_into(&mut section);
-            } else if let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with(';')) {
-                let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
-                settings.values.push((section.clone(), key, value));
+                settings.sections.push((name.to_owned(), Vec::new()));
+            } else if let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with(';'))
+                && let Some((_, values)) = settings.sections.last_mut()
+            {
+                values.push((key.trim().to_owned(), value.trim().to_owned()));
             }
         }
         settings
@@ -31,22 +31,23 @@ impl QSettings {
     }
 
     /// The texts of a list. `None` if the list does not exist.
-    pub fn list(&self, section: &str, key: &str) -> Option<Vec<String>> {
+    pub fn list<'a>(&'a self, section: &str, key: &str) -> Option<impl Iterator<Item = String> + use<'a>> {
         let texts = split(self.raw(section, key)?).map(|raw| text(&unescaped(raw.trim())));
-        Some(texts.filter(|text| !text.is_empty()).collect())
+        Some(texts.filter(|text| !text.is_empty()))
     }
 
     /// Whether a section has a key that begins with `start`.
     pub(crate) fn has_any(&self, section: &str, start: &str) -> bool {
-        let mut values = self.values.iter();
-        values.any(|(name, key, _)| name.eq_ignore_ascii_case(section) && key.starts_with(start))
+        self.values(section).any(|(key, _)| key.starts_with(start))
     }
 
     fn raw(&self, section: &str, key: &str) -> Option<&str> {
-        let mut found = self.values.iter().rev();
-        found
-            .find(|(name, it, _)| name.eq_ignore_ascii_case(section) && it == key)
-            .map(|(_, _, raw)| raw.as_str())
+        self.values(section).rev().find(|(it, _)| it == key).map(|(_, raw)| raw.as_str())
+    }
+
+    /// The keys and raw values of all sections of a name.
+    fn values(&self, section: &str) -> impl DoubleEndedIterator<Item = &(String, String)> {
+        self.sections.iter().filter(move |(name, _)| name.eq_ignore_ascii_case(section)).flat_map(|it| &it.1)
     }
 }
 

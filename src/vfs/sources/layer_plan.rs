@@ -121,12 +121,7 @@ pub(crate) fn of_order(order: &LoadOrder, number: u16, archives: FolderArchives)
 
 /// The filter for walking a folder. It ignores [`FolderFilter::only`], which [`of_order`] turns into layers.
 pub(crate) fn filter_of(shown: &FolderFilter) -> Filter {
-    Filter {
-        not_at_root: shown.without_names.clone(),
-        not_folders: shown.without_folders.clone(),
-        not_suffixes: shown.without_suffixes.clone(),
-        ..Filter::default()
-    }
+    Filter { hidden: shown.hidden.clone(), ..Filter::default() }
 }
 
 impl PlannedFolder {

@@ -16,12 +16,15 @@
 
 use std::path::{Path, PathBuf};
 
-use globset::GlobBuilder;
+use globset::{GlobBuilder, GlobSetBuilder};
 use serde::Deserialize;
 
 use crate::format::is_archive_extension;
 use crate::game::{Disk, title};
+use crate::limits::{PROFILE_MAX, PROFILE_SOURCES_MAX};
 use crate::system::covered::Covered;
+use crate::system::text::excerpt;
+use crate::system::whole_file;
 use crate::vfs::error::OpenError;
 use crate::vfs::options::expand_home;
 
@@ -60,12 +63,9 @@ impl Profile {
 
     /// Reads a profile. Its paths are made absolute, or relative to the current folder if `path` is relative.
     pub(crate) fn read(path: &Path) -> Result<Self, OpenError> {
-        let metadata = std::fs::metadata(path).map_err(|error| OpenError::unreadable(path, error))?;
-        if !metadata.is_file() && !metadata.is_dir() {
-            // Reading a pipe would block until another process writes to it.
-            return Err(OpenError::not_found(path, "not a regular file"));
-        }
-        let text = std::fs::read_to_string(path).map_err(|error| OpenError::unreadable(path, error))?;
+        let bytes =
+            whole_file::read(path, PROFILE_MAX).map_err(|error| OpenError::unreadable(path, error))?;
+        let text = String::from_utf8(bytes).map_err(|_| OpenError::profile(path, "it is not UTF-8"))?;
         let parent = path.parent().unwrap_or(Path::new(""));
         let mut profile = Self::parse(&text, parent).map_err(|error| OpenError::profile(path, error))?;
         let mut archives = Vec::with_capacity(profile.archives.len());
@@ -74,10 +74,15 @@ impl Profile {
                 true => archives.append(&mut matches(&archive, path)?),
                 false => archives.push(archive),
             }
+            if archives.len() > PROFILE_SOURCES_MAX {
+                let what = format!("it names more than {PROFILE_SOURCES_MAX} sources; name a folder instead");
+                return Err(OpenError::profile(path, what));
+            }
         }
         if let Some(other) = archives.iter().find(|it| Self::is_one(it)) {
             let what = "a profile cannot name another profile; list the sources of that one instead";
-            return Err(OpenError::profile(path, format!("{}: {what}", other.display())));
+            let other = other.to_string_lossy();
+            return Err(OpenError::profile(path, format!("{}: {what}", excerpt(&other))));
         }
         profile.archives = archives;
         path.clone_into(&mut profile.file);
@@ -90,8 +95,7 @@ impl Profile {
     }
 
     fn parse(text: &str, parent: &Path) -> Result<Self, String> {
-        let mut profile: Self =
-            toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        let mut profile: Self = toml::from_str(text).map_err(|error| what_is_wrong(text, &error))?;
         if profile.archives.is_empty() {
             return Err("`archives` is empty; name at least one source".into());
         }
@@ -109,6 +113,15 @@ impl Profile {
         profile.mountpoint = profile.mountpoint.map(|mountpoint| parent.join(expand_home(mountpoint)));
         Ok(profile)
     }
+}
+
+/// Names the place of an error, and what is wrong. It does not quote the line: root may read the profile
+/// of a user, which may be a link to a file that only root may read.
+fn what_is_wrong(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    format!("line {line}, column {column}: {}", excerpt(error.message()))
 }
 
 /// Splits the text after `-o` at commas, and each option at its `=`. `\,` is a comma within a value, and so
@@ -151,8 +164,10 @@ fn matches(pattern: &Path, profile: &Path) -> Result<Vec<PathBuf>, OpenError> {
     let name = pattern.file_name().unwrap_or_default().to_string_lossy();
     // Only `*` and `?` are special, because names of mods contain brackets.
     let literal: String = name.chars().map(bracketed).collect();
-    let matcher = GlobBuilder::new(&literal).case_insensitive(true).backslash_escape(false).build();
-    let matcher = matcher.map_err(|error| OpenError::profile(profile, error.to_string()))?.compile_matcher();
+    let glob = GlobBuilder::new(&literal).case_insensitive(true).backslash_escape(false).build();
+    // Unlike a single matcher, a set reports a pattern that is too long instead of panicking.
+    let matcher = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build());
+    let matcher = matcher.map_err(|error| OpenError::profile(profile, excerpt(&error.to_string())))?;
     let folder = pattern.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let disk = Disk::beneath(Covered::of_process());
     let names = disk.names(folder).map_err(|error| OpenError::unreadable(folder, error))?;
@@ -161,7 +176,8 @@ fn matches(pattern: &Path, profile: &Path) -> Result<Vec<PathBuf>, OpenError> {
     let found: Vec<PathBuf> =
         found.into_iter().map(|name| folder.join(name)).filter(|path| path.is_file()).collect();
     if found.is_empty() {
-        let what = format!("no file matches {}; correct or remove this pattern", pattern.display());
+        let pattern = pattern.to_string_lossy();
+        let what = format!("no file matches {}; correct or remove this pattern", excerpt(&pattern));
         return Err(OpenError::not_found(profile, what));
     }
     Ok(found)

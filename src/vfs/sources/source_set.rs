@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::profile::Profile;
+use crate::system::text::excerpt;
 use crate::vfs::error::OpenError;
 use crate::vfs::options::OpenOptions;
 
@@ -52,7 +53,11 @@ impl SourceSet {
         for profile in &profiles {
             for (name, value) in profile.options() {
                 lower.set(&name, &value, &profile.parent).map_err(|what| {
-                    OpenError::profile(&profile.parent, format!("-o {name}={value}: {what}"))
+                    let option = format!("{name}={value}");
+                    OpenError::profile(
+                        &profile.parent,
+                        format!("-o {}: {}", excerpt(&option), excerpt(&what)),
+                    )
                 })?;
             }
         }

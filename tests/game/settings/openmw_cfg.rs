@@ -6,9 +6,9 @@ use bsafs::game::{Cfg, Places};
 
 #[test]
 fn paths_are_relative_to_their_file_or_to_a_token() {
-    let cfg = Cfg::parse(Path::new("/cfg"), b" # no=1\n a = x \n");
+    let cfg = Cfg::parse(Path::new("/cfg"), b" # data=1\n data = x \n other=y");
     let places = Places { user_data: "/data".into(), ..Places::default() };
-    assert_eq!(cfg.values("a").collect::<Vec<_>>(), ["x"]);
+    assert_eq!(cfg.values("data").collect::<Vec<_>>(), ["x"]);
     assert_eq!(cfg.path("./mods/../x", &places), Path::new("/cfg/mods/../x"));
     assert_eq!(cfg.path("?userdata?data", &places), Path::new("/data/data"));
     assert_eq!(cfg.path("/absolute", &places), Path::new("/absolute"));
