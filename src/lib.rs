@@ -94,7 +94,8 @@
 //!
 //!   folder  archive_file  watch      loose files; an archive on disk; changes on the disk
 //!   picture  texture                 texels as pictures; headers and pixel formats
-//!   read  system  limits  note       bounds-checked reads; the operating system; limits of memory; notes
+//!   read  system  limits             bounds-checked reads; the operating system; limits of memory
+//!   note  shown                      notes; how names are printed
 //! ```
 //!
 //! A room is a top-level module. It imports only from rooms below it. `tests/layering.rs` has the
@@ -284,6 +285,7 @@ pub mod note;
 pub mod picture;
 #[doc(hidden)]
 pub mod read;
+pub(crate) mod shown;
 #[doc(hidden)]
 pub mod system;
 #[doc(hidden)]

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::system::text::excerpt;
+use crate::shown::excerpt;
 
 /// Defines the codes: the name in Rust, the name that users see, a noun, which gets an `s` in the plural, and
 /// the words after it.

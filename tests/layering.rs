@@ -21,13 +21,14 @@ use std::path::{Path, PathBuf};
 
 use imports::imports;
 
-/// The parts that every other part may import: constants, and the one type of notes.
-const FOR_ALL: [&str; 2] = ["limits", "note"];
+/// The parts that every other part may import: constants, the one type of notes, and how names are printed.
+const FOR_ALL: [&str; 3] = ["limits", "note", "shown"];
 
 /// The parts that each part may import, in addition to [`FOR_ALL`].
-const ALLOWED: [(&str, &[&str]); 19] = [
+const ALLOWED: [(&str, &[&str]); 20] = [
     ("limits", &[]),
-    ("note", &["system"]),
+    ("note", &[]),
+    ("shown", &[]),
     ("read", &[]),
     ("texture", &[]),
     ("system", &[]),
@@ -138,6 +139,23 @@ fn every_file_begins_with_a_comment() {
         let name = path.strip_prefix(root()).unwrap().display();
         if !text.starts_with("//!") {
             wrong.push(format!("{name} does not begin with a //! comment"));
+        }
+    }
+    assert_none(&wrong);
+}
+
+/// `Path::display` prints line ends and control characters of a name as they are.
+#[test]
+fn names_are_printed_with_shown_and_not_with_display() {
+    // JSON escapes names itself, and unit tests print their own.
+    let allowed = "serializer.collect_str(&path.as_ref().display())";
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        for line in code.lines().map(str::trim).filter(|line| !line.starts_with("//") && *line != allowed) {
+            if line.contains(".display()") {
+                wrong.push(format!("src/{path}: use `shown()` of src/shown.rs: {line}"));
+            }
         }
     }
     assert_none(&wrong);

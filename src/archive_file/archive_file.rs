@@ -22,6 +22,7 @@ use super::reported::Reported;
 use super::stat::{COARSEST_TICK, Stat, Unchanged, compare};
 use super::tables::Tables;
 use crate::read::Bytes;
+use crate::shown::Shown;
 use crate::system::covered::uncovered;
 use crate::system::paths;
 
@@ -234,7 +235,7 @@ impl ArchiveFile {
         if matches!(checked, Err(ArchiveReadError::Changed)) && !self.stale.swap(true, Ordering::Relaxed) {
             log::error!(
                 "{}: the archive was changed while mounted; reads of its old files fail with EIO",
-                self.path.display()
+                self.path.shown()
             );
         }
         checked

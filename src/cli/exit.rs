@@ -4,10 +4,11 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-#[cfg(feature = "mount")]
 use crate::daemon::error::DaemonError;
 #[cfg(feature = "mount")]
 use crate::mounts::error::{StatusError, StatusErrorKind};
+#[cfg(feature = "mount")]
+use crate::shown::Shown;
 use crate::system::text::{reason, reason_not_made};
 use crate::vfs::{OpenError, OpenErrorKind};
 
@@ -89,13 +90,13 @@ impl Failure {
     /// Creates a failure to open, read or write a path.
     pub fn io(exit: Exit, path: &Path, error: &io::Error) -> Self {
         let what = reason(error);
-        Self::new(exit, format!("{}: {what}", path.display()))
+        Self::new(exit, format!("{}: {what}", path.shown()))
     }
 
     /// Creates a failure to make a file or folder.
     pub fn not_made(what: &str, path: &Path, error: &io::Error) -> Self {
         let why = reason_not_made(path, error);
-        Self::new(Exit::CannotCreate, format!("cannot create {what} {}: {why}", path.display()))
+        Self::new(Exit::CannotCreate, format!("cannot create {what} {}: {why}", path.shown()))
     }
 
     /// Creates a failure to write the output. A closed pipe counts as success, as in `bsafs list

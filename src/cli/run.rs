@@ -1,6 +1,5 @@
 //! Runs the command that the process arguments name.
 
-use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::Path;
@@ -18,6 +17,7 @@ use super::terminal::logger;
 use super::terminal::output::escaped;
 #[cfg(feature = "mount")]
 use crate::daemon::{detach, logging};
+use crate::shown::Shown;
 use crate::system::{credentials, memory, open_files};
 use crate::vfs::sources::resolve::is_game;
 
@@ -55,8 +55,7 @@ pub fn main() -> ExitCode {
     let exit = done.unwrap_or_else(|failure| {
         match failure.what.as_str() {
             "" => {}
-            what if logger::logs_final_error() => log::error!("{what}"),
-            what => drop(writeln!(std::io::stderr(), "bsafs: {}", escaped(what))),
+            what => logger::print_error(what),
         }
         failure.exit
     });
@@ -77,20 +76,27 @@ fn print_usage(error: &clap::Error) {
     // There is nowhere to report a failure to print.
     let _ = match names_source {
         Some(source) => {
-            let source = escaped(source);
+            let source = source.shown();
             writeln!(
                 std::io::stderr(),
                 "bsafs: {source} is not a command; to mount it, run: bsafs mount {source}"
             )
         }
         // Print in colours, unless an argument contains control characters.
-        None => {
-            match escaped(&std::env::args_os().collect::<Vec<_>>().join(OsStr::new(" ")).to_string_lossy()) {
-                Cow::Borrowed(_) => error.print(),
-                Cow::Owned(_) => write!(std::io::stderr(), "{}", escaped(&error.render().to_string())),
-            }
-        }
+        None => match std::env::args_os().any(|it| it.shown().to_string() != it.to_string_lossy()) {
+            false => error.print(),
+            true => write!(std::io::stderr(), "{}", shown_usage(&error.render().to_string())),
+        },
     };
+}
+
+/// Clap's message, with the arguments that it quotes shown as names.
+fn shown_usage(message: &str) -> String {
+    let mut message = message.to_owned();
+    for argument in std::env::args_os().filter(|it| !it.is_empty()) {
+        message = message.replace(&*argument.to_string_lossy(), &argument.shown().to_string());
+    }
+    escaped(&message).into_owned()
 }
 
 /// Inserts the command `mount` if mount(8) called the program, and returns whether it did. mount(8)

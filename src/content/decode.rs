@@ -12,6 +12,7 @@ use super::memory::{LARGE, Reservation};
 use super::payload::PayloadBytes;
 use super::store::{Counters, Store};
 use crate::format::{Codec, EntryId};
+use crate::shown::Shown;
 
 /// Number of packed bytes to read beyond the length of the prefix, for headers of streams.
 const STREAM_HEADER: u64 = 1024;
@@ -53,7 +54,7 @@ impl Store {
         };
         self.shared.counters.decoded.fetch_add(out.len() as u64, Ordering::Relaxed);
         if let Some(quirk) = quirk {
-            let (archive, offset) = (layer.file.path().display(), extent.offset);
+            let (archive, offset) = (layer.file.path().shown(), extent.offset);
             log::debug!("{archive}: data at offset {offset}: {quirk}; the data is complete");
         }
         Ok(quirk)

@@ -14,6 +14,7 @@ use super::error::Reason;
 use crate::archive_file::ArchiveReadError;
 use crate::format::Extent;
 use crate::limits::PACKED_MAX;
+use crate::shown::Shown;
 
 /// Maximum length of a prefix in bytes: a length byte, 255 bytes of name, a u32.
 pub(super) const MAX: usize = 260;
@@ -118,7 +119,7 @@ impl ArchiveContent {
         if let Some(quirk) = parsed.quirk
             && !self.has_odd_prefix.swap(true, Ordering::Relaxed)
         {
-            let (archive, offset) = (self.file.path().display(), extent.offset);
+            let (archive, offset) = (self.file.path().shown(), extent.offset);
             log::info!("{archive}: data at offset {offset}: {quirk}");
         }
         Ok(parsed)

@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::folder::StoredChanges;
+use crate::shown::Shown;
 use crate::system::output_place::{LastLink, Missing, OutputPlace, open_folder};
 use crate::system::text::{count, reason};
 
@@ -30,12 +31,12 @@ impl EditFolder {
                 (new_path(path)?, true)
             }
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
-                return Err(format!("{}: not a folder", path.display()));
+                return Err(format!("{}: not a folder", path.shown()));
             }
-            Err(error) => return Err(format!("{}: {}", path.display(), reason(&error))),
+            Err(error) => return Err(format!("{}: {}", path.shown(), reason(&error))),
         };
         let folder = Self { path, is_missing, is_made: false };
-        folder.refusal(mountpoint).map_or(Ok(()), |why| Err(format!("{}: {why}", folder.path.display())))?;
+        folder.refusal(mountpoint).map_or(Ok(()), |why| Err(format!("{}: {why}", folder.path.shown())))?;
         Ok(folder)
     }
 
@@ -60,7 +61,7 @@ impl EditFolder {
     pub(super) fn make(&mut self) -> Result<(), String> {
         if self.is_missing {
             let made = OutputPlace::of(&self.path, Missing::Fail).and_then(|place| place.make_folder(0o777));
-            made.map_err(|error| format!("cannot create {}: {}", self.path.display(), reason(&error)))?;
+            made.map_err(|error| format!("cannot create {}: {}", self.path.shown(), reason(&error)))?;
             self.is_made = true;
         }
         Ok(())
@@ -80,11 +81,11 @@ impl Drop for EditFolder {
 fn new_path(path: &Path) -> Result<PathBuf, String> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else {
-        return Err(format!("{}: give the path of a new folder", path.display()));
+        return Err(format!("{}: give the path of a new folder", path.shown()));
     };
     match open_folder(parent, Missing::Fail, LastLink::Follow).and_then(|it| path_of(&it)) {
         Ok(parent) => Ok(parent.join(name)),
-        Err(error) => Err(format!("{}: cannot make a folder there: {}", path.display(), reason(&error))),
+        Err(error) => Err(format!("{}: cannot make a folder there: {}", path.shown(), reason(&error))),
     }
 }
 
@@ -98,7 +99,7 @@ fn path_of(folder: &OwnedFd) -> io::Result<PathBuf> {
 pub(crate) fn summary(edit: &Path) -> Option<String> {
     let folder = open_folder(edit, Missing::Fail, LastLink::Refuse).ok()?;
     let owner = rustix::fs::fstat(&folder).ok()?.st_uid;
-    let edit = edit.display();
+    let edit = edit.shown();
     if owner != 0 && rustix::process::geteuid().is_root() {
         return Some(format!("{edit} belongs to user {owner}, so root does not count the files in it"));
     }

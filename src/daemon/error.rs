@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
+use crate::shown::Shown;
 use crate::system::text::{reason, reason_not_made};
 
 /// Why a mount could not be prepared, detached or served.
@@ -72,21 +73,17 @@ impl DaemonError {
 impl fmt::Display for DaemonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Mountpoint { path, why } => write!(f, "cannot mount on {}: {why}", path.display()),
+            Self::Mountpoint { path, why } => write!(f, "cannot mount on {}: {why}", path.shown()),
             Self::NoFreeName(source) => {
-                write!(
-                    f,
-                    "all 1000 names of mountpoints for {} are taken; give a mountpoint",
-                    source.display()
-                )
+                write!(f, "all 1000 names of mountpoints for {} are taken; give a mountpoint", source.shown())
             }
             Self::NotMade { what, path, cause } => {
-                write!(f, "cannot create {what} {}: {}", path.display(), reason_not_made(path, cause))
+                write!(f, "cannot create {what} {}: {}", path.shown(), reason_not_made(path, cause))
             }
-            Self::Folder { path, cause } => write!(f, "{}: {}", path.display(), reason(cause)),
+            Self::Folder { path, cause } => write!(f, "{}: {}", path.shown(), reason(cause)),
             Self::Locked(path) => {
                 let what = "another `bsafs open` is still mounting there; try again later, or end it";
-                write!(f, "{}: {what}", path.display())
+                write!(f, "{}: {what}", path.shown())
             }
             Self::Overlay(what) => write!(f, "--edit{what}"),
             Self::NoUsers(cause) => write!(f, "cannot ask for users with getent and id: {cause}"),
@@ -99,7 +96,7 @@ impl fmt::Display for DaemonError {
             Self::Reported(_) => Ok(()),
             Self::Terminal(cause) => write!(f, "cannot detach from the terminal: {cause}"),
             Self::Signals(cause) => write!(f, "cannot handle signals: {cause}"),
-            Self::LogFile { path, why } => write!(f, "--log-file {}: {why}", path.display()),
+            Self::LogFile { path, why } => write!(f, "--log-file {}: {why}", path.shown()),
             Self::LogThread(cause) => write!(f, "cannot start the log's thread: {cause}"),
         }
     }

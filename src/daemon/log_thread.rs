@@ -8,7 +8,7 @@ use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(crate) struct LogThread {
     /// Whether lines begin with their priority, as `<6>`.
     pub(crate) has_priority: bool,
     lines: SyncSender<Option<Vec<u8>>>,
-    lost: AtomicU64,
+    lost: Arc<Lost>,
     ended: Mutex<Receiver<()>>,
 }
 
@@ -47,22 +47,20 @@ impl LogThread {
         let has_priority = matches!(target, LogTarget::Syslog(..));
         let (lines, to_write) = sync_channel(LOG_LINES_MAX);
         let (end, ended) = sync_channel(1);
+        let lost = Arc::new(Lost { lines: AtomicU64::new(0), has_priority });
+        let for_thread = lost.clone();
         thread::Builder::new().name("log".into()).spawn(move || {
-            run(target, &to_write);
+            run(target, &to_write, &for_thread);
             // Fails if the process ends without waiting.
             let _ = end.send(());
         })?;
-        Ok(Self { is_file, has_priority, lines, lost: AtomicU64::new(0), ended: Mutex::new(ended) })
+        Ok(Self { is_file, has_priority, lines, lost, ended: Mutex::new(ended) })
     }
 
     /// Queues a line and does not wait. If too many lines are queued already, the line is lost.
     pub(crate) fn write(&self, line: &[u8]) {
-        let lost = self.lost.load(Ordering::Relaxed);
-        if lost > 0 && self.lines.try_send(Some(self.lost_line(lost))).is_ok() {
-            self.lost.fetch_sub(lost, Ordering::Relaxed);
-        }
         if self.lines.try_send(Some(line.to_vec())).is_err() {
-            self.lost.fetch_add(1, Ordering::Relaxed);
+            self.lost.lines.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -72,22 +70,49 @@ impl LogThread {
             let _ = self.ended.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(LAST);
         }
     }
+}
 
-    fn lost_line(&self, lost: u64) -> Vec<u8> {
-        let priority = if self.has_priority { "<4>" } else { "bsafs: " };
-        format!("{priority}{lost} lines were lost, because the log could not keep up\n").into_bytes()
+/// The lines that were not written: those that did not fit into the queue, and those that the log refused,
+/// for example because its disk is full.
+#[derive(Debug)]
+struct Lost {
+    lines: AtomicU64,
+    has_priority: bool,
+}
+
+fn run(mut target: LogTarget, lines: &Receiver<Option<Vec<u8>>>, lost: &Lost) {
+    while let Ok(line) = lines.recv() {
+        let number = lost.lines.load(Ordering::Relaxed);
+        if number > 0 {
+            let priority = if lost.has_priority { "<4>" } else { "bsafs: " };
+            let what = format!("{priority}lines that the log could not take in time: {number}\n");
+            if target.write(what.as_bytes()).is_ok() {
+                lost.lines.fetch_sub(number, Ordering::Relaxed);
+            }
+        }
+        let Some(line) = line else { break };
+        if target.write(&line).is_err() {
+            lost.lines.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 
-fn run(mut target: LogTarget, lines: &Receiver<Option<Vec<u8>>>) {
-    while let Ok(Some(line)) = lines.recv() {
-        // There is nowhere to report a line that cannot be written.
-        let _ = match &mut target {
-            LogTarget::Stderr => io::stderr().write_all(&line),
-            LogTarget::File(file) => file.write_all(&line),
-            LogTarget::Syslog(path, socket) => send(path, socket, &line),
-        };
+impl LogTarget {
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Stderr => io::stderr().write_all(line),
+            Self::File(file) => write_whole(file, line),
+            Self::Syslog(path, socket) => send(path, socket, line),
+        }
     }
+}
+
+/// Appends a line to a file. If only a part fits, removes that part, so that the next line begins a line.
+fn write_whole(file: &mut File, line: &[u8]) -> io::Result<()> {
+    let len = file.metadata().map(|it| it.len());
+    file.write_all(line).inspect_err(|_| {
+        let _ = len.and_then(|len| file.set_len(len));
+    })
 }
 
 /// Sends a line to syslog, on a new connection if the old one broke.
@@ -122,16 +147,30 @@ mod tests {
     fn a_blocked_log_drops_lines_and_then_reports_how_many() {
         let (lines, waiting) = sync_channel(2);
         let (_end, ended) = sync_channel(1);
-        let (is_file, has_priority, lost) = (false, false, AtomicU64::new(0));
-        let log = LogThread { is_file, has_priority, lines, lost, ended: Mutex::new(ended) };
-        for line in ["1", "2", "3", "4"] {
+        let lost = Arc::new(Lost { lines: AtomicU64::new(0), has_priority: false });
+        let (is_file, has_priority) = (true, false);
+        let log = LogThread { is_file, has_priority, lines, lost: lost.clone(), ended: Mutex::new(ended) };
+        for line in ["1\n", "2\n", "3\n", "4\n"] {
             log.write(line.as_bytes());
         }
-        let next = || String::from_utf8(waiting.try_recv().unwrap().unwrap()).unwrap();
-        assert_eq!((next(), next()), ("1".into(), "2".into()));
-        log.write(b"5");
-        assert_eq!(next(), "bsafs: 2 lines were lost, because the log could not keep up\n");
-        assert_eq!(next(), "5");
+        drop(log);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        run(LogTarget::File(file.reopen().unwrap()), &waiting, &lost);
+        let written = std::fs::read_to_string(file.path()).unwrap();
+        assert_eq!(written, "bsafs: lines that the log could not take in time: 2\n1\n2\n");
+    }
+
+    #[test]
+    fn lines_that_a_full_disk_refuses_are_counted() {
+        let (lines, waiting) = sync_channel(9);
+        for line in ["1\n", "2\n"] {
+            lines.send(Some(line.as_bytes().to_vec())).unwrap();
+        }
+        drop(lines);
+        let lost = Lost { lines: AtomicU64::new(0), has_priority: false };
+        let full = File::options().append(true).open("/dev/full").unwrap();
+        run(LogTarget::File(full), &waiting, &lost);
+        assert_eq!(lost.lines.load(Ordering::Relaxed), 2);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use super::error::DaemonError;
 use super::made_folder::MadeFolder;
 use super::mounts_folder::{LastMount, make_around};
 use crate::fuse::{PassedMount, unmount};
+use crate::shown::Shown;
 use crate::system::credentials::Credentials;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::place::Place;
@@ -205,7 +206,7 @@ fn clear_if_dead(path: &Path) -> Result<Result<Place, MountEntry>, DaemonError> 
     if !(mounted.is_bsafs() && is_dead(&mounted, &place)) {
         return Ok(Err(mounted));
     }
-    log::warn!("{}: removing the dead mount of a daemon that was killed", path.display());
+    log::warn!("{}: removing the dead mount of a daemon that was killed", path.shown());
     unmount(&mounted, true)
         .map_err(|error| refused(path, &format!("cannot remove the dead mount there: {error}")))?;
     let place = place.reopen().map_err(folder)?;

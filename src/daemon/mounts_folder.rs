@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use super::error::DaemonError;
 use super::made_folder::MadeFolder;
+use crate::shown::Shown;
 
 /// How long to wait for another process that mounts.
 const LOCK_TIME: Duration = Duration::from_secs(120);
@@ -121,7 +122,7 @@ fn lock_existing(path: &Path) -> io::Result<Option<Option<File>>> {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK) => return Ok(None),
         Err(errno) => {
-            log::debug!("{}: cannot lock the folder: {errno}", path.display());
+            log::debug!("{}: cannot lock the folder: {errno}", path.shown());
             return Ok(Some(None));
         }
     }

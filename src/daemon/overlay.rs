@@ -21,6 +21,7 @@ use rustix::mount::MountFlags;
 use super::edit_folder::EditFolder;
 use super::error::DaemonError;
 use crate::fuse::{MountError, MountRequest, unmount};
+use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::output_place::{Missing, OutputPlace};
 use crate::system::place::{Place, is_root_controlled};
@@ -63,7 +64,7 @@ impl Overlay {
     pub(crate) fn prepare(upper: &Path, mountpoint: &Path) -> Result<Self, DaemonError> {
         let cannot = |what: String| DaemonError::Overlay(format!(" {what}"));
         let upper = EditFolder::check(upper, mountpoint).map_err(cannot)?;
-        let shown = upper.path.display();
+        let shown = upper.path.shown();
         let (parent, name) = (upper.path.parent().unwrap_or(Path::new("/")), upper.path.file_name());
         let mut made = OsString::from(".");
         made.push(name.unwrap_or_default());
@@ -84,11 +85,11 @@ impl Overlay {
         // overlay may still be there.
         if let Some(left) = mountinfo::mounted_at(&overlay.lower()).filter(MountEntry::is_bsafs) {
             if let Some(used) = overlay_of(&left) {
-                let used = used.mountpoint.display();
+                let used = used.mountpoint.shown();
                 let what = format!(
                     "still in use by a mount whose daemon was killed; run `bsafs umount {used}` first"
                 );
-                return Err(cannot(format!("{}: {what}", overlay.upper.path.display())));
+                return Err(cannot(format!("{}: {what}", overlay.upper.path.shown())));
             }
             unmount(&left, true).map_err(|error| cannot(error.to_string()))?;
         }
@@ -99,7 +100,7 @@ impl Overlay {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => {
                     let (folder, error) = (overlay.made.path.join(name), io::Error::from(errno));
-                    return Err(cannot(format!("cannot create {}: {error}", folder.display())));
+                    return Err(cannot(format!("cannot create {}: {error}", folder.shown())));
                 }
             }
         }
@@ -135,7 +136,7 @@ impl Overlay {
             }
             // The program gets a path.
             if !place.is_fixed() {
-                let what = format!("{reason}another user can exchange a folder in {}", mountpoint.display());
+                let what = format!("{reason}another user can exchange a folder in {}", mountpoint.shown());
                 return Err(failed(what));
             }
         }
@@ -156,7 +157,7 @@ impl Overlay {
     fn mount_by_program(&self, mountpoint: &Path, request: &MountRequest) -> Result<(), String> {
         if let Some(path) = self.folders().iter().find(|path| has_separator(path)) {
             let why = "accepts no path with a comma, a colon or a backslash";
-            return Err(format!("{PROGRAM} {why}: {}", path.display()));
+            return Err(format!("{PROGRAM} {why}: {}", path.shown()));
         }
         let (mut options, _open) = self.options().map_err(|error| error.to_string())?;
         options.push(",nosuid,nodev");
@@ -171,7 +172,7 @@ impl Overlay {
         })?;
         match run {
             Some(run) if run.status.success() => Ok(()),
-            Some(run) => Err(format!("{PROGRAM}: {}", String::from_utf8_lossy(&run.stderr).trim())),
+            Some(run) => Err(format!("{PROGRAM}: {}", String::from_utf8_lossy(&run.stderr).trim().shown())),
             None => Err(format!("{PROGRAM} did not mount within {} seconds", MOUNT_TIME.as_secs())),
         }
     }
@@ -202,7 +203,7 @@ impl Overlay {
 impl OverlayWork {
     /// Makes the folder or takes an existing one, and locks it.
     fn lock(path: PathBuf) -> Result<Self, String> {
-        let not_made = |error: io::Error| format!("cannot create the folder {}: {error}", path.display());
+        let not_made = |error: io::Error| format!("cannot create the folder {}: {error}", path.shown());
         let failed = |errno: Errno| not_made(errno.into());
         match OutputPlace::of(&path, Missing::Fail).and_then(|place| place.make_folder(0o700)) {
             Ok(_) => {}
@@ -212,13 +213,13 @@ impl OverlayWork {
         let folder = open(&path, FOLDER, Mode::empty()).map_err(failed)?;
         let stat = fstat(&folder).map_err(failed)?;
         if stat.st_uid != rustix::process::geteuid().as_raw() {
-            return Err(format!("cannot use the folder {}, which belongs to another user", path.display()));
+            return Err(format!("cannot use the folder {}, which belongs to another user", path.shown()));
         }
         let in_use = || "another mount with --edit uses this folder; unmount that one first".to_owned();
         match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Err(in_use()),
-            Err(errno) => log::debug!("{}: cannot lock the folder: {errno}", path.display()),
+            Err(errno) => log::debug!("{}: cannot lock the folder: {errno}", path.shown()),
         }
         // A mount that has just ended may have removed the folder.
         let is_there = lstat(&path).is_ok_and(|now| (now.st_dev, now.st_ino) == (stat.st_dev, stat.st_ino));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::fs::{Replaced, View};
+use crate::shown::Shown;
 use crate::system::text::count;
 
 /// Maximum number of sources that are named. Other sources are only counted.
@@ -50,5 +51,5 @@ fn line(name: &str, counts: [usize; 4]) -> String {
 
 fn name(view: &View, layer: u16) -> String {
     let path: &Path = view.store().path(layer);
-    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+    path.file_name().unwrap_or(path.as_os_str()).shown().to_string()
 }

@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::encoding::Encoding;
+pub use crate::shown::is_printable;
 
 /// Maximum length of a file name on Linux, in bytes.
 pub const COMPONENT_MAX: usize = 255;
@@ -68,14 +69,6 @@ pub fn components(stored: &[u8], encoding: Encoding) -> Components<'_> {
 pub fn component(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
     let plain = stored.iter().all(|&byte| is_plain(byte));
     fit(Piece { stored, plain }.text(encoding), stored, encoding)
-}
-
-/// Whether a character shows as itself and affects nothing else. False for control characters, and for
-/// characters that end a line or change the direction of text.
-pub fn is_printable(c: char) -> bool {
-    let turns =
-        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    !c.is_control() && !turns && !matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 /// Whether [`component`] leaves a stored name unchanged because it is short and printable ASCII. Nearly all

@@ -16,6 +16,7 @@ use crate::content::Store;
 use crate::format::EntryId;
 use crate::format::name::COMPONENT_MAX;
 use crate::limits::ASSUMED_MAX;
+use crate::shown::Shown;
 use crate::tree::{Inode, Kind, NodeId, Tree};
 use crate::vfs::Vfs;
 
@@ -178,8 +179,8 @@ impl View {
 
     /// A file's archive and path, for the log.
     pub(crate) fn path_of(&self, node: NodeId, entry: EntryId) -> String {
-        let (archive, path) = (self.store().path(entry.layer).display(), self.tree().path(node));
-        format!("{archive}: {}", String::from_utf8_lossy(&path))
+        let (archive, path) = (self.store().path(entry.layer).shown(), self.tree().path(node));
+        format!("{archive}: {}", String::from_utf8_lossy(&path).as_ref().shown())
     }
 
     /// The child of a folder, by its name, or by the hash of its path if the archive stores no names.

@@ -20,6 +20,7 @@ use rustix::mount::MountFlags;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use super::passed_mount::{PassedMount, fuse_device, mount_of};
+use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::place::Place;
 use crate::system::subprocess::Program;
@@ -99,7 +100,7 @@ impl std::fmt::Display for MountError {
             ),
             Self::NoHelper(error) => write!(f, "cannot start fusermount3: {error}"),
             Self::Helper { mountpoint, stderr } => explain(f, mountpoint, stderr),
-            Self::Kernel(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Kernel(path, error) => write!(f, "{}: {error}", path.shown()),
         }
     }
 }
@@ -117,7 +118,7 @@ pub(super) fn reason_in(stderr: &str) -> &str {
 
 /// Explains why fusermount3 refused, with advice.
 fn explain(f: &mut std::fmt::Formatter<'_>, mountpoint: &Path, stderr: &str) -> std::fmt::Result {
-    let place = mountpoint.display();
+    let place = mountpoint.shown();
     if stderr.contains("user_allow_other") {
         return f.write_str(
             "only root may use allow_other; to let users use it, add `user_allow_other` to /etc/fuse.conf",

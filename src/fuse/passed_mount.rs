@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{fstat, makedev};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
+use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::process;
 
@@ -107,7 +108,7 @@ impl PassedMount {
         }
         Err(format!(
             "{}: mount.fuse3 made this mount without {}; add {} to the options, for example in /etc/fstab",
-            mounted.mountpoint.display(),
+            mounted.mountpoint.shown(),
             missing.join(" and "),
             missing.join(","),
         ))

@@ -18,6 +18,7 @@ use super::spare_workers::SpareWorkers;
 use super::unmounter::Unmounter;
 use super::worker_threads::WorkerThreads;
 use crate::fs::FileSystem;
+use crate::shown::Shown;
 use crate::system::memory;
 use crate::system::mountinfo::{MountEntry, wait_until};
 use crate::system::processors::processors;
@@ -187,7 +188,7 @@ fn fetch_permissions(request: &MountRequest) {
         None => rustix::fs::stat(&request.mountpoint),
     };
     if let Err(error) = asked {
-        log::debug!("{}: {error}", request.mountpoint.display());
+        log::debug!("{}: {error}", request.mountpoint.shown());
     }
 }
 

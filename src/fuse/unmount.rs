@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 
 use super::mount::{HELPER, HELPER_TIME, MountError, reason_in};
+use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::place::Place;
 use crate::system::subprocess::Program;
@@ -97,7 +98,7 @@ fn unmount_by_helper(mountpoint: &Path, lazily: bool) -> Result<(), MountError> 
     let stderr = String::from_utf8_lossy(&output.stderr);
     let kind = if stderr.contains("busy") { io::ErrorKind::ResourceBusy } else { io::ErrorKind::Other };
     let reason = reason_in(&stderr);
-    let named = format!("failed to unmount {}: ", mountpoint.display());
+    let named = format!("failed to unmount {}: ", mountpoint.to_string_lossy());
     let reason = reason.strip_prefix(&named).unwrap_or(reason);
-    Err(refused(io::Error::new(kind, reason)))
+    Err(refused(io::Error::new(kind, reason.shown().to_string())))
 }

@@ -9,6 +9,7 @@ use signal_hook::iterator::Signals;
 
 use super::mount::MountError;
 use super::unmount::unmount;
+use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 
 /// Interval between attempts to unmount a busy mount.
@@ -112,7 +113,7 @@ impl Unmounter {
                 Err(error) => log::error!("cannot unmount: {error}"),
             },
             Some(mounted) => {
-                let path = mounted.mountpoint.display();
+                let path = mounted.mountpoint.shown();
                 log::error!("cannot unmount: {path}: another mount covers it");
             }
             None => {}

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
+use crate::shown::{Shown, excerpt};
+
 /// Why a mount's daemon gave no status.
 #[derive(Debug)]
 pub(crate) struct StatusError {
@@ -49,7 +51,7 @@ impl StatusErrorKind {
 
 impl fmt::Display for StatusError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.display();
+        let path = self.path.shown();
         match &self.kind {
             StatusErrorKind::NotMounted => {
                 write!(f, "{path}: not a bsafs mount; `bsafs mounts` lists all mounts")
@@ -77,7 +79,7 @@ impl fmt::Display for StatusError {
                 write!(f, "{path}: the daemon is of an older version; unmount, and mount again")
             }
             StatusErrorKind::Unreadable(cause) => {
-                write!(f, "{path}: cannot read the daemon's answer: {cause}")
+                write!(f, "{path}: cannot read the daemon's answer: {}", excerpt(&cause.to_string()))
             }
         }
     }

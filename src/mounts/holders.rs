@@ -15,6 +15,7 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use serde::Serialize;
 
+use crate::shown::Shown;
 use crate::system::process;
 use crate::system::text::count;
 
@@ -42,7 +43,7 @@ impl Holder {
                 Use::CurrentFolder | Use::RootFolder | Use::Program => how.text().to_owned(),
             })
             .collect();
-        format!("{} (process {}: {})", self.name, self.pid, uses.join(", "))
+        format!("{} (process {}: {})", self.name.shown(), self.pid, uses.join(", "))
     }
 }
 

@@ -16,6 +16,7 @@ use crate::daemon::mountpoint::{DEAD_CODE, resolve_mountpoint};
 use crate::daemon::overlay;
 use crate::fs::{self, MountedSource, MountedSources, SOURCES_LINK, STATUS_LINK, read_pages};
 use crate::note::NoteSummary;
+use crate::shown::Shown;
 use crate::system::credentials::Credentials;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::subprocess::Program;
@@ -60,7 +61,7 @@ impl MountStatus {
         let MountedSources { sources, options, profile, odd } = match sources {
             Ok(sources) => serde_json::from_str(&sources).map_err(unreadable)?,
             Err(errno) => {
-                log::debug!("{}: cannot read the sources: {errno}", path.display());
+                log::debug!("{}: cannot read the sources: {errno}", path.shown());
                 MountedSources::default()
             }
         };
@@ -72,7 +73,8 @@ impl MountStatus {
     /// The sources, in one line of limited length.
     pub(crate) fn sources_text(&self) -> Option<String> {
         const SHOWN: usize = 4;
-        let shown: Vec<&str> = self.sources.iter().take(SHOWN).map(|it| it.path.as_str()).collect();
+        let shown: Vec<String> =
+            self.sources.iter().take(SHOWN).map(|it| it.path.shown().to_string()).collect();
         let more = self.sources.len().saturating_sub(SHOWN);
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         (!shown.is_empty()).then(|| shown.join(", ") + &more)

@@ -13,6 +13,7 @@ use super::status::{mount_at, read_in};
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::overlay;
 use crate::fs::{CHANGES_LINK, ChangedFile, FileChanges, STATUS_LINK};
+use crate::shown::Shown;
 use crate::system::mountinfo::MountEntry;
 
 /// Time between questions whether the daemon watches the disk.
@@ -50,7 +51,7 @@ impl Watching {
             if began.elapsed() > LONGEST {
                 log::warn!(
                     "{}: the daemon does not watch all folders yet, so changes may be missed",
-                    path.display()
+                    path.shown()
                 );
                 break answer;
             }

@@ -23,6 +23,7 @@ use rustix::process::geteuid;
 
 use super::mountinfo::{self, MountEntry};
 use super::process::file_in_proc;
+use crate::shown::Shown;
 
 /// Maximum number of links in a path that are followed, as in the kernel.
 const LINKS_MAX: u32 = 40;
@@ -213,10 +214,10 @@ impl fmt::Display for Redirected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Link(link) => {
-                write!(f, "another user can change the link {}; give the folder it leads to", link.display())
+                write!(f, "another user can change the link {}; give the folder it leads to", link.shown())
             }
             Self::Parent(folder) => {
-                write!(f, "another user can move the folder {}; give a path without `..`", folder.display())
+                write!(f, "another user can move the folder {}; give a path without `..`", folder.shown())
             }
         }
     }

@@ -48,7 +48,7 @@ impl SignalSet {
 
 /// The signals that this process ignores. None if `/proc` does not say.
 pub(crate) fn ignored_signals() -> SignalSet {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = file_in_proc(Path::new("/proc/self/status")).unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     SignalSet(mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0))
 }
@@ -56,7 +56,7 @@ pub(crate) fn ignored_signals() -> SignalSet {
 /// The user and the group with whose rights a process or a thread accesses files. `None` for a thread of the
 /// kernel, which may act for anyone, and if `/proc` does not show the process.
 pub(crate) fn file_access_ids(pid: u32) -> Option<(u32, u32)> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let status = file_in_proc(Path::new(&format!("/proc/{pid}/status"))).ok()?;
     let value = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
     // The real, the effective, the saved and the file system's ID.
     let id = |name| value(name)?.split_ascii_whitespace().nth(3)?.parse().ok();

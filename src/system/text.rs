@@ -1,11 +1,10 @@
-//! Text that messages share: counts, sizes, excerpts of files, and the reasons of system errors.
+//! Text that messages share: counts, sizes, and the reasons of system errors.
 
-use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
 use super::memory;
-use crate::limits::EXCERPT_MAX;
+use crate::shown::Shown;
 
 /// A number with its noun: `1 file`, `2 files`.
 pub(crate) fn count(number: usize, thing: &str) -> String {
@@ -22,18 +21,6 @@ pub(crate) fn size(bytes: u64) -> String {
         _ => format!("{bytes} bytes"),
     }
 }
-
-/// The beginning of a text from a file, at most [`EXCERPT_MAX`] bytes, for a message that quotes it.
-pub(crate) fn excerpt(text: &str) -> Cow<'_, str> {
-    if text.len() <= EXCERPT_MAX {
-        return Cow::Borrowed(text);
-    }
-    let end = (0..=EXCERPT_MAX - ELLIPSIS.len()).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    Cow::Owned(format!("{}{ELLIPSIS}", &text[..end]))
-}
-
-/// What stands for the rest of a text.
-const ELLIPSIS: &str = "…";
 
 /// Numbers of archives and folders: `1 archive`, `2 folders`, `1 archive and 2 folders`.
 #[cfg(feature = "mount")]
@@ -73,23 +60,12 @@ pub(crate) fn reason_not_made(path: &Path, error: &io::Error) -> String {
 pub(crate) fn missing_parent(path: &Path) -> Option<String> {
     let absolute = std::path::absolute(path).ok()?;
     let missing = absolute.ancestors().skip(1).take_while(|folder| !folder.exists()).last()?;
-    Some(format!("the folder {} does not exist", missing.display()))
+    Some(format!("the folder {} does not exist", missing.shown()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_message_quotes_at_most_200_bytes_and_no_part_of_a_letter() {
-        assert_eq!(excerpt("plain"), "plain");
-        assert_eq!(excerpt(&"a".repeat(200)), "a".repeat(200));
-        for long in ["a".repeat(201), "ä".repeat(1 << 20), format!("a{}", "𝄞".repeat(100))] {
-            let cut = excerpt(&long);
-            assert!(cut.len() <= 200 && cut.len() > 190 && cut.ends_with('…'), "{cut}");
-            assert!(long.starts_with(cut.trim_end_matches('…')), "{cut}");
-        }
-    }
 
     #[test]
     fn a_size_is_exact_in_its_unit() {

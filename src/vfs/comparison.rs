@@ -6,6 +6,7 @@ use std::io::{self, BufReader, Read, Write};
 use sha2::{Digest, Sha256};
 
 use super::file::VfsFile;
+use crate::shown::Shown;
 
 /// Maximum number of bytes to compare at once.
 const BUFFER: usize = 1 << 16;
@@ -46,7 +47,7 @@ fn digest(file: &VfsFile) -> Result<FileDigest, String> {
     let mut digest = Hashing(Sha256::new());
     match file.write_to(&mut digest) {
         Ok(_) => Ok(digest.0.finalize().into()),
-        Err(error) => Err(format!("{}: {error}", file.layer().path().display())),
+        Err(error) => Err(format!("{}: {error}", file.layer().path().shown())),
     }
 }
 

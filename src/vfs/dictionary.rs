@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::error::OpenError;
 use crate::format::encoding::Encoding;
 use crate::limits::NAMES_TEXT_MAX;
+use crate::shown::Shown;
 use crate::system::text::count;
 use crate::system::whole_file;
 use crate::tree::{Dictionary, TooManyPaths};
@@ -25,7 +26,7 @@ pub(crate) fn read(lists: &[PathBuf], encoding: Encoding) -> Result<Dictionary, 
         if skipped > 0 {
             log::warn!(
                 "{}: {} skipped: not valid UTF-8, or with characters that {} lacks",
-                path.display(),
+                path.shown(),
                 count(skipped, "line"),
                 encoding.name()
             );

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::format::{ParseError, ParseErrorKind};
+use crate::shown::Shown;
 use crate::system::text::reason;
 
 /// Why a source could not be opened: its path, and what is wrong.
@@ -95,7 +96,7 @@ impl OpenError {
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(path) = &self.path {
-            write!(f, "{}: ", path.display())?;
+            write!(f, "{}: ", path.shown())?;
         }
         match &self.kind {
             OpenErrorKind::Unreadable(cause) => f.write_str(&reason(cause)),

@@ -10,6 +10,7 @@ use super::reuse::Reuse;
 use super::sources::layer_plan::{LayerRules, PlannedFolder};
 use crate::folder::{self, LooseFolder, LooseNames, OpenFiles, ScanError};
 use crate::format::is_archive_name;
+use crate::shown::Shown;
 
 /// A layer to open. A folder was walked by now, unless it is [`FoundLayer::Later`].
 #[derive(Debug)]
@@ -129,15 +130,15 @@ fn report_notes(folder: &LooseFolder) {
     for note in notes {
         let path = folder.path().join(String::from_utf8_lossy(&note.path).as_ref());
         if !note.why.is_warning() {
-            log::info!("{}: {}", path.display(), note.why);
+            log::info!("{}: {}", path.shown(), note.why);
         } else if warnings < WARNINGS {
-            log::warn!("{}: {}", path.display(), note.why);
+            log::warn!("{}: {}", path.shown(), note.why);
             warnings += 1;
         } else {
             dropped += 1;
         }
     }
     if dropped > 0 {
-        log::warn!("{}: left out {dropped} more files or folders", folder.path().display());
+        log::warn!("{}: left out {dropped} more files or folders", folder.path().shown());
     }
 }

@@ -13,6 +13,7 @@ use crate::content::LayerTables;
 use crate::format::encoding::{Encoding, NamesEncoding};
 use crate::format::{self, About, Archive, Name, Options};
 use crate::note::Note;
+use crate::shown::Shown;
 use crate::system::text::count;
 use crate::tree::{Dictionary, LayerNames, NamesTooLarge};
 
@@ -66,7 +67,7 @@ impl OpenedArchive {
             let encoding = options.names_encoding(&archive);
             let layer = || LayerNames::with_names(&archive, encoding.encoding, folder, dictionary);
             let (layer, tables) = names_and_tables(&archive, layer);
-            let of_archive = |note| Note { subject: path.display().to_string(), ..note };
+            let of_archive = |note| Note { subject: path.to_string_lossy().into_owned(), ..note };
             let notes = archive.notes.into_iter().map(of_archive).collect();
             let description = Description { about: archive.about, encoding, notes };
             (Ok((layer, tables, description)), archive.tables)
@@ -88,7 +89,7 @@ impl OpenedArchive {
 
     /// Logs what is unusual about the archive, under the path that names it.
     pub(crate) fn report(&self, path: &Path) {
-        let path = path.display();
+        let path = path.shown();
         for note in self.description.iter().flat_map(|description| &description.notes) {
             log::info!("{path}: {note}");
         }

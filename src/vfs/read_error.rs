@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::content::{self, Reason};
+use crate::shown::Shown;
 
 /// Why a file of the tree could not be read.
 #[derive(Clone, Debug)]
@@ -78,7 +79,7 @@ impl fmt::Display for ReadErrorKind {
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: {}", self.layer.display(), self.path, self.kind)
+        write!(f, "{}: {}: {}", self.layer.shown(), self.path.shown(), self.kind)
     }
 }
 

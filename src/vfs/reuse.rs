@@ -14,6 +14,7 @@ use super::opened_archive::{Content, OpenedArchive};
 use super::sources::resolve::OpenPlan;
 use crate::content::Store;
 use crate::folder::{Filter, LooseFolder, OpenFiles, ScanError, scan_again};
+use crate::shown::Shown;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
 use crate::tree::LayerNames;
@@ -151,7 +152,7 @@ impl<'a> Reuse<'a> {
     ) -> Option<OpenedArchive> {
         let (what, is_unfinished) = match opened {
             Ok(archive) if self.is_whole(&archive) => return Some(archive),
-            Ok(_) => (format!("{} is still being written", path.display()), true),
+            Ok(_) => (format!("{} is still being written", path.shown()), true),
             Err(error) => (error.to_string(), false),
         };
         self.note(KeptSource { what, is_unfinished, is_folder: false });

@@ -31,7 +31,7 @@ pub(crate) struct Structure {
 
 /// Opens an archive and judges its structure.
 pub(crate) fn structure(path: &Path, options: &OpenOptions) -> Result<Structure, OpenError> {
-    let subject = path.display().to_string();
+    let subject = path.to_string_lossy().into_owned();
     with_archive(path, &options.parse_options(), |parsed| {
         judge(&parsed, &subject, options.names_encoding(&parsed).encoding)
     })

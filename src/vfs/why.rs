@@ -18,6 +18,7 @@ use crate::game::{
     ArchiveRule, Disk, LayerKind, LoadOrder, LooseRule, ModList, OrderLayer, is_backup, is_plugin,
 };
 use crate::note::{Note, NoteCode};
+use crate::shown::Shown;
 use crate::system::text::count;
 
 /// Whether something is in a game, and why.
@@ -163,7 +164,7 @@ impl<'a> Question<'a> {
                 let text = match is_backup(name) {
                     true => "Mod Organizer takes this folder for a backup of a mod, because of its name"
                         .to_owned(),
-                    false => format!("the mod is off in the profile \"{}\"; turn it on", profile.display()),
+                    false => format!("the mod is off in the profile \"{}\"; turn it on", profile.shown()),
                 };
                 off.push((mods.folder.join(name), text));
             }
@@ -199,7 +200,7 @@ impl<'a> Question<'a> {
         for hidden in file.hidden() {
             let below = hidden.layer();
             let why = self.why_wins(layer.path(), layer.is_folder(), below.is_folder());
-            let text = format!("the copy here is hidden by {}, because {why}", layer.path().display());
+            let text = format!("the copy here is hidden by {}, because {why}", layer.path().shown());
             self.add(Cause::new("hidden", below.path(), text));
         }
         let of_layer = |note: &&Note| {
@@ -416,7 +417,7 @@ impl<'a> Question<'a> {
                 if is_in_list(&self.disk, &list, name).is_some() {
                     let text = match &order.plugin_list {
                         Some(read) => {
-                            format!("this list names the plugin, but the game reads {}", read.display())
+                            format!("this list names the plugin, but the game reads {}", read.shown())
                         }
                         None => "this list names the plugin, but the game does not read it; see --prefix"
                             .to_owned(),
@@ -442,9 +443,9 @@ impl<'a> Question<'a> {
                 text.to_owned()
             }
             Some(list) => match is_in_list(&self.disk, list, name) {
-                None => format!("the plugin is installed, but not in {}; turn it on", list.display()),
-                Some(true) => format!("the plugin is in {}, but the game does not take it", list.display()),
-                Some(false) => format!("the plugin is off in {}; turn it on", list.display()),
+                None => format!("the plugin is installed, but not in {}; turn it on", list.shown()),
+                Some(true) => format!("the plugin is in {}, but the game does not take it", list.shown()),
+                Some(false) => format!("the plugin is off in {}; turn it on", list.shown()),
             },
         };
         Cause::new("plugin-inactive", plugin, text)
@@ -569,7 +570,7 @@ impl<'a> Question<'a> {
             for folder in used.into_iter().chain(others).flatten() {
                 let Some(file) = self.disk.find_file(&folder, name) else { continue };
                 if !order.inis.contains(&file) {
-                    let read: Vec<String> = order.inis.iter().map(|it| it.display().to_string()).collect();
+                    let read: Vec<String> = order.inis.iter().map(|it| it.shown().to_string()).collect();
                     let read = if read.is_empty() { "no settings file".to_owned() } else { read.join(", ") };
                     let text = format!("the game does not read this file; it reads {read}");
                     self.add(Cause::new(NoteCode::SettingsIgnored.as_str(), &file, text));

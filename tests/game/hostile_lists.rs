@@ -151,6 +151,7 @@ fn notes_and_errors_about_settings_quote_little_of_them() {
     for general in [
         format!("gamePath=Q:\\\\{long}\nselected_profile=Default"),
         format!("gamePath={long}\nselected_profile=Default"),
+        format!("gamePath=/{long}\nselected_profile=Default"),
         format!("gamePath=@ByteArray(Z:{})\nselected_profile={long}", world.installed.folder.display()),
     ] {
         fs::write(world.installed.path("home/mo2/ModOrganizer.ini"), format!("[General]\n{general}\n"))

@@ -50,3 +50,32 @@ fn the_log_file_contains_all_lines_after_the_daemon_ended() {
     assert!(log.starts_with("mine\n") && log.lines().count() == 51, "{log}");
     assert!(log.lines().nth(50).unwrap().contains("f/49.nif"), "{log}");
 }
+
+#[test]
+fn a_log_at_the_limit_of_file_sizes_loses_lines_and_the_daemon_lives() {
+    let dir = TestDir::new();
+    dir.archive("bad.bsa", &bad_files(50));
+    let mount = dir.mount(["bad.bsa", "--log-file", "log"]);
+    let limit = |bytes: Option<u64>| {
+        let pid = rustix::process::Pid::from_raw(mount.pid);
+        let limit = rustix::process::Rlimit { current: bytes, maximum: None };
+        rustix::process::prlimit(pid, rustix::process::Resource::Fsize, limit).unwrap();
+    };
+    let size = || fs::metadata(dir.path("log")).unwrap().len();
+    assert_eq!(mount.read_error("f/0.nif"), Some(5));
+    until("the first line", || size() > 0);
+    limit(Some(size()));
+    for n in 1..40 {
+        assert_eq!(mount.read_error(format!("f/{n}.nif")), Some(5), "the daemon ended");
+    }
+    limit(None);
+    for n in 40..50 {
+        assert_eq!(mount.read_error(format!("f/{n}.nif")), Some(5));
+    }
+    mount.umount(&dir);
+    let log = fs::read_to_string(dir.path("log")).unwrap();
+    let lost: Vec<_> = log.lines().filter_map(|line| line.split_once("not take in time: ")).collect();
+    let lost: usize = lost.iter().map(|(_, number)| number.parse::<usize>().unwrap()).sum();
+    let written = log.lines().filter(|line| line.contains(".nif: ")).count();
+    assert!(lost > 0 && written + lost == 50, "{lost} lost, {written} written: {log}");
+}

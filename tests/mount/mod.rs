@@ -11,6 +11,7 @@ mod failures; // mounts that are refused before anything is mounted
 mod folders; // folders of loose files, with and without archives
 mod following; // changes on the disk, and reloads
 mod fstab; // lines in /etc/fstab, as root and as a user, with mount.fuse3 and without it
+mod hostile_names; // names with line ends and control characters, in every message and log
 mod layers; // several archives in one mount: load order, hidden copies
 mod lifecycle; // mountpoints made and removed, busy mounts, killed daemons
 mod listings; // readdir from the start and from any cookie

@@ -11,6 +11,7 @@ use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{OpenArgs, SALVAGE};
 use crate::cli::options::same_names::same_names;
 use crate::cli::terminal::output::raw_stdout;
+use crate::shown::Shown;
 
 /// Write files of an archive, folder or game to standard output
 #[derive(Args, Debug)]
@@ -33,8 +34,9 @@ impl Cat {
         let vfs = open_sources(slice::from_ref(&self.archive), options)?;
         let mut out = raw_stdout();
         for path in &self.paths {
+            let shown = path.shown();
             let missing = |what: &str| {
-                Failure::new(Exit::NoInput, format!("{}: {path}: {what}", self.archive.display()))
+                Failure::new(Exit::NoInput, format!("{}: {shown}: {what}", self.archive.shown()))
             };
             let file = vfs.file(path).ok_or_else(|| match vfs.folder(path) {
                 Some(_) => missing("it is a folder; give a file in it"),
@@ -45,14 +47,11 @@ impl Cat {
             })?;
             let copied = file.write_to(&mut out);
             if let Some(error) = file.take_salvaged() {
-                log::warn!(
-                    "{}: {path}: {error}; written anyway because of --salvage",
-                    self.archive.display()
-                );
+                log::warn!("{}: {shown}: {error}; written anyway because of --salvage", self.archive.shown());
             }
             copied.map_err(|error| match error.kind() {
                 std::io::ErrorKind::Other => {
-                    Failure::new(Exit::Data, format!("{}: {path}: {error}", self.archive.display()))
+                    Failure::new(Exit::Data, format!("{}: {shown}: {error}", self.archive.shown()))
                 }
                 _ => Failure::output(&error),
             })?;

@@ -17,6 +17,7 @@ use crate::cli::terminal::output::{StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
 use crate::game::ArchiveRule;
 use crate::note::NoteCode;
+use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::comparison::Compared;
 use crate::vfs::conflict::{Conflict, Tally, compare_all, conflicts, count_equal, tallies};
@@ -197,7 +198,7 @@ impl Conflicts {
     fn write(&self, out: &mut impl StyledWrite, found: &Found, is_asked: &[bool]) -> io::Result<()> {
         found.root.write(out, "in")?;
         for (index, Conflict { winner, hidden }) in found.conflicts.iter().enumerate() {
-            writeln!(out, "{}", winner.path())?;
+            writeln!(out, "{}", winner.path().shown())?;
             write!(out, "  from    ")?;
             out.write_styled(WINNER, found.root.shown(winner.layer().path()))?;
             writeln!(out)?;

@@ -14,6 +14,7 @@ use crate::cli::options::selection::Selection;
 use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
+use crate::shown::Shown;
 use crate::vfs::difference::differences;
 use crate::vfs::{Change, Comparing, Difference, Layout, Vfs, VfsFile};
 
@@ -116,7 +117,7 @@ impl Diff {
                 let (a, b) = (before.as_ref().map(side), after.as_ref().map(side));
                 write_json(&mut out, &JsonDifference { path, change: name(change), a, b })?;
             } else if let Some(mark) = mark(change) {
-                writeln!(out, "{mark} {path}")?;
+                writeln!(out, "{mark} {}", path.shown())?;
             }
         }
         match self.json {

@@ -18,6 +18,7 @@ use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::progress;
 use crate::picture::{PictureError, has_full_png, write_full_png};
+use crate::shown::Shown;
 use crate::system::mountinfo;
 use crate::system::output_place::LastLink;
 use crate::system::text::count;
@@ -115,7 +116,7 @@ impl Extract {
             .map_err(|error| Failure::not_made("the folder", &directory, &error))?;
         if folder.is_kept() {
             let why = "it is one of the sources, and its files would be replaced; give another folder";
-            return Err(Failure::new(Exit::CannotCreate, format!("{}: {why}", directory.display())));
+            return Err(Failure::new(Exit::CannotCreate, format!("{}: {why}", directory.shown())));
         }
         let is_full = AtomicBool::new(false);
         let total = || files.iter().map(VfsFile::disk_size).sum();
@@ -136,7 +137,7 @@ impl Extract {
             let _ = writeln!(out, "{}", outcomes.line(&directory)).and_then(|()| out.flush());
         }
         if let Some(error) = outcomes.full {
-            let what = format!("{}: {error}; extract stopped", directory.display());
+            let what = format!("{}: {error}; extract stopped", directory.shown());
             return Err(Failure::new(Exit::Io, what));
         }
         let is_all = outcomes.failed.is_empty() && (outcomes.differing == 0 || self.skip_existing);
@@ -215,7 +216,7 @@ impl Extract {
             }
             written += 1;
             bytes += file.shown_size();
-            writeln!(out, "{}", path.display())?;
+            writeln!(out, "{}", path.shown())?;
         }
         if !is_quiet {
             let kept = match kept {
@@ -224,7 +225,7 @@ impl Extract {
                 _ => format!("; {kept} files exist already and would be kept"),
             };
             let (written, bytes) = (count(written, "file"), BinaryBytes(bytes));
-            writeln!(out, "would write {written} ({bytes}) to {}{kept}", directory.display())?;
+            writeln!(out, "would write {written} ({bytes}) to {}{kept}", directory.shown())?;
         }
         out.flush()?;
         Ok(Exit::Ok)
@@ -325,7 +326,7 @@ impl Outcomes {
             0 => String::new(),
             failed => format!("; {} could not be written", count(failed, "file")),
         };
-        format!("wrote {written} ({bytes}) to {}{kept}{failed}", directory.display())
+        format!("wrote {written} ({bytes}) to {}{kept}{failed}", directory.shown())
     }
 }
 

@@ -13,6 +13,7 @@ use crate::format::is_archive_name;
 use crate::game::caseless::fold;
 use crate::game::find::{Found, find, prefixes};
 use crate::game::{Disk, Environment, FoundInstance, Installation, WinePrefix, find_instances};
+use crate::shown::Shown;
 use crate::system::clock::{date, unix_seconds};
 use crate::system::text::count;
 use crate::vfs::sources::resolve::looked_in;
@@ -126,7 +127,7 @@ impl Games {
             if self.json {
                 write_json(&mut out, &Unusable { unusable: path, why })?;
             } else {
-                writeln!(out, "not usable  {}\n            {why}", path.display())?;
+                writeln!(out, "not usable  {}\n            {}", path.shown(), why.shown())?;
             }
         }
         out.flush()?;
@@ -164,15 +165,15 @@ fn write_lines(out: &mut impl Write, line: &JsonGame<'_>) -> std::io::Result<()>
     };
     let language = line.language.map(|it| format!(", {it}")).unwrap_or_default();
     writeln!(out, "{}  {} ({store}{language})", line.game, line.name)?;
-    writeln!(out, "  folder    {}", line.game_dir.display())?;
+    writeln!(out, "  folder    {}", line.game_dir.shown())?;
     if let Some(data) = &line.data_dir {
-        let data = data.strip_prefix(line.game_dir).unwrap_or(data).display();
+        let data = data.strip_prefix(line.game_dir).unwrap_or(data).shown();
         let (archives, plugins) = (count(line.archives, "archive"), count(line.plugins, "plugin"));
         writeln!(out, "  data      {data}: {archives}, {plugins}")?;
     }
     for (what, path) in [("prefix", line.prefix), ("settings", line.my_games), ("plugins", line.local_dir)] {
         if let Some(path) = path {
-            writeln!(out, "  {what:<8}  {}", path.display())?;
+            writeln!(out, "  {what:<8}  {}", path.shown())?;
         }
     }
     for JsonPrefix { prefix, launcher, last_start, used } in line.prefixes.iter().flatten() {
@@ -180,7 +181,7 @@ fn write_lines(out: &mut impl Write, line: &JsonGame<'_>) -> std::io::Result<()>
         let launcher = if launcher.is_empty() { "unknown launcher" } else { launcher };
         let started = last_start.map(|it| UNIX_EPOCH + Duration::from_secs(it)).map(date);
         let started = started.map_or("last start not known".into(), |day| format!("last started {day}"));
-        writeln!(out, "  {role:<8}  {} ({launcher}, {started})", prefix.display())?;
+        writeln!(out, "  {role:<8}  {} ({launcher}, {started})", prefix.shown())?;
     }
     Ok(())
 }
@@ -207,13 +208,14 @@ fn json(instance: &FoundInstance) -> JsonInstance<'_> {
 
 fn write_instance(out: &mut impl Write, instance: &FoundInstance) -> std::io::Result<()> {
     let game = instance.title.map_or("unknown game", |title| title.id);
-    let profile = instance.profile.as_ref().map_or("no profile".into(), |it| format!("profile \"{it}\""));
+    let profile =
+        instance.profile.as_ref().map_or("no profile".into(), |it| format!("profile \"{}\"", it.shown()));
     writeln!(out, "{game}  Mod Organizer 2 ({profile}, {})", count(instance.mods, "mod"))?;
-    writeln!(out, "  instance  {}", instance.folder.display())?;
+    writeln!(out, "  instance  {}", instance.folder.shown())?;
     let is_selected = |name: &String| instance.profile.as_ref() == Some(name);
     let named = |(name, _): &(String, PathBuf)| match is_selected(name) {
-        true => format!("{name} (selected)"),
-        false => name.clone(),
+        true => format!("{} (selected)", name.shown()),
+        false => name.shown().to_string(),
     };
     let profiles: Vec<String> = instance.profiles.iter().map(named).collect();
     // A single one is named above.
@@ -221,7 +223,7 @@ fn write_instance(out: &mut impl Write, instance: &FoundInstance) -> std::io::Re
         writeln!(out, "  profiles  {}", profiles.join(", "))?;
     }
     match &instance.game {
-        Some(game) => writeln!(out, "  folder    {}", game.display()),
+        Some(game) => writeln!(out, "  folder    {}", game.shown()),
         None => Ok(()),
     }
 }

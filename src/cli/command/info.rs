@@ -16,6 +16,7 @@ use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{StyledWrite, stdout_for, write_json};
 use crate::game::LoadOrder;
 use crate::note::Note;
+use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::named_folder::NamedFolder;
 use crate::vfs::opened_archive::Description;
@@ -123,7 +124,7 @@ fn write_game(out: &mut impl StyledWrite, order: &LoadOrder) -> io::Result<()> {
     if !order.plugins.is_empty() {
         writeln!(out, "\n{}, in load order", count(order.plugins.len(), "active plugin"))?;
     }
-    order.plugins.iter().try_for_each(|plugin| writeln!(out, "  {plugin}"))
+    order.plugins.iter().try_for_each(|plugin| writeln!(out, "  {}", plugin.shown()))
 }
 
 /// Summarizes an archive, opened with the options of `set`.
@@ -135,7 +136,7 @@ fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
         return Ok(of_folder(archive, &vfs));
     };
     Ok(Summary {
-        archive: archive.display().to_string(),
+        archive: archive.to_string_lossy().into_owned(),
         format: about.format,
         version: (about.version != 0).then_some(about.version),
         kind: about.kind,
@@ -170,7 +171,7 @@ fn contents(vfs: &Vfs) -> (BTreeMap<&'static str, usize>, usize, u64) {
 fn of_folder(path: &Path, loose: &Vfs) -> Summary {
     let (codecs, files, bytes) = contents(loose);
     Summary {
-        archive: path.display().to_string(),
+        archive: path.to_string_lossy().into_owned(),
         format: "folder",
         version: None,
         kind: "",
@@ -192,7 +193,7 @@ fn of_folder(path: &Path, loose: &Vfs) -> Summary {
 impl Summary {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let kind = if self.kind.is_empty() { String::new() } else { format!(" {}", self.kind) };
-        writeln!(out, "{}", self.archive)?;
+        writeln!(out, "{}", self.archive.shown())?;
         let version = self.version.map_or_else(String::new, |version| format!(", version {version}"));
         writeln!(out, "  format         {}{kind}{version} ({})", self.format, self.games)?;
         writeln!(out, "  platform       {}", self.platform)?;
@@ -212,7 +213,7 @@ impl Summary {
             self.codecs.iter().map(|(codec, files)| format!("{codec}: {files}")).collect();
         writeln!(out, "  codecs         {}", codecs.join(", "))?;
         for note in &self.notes {
-            writeln!(out, "  odd            {note}")?;
+            writeln!(out, "  odd            {}", note.to_string().shown())?;
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
 use crate::format::is_archive_name;
+use crate::shown::Shown;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::vfs::parallel::in_parallel;
 use crate::vfs::sources::resolve::is_game;
@@ -105,7 +106,7 @@ impl List {
             }
             if self.long {
                 let layer = file.layer();
-                let archive = layer.path().file_name().unwrap_or_default().to_string_lossy();
+                let archive = layer.path().file_name().unwrap_or_default().shown();
                 // Read the size first: packed_size() of a loose file is the size that was read.
                 let size = file.shown_size();
                 let (packed, codec) = (file.packed_size(), file.codec());
@@ -138,7 +139,7 @@ enum Named {
 
 impl Named {
     fn find(vfs: &Vfs, path: &Path) -> Result<Self, Failure> {
-        let shown = path.display();
+        let shown = path.shown();
         let bytes = path.as_os_str().as_bytes();
         let file = vfs.file(bytes).map(|file| Self::File(file.path()));
         let folder = || vfs.folder(bytes).map(|folder| Self::Folder(folder.path()));

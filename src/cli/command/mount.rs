@@ -27,6 +27,7 @@ use crate::fs::FileSystem;
 use crate::fuse::{MountError, MountRequest, PassedMount, Session, SessionError, unmount};
 use crate::mounts::answering::Answering;
 use crate::mounts::error::StatusErrorKind;
+use crate::shown::Shown;
 use crate::system::covered::cover;
 use crate::vfs::OpenOptions;
 use crate::vfs::Vfs;
@@ -220,7 +221,7 @@ impl Mount {
     fn start_on_passed(passed: &PassedMount, named: Option<&Path>) -> Result<Vec<u8>, Failure> {
         let failed = |failure: Failure| unmount_passed(passed, failure);
         let connection = passed.connection().map_err(|error| {
-            failed(Failure::new(Exit::CannotCreate, format!("{}: {error}", passed.mountpoint.display())))
+            failed(Failure::new(Exit::CannotCreate, format!("{}: {error}", passed.mountpoint.shown())))
         })?;
         let existing = ExistingMount {
             connection: &connection,
@@ -250,7 +251,7 @@ impl Mount {
         })?;
         if !path.exists() {
             let what = "no such folder; create it first, because setuid and drop_privileges do not";
-            return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", path.display())));
+            return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", path.shown())));
         }
         let mut mountpoint = Mountpoint::named(&path, plan.options.nonempty)?;
         plan.check_outside(&mountpoint.path, self.log_file.as_deref())?;
@@ -354,7 +355,7 @@ impl Mount {
             return Ok(());
         };
         let why = "the mount would hide it; give a file outside the mountpoint";
-        Err(Failure::new(Exit::CannotCreate, format!("--log-file {}: {why}", file.display())))
+        Err(Failure::new(Exit::CannotCreate, format!("--log-file {}: {why}", file.shown())))
     }
 }
 
@@ -449,7 +450,7 @@ fn unmount_passed(passed: &PassedMount, failure: Failure) -> Failure {
     match passed.entry().map(|mounted| unmount(&mounted, true)) {
         Some(Ok(())) => failure,
         _ => {
-            let mountpoint = passed.mountpoint.display();
+            let mountpoint = passed.mountpoint.shown();
             let what = format!("{}; to remove the dead mount, run `umount {mountpoint}`", failure.what);
             Failure::new(failure.exit, what)
         }
@@ -477,7 +478,7 @@ fn refuse_empty(plan: &MountPlan) -> Result<(), Failure> {
     let is_empty = std::fs::read_dir(source).is_ok_and(|mut entries| entries.next().is_none());
     let why = "the folder is empty; to mount on it, give the sources before it";
     match is_empty {
-        true => Err(Failure::new(Exit::NoInput, format!("{}: {why}", source.display()))),
+        true => Err(Failure::new(Exit::NoInput, format!("{}: {why}", source.shown()))),
         false => Ok(()),
     }
 }

@@ -13,6 +13,7 @@ use crate::cli::terminal::output::{duration, quoted, stdout_for, write_json};
 use crate::daemon::overlay;
 use crate::mounts::holders::{Holder, Holders};
 use crate::mounts::status::{self, Answer, MountStatus};
+use crate::shown::Shown;
 use crate::system::clock::unix_seconds;
 use crate::system::mountinfo::MountEntry;
 use crate::system::text::{count, layers};
@@ -174,7 +175,7 @@ fn write(
     holders: &[Holder],
 ) -> std::io::Result<()> {
     let path = shown.mountpoint.to_string_lossy();
-    writeln!(out, "{path}")?;
+    writeln!(out, "{}", shown.mountpoint.shown())?;
     if let (Answer::Status(_), Some(user)) = (answer, mounted.claimant()) {
         writeln!(out, "  owner      user {user}, whose daemon says:")?;
     }
@@ -182,7 +183,8 @@ fn write(
         Answer::Status(status) => status.sources_text(),
         _ => None,
     };
-    if let Some(sources) = named.or_else(|| sources(mounted, shown, answer).first().map(|&it| it.to_owned()))
+    if let Some(sources) =
+        named.or_else(|| sources(mounted, shown, answer).first().map(|it| it.shown().to_string()))
     {
         writeln!(out, "  sources    {sources}")?;
     }
@@ -190,7 +192,7 @@ fn write(
         write_how(out, status)?;
     }
     if let Some(edit) = overlay::edit_folder(mounted) {
-        writeln!(out, "  edits      go to {}", edit.display())?;
+        writeln!(out, "  edits      go to {}", edit.shown())?;
     }
     let path = quoted(&path);
     match answer {
@@ -214,7 +216,7 @@ fn write(
             writeln!(out, "  owner      user {user}; for more, run as that user or as root")?;
         }
         Answer::Covered => writeln!(out, "  covered    by another mount; unmount that one first")?,
-        Answer::Failed(what) => writeln!(out, "  unknown    {}", what.trim_start_matches("bsafs: "))?,
+        Answer::Failed(what) => writeln!(out, "  unknown    {}", what.trim_start_matches("bsafs: ").shown())?,
     }
     for holder in holders.iter().take(SHOWN) {
         writeln!(out, "  used by    {}", holder.text())?;

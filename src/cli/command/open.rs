@@ -21,6 +21,7 @@ use crate::daemon::mounts_folder::MountsFolder;
 use crate::daemon::overlay;
 use crate::game::Environment;
 use crate::mounts::status::{self, Answer};
+use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::paths;
 use crate::system::subprocess::Program;
@@ -68,7 +69,7 @@ impl Open {
             if !is_quiet {
                 let mut out = stdout();
                 let path = quoted(&mountpoint.to_string_lossy());
-                writeln!(out, "{}\nunmount: bsafs umount {path}", mountpoint.display())?;
+                writeln!(out, "{}\nunmount: bsafs umount {path}", mountpoint.shown())?;
                 out.flush()?;
             }
             open_file_manager(&mountpoint)
@@ -173,7 +174,7 @@ impl Open {
         let mut names = folder_name::visible_candidates(last).take(1000).map(|name| folder.join(name));
         names.find(is_free).ok_or_else(|| {
             let advice = "are taken; give another folder with --below";
-            let (folder, last) = (folder.display(), last.display());
+            let (folder, last) = (folder.shown(), last.shown());
             let what = format!("{folder}: all 1000 names of mountpoints for {last} {advice}");
             Failure::new(Exit::CannotCreate, what)
         })
@@ -202,7 +203,7 @@ impl Open {
         let Some(output) = output else {
             let what = format!(
                 "{}: mounting took longer than ten minutes; run `bsafs mount --foreground` to see why",
-                mountpoint.display()
+                mountpoint.shown()
             );
             return Err(Failure::new(Exit::Io, what));
         };
@@ -230,7 +231,7 @@ fn is_empty(folder: &Path) -> bool {
 
 /// Refuses to open a mount whose daemon does not answer.
 fn check_alive(mounted: &MountEntry) -> Result<(), Failure> {
-    let path = mounted.mountpoint.display();
+    let path = mounted.mountpoint.shown();
     match status::ask(mounted) {
         Answer::Dead => {
             let what =
@@ -253,10 +254,10 @@ fn check_not_ours(folder: &Path) -> Result<(), Failure> {
     let mounted =
         mountinfo::mounts().into_iter().find(|it| it.is_bsafs() && resolved.starts_with(&it.mountpoint));
     mounted.map_or(Ok(()), |mounted| {
-        let mountpoint = mounted.mountpoint.display();
+        let mountpoint = mounted.mountpoint.shown();
         let what = format!(
             "{}: this folder is in the mount at {mountpoint}; give another one with --below",
-            folder.display()
+            folder.shown()
         );
         Err(Failure::new(Exit::CannotCreate, what))
     })
@@ -266,7 +267,7 @@ fn open_file_manager(mountpoint: &Path) -> Result<(), Failure> {
     let has_display = ["WAYLAND_DISPLAY", "DISPLAY"]
         .iter()
         .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    let path = mountpoint.display();
+    let path = mountpoint.shown();
     let unopened = |what: &str| Failure::new(Exit::Unavailable, format!("mounted at {path}, but {what}"));
     if !has_display {
         return Err(unopened("there is no display to open it on; set $WAYLAND_DISPLAY or $DISPLAY"));

@@ -14,6 +14,7 @@ use crate::cli::terminal::common_root::CommonRoot;
 use crate::cli::terminal::output::{self, ASIDE, StyledWrite, stdout_for};
 use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer};
 use crate::note::Note;
+use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::conflict::{Tally, of_order, tallies};
 use crate::vfs::sources::loose_notes;
@@ -174,10 +175,10 @@ pub(crate) fn write_lines(
         writeln!(out, "plugins     {} active", order.plugins.len())?;
     }
     if let Some(profile) = &order.profile {
-        writeln!(out, "profile     {}", profile.display())?;
+        writeln!(out, "profile     {}", profile.shown())?;
     }
     for ini in &order.inis {
-        writeln!(out, "settings    {}", ini.display())?;
+        writeln!(out, "settings    {}", ini.shown())?;
     }
     let (archives, loose) = rule(order);
     writeln!(out, "archives    {archives}")?;
@@ -188,7 +189,7 @@ pub(crate) fn write_lines(
     }
     for note in &order.notes {
         let (code, subject) = (note.code.as_str(), root.shown(Path::new(&note.subject)));
-        writeln!(out, "  {code}  {subject}\n      {note}")?;
+        writeln!(out, "  {code}  {subject}\n      {}", note.to_string().shown())?;
     }
     Ok(())
 }
@@ -211,19 +212,19 @@ fn write_layers(
         if let [first_layer, .., last_layer] = group
             && group.len() >= GROUP_MIN
         {
-            let last_name = last_layer.path.file_name().unwrap_or_default().to_string_lossy();
+            let last_name = last_layer.path.file_name().unwrap_or_default().shown();
             let (archives, first_path) = (count(group.len(), "archive"), root.shown(&first_layer.path));
             let numbers = format!("{}-{end}", first + 1);
             writeln!(out, "{numbers:>9}  {archives}, {first_path} to {last_name}")?;
             write!(out, "{:>11}", "")?;
-            out.write_styled(ASIDE, format_args!("{}{}", last_layer.why, counts(first..end)))?;
+            out.write_styled(ASIDE, format_args!("{}{}", last_layer.why.shown(), counts(first..end)))?;
             writeln!(out)?;
             is_grouped = true;
         } else {
             for (at, layer) in (first..).zip(group) {
                 let (kind, path) = (layer.what.as_str(), root.shown(&layer.path));
                 write!(out, "{:>9}  {kind:<7}  {path}\n{:>20}", at + 1, "")?;
-                out.write_styled(ASIDE, format_args!("{}{}", layer.why, counts(at..at + 1)))?;
+                out.write_styled(ASIDE, format_args!("{}{}", layer.why.shown(), counts(at..at + 1)))?;
                 writeln!(out)?;
             }
         }

@@ -16,6 +16,7 @@ use crate::fs;
 use crate::mounts::answering::status_of;
 use crate::mounts::serving::is_served_by;
 use crate::mounts::status::{MountStatus, mount_at};
+use crate::shown::Shown;
 
 /// Reload the sources of mounts now, and print what changed
 ///
@@ -37,7 +38,7 @@ impl Reload {
         let mut exit = Exit::Ok;
         for path in &self.mountpoints {
             let (reload, claimant) = reload(path)?;
-            let line = format!("{}: {}", path.display(), reload.what);
+            let line = format!("{}: {}", path.shown(), reload.what.shown());
             let line = match claimant {
                 Some(user) => format!("{line} (says the daemon of user {user})"),
                 None => line,
@@ -59,10 +60,10 @@ fn reload(path: &Path) -> Result<(fs::LastReload, Option<u32>), Failure> {
     let mounted = mount_at(path, &mountpoint)?;
     if overlay::beneath(&mountpoint).is_some() || overlay::is_lower(&mountpoint) {
         let what = "a mount made with --edit cannot reload its sources; unmount it, and mount it again";
-        return Err(Failure::new(Exit::Usage, format!("{}: {what}", path.display())));
+        return Err(Failure::new(Exit::Usage, format!("{}: {what}", path.shown())));
     }
     let before = status_of(path)?.status;
-    let cannot = |what: String| Failure::new(Exit::Io, format!("{}: {what}", path.display()));
+    let cannot = |what: String| Failure::new(Exit::Io, format!("{}: {what}", path.shown()));
     let pid = i32::try_from(before.pid).ok().and_then(Pid::from_raw);
     let pid =
         pid.ok_or_else(|| cannot("the daemon reported no process ID; unmount and mount again".into()))?;

@@ -13,6 +13,7 @@ use crate::daemon::mountpoint::has_no_daemon;
 use crate::fs::{self, WatchCounts};
 use crate::mounts::answering::status_of;
 use crate::mounts::status::MountStatus;
+use crate::shown::Shown;
 use crate::system::text::{count, layers};
 
 /// Print what the daemon of a mount has done: requests, cache, bytes, errors and reloads
@@ -71,7 +72,8 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
         watches,
         pending_names,
     } = &status.status;
-    writeln!(out, "{}  (bsafs {version}, process {pid}, mounted for {})", path.display(), duration(*uptime))?;
+    let (path, version, time) = (path.shown(), version.shown(), duration(*uptime));
+    writeln!(out, "{path}  (bsafs {version}, process {pid}, mounted for {time})")?;
     if let Some(user) = status.claimed_by {
         writeln!(out, "  owner      user {user}, whose daemon says:")?;
     }
@@ -80,20 +82,23 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
     }
     write_how(out, status)?;
     if let Some(edit) = &status.edit {
-        writeln!(out, "  edits      go to {edit}")?;
+        writeln!(out, "  edits      go to {}", edit.shown())?;
     }
     writeln!(out, "  holds      {} in {}", count(*files, "file"), layers(*archives, *folders))?;
     if !encodings.is_empty() {
         let encodings: Vec<String> = encodings
             .iter()
-            .map(|(name, archives)| format!("{name} in {}", count(*archives, "archive")))
+            .map(|(name, archives)| format!("{} in {}", name.shown(), count(*archives, "archive")))
             .collect();
         writeln!(out, "  names      {}; the others are ASCII", encodings.join(", "))?;
     }
-    let kinds: Vec<String> =
-        requests.iter().filter(|(_, number)| **number > 0).map(|(kind, n)| format!("{kind} {n}")).collect();
+    let kinds: Vec<String> = requests
+        .iter()
+        .filter(|(_, number)| **number > 0)
+        .map(|(kind, n)| format!("{} {n}", kind.shown()))
+        .collect();
     for odd in &status.odd {
-        writeln!(out, "  odd        {odd}")?;
+        writeln!(out, "  odd        {}", odd.to_string().shown())?;
     }
     writeln!(out, "  requests   {} ({})", requests.values().sum::<u64>(), kinds.join(", "))?;
     writeln!(
@@ -118,17 +123,17 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
     if last_reload.count == 0 {
         return Ok(());
     }
-    let what = &last_reload.what;
+    let what = last_reload.what.shown();
     writeln!(out, "  changes    {views} followed; last reload {} ago: {what}", ago(last_reload.at))
 }
 
 /// Writes with which profile and options the sources of a mount were opened.
 pub(super) fn write_how(out: &mut impl Write, status: &MountStatus) -> std::io::Result<()> {
     if let Some(profile) = &status.profile {
-        writeln!(out, "  profile    {profile}")?;
+        writeln!(out, "  profile    {}", profile.shown())?;
     }
     if !status.options.is_empty() {
-        writeln!(out, "  options    {}", status.options)?;
+        writeln!(out, "  options    {}", status.options.shown())?;
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::raw_stdout;
 use crate::picture::{PictureError, SIZE_MAX, thumbnail, write_full_png, write_png};
+use crate::shown::Shown;
 use crate::system::output_place::{Missing, OutputPlace};
 
 /// `FUSE_SUPER_MAGIC` of linux/magic.h.
@@ -52,7 +53,7 @@ impl Thumbnail {
         }
         let png = png.map_err(|error| {
             let exit = if matches!(error, PictureError::Io(_)) { Exit::Io } else { Exit::Data };
-            Failure::new(exit, format!("{}: {error}", path.display()))
+            Failure::new(exit, format!("{}: {error}", path.shown()))
         })?;
         if self.output == Path::new("-") {
             let mut out = raw_stdout();
@@ -121,7 +122,7 @@ fn open_texture(path: &Path) -> Result<File, Failure> {
     let opened = rustix::fs::open(path, flags, Mode::empty());
     let file = File::from(opened.map_err(|errno| failure(&errno.into()))?);
     if !file.metadata().map_err(|error| failure(&error))?.is_file() {
-        return Err(Failure::new(Exit::NoInput, format!("{}: not a regular file", path.display())));
+        return Err(Failure::new(Exit::NoInput, format!("{}: not a regular file", path.shown())));
     }
     // In a mount, the daemon would decode everything that the kernel reads ahead: the larger mips.
     // If the file refuses the advice, it is read anyway.
@@ -163,7 +164,7 @@ fn write_picture(path: &Path, png: &[u8], texture: &File) -> Result<(), Failure>
 }
 
 fn refused(path: &Path, why: &str) -> Failure {
-    Failure::new(Exit::CannotCreate, format!("cannot write the picture {}: {why}", path.display()))
+    Failure::new(Exit::CannotCreate, format!("cannot write the picture {}: {why}", path.shown()))
 }
 
 #[cfg(test)]

@@ -11,11 +11,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-#[cfg(feature = "desktop")]
 use crate::cli::desktop::message;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::mount_plan::mounted_source;
 use crate::cli::surroundings::check_mount_table;
+use crate::cli::terminal::logger;
 use crate::cli::terminal::output::stdout;
 use crate::daemon::made_folder::MadeFolder;
 use crate::daemon::mountpoint::resolve_mountpoint;
@@ -25,6 +25,8 @@ use crate::fuse::{MountError, unmount};
 use crate::mounts::holders::{Holder, Holders};
 use crate::mounts::serving;
 use crate::mounts::status::{self, Answer};
+#[cfg(feature = "desktop")]
+use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::paths;
 use crate::system::place::{Place, is_redirected};
@@ -78,7 +80,7 @@ impl Umount {
                 self.notify(&failure);
                 // The caller prints the last failure. Log the earlier ones here.
                 if let Err(earlier) = std::mem::replace(&mut outcome, Err(failure)) {
-                    log::error!("{}", earlier.what);
+                    logger::print_error(&earlier.what);
                 }
             }
         }
@@ -106,13 +108,13 @@ impl Umount {
                 continue;
             }
             if !may_unmount(&mounted) {
-                log::info!("{}: stays mounted, because it belongs to another user", path.display());
+                log::info!("{}: stays mounted, because it belongs to another user", path.shown());
                 continue;
             }
             match self.end(path, &mounted, &answer) {
                 Ok(()) => report_edits(&mounted, is_quiet),
                 Err(failure) => {
-                    log::error!("{}", failure.what);
+                    logger::print_error(&failure.what);
                     self.notify(&failure);
                     exit = failure.exit;
                 }
@@ -125,7 +127,7 @@ impl Umount {
     fn end(&self, path: &Path, mounted: &MountEntry, answer: &Answer) -> Result<(), Failure> {
         check_ours(path, &mounted.mountpoint)?;
         if !may_unmount(mounted) {
-            let (path, user) = (path.display(), mounted.user());
+            let (path, user) = (path.shown(), mounted.user());
             let what = format!("{path}: the mount belongs to user {user}; run as that user or as root");
             return Err(Failure::new(Exit::NoPermission, what));
         }
@@ -170,7 +172,7 @@ impl Umount {
         if !self.lazy && daemon.is_some() && has_ended() {
             return Ok(());
         }
-        let path = path.display();
+        let path = path.shown();
         let what = match daemon {
             Some(daemon) => format!(
                 "{path}: unmounted, but the daemon (process {daemon}) hangs and still runs; if it was \
@@ -203,7 +205,7 @@ impl Umount {
             let what = format!(
                 "{}: unmounted, but the daemon (process {daemon}) still runs, because a container \
                  (mount namespace) or a bind mount still has the mount; unmount it there too",
-                path.display()
+                path.shown()
             );
             return Err(Failure::new(Exit::CannotCreate, what));
         }
@@ -270,7 +272,7 @@ fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
     if let Err(error) = &place
         && is_redirected(error)
     {
-        return Err(Failure::new(Exit::NoPermission, format!("{}: {error}", path.display())));
+        return Err(Failure::new(Exit::NoPermission, format!("{}: {error}", path.shown())));
     }
     let mounted = place.and_then(|place| place.mounted()).ok().flatten();
     let mountpoint = mounted.as_ref().map_or_else(|| resolve_mountpoint(path), |it| it.mountpoint.clone());
@@ -329,14 +331,14 @@ fn is_named(name: &Path, (mounted, answer): &(MountEntry, Answer)) -> bool {
 
 fn several<'a>(path: &Path, found: impl Iterator<Item = &'a (MountEntry, Answer)>) -> Failure {
     let mountpoints: Vec<String> =
-        found.map(|(mounted, _)| format!("\n  {}", overlay::shown(mounted).mountpoint.display())).collect();
-    let (path, mountpoints) = (path.display(), mountpoints.concat());
+        found.map(|(mounted, _)| format!("\n  {}", overlay::shown(mounted).mountpoint.shown())).collect();
+    let (path, mountpoints) = (path.shown(), mountpoints.concat());
     let what = format!("{path}: mounted more than once; give one of these mountpoints:{mountpoints}");
     Failure::new(Exit::Usage, what)
 }
 
 fn none(path: &Path, is_silent: bool) -> Failure {
-    let (name, is_source) = (path.display(), is_game(path) || path.exists());
+    let (name, is_source) = (path.shown(), is_game(path) || path.exists());
     let what = match (is_source, is_silent) {
         (false, _) => format!("{name}: nothing is mounted there"),
         (true, false) => format!("{name}: not the source of a mount; `bsafs mounts` lists all mounts"),
@@ -358,7 +360,7 @@ fn may_unmount(mounted: &MountEntry) -> bool {
 
 /// Refuses mounts of other file systems, which root could unmount by mistake.
 fn check_ours(path: &Path, mountpoint: &Path) -> Result<(), Failure> {
-    let path = path.display();
+    let path = path.shown();
     match mountinfo::mounted_at(mountpoint) {
         None => Err(Failure::new(Exit::NoInput, format!("{path}: nothing is mounted there"))),
         Some(mounted) if !mounted.is_bsafs() => Err(Failure::new(

@@ -15,6 +15,7 @@ use crate::cli::terminal::progress;
 use crate::format::Codec;
 use crate::game::LayerKind;
 use crate::note::{Note, Notes};
+use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::named_folder::NamedFolder;
 use crate::vfs::parallel::in_parallel;
@@ -157,7 +158,7 @@ fn findings(source: &Path, vfs: &Vfs, structure: Structure) -> Findings {
         }
     }
     let notes = structure.notes.into_iter().chain(notes.into_vec()).collect();
-    let archive = source.display().to_string();
+    let archive = source.to_string_lossy().into_owned();
     Findings { archive, files: files.len(), bad, notes, unchecked, unchecked_lz4_frames }
 }
 
@@ -167,13 +168,13 @@ const NOTES_MAX: usize = 1_000;
 impl Findings {
     fn write(&self, out: &mut impl Write, is_quiet: bool) -> std::io::Result<()> {
         for Finding { path, what } in &self.bad {
-            writeln!(out, "bad: {path}: {what}")?;
+            writeln!(out, "bad: {}: {}", path.shown(), what.shown())?;
         }
         if is_quiet {
             return Ok(());
         }
         for note in &self.notes {
-            writeln!(out, "odd: {}: {note}", note.subject)?;
+            writeln!(out, "odd: {}: {}", note.subject.shown(), note.to_string().shown())?;
         }
         let verdict = match self.bad.len() {
             0 => "nothing wrong found".into(),
@@ -187,6 +188,6 @@ impl Findings {
                 format!("; {unchecked} have no checksum, {} among them", count(frames, "LZ4 frame"))
             }
         };
-        writeln!(out, "{}: {}, {verdict}{unchecked}", self.archive, count(self.files, "file"))
+        writeln!(out, "{}: {}, {verdict}{unchecked}", self.archive.shown(), count(self.files, "file"))
     }
 }

@@ -8,8 +8,9 @@ use clap::Args;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::terminal::output::{escaped, stdout_for, write_json};
+use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::mounts::watching::Watching;
+use crate::shown::Shown;
 
 /// Print each file of a mount that changes, until the mount ends
 ///
@@ -52,18 +53,18 @@ impl Watch {
     pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
         let mut watching = Watching::start(&self.mountpoint)?;
         if !is_quiet {
-            let path = self.mountpoint.display().to_string();
+            let path = self.mountpoint.shown();
             // A script may wait for this line before it changes a file.
             let said = watching.claimant().map(|user| format!(", as the daemon of user {user} says"));
             let said = said.unwrap_or_default();
-            let _ = writeln!(io::stderr(), "bsafs: watching {}{said}", escaped(&path));
+            let _ = writeln!(io::stderr(), "bsafs: watching {}{said}", path);
         }
         let mut out = stdout_for(self.json);
         while let Some(changes) = watching.read()? {
             for change in &changes {
                 match self.json {
                     true => write_json(&mut out, change)?,
-                    false => writeln!(out, "{:<8}  {}", change.change, change.path)?,
+                    false => writeln!(out, "{:<8}  {}", change.change, change.path.shown())?,
                 }
             }
             out.flush()?;

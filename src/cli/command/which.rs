@@ -21,6 +21,7 @@ use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::same_names::same_names;
 use crate::cli::surroundings::what_is_wrong;
 use crate::cli::terminal::common_root::CommonRoot;
+use crate::cli::terminal::logger;
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
 #[cfg(feature = "mount")]
 use crate::daemon::overlay::{self, Beneath};
@@ -32,6 +33,8 @@ use crate::fs::{WHICH_LINK, read_pages};
 use crate::mounts::answering::Answering;
 #[cfg(feature = "mount")]
 use crate::mounts::error::StatusError;
+#[cfg(feature = "desktop")]
+use crate::shown::{Shown, excerpt};
 #[cfg(feature = "mount")]
 use crate::system::mountinfo;
 #[cfg(feature = "mount")]
@@ -128,8 +131,8 @@ impl Which {
             Ok(text) => text,
             Err(what) => {
                 let why = what_is_wrong().map_or_else(String::new, |why| format!("; {why}"));
-                let what = format!("{}: {what}{why}", path.display());
-                log::error!("{what}");
+                let what = format!("{}: {what}{why}", path.shown());
+                logger::print_error(&what);
                 #[cfg(feature = "desktop")]
                 if self.notify {
                     message::show_without_terminal(&what);
@@ -138,8 +141,12 @@ impl Which {
             }
         };
         // Read before it is printed, because another user's daemon may answer anything.
-        let provenance: Provenance = serde_json::from_str(&text)
-            .map_err(|error| Failure::new(Exit::Data, format!("cannot read the daemon's answer: {error}")))?;
+        let provenance: Provenance = serde_json::from_str(&text).map_err(|error| {
+            Failure::new(
+                Exit::Data,
+                format!("cannot read the daemon's answer: {}", excerpt(&error.to_string())),
+            )
+        })?;
         #[cfg(feature = "mount")]
         let claimed_by = if self.asks_mounts() { claimant(path) } else { None };
         #[cfg(not(feature = "mount"))]
@@ -212,8 +219,7 @@ fn each_line(list: &Path, mut call: impl FnMut(&Path) -> Result<(), Failure>) ->
             return Ok(());
         }
         if !line.ends_with(b"\n") && line.len() as u64 == LINE_MAX {
-            let what =
-                format!("{}: a line is longer than {LINE_MAX} bytes, so it is no path", list.display());
+            let what = format!("{}: a line is longer than {LINE_MAX} bytes, so it is no path", list.shown());
             return Err(Failure::new(Exit::Data, what));
         }
         let line = line.strip_suffix(b"\n").unwrap_or(&line);
@@ -240,7 +246,7 @@ fn find_provenance(vfs: &Vfs, path: &Path) -> Result<String, String> {
 #[cfg(feature = "mount")]
 fn why(error: &StatusError) -> String {
     let text = error.to_string();
-    text.strip_prefix(&format!("{}: ", error.path.display())).unwrap_or(&text).to_owned()
+    text.strip_prefix(&format!("{}: ", error.path.shown())).unwrap_or(&text).to_owned()
 }
 
 /// Reads the provenance of a mounted file from the daemon, as JSON.
@@ -268,7 +274,7 @@ fn read_provenance(path: &Path) -> Result<String, String> {
     if std::fs::metadata(folder).is_ok_and(|folder| folder.dev() != metadata.dev()) {
         return Err(format!(
             "it is bind-mounted on its own; use its path below {}",
-            mounted.mountpoint.display()
+            mounted.mountpoint.shown()
         ));
     }
     let link = |page| folder.join(format!("{WHICH_LINK}{}:{page}", metadata.ino()));
@@ -320,7 +326,7 @@ fn written_provenance(
 fn write(out: &mut impl StyledWrite, root: &mut CommonRoot, provenance: &Provenance) -> std::io::Result<()> {
     let Provenance { path, size, from, hides, hides_more, names_only } = provenance;
     let archives = || std::iter::once(from).chain(hides).map(|copy| Path::new(&copy.archive));
-    writeln!(out, "{path}  ({})", BinaryBytes(*size))?;
+    writeln!(out, "{}  ({})", path.shown(), BinaryBytes(*size))?;
     if !root.has_all(archives()) {
         let of_file = CommonRoot::of(archives().map(|path| (path, false)));
         if of_file.is_some() {
@@ -332,7 +338,7 @@ fn write(out: &mut impl StyledWrite, root: &mut CommonRoot, provenance: &Provena
         let tiled = copy.tile_mode.map(|mode| format!(", arranged for a console's GPU (tile mode {mode})"));
         let stored = match &copy.stored_name[..] {
             "" => format!("stored without a name, hash {}", copy.hash),
-            name => format!("stored as {name}"),
+            name => format!("stored as {}", name.shown()),
         };
         let (archive, codec) = (root.shown(Path::new(&copy.archive)), &copy.codec);
         // The size of a hidden loose file is not known before the file is read.
@@ -346,10 +352,10 @@ fn write(out: &mut impl StyledWrite, root: &mut CommonRoot, provenance: &Provena
             true => out.write_styled(WINNER, archive)?,
             false => write!(out, "{archive}")?,
         }
-        writeln!(out, "  {codec}{packed}, {stored}{tiled}")?;
+        writeln!(out, "  {}{packed}, {stored}{tiled}", codec.shown())?;
         if !copy.why.is_empty() {
             write!(out, "         ")?;
-            out.write_styled(ASIDE, &copy.why)?;
+            out.write_styled(ASIDE, copy.why.shown())?;
             writeln!(out)?;
         }
     }

@@ -11,6 +11,7 @@ use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
 use crate::game::find::find;
 use crate::game::{Disk, Environment, find_instances};
+use crate::shown::Shown;
 #[cfg(feature = "mount")]
 use crate::system::mountinfo;
 use crate::vfs::sources::source_set::SourceSet;
@@ -154,7 +155,7 @@ fn only_source() -> Result<PathBuf, Failure> {
         }
         _ => {
             let all = folders.chain(found.installations.iter().map(|it| it.folder.clone()));
-            let lines: String = all.map(|it| format!("\n  {}", it.display())).collect();
+            let lines: String = all.map(|it| format!("\n  {}", it.shown())).collect();
             let what = format!("name the game or instance with --in; these were found:{lines}");
             Err(Failure::new(Exit::Usage, what))
         }
@@ -163,12 +164,12 @@ fn only_source() -> Result<PathBuf, Failure> {
 
 /// Writes an answer: whether the thing is there, and the reasons.
 fn write(out: &mut impl StyledWrite, answer: &Explanation) -> std::io::Result<()> {
-    out.write_styled(WINNER, &answer.thing)?;
+    out.write_styled(WINNER, answer.thing.shown())?;
     writeln!(out, "{}", if answer.is_there { "  is in the game" } else { "  is not in the game" })?;
     for reason in answer.reasons.iter().take(SHOWN) {
-        writeln!(out, "  {}  {}", reason.code, reason.subject)?;
+        writeln!(out, "  {}  {}", reason.code, reason.subject.shown())?;
         write!(out, "      ")?;
-        out.write_styled(ASIDE, &reason.text)?;
+        out.write_styled(ASIDE, reason.text.shown())?;
         writeln!(out)?;
     }
     let more = answer.reasons.len().saturating_sub(SHOWN);

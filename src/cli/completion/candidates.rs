@@ -70,6 +70,13 @@ pub(crate) fn on_disk(typed: &[u8], files: DiskFiles) -> Vec<Candidate> {
     entries.filter_map(Result::ok).filter_map(candidate).collect()
 }
 
+/// Files and folders below a folder on the disk, whose relative paths begin with the typed text.
+pub(crate) fn below(folder: &Path, typed: &[u8]) -> Vec<Candidate> {
+    let root = [folder.as_os_str().as_bytes(), b"/"].concat();
+    let found = on_disk(&[&root, typed].concat(), DiskFiles::All).into_iter();
+    found.filter_map(|it| Some(Candidate::name(it.text.strip_prefix(&root[..])?))).collect()
+}
+
 /// Whether a file's name is that of a source.
 fn is_source(path: &Path) -> bool {
     Profile::is_called_source(path)
@@ -214,6 +221,22 @@ mod tests {
 
     fn texts(candidates: Vec<Candidate>) -> BTreeSet<String> {
         candidates.into_iter().map(|it| String::from_utf8_lossy(&it.text).into_owned()).collect()
+    }
+
+    #[test]
+    fn names_below_a_folder_that_is_too_large_to_open_are_completed() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("textures/sub")).unwrap();
+        fs::write(dir.path().join("textures/a.dds"), "").unwrap();
+        let found = |typed: &str| {
+            let found = below(dir.path(), typed.as_bytes()).into_iter();
+            let mut found: Vec<_> = found.map(|it| String::from_utf8(it.text).unwrap()).collect();
+            found.sort();
+            found
+        };
+        assert_eq!((found(""), found("tex")), (vec!["textures/".to_owned()], vec!["textures/".to_owned()]));
+        assert_eq!(found("textures/"), ["textures/a.dds", "textures/sub/"]);
+        assert_eq!(found("none/"), [""; 0]);
     }
 
     #[test]

@@ -4,6 +4,9 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
 
@@ -27,7 +30,12 @@ pub(crate) struct Expected {
 enum Value {
     Words(Vec<Candidate>),
     Kind(Kind),
-    Tree { vfs: Vfs, is_pattern: bool },
+    Tree {
+        vfs: Vfs,
+        is_pattern: bool,
+    },
+    /// Paths below a folder on the disk, which is a source that takes too long to open.
+    Below(PathBuf),
 }
 
 /// The kind of value that an argument takes, by its value name in `--help`.
@@ -118,7 +126,7 @@ impl Expected {
 
     /// Whether the candidates are paths inside archives.
     pub(crate) fn are_in_tree(&self) -> bool {
-        matches!(self.value, Value::Tree { .. })
+        matches!(self.value, Value::Tree { .. } | Value::Below(_))
     }
 
     /// The candidates that begin with `word`.
@@ -128,6 +136,7 @@ impl Expected {
             Value::Words(words) => words.iter().filter(|it| it.text.starts_with(typed)).cloned().collect(),
             Value::Tree { vfs, is_pattern: false } => candidates::in_tree(vfs.tree(), typed),
             Value::Tree { vfs, is_pattern: true } => candidates::patterns_in_tree(vfs.tree(), typed),
+            Value::Below(folder) => candidates::below(folder, typed),
             Value::Kind(kind) => match kind {
                 Kind::Source => candidates::sources(typed),
                 Kind::Mount => candidates::mounts(typed),
@@ -284,9 +293,10 @@ impl<'a> ParsedLine<'a> {
             // `mount` takes a folder to mount on, not an existing mount.
             Kind::Mount if self.command.get_name() == "mount" => Value::Kind(Kind::Folder),
             kind @ (Kind::Path | Kind::Pattern) if kind == Kind::Pattern || !self.sources.is_empty() => {
-                match self.vfs(bsafs) {
-                    Some(vfs) => Value::Tree { vfs, is_pattern: kind == Kind::Pattern },
-                    None => Value::Kind(Kind::Unknown),
+                match (self.vfs(bsafs), self.folder()) {
+                    (Some(vfs), _) => Value::Tree { vfs, is_pattern: kind == Kind::Pattern },
+                    (None, Some(folder)) if kind == Kind::Path => Value::Below(folder),
+                    (None, _) => Value::Kind(Kind::Unknown),
                 }
             }
             kind => Value::Kind(kind),
@@ -302,9 +312,17 @@ impl<'a> ParsedLine<'a> {
         layers.filter_map(name).collect()
     }
 
-    /// Opens the sources on the line.
+    /// The only source, if it is a folder.
+    fn folder(&self) -> Option<PathBuf> {
+        let [source] = self.sources[..] else { return None };
+        Some(PathBuf::from(OsStr::from_bytes(source))).filter(|source| source.is_dir())
+    }
+
+    /// Opens the sources on the line. `None` if that fails or takes too long: `/` may be a source, and has
+    /// millions of files.
     fn vfs(&self, bsafs: &Command) -> Option<Vfs> {
-        self.source_set(bsafs)?.open().ok().map(Vfs::from)
+        let set = self.source_set(bsafs)?;
+        within(OPEN_TIME, move || set.open().ok().map(Vfs::from)).flatten()
     }
 
     /// The sources on the line, with the options on the line.
@@ -321,6 +339,16 @@ impl<'a> ParsedLine<'a> {
         let sources: Vec<PathBuf> = self.sources.iter().map(|it| OsStr::from_bytes(it).into()).collect();
         source_set(&sources, OpenOptions { layout, ..open.options() }).ok()
     }
+}
+
+/// How long the Tab key may open sources. Afterwards, names of a folder are completed as on the disk.
+const OPEN_TIME: Duration = Duration::from_secs(1);
+
+/// Runs `work` on another thread, which ends with this process if it takes longer than `limit`.
+fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (sender, receiver) = mpsc::channel();
+    thread::Builder::new().spawn(move || sender.send(work())).ok()?;
+    receiver.recv_timeout(limit).ok()
 }
 
 fn takes_value(argument: &Arg) -> bool {
@@ -372,6 +400,14 @@ mod tests {
         let expected = Expected::at_end(Cli::command(), &before, word.as_bytes());
         let found = expected.candidates(word.as_bytes()).into_iter();
         found.map(|it| String::from_utf8(it.text).expect("not UTF-8")).collect()
+    }
+
+    #[test]
+    fn a_source_that_takes_too_long_to_open_does_not_hold_up_the_tab_key() {
+        let (keep, never) = mpsc::channel::<()>();
+        assert_eq!(within(Duration::ZERO, move || never.recv()), None);
+        drop(keep);
+        assert_eq!(within(Duration::from_secs(60), || 1), Some(1));
     }
 
     #[test]

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::message::has_display;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::terminal::output::escaped;
 use crate::game::find::find;
 use crate::game::{Disk, Environment, find_instances};
+use crate::shown::Shown;
 use crate::system::subprocess::Program;
 use crate::system::text::count;
 
@@ -66,7 +66,7 @@ fn choices() -> Vec<Choice> {
         choices.push(match is_only {
             true => Choice { label: game.title.name.into(), source: game.title.id.into() },
             false => Choice {
-                label: format!("{} ({})", game.title.name, escaped(&folder)),
+                label: format!("{} ({})", game.title.name, game.folder.shown()),
                 source: folder.into_owned(),
             },
         });
@@ -74,15 +74,15 @@ fn choices() -> Vec<Choice> {
     for instance in find_instances(&disk, &environment, &found, None) {
         let game = instance.title.map_or("Game", |title| title.name);
         let (mods, folder) = (count(instance.mods, "mod"), instance.folder.to_string_lossy());
-        let label = format!("{game} with {mods} of Mod Organizer 2 ({})", escaped(&folder));
+        let label = format!("{game} with {mods} of Mod Organizer 2 ({})", instance.folder.shown());
         // The folder of a profile stands for the instance with this profile.
         for (name, path) in
             instance.profiles.iter().filter(|(name, _)| Some(name) != instance.profile.as_ref())
         {
             let label = format!(
                 "{game} with the profile {} of Mod Organizer 2 ({})",
-                escaped(name),
-                escaped(&folder)
+                name.shown(),
+                instance.folder.shown()
             );
             choices.push(Choice { label, source: path.to_string_lossy().into_owned() });
         }

@@ -9,7 +9,7 @@ use clap::{Arg, Command};
 use super::mount_state::MountOptions;
 use super::option_table::{MOUNT_OPTIONS, MountOption};
 use crate::cli::exit::{Exit, Failure};
-use crate::system::text::excerpt;
+use crate::shown::excerpt;
 use crate::vfs::sources::profile::split_options;
 
 /// Accepted options that change nothing. mount(8) passes them to every file system, or the mount behaves as

@@ -13,6 +13,7 @@ use crate::cli::terminal::progress;
 use crate::fs::{MountedSource, MountedSources, Presentation};
 use crate::fuse::MountRequest;
 use crate::game::title;
+use crate::shown::Shown;
 use crate::system::paths;
 use crate::vfs::OpenOptions;
 use crate::vfs::sources::profile::Profile;
@@ -104,12 +105,12 @@ impl MountPlan {
                 || absolute.canonicalize().is_ok_and(|path| path.starts_with(mountpoint))
             {
                 let what = "the mount would hide it; move it out of the mountpoint";
-                return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", file.display())));
+                return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", file.shown())));
             }
             if mountpoint.starts_with(&absolute) {
                 let what =
                     "it contains the mountpoint, so the daemon would wait for itself; mount outside it";
-                return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", file.display())));
+                return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", file.shown())));
             }
         }
         Ok(())
@@ -129,12 +130,12 @@ pub(crate) fn mounted_source(source: &Path) -> MountedSource {
 /// its source. Several sources have no common path.
 fn shown_source(sources: &[PathBuf], allow_other: bool) -> String {
     match sources {
-        [game] if is_game(game) => game.display().to_string(),
+        [game] if is_game(game) => game.to_string_lossy().into_owned(),
         [source] => {
             let path = paths::absolute(source).unwrap_or_else(|_| source.clone());
             match (allow_other, path.file_name()) {
-                (false, _) => path.display().to_string(),
-                (true, Some(name)) => name.display().to_string(),
+                (false, _) => path.to_string_lossy().into_owned(),
+                (true, Some(name)) => name.to_string_lossy().into_owned(),
                 (true, None) => "bsafs".into(),
             }
         }

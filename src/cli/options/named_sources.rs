@@ -5,7 +5,6 @@ use std::path::PathBuf;
 #[cfg(feature = "mount")]
 use rustix::process::geteuid;
 
-#[cfg(feature = "mount")]
 use super::mount_options::is_of_mounter;
 #[cfg(feature = "mount")]
 use super::mount_state::MountOptions;
@@ -17,6 +16,8 @@ use crate::cli::exit::Failure;
 use crate::cli::terminal::progress;
 #[cfg(feature = "mount")]
 use crate::daemon::detach;
+#[cfg(feature = "mount")]
+use crate::shown::Shown;
 #[cfg(feature = "mount")]
 use crate::system::root_only::first_other_user;
 use crate::vfs::OpenOptions;
@@ -69,7 +70,7 @@ impl NamedSources {
             let file = std::path::absolute(&profile.file).unwrap_or_else(|_| profile.file.clone());
             if first_other_user(&file).is_some() {
                 let what = "another user can change this profile, so root must give this on the command line";
-                let what = format!("{}: {setting}: {what}", profile.file.display());
+                let what = format!("{}: {setting}: {what}", profile.file.shown());
                 return Err(Failure::new(Exit::NoPermission, what));
             }
         }

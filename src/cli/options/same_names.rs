@@ -1,5 +1,6 @@
 //! Paths to suggest for a path that does not exist: those of files with the same name.
 
+use crate::shown::Shown;
 use crate::vfs::Vfs;
 
 /// Maximum number of paths that are suggested.
@@ -17,6 +18,9 @@ pub(crate) fn same_names(vfs: &Vfs, path: &str) -> String {
     };
     match found.len() {
         0 => String::new(),
-        _ => format!("; files of this name:\n  {}{more}", found[..found.len().min(SHOWN)].join("\n  ")),
+        _ => {
+            let shown = found.iter().take(SHOWN).map(|path| format!("\n  {}", path.shown()));
+            format!("; files of this name:{}{more}", shown.collect::<String>())
+        }
     }
 }

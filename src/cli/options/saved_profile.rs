@@ -10,6 +10,7 @@ use super::mount_state::MountOptions;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::quoted;
 use crate::game::Environment;
+use crate::shown::Shown;
 use crate::system::output_place::{Missing, OutputPlace};
 use crate::system::paths;
 use crate::vfs::sources::folder_name;
@@ -90,7 +91,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 fn text(path: &Path) -> Result<String, Failure> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
         let what =
-            format!("{}: a profile cannot contain this path, which is not UTF-8; rename it", path.display());
+            format!("{}: a profile cannot contain this path, which is not UTF-8; rename it", path.shown());
         Failure::new(Exit::NoInput, what)
     })
 }
@@ -107,7 +108,7 @@ fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
 
 fn exists(path: &Path) -> Failure {
     let what = "the profile exists already; choose another name, or remove it first";
-    Failure::new(Exit::CannotCreate, format!("{}: {what}", path.display()))
+    Failure::new(Exit::CannotCreate, format!("{}: {what}", path.shown()))
 }
 
 #[cfg(test)]

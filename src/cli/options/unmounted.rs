@@ -9,6 +9,7 @@ use super::mount_state::MountOptions;
 use crate::cli::exit::{Exit, Failure};
 use crate::daemon::overlay;
 use crate::mounts::status::{self, Answer, MountStatus};
+use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::paths;
 use crate::vfs::options::Within;
@@ -52,7 +53,7 @@ impl Unmounted {
         let Some((folder, _)) = self.limited.first() else { return Ok(()) };
         let what = "a folder inside a mount of bsafs cannot be mounted separately; give the mount itself, or \
                     its sources";
-        Err(Failure::new(Exit::Usage, format!("{}: {what}", folder.display())))
+        Err(Failure::new(Exit::Usage, format!("{}: {what}", folder.shown())))
     }
 
     /// Fails if a source is a folder inside a mount with another layout, because it exists only there.
@@ -60,7 +61,7 @@ impl Unmounted {
         let Some((folder, _)) = self.limited.iter().find(|(_, own)| *own != layout) else { return Ok(()) };
         let what = "this folder exists only in the layout of its mount, which differs; give the mount \
                     itself, or its sources";
-        Err(Failure::new(Exit::Usage, format!("{}: {what}", folder.display())))
+        Err(Failure::new(Exit::Usage, format!("{}: {what}", folder.shown())))
     }
 
     fn add(&mut self, source: &SourceInMount) -> Result<(), Failure> {
@@ -129,13 +130,13 @@ impl SourceInMount {
         if self.status.sources.is_empty() {
             let what =
                 "only root and the user who mounted may know the sources of this mount; run as that user";
-            return Err(Failure::new(Exit::NoPermission, format!("{}: {what}", self.named.display())));
+            return Err(Failure::new(Exit::NoPermission, format!("{}: {what}", self.named.shown())));
         }
         let game = self.status.sources.iter().find(|source| is_game(&source.to_open()));
         match game.filter(|_| self.mounted.user() != geteuid().as_raw()) {
             None => Ok(()),
             Some(game) => {
-                let (path, game) = (self.named.display(), &game.path);
+                let (path, game) = (self.named.shown(), &game.path);
                 let what = format!(
                     "{path}: another user mounted the game {game}, which may be installed elsewhere for you; \
                      run as that user, or give the game's folder instead"
@@ -150,7 +151,7 @@ impl SourceInMount {
         if is_game(source) || source.symlink_metadata().is_ok() {
             return Ok(());
         }
-        let (path, source) = (self.named.display(), source.display());
+        let (path, source) = (self.named.shown(), source.shown());
         let what = format!(
             "{path}: {source}, a source of this mount, is not found: it was moved or removed, or a mount \
              hides it; name other sources instead"
@@ -164,7 +165,7 @@ impl SourceInMount {
 fn check_trusted(source: &Path, mounted: &MountEntry) -> Result<(), Failure> {
     let Some(user) = mounted.claimant() else { return Ok(()) };
     let what = "only mounts of root and your own stand for their sources, and this one belongs to user";
-    let what = format!("{}: {what} {user}; give its sources instead, or run as that user", source.display());
+    let what = format!("{}: {what} {user}; give its sources instead, or run as that user", source.shown());
     Err(Failure::new(Exit::NoPermission, what))
 }
 
@@ -222,10 +223,7 @@ fn answer_of(
         Some((mounted, Answer::Status(status))) => return Ok((mounted.clone(), status)),
         Some((_, Answer::Dead)) => (
             Exit::Unavailable,
-            format!(
-                "the daemon has ended; run `bsafs umount {}`, and give the sources",
-                mountpoint.display()
-            ),
+            format!("the daemon has ended; run `bsafs umount {}`, and give the sources", mountpoint.shown()),
         ),
         Some((_, Answer::Hangs)) => (
             Exit::Unavailable,
@@ -242,5 +240,5 @@ fn answer_of(
                 .into(),
         ),
     };
-    Err(Failure::new(exit, format!("{}: {what}", source.display())))
+    Err(Failure::new(exit, format!("{}: {what}", source.shown())))
 }

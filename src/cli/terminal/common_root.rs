@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::output::{ASIDE, StyledWrite};
+use crate::shown::{Shown, ShownName};
 
 /// The folder that has several layers, or two folders if the layers are in two places, such as a game and its
 /// mods. None if there is one layer, or if the layers share nothing.
@@ -29,7 +30,7 @@ impl CommonRoot {
     /// Writes a line for each folder. `role` comes before its path.
     pub(crate) fn write(&self, out: &mut impl StyledWrite, role: &str) -> io::Result<()> {
         for root in &self.0 {
-            out.write_styled(ASIDE, format_args!("{role} {}", root.display()))?;
+            out.write_styled(ASIDE, format_args!("{role} {}", root.shown()))?;
             writeln!(out)?;
         }
         Ok(())
@@ -47,15 +48,15 @@ impl CommonRoot {
 
     /// A path as it is shown: below the folder, or whole if it lies elsewhere. Below one of two folders, the
     /// path begins with the name of its folder.
-    pub(crate) fn shown<'p>(&self, path: &'p Path) -> std::path::Display<'p> {
+    pub(crate) fn shown<'p>(&self, path: &'p Path) -> ShownName<'p> {
         let mut within = self.0.iter().filter(|root| path.starts_with(root)).filter_map(|root| {
             let base = if self.0.len() > 1 { root.parent()? } else { root };
             path.strip_prefix(base).ok()
         });
         match within.next() {
-            Some(within) if within.as_os_str().is_empty() => Path::new(".").display(),
-            Some(within) => within.display(),
-            None => path.display(),
+            Some(within) if within.as_os_str().is_empty() => Path::new(".").shown(),
+            Some(within) => within.shown(),
+            None => path.shown(),
         }
     }
 }

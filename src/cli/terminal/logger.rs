@@ -6,9 +6,10 @@ use log::{Level, LevelFilter};
 
 #[cfg(not(feature = "mount"))]
 use super::no_mount::{NEWS, is_repeated, of_mount};
-use super::output::escaped;
+use super::output;
 #[cfg(feature = "mount")]
 use crate::daemon::logging::{NEWS, is_repeated, of_mount};
+use crate::shown::escaped;
 
 /// Starts logging warnings and errors. `verbose` logs more, `quiet` only errors, and `RUST_LOG`
 /// outranks both.
@@ -33,7 +34,8 @@ pub(crate) fn start(verbose: u8, quiet: bool) {
             if is_repeated(&text) {
                 return Ok(());
             }
-            let text = escaped(&text);
+            // A record is one line, whatever names are in it.
+            let text = escaped(&text, &[]);
             match (of_mount(), record.level()) {
                 (Some(log), _) if log.is_file => {
                     let now = out.timestamp_millis();
@@ -49,6 +51,15 @@ pub(crate) fn start(verbose: u8, quiet: bool) {
         .init();
 }
 
+/// Prints an error, which may have several lines, or logs each of them.
+pub(crate) fn print_error(what: &str) {
+    match logs_final_error() {
+        true => what.lines().for_each(|line| log::error!("{line}")),
+        // There is nowhere to report a failure to print.
+        false => drop(writeln!(io::stderr(), "bsafs: {}", output::escaped(what))),
+    }
+}
+
 /// Whether this process serves a mount.
 pub(crate) fn is_of_mount() -> bool {
     of_mount().is_some()
@@ -56,7 +67,7 @@ pub(crate) fn is_of_mount() -> bool {
 
 /// Whether the program logs its final error instead of printing it. It does if it serves a mount,
 /// or if standard error goes to the journal, which needs a priority.
-pub(crate) fn logs_final_error() -> bool {
+fn logs_final_error() -> bool {
     is_of_mount() || is_for_journal()
 }
 

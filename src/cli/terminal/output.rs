@@ -1,14 +1,14 @@
 //! Standard output: buffering, escapes for terminals, and the formats of durations, paths and JSON.
 
 use std::borrow::Cow;
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::Path;
 
 use clap::builder::styling::Style;
 
 use super::colours;
-use crate::format::name::is_printable;
+use crate::shown::{self, is_printable};
 
 /// Standard output with a buffer of 64 KiB. Names in it may come from a stranger, so on a terminal
 /// they are [`escaped`].
@@ -78,23 +78,10 @@ impl Write for Output {
     }
 }
 
-/// Escapes characters that could control a terminal as `\x1B` or `\u{202E}`. These are control
-/// characters other than line ends and tabs, and characters that change the direction of text.
+/// Escapes characters that could control a terminal, in a text that may have several lines. Names in the text
+/// are [shown](crate::shown::Shown) already, so that they cannot end a line.
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
-    let is_shown = |c| is_printable(c) || matches!(c, '\n' | '\t');
-    if text.chars().all(is_shown) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        // Writing to a string cannot fail.
-        let _ = match u8::try_from(c) {
-            _ if is_shown(c) => shown.write_char(c),
-            Ok(byte) => write!(shown, "\\x{byte:02X}"),
-            Err(_) => write!(shown, "\\u{{{:X}}}", u32::from(c)),
-        };
-    }
-    Cow::Owned(shown)
+    shown::escaped(text, &['\n', '\t'])
 }
 
 /// Writes `value` as JSON on one line.

@@ -14,6 +14,7 @@ use crate::format::{EntryId, is_archive_name};
 use crate::game::find::find;
 use crate::game::{ArchiveRule, Disk, Environment, FoundInstance, LoadOrder, LooseRule, find_instances};
 use crate::note::NoteCode;
+use crate::shown::Shown;
 use crate::system::text::{count, layers};
 use crate::tree::NodeId;
 use crate::vfs::Vfs;
@@ -28,7 +29,7 @@ pub(crate) fn report(
     mountpoint: &Mountpoint,
     edit: Option<&Path>,
 ) -> String {
-    let path = mountpoint.path.display();
+    let path = mountpoint.path.shown();
     let made = if mountpoint.is_made() { " (a new folder, removed on unmount)" } else { "" };
     let hidden = vfs.tree().nodes().map(|node| vfs.tree().hidden(node).len()).sum::<usize>();
     let (archives, folders) = (vfs.opened().descriptions.len(), folders(vfs.store()));
@@ -42,7 +43,7 @@ pub(crate) fn report(
     };
     let how = match edit {
         None => "read-only".into(),
-        Some(upper) => format!("writable (changes go to {})", upper.display()),
+        Some(upper) => format!("writable (changes go to {})", upper.shown()),
     };
     format!(
         "{}mounted {layers}, {}{hides}{bytes}, {how} at {path}{made}\n{}{}unmount: bsafs umount {}\n",
@@ -50,7 +51,7 @@ pub(crate) fn report(
         count(vfs.tree().files(), "file"),
         instance(vfs.order()),
         oddities(order_arguments, vfs),
-        quoted(&path.to_string()),
+        quoted(&mountpoint.path.to_string_lossy()),
     )
 }
 
@@ -59,7 +60,7 @@ fn game(order: &LoadOrder) -> String {
     if order.game.is_empty() {
         return String::new();
     }
-    let profile = order.profile.as_deref().and_then(Path::file_name).map(OsStr::to_string_lossy);
+    let profile = order.profile.as_deref().and_then(Path::file_name).map(Shown::shown);
     format!(
         "{}{}: {} active; {} wins, loose files {} (confidence: {})\nsettings: {}\n",
         order.game,
@@ -118,13 +119,13 @@ fn loose(rule: &LooseRule) -> String {
 
 /// The names of INI files. If several share a name, their paths.
 fn settings(inis: &[PathBuf]) -> String {
-    let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = |path: &PathBuf| path.file_name().unwrap_or_default().shown().to_string();
     let names: Vec<String> = inis.iter().map(name).collect();
     let is_repeated = names.iter().collect::<HashSet<_>>().len() < names.len();
     match is_repeated {
         _ if inis.is_empty() => "none found".into(),
         false => names.join(", "),
-        true => inis.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>().join(", "),
+        true => inis.iter().map(|path| path.shown().to_string()).collect::<Vec<_>>().join(", "),
     }
 }
 
@@ -196,8 +197,9 @@ impl Odd {
         self.names.truncate(NAMES_SHOWN);
         let more = self.number - self.names.len();
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        let names: Vec<String> = self.names.iter().map(|name| name.shown().to_string()).collect();
         let (thing, which) = code.in_words();
-        format!("{}{which} ({}{more})", count(self.number, thing), self.names.join(", "))
+        format!("{}{which} ({}{more})", count(self.number, thing), names.join(", "))
     }
 }
 

@@ -13,7 +13,8 @@ use crate::game::disk::Disk;
 use crate::game::storefront::Storefront;
 use crate::game::titles::title::Title;
 use crate::limits::SEARCH_READ_MAX;
-use crate::system::text::{excerpt, size};
+use crate::shown::excerpt;
+use crate::system::text::size;
 
 /// A folder that may hold a game.
 #[derive(Debug)]

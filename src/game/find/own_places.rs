@@ -15,6 +15,7 @@ use super::habits::{folders_in, game, games_in, in_prefix};
 use super::prefix;
 use crate::game::environment::Environment;
 use crate::limits::SETTINGS_MAX;
+use crate::shown::Shown;
 
 /// Maximum number of places of each kind.
 const PLACES_MAX: usize = 1_000;
@@ -50,7 +51,7 @@ pub(super) fn candidates(
         };
         let exists = |path: PathBuf| match report.disk.is_dir(&path) {
             true => Ok(path),
-            false => Err((path, format!("{} names this folder, which does not exist", list.display()))),
+            false => Err((path, format!("{} names this folder, which does not exist", list.shown()))),
         };
         let (paths, wrong): (Vec<_>, Vec<_>) = paths
             .iter()

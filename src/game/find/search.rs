@@ -15,6 +15,7 @@ use crate::game::installation::{Installation, WinePrefix};
 use crate::game::storefront::Storefront;
 use crate::game::titles::TITLES;
 use crate::game::titles::title::Title;
+use crate::shown::Shown;
 use crate::system::paths;
 
 /// The result of a search for games.
@@ -193,13 +194,13 @@ pub fn recognise_among(
     }
     let (title, folder, language) = match recognised {
         Recognised::Game { title, folder, language } => (title, folder, language),
-        Recognised::Incomplete(what) => return Err(format!("{}: {what}", folder.display())),
+        Recognised::Incomplete(what) => return Err(format!("{}: {what}", folder.shown())),
         Recognised::No if !disk.is_dir(&folder) => {
-            return Err(format!("{}: no such folder", folder.display()));
+            return Err(format!("{}: no such folder", folder.shown()));
         }
         Recognised::No => {
             let advice = "give the folder that contains the game's executable";
-            return Err(format!("{}: no game found in this folder; {advice}", folder.display()));
+            return Err(format!("{}: no game found in this folder; {advice}", folder.shown()));
         }
     };
     let found = found();
@@ -235,10 +236,7 @@ pub fn with_prefix(
     environment: &Environment,
 ) -> Result<Installation, String> {
     let Some(prefix) = prefix::with_drive_c(disk, prefix) else {
-        return Err(format!(
-            "{}: not a Wine prefix; give the folder that contains drive_c",
-            prefix.display()
-        ));
+        return Err(format!("{}: not a Wine prefix; give the folder that contains drive_c", prefix.shown()));
     };
     let (title, store) = (installation.title, installation.store);
     let folders = user_folders(disk, title, store, &prefix, environment);

@@ -19,8 +19,8 @@ use crate::game::settings::text::decode_utf8;
 use crate::game::titles::title::Title;
 use crate::limits::FILTERS_MAX;
 use crate::note::{Note, NoteCode, why_unread};
+use crate::shown::{Shown, excerpt};
 use crate::system::paths;
-use crate::system::text::excerpt;
 
 /// The settings file that makes a folder an instance.
 pub const MO2_INI: &str = "ModOrganizer.ini";
@@ -51,7 +51,7 @@ pub fn plan_mo2(
     let ini = disk.find_file(&instance, MO2_INI);
     let bytes = ini.and_then(|path| disk.list(&path, &mut notes));
     let Some(bytes) = bytes else {
-        return Err(PlanError(format!("{}: {}", instance.join(MO2_INI).display(), why_unread(&notes))));
+        return Err(PlanError(format!("{}: {}", instance.join(MO2_INI).shown(), why_unread(&notes))));
     };
     let instance = Instance::new(disk, instance, &QSettings::parse(&bytes), drives, overrides);
     if instance.hidden.is_cut {
@@ -255,11 +255,11 @@ impl<'a> Instance<'a> {
         let Some((written, path)) = &self.game else {
             return Err(PlanError(format!(
                 "{}: gamePath is not set; give the game's folder with --game-dir",
-                ini.display()
+                ini.shown()
             )));
         };
         path.clone().ok_or_else(|| {
-            let ini = ini.display();
+            let ini = ini.shown();
             PlanError(format!(
                 "{ini}: the drive of gamePath {} is not known; give the Wine prefix with --prefix",
                 excerpt(written)
@@ -269,7 +269,7 @@ impl<'a> Instance<'a> {
 
     /// The folder of the named profile, or of the selected one if `name` is `None`.
     fn profile(&self, name: Option<&str>) -> Result<PathBuf, PlanError> {
-        let instance = self.folder.display();
+        let instance = self.folder.shown();
         let Some(profiles) = self.profiles.as_deref() else {
             return Err(PlanError(format!(
                 "{instance}: the drive of its profiles is not known; give the Wine prefix with --prefix"
@@ -278,7 +278,7 @@ impl<'a> Instance<'a> {
         let names = self.disk.names(profiles).unwrap_or_default();
         let known = || {
             let more = if names.iter().nth(PROFILES_NAMED).is_some() { ", …" } else { "" };
-            let named = names.iter().take(PROFILES_NAMED).map(|name| format!("\"{name}\""));
+            let named = names.iter().take(PROFILES_NAMED).map(|name| format!("\"{}\"", name.shown()));
             named.collect::<Vec<_>>().join(", ") + more
         };
         let Some(wanted) = name.or(self.selected.as_deref()) else {

@@ -15,8 +15,8 @@ use crate::game::plan::load_order::{LoadOrder, OrderLayer, PlanError};
 use crate::game::precedence::{Confidence, Precedence};
 use crate::game::settings::openmw_cfg::{OPENMW_CFG, Places};
 use crate::note::{Note, NoteCode, why_unread};
+use crate::shown::{Shown, excerpt};
 use crate::system::paths;
-use crate::system::text::excerpt;
 
 /// The list of scripts that OpenMW loads before all other content.
 const BUILT_IN: &str = "builtin.omwscripts";
@@ -43,7 +43,7 @@ pub fn plan_openmw(
     let chain = Chain::read(disk, &folder, user.map(PathBuf::as_path), &places, &mut notes);
     if chain.files.is_empty() {
         let path = folder.join(OPENMW_CFG);
-        return Err(PlanError(format!("{}: {}", path.display(), why_unread(&notes))));
+        return Err(PlanError(format!("{}: {}", path.shown(), why_unread(&notes))));
     }
     note_lines(&chain, &mut notes);
     // Without a global file, the user's own begins the chain. OpenMW's packages all ship the same global one.
@@ -143,8 +143,7 @@ fn wanted_folders(
         }
     }
     for (cfg, value) in chain.list("data") {
-        wanted
-            .push((cfg.path(&value, places), format!("data= in {}", cfg.folder.join(OPENMW_CFG).display())));
+        wanted.push((cfg.path(&value, places), format!("data= in {}", cfg.folder.join(OPENMW_CFG).shown())));
     }
     let last_required = wanted.len();
     let shipped = (!has_global).then(|| places.user_data.join("data"));
@@ -223,7 +222,7 @@ fn archives(chain: &Chain, names: &DataFolders, notes: &mut Vec<Note>) -> Vec<Or
         }
         match names.find(&name) {
             Some(found) => {
-                let why = format!("fallback-archive= in {}", cfg.folder.join(OPENMW_CFG).display());
+                let why = format!("fallback-archive= in {}", cfg.folder.join(OPENMW_CFG).shown());
                 layers.push(OrderLayer::archive(found.path(), why));
             }
             None => {

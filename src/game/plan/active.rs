@@ -10,7 +10,7 @@ use crate::game::settings::ini::IniFiles;
 use crate::game::settings::text::name_of;
 use crate::game::titles::title::{ActiveRule, MasterRule, OrderRule, PluginRules, TestFiles};
 use crate::note::{Note, NoteCode};
-use crate::system::text::excerpt;
+use crate::shown::excerpt;
 
 /// The lists of plugins that a game reads.
 #[derive(Clone, Debug, Default)]

@@ -14,7 +14,7 @@ use crate::game::precedence::{ArchiveRule, Confidence};
 use crate::game::settings::ini::{Ini, IniFiles, list};
 use crate::game::titles::title::Title;
 use crate::note::{Note, NoteCode};
-use crate::system::text::excerpt;
+use crate::shown::{Shown, excerpt};
 
 /// An archive that the game loads.
 #[derive(Clone, Debug)]
@@ -195,7 +195,7 @@ impl<'a> ArchivePlanner<'a> {
             if let Some(winner) = self.data.find(hidden.name()) {
                 let text = format!(
                     "not loaded: {} has the same name and is in a higher folder",
-                    winner.path().display()
+                    winner.path().shown()
                 );
                 notes.push(Note::new(NoteCode::ArchiveShadowed, hidden.path().to_string_lossy(), text));
             }

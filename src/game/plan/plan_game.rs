@@ -24,6 +24,7 @@ use crate::game::settings::text::{decode_utf8, lines};
 use crate::game::storefront::Storefront;
 use crate::game::titles::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSetting, OrderRule, Title};
 use crate::note::{Note, NoteCode};
+use crate::shown::Shown;
 use crate::system::clock::date;
 
 /// Files and folders of a mod manager that replace or extend the game's own.
@@ -68,12 +69,12 @@ pub(crate) fn plan_managed(
     let title = installation.title;
     let found = disk.find(&installation.folder, title.data).filter(|found| disk.is_dir(&found.path));
     let Some(FoundPath { path: data, others }) = found else {
-        let folder = installation.folder.display();
+        let folder = installation.folder.shown();
         return Err(PlanError(format!("{folder}: {} has no folder {} here", title.name, title.data)));
     };
     let mut reader = GameReader { disk, installation, managed, data, is_portable: false, notes: Vec::new() };
     for other in others {
-        let text = format!("the game sees {} instead, and nothing in this folder", reader.data.display());
+        let text = format!("the game sees {} instead, and nothing in this folder", reader.data.shown());
         reader.notes.push(Note::new(NoteCode::FolderCase, other.to_string_lossy(), text));
     }
     reader.note_unreadable();
@@ -154,8 +155,8 @@ impl GameReader<'_> {
             (false, None) => "its launcher names it".to_owned(),
         };
         let other = |other: &WinePrefix| match started(other) {
-            Some(day) => format!("{} (started {day})", other.folder.display()),
-            None => other.folder.display().to_string(),
+            Some(day) => format!("{} (started {day})", other.folder.shown()),
+            None => other.folder.shown().to_string(),
         };
         let others: Vec<String> = others.iter().map(other).collect();
         let text = format!(
@@ -237,7 +238,7 @@ impl GameReader<'_> {
     fn other_prefixes(&self) -> String {
         let Installation { prefix, prefixes, .. } = self.installation;
         let others = prefixes.iter().filter(|it| Some(&it.folder) != prefix.as_ref());
-        let others: Vec<String> = others.map(|it| it.folder.display().to_string()).collect();
+        let others: Vec<String> = others.map(|it| it.folder.shown().to_string()).collect();
         match &others[..] {
             [] => String::new(),
             [other] => {
@@ -383,7 +384,7 @@ impl GameReader<'_> {
         let content = (!others.is_empty()).then(|| self.disk.list(first, &mut Vec::new()));
         for other in others {
             if Some(self.disk.list(&other, &mut self.notes)) != content {
-                let text = format!("it differs from {}, which the game reads", first.display());
+                let text = format!("it differs from {}, which the game reads", first.shown());
                 self.notes.push(Note::new(NoteCode::PluginsFilesDiffer, other.to_string_lossy(), text));
             }
         }
@@ -417,7 +418,7 @@ impl GameReader<'_> {
             let main = &folders[0];
             let text = format!(
                 "files here win over those in {}; keep mods in only one of these folders",
-                main.path.display()
+                main.path.shown()
             );
             // Mod Organizer makes this folder, and leaves it empty.
             if !folder.files.is_empty() || !folder.folders.is_empty() {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use encoding_rs::UTF_8;
 
-use crate::system::text::excerpt;
+use crate::shown::excerpt;
 
 /// File name of every OpenMW settings file. On Linux, OpenMW finds no other spelling.
 pub const OPENMW_CFG: &str = "openmw.cfg";

@@ -16,6 +16,7 @@ use crate::game::{
     title,
 };
 use crate::note::{Note, NoteCode};
+use crate::shown::Shown;
 use crate::system::covered::{Covered, uncovered};
 use crate::system::mountinfo;
 use crate::system::paths;
@@ -226,7 +227,7 @@ impl Planner<'_> {
         if let Some(folder) = &self.options.game_dir {
             let installation = self.recognised(folder)?;
             if installation.title.id != title.id {
-                let (folder, found) = (folder.display(), installation.title.id);
+                let (folder, found) = (folder.shown(), installation.title.id);
                 return Err(OpenError::game(format!(
                     "{folder}: the game in this folder is {found}, not {}",
                     title.id
@@ -288,7 +289,7 @@ impl Planner<'_> {
                     "{} is in a folder below, and is shown without its load order; \
                      `bsafs mount` with the source {} has that",
                     title.name,
-                    below.display()
+                    below.shown()
                 )
             }
         };
@@ -357,7 +358,7 @@ fn source_of(game: &Installation, found: &Found) -> String {
     let mut these = found.installations.iter().filter(|it| it.title.id == id);
     match (these.next(), these.next()) {
         (Some(only), None) if only.folder == game.folder => id.to_owned(),
-        _ => game.folder.display().to_string(),
+        _ => game.folder.shown().to_string(),
     }
 }
 
@@ -368,7 +369,7 @@ fn loose_folder(disk: &Disk, folder: &Path, archives: FolderArchives) -> Result<
     let is_layer = |name: &str| archives != FolderArchives::Files && is_archive_name(name.as_bytes());
     let mut archives: Vec<&str> = names.iter().filter(|name| is_layer(name)).collect();
     archives.sort_by_cached_key(|name| (name.to_ascii_lowercase(), *name));
-    let why = format!("in the folder {}", folder.display());
+    let why = format!("in the folder {}", folder.shown());
     let paths = archives.into_iter().map(|name| folder.join(name)).filter(|path| path.is_file());
     let mut layers: Vec<_> = paths.map(|path| OrderLayer::archive(path, &*why)).collect();
     layers.push(OrderLayer::folder(folder, "named as a source"));
@@ -391,7 +392,7 @@ fn no_source(source: &Path) -> OpenError {
 
 fn found_twice(title: &Title, several: &[&Installation]) -> OpenError {
     let folders: Vec<String> =
-        several.iter().map(|it| format!("\n  {} ({})", it.folder.display(), it.store.as_str())).collect();
+        several.iter().map(|it| format!("\n  {} ({})", it.folder.shown(), it.store.as_str())).collect();
     let what =
         format!("{} is installed more than once; give one of these folders:{}", title.id, folders.concat());
     OpenError::game(what)
@@ -415,7 +416,7 @@ fn not_found(title: &Title, found: &Found) -> OpenError {
     let mut what = format!("{} was not found{others}.\nThere is no folder with {marks} in:", title.id);
     what += &if others.is_empty() { looked_in(found) } else { existing_folders(found) };
     for (path, why) in &found.unusable {
-        what += &format!("\n  {}: {why}", path.display());
+        what += &format!("\n  {}: {why}", path.shown());
     }
     what += "\nIf the game is elsewhere, give its folder, or use --game-dir.";
     OpenError::game(what)
@@ -424,7 +425,7 @@ fn not_found(title: &Title, found: &Found) -> OpenError {
 /// The folders that were searched for games and exist, one per line, and how many others there are.
 fn existing_folders(found: &Found) -> String {
     let (existing, others): (Vec<&PathBuf>, Vec<_>) = found.searched.iter().partition(|path| path.is_dir());
-    let lines = existing.iter().map(|path| format!("\n  {}", path.display()));
+    let lines = existing.iter().map(|path| format!("\n  {}", path.shown()));
     let others = match others.len() {
         0 => String::new(),
         others => format!("\n  and {} that do not exist", count(others, "folder")),
@@ -436,7 +437,7 @@ fn existing_folders(found: &Found) -> String {
 pub(crate) fn looked_in(found: &Found) -> String {
     let line = |path: &PathBuf| {
         let missing = if path.is_dir() { "" } else { "  (does not exist)" };
-        format!("\n  {}{missing}", path.display())
+        format!("\n  {}{missing}", path.shown())
     };
     found.searched.iter().map(line).collect()
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::profile::Profile;
-use crate::system::text::excerpt;
+use crate::shown::excerpt;
 use crate::vfs::error::OpenError;
 use crate::vfs::options::OpenOptions;
 
