@@ -17,8 +17,9 @@ use rustix::fs::{FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, fstat, fstatfs,
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::mountinfo;
+use super::mountinfo::{self, MountEntry};
 use super::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
+use super::place::mount_id;
 
 /// A name in a folder. The folder is held, so that it stays the one that was examined.
 #[derive(Debug)]
@@ -240,7 +241,7 @@ impl Walk {
         if FileType::from_raw_mode(link.st_mode) != FileType::Symlink {
             return Err(Errno::NOTDIR.into());
         }
-        let is_own = is_ours(link.st_uid) && !is_of_others(&self.at);
+        let is_own = is_ours(link.st_uid) && !may_lie(&self.at);
         match is_own && (!geteuid().is_root() || !may_others_rename(&self.at)) {
             true => Ok(()),
             false => {
@@ -271,6 +272,14 @@ fn is_ours(user: u32) -> bool {
 fn is_of_others(folder: impl AsFd) -> bool {
     let Ok(stat) = fstat(folder) else { return true };
     mountinfo::mounted_as(stat.st_dev).is_some_and(|mounted| !is_ours(mounted.user()))
+}
+
+/// Whether the owner of what is in a folder proves nothing: the folder is in a FUSE mount of another user, or
+/// for root on a disk that a user may have written.
+fn may_lie(folder: impl AsFd + Copy) -> bool {
+    let Ok(id) = mount_id(folder.as_fd()) else { return true };
+    let is_it = |mounted: &MountEntry| mounted.id == id && mounted.may_lie_about_owners();
+    is_of_others(folder) || geteuid().is_root() && mountinfo::mounts().iter().any(is_it)
 }
 
 /// The permission to write for others. The group counts only for root: many systems give each user a group.
@@ -321,6 +330,26 @@ mod tests {
         made.replace(b"three").unwrap();
         assert_eq!(fs::read(path("folder/a/b/file")).unwrap(), b"three");
         assert_eq!(fs::read_dir(path("folder/a/b")).unwrap().count(), 1, "a temporary file was left behind");
+    }
+
+    #[test]
+    fn root_follows_no_link_on_a_disk_that_a_user_may_have_written() {
+        if !geteuid().is_root() {
+            return eprintln!("SKIPPED: needs root");
+        }
+        let dir = tempfile::TempDir::new().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::create_dir(path("disk")).unwrap();
+        symlink(path("victim"), path("log")).unwrap();
+        let flags = rustix::mount::MountFlags::NOSUID | rustix::mount::MountFlags::BIND;
+        rustix::mount::mount_bind(dir.path(), path("disk")).unwrap();
+        rustix::mount::mount_remount(path("disk"), flags, "").unwrap();
+        let behind = OutputPlace::behind_links(&path("disk/log")).map(|_| ());
+        let in_plain_sight = OutputPlace::behind_links(&path("disk/file")).map(|_| ());
+        rustix::mount::unmount(path("disk"), rustix::mount::UnmountFlags::DETACH).unwrap();
+        assert!(behind.unwrap_err().to_string().contains("is a link that another user can make"));
+        in_plain_sight.unwrap();
+        OutputPlace::behind_links(&path("log")).unwrap();
     }
 
     #[test]
