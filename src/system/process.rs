@@ -66,7 +66,7 @@ pub(crate) fn file_access_ids(pid: u32) -> Option<(u32, u32)> {
 
 /// Whether all user IDs of a process, given its folder in `/proc`, are this one.
 pub(crate) fn runs_as(process: &Path, user: u32) -> bool {
-    let status = fs::read_to_string(process.join("status")).unwrap_or_default();
+    let status = file_in_proc(&process.join("status")).unwrap_or_default();
     let ids = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
     let mut ids = ids.split_ascii_whitespace().peekable();
     ids.peek().is_some() && ids.all(|id| id.parse() == Ok(user))

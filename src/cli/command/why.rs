@@ -120,7 +120,9 @@ impl Asked {
         // The error names files of the same name anyway.
         let is_other = |it: &&Cause| !matches!(it.code, SAME_NAME | NOT_FOUND);
         let reasons = answer.reasons.iter().filter(is_other).take(SHOWN);
-        reasons.map(|it| format!("\n  {}  {}\n      {}", it.code, it.subject, it.text)).collect()
+        reasons
+            .map(|it| format!("\n  {}  {}\n      {}", it.code, it.subject.shown(), it.text.shown()))
+            .collect()
     }
 
     fn why(&self, thing: &str) -> Explanation {

@@ -600,7 +600,8 @@ mod tests {
         );
         assert_eq!(unix_path("S:\\common\\Game"), Some(path("one/steamapps/common/Game")));
         assert_eq!(unix_path("D:\\games\\Game"), Some(path("disk/Games/game")));
-        assert_eq!(drives(Some(path("three"))).unix_path("D:/Games/game"), Some(path("disk/Games/game")));
+        let through_link = path("two/pfx/dosdevices/d:/Games/game");
+        assert_eq!(drives(Some(path("three"))).unix_path("D:/Games/game"), Some(through_link));
         assert_eq!(unix_path("E:\\Lists\\mine\\Stock Game"), Some(path("Lists/Mine/Stock Game")));
         assert_eq!(unix_path("C:\\Stock Game"), Some(path("Lists/Mine/Stock Game")));
         assert_eq!(unix_path("E:\\lists\\game root"), Some(path("Lists/Game Root")));

@@ -123,16 +123,16 @@ mod tests {
     #[test]
     fn config_files_are_read_once_and_nested_ones_first() {
         let files = [
-            ("1", "config=../2\nconfig=../3\nl=1\n"),
-            ("2", "config=../4\nl=2\n"),
-            ("3", "config=../1\nl=3\nreplace=m\nm=3\n"),
-            ("4", "l=4\nm=4\n"),
+            ("1", "config=../2\nconfig=../3\ncontent=1\n"),
+            ("2", "config=../4\ncontent=2\n"),
+            ("3", "config=../1\ncontent=3\nreplace=fallback-archive\nfallback-archive=3\n"),
+            ("4", "content=4\nfallback-archive=4\n"),
         ];
         let (names, chain) = chain(&files);
         assert_eq!(names, ["1", "2", "4", "3"]);
         let values = |key| chain.list(key).into_iter().map(|(_, value)| value).collect::<Vec<_>>();
         assert_eq!(
-            (values("l"), values("m")),
+            (values("content"), values("fallback-archive")),
             (vec!["1".into(), "2".into(), "4".into(), "3".into()], vec!["3".to_owned()])
         );
     }
