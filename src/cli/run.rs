@@ -18,12 +18,12 @@ use super::terminal::output::escaped;
 #[cfg(feature = "mount")]
 use crate::daemon::{detach, logging};
 use crate::shown::Shown;
-use crate::system::{credentials, memory, open_files};
+use crate::system::{credentials, open_files, subprocess};
 use crate::vfs::sources::resolve::is_game;
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
-    memory::restart_with_one_heap();
+    subprocess::restart_with_one_heap();
     if let Err(errno) = credentials::assume() {
         let what = "cannot take the user and the rights that root chose for this process";
         let _ = writeln!(std::io::stderr(), "bsafs: {what}: {}", std::io::Error::from(errno));

@@ -7,7 +7,6 @@ use memmap2::MmapMut;
 use rustix::process::{Resource, getrlimit};
 
 #[cfg(feature = "cli")]
-use super::subprocess::restart_with;
 use crate::limits::HEADROOM;
 
 /// A setting of glibc: the number of heaps of a process. Each heap reserves 64 MiB of addresses.
@@ -45,16 +44,4 @@ pub(crate) fn not_enough() -> String {
 pub(crate) fn under_limit() -> String {
     let text = |limit| format!(" under the limit of {limit} KiB; raise it with `ulimit -v`");
     limit().map_or_else(String::new, text)
-}
-
-/// Under a limit, starts the program again with a single heap, if it does not have that yet. Otherwise a
-/// few threads would reserve the whole address space for their heaps.
-#[cfg(feature = "cli")]
-pub(crate) fn restart_with_one_heap() {
-    if limit().is_none() || std::env::var_os(HEAPS).is_some() {
-        return;
-    }
-    // Returns only if it fails. Then the program goes on with what it has.
-    let error = restart_with(HEAPS, "1");
-    log::debug!("cannot restart with one heap: {error}");
 }

@@ -36,6 +36,7 @@ use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{Pid, PidfdFlags, geteuid, pidfd_open};
 
 use super::credentials::{self, Credentials};
+use super::memory;
 use super::root_only::first_other_user;
 use crate::limits::SUBPROCESS_OUTPUT_MAX;
 
@@ -243,9 +244,22 @@ impl Program {
     }
 }
 
+/// Under a limit, starts the program again with a single heap, if it does not have that yet. Otherwise a
+/// few threads would reserve the whole address space for their heaps.
+#[cfg(feature = "cli")]
+pub(crate) fn restart_with_one_heap() {
+    if memory::limit().is_none() || env::var_os(memory::HEAPS).is_some() {
+        return;
+    }
+    // Returns only if it fails. Then the program goes on with what it has.
+    let error = restart_with(memory::HEAPS, "1");
+    log::debug!("cannot restart with one heap: {error}");
+}
+
+#[cfg(feature = "cli")]
 /// Starts this program again in place of this process, with one more variable. All else stays: it is the same
 /// process. Returns only if that fails.
-pub(crate) fn restart_with(variable: &str, value: &str) -> io::Error {
+fn restart_with(variable: &str, value: &str) -> io::Error {
     let mut arguments = env::args_os();
     let name = arguments.next().unwrap_or_else(|| "bsafs".into());
     Command::new(OWN).arg0(name).args(arguments).env(variable, value).exec()

@@ -111,14 +111,15 @@ fn mount_8_prints_the_error_of_bsafs_and_exits_with_32() {
 fn bsafs_mounts_in_the_process_group_of_its_caller() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
-    // This script replaces fusermount3 and records its process group.
+    // This script replaces fusermount3 and records the process group of the program that started it.
     fs::create_dir(dir.path("bin")).unwrap();
     let group = "cut -d' ' -f5 /proc/self/stat";
-    let helper = format!("#!/bin/sh\n{group} >\"$GROUP\"\nexec /usr/bin/fusermount3 \"$@\"\n");
+    let of_parent = format!("cut -d' ' -f5 /proc/$PPID/stat >'{}'", dir.path("group").display());
+    let helper = format!("#!/bin/sh\n{of_parent}\nexec /usr/bin/fusermount3 \"$@\"\n");
     fs::write(dir.path("bin/fusermount3"), helper).unwrap();
     fs::set_permissions(dir.path("bin/fusermount3"), fs::Permissions::from_mode(0o755)).unwrap();
     dir.give_to_user();
-    let script = format!("{group}; PATH=\"$PWD/bin:$PATH\" GROUP=\"$PWD/group\" ./bsafs mount a.bsa mnt");
+    let script = format!("{group}; PATH=\"$PWD/bin:$PATH\" ./bsafs mount a.bsa mnt");
     let out = run(&mut dir.as_user("sh", ["-c", &script])).success();
     let callers = out.lines().next().unwrap();
     let mounted_by = fs::read_to_string(dir.path("group")).unwrap();

@@ -29,7 +29,9 @@ fn check(what: &str, text: &str) {
 fn checked(what: &str, finished: &Finished) {
     let said = format!("{}{}", finished.out, finished.err);
     check(what, &said);
-    assert!(said.contains(r"x\x0Absafs: forged\x0D"), "{what}: {said:?}");
+    // The folder of a mountpoint without a name of its own is called like the source, with `%0A`.
+    let names_it = [r"x\x0Absafs: forged\x0D", "x%0Absafs: forged%0D"].iter().any(|it| said.contains(it));
+    assert!(names_it, "{what}: {said:?}");
 }
 
 fn hostile(name: &str) -> String {

@@ -599,8 +599,8 @@ mod tests {
             "only the game is searched near the instance"
         );
         assert_eq!(unix_path("S:\\common\\Game"), Some(path("one/steamapps/common/Game")));
-        assert_eq!(unix_path("D:\\games\\Game"), Some(path("disk/Games/game")));
         let through_link = path("two/pfx/dosdevices/d:/Games/game");
+        assert_eq!(unix_path("D:\\games\\Game"), Some(through_link.clone()));
         assert_eq!(drives(Some(path("three"))).unix_path("D:/Games/game"), Some(through_link));
         assert_eq!(unix_path("E:\\Lists\\mine\\Stock Game"), Some(path("Lists/Mine/Stock Game")));
         assert_eq!(unix_path("C:\\Stock Game"), Some(path("Lists/Mine/Stock Game")));
