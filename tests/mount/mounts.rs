@@ -279,7 +279,7 @@ fn the_process_that_queries_a_users_mount_reveals_nothing_of_root() {
     let asks = |pid: &str| {
         let command = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        command.contains("--as-owner")
+        command.contains("\0status\0")
             && command.contains(path.to_str().unwrap())
             && !status.contains("Uid:\t0")
     };
