@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use crate::shown::Shown;
-use crate::system::text::{reason, reason_not_made};
+use crate::system::text::{reason, reason_not_made, reason_not_started};
 
 /// Why a mount could not be prepared, detached or served.
 #[derive(Debug)]
@@ -86,9 +86,11 @@ impl fmt::Display for DaemonError {
                 write!(f, "{}: {what}", path.shown())
             }
             Self::Overlay(what) => write!(f, "--edit{what}"),
-            Self::NoUsers(cause) => write!(f, "cannot ask for users with getent and id: {cause}"),
+            Self::NoUsers(cause) => {
+                write!(f, "cannot ask for users with getent and id: {}", reason_not_started(cause))
+            }
             Self::NoUser(name) => write!(f, "-o setuid={name}: no such user"),
-            Self::Start(cause) => write!(f, "cannot start the daemon: {cause}"),
+            Self::Start(cause) => write!(f, "cannot start the daemon: {}", reason_not_started(cause)),
             Self::Ended(status) => {
                 let advice = "run `bsafs mount --foreground` to see why";
                 write!(f, "the daemon ended before it mounted ({status}); {advice}")
@@ -97,7 +99,9 @@ impl fmt::Display for DaemonError {
             Self::Terminal(cause) => write!(f, "cannot detach from the terminal: {cause}"),
             Self::Signals(cause) => write!(f, "cannot handle signals: {cause}"),
             Self::LogFile { path, why } => write!(f, "--log-file {}: {why}", path.shown()),
-            Self::LogThread(cause) => write!(f, "cannot start the log's thread: {cause}"),
+            Self::LogThread(cause) => {
+                write!(f, "cannot start the log's thread: {}", reason_not_started(cause))
+            }
         }
     }
 }

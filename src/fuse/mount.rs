@@ -24,6 +24,7 @@ use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::place::Place;
 use crate::system::subprocess::Program;
+use crate::system::text::reason_not_started;
 
 /// The program that mounts and unmounts for ordinary users.
 pub(super) const HELPER: &str = "fusermount3";
@@ -98,7 +99,7 @@ impl std::fmt::Display for MountError {
             Self::NoHelper(error) if error.kind() == io::ErrorKind::NotFound => f.write_str(
                 "fusermount3 not found: install your distribution's package fuse3, or run bsafs as root",
             ),
-            Self::NoHelper(error) => write!(f, "cannot start fusermount3: {error}"),
+            Self::NoHelper(error) => write!(f, "cannot start fusermount3: {}", reason_not_started(error)),
             Self::Helper { mountpoint, stderr } => explain(f, mountpoint, stderr),
             Self::Kernel(path, error) => write!(f, "{}: {error}", path.shown()),
         }

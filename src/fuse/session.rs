@@ -22,7 +22,7 @@ use crate::shown::Shown;
 use crate::system::memory;
 use crate::system::mountinfo::{MountEntry, wait_until};
 use crate::system::processors::processors;
-use crate::system::text::reason;
+use crate::system::text::reason_not_started;
 
 /// Number of descriptors that are opened after the mount, not counting one per worker. An unmount
 /// through fusermount3 needs them.
@@ -54,7 +54,7 @@ impl std::fmt::Display for SessionError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Mount(error) => error.fmt(f),
-            Self::Io(error) => write!(f, "cannot serve the mount: {}", reason(error)),
+            Self::Io(error) => write!(f, "cannot serve the mount: {}", reason_not_started(error)),
         }
     }
 }

@@ -46,6 +46,20 @@ pub(crate) fn reason(error: &io::Error) -> String {
     }
 }
 
+/// Why a process or a thread could not be started.
+#[cfg(feature = "mount")]
+pub(crate) fn reason_not_started(error: &io::Error) -> String {
+    match error.kind() {
+        // EAGAIN.
+        io::ErrorKind::WouldBlock => {
+            "the limit of processes and threads is reached: end other processes of this user, or raise the \
+             limit with `ulimit -u` (of a service: TasksMax=, of a container: --pids-limit)"
+                .to_owned()
+        }
+        _ => reason(error),
+    }
+}
+
 /// Why a file or folder could not be made.
 pub(crate) fn reason_not_made(path: &Path, error: &io::Error) -> String {
     match (missing_parent(path), error.kind()) {
