@@ -13,10 +13,12 @@
 //! | How many of them may wait for one device? | `device_queues.rs` |
 //! | When is the kernel notified, and by which thread? | `notify.rs` |
 //! | How does bsafs mount? | `mount.rs`; with a descriptor from the caller: `passed_mount.rs` |
+//! | Why may fusermount3 not mount or unmount? | `fusermount.rs` |
 //! | How does bsafs unmount? | `unmount.rs`; after a signal (`signals.rs`) or a failure: `unmounter.rs` |
 //!
 #![doc = include_str!("FUSE.md")]
 
+pub use fusermount::Hindrance;
 pub use mount::{MountError, MountRequest};
 pub use passed_mount::PassedMount;
 pub(crate) use passed_mount::connection_number;
@@ -26,6 +28,7 @@ pub use unmount::unmount;
 mod adaptor;
 mod device_queues;
 mod errno;
+mod fusermount;
 mod guard;
 mod mount;
 mod notify;

@@ -12,24 +12,19 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
+use super::fusermount::{HELPER, HELPER_TIME, Hindrance, reason_in};
 use super::passed_mount::{PassedMount, fuse_device, mount_of};
 use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::place::Place;
 use crate::system::subprocess::Program;
 use crate::system::text::reason_not_started;
-
-/// The program that mounts and unmounts for ordinary users.
-pub(super) const HELPER: &str = "fusermount3";
-/// How long that program may take. It answers at once, unless a disk below the mountpoint hangs.
-pub(super) const HELPER_TIME: Duration = Duration::from_secs(60);
 
 /// A request to mount: what, where, and with which options.
 #[derive(Clone, Debug, Default)]
@@ -77,6 +72,8 @@ pub enum MountError {
         /// What fusermount3 wrote to standard error.
         stderr: String,
     },
+    /// This process or fusermount3 had no right to mount on the folder, or to unmount it.
+    Hindered(PathBuf, Hindrance),
     /// The kernel refused to mount or unmount, or fusermount3 refused to unmount. The path is the folder's.
     Kernel(PathBuf, io::Error),
 }
@@ -101,6 +98,7 @@ impl std::fmt::Display for MountError {
             ),
             Self::NoHelper(error) => write!(f, "cannot start fusermount3: {}", reason_not_started(error)),
             Self::Helper { mountpoint, stderr } => explain(f, mountpoint, stderr),
+            Self::Hindered(path, hindrance) => write!(f, "{}: {hindrance}", path.shown()),
             Self::Kernel(path, error) => write!(f, "{}: {error}", path.shown()),
         }
     }
@@ -108,12 +106,23 @@ impl std::fmt::Display for MountError {
 
 impl std::error::Error for MountError {}
 
-/// The reason that fusermount3 gives, without its own name, which it prints as it was called.
-pub(super) fn reason_in(stderr: &str) -> &str {
-    let reason = stderr.trim();
-    match reason.split_once(": ") {
-        Some((name, reason)) if name.ends_with(HELPER) => reason,
-        _ => reason,
+impl MountError {
+    /// fusermount3 did not start. If root lacks the right to mount, that is the cause to name: root needs no
+    /// fusermount3, and in a user namespace does not find one that belongs to root.
+    pub(super) fn not_started(path: &Path, error: io::Error) -> Self {
+        match Hindrance::of_root(Errno::PERM).filter(|_| rustix::process::geteuid().is_root()) {
+            Some(hindrance) => Self::Hindered(path.to_owned(), hindrance),
+            None => Self::NoHelper(error),
+        }
+    }
+
+    /// Whether the right to mount or unmount is missing.
+    fn is_denied(&self) -> bool {
+        match self {
+            Self::Hindered(..) => true,
+            Self::Kernel(_, error) => error.raw_os_error() == Some(Errno::PERM.raw_os_error()),
+            _ => false,
+        }
     }
 }
 
@@ -173,9 +182,7 @@ impl MountRequest {
         if rustix::process::geteuid().is_root() {
             match self.mount_directly() {
                 // The root user of a container may not be allowed to mount. fusermount3 gets a path.
-                Err(MountError::Kernel(_, error))
-                    if error.raw_os_error() == Some(Errno::PERM.raw_os_error())
-                        && self.place.as_ref().is_none_or(|place| place.is_fixed()) => {}
+                Err(error) if error.is_denied() && self.place.as_ref().is_none_or(|it| it.is_fixed()) => {}
                 done => return done,
             }
         }
@@ -185,7 +192,7 @@ impl MountRequest {
     /// Mounts by the system call, which only root may use. The descriptor is closed on exec.
     ///
     /// # Errors
-    /// [`MountError::Device`] and [`MountError::Kernel`].
+    /// [`MountError::Device`], [`MountError::Hindered`] and [`MountError::Kernel`].
     pub fn mount_directly(&self) -> Result<OwnedFd, MountError> {
         let device = File::options().read(true).write(true).open("/dev/fuse").map_err(MountError::Device)?;
         let own = || (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
@@ -207,8 +214,12 @@ impl MountRequest {
         };
         // Not the path: another user may have exchanged a folder in it for a link.
         let folder = place.exact_path().ok_or_else(|| refused(Errno::NOENT.into()))?;
-        rustix::mount::mount(self.fsname.as_str(), folder, "fuse.bsafs", flags, data.as_c_str())
-            .map_err(|errno| refused(errno.into()))?;
+        rustix::mount::mount(self.fsname.as_str(), folder, "fuse.bsafs", flags, data.as_c_str()).map_err(
+            |errno| match Hindrance::of_root(errno) {
+                Some(hindrance) => MountError::Hindered(self.mountpoint.clone(), hindrance),
+                None => refused(errno.into()),
+            },
+        )?;
         Ok(device.into())
     }
 
@@ -259,14 +270,19 @@ impl MountRequest {
         let (ours, theirs) = UnixStream::pair().map_err(MountError::NoHelper)?;
         let helper = Program::installed(HELPER).args(["-o", &options, "--"]).arg(&self.mountpoint);
         let helper = helper.env("_FUSE_COMMFD", "0").input(theirs.into());
-        let output = helper.output_within(HELPER_TIME).map_err(MountError::NoHelper)?;
+        let output = helper.output_within(HELPER_TIME);
+        let output = output.map_err(|error| MountError::not_started(&self.mountpoint, error))?;
         // The helper has ended, so its end is closed, and this does not wait.
-        receive(&ours).ok_or_else(|| MountError::Helper {
-            mountpoint: self.mountpoint.clone(),
-            stderr: match output {
+        receive(&ours).ok_or_else(|| {
+            let stderr = match output {
                 Some(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
                 None => format!("it did not finish within {} seconds", HELPER_TIME.as_secs()),
-            },
+            };
+            let mountpoint = self.mountpoint.clone();
+            match Hindrance::of_refusal(&stderr) {
+                Some(hindrance) => MountError::Hindered(mountpoint, hindrance),
+                None => MountError::Helper { mountpoint, stderr },
+            }
         })
     }
 }

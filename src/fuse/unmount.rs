@@ -10,10 +10,12 @@ use std::path::Path;
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 
-use super::mount::{HELPER, HELPER_TIME, MountError, reason_in};
+use super::fusermount::{HELPER, HELPER_TIME, Hindrance, reason_in};
+use super::mount::MountError;
 use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::place::Place;
+use crate::system::process::is_in_user_namespace;
 use crate::system::subprocess::Program;
 
 /// How often the mount is looked up if its path leads elsewhere, because a folder is being renamed.
@@ -24,7 +26,7 @@ const TRIES: u32 = 100;
 ///
 /// # Errors
 /// [`MountError::Kernel`] if the mount is busy, covered by another mount, ended already, or another user's;
-/// [`MountError::NoHelper`].
+/// [`MountError::Hindered`] and [`MountError::NoHelper`].
 pub fn unmount(mounted: &MountEntry, mut lazily: bool) -> Result<(), MountError> {
     let mut failure = io::Error::from(Errno::BUSY);
     for _ in 0..TRIES {
@@ -82,6 +84,10 @@ fn unmount_at(place: Place, mounted: &MountEntry, lazily: bool) -> rustix::io::R
 }
 
 fn refused(mounted: &MountEntry, errno: Errno) -> MountError {
+    // A copy of a mount in a new user and mount namespace cannot be unmounted there.
+    if errno == Errno::INVAL && is_in_user_namespace() && mounted.now().is_some() {
+        return MountError::Hindered(mounted.mountpoint.clone(), Hindrance::UserNamespace);
+    }
     MountError::Kernel(mounted.mountpoint.clone(), errno.into())
 }
 
@@ -90,12 +96,16 @@ fn refused(mounted: &MountEntry, errno: Errno) -> MountError {
 fn unmount_by_helper(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
     let helper = Program::installed(HELPER).arg("-u").args(lazily.then_some("-z")).arg("--").arg(mountpoint);
     let refused = |cause| MountError::Kernel(mountpoint.to_owned(), cause);
-    let output = helper.output_within(HELPER_TIME).map_err(MountError::NoHelper)?;
+    let output = helper.output_within(HELPER_TIME);
+    let output = output.map_err(|error| MountError::not_started(mountpoint, error))?;
     let output = output.ok_or_else(|| refused(io::ErrorKind::TimedOut.into()))?;
     if output.status.success() {
         return Ok(());
     }
     let stderr = String::from_utf8_lossy(&output.stderr);
+    if let Some(hindrance) = Hindrance::of_refusal(&stderr) {
+        return Err(MountError::Hindered(mountpoint.to_owned(), hindrance));
+    }
     let kind = if stderr.contains("busy") { io::ErrorKind::ResourceBusy } else { io::ErrorKind::Other };
     let reason = reason_in(&stderr);
     let named = format!("failed to unmount {}: ", mountpoint.to_string_lossy());

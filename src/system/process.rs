@@ -53,6 +53,12 @@ pub(crate) fn ignored_signals() -> SignalSet {
     SignalSet(mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0))
 }
 
+/// Whether this process is in a user namespace that was made for it, such as a container's. There, users have
+/// other numbers. `false` if `/proc` does not say.
+pub(crate) fn is_in_user_namespace() -> bool {
+    file_in_proc(Path::new("/proc/self/uid_map")).is_ok_and(|map| is_partial(&map))
+}
+
 /// The user and the group with whose rights a process or a thread accesses files. `None` for a thread of the
 /// kernel, which may act for anyone, and if `/proc` does not show the process.
 pub(crate) fn file_access_ids(pid: u32) -> Option<(u32, u32)> {
@@ -72,9 +78,22 @@ pub(crate) fn runs_as(process: &Path, user: u32) -> bool {
     ids.peek().is_some() && ids.all(|id| id.parse() == Ok(user))
 }
 
+/// Whether a map of users is not the first namespace's, where each user of the kernel has his own number.
+fn is_partial(map: &str) -> bool {
+    !map.split_ascii_whitespace().eq(["0", "0", "4294967295"])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_map_of_users_tells_namespaces_apart() {
+        assert!(!is_partial("         0          0 4294967295\n"));
+        for map in ["", "0 65534 1\n", "0 100000 65536\n", "0 0 1\n", "0 1000 1\n1 100000 65536\n"] {
+            assert!(is_partial(map), "{map}");
+        }
+    }
 
     #[test]
     fn the_rights_of_a_process_are_known_but_not_those_of_the_kernel() {

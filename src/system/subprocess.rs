@@ -289,7 +289,7 @@ fn path() -> OsString {
 }
 
 /// The path of an installed program.
-fn find(name: &str) -> io::Result<PathBuf> {
+pub(crate) fn find(name: &str) -> io::Result<PathBuf> {
     let path = path();
     let is_program =
         |file: &PathBuf| file.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);

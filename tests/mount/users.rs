@@ -3,14 +3,14 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use rustix::process::Signal;
 
 use super::{world, world_files};
 use crate::mounted::{
-    Mounted, TestDir, finish, is_alive, is_root, mount_table, mounts_below, run, signal, until,
+    Finished, Mounted, TestDir, finish, is_alive, is_root, mount_table, mounts_below, run, signal, until,
 };
 
 /// Whether ordinary users may pass `allow_other` on this machine. Then there is no refusal to test.
@@ -215,4 +215,74 @@ fn root_replaces_the_dead_mount_of_a_user() {
     assert_eq!(finished.code, 0, "{finished:?}");
     let mount = Mounted::at(&dir.path("mnt"), finished.out);
     assert!(mount.read("readme.txt") == world_files()[4].1);
+}
+
+/// Commands that an ordinary user runs in a folder with the archive `a.bsa`: `wrapper` before the program.
+fn hindered(dir: &TestDir, wrapper: &[&str], arguments: &[&str]) -> Finished {
+    let program = dir.path("bsafs");
+    let all = [wrapper, &[program.to_str().unwrap()], arguments].concat();
+    run(&mut dir.as_user(all[0], &all[1..]))
+}
+
+#[test]
+fn a_refusal_names_what_keeps_fusermount3_from_its_rights() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    fs::create_dir(dir.path("bin")).unwrap();
+    let copy = dir.path("bin/fusermount3");
+    // The copy has no setuid bit. The test itself writes no program, as in `give_to_user`.
+    assert!(Command::new("cp").arg("/usr/bin/fusermount3").arg(&copy).status().unwrap().success());
+    assert_eq!(fs::metadata(&copy).unwrap().mode() & 0o7000, 0);
+    dir.give_to_user();
+    let path = format!("PATH={}:/usr/bin:/bin", dir.path("bin").display());
+    let no_setuid = format!("{} cannot become root, because it is not setuid root; ", copy.display());
+    let no_privileges = "fusermount3 cannot become root, because no-new-privileges is set for this process; ";
+    let namespace = "this process is in a user namespace, and has no rights over mounts ";
+    let wrappers: [(&[&str], &str); 5] = [
+        (&["setpriv", "--no-new-privs"], no_privileges),
+        (&["env", &path], &no_setuid),
+        (&["unshare", "--user"], namespace),
+        (&["unshare", "--user", "--map-root-user"], namespace),
+        // The copy of a mount in another mount namespace is locked.
+        (&["unshare", "--user", "--map-root-user", "--mount"], namespace),
+    ];
+    // Root of a namespace with a mount table of its own may mount.
+    for (wrapper, why) in &wrappers[..4] {
+        let finished = hindered(&dir, wrapper, &["mount", "a.bsa", "mnt"]);
+        let expected = format!("bsafs: {}: {why}", dir.path("mnt").display());
+        assert_eq!((finished.code, finished.out.as_str()), (77, ""), "{wrapper:?} {finished:?}");
+        assert!(finished.err.starts_with(&expected), "{wrapper:?} {finished:?}");
+        assert!(!dir.path("mnt").exists(), "{wrapper:?}");
+    }
+    run(&mut dir.bsafs_as_user(["mount", "a.bsa", "mnt"])).success();
+    for (wrapper, why) in wrappers {
+        for arguments in [&["umount", "mnt"][..], &["umount", "--lazy", "mnt"]] {
+            let finished = hindered(&dir, wrapper, arguments);
+            assert_eq!((finished.code, finished.out.as_str()), (77, ""), "{wrapper:?} {finished:?}");
+            let is_named = finished.err.starts_with("bsafs: cannot unmount ") && finished.err.contains(why);
+            assert!(is_named && !finished.err.contains("--lazy"), "{wrapper:?} {arguments:?} {finished:?}");
+        }
+    }
+    assert_eq!(mounts_below(&dir.path("")), [dir.path("mnt")]);
+    run(&mut dir.bsafs_as_user(["umount", "mnt"])).success();
+}
+
+#[test]
+fn root_and_users_of_a_container_without_the_right_to_mount_are_told_so() {
+    if !is_root() {
+        return skipped("only root can take a capability from the bounding set");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.give_to_user();
+    let why = "nothing in this container may mount or unmount, because it lacks CAP_SYS_ADMIN; ";
+    for user in [&[][..], &["--reuid=nobody", "--regid=65534", "--clear-groups"]] {
+        let mut command = Command::new("setpriv");
+        command.args(["--bounding-set=-sys_admin", "--inh-caps=-sys_admin"]).args(user);
+        command.arg(dir.path("bsafs")).args(["mount", "a.bsa", "mnt"]).current_dir(dir.path(""));
+        let finished = run(&mut command);
+        assert_eq!((finished.code, finished.out.as_str()), (77, ""), "{user:?} {finished:?}");
+        assert!(finished.err.contains(why), "{user:?} {finished:?}");
+        assert!(!dir.path("mnt").exists(), "{user:?}");
+    }
 }

@@ -465,7 +465,7 @@ fn not_mounted(error: &SessionError) -> Failure {
         SessionError::Mount(MountError::Device(_) | MountError::WrongDevice | MountError::NoHelper(_)) => {
             Exit::Unavailable
         }
-        SessionError::Mount(MountError::Helper { .. }) => Exit::NoPermission,
+        SessionError::Mount(MountError::Helper { .. } | MountError::Hindered(..)) => Exit::NoPermission,
         SessionError::Mount(MountError::Kernel(..)) => Exit::CannotCreate,
         SessionError::Io(_) => Exit::Io,
     };

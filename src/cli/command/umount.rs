@@ -21,7 +21,7 @@ use crate::daemon::made_folder::MadeFolder;
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::mounts_folder::LastMount;
 use crate::daemon::{edit_folder, overlay};
-use crate::fuse::{MountError, unmount};
+use crate::fuse::{Hindrance, MountError, unmount};
 use crate::mounts::holders::{Holder, Holders};
 use crate::mounts::serving;
 use crate::mounts::status::{self, Answer};
@@ -30,6 +30,7 @@ use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::paths;
 use crate::system::place::{Place, is_redirected};
+use crate::system::process::is_in_user_namespace;
 use crate::vfs::sources::resolve::is_game;
 
 /// Unmount, and remove the mountpoint if `bsafs mount` created it
@@ -127,6 +128,10 @@ impl Umount {
     fn end(&self, path: &Path, mounted: &MountEntry, answer: &Answer) -> Result<(), Failure> {
         check_ours(path, &mounted.mountpoint)?;
         if !may_unmount(mounted) {
+            if is_in_user_namespace() {
+                let error = MountError::Hindered(path.to_owned(), Hindrance::UserNamespace);
+                return Err(Failure::new(Exit::NoPermission, format!("cannot unmount {error}")));
+            }
             let (path, user) = (path.shown(), mounted.user());
             let what = format!("{path}: the mount belongs to user {user}; run as that user or as root");
             return Err(Failure::new(Exit::NoPermission, what));
@@ -145,7 +150,11 @@ impl Umount {
         let ended = overlay.as_ref().unwrap_or(mounted);
         unmount_free(ended, self.lazy).map_err(|error| {
             let advice = if self.lazy { String::new() } else { advice(ended, &error) };
-            Failure::new(Exit::CannotCreate, format!("cannot unmount {error}{advice}"))
+            let exit = match error {
+                MountError::Hindered(..) => Exit::NoPermission,
+                _ => Exit::CannotCreate,
+            };
+            Failure::new(exit, format!("cannot unmount {error}{advice}"))
         })?;
         if matches!(answer, Answer::Status(_)) {
             let wait = |pid| self.wait_for_daemon(&ended.mountpoint, mounted, pid, process.as_ref());
@@ -241,10 +250,13 @@ fn unmount_free(mounted: &MountEntry, lazily: bool) -> Result<(), MountError> {
     }
 }
 
-/// Advice on a mount that could not be ended, with the processes that use it.
+/// Advice on a mount that is busy, with the processes that use it.
 fn advice(mounted: &MountEntry, error: &MountError) -> String {
     let is_busy = matches!(error, MountError::Kernel(_, error) if error.kind() == ErrorKind::ResourceBusy);
-    let holders = if is_busy { Holders::find(PROCESSES_TIME) } else { Holders::default() };
+    if !is_busy {
+        return String::new();
+    }
+    let holders = Holders::find(PROCESSES_TIME);
     let holders = holders.of(&mounted.device);
     let shown: Vec<String> = holders.iter().take(HOLDERS_SHOWN).map(Holder::text).collect();
     let more = holders.len().saturating_sub(HOLDERS_SHOWN);
