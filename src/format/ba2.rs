@@ -55,7 +55,7 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     let records = Records { kind: header.kind, left: checked.files, reader: records };
     let chosen = choose_names(archive, names, &records, &checked);
     chosen.note(&header, &mut notes);
-    past_end.add_note(&mut notes, "chunks");
+    past_end.add_note(&mut notes, "chunk");
     let (codec, has_one_extent_each) = (header.codec, checked.has_one_extent_each);
     let has_ascii_names = chosen.is_ascii;
     Ok(Archive {

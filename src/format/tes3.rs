@@ -91,7 +91,7 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
             )
         });
     }
-    past_end.add_note(&mut notes, "files");
+    past_end.add_note(&mut notes, "file");
     let about = About {
         format: FORMAT.name,
         version: 0x100,

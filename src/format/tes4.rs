@@ -74,7 +74,7 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
         has_ascii_names = tables.is_named && checked.has_ascii_folders && chosen.is_ascii;
         (tables.names, names_range) = (chosen.names, chosen.range);
     }
-    past_end.add_note(&mut notes, "files");
+    past_end.add_note(&mut notes, "file");
     Ok(Archive {
         about: tables.about(),
         hashes: tables.header.family(),

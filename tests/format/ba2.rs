@@ -1,11 +1,12 @@
 //! BA2, the archives of Fallout 4 to Starfield: FORMATS.md section 3.
 
+use bsafs::NoteCode;
 use bsafs::format::hash::Family;
 use bsafs::format::{About, Archive, Codec, Extent, ExtentPrefix, Head, Limits, ParseError};
 use bsafs::texture::dds;
 
 use super::{bytes_of, names, notes, parse, patched, refusal, refusal_within};
-use crate::support::{Ba2, Ba2File, Chunk, Texture, dds as formats, hash};
+use crate::support::{Ba2, Ba2File, Chunk, Texture, dds as formats, hash, pack};
 
 const VERSIONS: [u32; 5] = [1, 2, 3, 7, 8];
 
@@ -278,9 +279,23 @@ fn data_beyond_the_end_is_noted_even_if_its_end_overflows() {
     for offset in [good.len() as u64 - 4, 1 << 40, u64::MAX] {
         let bytes = patched(&good, 24 + 16, offset.to_le_bytes());
         let note =
-            "the archive seems cut off: the data of 1 chunks lies beyond its end; download or copy it again";
+            "the archive seems cut off: the data of 1 chunk lies beyond its end; download or copy it again";
         assert_eq!(notes(&parse(&bytes)), [(good.len() as u64, note)], "{offset}");
         assert_eq!(parse(&bytes).extents().next().unwrap().offset, offset);
+    }
+}
+
+#[test]
+fn a_packed_chunk_that_is_a_few_bytes_too_long_does_not_mean_that_the_archive_is_cut_off() {
+    for version in [1, 2, 7, 8] {
+        for (more, is_whole) in [(1, true), (4, true), (5, false), (1 << 20, false)] {
+            let stream = pack::zlib(b"data");
+            let chunk = Chunk::raw(stream.clone(), stream.len() as u32 + more, 4);
+            let bytes = Ba2::general(version).nameless().add(Ba2File::general("a.txt").chunk(chunk)).build();
+            let codes: Vec<_> = parse(&bytes).notes.iter().map(|note| note.code).collect();
+            let code = if is_whole { NoteCode::LengthWrong } else { NoteCode::ArchiveCutOff };
+            assert_eq!(codes, [NoteCode::ArchiveNameless, code], "{version}: {more} more");
+        }
     }
 }
 

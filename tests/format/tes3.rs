@@ -135,7 +135,7 @@ fn data_beyond_the_end_is_noted_and_other_files_stay_readable() {
         let bytes = patched(&bytes, at, field.to_le_bytes());
         let archive = parse(&bytes);
         let note =
-            "the archive seems cut off: the data of 1 files lies beyond its end; download or copy it again";
+            "the archive seems cut off: the data of 1 file lies beyond its end; download or copy it again";
         assert_eq!(notes(&archive), [(bytes.len() as u64, note)], "{field} at {at}");
         assert_eq!(bytes_of(&bytes, &archive.extents().nth(2).unwrap()), b"third!");
     }

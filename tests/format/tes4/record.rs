@@ -116,8 +116,7 @@ fn bit_31_of_an_offset_is_kept_if_neither_offset_fits() {
     let bytes = Tes4::new(104).add("f", Tes4File::new("a", b"data").record_offset(0x8000_1000)).build();
     let archive = parse(&bytes);
     assert_eq!(archive.extents().next().unwrap().offset, 0x8000_1000);
-    let note =
-        "the archive seems cut off: the data of 1 files lies beyond its end; download or copy it again";
+    let note = "the archive seems cut off: the data of 1 file lies beyond its end; download or copy it again";
     assert_eq!(notes(&archive), [(bytes.len() as u64, note)]);
 }
 
@@ -151,8 +150,49 @@ fn bit_31_of_an_offset_counts_in_archives_over_2_gib() {
 fn data_is_noted_from_the_first_byte_beyond_the_end() {
     let good = Tes4::new(104).file("f", "a", b"data").build();
     assert_eq!(notes(&parse(&good)), []);
-    let note =
-        "the archive seems cut off: the data of 1 files lies beyond its end; download or copy it again";
+    let note = "the archive seems cut off: the data of 1 file lies beyond its end; download or copy it again";
     let short = &good[..good.len() - 1];
     assert_eq!(notes(&parse(short)), [(short.len() as u64, note)]);
+}
+
+#[test]
+fn a_packed_length_that_is_a_few_bytes_too_large_does_not_mean_that_the_archive_is_cut_off() {
+    let overstated = |files| {
+        format!(
+            "the stated length of {files} passes the end of the archive by at most 4 bytes; `bsafs verify` \
+             says whether the data is whole"
+        )
+    };
+    let cut = |files| {
+        format!(
+            "the archive seems cut off: the data of {files} lies beyond its end; download or copy it again"
+        )
+    };
+    for version in [103, 104, 105] {
+        for flags in [0, PACKED, PACKED | EMBEDDED] {
+            let good = Tes4::new(version).flags(NAMES | flags).file("f", "a", b"data").build();
+            let packed = parse(&good).extents().next().unwrap().packed;
+            for more in [0, 1, 4, 5, 1 << 20] {
+                let file = Tes4File::new("a", b"data").record_size(packed + more);
+                let bytes = Tes4::new(version).flags(NAMES | flags).add("f", file).build();
+                let note = match more {
+                    0 => None,
+                    1..=4 if flags & PACKED != 0 => Some(overstated("1 file")),
+                    _ => Some(cut("1 file")),
+                };
+                let expected: Vec<_> = note.iter().map(|note| (good.len() as u64, note.as_str())).collect();
+                assert_eq!(notes(&parse(&bytes)), expected, "{version}, {flags:x}: {more} more");
+            }
+        }
+        // What follows a packed file is missing, too.
+        let files = |name| Tes4File::new(name, b"data");
+        let two =
+            Tes4::new(version).flags(NAMES | PACKED).unsorted().add("f", files("a")).add("f", files("b"));
+        let good = two.build();
+        let packed = parse(&good).extents().last().unwrap().packed;
+        let short = &good[..good.len() - packed as usize - 2];
+        assert_eq!(notes(&parse(short)), [(short.len() as u64, cut("2 files").as_str())], "{version}");
+        let short = &good[..good.len() - 2];
+        assert_eq!(notes(&parse(short)), [(short.len() as u64, overstated("1 file").as_str())], "{version}");
+    }
 }
