@@ -64,6 +64,7 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
         names: Names::Table(Reader::empty()),
         count: checked.files,
         is_named: false,
+        unstated_names: Arc::default(),
     };
     // Names that only the data stores may be anything.
     let (mut names_range, mut has_ascii_names) = (0..0, false);
@@ -75,6 +76,15 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
         (tables.names, names_range) = (chosen.names, chosen.range);
     }
     past_end.add_note(&mut notes, "file");
+    tables.unstated_names = tables.find_unstated_names(checked.first_data.as_ref(), names_range.end);
+    if let count @ 1.. = tables.unstated_names.len() {
+        notes.add_at(NoteCode::NameFlagWrong, 12, || {
+            format!(
+                "files whose data begins with their own path, which no flag states and which is left out: \
+                 {count}"
+            )
+        });
+    }
     Ok(Archive {
         about: tables.about(),
         hashes: tables.header.family(),
@@ -326,6 +336,8 @@ struct Checked {
     has_ascii_folders: bool,
     /// Where the first data begins. Data that lies before the end of the folders is left out.
     data: u64,
+    /// The file whose data comes first.
+    first_data: Option<(Hash, Extent)>,
 }
 
 /// Walks all folders once to check their tables.
@@ -345,6 +357,7 @@ fn check_folders(
         last_hash: 0,
         has_ascii_folders: true,
         data: u64::MAX,
+        first_data: None,
     };
     while let Some(mut folder) = folders.next()? {
         let first = checked.files;
@@ -360,8 +373,9 @@ fn check_folders(
             let file = FileRecord::read(&mut folder.files)?;
             let extent = header.extent(&file);
             past_end.check(&extent);
-            if extent.packed > 0 {
-                checked.data = checked.data.min(extent.offset);
+            if extent.packed > 0 && extent.offset < checked.data {
+                checked.data = extent.offset;
+                checked.first_data = Some((Hash { folder: folder.hash, file: file.hash() }, extent));
             }
             checked.last_hash = file.hash();
             if checked.first_hash == 0 {
@@ -470,6 +484,8 @@ struct Tables<'a> {
     /// Number of files.
     count: u32,
     is_named: bool,
+    /// The stored files whose data begins with their own path although no flag says so, in ascending order.
+    unstated_names: Arc<[u32]>,
 }
 
 impl<'a> Tables<'a> {
@@ -491,6 +507,32 @@ impl<'a> Tables<'a> {
         let computed = header.computed_names(count);
         let ends = (checked.first_hash, checked.last_hash);
         table.choose(checked.end, computed, ends, || self.records().map(|(_, _, file)| file.hash()))
+    }
+
+    /// The stored files whose data begins with their own path, if no flag states that names are embedded:
+    /// textures of the Xbox 360. What is packed shows that itself when it is read.
+    ///
+    /// The first data decides whether others are read. It usually follows the tables, so it is in memory, and
+    /// other archives need no read.
+    fn find_unstated_names(&self, first: Option<&(Hash, Extent)>, tables_end: u64) -> Arc<[u32]> {
+        const NEAR: u64 = 256;
+        let has_name = |hash: Hash, extent: &Extent| {
+            let mut left = u64::from(extent.packed);
+            embedded_name(self.archive, extent, hash, &mut left).is_some()
+        };
+        let is_likely = self.header.layout > 103
+            && !self.header.has_embedded_names()
+            && first.is_some_and(|(hash, extent)| {
+                extent.offset.saturating_sub(tables_end) <= NEAR && has_name(*hash, extent)
+            });
+        if !is_likely {
+            return Arc::default();
+        }
+        let named = (0_u32..).zip(self.records()).filter(|(_, (folder, _, file))| {
+            let extent = self.header.extent(file);
+            extent.codec == Codec::Stored && has_name(Hash { folder: *folder, file: file.hash() }, &extent)
+        });
+        named.map(|(index, _)| index).collect()
     }
 
     fn about(&self) -> About {
@@ -564,7 +606,15 @@ impl<'a> Files<'a> for Tables<'a> {
     }
 
     fn extents(&self) -> Box<dyn Iterator<Item = Extent> + '_> {
-        Box::new(self.records().map(|(_, _, file)| self.header.extent(&file)))
+        let extents = self.records().map(|(_, _, file)| self.header.extent(&file));
+        if self.unstated_names.is_empty() {
+            return Box::new(extents);
+        }
+        let mut named = self.unstated_names.iter().peekable();
+        Box::new((0_u32..).zip(extents).map(move |(index, extent)| match named.next_if_eq(&&index) {
+            Some(_) => Extent { size: None, prefix: ExtentPrefix { name: true, ..extent.prefix }, ..extent },
+            None => extent,
+        }))
     }
 
     fn has_all_names(&self) -> bool {

@@ -138,6 +138,34 @@ fn bytes_that_are_no_path_are_content_although_the_archive_embeds_names() {
 }
 
 #[test]
+fn a_stored_file_that_begins_with_its_own_path_is_shown_without_it() {
+    let content = &b"nif and no path"[..];
+    let block = |path: &[u8]| [&[path.len() as u8], path, content].concat();
+    for version in [104, 105] {
+        for (folder, name, path) in [
+            ("meshes", "b.nif", "meshes\\b.nif"),
+            ("Textures\\A", "C.dds", "textures/a/c.dds"),
+            ("strings", "\u{43a}.txt", "strings\\\u{43a}.txt"),
+        ] {
+            let file = Tes4File::new(name, content).block(block(path.as_bytes()));
+            // This path is not its own, so it is content.
+            let other = block(b"meshes\\other.nif");
+            let next = Tes4File::new("zz.nif", &other[..]).block(&other[..]);
+            let archive = Tes4::new(version).flags(NAMES).unsorted().add(folder, file).add("zz", next);
+            let opened = Opened::one(&archive.build());
+            let shown = opened.files.keys().find(|it| !it.starts_with("zz")).unwrap().clone();
+            assert_reads(&opened, &shown, content, "a file with its path");
+            assert_reads(&opened, "zz/zz.nif", &other, "a file with another path");
+        }
+    }
+    // Version 103 has no embedded names.
+    let whole = block(b"f\\a.nif");
+    let file = Tes4File::new("a.nif", content).block(&whole[..]);
+    let opened = Opened::one(&Tes4::new(103).flags(NAMES).add("f", file).build());
+    assert_reads(&opened, "f/a.nif", &whole, "version 103");
+}
+
+#[test]
 fn a_packed_file_is_read_whether_or_not_a_name_is_there() {
     let content = text(6, 3_000);
     for (version, stream) in [(104, pack::zlib(&content)), (105, pack::lz4_frame(&content))] {

@@ -196,3 +196,19 @@ fn a_packed_length_that_is_a_few_bytes_too_large_does_not_mean_that_the_archive_
         assert_eq!(notes(&parse(short)), [(short.len() as u64, overstated("1 file").as_str())], "{version}");
     }
 }
+
+#[test]
+fn paths_in_front_of_stored_data_are_noted_if_no_flag_states_them() {
+    let named =
+        |name: &str| Tes4File::new(name, b"").block([&[7][..], b"f\\", name.as_bytes(), b"x"].concat());
+    let note = "files whose data begins with their own path, which no flag states and which is left out: 2";
+    for version in [104, 105] {
+        let archive = Tes4::new(version).flags(NAMES).unsorted();
+        let archive = archive.add("f", named("a.dds")).add("f", Tes4File::new("b.dds", b"plain"));
+        let bytes = archive.add("f", named("c.dds")).build();
+        let archive = parse(&bytes);
+        assert_eq!(notes(&archive), [(12, note)], "{version}");
+        let prefixes: Vec<bool> = archive.extents().map(|extent| extent.prefix.name).collect();
+        assert_eq!(prefixes, [true, false, true], "{version}");
+    }
+}
