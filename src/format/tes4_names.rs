@@ -216,6 +216,8 @@ impl<'a> Table<'a> {
             .collect();
         let unnamed = names.iter().filter(|name| name.is_none()).count();
         let is_ascii = names.iter().flatten().all(|name| name.is_ascii());
+        // A name that lacks its NUL has an end, but none that takes a byte of the data.
+        let end = end.min(self.data.max(stated_end));
         let (names, range) = (Names::Chosen(names.into()), start..end);
         Chosen { names, range, is_whole, displaced, unnamed, is_ascii }
     }

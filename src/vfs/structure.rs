@@ -11,6 +11,7 @@ use super::opened_archive::{stored_path, with_archive};
 use super::options::OpenOptions;
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash};
+use crate::format::structure::has_wrong_hash;
 use crate::format::{Archive, Codec, Entry, Extent};
 use crate::note::{Note, NoteCode};
 use crate::system::text::count;
@@ -56,9 +57,7 @@ fn judge(archive: &Archive<'_>, subject: &str, encoding: Encoding) -> Structure 
             hashes.push((entry.hash, number));
         }
         if let Some((folder, file)) = entry.name.parts() {
-            if archive.hashes != Family::None
-                && !archive.hashes.candidates(folder, file).any(|hash| hash == entry.hash)
-            {
+            if has_wrong_hash(archive.hashes, &entry) {
                 found.add(NoteCode::HashWrong, &entry);
             }
             if is_below_data(folder, file) {
@@ -122,6 +121,8 @@ impl Found {
             let Some(path) = stored_path(&entry.name, self.encoding) else { continue };
             match paths.get(&hash) {
                 Some(first) if first.eq_ignore_ascii_case(&path) => self.add(NoteCode::PathTwice, &entry),
+                // Packers that compute no hashes write 0, which is a wrong hash already.
+                Some(_) if hash.file == 0 => {}
                 Some(_) => self.add(NoteCode::HashTwice, &entry),
                 None => drop(paths.insert(hash, path)),
             }
@@ -142,8 +143,8 @@ impl Found {
                      pack the archive again"
                 ),
                 NoteCode::HashOrder => format!(
-                    "the game searches by hash and may not find {files} that are out of order; pack the \
-                     archive again"
+                    "the game searches by hash and may not find {files}, because of the order of the \
+                     records; pack the archive again"
                 ),
                 NoteCode::PathTwice => {
                     format!("the path of {files} occurs twice; the game finds one of them")
@@ -152,8 +153,8 @@ impl Found {
                     format!("the hash of {files} is that of another path; the game finds one of them")
                 }
                 NoteCode::DataFolder => format!(
-                    "the path of {files} begins with Data, so the game does not find them; pack the content \
-                     of the data folder instead"
+                    "the game does not find {files}, because the path begins with Data; pack the content of \
+                     the data folder instead"
                 ),
                 NoteCode::DataInTables => format!(
                     "the data of {files} lies inside the tables of the archive, so its packer did not \

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::mounted::TestDir;
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
-use crate::support::{Ba2, Ba2File, Chunk, Tes3, Tes4, Tes4File, Texture, pack};
+use crate::support::{Ba2, Ba2File, Chunk, Tes3, Tes4, Tes4File, Texture, hash, pack};
 
 const NAMES: u32 = FOLDER_NAMES | FILE_NAMES;
 
@@ -136,4 +136,34 @@ fn the_last_line_of_verify_counts_what_no_checksum_covers() {
     let stored = Tes4File::new("c.txt", content).toggle();
     let archive = archive(103, PACKED).add("a", raw).add("a", stored).build();
     assert_eq!(verdict(&archive), "2 files, nothing wrong found; 2 have no checksum");
+}
+
+#[test]
+fn a_name_without_its_end_does_not_reach_into_the_data_that_follows() {
+    for version in [103, 104, 105] {
+        for flags in [NAMES, NAMES | PACKED] {
+            let archive = Tes4::new(version).flags(flags).file("x", "a.nif", "one").file("x", "c.nif", "two");
+            assert_eq!(notes(&archive.build()), [], "{version}");
+            assert_eq!(notes(&archive.names_cut(1).build()), one("tables-odd", 1), "{version}");
+        }
+    }
+}
+
+#[test]
+fn verify_does_not_take_an_extension_in_upper_case_or_two_hashes_of_0_for_more_than_they_are() {
+    for version in [1, 2, 7, 8] {
+        for (name, extension) in [("meshes/a.nif", *b"NIF\0"), ("b.dds", *b"DDS\0"), ("c.strings", *b"Stri")]
+        {
+            let upper = hash::Fo4 { extension, ..hash::fo4(name.as_bytes()) };
+            let file = || Ba2File::general(name).chunk(Chunk::stored("x"));
+            assert_eq!(notes(&Ba2::general(version).add(file().with_hash(upper)).build()), [], "{name}");
+            let other = Ba2::general(version).add(file().with_hash(hash::fo4(b"other.nif")));
+            assert_eq!(notes(&other.build()), one("hash-wrong", 1), "{name}");
+        }
+    }
+    for version in [103, 104, 105] {
+        let file = |name: &str| Tes4File::new(name, "x").with_hash(0);
+        let archive = Tes4::new(version).flags(NAMES).add("a", file("b.nif")).add("a", file("c.nif"));
+        assert_eq!(notes(&archive.build()), one("hash-wrong", 2), "{version}");
+    }
 }
