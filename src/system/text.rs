@@ -86,4 +86,13 @@ mod tests {
         let sizes = [0, 9, 1 << 10, 1000, 1536, 4 << 20, 1 << 30].map(size);
         assert_eq!(sizes, ["0 bytes", "9 bytes", "1 KiB", "1000 bytes", "1536 bytes", "4 MiB", "1 GiB"]);
     }
+
+    #[cfg(feature = "mount")]
+    #[test]
+    fn a_limit_of_processes_is_told_from_other_reasons() {
+        let limit = reason_not_started(&rustix::io::Errno::AGAIN.into());
+        assert!(limit.contains("the limit of processes and threads is reached"), "{limit}");
+        let other = io::Error::from(rustix::io::Errno::NOENT);
+        assert_eq!(reason_not_started(&other), reason(&other));
+    }
 }
