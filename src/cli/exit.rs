@@ -4,10 +4,10 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+#[cfg(feature = "mount")]
 use crate::daemon::error::DaemonError;
 #[cfg(feature = "mount")]
 use crate::mounts::error::{StatusError, StatusErrorKind};
-#[cfg(feature = "mount")]
 use crate::shown::Shown;
 use crate::system::text::{reason, reason_not_made};
 use crate::vfs::{OpenError, OpenErrorKind};

@@ -56,15 +56,16 @@ impl PastEnd {
         if may_be_whole == count {
             notes.add_at(NoteCode::LengthWrong, *len, || {
                 format!(
-                    "the stated length of {} passes the end of the archive by at most {OVERSTATED_MAX} bytes; \
-                     `bsafs verify` says whether the data is whole",
+                    "the stated length of {} passes the end of the archive by at most {OVERSTATED_MAX} \
+                     bytes; `bsafs verify` says whether the data is whole",
                     counted(*count)
                 )
             });
         } else {
             notes.add_at(NoteCode::ArchiveCutOff, *len, || {
                 format!(
-                    "the archive seems cut off: the data of {} lies beyond its end; download or copy it again",
+                    "the archive seems cut off: the data of {} lies beyond its end; download or copy it \
+                     again",
                     counted(*count)
                 )
             });

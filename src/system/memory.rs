@@ -6,7 +6,6 @@
 use memmap2::MmapMut;
 use rustix::process::{Resource, getrlimit};
 
-#[cfg(feature = "cli")]
 use crate::limits::HEADROOM;
 
 /// A setting of glibc: the number of heaps of a process. Each heap reserves 64 MiB of addresses.

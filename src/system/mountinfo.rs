@@ -80,8 +80,9 @@ impl MountEntry {
         (!self.is_trusted()).then(|| self.user())
     }
 
-    /// Whether the owners of its files prove nothing. Whoever made the file system may have made root the owner
-    /// of anything: the daemon of another user's mount, or the owner of a disk, which is mounted with `nosuid`.
+    /// Whether the owners of its files prove nothing. Whoever made the file system may have made root the
+    /// owner of anything: the daemon of another user's mount, or the owner of a disk, which is mounted with
+    /// `nosuid`.
     pub fn may_lie_about_owners(&self) -> bool {
         let is_in_memory = IN_MEMORY.contains(&self.kind.as_str());
         self.user() != 0 || (self.has_option("nosuid") && !is_in_memory)

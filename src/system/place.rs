@@ -304,8 +304,8 @@ impl Walk {
         Ok(())
     }
 
-    /// Whether only root can change what is in a folder. A daemon of another user may lie or hang, so it is not
-    /// asked.
+    /// Whether only root can change what is in a folder. A daemon of another user may lie or hang, so it is
+    /// not asked.
     fn is_kept_by_root(&self, folder: &OwnedFd) -> io::Result<bool> {
         let id = mount_id(folder.as_fd())?;
         if self.mounts.iter().any(|mounted| mounted.id == id && mounted.may_lie_about_owners()) {

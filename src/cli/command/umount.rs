@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+#[cfg(feature = "desktop")]
 use crate::cli::desktop::message;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::mount_plan::mounted_source;
@@ -25,7 +26,6 @@ use crate::fuse::{Hindrance, MountError, unmount};
 use crate::mounts::holders::{Holder, Holders};
 use crate::mounts::serving;
 use crate::mounts::status::{self, Answer};
-#[cfg(feature = "desktop")]
 use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::paths;

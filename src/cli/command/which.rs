@@ -33,7 +33,6 @@ use crate::fs::{WHICH_LINK, read_pages};
 use crate::mounts::answering::Answering;
 #[cfg(feature = "mount")]
 use crate::mounts::error::StatusError;
-#[cfg(feature = "desktop")]
 use crate::shown::{Shown, excerpt};
 #[cfg(feature = "mount")]
 use crate::system::mountinfo;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 #[cfg(feature = "mount")]
 use rustix::process::geteuid;
 
+#[cfg(feature = "mount")]
 use super::mount_options::is_of_mounter;
 #[cfg(feature = "mount")]
 use super::mount_state::MountOptions;
