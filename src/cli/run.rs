@@ -90,13 +90,13 @@ fn print_usage(error: &clap::Error) {
     };
 }
 
-/// Clap's message, with the arguments that it quotes shown as names.
+/// Clap's message, with the arguments that it quotes shown as names: the message for the shown arguments.
 fn shown_usage(message: &str) -> String {
-    let mut message = message.to_owned();
-    for argument in std::env::args_os().filter(|it| !it.is_empty()) {
-        message = message.replace(&*argument.to_string_lossy(), &argument.shown().to_string());
+    let shown = std::env::args_os().map(|it| it.shown().to_string().into()).collect();
+    match Cli::command().try_get_matches_from(as_command(shown).0) {
+        Err(error) => escaped(&error.render().to_string()).into_owned(),
+        Ok(_) => format!("{}\n", message.shown()),
     }
-    escaped(&message).into_owned()
 }
 
 /// Inserts the command `mount` if mount(8) called the program, and returns whether it did. mount(8)

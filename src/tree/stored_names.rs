@@ -48,8 +48,11 @@ impl StoredNames {
                 let folder = if self.run(last) == folder { last } else { self.append(folder)? };
                 (folder, self.append(file)?)
             }
+            // Thousands of files without a name may be in one folder.
             Name::Split { folder, file } => {
-                (Run::default(), self.append(folder.or(file).unwrap_or_default())?)
+                let stored = folder.or(file).unwrap_or_default();
+                let last = self.records.last().map(|record| record.name).unwrap_or_default();
+                (Run::default(), if self.run(last) == stored { last } else { self.append(stored)? })
             }
             Name::Number(number) => (Run::default(), self.append(number.to_string().as_bytes())?),
             Name::Unknown { .. } => Default::default(),

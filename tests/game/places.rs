@@ -218,7 +218,7 @@ fn a_damaged_list_of_places_is_reported() {
         assert!(found.contains(why), "{text}: {found}");
     }
     let home = Home::new();
-    home.write(".config/bsafs/places.toml", &"#".repeat(bsafs::limits::SETTINGS_MAX as usize + 1));
+    home.write(".config/bsafs/places.toml", &"#".repeat(bsafs::limits::SETTINGS_MAX + 1));
     assert!(home.find().unusable[0].1.contains("larger than"));
 }
 
