@@ -6,6 +6,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::file::VfsFile;
 use super::opened::Opened;
+use crate::shown::Shown;
 
 /// Patterns for paths, without regard to case. `*` and `?` stay within a folder, `**` does not. A pattern
 /// without a slash is compared with the file name alone. `textures/**.dds` means `textures/**/*.dds`. Without
@@ -25,7 +26,7 @@ impl Patterns {
     /// # Errors
     /// The first invalid pattern.
     pub fn new<P: AsRef<str>>(patterns: impl IntoIterator<Item = P>) -> Result<Self, BadPattern> {
-        let refused = |error: globset::Error| BadPattern(error.to_string());
+        let refused = |error: globset::Error| BadPattern(error.to_string().shown().to_string());
         let (mut globs, mut count) = (GlobSetBuilder::new(), 0);
         for pattern in patterns {
             let pattern = pattern.as_ref().replace('\\', "/");
