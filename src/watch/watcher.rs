@@ -59,7 +59,7 @@ struct Watched {
     last: (u64, u64),
 }
 
-/// What [`Watcher::use_folders`] changed.
+/// What [`Watcher::move_watches`] changed.
 #[derive(Debug, Default)]
 pub struct MovedWatches {
     /// Folders that got a watch.

@@ -171,7 +171,7 @@ pub fn recognise(disk: &Disk, folder: &Path, environment: &Environment) -> Resul
     recognise_among(disk, folder, environment, &|| find(disk, environment).into())
 }
 
-/// As [`recognise`]. `found` returns the result of a search for games.
+/// Like `recognise`; `found` returns the result of a search for games.
 pub fn recognise_among(
     disk: &Disk,
     folder: &Path,
