@@ -209,14 +209,14 @@ fn the_user_of_a_setuid_mount_cannot_attack_its_daemon() {
     assert!(failed.code == 66 && failed.out.contains("home/fake/a.bsa"), "{failed:?}");
     spy.assert_empty_handed();
     drop(fake);
-    // This daemon mounts, and is watched before and after that.
+    // This daemon mounts, and is watched before and after that. The spy may see it before it reports.
+    let seen = spy.loot().lines().filter(|line| line.starts_with("saw ")).count();
     let mounted = on_roots_terminal(&dir, &format!("{program} mount a.bsa mnt {options}"));
     assert!(mounted.code == 0 && mounted.out.contains("mounted 1 archive"), "{mounted:?}");
     let pid = daemon_of(&dir, "mnt");
     assert_eq!(fs::metadata(format!("/proc/{pid}/environ")).unwrap().uid(), 0, "its user may read it");
     let environment = fs::read_to_string(format!("/proc/{pid}/environ")).unwrap();
     assert!(!environment.contains(SECRET.1) && !environment.contains("TERM="), "{environment}");
-    let seen = spy.loot().lines().filter(|line| line.starts_with("saw ")).count();
     until("the spy to see the daemon", || {
         spy.loot().lines().filter(|it| it.starts_with("saw ")).count() > seen
     });
