@@ -19,8 +19,8 @@ const LINKS_MAX: u32 = 40;
 pub(crate) const ANYBODY: u32 = u32::MAX;
 
 /// The first user other than root who can decide what an absolute path leads to: the owner of a folder, a
-/// link, the file itself, or the mount that they are in. `None` if only root can. The search ends at the first
-/// such place.
+/// link, the file itself, or the mount that they are in. `None` if only root can. The search ends at the
+/// first such place.
 pub(crate) fn first_other_user(path: &Path) -> Option<u32> {
     let mounts = mountinfo::mounts();
     let parts = |path: &Path| path.components().map(|it| it.as_os_str().to_owned()).collect::<Vec<_>>();
