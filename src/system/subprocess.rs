@@ -20,19 +20,18 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
 use rustix::process::{Pid, PidfdFlags, geteuid, pidfd_open};
 
 use super::credentials::{self, Credentials};
@@ -154,21 +153,22 @@ impl Program {
         let mut child = command.spawn()?;
         // Closes this process's copy of the program's input.
         drop(command);
-        let stdout = child.stdout.take().map(collect).transpose()?;
-        let stderr = child.stderr.take().map(collect).transpose()?;
-        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
-        let Some(status) = wait(&mut child, &pidfd, end)? else {
+        let ended = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
+        let output = ended.map_err(io::Error::from).and_then(|ended| {
+            let output = collect(&mut child, &ended, end)?;
+            if output.is_none() {
+                let _ = child.kill();
+                // When the program has ended, it holds nothing any more. One that hangs in the kernel may
+                // stay.
+                let _ = wait_for(&[&ended], Instant::now() + KILL_TIME);
+                let _ = child.try_wait();
+            }
+            Ok(output)
+        });
+        if output.is_err() {
             let _ = child.kill();
-            // When the program has ended, it holds nothing any more. One that hangs in the kernel may stay.
-            let _ = wait(&mut child, &pidfd, Instant::now() + KILL_TIME);
-            return Ok(None);
-        };
-        // A process that the program left behind may keep an output open.
-        let bytes = |from: Option<Receiver<Vec<u8>>>| {
-            let left = end.saturating_duration_since(Instant::now()).min(Duration::from_secs(1));
-            from.and_then(|from| from.recv_timeout(left).ok()).unwrap_or_default()
-        };
-        Ok(Some(Output { status, stdout: bytes(stdout), stderr: bytes(stderr) }))
+        }
+        output
     }
 
     /// Starts the program without an output, and does not wait for it.
@@ -301,33 +301,74 @@ pub(crate) fn find(name: &str) -> io::Result<PathBuf> {
     found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("{name} is not installed")))
 }
 
-/// Waits for a program. Returns its status if it ends in time.
-fn wait(child: &mut Child, pidfd: &OwnedFd, end: Instant) -> io::Result<Option<ExitStatus>> {
-    while Instant::now() < end {
-        let left = end.saturating_duration_since(Instant::now());
-        let timeout = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
-        match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&timeout)) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno.into()),
+/// Waits for a program, and reads its outputs meanwhile, so that a full pipe does not block it. Starts no
+/// thread: at a limit of processes none can be had, and then a program that did its work would be taken for
+/// one that did not start. Returns `None` if the program does not end in time.
+fn collect(child: &mut Child, ended: &OwnedFd, end: Instant) -> io::Result<Option<Output>> {
+    let mut stdout = Collected::new(child.stdout.take().map(OwnedFd::from))?;
+    let mut stderr = Collected::new(child.stderr.take().map(OwnedFd::from))?;
+    let mut status = None;
+    while status.is_none() {
+        if Instant::now() >= end {
+            return Ok(None);
         }
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
+        let pipes = [&stdout, &stderr].into_iter().filter_map(|it| it.pipe.as_ref().map(AsFd::as_fd));
+        wait_for(&pipes.chain([ended.as_fd()]).collect::<Vec<_>>(), end)?;
+        // This comes before the last reads, so that they see all that the program wrote.
+        status = child.try_wait()?;
+        stdout.read()?;
+        stderr.read()?;
     }
-    Ok(None)
+    // A process that the program left behind may keep an output open. What it adds is not waited for.
+    Ok(status.map(|status| Output { status, stdout: stdout.bytes, stderr: stderr.bytes }))
 }
 
-/// Reads a pipe on a separate thread, so that a full pipe does not block the program.
-fn collect(mut pipe: impl Read + Send + 'static) -> io::Result<Receiver<Vec<u8>>> {
-    let (sender, receiver) = mpsc::channel();
-    thread::Builder::new().spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = (&mut pipe).take(SUBPROCESS_OUTPUT_MAX).read_to_end(&mut bytes);
-        // Fails if the output comes too late.
-        let _ = sender.send(bytes);
-        let _ = io::copy(&mut pipe, &mut io::sink());
-    })?;
-    Ok(receiver)
+/// An output of a program, as far as it was read.
+struct Collected {
+    /// `None` at the end of the output.
+    pipe: Option<File>,
+    bytes: Vec<u8>,
+}
+
+impl Collected {
+    fn new(pipe: Option<OwnedFd>) -> io::Result<Self> {
+        if let Some(pipe) = &pipe {
+            ioctl_fionbio(pipe, true)?;
+        }
+        Ok(Self { pipe: pipe.map(File::from), bytes: Vec::new() })
+    }
+
+    /// Reads what is in the pipe. What exceeds the limit is thrown away.
+    fn read(&mut self) -> io::Result<()> {
+        let mut buffer = [0; 16 << 10];
+        // A pipe holds 64 KiB, so this reads all that an ended program wrote. It also ends if the program
+        // writes for ever.
+        for _ in 0..8 {
+            let Some(pipe) = &mut self.pipe else { break };
+            match pipe.read(&mut buffer) {
+                Ok(0) => self.pipe = None,
+                Ok(count) => {
+                    let room = (SUBPROCESS_OUTPUT_MAX as usize).saturating_sub(self.bytes.len());
+                    self.bytes.extend_from_slice(&buffer[..count.min(room)]);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Waits until one of these can be read, or `end` is reached.
+fn wait_for(descriptors: &[impl AsFd], end: Instant) -> io::Result<()> {
+    let left = end.saturating_duration_since(Instant::now());
+    let timeout = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
+    let mut descriptors: Vec<PollFd> = descriptors.iter().map(|it| PollFd::new(it, PollFlags::IN)).collect();
+    match poll(&mut descriptors, Some(&timeout)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
 }
 
 #[cfg(test)]
@@ -356,6 +397,7 @@ mod tests {
         );
         let began = Instant::now();
         assert!(shell("exec sleep 1000", Duration::from_millis(50)).is_none());
+        assert!(shell("exec cat /dev/zero", Duration::from_millis(50)).is_none());
         assert!(began.elapsed() < Duration::from_secs(30));
     }
 
