@@ -47,6 +47,8 @@ codes! {
     ArchiveCutOff = "archive-cut-off", "archive", " that is cut off";
     /// No file of an archive has data, because the packer did not finish.
     ArchiveUnfinished = "archive-unfinished", "archive", " that was never finished";
+    /// An archive of a game or of a folder cannot be opened.
+    ArchiveUnreadable = "archive-unreadable", "archive", " that cannot be opened";
     /// An archive has no files.
     ArchiveEmpty = "archive-empty", "archive", " without files";
     /// Neither a list nor a plugin loads an archive.

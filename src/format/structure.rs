@@ -14,8 +14,6 @@ use super::hash::{Family, Hash};
 /// A fault of an archive's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fault {
-    /// No file has data: every record has size 0 and offset 0, because the packer did not finish.
-    Unfilled,
     /// The stored hash is not that of the name, so that games do not find the file. Oblivion's archive
     /// invalidation does this on purpose.
     WrongHash,
@@ -44,7 +42,6 @@ pub struct Finding {
 pub fn examine(archive: &Archive<'_>) -> Vec<Finding> {
     let (twice, collisions) = shared_paths(archive);
     let all = [
-        (Fault::Unfilled, unfilled(archive)),
         (Fault::WrongHash, entries_with(archive, |entry| has_wrong_hash(archive.hashes, entry))),
         (Fault::Unsorted, unsorted(archive)),
         (Fault::PathTwice, twice),
@@ -79,22 +76,6 @@ fn lowered_extension(hash: u64) -> u64 {
 fn entries_with(archive: &Archive<'_>, has_fault: impl Fn(&Entry<'_>) -> bool) -> Vec<u32> {
     let entries = (0_u32..).zip(archive.entries());
     entries.filter(|(_, entry)| has_fault(entry)).map(|(index, _)| index).collect()
-}
-
-/// All files, if none of them has data.
-fn unfilled(archive: &Archive<'_>) -> Vec<u32> {
-    // Offsets of TES3 count from the end of the tables.
-    let start = match archive.hashes {
-        Family::Tes3 => archive.tables.iter().map(|range| range.end).max().unwrap_or(0),
-        _ => 0,
-    };
-    match archive
-        .extents()
-        .all(|extent| extent.packed == 0 && matches!(extent.offset, it if it == 0 || it == start))
-    {
-        true => (0_u32..).zip(archive.entries()).map(|(index, _)| index).collect(),
-        false => Vec::new(),
-    }
 }
 
 /// The files that a binary search does not find.

@@ -98,20 +98,25 @@ impl fmt::Display for OpenError {
         if let Some(path) = &self.path {
             write!(f, "{}: ", path.shown())?;
         }
-        match &self.kind {
-            OpenErrorKind::Unreadable(cause) => f.write_str(&reason(cause)),
-            OpenErrorKind::NotFound(what) | OpenErrorKind::Profile(what) | OpenErrorKind::Option(what) => {
-                f.write_str(what)
-            }
+        self.kind.fmt(f)
+    }
+}
+
+/// Writes what is wrong, without the path.
+impl fmt::Display for OpenErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(cause) => f.write_str(&reason(cause)),
+            Self::NotFound(what) | Self::Profile(what) | Self::Option(what) => f.write_str(what),
             // Bytes that match no format are refused at offset 0. `--force` does not help then.
-            OpenErrorKind::Archive(cause) => match cause.kind {
+            Self::Archive(cause) => match cause.kind {
                 ParseErrorKind::Unsupported(_) if cause.at > 0 => {
                     write!(f, "{cause}; --force reads it by the nearest known layout")
                 }
                 _ => cause.fmt(f),
             },
-            OpenErrorKind::TooLarge(cause) => cause.fmt(f),
-            OpenErrorKind::IsMount => f.write_str(
+            Self::TooLarge(cause) => cause.fmt(f),
+            Self::IsMount => f.write_str(
                 "a mount of bsafs covers this folder and hides its files; run `bsafs umount` on the mount, \
                  or give the sources of the mount instead",
             ),

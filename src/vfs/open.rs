@@ -3,15 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::case_twins::case_twins;
 use super::dictionary;
 use super::error::OpenError;
 use super::found_layer::FoundLayer;
 use super::opened::Opened;
-use super::opened_archive::{Content, Description, OpenedArchive};
+use super::opened_archive::{self, Content, Description, OpenedArchive};
 use super::options::{CACHE_SIZE, Layout, OpenOptions};
 use super::parallel::try_in_parallel;
 use super::reuse::Reuse;
@@ -21,6 +21,7 @@ use super::sources::source_set::SourceSet;
 use super::sources::{folder_name, loose_notes, resolve};
 use crate::content::Store;
 use crate::folder::{LooseFolder, OpenFiles};
+use crate::note::Note;
 use crate::system::clock::unix_nanoseconds;
 use crate::system::{memory, open_files};
 use crate::tree::{self, Dictionary, Erased, LayerNames, MergeLayer, Rule, TooManyPaths};
@@ -62,7 +63,7 @@ impl Opened {
         let files = earlier.map(Reuse::files).unwrap_or_default();
         // With a folder per archive, archives are opened later: the name of a folder depends on all layers.
         let names_of_archives = (layout == Layout::Union).then_some(&names);
-        let opener = Opener { earlier, options };
+        let opener = Opener { earlier, options, unopened: Mutex::default() };
         let (found, archives) = find_layers(&plan.layers, &files, &opener, names_of_archives)?;
         let bases = match layout {
             Layout::Union => Vec::new(),
@@ -72,6 +73,7 @@ impl Opened {
         };
         let base = &|index: usize| bases.get(index).map(String::as_str);
         let archives = opener.open_rest(&found, archives, base, names)?;
+        let unopened = opener.unopened.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut opened = Opening::new(plan, store, earlier);
         opened.archives = archives.iter().flatten().map(|archive| archive.path.clone()).collect();
         opened.deep_archives = deep_archives(&opened.archives);
@@ -94,7 +96,7 @@ impl Opened {
                 }
             }
         }
-        opened.merge(files)
+        opened.merge(files, unopened)
     }
 }
 
@@ -135,6 +137,8 @@ fn find_layers(
 struct Opener<'a> {
     earlier: Option<&'a Reuse<'a>>,
     options: &'a OpenOptions,
+    /// Notes on archives that could not be opened and are left out.
+    unopened: Mutex<Vec<Note>>,
 }
 
 impl Opener<'_> {
@@ -157,8 +161,14 @@ impl Opener<'_> {
                 Ok(earlier.archive(path, base, opened))
             }
             _ if *is_needed => opened.map(Some),
-            _ => Ok(opened.inspect_err(|error| log::warn!("{error}; the archive is not opened")).ok()),
+            _ => Ok(opened.inspect_err(|error| self.leave_out(path, error)).ok()),
         }
+    }
+
+    fn leave_out(&self, path: &Path, error: &OpenError) {
+        log::warn!("{error}; the archive is not opened");
+        let note = opened_archive::unreadable(path, error);
+        self.unopened.lock().unwrap_or_else(PoisonError::into_inner).push(note);
     }
 
     /// Opens the archives that are not open yet. If an archive stores only hashes, its files get
@@ -223,7 +233,7 @@ struct Opening<'a> {
     store: Store,
     names: Vec<Arc<LayerNames>>,
     layers: Vec<MergeLayer>,
-    descriptions: Vec<Description>,
+    descriptions: Vec<Option<Arc<Description>>>,
     reasons: Vec<String>,
     folders: Vec<Arc<LooseFolder>>,
     /// The paths of the archives that are layers. They are absolute, like those of folders.
@@ -292,7 +302,7 @@ impl<'a> Opening<'a> {
             (Content::Mounted(_), None) => unreachable!("only what was mounted earlier is kept"),
         }
         self.layers.push(layer);
-        self.descriptions.extend(archive.description);
+        self.descriptions.push(Some(archive.description));
         self.reasons.push(why);
     }
 
@@ -330,13 +340,14 @@ impl<'a> Opening<'a> {
             None => layer,
         };
         self.folders.push(folder.clone());
+        self.descriptions.push(None);
         self.store.add_folder(folder);
         self.layers.push(layer);
         self.reasons.push(why);
         Ok(())
     }
 
-    fn merge(self, files: Arc<OpenFiles>) -> Result<Opened, OpenError> {
+    fn merge(self, files: Arc<OpenFiles>, unopened: Vec<Note>) -> Result<Opened, OpenError> {
         let Self { plan, store, names, layers, descriptions, reasons, folders, .. } = self;
         let count: usize = names.iter().map(|names| names.file_count()).sum();
         if !memory::has_room(count.saturating_mul(MERGED_PER_FILE)) {
@@ -351,7 +362,8 @@ impl<'a> Opening<'a> {
             );
         }
         let (sources, options) = Default::default();
-        let left_out = loose_notes::left_out(&plan.order.notes, folders.iter().map(|folder| &**folder));
+        let mut left_out = loose_notes::left_out(&plan.order.notes, folders.iter().map(|folder| &**folder));
+        left_out.extend(unopened);
         Ok(Opened { tree, store, names, descriptions, left_out, reasons, plan, files, sources, options })
     }
 }

@@ -18,9 +18,9 @@ pub struct Opened {
     pub(crate) store: Store,
     /// The names of each layer, without what the rules of a game change in them.
     pub(crate) names: Vec<Arc<LayerNames>>,
-    /// A description of each archive, lowest first. Folders have none.
-    pub(crate) descriptions: Vec<Description>,
-    /// What walks of folders left out, without what the plan notes.
+    /// A description of each layer, lowest first; `None` for a folder.
+    pub(crate) descriptions: Vec<Option<Arc<Description>>>,
+    /// What walks of folders left out, and archives that could not be opened, without what the plan notes.
     pub(crate) left_out: Vec<Note>,
     /// Why a game loads each layer; empty if the user named it.
     pub(crate) reasons: Vec<String>,
@@ -31,6 +31,13 @@ pub struct Opened {
     /// The caller's sources and options, with absolute paths, for a reopening.
     pub(crate) sources: Vec<PathBuf>,
     pub(crate) options: OpenOptions,
+}
+
+impl Opened {
+    /// The descriptions of the archives, lowest first.
+    pub(crate) fn archives(&self) -> impl Iterator<Item = &Description> {
+        self.descriptions.iter().flatten().map(|description| &**description)
+    }
 }
 
 impl fmt::Debug for Opened {

@@ -12,7 +12,7 @@ use crate::archive_file::ArchiveFile;
 use crate::content::LayerTables;
 use crate::format::encoding::{Encoding, NamesEncoding};
 use crate::format::{self, About, Archive, Name, Options};
-use crate::note::Note;
+use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::text::count;
 use crate::tree::{Dictionary, LayerNames, NamesTooLarge};
@@ -36,8 +36,7 @@ pub(crate) struct OpenedArchive {
     pub(crate) modified: SystemTime,
     pub(crate) content: Content,
     pub(crate) layer: Arc<LayerNames>,
-    /// `None` if the archive is kept from the mounted view.
-    pub(crate) description: Option<Description>,
+    pub(crate) description: Arc<Description>,
 }
 
 /// The bytes of an archive.
@@ -67,9 +66,8 @@ impl OpenedArchive {
             let encoding = options.names_encoding(&archive);
             let layer = || LayerNames::with_names(&archive, encoding.encoding, folder, dictionary);
             let (layer, tables) = names_and_tables(&archive, layer);
-            let of_archive = |note| Note { subject: path.to_string_lossy().into_owned(), ..note };
-            let notes = archive.notes.into_iter().map(of_archive).collect();
-            let description = Description { about: archive.about, encoding, notes };
+            let notes = notes_on(&archive, path);
+            let description = Arc::new(Description { about: archive.about, encoding, notes });
             (Ok((layer, tables, description)), archive.tables)
         });
         let (layer, tables, description) = parsed
@@ -83,14 +81,14 @@ impl OpenedArchive {
             modified: source.modified(),
             content: Content::Opened(source, tables),
             layer: Arc::new(layer),
-            description: Some(description),
+            description,
         })
     }
 
     /// Logs what is unusual about the archive, under the path that names it.
     pub(crate) fn report(&self, path: &Path) {
         let path = path.shown();
-        for note in self.description.iter().flat_map(|description| &description.notes) {
+        for note in &self.description.notes {
             log::info!("{path}: {note}");
         }
         let Content::Opened(_, tables) = &self.content else { return };
@@ -111,6 +109,26 @@ pub(crate) fn with_archive<T>(
         .with_bytes(|bytes| format::parse_with(bytes, options).map(use_archive))
         .map_err(|error| OpenError::unreadable(path, error))?
         .map_err(|error| OpenError::new(path, OpenErrorKind::Archive(error)))
+}
+
+/// What is odd about an archive, as far as its tables show: what its parser noted, and whether it has files.
+pub(crate) fn notes_on(archive: &Archive<'_>, path: &Path) -> Vec<Note> {
+    let subject = path.to_string_lossy();
+    let mut notes: Vec<Note> = archive
+        .notes
+        .iter()
+        .map(|note| Note { subject: subject.clone().into_owned(), ..note.clone() })
+        .collect();
+    if archive.files.is_empty() {
+        notes.push(Note::new(NoteCode::ArchiveEmpty, subject, "the archive has no files"));
+    }
+    notes
+}
+
+/// A note on an archive that is left out because it cannot be opened.
+pub(crate) fn unreadable(path: &Path, error: &OpenError) -> Note {
+    let text = format!("left out: {}", error.kind());
+    Note::new(NoteCode::ArchiveUnreadable, path.to_string_lossy(), text)
 }
 
 /// Checks that a file can be opened as an archive.

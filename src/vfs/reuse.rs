@@ -107,17 +107,17 @@ impl<'a> Reuse<'a> {
             names.has_base(base) && names.stores_all_names() && store.is_untouched(*layer)
         };
         let layer = self.layers_at(path).find(is_unchanged)?;
-        Some(self.mounted_archive(path, layer, self.names(layer).clone()))
+        self.mounted_archive(path, layer, self.names(layer).clone())
     }
 
-    fn mounted_archive(&self, path: &Path, layer: u16, names: Arc<LayerNames>) -> OpenedArchive {
-        OpenedArchive {
+    fn mounted_archive(&self, path: &Path, layer: u16, names: Arc<LayerNames>) -> Option<OpenedArchive> {
+        Some(OpenedArchive {
             path: path.to_owned(),
             modified: self.opened.store.modified(layer),
             content: Content::Mounted(layer),
             layer: names,
-            description: None,
-        }
+            description: self.opened.descriptions[usize::from(layer)].clone()?,
+        })
     }
 
     /// The mounted layers whose archive or folder has this path.
@@ -168,7 +168,7 @@ impl<'a> Reuse<'a> {
             Some(base) => Arc::new(LayerNames::clone(self.names(layer)).in_folder(base).ok()?),
             None => self.names(layer).clone(),
         };
-        Some(self.mounted_archive(path, layer, names))
+        self.mounted_archive(path, layer, names)
     }
 
     /// Whether a mounted layer has this path.

@@ -10,8 +10,8 @@ use super::error::OpenError;
 use super::opened_archive::{stored_path, with_archive};
 use super::options::OpenOptions;
 use crate::format::encoding::Encoding;
-use crate::format::hash::{Family, Hash};
-use crate::format::structure::has_wrong_hash;
+use crate::format::hash::Family;
+use crate::format::structure::{self, Fault, Finding};
 use crate::format::{Archive, Codec, Entry, Extent};
 use crate::note::{Note, NoteCode};
 use crate::system::text::count;
@@ -40,33 +40,20 @@ pub(crate) fn structure(path: &Path, options: &OpenOptions) -> Result<Structure,
 
 /// Judges the structure of an archive, whose path is the subject of the notes. Reads no data of files.
 fn judge(archive: &Archive<'_>, subject: &str, encoding: Encoding) -> Structure {
-    let mut found = Found { files: BTreeMap::new(), encoding };
-    let mut hashes: Vec<(Hash, u32)> = Vec::new();
-    let (mut extents, mut bad) = (archive.extents(), Vec::new());
-    let mut before: Option<Hash> = None;
+    let path = |entry: &Entry<'_>| {
+        stored_path(&entry.name, encoding).unwrap_or_else(|| format!("{:016x}", entry.hash.file))
+    };
+    let (mut found, mut bad) = (Found::default(), Vec::new());
+    for Finding { fault, entries } in structure::examine(archive) {
+        let first = entries.first().and_then(|first| archive.entries().nth(*first as usize));
+        found.files.extend(first.map(|first| (code(fault), (entries.len(), path(&first)))));
+    }
+    let mut extents = archive.extents();
     for (number, entry) in (0_u32..).zip(archive.entries()) {
         let of_entry: Vec<Extent> = extents.by_ref().take(entry.extents.into()).collect();
-        if of_entry.iter().any(|extent| is_in_tables(archive, extent)) {
-            found.add(NoteCode::DataInTables, &entry);
-        }
-        if before.is_some_and(|before| is_out_of_order(archive.hashes, before, entry.hash)) {
-            found.add(NoteCode::HashOrder, &entry);
-        }
-        before = Some(entry.hash);
-        if archive.hashes != Family::None {
-            hashes.push((entry.hash, number));
-        }
-        if let Some((folder, file)) = entry.name.parts() {
-            if has_wrong_hash(archive.hashes, &entry) {
-                found.add(NoteCode::HashWrong, &entry);
-            }
-            if is_below_data(folder, file) {
-                found.add(NoteCode::DataFolder, &entry);
-            }
-            let is_packed = of_entry.iter().any(|extent| extent.codec != Codec::Stored);
-            if is_packed && must_be_stored(archive.hashes, file) {
-                found.add(NoteCode::SoundPacked, &entry);
-            }
+        let is_packed = of_entry.iter().any(|extent| extent.codec != Codec::Stored);
+        if is_packed && entry.name.parts().is_some_and(|(_, file)| must_be_stored(archive.hashes, file)) {
+            found.add(NoteCode::SoundPacked, || path(&entry));
         }
         if let Some((needs, first_mip)) = archive.heads.get(number as usize).texel_bytes() {
             let has: u64 =
@@ -74,59 +61,34 @@ fn judge(archive: &Archive<'_>, subject: &str, encoding: Encoding) -> Structure 
             if has < first_mip {
                 bad.push((number, format!("it has {has} of {needs} bytes of texels")));
             } else if has < needs {
-                found.add(NoteCode::MipsMissing, &entry);
+                found.add(NoteCode::MipsMissing, || path(&entry));
             }
         }
     }
-    found.add_twice(archive, hashes);
-    let mut notes = found.notes(subject, archive);
-    if archive.files.is_empty() {
-        notes.push(Note::new(NoteCode::ArchiveEmpty, subject, "the archive has no files"));
-    }
-    Structure { notes, bad }
+    Structure { notes: found.notes(subject, archive), bad }
 }
 
-/// Whether a binary search may miss one of two records that follow each other. Archives of consoles have
-/// other orders, also without a flag, and the order of Morrowind and of BA2 does not matter or is not known.
-fn is_out_of_order(hashes: Family, before: Hash, hash: Hash) -> bool {
-    hashes == Family::Tes4 && (before.folder, before.file) > (hash.folder, hash.file)
+/// The code of a note on a fault.
+fn code(fault: Fault) -> NoteCode {
+    match fault {
+        Fault::WrongHash => NoteCode::HashWrong,
+        Fault::Unsorted => NoteCode::HashOrder,
+        Fault::PathTwice => NoteCode::PathTwice,
+        Fault::HashTwice => NoteCode::HashTwice,
+        Fault::LeadingData => NoteCode::DataFolder,
+        Fault::DataInTables => NoteCode::DataInTables,
+    }
 }
 
 /// Files of each kind: how many there are, and the path of the first.
+#[derive(Default)]
 struct Found {
     files: BTreeMap<NoteCode, (usize, String)>,
-    encoding: Encoding,
 }
 
 impl Found {
-    fn add(&mut self, code: NoteCode, entry: &Entry<'_>) {
-        let encoding = self.encoding;
-        let path =
-            || stored_path(&entry.name, encoding).unwrap_or_else(|| format!("{:016x}", entry.hash.file));
+    fn add(&mut self, code: NoteCode, path: impl FnOnce() -> String) {
         self.files.entry(code).or_insert_with(|| (0, path())).0 += 1;
-    }
-
-    /// Adds the files that share a path or a hash with an earlier one. A search finds only one of them.
-    fn add_twice(&mut self, archive: &Archive<'_>, mut hashes: Vec<(Hash, u32)>) {
-        hashes.sort_unstable();
-        let shared: Vec<&(Hash, u32)> =
-            hashes.chunk_by(|one, next| one.0 == next.0).filter(|same| same.len() > 1).flatten().collect();
-        if shared.is_empty() {
-            return;
-        }
-        let wanted: BTreeMap<u32, Hash> = shared.into_iter().map(|&(hash, number)| (number, hash)).collect();
-        let mut paths: BTreeMap<Hash, String> = BTreeMap::new();
-        for (number, entry) in (0_u32..).zip(archive.entries()) {
-            let Some(&hash) = wanted.get(&number) else { continue };
-            let Some(path) = stored_path(&entry.name, self.encoding) else { continue };
-            match paths.get(&hash) {
-                Some(first) if first.eq_ignore_ascii_case(&path) => self.add(NoteCode::PathTwice, &entry),
-                // Packers that compute no hashes write 0, which is a wrong hash already.
-                Some(_) if hash.file == 0 => {}
-                Some(_) => self.add(NoteCode::HashTwice, &entry),
-                None => drop(paths.insert(hash, path)),
-            }
-        }
     }
 
     fn notes(self, subject: &str, archive: &Archive<'_>) -> Vec<Note> {
@@ -143,8 +105,8 @@ impl Found {
                      pack the archive again"
                 ),
                 NoteCode::HashOrder => format!(
-                    "the game searches by hash and may not find {files}, because of the order of the \
-                     records; pack the archive again"
+                    "the game searches by hash and will not find {files}, because the records are not \
+                     sorted; pack the archive again"
                 ),
                 NoteCode::PathTwice => {
                     format!("the path of {files} occurs twice; the game finds one of them")
@@ -169,19 +131,6 @@ impl Found {
         };
         self.files.into_iter().map(note).collect()
     }
-}
-
-/// Whether the data of an extent lies in what was parsed as tables.
-fn is_in_tables(archive: &Archive<'_>, extent: &Extent) -> bool {
-    extent.packed > 0 && archive.tables.iter().any(|tables| tables.contains(&extent.offset))
-}
-
-/// Whether a path begins with the data folder, below which games look for it.
-fn is_below_data(folder: &[u8], file: &[u8]) -> bool {
-    let path = if folder.is_empty() { file } else { folder };
-    let mut names = path.split(|byte| matches!(byte, b'/' | b'\\')).filter(|name| !name.is_empty());
-    let is_data = names.next().is_some_and(|name| name.eq_ignore_ascii_case(b"data"));
-    is_data && (!folder.is_empty() || names.next().is_some())
 }
 
 /// Whether games read a file only if it is not packed.

@@ -129,7 +129,7 @@ impl Vfs {
     /// What is odd about the games among the sources and about the archives, and what was left out of
     /// folders.
     pub fn notes(&self) -> impl Iterator<Item = &Note> {
-        let of_archives = self.opened.descriptions.iter().flat_map(|description| &description.notes);
+        let of_archives = self.opened.archives().flat_map(|description| &description.notes);
         self.opened.plan.order.notes.iter().chain(of_archives).chain(&self.opened.left_out)
     }
 

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::small_world::{FALLOUT4, MORROWIND, OBLIVION, SKYRIMSE, STARFIELD, SmallWorld};
+use crate::mounted::Mounted;
+use crate::support::{Tes4, Tes4File};
 
 const PREFIXES: &str = "home/.local/share/Steam/steamapps/compatdata";
 
@@ -202,4 +204,53 @@ fn mounts_of_one_instance_show_their_profiles_and_options() {
     assert!(complete("bsafs order --mo2-profile D").contains("Default\tthe selected profile\0"));
     assert_eq!(complete(&format!("bsafs conflicts {source} --of Da")), "Data\t\0");
     world.bsafs(&["umount", "one", "two"]);
+}
+
+#[test]
+fn an_archive_with_missing_data_is_told_by_order_and_mount_and_still_after_a_reload() {
+    let list = "Sound.bsa, Cut.bsa, Empty.bsa, Unfinished.bsa, Old.bsa, Damaged.bsa";
+    let ini = format!("[Archive]\nsResourceArchiveList={list}\nsResourceArchiveList2=\n");
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", &ini), ("Data/Sound.bsa", "")]);
+    let archive =
+        |version| Tes4::new(version).file("meshes", "a.nif", "content").file("meshes", "b.nif", "more");
+    let whole = archive(105).build();
+    let unfilled = Tes4File::new("a.nif", "").record_size(0).record_offset(0);
+    for (name, bytes) in [
+        ("Cut.bsa", &whole[..whole.len() - 8]),
+        ("Empty.bsa", &Tes4::new(105).build()),
+        ("Unfinished.bsa", &Tes4::new(105).add("meshes", unfilled).build()),
+        ("Old.bsa", &archive(104).build()),
+        ("Damaged.bsa", b"BSA\0\x69\0\0\0"),
+    ] {
+        world.installed.write(&format!("Data/{name}"), bytes, 0);
+    }
+    let expected = [
+        ("archive-cut-off", "Cut.bsa", "1 archive that is cut off (Cut.bsa)"),
+        ("archive-empty", "Empty.bsa", "1 archive without files (Empty.bsa)"),
+        ("archive-unfinished", "Unfinished.bsa", "1 archive that was never finished (Unfinished.bsa)"),
+        ("archive-version", "Old.bsa", "1 archive of a version that the game may not load (Old.bsa)"),
+        ("archive-unreadable", "Damaged.bsa", "1 archive that cannot be opened (Damaged.bsa)"),
+    ];
+    let order = world.order("skyrimse");
+    for (code, name, _) in expected {
+        assert_eq!(order.notes(code), [name], "{code}");
+    }
+    let mounted = world.run(&["mount", "skyrimse", "mnt"]);
+    assert!(mounted.code == 0 && mounted.err.contains("Damaged.bsa: damaged archive"), "{mounted:?}");
+    let mount = Mounted::at(&world.dir.path("mnt"), mounted.out);
+    let odd = mount.report.lines().find(|line| line.starts_with("odd: ")).unwrap_or_default();
+    for (_, _, words) in expected {
+        let (number, rest) = words.split_once(" (").unwrap();
+        assert!(odd.contains(number) && odd.contains(rest.trim_end_matches(')')), "{words}: {odd}");
+    }
+    let before = world.bsafs(&["status", "mnt"]);
+    world.write(&[("Data/Meshes/new.nif", "new")]);
+    world.bsafs(&["reload", "mnt"]);
+    let after = world.bsafs(&["status", "mnt"]);
+    for (code, name, _) in expected {
+        let is_told = |status: &str| status.lines().any(|line| line.contains(name));
+        assert!(is_told(&before) && is_told(&after), "{code}: {before}\n{after}");
+    }
+    assert!(mount.join("meshes/new.nif").exists());
+    mount.umount(&world.dir);
 }

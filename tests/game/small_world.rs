@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::mounted::{Mounted, TestDir, run};
+use crate::mounted::{Finished, Mounted, TestDir, run};
 use crate::support::home::{SteamGame, archive_named_after_itself, plugin};
 
 /// A game of Steam.
@@ -145,11 +145,16 @@ impl SmallWorld {
 
     /// Runs bsafs with the home of the world. Returns what it printed.
     pub(super) fn bsafs(&self, arguments: &[&str]) -> String {
+        self.run(arguments).success()
+    }
+
+    /// Runs bsafs with the home of the world.
+    pub(super) fn run(&self, arguments: &[&str]) -> Finished {
         let mut command = self.dir.bsafs(arguments);
         for variable in ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"] {
             command.env_remove(variable);
         }
-        run(command.env("HOME", &self.installed.home).env("USER", "nobody")).success()
+        run(command.env("HOME", &self.installed.home).env("USER", "nobody"))
     }
 
     pub(super) fn order(&self, source: &str) -> Order {

@@ -131,7 +131,7 @@ fn write_game(out: &mut impl StyledWrite, order: &LoadOrder) -> io::Result<()> {
 fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
     let vfs = Vfs::from(set.only(archive).open()?);
     let (codecs, files, bytes) = contents(&vfs);
-    let description = vfs.opened().descriptions.first();
+    let description = vfs.opened().archives().next();
     let Some(Description { about, encoding, notes }) = description else {
         return Ok(of_folder(archive, &vfs));
     };

@@ -123,7 +123,7 @@ fn verify_archive(archive: &Path, set: &SourceSet) -> Result<Findings, Failure> 
     let vfs = Vfs::from(set.only(archive).open()?);
     let mut structure = structure(archive, &set.options)?;
     // What the parser noted comes first.
-    let parsed = vfs.opened().descriptions.iter().flat_map(|description| description.notes.clone());
+    let parsed = vfs.opened().archives().flat_map(|description| description.notes.clone());
     structure.notes = parsed.chain(structure.notes).collect();
     Ok(findings(archive, &vfs, structure))
 }

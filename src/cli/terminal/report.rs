@@ -32,7 +32,7 @@ pub(crate) fn report(
     let path = mountpoint.path.shown();
     let made = if mountpoint.is_made() { " (a new folder, removed on unmount)" } else { "" };
     let hidden = vfs.tree().nodes().map(|node| vfs.tree().hidden(node).len()).sum::<usize>();
-    let (archives, folders) = (vfs.opened().descriptions.len(), folders(vfs.store()));
+    let (archives, folders) = (vfs.opened().archives().count(), folders(vfs.store()));
     let later = if folders == 0 { "archives" } else { "layers" };
     let hides = if hidden > 0 { format!(", {hidden} hidden by later {later}") } else { String::new() };
     let layers = layers(archives, folders);

@@ -13,7 +13,7 @@ use crate::format::Entry;
 use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule, OrderLayer};
 use crate::note::{Note, NoteCode, Notes};
 use crate::system::clock::unix_nanoseconds;
-use crate::vfs::opened_archive::{stored_path, with_archive};
+use crate::vfs::opened_archive::{notes_on, stored_path, unreadable, with_archive};
 use crate::vfs::options::OpenOptions;
 use crate::vfs::parallel::in_parallel;
 
@@ -26,6 +26,8 @@ type Time = i64;
 /// Adds notes to the load order of a source. Removes the archives that a walk of their folder leaves out, as
 /// a mount does.
 pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
+    let mut of_archives = archive_notes(order, options);
+    order.notes.append(&mut of_archives);
     if order.game.is_empty() {
         let folders = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
         let files = Arc::new(OpenFiles::default());
@@ -64,7 +66,19 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
         kinds.iter_mut().zip(of_folder).for_each(|(kind, some)| kind.extend(some));
     }
     kinds.into_iter().for_each(|some| add_some(some, &mut order.notes));
-    order.notes.extend(hiding.into_iter().flat_map(|it| it.archives.unreadable));
+}
+
+/// Notes on archives that cannot be opened, or whose tables are odd: those that a mount reports.
+fn archive_notes(order: &LoadOrder, options: &OpenOptions) -> Vec<Note> {
+    let layers = order.layers.iter().filter(|layer| layer.what == LayerKind::Archive);
+    let archives: Vec<&Path> = layers.map(|layer| &*layer.path).collect();
+    let steps = options.steps("reading archives", archives.len());
+    let notes = in_parallel(archives.len(), &steps, |index| {
+        let path = archives[index];
+        let notes = with_archive(path, &options.parse_options(), |archive| notes_on(&archive, path));
+        notes.unwrap_or_else(|error| vec![unreadable(path, &error)])
+    });
+    notes.into_iter().flatten().filter(|note| !note.code.is_minor()).collect()
 }
 
 /// Notes on what walks of folders left out, up to the maximum, without `known` ones: the plan notes dangling
@@ -147,7 +161,6 @@ struct Archives {
     newest: HashMap<String, Time>,
     /// The first folder of each path.
     folders: HashSet<String>,
-    unreadable: Vec<Note>,
 }
 
 impl Archives {
@@ -157,26 +170,18 @@ impl Archives {
         let read = |index: usize| paths_in(paths[index], options);
         let invalidated: HashSet<&str> = order.invalidated.iter().map(String::as_str).collect();
         let mut archives = Self::default();
-        for (path, read) in
-            paths.iter().zip(in_parallel(paths.len(), &options.steps("reading names", paths.len()), read))
-        {
-            match read {
-                Ok((changed, names)) => {
-                    for name in names {
-                        if let Some((first, _)) = name.split_once('/') {
-                            archives.folders.insert(first.to_owned());
-                        }
-                        if invalidated.contains(name.as_str()) {
-                            continue;
-                        }
-                        let newest = archives.newest.entry(name).or_insert(changed);
-                        *newest = changed.max(*newest);
-                    }
+        let read = in_parallel(paths.len(), &options.steps("reading names", paths.len()), read);
+        // Other notes say why an archive cannot be read.
+        for (changed, names) in read.into_iter().flatten() {
+            for name in names {
+                if let Some((first, _)) = name.split_once('/') {
+                    archives.folders.insert(first.to_owned());
                 }
-                Err(what) => {
-                    let note = Note::new(NoteCode::FileUnreadable, path.to_string_lossy(), what);
-                    archives.unreadable.push(note);
+                if invalidated.contains(name.as_str()) {
+                    continue;
                 }
+                let newest = archives.newest.entry(name).or_insert(changed);
+                *newest = changed.max(*newest);
             }
         }
         archives
@@ -192,14 +197,13 @@ impl Archives {
     }
 }
 
-/// The modification time of an archive and the paths that it stores. The error says why it cannot be read.
-fn paths_in(archive: &Path, options: &OpenOptions) -> Result<(Time, Vec<String>), String> {
-    let changed =
-        std::fs::metadata(archive).and_then(|it| it.modified()).map_err(|error| error.to_string())?;
+/// The modification time of an archive and the paths that it stores; `None` if it cannot be read.
+fn paths_in(archive: &Path, options: &OpenOptions) -> Option<(Time, Vec<String>)> {
+    let changed = std::fs::metadata(archive).and_then(|it| it.modified()).ok()?;
     let names = with_archive(archive, &options.parse_options(), |parsed| {
         let encoding = options.names_encoding(&parsed).encoding;
         let path = |entry: Entry<'_>| Some(stored_path(&entry.name, encoding)?.to_ascii_lowercase());
         parsed.entries().filter_map(path).collect()
     });
-    Ok((unix_nanoseconds(changed), names.map_err(|error| error.to_string())?))
+    Some((unix_nanoseconds(changed), names.ok()?))
 }
