@@ -87,6 +87,8 @@ codes! {
     SoundPacked = "sound-packed", "archive", " with packed sounds or texts";
     /// A texture lacks its small mips.
     MipsMissing = "mips-missing", "archive", " with textures without small mips";
+    /// A texture lacks texels of its largest mip.
+    TexelsMissing = "texels-missing", "archive", " with textures without all their texels";
     /// A stream lacks its end mark or its checksum.
     StreamUnended = "stream-unended", "file", " whose stream has no end";
     /// Bytes follow a stream.

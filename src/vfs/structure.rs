@@ -9,6 +9,7 @@ use std::path::Path;
 use super::error::OpenError;
 use super::opened_archive::{stored_path, with_archive};
 use super::options::OpenOptions;
+use super::vfs::Vfs;
 use crate::format::encoding::Encoding;
 use crate::format::hash::Family;
 use crate::format::structure::{self, Fault, Finding};
@@ -28,6 +29,21 @@ pub(crate) struct Structure {
     /// Textures without all texels of their first mip: the number of the entry, ascending, and what is
     /// missing.
     pub(crate) bad: Vec<(u32, String)>,
+}
+
+impl Structure {
+    /// A note on the textures without all texels of their first mip; `None` if there are none. `vfs` has
+    /// only this archive.
+    pub(crate) fn without_texels(&self, vfs: &Vfs, subject: &str) -> Option<Note> {
+        let (first, what) = self.bad.first()?;
+        let file = vfs.files().find(|file| file.entry().entry == *first);
+        let text = match self.bad.len() {
+            1 => format!("a texture lacks texels: {what}"),
+            bad => format!("{bad} textures lack texels; of the first, {what}"),
+        };
+        let path = file.map(|file| file.path()).unwrap_or_default();
+        Some(Note::new(NoteCode::TexelsMissing, subject, text).of(self.bad.len(), path))
+    }
 }
 
 /// Opens an archive and judges its structure.

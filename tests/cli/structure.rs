@@ -112,6 +112,9 @@ fn a_texture_without_texels_is_bad_and_one_without_small_mips_is_odd() {
     let finished = dir.run(["verify", "a.ba2"]);
     assert!(finished.out.starts_with("bad: a.dds: it has 8 of 56 bytes of texels\n"), "{finished:?}");
     assert_eq!(finished.code, 1);
+    let info = dir.run(["info", "a.ba2"]).success();
+    let odd = "a texture lacks texels: it has 8 of 56 bytes of texels (a.dds)";
+    assert!(info.contains(&format!("  odd            {odd}\n")), "{info}");
 }
 
 #[test]
@@ -136,6 +139,19 @@ fn the_last_line_of_verify_counts_what_no_checksum_covers() {
     let stored = Tes4File::new("c.txt", content).toggle();
     let archive = archive(103, PACKED).add("a", raw).add("a", stored).build();
     assert_eq!(verdict(&archive), "2 files, nothing wrong found; 2 have no checksum");
+}
+
+#[test]
+fn info_tells_what_only_the_data_of_files_shows() {
+    let dir = TestDir::new();
+    let content = "text ".repeat(60);
+    let zlib = |name: &str| Tes4File::new(name, content.as_str()).stream(pack::zlib(content.as_bytes()));
+    let archive = Tes4::new(105).flags(NAMES | PACKED).add("c", zlib("a.txt")).add("c", zlib("b.txt"));
+    dir.archive("other.bsa", &archive.file("c", "c.txt", content.as_str()).build());
+    let info = dir.run(["info", "other.bsa"]).success();
+    let odd = "2 files packed in another way than stated, among the 3 that `info` reads; `bsafs verify` \
+               reads all (the first is c/a.txt)";
+    assert!(info.contains(&format!("  odd            {odd}\n")), "{info}");
 }
 
 #[test]

@@ -235,6 +235,8 @@ fn an_archive_with_missing_data_is_told_by_order_and_mount_and_still_after_a_rel
     for (code, name, _) in expected {
         assert_eq!(order.notes(code), [name], "{code}");
     }
+    let verified = world.run(&["verify", "skyrimse"]);
+    assert!(verified.out.contains("Old.bsa: it is a BSA of version 104, but "), "{verified:?}");
     let mounted = world.run(&["mount", "skyrimse", "mnt"]);
     assert!(mounted.code == 0 && mounted.err.contains("Damaged.bsa: damaged archive"), "{mounted:?}");
     let mount = Mounted::at(&world.dir.path("mnt"), mounted.out);

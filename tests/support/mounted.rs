@@ -43,9 +43,12 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Whether a process exists and is no zombie.
+/// Whether a thread of a process exists and is no zombie. The first thread may end before others, which still
+/// hold open files.
 pub fn is_alive(pid: i32) -> bool {
-    state(pid).is_some_and(|state| state != 'Z')
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let mut numbers = threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok());
+    numbers.any(|thread: i32| state(thread).is_some_and(|state| state != 'Z'))
 }
 
 /// The state letter of a process, as `ps` prints it.

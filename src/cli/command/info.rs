@@ -1,6 +1,6 @@
 //! `bsafs info`: prints the header, counts and codecs of archives, and what folders contain.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -15,7 +15,7 @@ use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{StyledWrite, stdout_for, write_json};
 use crate::game::LoadOrder;
-use crate::note::Note;
+use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::named_folder::NamedFolder;
@@ -23,7 +23,7 @@ use crate::vfs::opened_archive::Description;
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::sources::{loose_notes, resolve};
 use crate::vfs::structure::structure;
-use crate::vfs::{Layout, Vfs};
+use crate::vfs::{Layout, Vfs, VfsFile};
 
 /// Print the format, version, flags, counts, codecs, sizes and anomalies of archives
 ///
@@ -130,13 +130,19 @@ fn write_game(out: &mut impl StyledWrite, order: &LoadOrder) -> io::Result<()> {
 /// Summarizes an archive, opened with the options of `set`.
 fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
     let vfs = Vfs::from(set.only(archive).open()?);
+    let subject = archive.to_string_lossy();
     let (codecs, files, bytes) = contents(&vfs);
     let description = vfs.opened().archives().next();
     let Some(Description { about, encoding, notes }) = description else {
         return Ok(of_folder(archive, &vfs));
     };
+    let structure = structure(archive, &set.options)?;
+    let without_texels = structure.without_texels(&vfs, &subject);
+    let mut notes: Vec<Note> = notes.iter().cloned().chain(structure.notes).chain(without_texels).collect();
+    let known: BTreeSet<NoteCode> = notes.iter().map(|note| note.code).collect();
+    notes.extend(notes_of_data(&vfs, &subject).into_iter().filter(|note| !known.contains(&note.code)));
     Ok(Summary {
-        archive: archive.to_string_lossy().into_owned(),
+        archive: subject.into_owned(),
         format: about.format,
         version: (about.version != 0).then_some(about.version),
         kind: about.kind,
@@ -151,8 +157,42 @@ fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
         archive_bytes: vfs.store().archive_bytes(),
         bytes,
         codecs,
-        notes: notes.iter().cloned().chain(structure(archive, &set.options)?.notes).collect(),
+        notes,
     })
+}
+
+/// Maximum number of bytes of an archive that are read to see what only the data of files shows.
+const SAMPLE_MAX: u64 = 4 << 20;
+
+/// Notes on what only the data of files shows, such as another codec than stated, for the first files of an
+/// archive.
+fn notes_of_data(vfs: &Vfs, subject: &str) -> Vec<Note> {
+    let mut files: Vec<_> = vfs.files().collect();
+    files.sort_unstable_by_key(VfsFile::entry);
+    let mut left = SAMPLE_MAX;
+    let is_in_sample = |file: &VfsFile| {
+        // Decoding takes as long as what comes out is large.
+        let read = left.checked_sub(file.disk_size().max(file.shown_size()).max(1));
+        left = read.unwrap_or(left);
+        read.is_some()
+    };
+    files.retain(is_in_sample);
+    let mut found: BTreeMap<NoteCode, (usize, String)> = BTreeMap::new();
+    for file in &files {
+        let Ok(examined) = file.examine() else { continue };
+        let codes: BTreeSet<NoteCode> = examined.quirks.iter().map(|quirk| quirk.code()).collect();
+        codes.into_iter().for_each(|code| found.entry(code).or_insert_with(|| (0, file.path())).0 += 1);
+    }
+    let note = |(code, (number, first)): (NoteCode, (usize, String))| {
+        let (thing, which) = code.in_words();
+        let text = format!(
+            "{}{which}, among the {} that `info` reads; `bsafs verify` reads all",
+            count(number, thing),
+            files.len()
+        );
+        Note::new(code, subject, text).of(number, first)
+    };
+    found.into_iter().map(note).collect()
 }
 
 /// Returns the number of files by codec, the number of all files, and their total size in bytes.

@@ -14,7 +14,7 @@ use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress;
 use crate::format::Codec;
 use crate::game::LayerKind;
-use crate::note::{Note, Notes};
+use crate::note::{Note, NoteCode, Notes};
 use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::named_folder::NamedFolder;
@@ -105,7 +105,12 @@ fn verify_source(
 ) -> Result<(), Failure> {
     if let Some(order) = resolve::plan_source(source, &set.options)? {
         for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Archive) {
-            report(verify_archive(&layer.path, set)?)?;
+            let findings = verify_archive(&layer.path, set)?;
+            // Only the game's rules show whether the game reads this version.
+            let subject = layer.path.to_string_lossy();
+            let is_version = |note: &&Note| note.code == NoteCode::ArchiveVersion && note.subject == subject;
+            let notes = order.notes.iter().filter(is_version).cloned().chain(findings.notes).collect();
+            report(Findings { notes, ..findings })?;
         }
         return Ok(());
     }
