@@ -130,6 +130,8 @@ codes! {
     NeverStarted = "never-started", "missing settings file", "";
     /// A Mod Organizer 2 profile names a mod that does not exist.
     Mo2ModMissing = "mo2-mod-missing", "missing mod", "";
+    /// A folder of a Mod Organizer 2 instance is neither in the instance nor in the game's folder.
+    Mo2FolderOutside = "mo2-folder-outside", "folder", " outside of its Mod Organizer instance";
     /// A mod contains a folder of files that belong in the game's folder.
     Mo2RootFolder = "mo2-root-folder", "folder", " for Root Builder";
     /// The game was started, but its list of plugins does not exist.

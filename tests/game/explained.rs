@@ -256,3 +256,42 @@ fn an_archive_with_missing_data_is_told_by_order_and_mount_and_still_after_a_rel
     assert!(mount.join("meshes/new.nif").exists());
     mount.umount(&world.dir);
 }
+
+#[test]
+fn folders_outside_of_an_instance_and_the_game_are_noted() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", ""), ("home/.ssh/id", "secret")]);
+    let files =
+        [("home/mo2/mods/Own/a.txt", ""), ("Data/Deployed/b.txt", ""), ("home/mo2/overwrite/c.txt", "")];
+    let source = world.instance(&["Own", "Linked", "Deployed"], &files);
+    let mods = world.installed.path("home/mo2/mods");
+    symlink(world.installed.path("home/.ssh"), mods.join("Linked")).unwrap();
+    symlink(world.installed.path("Data/Deployed"), mods.join("Deployed")).unwrap();
+    let noted = |source: &str| world.order(source).notes("mo2-folder-outside").join(" ").to_owned();
+    assert_eq!(noted(&source), "Linked");
+    // What the settings name, with the game's folder of the instance.
+    let ini = fs::read_to_string(world.installed.path("home/mo2/ModOrganizer.ini")).unwrap();
+    let settings = |settings: &str| {
+        world.write(&[("home/mo2/ModOrganizer.ini", &format!("{ini}[Settings]\n{settings}"))])
+    };
+    let home = world.installed.home.to_str().unwrap();
+    settings(&format!("overwrite_directory=Z:{home}/.ssh\n"));
+    assert_eq!(noted(&source), "Linked .ssh");
+    assert!(
+        world.order(&source).texts("mo2-folder-outside")[1]
+            .contains("outside of the instance and of the game")
+    );
+    settings(&format!("mod_directory=Z:{home}/mo2/../Elsewhere\n"));
+    world.write(&[("home/Elsewhere/Own/a.txt", "")]);
+    assert_eq!(noted(&source), "Elsewhere");
+    // Many people keep mods on another disk than the instance, under the usual names.
+    settings(&format!("base_directory=Z:{home}/Big disk\n"));
+    world.write(&[
+        ("home/Big disk/mods/Own/a.txt", ""),
+        ("home/Big disk/overwrite/a.txt", ""),
+        ("home/Big disk/profiles/Default/modlist.txt", "+Own\r\n"),
+        ("home/Big disk/profiles/Default/plugins.txt", ""),
+    ]);
+    assert_eq!(noted(&source), "");
+    settings(&format!("base_directory=Z:{home}/Big disk\noverwrite_directory=%BASE_DIR%/../.ssh\n"));
+    assert_eq!(noted(&source), ".ssh");
+}

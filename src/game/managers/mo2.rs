@@ -31,6 +31,9 @@ const PROFILES_NAMED: usize = 20;
 /// The folder of a mod whose files the plugin Root Builder puts into the game's folder.
 const ROOT: &str = "root";
 
+/// The folders of files that an instance has in its base folder.
+const DEFAULT_FOLDERS: [&str; 2] = ["mods", "overwrite"];
+
 /// Plans the load order of an instance: its mods above the game's own files.
 ///
 /// `find` recognises the game in a folder. It gets `None` if the instance does not say where its
@@ -127,6 +130,8 @@ pub(super) struct Instance<'a> {
     /// The path of the game as the settings have it, and on Linux.
     game: Option<(String, Option<PathBuf>)>,
     selected: Option<String>,
+    /// The folder that has the other folders, unless the settings name them.
+    base: Option<PathBuf>,
     mods: Option<PathBuf>,
     profiles: Option<PathBuf>,
     overwrite: Option<PathBuf>,
@@ -209,6 +214,7 @@ impl<'a> Instance<'a> {
             disk,
             game,
             selected: settings.get("General", "selected_profile"),
+            base,
             mods,
             profiles,
             overwrite,
@@ -299,6 +305,7 @@ impl<'a> Instance<'a> {
         let mut mods = self.mods_of(profile, notes);
         let overwrite = self.overwrite.clone().filter(|path| self.disk.is_dir(path));
         mods.extend(overwrite.map(|path| (path, "overwrite".into())));
+        self.note_outside(&mods, notes);
         if self.has_root_builder {
             for path in mods.iter().filter_map(|(path, _)| self.disk.find_folder(path, ROOT)) {
                 let text =
@@ -326,6 +333,34 @@ impl<'a> Instance<'a> {
         };
         let layers = mods.into_iter().filter_map(layer);
         layers.map(|layer| OrderLayer { is_managed: true, ..layer }).collect()
+    }
+
+    /// Adds notes on folders of files that are elsewhere than an instance usually has them. An instance is a
+    /// download, and its settings and links may name any folder of the user.
+    fn note_outside(&self, mods: &[(PathBuf, String)], notes: &mut Vec<Note>) {
+        let game = self.game.as_ref().and_then(|(_, path)| path.as_deref());
+        let known = [Some(&*self.folder), game].into_iter().flatten();
+        let mut roots: Vec<PathBuf> = known.filter_map(|path| path.canonicalize().ok()).collect();
+        let base = self.base.as_deref().and_then(|base| base.canonicalize().ok()).unwrap_or_default();
+        let mut check = |path: &Path, roots: &[PathBuf]| {
+            let Ok(real) = path.canonicalize() else { return };
+            if roots.iter().any(|root| real.starts_with(root))
+                || DEFAULT_FOLDERS.iter().any(|it| real == base.join(it))
+            {
+                return;
+            }
+            let text = format!(
+                "it is {}, outside of the instance and of the game; if you did not choose it, see {MO2_INI}",
+                real.shown()
+            );
+            notes.push(Note::new(NoteCode::Mo2FolderOutside, path.to_string_lossy(), text));
+        };
+        if let (Some(folder), false) = (&self.mods, mods.is_empty()) {
+            check(folder, &roots);
+            roots.extend(folder.canonicalize());
+        }
+        let is_elsewhere = |path: &Path| path.is_symlink() || path.parent() != self.mods.as_deref();
+        mods.iter().filter(|(path, _)| is_elsewhere(path)).for_each(|(path, _)| check(path, &roots));
     }
 
     /// Adds notes on the plugins and archives that are not in the folder of a mod that the game sees.
