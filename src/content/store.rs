@@ -176,6 +176,18 @@ impl Store {
         }
     }
 
+    /// Where the data of a file lies on its disk: in an archive its offset in bytes, and for a loose file the
+    /// inode number of its folder. Files of one archive or folder that lie side by side follow each other by
+    /// place, and then by entry.
+    pub fn place(&self, id: EntryId) -> u64 {
+        match self.content(id.layer) {
+            LayerContent::Archive(layer) => {
+                layer.extents(id.entry).next().map_or(0, |index| layer.extent(index).offset)
+            }
+            LayerContent::Folder(files) => files.folder.inode_of_folder(id.entry),
+        }
+    }
+
     /// Number of layers.
     pub fn layers(&self) -> usize {
         self.layers.len()

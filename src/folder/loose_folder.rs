@@ -103,6 +103,12 @@ impl LooseFolder {
         self.locations.linked_folders().next().is_some() || self.locations.files_of_links().next().is_some()
     }
 
+    /// The inode number of the folder that contains a file, on the disk.
+    pub fn inode_of_folder(&self, file: u32) -> u64 {
+        let folder = self.names.folder_of(file) as usize;
+        self.names.records().get(folder).map_or(0, |folder| folder.identity.1)
+    }
+
     /// The path of the folder that contains a file.
     pub fn folder_of(&self, file: u32) -> PathBuf {
         self.folder_path(self.names.folder_of(file))

@@ -101,6 +101,8 @@ impl From<ScanError> for Left {
 struct Listed {
     name: Vec<u8>,
     kind: FileType,
+    /// The inode number.
+    ino: u64,
 }
 
 /// The target of a link.
@@ -158,7 +160,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Reads a folder and takes all its entries. Its files become one run, sorted by name.
+    /// Reads a folder and takes all its entries. Its files become one run.
     pub(super) fn read_folder(&mut self, folder: u32) -> Result<(), ScanError> {
         self.check_memory()?;
         self.begin_files(folder)?;
@@ -179,7 +181,7 @@ impl<'a> Scan<'a> {
             self.add_whiteout(folder, b"")?;
         }
         let listed_path = if self.filter.is_all() { Vec::new() } else { self.listed_path(folder) };
-        for Listed { name, kind } in self.list(folder, &fd)? {
+        for Listed { name, kind, .. } in self.list(folder, &fd)? {
             if path.len() + 1 + name.len() > PATH_MAX {
                 self.note(folder, &name, Why::Deep);
                 continue;
@@ -221,8 +223,8 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// Lists a folder, sorted by name. If the system fails midway, returns the entries so far and
-    /// adds a note.
+    /// Lists a folder: files in the order of their inode numbers, which is about that of their data on the
+    /// disk, and all else by name. If the system fails midway, returns the entries so far and adds a note.
     fn list(&mut self, folder: u32, fd: &OwnedFd) -> Result<Vec<Listed>, ScanError> {
         let mut listed = Vec::new();
         let mut failed = None;
@@ -232,7 +234,7 @@ impl<'a> Scan<'a> {
                 Ok(entry) if matches!(entry.file_name().to_bytes(), b"." | b"..") => {}
                 Ok(entry) => {
                     let (name, kind) = (entry.file_name().to_bytes().to_vec(), entry.file_type());
-                    listed.push(Listed { name, kind });
+                    listed.push(Listed { name, kind, ino: entry.ino() });
                     if self.folders.len() + self.file_names.len() + listed.len() > FOLDER_ENTRIES_MAX as usize
                     {
                         return Err(ScanError::TooMany(FOLDER_ENTRIES_MAX));
@@ -247,7 +249,8 @@ impl<'a> Scan<'a> {
         if let Some(errno) = failed {
             self.note(folder, b"", errno.into());
         }
-        listed.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        let key = |it: &Listed| if it.kind == FileType::RegularFile { it.ino } else { 0 };
+        listed.sort_unstable_by(|a, b| (key(a), &a.name).cmp(&(key(b), &b.name)));
         Ok(listed)
     }
 

@@ -343,7 +343,7 @@ fn learn_kept(then: &View, now: &View) {
 fn keep_listings(then: &View, changes: &Changes) {
     for &ino in &changes.folders {
         let Some(node) = then.tree().node(ino) else { continue };
-        let names = then.tree().children(node).map(|child| then.tree().name(child));
+        let names = then.tree().listed_children(node).map(|child| then.tree().name(child));
         then.shared.listings.add(ino, listing_before(then, ino), names);
     }
 }

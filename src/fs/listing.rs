@@ -126,7 +126,7 @@ impl View {
         let Some(node) = folder.node else { return Ok(Box::new([].into_iter())) };
         let before = usize::try_from(place.position.saturating_sub(DOTS)).unwrap_or(usize::MAX);
         if place.listing == self.listing(folder) {
-            return Ok(Box::new((DOTS + 1..).zip(self.tree().children(node)).skip(before)));
+            return Ok(Box::new((DOTS + 1..).zip(self.tree().listed_children(node)).skip(before)));
         }
         let own = self.tree().ino(node);
         let names = self.shared.listings.names(own, place.listing).ok_or(Error::ListingGone)?;

@@ -137,7 +137,8 @@ impl<F: CompareFiles> Comparison<'_, F> {
                 }
             };
         }
-        if is_changed {
+        // Without this, a listing that goes on after the reload would skip names, or show them twice.
+        if is_changed || !earlier.lists_like(then, later, now) {
             self.changes.folders.push(self.ino(now));
             if earlier.ino(then) != self.ino(now) {
                 self.changes.folders.push(earlier.ino(then));

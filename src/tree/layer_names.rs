@@ -88,6 +88,11 @@ impl LayerNames {
         self.shared.is_ascii() && self.arena.is_ascii()
     }
 
+    /// Whether these are the names of loose files.
+    pub(super) fn is_loose(&self) -> bool {
+        !self.folder_times.is_empty()
+    }
+
     /// The names of the top-level folders.
     pub fn top_folders(&self) -> impl Iterator<Item = &[u8]> {
         let top = self.folders.iter().skip(1).filter(|folder| folder.parent == 0);

@@ -1,6 +1,6 @@
 //! Merges layers into a tree: which file of a name is listed, what it hides, and each node's number.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use super::duplicates::{DuplicateNames, numbered};
 use super::fold;
@@ -292,8 +292,9 @@ impl Merging {
         run.iter_mut().for_each(|node| node.key = fold::prefix(name(node)));
         let compare =
             |a: &Node, b: &Node| a.key.cmp(&b.key).then_with(|| fold::compare_rest(name(a), name(b)));
-        let rank = |node: &Node| (!node.is_folder, Reverse(node.layer), node.first);
-        run.sort_unstable_by(|a, b| compare(a, b).then_with(|| rank(a).cmp(&rank(b))));
+        let rank = |node: &Node| (!node.is_folder, Reverse(node.layer));
+        let rank = |a: &Node, b: &Node| rank(a).cmp(&rank(b)).then_with(|| self.compare_stored(a, b));
+        run.sort_unstable_by(|a, b| compare(a, b).then_with(|| rank(a, b)));
         let mut last: Option<Node> = None;
         for node in run {
             node.is_repeated = last.is_some_and(|last| compare(&last, node).is_eq());
@@ -301,6 +302,19 @@ impl Merging {
             // Every name in a tree is short enough to have a hash.
             node.key = fold::hash(name(node)).unwrap_or_default();
         }
+    }
+
+    /// Compares two files of one layer in stored order. Loose files are stored in the order of the disk. As
+    /// that may change, their names decide.
+    fn compare_stored(&self, a: &Node, b: &Node) -> Ordering {
+        let names = &self.layers[usize::from(a.layer)].names;
+        if a.is_folder || !names.is_loose() {
+            return a.first.cmp(&b.first);
+        }
+        let key = |node: &Node| {
+            (names.files[node.first as usize].folder, names.name(names.files[node.first as usize].name))
+        };
+        key(a).cmp(&key(b))
     }
 
     fn name(&self, layer: u16, name: NameRef) -> &[u8] {

@@ -1,14 +1,16 @@
 //! Names: the frozen tree of folders and files, merged from layers in load order.
 //!
 //! The tree consists of flat arrays without pointers. A node's number is its index. In the first view of a
-//! mount, the inode number is that index plus one. The children of a folder are one run of nodes, in the
-//! order of their folded names. So listings are sorted and stable, and a position in a listing is a number.
+//! mount, the inode number follows from its place in listings. The children of a folder are one run of nodes,
+//! in the order of their folded names. Listings have their own order, which is stable, so a position in a
+//! listing is a number.
 //! In addition, a hash index orders each run by the hash of the folded names. So a lookup compares integers,
 //! even if all names of a folder begin alike, and it stays logarithmic if hashes collide.
 //!
 //! | question | file |
 //! |---|---|
 //! | how is a path found, and how is a folder listed? | `tree.rs`, `hash_index.rs` |
+//! | in which order are files listed? | `listing_order.rs` |
 //! | what is a node? | `node.rs`; its inode number: `numbers.rs`; those of further spellings: `spelling.rs` |
 //! | what are the names of one layer? | `layer_names.rs` |
 //! | how are they built? | `layer_builder.rs`, `folder_layer.rs`, `folder_index.rs` |
@@ -46,6 +48,7 @@ mod folder_layer;
 mod hash_index;
 mod layer_builder;
 mod layer_names;
+mod listing_order;
 mod merge;
 mod merge_layer;
 mod node;
@@ -63,6 +66,7 @@ pub use dictionary::{Dictionary, TooManyPaths};
 pub use duplicates::numbered;
 pub use erased::Erased;
 pub use layer_names::LayerNames;
+pub use listing_order::DataPlace;
 pub use merge::{TooManyNodes, merge};
 pub use merge_layer::MergeLayer;
 pub use node::{Hidden, Kind, NodeId};

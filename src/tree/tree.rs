@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use super::fold;
 use super::hash_index::HashIndex;
 use super::layer_names::{LayerNames, NameRef};
+use super::listing_order::{DataPlace, ListingOrder};
 use super::node::{Hidden, Kind, Node, NodeId};
 use super::numbers::InodeNumbers;
 use super::unnamed::UnnamedFiles;
@@ -21,13 +22,16 @@ use crate::format::{EntryId, name};
 pub struct Tree {
     nodes: Vec<Node>,
     by_hash: HashIndex,
+    listing: ListingOrder,
     layers: Vec<Arc<LayerNames>>,
     /// In the order of their nodes; for one node, the latest layer first.
     hidden: Vec<Hidden>,
     unnamed: Vec<UnnamedFiles>,
     /// When folders of loose files were last changed, in the order of their nodes.
     times: Vec<(NodeId, FileTime)>,
-    numbers: InodeNumbers,
+    /// `None` in the first view of a mount: inode numbers then follow from places in listings, because
+    /// `cp -r` and others read files in the order of these numbers.
+    numbers: Option<InodeNumbers>,
 }
 
 /// Maximum depth of a path that is assumed to be a folder of unnamed files.
@@ -43,12 +47,24 @@ impl Tree {
     ) -> Self {
         let by_hash = HashIndex::new(&nodes);
         let unnamed = UnnamedFiles::of_layers(&layers, &nodes);
-        Self { nodes, by_hash, layers, hidden, unnamed, times, numbers: InodeNumbers::default() }
+        let (listing, numbers) = Default::default();
+        Self { nodes, by_hash, listing, layers, hidden, unnamed, times, numbers }
+    }
+
+    /// Has folders list their children in the order of the places of their files.
+    #[must_use]
+    pub fn listed_by_place(self, place: impl Fn(EntryId) -> DataPlace) -> Self {
+        let place = |node: NodeId| {
+            let Node { layer, first, .. } = self.nodes[node.0 as usize];
+            place(EntryId { layer, entry: first })
+        };
+        let listing = ListingOrder::new(&self.nodes, place);
+        Self { listing, ..self }
     }
 
     /// Replaces the inode numbers. `numbers` has one for each node.
     pub(super) fn numbered(self, numbers: Vec<u32>) -> Self {
-        Self { numbers: InodeNumbers::new(numbers), ..self }
+        Self { numbers: Some(InodeNumbers::new(numbers)), ..self }
     }
 
     /// The number of nodes, which are numbered from 0.
@@ -91,12 +107,19 @@ impl Tree {
 
     /// The node with this inode number.
     pub fn node(&self, ino: u64) -> Option<NodeId> {
-        self.numbers.node(ino, self.len())
+        if let Some(numbers) = &self.numbers {
+            return numbers.node(ino);
+        }
+        let position = u32::try_from(ino.checked_sub(NodeId::ROOT_INO)?).ok()?;
+        (position < self.len()).then(|| self.listing.node_at(position))
     }
 
     /// The inode number of a node. The root has 1.
     pub fn ino(&self, node: NodeId) -> u64 {
-        self.numbers.ino(node)
+        match &self.numbers {
+            Some(numbers) => numbers.ino(node),
+            None => u64::from(self.listing.position(node)) + NodeId::ROOT_INO,
+        }
     }
 
     /// Whether a node is a folder, or which entry it shows.
@@ -139,13 +162,28 @@ impl Tree {
         self.get(folder).children().map(NodeId)
     }
 
+    /// The children of a folder in the order in which they are listed; empty for a file.
+    pub fn listed_children(&self, folder: NodeId) -> impl ExactSizeIterator<Item = NodeId> + Clone {
+        self.get(folder).children().map(|position| self.listing.node_at(position))
+    }
+
+    /// Whether two folders with the same children list them in the same order.
+    pub(super) fn lists_like(&self, folder: NodeId, other: &Self, other_folder: NodeId) -> bool {
+        let order = |tree: &Self, folder: NodeId| {
+            let first = tree.get(folder).children().start;
+            let positions = tree.get(folder).children();
+            positions.map(move |position| tree.listing.node_at(position).0 - first).collect::<Vec<_>>()
+        };
+        order(self, folder) == order(other, other_folder)
+    }
+
     /// The file after this one in the order of `tar` and `cp -r`: folders are entered where they are listed.
     /// `None` after the last file, or if many empty folders follow.
     pub fn next_file(&self, file: NodeId) -> Option<NodeId> {
         const STEPS_MAX: usize = 64;
         let mut at = file;
         for _ in 0..STEPS_MAX {
-            at = match self.children(at).next() {
+            at = match self.listed_children(at).next() {
                 Some(child) => child,
                 None => self.next_outside(at)?,
             };
@@ -161,8 +199,9 @@ impl Tree {
         let mut at = node;
         while at != NodeId::ROOT {
             let folder = self.parent(at);
-            if self.get(folder).children().end > at.0 + 1 {
-                return Some(NodeId(at.0 + 1));
+            let next = self.listing.position(at) + 1;
+            if next < self.get(folder).children().end {
+                return Some(self.listing.node_at(next));
             }
             at = folder;
         }

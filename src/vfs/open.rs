@@ -21,10 +21,11 @@ use super::sources::source_set::SourceSet;
 use super::sources::{folder_name, loose_notes, resolve};
 use crate::content::Store;
 use crate::folder::{LooseFolder, OpenFiles};
+use crate::format::EntryId;
 use crate::note::Note;
 use crate::system::clock::unix_nanoseconds;
 use crate::system::{memory, open_files};
-use crate::tree::{self, Dictionary, Erased, LayerNames, MergeLayer, Rule, TooManyPaths};
+use crate::tree::{self, DataPlace, Dictionary, Erased, LayerNames, MergeLayer, Rule, TooManyPaths};
 
 impl SourceSet {
     /// Opens the sources.
@@ -355,6 +356,8 @@ impl<'a> Opening<'a> {
         }
         let layers = without_erased(layers, &store);
         let tree = tree::merge(layers, plan.rule).map_err(OpenError::all_too_large)?;
+        let place = |id: EntryId| DataPlace { layer: id.layer, offset: store.place(id), entry: id.entry };
+        let tree = tree.listed_by_place(place);
         for (first, second) in case_twins(&tree) {
             log::warn!(
                 "{first} and {second} differ only in case: a game treats them as one, but the mount shows \

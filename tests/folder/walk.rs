@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 
@@ -13,11 +13,17 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use super::{Disk, files, folders, notes, read};
 
 #[test]
-fn files_are_listed_folder_by_folder_in_the_order_of_their_names() {
+fn files_are_listed_folder_by_folder_in_the_order_of_their_inode_numbers() {
     let disk =
         Disk::new(&["root/b.txt", "root/A.txt", "root/z/c", "root/z/a", "root/m/x/deep", "root/empty/"]);
     let folder = disk.scan();
-    assert_eq!(files(&folder), ["A.txt", "b.txt", "z/a", "z/c", "m/x/deep"]);
+    let by_number = |paths: [&'static str; 2]| {
+        let mut paths = paths;
+        paths.sort_by_key(|path| fs::metadata(disk.path("root").join(path)).unwrap().ino());
+        paths
+    };
+    let expected = [&by_number(["A.txt", "b.txt"])[..], &by_number(["z/a", "z/c"]), &["m/x/deep"]].concat();
+    assert_eq!(files(&folder), expected);
     assert_eq!(folders(&folder), ["empty", "m", "z", "m/x"]);
     assert_eq!(notes(&folder), []);
     for path in ["A.txt", "z/c", "m/x/deep"] {
@@ -110,7 +116,8 @@ fn files_stay_readable_after_others_are_left_out() {
     disk.link("../other/target", "root/A.BSA");
     let mut folder = disk.scan();
     folder.leave_out(|_, name| name.to_ascii_lowercase().ends_with(b".bsa"));
-    assert_eq!(files(&folder), ["b.txt", "c.lnk", "d/e.txt", "d/f.lnk"]);
+    // Links come first.
+    assert_eq!(files(&folder), ["c.lnk", "b.txt", "d/f.lnk", "d/e.txt"]);
     assert_eq!(read(&folder, "b.txt"), "root/b.txt");
     assert_eq!(read(&folder, "c.lnk"), "other/target");
     assert_eq!(read(&folder, "d/e.txt"), "root/d/e.txt");

@@ -18,8 +18,12 @@ fn write(dir: &TestDir, path: &str, content: &[u8]) -> PathBuf {
     path
 }
 
+/// The names in a folder, sorted without regard to case.
 fn names(folder: &Path) -> Vec<String> {
-    fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect()
+    let listed = fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = listed.collect();
+    names.sort_by_key(|name| name.to_lowercase());
+    names
 }
 
 fn time(seconds: u64) -> SystemTime {

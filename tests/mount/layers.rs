@@ -18,8 +18,12 @@ pub(super) fn write_three(dir: &TestDir) {
     dir.archive("third.ba2", &third.build());
 }
 
+/// The names in a folder, sorted without regard to case.
 fn names(folder: &Path) -> Vec<String> {
-    fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect()
+    let listed = fs::read_dir(folder).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = listed.collect();
+    names.sort_by_key(|name| name.to_lowercase());
+    names
 }
 
 #[test]

@@ -3,11 +3,12 @@
 use std::fs::{self, File};
 use std::mem::MaybeUninit;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use rustix::fs::{FileType, RawDir, SeekFrom, seek};
 
-use crate::mounted::{Mounted, TestDir};
-use crate::support::Tes4;
+use crate::mounted::{Mounted, TestDir, until};
+use crate::support::{Ba2, Tes4};
 
 /// Number of files in the large folder, more than fit into one reply.
 const MANY: usize = 6_000;
@@ -25,6 +26,11 @@ fn mount_many(dir: &TestDir) -> Mounted {
     dir.mount(["a.bsa"])
 }
 
+/// The names in a folder in the order of the listing.
+fn listed(folder: &Path) -> Vec<String> {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
 /// Name, inode number, type and cookie of each entry, from the current offset of `folder` on.
 fn entries(folder: &File, room: usize) -> Vec<(String, u64, FileType, u64)> {
     let mut buffer = vec![MaybeUninit::uninit(); room];
@@ -39,19 +45,54 @@ fn entries(folder: &File, room: usize) -> Vec<(String, u64, FileType, u64)> {
 }
 
 #[test]
-fn a_large_folder_lists_every_name_once_and_in_order() {
+fn a_large_folder_lists_every_name_once_and_each_time_in_the_same_order() {
     let dir = TestDir::new();
     let mount = mount_many(&dir);
     let mut expected: Vec<String> = (0..MANY).map(name).chain(["below".into()]).collect();
-    expected.sort_by_key(|name| name.to_ascii_lowercase());
+    expected.sort();
     // The second listing comes from the kernel's cache.
-    for _ in 0..2 {
-        let listed: Vec<String> = fs::read_dir(mount.join("many"))
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        assert!(listed == expected, "{} names", listed.len());
-    }
+    let listings = [(); 2].map(|()| listed(&mount.join("many")));
+    assert!(listings[0] == listings[1], "the order differs");
+    let [mut listing, _] = listings;
+    listing.sort();
+    assert!(listing == expected, "{} names", listing.len());
+}
+
+#[test]
+fn files_are_listed_in_the_order_of_their_data_and_folders_where_their_data_begins() {
+    let dir = TestDir::new();
+    let archive = Ba2::general(1).file("z/late.txt", "1").file("b.txt", "2").file("a/x.txt", "3");
+    let archive = archive.file("z/early.txt", "4").file("a.txt", "5").file("0.txt", "6");
+    dir.archive("low.ba2", &archive.build());
+    dir.archive("high.ba2", &Ba2::general(1).file("a.txt", "7").file("0/y.txt", "8").build());
+    let mount = dir.mount(["low.ba2", "high.ba2"]);
+    assert_eq!(listed(&mount.path), ["z", "b.txt", "a", "0.txt", "a.txt", "0"]);
+    assert_eq!(listed(&mount.join("z")), ["late.txt", "early.txt"]);
+    // `cp -r` and others sort by inode numbers.
+    let numbers = listed(&mount.path)
+        .iter()
+        .map(|name| fs::metadata(mount.join(name)).unwrap().ino())
+        .collect::<Vec<_>>();
+    assert!(numbers.is_sorted(), "{numbers:?}");
+}
+
+#[test]
+fn loose_files_are_listed_in_the_order_of_their_inode_numbers() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mod")).unwrap();
+    let names: Vec<String> = (0..40).map(|number| format!("{}.txt", number * 7 % 40)).collect();
+    names.iter().for_each(|name| fs::write(dir.path("mod").join(name), name).unwrap());
+    let number = |name: &String| fs::metadata(dir.path("mod").join(name)).unwrap().ino();
+    let mount = dir.mount(["mod"]);
+    let mut expected = names.clone();
+    expected.sort_by_key(number);
+    assert_eq!(listed(&mount.path), expected);
+    // The order changes if a file is replaced by one with a higher number.
+    fs::rename(dir.path("mod").join(&expected[0]), dir.path("kept")).unwrap();
+    fs::write(dir.path("mod").join(&expected[0]), "new").unwrap();
+    until("the file to be replaced", || fs::read(mount.join(&expected[0])).is_ok_and(|it| it == b"new"));
+    expected.sort_by_key(number);
+    until("the listing to follow", || listed(&mount.path) == expected);
 }
 
 #[test]

@@ -96,7 +96,8 @@ fn the_status_link_exists_only_in_the_root_and_is_never_listed() {
     let program = fs::read_link(format!("/proc/{}/exe", mount.pid)).unwrap();
     assert_eq!(program, fs::canonicalize(env!("CARGO_BIN_EXE_bsafs")).unwrap());
     assert!(fs::symlink_metadata(mount.join("textures/.bsafs:status")).is_err());
-    let listed: Vec<_> = fs::read_dir(&mount.path).unwrap().map(|it| it.unwrap().file_name()).collect();
+    let mut listed: Vec<_> = fs::read_dir(&mount.path).unwrap().map(|it| it.unwrap().file_name()).collect();
+    listed.sort();
     assert_eq!(listed, ["meshes", "readme.txt", "textures"]);
     for nonsense in [".bsafs:which:", ".bsafs:which:x", ".bsafs:which:-1", ".bsafs:"] {
         assert!(fs::symlink_metadata(mount.join(nonsense)).is_err(), "{nonsense}");

@@ -346,10 +346,9 @@ fn the_current_folder_of_a_process_survives_a_reload() {
     assert_eq!(content(&Path::new(&of_cwd).join("a.txt")), Ok("new".into()));
     assert_eq!(content(&Path::new(&of_cwd).join("../C.TXT")), Ok("c".into()));
     assert_eq!([numbers("textures/deep"), numbers("Textures/Deep"), numbers("Textures")], before);
-    assert_eq!(
-        fs::read_dir(&mount.path).unwrap().map(|it| it.unwrap().file_name()).collect::<Vec<_>>(),
-        ["b.txt", "textures"]
-    );
+    let mut listed: Vec<_> = fs::read_dir(&mount.path).unwrap().map(|it| it.unwrap().file_name()).collect();
+    listed.sort();
+    assert_eq!(listed, ["b.txt", "textures"]);
 }
 
 #[test]
@@ -434,6 +433,7 @@ fn an_open_listing_goes_on_after_another_program_listed_the_changed_folder() {
     assert_eq!(count(), 766);
     listed.extend(std::iter::from_fn(next));
     listed.retain(|name| !name.starts_with('.'));
+    listed.sort();
     assert!(listed == names, "{} names", listed.len());
 }
 
