@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io;
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use rustix::fs::OFlags;
+use rustix::fs::{Advice, OFlags, fadvise};
 use twox_hash::XxHash3_64;
 
 use super::fault::ArchiveReadError;
@@ -215,6 +216,13 @@ impl ArchiveFile {
             }
             _ => ArchiveReadError::Io(error),
         })
+    }
+
+    /// Has the kernel read bytes that will be needed soon, and does not wait for them.
+    pub fn request(&self, range: &Range<u64>) {
+        let len = NonZeroU64::new(range.end.saturating_sub(range.start));
+        // If this fails, the bytes are read when they are needed.
+        let _ = len.map(|len| fadvise(&self.file, range.start, Some(len), Advice::WillNeed));
     }
 
     /// Calls `use_pieces` with the pieces of the file. Fails if one of them could not be read.

@@ -1,5 +1,6 @@
 //! Decodes extents into the cache before a reader asks for them. [`crate::fs`] decides which.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -32,6 +33,22 @@ impl Store {
             start += u64::from(size);
             is_wanted.then_some((index, size))
         })
+    }
+
+    /// Where the packed bytes of a file of an archive lie, in bytes from the start of the archive; `None` for a
+    /// loose file, and if there are none.
+    pub(crate) fn packed_range(&self, id: EntryId) -> Option<Range<u64>> {
+        let archive = self.content(id.layer).archive()?;
+        let extents = archive.extents(id.entry).map(|index| archive.extent(index));
+        let ranges = extents.map(|it| it.offset..it.offset.saturating_add(u64::from(it.packed)));
+        ranges.reduce(|all, it| all.start.min(it.start)..all.end.max(it.end)).filter(|it| !it.is_empty())
+    }
+
+    /// Has the kernel read bytes of an archive that will be needed soon, and does not wait for them.
+    pub(crate) fn request(&self, layer: u16, range: &Range<u64>) {
+        if let Some(archive) = self.content(layer).archive() {
+            archive.file.request(range);
+        }
     }
 
     /// Whether a file of an archive has several extents.

@@ -1,9 +1,13 @@
 //! Has the next files decoded for a program that reads a tree in order, as `tar`, `cp -r` and `grep -r` do.
 //!
 //! **The rule.** If a program has read three files to their ends, one after the other as they are listed,
-//! then the next files are decoded into the cache, as many as fit into half of it. Each processor on which no
+//! then the next files are decoded into the cache, as many as fit into half of it, and at most 1 MiB of packed
+//! bytes and one file, because the program may stop. Each processor on which no
 //! thread decodes for a reader may decode them. If a file is begun out of order, the rest is dropped. What
 //! decodes faster than a thread wakes is left to its reader.
+//!
+//! Before, their packed bytes are requested from the disk, those that lie side by side in one request. Otherwise
+//! a disk that seeks would get one request for each file, in the order in which threads decode.
 //!
 //! A READ that is longer than a prefix, of a file of several extents as large textures are, has the file's
 //! next extents decoded in the same way: a program that reads only the beginning of a file reads less.
@@ -33,6 +37,11 @@ const JOBS_MAX: usize = 256;
 /// before it asks for them.
 const FILES_MAX: usize = 64;
 
+/// Maximum number of packed bytes that are requested ahead for a program.
+const REQUESTED_MAX: u64 = 1 << 20;
+/// Packed bytes that lie no farther apart are requested together, with those between them.
+const GAP_MAX: u64 = 4 << 10;
+
 /// What is decoded ahead, and for whom.
 #[derive(Debug)]
 pub(crate) struct Prefetch {
@@ -40,7 +49,7 @@ pub(crate) struct Prefetch {
     has_jobs: Condvar,
     /// Number of threads that decode for readers.
     decoding: Arc<AtomicUsize>,
-    /// Whether no thread will ever decode ahead, so that no READ need be noted.
+    /// Whether no thread will ever decode ahead.
     is_off: AtomicBool,
 }
 
@@ -89,6 +98,8 @@ struct Reader {
     in_order: u32,
     /// Number of files from `file` on whose extents were already added.
     ahead: usize,
+    /// The files from `file` on whose packed bytes were already requested, and how many of them each has.
+    requested: VecDeque<u64>,
 }
 
 impl Prefetch {
@@ -99,7 +110,7 @@ impl Prefetch {
     }
 
     /// Decodes ahead from now on, in a number of threads, or in fewer if the system has no more. They start
-    /// with the first job and run as long as the process. If the number is 0, no READ is noted from now on.
+    /// with the first job and run as long as the process.
     pub(crate) fn start(&self, threads: usize) {
         self.is_off.store(threads == 0, Ordering::Relaxed);
         self.state().to_start = threads;
@@ -112,9 +123,6 @@ impl Prefetch {
         (node, entry): (NodeId, EntryId),
         range: &Range<u64>,
     ) {
-        if self.is_off.load(Ordering::Relaxed) {
-            return;
-        }
         let store = view.vfs.store();
         let is_last = store.known_size(entry).is_some_and(|size| range.end >= size);
         let is_long = range.end - range.start > PREFIX_LEN && store.has_several_extents(entry);
@@ -125,12 +133,20 @@ impl Prefetch {
         if range.start == 0 {
             state.begin_file(view, node, entry);
         }
-        if is_long {
+        let decodes = !self.is_off.load(Ordering::Relaxed);
+        if is_long && decodes {
             let mut room = state.room(view.vfs);
             state.add_extents(view.vfs, entry, range.end, &mut room);
         }
-        if is_last {
-            state.end_file(view, node);
+        if is_last && let Some((next, requests)) = state.end_file(view, (node, entry)) {
+            // The disk may not answer.
+            drop(state);
+            requests.iter().for_each(|range| store.request(entry.layer, range));
+            // What is decoded ahead comes later. Otherwise each thread would request its own extent.
+            state = self.state();
+            if decodes {
+                state.decode_from(view, next);
+            }
         }
         if !state.jobs.is_empty() {
             self.start_threads(&mut state);
@@ -230,36 +246,51 @@ impl State {
         if self.readers.len() == READERS_MAX {
             self.readers.remove(0);
         }
-        self.readers.push(Reader { file: Some(node), has_begun: true, in_order: 0, ahead: 0 });
+        let (in_order, ahead, requested) = Default::default();
+        self.readers.push(Reader { file: Some(node), has_begun: true, in_order, ahead, requested });
     }
 
-    fn end_file(&mut self, view: &FollowedView<'_>, node: NodeId) {
+    /// Notes that a program has read a file to its end. Once it reads in order, returns the file that it will
+    /// read next, and the ranges of this file's archive to request.
+    fn end_file(
+        &mut self,
+        view: &FollowedView<'_>,
+        (node, entry): (NodeId, EntryId),
+    ) -> Option<(NodeId, Vec<Range<u64>>)> {
         self.follow(view);
         let reads_it = |reader: &Reader| reader.file == Some(node) && reader.has_begun;
-        let Some(index) = self.readers.iter().position(reads_it) else { return };
-        let Reader { in_order, ahead, .. } = self.readers.remove(index);
-        let (file, in_order) = (next_file(view.vfs, node), in_order + 1);
-        let mut ahead = ahead.saturating_sub(1);
-        if in_order >= IN_ORDER && ahead <= FILES_MAX / 2 {
-            ahead = self.add_files(view.vfs, file).unwrap_or(ahead);
-        }
-        self.readers.push(Reader { file, has_begun: false, in_order, ahead });
+        let mut reader = self.readers.remove(self.readers.iter().position(reads_it)?);
+        reader.file = next_file(view.vfs, node);
+        reader.has_begun = false;
+        reader.in_order += 1;
+        reader.ahead = reader.ahead.saturating_sub(1);
+        reader.requested.pop_front();
+        let next = reader.file.filter(|_| reader.in_order >= IN_ORDER);
+        let requests =
+            next.map(|next| (next, request_from(view.vfs, entry.layer, next, &mut reader.requested)));
+        self.readers.push(reader);
+        requests
     }
 
-    /// Adds a file that will be read next, and those after it, as far as there is room. Returns the number of
-    /// files. Adds none and returns `None` if less than half of the room is empty, so that threads decode
-    /// several files each time they wake.
-    fn add_files(&mut self, vfs: &Vfs, file: Option<NodeId>) -> Option<usize> {
-        let mut room = self.room(vfs);
-        if room < vfs.store().room_ahead_max() / 2 {
-            return None;
+    /// Adds a file that a program will read next, and those after it whose bytes were requested, as far as
+    /// there is room. Adds none if less than half of the room is empty, so that threads decode several files
+    /// each time they wake.
+    fn decode_from(&mut self, view: &FollowedView<'_>, file: NodeId) {
+        self.follow(view);
+        let is_it = |reader: &Reader| reader.file == Some(file) && !reader.has_begun;
+        let Some(index) = self.readers.iter().position(is_it) else { return };
+        let Reader { ahead, requested, .. } = &self.readers[index];
+        let (ahead, files) = (*ahead, requested.len());
+        let mut room = self.room(view.vfs);
+        if ahead > files / 2 || room < view.vfs.store().room_ahead_max() / 2 {
+            return;
         }
-        let files = std::iter::successors(file, |file| next_file(vfs, *file)).take(FILES_MAX);
-        let added = files.take_while(|file| match vfs.tree().kind(*file) {
-            Kind::File(entry) => self.add_extents(vfs, entry, 0, &mut room),
+        let files = std::iter::successors(Some(file), |file| next_file(view.vfs, *file)).take(files);
+        let added = files.take_while(|file| match view.vfs.tree().kind(*file) {
+            Kind::File(entry) => self.add_extents(view.vfs, entry, 0, &mut room),
             Kind::Folder => false,
         });
-        Some(added.count())
+        self.readers[index].ahead = added.count();
     }
 
     /// Adds the extents of a file that begin at or after `offset`, as far as there is room. Returns whether
@@ -295,6 +326,36 @@ impl State {
     }
 }
 
+/// The packed bytes to request of `file` and the files after it, as far as they are in one archive. Adds the
+/// files to those that were `requested`. Returns nothing while more than half of the limits is in use, so that
+/// requests are large.
+fn request_from(vfs: &Vfs, layer: u16, file: NodeId, requested: &mut VecDeque<u64>) -> Vec<Range<u64>> {
+    let mut left = REQUESTED_MAX.saturating_sub(requested.iter().sum());
+    if requested.len() > FILES_MAX / 2 || left < REQUESTED_MAX / 2 {
+        return Vec::new();
+    }
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    let files = std::iter::successors(Some(file), |file| next_file(vfs, *file)).take(FILES_MAX);
+    for file in files.skip(requested.len()) {
+        let Kind::File(entry) = vfs.tree().kind(file) else { break };
+        let Some(range) = vfs.store().packed_range(entry).filter(|_| entry.layer == layer) else { break };
+        if left == 0 {
+            break;
+        }
+        let len = (range.end - range.start).min(left);
+        left -= len;
+        requested.push_back(len);
+        let range = range.start..range.start + len;
+        match ranges.last_mut() {
+            Some(last) if (last.start..=last.end + GAP_MAX).contains(&range.start) => {
+                last.end = last.end.max(range.end);
+            }
+            _ => ranges.push(range),
+        }
+    }
+    ranges
+}
+
 /// The file after this one, without empty files: they are never read.
 fn next_file(vfs: &Vfs, file: NodeId) -> Option<NodeId> {
     const EMPTY_MAX: usize = 64;
@@ -304,4 +365,69 @@ fn next_file(vfs: &Vfs, file: NodeId) -> Option<NodeId> {
         Kind::Folder => true,
     };
     files.take(EMPTY_MAX).find(|file| !is_empty(*file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A Morrowind archive of files of zeros with these lengths, whose data lies in the order of `stored`.
+    fn archive(lens: &[u32], stored: &[usize]) -> Vec<u8> {
+        let numbers = |numbers: &[u32]| numbers.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
+        let count = u32::try_from(lens.len()).expect("too many files");
+        let mut offsets = vec![0; lens.len()];
+        let end = stored.iter().fold(0, |at, &file| {
+            offsets[file] = at;
+            at + lens[file]
+        });
+        let records: Vec<u32> = lens.iter().zip(&offsets).flat_map(|(len, at)| [*len, *at]).collect();
+        let names: Vec<u8> = (0..lens.len()).flat_map(|file| format!("{file:03}\0").into_bytes()).collect();
+        let at_names: Vec<u32> = (0..count).map(|file| 4 * file).collect();
+        let header = numbers(&[0x100, 12 * count + 4 * count, count]);
+        let tables = [header, numbers(&records), numbers(&at_names), names, vec![0; 8 * lens.len()]];
+        [tables.concat(), vec![0; end as usize]].concat()
+    }
+
+    fn opened(lens: &[u32], stored: &[usize]) -> (tempfile::TempDir, Vfs) {
+        let folder = tempfile::TempDir::new().expect("cannot create the folder");
+        let path = folder.path().join("a.bsa");
+        std::fs::write(&path, archive(lens, stored)).expect("cannot write");
+        let vfs = Vfs::open([&path]).expect("cannot open");
+        (folder, vfs)
+    }
+
+    fn first(vfs: &Vfs) -> NodeId {
+        vfs.tree().listed_children(NodeId::ROOT).next().expect("it has files")
+    }
+
+    #[test]
+    fn files_that_lie_side_by_side_are_requested_together_up_to_a_megabyte() {
+        let lens = [64 << 10; 40];
+        let stored: Vec<usize> = (0..40).map(|file| file * 7 % 40).collect();
+        let (_folder, vfs) = opened(&lens, &stored);
+        let mut requested = VecDeque::new();
+        let ranges = request_from(&vfs, 0, first(&vfs), &mut requested);
+        let lengths: Vec<u64> = ranges.iter().map(|range| range.end - range.start).collect();
+        assert_eq!((lengths, requested.len()), (vec![REQUESTED_MAX], 16));
+        // More is requested when the program has read half of it, and then at once.
+        let mut file = first(&vfs);
+        for read in 1..=16 {
+            requested.pop_front();
+            file = next_file(&vfs, file).expect("it has more files");
+            let more = request_from(&vfs, 0, file, &mut requested);
+            let expected = if read == 8 || read == 16 { vec![8 * 64 << 10] } else { Vec::new() };
+            assert_eq!(more.iter().map(|it| it.end - it.start).collect::<Vec<_>>(), expected, "{read}");
+        }
+    }
+
+    #[test]
+    fn what_lies_between_the_files_of_a_folder_is_not_requested() {
+        // File 1 is a folder's neighbour on the disk, but larger than all that is requested.
+        let (_folder, vfs) = opened(&[1000, 4 << 20, 1000, 2000], &[0, 2, 3, 1]);
+        let mut requested = VecDeque::new();
+        let ranges = request_from(&vfs, 0, first(&vfs), &mut requested);
+        assert_eq!(ranges.iter().map(|it| it.end - it.start).sum::<u64>(), REQUESTED_MAX);
+        assert_eq!((ranges.len(), requested.len()), (1, 4));
+        assert_eq!(request_from(&vfs, 7, first(&vfs), &mut VecDeque::new()), [], "another archive");
+    }
 }
