@@ -21,6 +21,16 @@ const AHEAD: u64 = 16 << 10;
 /// Maximum number of extents whose sizes are learnt ahead.
 const AHEAD_MAX: usize = 64;
 
+/// Prefixes that begin within this many bytes of each other are requested from the disk together, with the
+/// data between them. A disk that seeks reads that faster than it finds the next prefix, and a program that
+/// asks for sizes usually reads the files, too.
+const NEAR: u64 = 128 << 10;
+/// Number of packed bytes that are requested with a prefix, if the extent has them. They are what a program
+/// reads that opens the file and reads its first 4 KiB, so the disk gets one request for both.
+const BEGINNING: u32 = 20 << 10;
+/// Maximum number of bytes that are requested together.
+const REQUESTED_MAX: u64 = 1 << 20;
+
 /// An extent whose size must be learnt.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Unsized {
@@ -127,6 +137,7 @@ impl Store {
             }));
         }
         wanted.sort_unstable();
+        self.request_near(&wanted);
         let mut rest = &wanted[..];
         while let Some(first) = rest.first() {
             let is_near = |it: &Unsized| it.layer == first.layer && it.offset - first.offset < SPAN;
@@ -142,6 +153,21 @@ impl Store {
             note_progress();
         }
         errors
+    }
+
+    /// Requests prefixes from the disk, those that lie near each other together, up to a limit.
+    fn request_near(&self, wanted: &[Unsized]) {
+        let is_near =
+            |it: &Unsized, next: &Unsized| it.layer == next.layer && next.offset - it.offset <= NEAR;
+        let mut left = REQUESTED_MAX;
+        for run in wanted.chunk_by(is_near) {
+            let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+            let packed = self.layer(last.layer).extent(last.index).packed;
+            let end = last.offset.saturating_add(u64::from(packed.min(BEGINNING)));
+            let len = (end - first.offset).min(left);
+            left -= len;
+            self.request(first.layer, &(first.offset..first.offset.saturating_add(len)));
+        }
     }
 
     /// Unpacked size of an extent in bytes, checked by [`Store::check_size`].
