@@ -11,7 +11,7 @@ use crate::scale::Scale;
 use crate::support::content::texels;
 use crate::support::pack::{lz4_frame, zlib};
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
-use crate::support::{Ba2, Ba2File, Chunk, Parts, Tes4, Tes4File, ba2, write_sparse};
+use crate::support::{Ba2, Ba2File, Chunk, Parts, Tes4, Tes4File, ba2, hash, write_sparse};
 use crate::{Bench, Outcome, at, instance, run};
 
 /// Change this together with the contents of a corpus, so that old corpora are rebuilt.
@@ -38,10 +38,12 @@ pub(crate) enum Set {
     Many,
     /// Instances of Mod Organizer 2.
     Instance,
+    /// Small files and textures, whose data is not in the order of names, for a disk that seeks.
+    Slow,
 }
 
 impl Set {
-    pub(crate) const ALL: [(Self, &str); 7] = [
+    pub(crate) const ALL: [(Self, &str); 8] = [
         (Self::Small, "small"),
         (Self::Tree, "tree"),
         (Self::Textures, "textures"),
@@ -49,6 +51,7 @@ impl Set {
         (Self::Large, "large"),
         (Self::Many, "many"),
         (Self::Instance, "instance"),
+        (Self::Slow, "slow"),
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -65,6 +68,7 @@ impl Set {
             Self::Large => "large zlib files",
             Self::Many => "many archives",
             Self::Instance => "instances",
+            Self::Slow => "slow disk",
         }
     }
 
@@ -107,6 +111,7 @@ pub(crate) fn build(bench: &Bench) -> Outcome<()> {
             Set::Large => build_large(&folder, scale)?,
             Set::Many => build_many(&folder, scale)?,
             Set::Instance => instance::build(corpora, scale)?,
+            Set::Slow => build_slow(&folder, scale)?,
         }
         fs::write(&done, &stamp).map_err(at(&done))?;
     }
@@ -167,6 +172,36 @@ fn build_tree(folder: &Path, scale: &Scale) -> Outcome<()> {
     let streams = in_parallel(&files, |file| zlib(&file.data));
     write_general(&folder.join("gnrl.ba2"), &files, Some(&streams))?;
     write_image(folder, "gzip.sqfs", &["-comp", "gzip"])
+}
+
+/// The files of [`Set::Tree`], with data in the orders of real archives: of hashes in a BSA, and of a packer's
+/// list of folders in a BA2, whose files are in no order.
+fn build_slow(folder: &Path, scale: &Scale) -> Outcome<()> {
+    build_tree(folder, scale)?;
+    let loose = folder.join("loose");
+    let mut files = Vec::new();
+    let mut folders = vec![(loose.clone(), String::new())];
+    while let Some((path, within)) = folders.pop() {
+        for entry in fs::read_dir(&path).map_err(at(&path))? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if entry.path().is_dir() {
+                let within = if within.is_empty() { name } else { format!("{within}\\{name}") };
+                folders.push((entry.path(), within));
+            } else {
+                let data = fs::read(entry.path()).map_err(at(&entry.path()))?;
+                files.push(File { folder: within.clone(), name, data });
+            }
+        }
+    }
+    files.sort_by_key(|file| {
+        (hash::tes4_folder(file.folder.as_bytes()), hash::tes4_file(file.name.as_bytes()))
+    });
+    for version in [104, 105] {
+        write_packed(folder, version, &files)?;
+    }
+    let streams = in_parallel(&files, |file| zlib(&file.data));
+    write_general(&folder.join("gnrl.ba2"), &files, Some(&streams))
 }
 
 fn build_textures(folder: &Path, scale: &Scale) -> Outcome<()> {

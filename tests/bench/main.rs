@@ -32,6 +32,7 @@ mod programs; // programs and commands that read whole trees
 mod reload; // changes of sources, and requests meanwhile
 mod rows; // the targets, and whether they are met
 mod scale; // how large a run is
+mod slow; // a disk that seeks
 mod table; // the report as Markdown
 mod tree_rows; // the targets of whole trees
 mod work; // works
@@ -65,7 +66,7 @@ struct Arguments {
     /// Also write the report to this file
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Build and measure these sets only: small, tree, textures, big, large, many, instance
+    /// Build and measure these sets only: small, tree, textures, big, large, many, instance, slow
     #[arg(long, value_name = "SET", value_delimiter = ',')]
     only: Vec<String>,
     /// How often everything is repeated at most; by default as the size says

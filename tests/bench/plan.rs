@@ -12,6 +12,7 @@ use crate::mounts::Subject::{self, Bsafs, FuseZip, Kernel, Loose, Squashfuse};
 use crate::opening::Opening;
 use crate::programs::{Commands, Program};
 use crate::reload::Reload;
+use crate::slow::{self, SlowRow};
 use crate::work::Work;
 use crate::{Bench, Outcome, at, process};
 
@@ -40,6 +41,7 @@ pub(crate) struct Facts {
     /// Times of a round trip between two threads: on any processors, and on one.
     pub(crate) round_trips: [Vec<Duration>; 2],
     pub(crate) lookups: Option<Lookups>,
+    pub(crate) slow: Vec<SlowRow>,
 }
 
 const BOTH: &[Condition] = &[Condition::Cold, Condition::Hot];
@@ -202,6 +204,7 @@ impl Facts {
             last_chunks: if has_textures { decode::last_extents(&textures)? } else { 0 },
             packed,
             large,
+            slow: if bench.is_wanted(Set::Slow) { slow::measure(bench)? } else { Vec::new() },
             lookups: bench.is_wanted(Set::Small).then(|| Lookups::new(2 * bench.scale.files)).transpose()?,
             ..Self::default()
         })

@@ -12,6 +12,7 @@ use crate::mounts::Subject;
 use crate::plan::Facts;
 use crate::process;
 use crate::rows::{Table, Verdict};
+use crate::slow::SlowRow;
 use crate::work::Work;
 
 /// Explains the names of [`Subject::short`].
@@ -64,11 +65,27 @@ fn write_report(
     if let Some(lookups) = &facts.lookups {
         lookups.write(out)?;
     }
+    if !facts.slow.is_empty() {
+        write_slow(out, &facts.slow)?;
+    }
     for text in &log.left_out {
         writeln!(out, "\nLeft out: {text}.")?;
     }
     for text in &log.mismatches {
         writeln!(out, "\n**Wrong:** {text}.")?;
+    }
+    Ok(())
+}
+
+/// Writes the works on the slow disk, with the ratio to reading the whole archive.
+fn write_slow(out: &mut String, rows: &[SlowRow]) -> std::fmt::Result {
+    writeln!(out, "\n### A disk that seeks\n\n| work | subject | seconds | requests | to `cat` |")?;
+    writeln!(out, "|---|---|---:|---:|---:|")?;
+    for SlowRow { work, subject, time, requests } in rows {
+        let whole = rows.iter().find(|row| row.work == "cat" && row.subject == *subject);
+        let ratio = whole.map(|whole| format!("{:.2}", time.as_secs_f64() / whole.time.as_secs_f64()));
+        let (seconds, ratio) = (time.as_secs_f64(), ratio.unwrap_or_default());
+        writeln!(out, "| {work} | {subject} | {seconds:.2} | {} | {ratio} |", thousands(*requests))?;
     }
     Ok(())
 }
