@@ -107,6 +107,8 @@ codes! {
     TextureFormat = "texture-format", "texture", " of an unknown format";
     /// The texels of a texture are in the order of a console.
     TextureTiled = "texture-tiled", "texture", " tiled for a console";
+    /// A texture is shown as it is stored, although the user asked for another form.
+    TextureKept = "texture-kept", "unconverted texture", "";
     /// Several archives share a path. Oblivion may read the file from any of them, because it first tries the
     /// archive that it read last.
     ArchivesSharePath = "archives-share-path", "path", " that several archives share";
@@ -210,6 +212,9 @@ pub struct Note {
     /// The first of these things; empty if the subject itself is meant.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub example: String,
+    /// The reason in two or three words, by which notes of one code are counted; usually empty.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub reason: &'static str,
     /// Where it is, in bytes from the start of the subject.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
@@ -237,7 +242,7 @@ impl Note {
         if subject.len() > longest && code != NoteCode::FolderCase {
             subject = excerpt(&subject).into_owned();
         }
-        Self { code, subject, text, count: 1, example: String::new(), offset: None, more: 0 }
+        Self { code, subject, text, count: 1, example: String::new(), reason: "", offset: None, more: 0 }
     }
 
     /// The note, about so many things in the subject, of which `example` is the first.
@@ -250,6 +255,22 @@ impl Note {
     #[must_use]
     pub fn at(self, offset: u64) -> Self {
         Self { offset: Some(offset), ..self }
+    }
+
+    /// Creates a note on textures of a subject that are not converted, all for the same reason.
+    pub(crate) fn texture_kept(subject: &str, count: usize, first: String, reason: &'static str) -> Self {
+        let stay = if count == 1 { "texture stays as it is" } else { "textures stay as they are" };
+        let text = format!("{count} {stay}: {reason}");
+        Self { reason, ..Self::new(NoteCode::TextureKept, subject, text).of(count, first) }
+    }
+
+    /// How many things a summary counts for this note, and the name that it shows: the things in the subject
+    /// if these have a reason, otherwise the subject.
+    pub(crate) fn counted(&self) -> (usize, &str) {
+        match self.reason.is_empty() {
+            true => (self.more.saturating_add(1), &self.subject),
+            false => (self.count, &self.example),
+        }
     }
 
     /// Creates a note on a file or folder that exists but cannot be read.
@@ -292,6 +313,37 @@ impl fmt::Display for Note {
     }
 }
 
+/// How many things there are for each reason, in the order of their number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reasons(BTreeMap<&'static str, usize>);
+
+impl Reasons {
+    /// Counts things with a reason. An empty reason is not counted.
+    pub(crate) fn add(&mut self, reason: &'static str, count: usize) {
+        if !reason.is_empty() {
+            let number = self.0.entry(reason).or_default();
+            *number = number.saturating_add(count);
+        }
+    }
+
+    /// Number of all things.
+    pub(crate) fn total(&self) -> usize {
+        self.0.values().fold(0, |sum, number| sum.saturating_add(*number))
+    }
+}
+
+/// Writes, for example, `: a volume (2), a palette (1)`, or nothing.
+impl fmt::Display for Reasons {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all: Vec<_> = self.0.iter().collect();
+        all.sort_by_key(|(_, number)| std::cmp::Reverse(**number));
+        for (at, (reason, number)) in all.into_iter().enumerate() {
+            write!(f, "{} {reason} ({number})", if at == 0 { ":" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
 /// How many notes of one code there are, with the first subjects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoteSummary {
@@ -310,17 +362,20 @@ const EXAMPLES_MAX: usize = 3;
 
 /// Summarises notes, one summary for each code, without minor ones.
 pub fn summaries<'a>(notes: impl Iterator<Item = &'a Note>) -> Vec<NoteSummary> {
-    let mut of_code: BTreeMap<NoteCode, NoteSummary> = BTreeMap::new();
+    let mut of_code: BTreeMap<NoteCode, (NoteSummary, Reasons)> = BTreeMap::new();
     for note in notes.filter(|note| !note.code.is_minor()) {
-        let summary = of_code.entry(note.code).or_default();
-        summary.count = summary.count.saturating_add(1).saturating_add(note.more);
+        let (summary, reasons) = of_code.entry(note.code).or_default();
+        let (count, name) = note.counted();
+        summary.count = summary.count.saturating_add(count);
+        reasons.add(note.reason, count);
         if summary.examples.len() < EXAMPLES_MAX {
-            summary.examples.push(note.subject.clone());
+            summary.examples.push(name.to_owned());
         }
     }
-    let named = |(code, summary): (NoteCode, NoteSummary)| {
+    let named = |(code, (summary, reasons)): (NoteCode, (NoteSummary, Reasons))| {
         let (thing, which) = code.in_words();
-        let text = format!("{} {thing}{}{which}", summary.count, if summary.count == 1 { "" } else { "s" });
+        let plural = if summary.count == 1 { "" } else { "s" };
+        let text = format!("{} {thing}{plural}{which}{reasons}", summary.count);
         NoteSummary { code: code.as_str().to_owned(), text, ..summary }
     };
     of_code.into_iter().map(named).collect()

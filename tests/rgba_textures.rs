@@ -141,21 +141,44 @@ fn commands_show_uncompressed_textures() {
     assert_eq!(verified.code, 0, "{verified:?}");
 }
 
-/// Width, height and pixels of a PNG file as bsafs writes it: red, green, blue and alpha, filter Sub.
-fn png(bytes: &[u8]) -> (u32, u32, Vec<[u8; 4]>) {
+/// Width, height and bytes of the pixels of a PNG file as bsafs writes it, with filter Sub.
+fn png_bytes(bytes: &[u8]) -> (u32, u32, Vec<u8>) {
     let word = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
-    let (width, height, len) = (word(16), word(20), word(33) as usize);
+    let (width, height) = (word(16), word(20));
+    let channels = match bytes[25] {
+        0 => 1,
+        2 => 3,
+        _ => 4,
+    };
+    let (mut at, mut data) = (33, Vec::new());
+    while &bytes[at + 4..at + 8] == b"IDAT" {
+        let len = word(at) as usize;
+        data.extend(&bytes[at + 8..at + 8 + len]);
+        let mut crc = flate2::Crc::new();
+        crc.update(&bytes[at + 4..at + 8 + len]);
+        assert_eq!(crc.sum(), word(at + 8 + len));
+        at += len + 12;
+    }
+    assert_eq!(bytes[at..], *b"\0\0\0\0IEND\xAE\x42\x60\x82");
     let mut rows = Vec::new();
-    flate2::read::ZlibDecoder::new(&bytes[41..41 + len]).read_to_end(&mut rows).unwrap();
+    flate2::read::ZlibDecoder::new(&data[..]).read_to_end(&mut rows).unwrap();
     let mut pixels = Vec::new();
-    for row in rows.chunks(width as usize * 4 + 1) {
-        let mut left = [0_u8; 4];
-        for pixel in row[1..].as_chunks::<4>().0 {
-            left = std::array::from_fn(|at| left[at].wrapping_add(pixel[at]));
-            pixels.push(left);
+    for row in rows.chunks(width as usize * channels + 1) {
+        assert_eq!(row[0], 1, "filter");
+        let start = pixels.len();
+        for (x, byte) in row[1..].iter().enumerate() {
+            let left = if x < channels { 0 } else { pixels[start + x - channels] };
+            pixels.push(byte.wrapping_add(left));
         }
     }
     (width, height, pixels)
+}
+
+/// Width, height and pixels of a PNG file with red, green, blue and alpha.
+fn png(bytes: &[u8]) -> (u32, u32, Vec<[u8; 4]>) {
+    let (width, height, pixels) = png_bytes(bytes);
+    assert_eq!(bytes[25], 6);
+    (width, height, pixels.as_chunks().0.to_vec())
 }
 
 #[test]
@@ -280,4 +303,244 @@ fn reading_nothing_of_a_texture_decodes_nothing() {
     assert_eq!(read(len, &mut [0; 4]), Some(0));
     assert_eq!(read(u64::MAX, &mut [0; 4]), Some(0));
     assert_eq!(read(200, &mut [0; 4]), None, "the texels are not damaged");
+}
+
+/// Textures that no program could show as they are asked for, and one that can be converted.
+fn unusual() -> Vec<(&'static str, Vec<u8>)> {
+    let good = dds_file(dds::BC3, 16, 16, 5, false);
+    let mut volume = good.clone();
+    volume[114] |= 0x20;
+    volume[24] = 4;
+    let mut unknown = good.clone();
+    unknown[84..88].copy_from_slice(b"WXYZ");
+    vec![("good.dds", good), ("unknown.dds", unknown), ("volume.dds", volume), ("text.dds", text(1, 500))]
+}
+
+fn bsa(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let add = |archive: Tes4, (name, bytes): &(&str, Vec<u8>)| archive.file("textures", name, bytes.clone());
+    files.iter().fold(Tes4::new(105), add).build()
+}
+
+const REASONS: &str = "a volume (1), an unknown format (1), no texture (1)";
+
+#[test]
+fn textures_that_stay_as_they_are_are_counted_with_their_reasons() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &bsa(&unusual()));
+    for (option, folder) in [("--png", "png"), ("--textures=rgba", "rgba")] {
+        let finished = dir.run(["extract", "-v", option, "a.bsa", "-C", folder]);
+        let count = format!("; 3 textures stay as they are: {REASONS}; -v lists them");
+        assert!(finished.code == 0 && finished.out.contains(&count), "{finished:?}");
+        assert!(finished.err.contains("textures/volume.dds: stays as it is: a volume"), "{finished:?}");
+    }
+    let info = dir.run(["info", "--textures=rgba", "a.bsa"]).success();
+    let line = "odd            1 texture stays as it is: a volume (textures/volume.dds)";
+    assert!(info.contains(line), "{info}");
+    let json = dir.run(["info", "--json", "--textures=rgba", "a.bsa"]).success();
+    assert!(json.contains(r#""code":"texture-kept""#) && json.contains(r#""reason":"a volume""#), "{json}");
+    assert!(!dir.run(["info", "a.bsa"]).success().contains("stays as it is"));
+    let mounted = dir.mount(["-otextures=rgba", "--log-file", "log", "a.bsa"]);
+    // The headers in a BSA are read when a listing needs the sizes.
+    assert_eq!(fs::read_dir(mounted.join("textures")).unwrap().flatten().map(|it| it.metadata()).count(), 4);
+    let status = dir.run(["status".as_ref(), mounted.join("").as_os_str()]).success();
+    assert!(status.contains(&format!("odd        3 unconverted textures: {REASONS}")), "{status}");
+    mounted.read("textures/volume.dds");
+    mounted.read("textures/unknown.dds");
+    let log = logged(&dir, 1);
+    assert_eq!(log.matches("stays as it is: a volume").count(), 1, "{log}");
+    assert!(!log.contains("an unknown format"), "the first texture of an archive is enough: {log}");
+}
+
+#[test]
+fn a_mount_counts_the_textures_of_a_ba2_that_stay_as_they_are() {
+    let dir = TestDir::new();
+    let texture = |name: &str, format: u8| {
+        Ba2File::texture(name, Texture::new(format, 4, 4, 1)).chunk(Chunk::stored(noise(1, 64)))
+    };
+    let archive = Ba2::textures(1).add(texture("good.dds", 77)).add(texture("t/video.dds", 100));
+    dir.archive("a.ba2", &archive.add(texture("t/odd.dds", 200)).build());
+    let mounted = dir.run(["mount", "--textures=rgba", "--log-file", "log", "a.ba2", "mnt"]).success();
+    let odd = "odd: 2 unconverted textures: an unknown format (1), an unsupported format (1) \
+               (t/odd.dds, t/video.dds)";
+    assert!(mounted.contains(odd), "{mounted}");
+    let status = dir.run(["status", "--json", "mnt"]).success();
+    dir.run(["umount", "mnt"]).success();
+    assert!(status.contains(r#""code":"texture-kept""#), "{status}");
+    let loose = dir.path("loose");
+    fs::create_dir(&loose).unwrap();
+    fs::write(loose.join("a.dds"), dds_file(77, 4, 4, 1, false)).unwrap();
+    let finished = dir.run(["extract", "--textures=rgba", "loose", "-C", "out"]).success();
+    assert!(finished.contains("1 texture stays as it is: a loose file (1); -v lists it"), "{finished}");
+}
+
+#[test]
+fn a_texture_that_lacks_its_small_mips_is_converted_as_far_as_it_goes() {
+    let dir = TestDir::new();
+    let whole = dds_file(dds::BC7, 256, 256, 9, false);
+    let cut = whole[..whole.len() - 32].to_vec();
+    let mip0 = whole[..148 + 256 * 256].to_vec();
+    dir.archive("a.bsa", &bsa(&[("cut.dds", cut.clone()), ("mip0.dds", mip0.clone())]));
+    let mounted = dir.mount(["-otextures=rgba", "a.bsa"]);
+    for (name, file, mips) in [("cut.dds", &cut, 7_u32), ("mip0.dds", &mip0, 1)] {
+        let path = format!("textures/{name}");
+        let expected = rgba(file);
+        assert_eq!(fs::metadata(mounted.join(&path)).unwrap().len(), expected.len() as u64);
+        assert_eq!(expected.len(), 128 + (0..mips).map(|mip| (256_usize >> mip).pow(2) * 4).sum::<usize>());
+        assert!(mounted.read(&path) == expected, "{name}");
+    }
+    drop(mounted);
+    dir.run(["extract", "--png", "a.bsa", "-C", "out"]).success();
+    let all = rgba(&whole);
+    for name in ["cut.png", "mip0.png"] {
+        let (width, _, pixels) = png(&fs::read(dir.path("out/textures").join(name)).unwrap());
+        let expected = all[128..].as_chunks().0.iter().map(|&[b, g, r, a]| [r, g, b, a]).take(256 * 256);
+        assert!(width == 256 && expected.eq(pixels), "{name}");
+    }
+}
+
+/// A DDS file of BC1_UNORM_SRGB with random texels.
+fn srgb_file(width: u16, height: u16, mips: u8) -> Vec<u8> {
+    let mut header = dds::header(dds::BC7, width, height, mips, false);
+    header[128] = 72;
+    [&header[..], &dds_file(dds::BC1, width, height, mips, false)[128..]].concat()
+}
+
+#[test]
+fn compatible_headers_are_written_into_the_files_of_a_bsa_too() {
+    let dir = TestDir::new();
+    let srgb = srgb_file(64, 64, 7);
+    let mut bc5 = dds_file(dds::BC5, 16, 16, 5, false);
+    bc5[84..88].copy_from_slice(b"BC5U");
+    let old = dds_file(dds::BC3, 16, 16, 5, false);
+    let mut array = srgb_file(8, 8, 1);
+    array[140] = 2;
+    array.extend([7; 32]);
+    let files = [
+        ("srgb.dds", srgb.clone()),
+        ("bc5.dds", bc5.clone()),
+        ("old.dds", old.clone()),
+        ("array.dds", array.clone()),
+    ];
+    let packed = files.iter().fold(Tes4::new(105), |archive, (name, bytes)| {
+        archive.add("textures", Tes4File::new(*name, bytes.clone()).toggle())
+    });
+    dir.archive("a.bsa", &bsa(&files));
+    dir.archive("b.bsa", &packed.build());
+    let of_srgb = [&dds::header(dds::BC1, 64, 64, 7, false)[..], &srgb[148..]].concat();
+    let mut of_bc5 = bc5.clone();
+    of_bc5[84..88].copy_from_slice(b"ATI2");
+    let expected = [("srgb.dds", of_srgb), ("bc5.dds", of_bc5), ("old.dds", old), ("array.dds", array)];
+    for archive in ["a.bsa", "b.bsa"] {
+        let mounted = dir.mount(["-otextures=compatible", archive]);
+        for (name, bytes) in &expected {
+            let path = format!("textures/{name}");
+            assert_eq!(
+                fs::metadata(mounted.join(&path)).unwrap().len(),
+                bytes.len() as u64,
+                "{archive} {name}"
+            );
+            assert!(mounted.read(&path) == *bytes, "{archive} {name}");
+        }
+        mounted.umount(&dir);
+        let vfs = OpenOptions::new().textures(TextureForm::Compatible).open([dir.path(archive)]).unwrap();
+        for (name, bytes) in &expected {
+            let file = vfs.file(format!("textures/{name}")).unwrap();
+            assert_eq!((file.size().unwrap(), file.read().unwrap()), (bytes.len() as u64, bytes.clone()));
+            for at in 0..bytes.len() + 2 {
+                let mut read = [0; 150];
+                let len = file.read_at(at as u64, &mut read).unwrap();
+                assert_eq!(
+                    read[..len],
+                    bytes[at.min(bytes.len())..bytes.len().min(at + 150)],
+                    "{name} at {at}"
+                );
+            }
+        }
+        dir.run(["extract", "--textures=compatible", archive, "-C", "out", "--overwrite"]).success();
+        for (name, bytes) in &expected {
+            assert!(fs::read(dir.path("out/textures").join(name)).unwrap() == *bytes, "{archive} {name}");
+        }
+    }
+}
+
+/// The header of B8G8R8A8_UNORM with one mip.
+fn bgra_header(width: u16, height: u16, cube: bool) -> Vec<u8> {
+    bsafs::texture::dds::Texture { width, height, mips: 1, format: 87, cube }.header()
+}
+
+#[test]
+fn uncompressed_textures_can_have_only_the_largest_mip() {
+    let dir = TestDir::new();
+    let cube = dds_file(dds::BC3, 16, 16, 5, true);
+    let flat = dds_file(dds::BC7, 64, 32, 7, false);
+    dir.archive("a.bsa", &bsa(&[("cube.dds", cube.clone()), ("flat.dds", flat.clone())]));
+    let vfs = OpenOptions::new().textures(TextureForm::RgbaTop).open([dir.path("a.bsa")]).unwrap();
+    let faces: Vec<u8> = rgba(&cube)[128..]
+        .chunks((0..5).map(|mip| (16_usize >> mip).pow(2) * 4).sum())
+        .flat_map(|face| face[..16 * 16 * 4].to_vec())
+        .collect();
+    for (name, head, pixels) in [
+        ("cube.dds", bgra_header(16, 16, true), faces),
+        ("flat.dds", bgra_header(64, 32, false), rgba(&flat)[128..128 + 64 * 32 * 4].to_vec()),
+    ] {
+        let file = vfs.file(format!("textures/{name}")).unwrap();
+        let expected = [head, pixels].concat();
+        assert_eq!(file.size().unwrap(), expected.len() as u64);
+        assert!(file.read().unwrap() == expected, "{name}");
+    }
+}
+
+#[test]
+fn alpha_can_be_written_as_a_picture_of_its_own() {
+    let dir = TestDir::new();
+    let (bump, wall) = (dds_file(dds::BC3, 20, 12, 1, false), dds_file(dds::BC5, 8, 8, 1, false));
+    let files = [("bump_n.dds", bump.clone()), ("wall.dds", wall), ("cut.dds", vec![0; 9])];
+    dir.archive("a.bsa", &bsa(&files));
+    let listed = dir.run(["extract", "--png", "--split-alpha", "--dry-run", "a.bsa", "-C", "out"]).success();
+    assert!(listed.contains("out/textures/bump_n-alpha.png\n") && !listed.contains("wall-alpha"), "{listed}");
+    let written = dir.run(["extract", "--png", "--split-alpha", "a.bsa", "-C", "out"]).success();
+    assert!(written.contains("wrote 4 files"), "{written}");
+    let part = |name: &str| png_bytes(&fs::read(dir.path("out/textures").join(name)).unwrap());
+    let pixels: Vec<[u8; 4]> = rgba(&bump)[128..].as_chunks().0.to_vec();
+    let colours = pixels.iter().flat_map(|&[b, g, r, _]| [r, g, b]).collect();
+    assert_eq!(part("bump_n.png"), (20, 12, colours));
+    assert_eq!(part("bump_n-alpha.png"), (20, 12, pixels.iter().map(|it| it[3]).collect()));
+    assert_eq!(part("wall.png").2.len(), 8 * 8 * 3);
+    assert!(!dir.path("out/textures/wall-alpha.png").exists(), "BC5 has no alpha");
+    let again = dir.run(["extract", "--png", "--split-alpha", "a.bsa", "-C", "out"]);
+    assert!(again.code == 0 && again.out.contains("4 files exist already"), "{again:?}");
+}
+
+/// Runs the program with a limit of its address space.
+fn run_within(dir: &TestDir, mib: u64, command: &str) {
+    let kib = mib << 10;
+    let script = format!("ulimit -v {kib} && exec '{}' {command}", env!("CARGO_BIN_EXE_bsafs"));
+    let mut shell = std::process::Command::new("sh");
+    let finished = crate::mounted::run(shell.args(["-c", &script]).current_dir(dir.path("")));
+    assert_eq!(finished.code, 0, "{finished:?}");
+}
+
+#[test]
+fn the_memory_for_a_picture_in_full_size_does_not_depend_on_its_size() {
+    let dir = TestDir::new();
+    // A picture of 32 MiB, which random texels make impossible to compress.
+    let (width, height) = (4096, 2048);
+    let file = dds_file(dds::BC7, width, height, 1, false);
+    fs::write(dir.path("large.dds"), &file).unwrap();
+    run_within(&dir, 48, "thumbnail --size full large.dds large.png");
+    let ba2 = Ba2::textures(1).add(
+        Ba2File::texture("textures\\large.dds", Texture::new(dds::BC7, width, height, 1))
+            .chunk(Chunk::zlib(&file[148..])),
+    );
+    dir.archive("a.ba2", &ba2.build());
+    let bsa = Tes4::new(105).add("textures", Tes4File::new("large.dds", file.clone()).toggle());
+    dir.archive("b.bsa", &bsa.build());
+    for archive in ["a.ba2", "b.bsa"] {
+        run_within(&dir, 64, &format!("extract --png {archive} -C {archive}.out"));
+        let written = fs::read(dir.path(format!("{archive}.out/textures/large.png"))).unwrap();
+        assert!(written == fs::read(dir.path("large.png")).unwrap(), "{archive}");
+    }
+    let (_, _, pixels) = png(&fs::read(dir.path("large.png")).unwrap());
+    let expected = rgba(&file);
+    assert!(expected[128..].as_chunks().0.iter().map(|&[b, g, r, a]| [r, g, b, a]).eq(pixels));
 }

@@ -7,46 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::{Arc, Mutex};
 
 use super::cache::CacheKey;
+use super::converted::ConvertedFiles;
 use super::extents::ExtentTable;
 use super::fault_log::FaultLog;
 use super::memory::MemoryLimit;
-use super::rgba_files::RgbaFiles;
+use super::texture_form::TextureForm;
 use crate::archive_file::ArchiveFile;
 use crate::format::{Archive, Codec, Extent, Head, Heads, LinearTexture};
 use crate::limits::CACHE_BEYOND;
-
-/// The form in which textures are shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TextureForm {
-    /// PC textures as DDS files, console textures under the headers of their own tools.
-    #[default]
-    Default,
-    /// Linear DDS files where these can be made; other textures as in [`TextureForm::Default`].
-    Dds,
-    /// Like [`TextureForm::Dds`], with headers that older programs can read. They state no sRGB.
-    Compatible,
-    /// The bytes as the archive stores them, without a header.
-    Raw,
-    /// Uncompressed pixels that every program reads, 32 bits each, including those of DDS files within
-    /// archives. Textures that cannot be decoded are shown as in [`TextureForm::Dds`].
-    Rgba,
-}
-
-impl TextureForm {
-    /// All forms with their names.
-    pub const ALL: [(&'static str, Self); 5] = [
-        ("default", Self::Default),
-        ("dds", Self::Dds),
-        ("compatible", Self::Compatible),
-        ("raw", Self::Raw),
-        ("rgba", Self::Rgba),
-    ];
-
-    /// Whether the texels of console textures are put into rows.
-    fn is_linear(self) -> bool {
-        matches!(self, Self::Dds | Self::Compatible | Self::Rgba)
-    }
-}
 
 /// The part of an archive's tables that says where its bytes are. It is kept after the parse.
 #[derive(Debug)]
@@ -54,15 +22,15 @@ pub struct LayerTables {
     pub(super) extents: ExtentTable,
     heads: Arc<Heads>,
     textures: TextureForm,
-    pub(super) rgba: RgbaFiles,
+    pub(super) converted: ConvertedFiles,
 }
 
 impl LayerTables {
     /// Takes the tables of a parsed archive.
     pub fn new(archive: &Archive<'_>) -> Self {
         let textures = TextureForm::Default;
-        let rgba = RgbaFiles::default();
-        Self { extents: ExtentTable::new(archive), heads: archive.heads.clone(), textures, rgba }
+        let converted = ConvertedFiles::default();
+        Self { extents: ExtentTable::new(archive), heads: archive.heads.clone(), textures, converted }
     }
 
     /// Shows the textures in another form. `dds_files` returns the numbers of the DDS files in the archive,
@@ -71,15 +39,17 @@ impl LayerTables {
     pub fn presented(self, textures: TextureForm, dds_files: impl FnOnce() -> Vec<u32>) -> Self {
         let it = Self { textures, ..self };
         let heads = 0..u32::try_from(it.heads.len()).unwrap_or(u32::MAX);
-        let rgba = match textures {
-            TextureForm::Rgba if heads.is_empty() => RgbaFiles::of_files(dds_files()),
-            TextureForm::Rgba => {
-                let head = |entry| if it.has_huge_extent(entry) { Head::None } else { it.head(entry) };
-                RgbaFiles::of_heads(heads.map(|entry| (head(entry), it.shown_len(entry))))
+        let converted = match textures {
+            TextureForm::Rgba | TextureForm::RgbaTop | TextureForm::Compatible if heads.is_empty() => {
+                ConvertedFiles::of_files(dds_files())
             }
-            _ => RgbaFiles::default(),
+            TextureForm::Rgba | TextureForm::RgbaTop => {
+                let head = |entry| if it.has_huge_extent(entry) { Head::None } else { it.head(entry) };
+                ConvertedFiles::of_heads(textures, heads.map(|entry| (head(entry), it.shown_len(entry))))
+            }
+            _ => ConvertedFiles::default(),
         };
-        Self { rgba, ..it }
+        Self { converted, ..it }
     }
 
     /// Textures that should be linear but cannot be: how many there are of each tile mode.
@@ -94,10 +64,21 @@ impl LayerTables {
         left
     }
 
+    /// The entries that stay as they are stored, although another form was asked for, as far as their headers
+    /// were read, and why.
+    pub fn kept_textures(&self) -> impl Iterator<Item = (u32, &'static str)> {
+        self.converted.kept()
+    }
+
     /// Whether the tables place data beyond the end of an archive of `len` bytes.
     pub fn is_cut_off(&self, len: u64) -> bool {
         let end = |extent: Extent| extent.offset.saturating_add(u64::from(extent.packed));
         (0..self.extents.count()).any(|index| end(self.extents.get(index)) > len)
+    }
+
+    /// The form in which textures are shown.
+    pub(super) fn textures(&self) -> TextureForm {
+        self.textures
     }
 
     fn head(&self, entry: u32) -> Head {
@@ -105,7 +86,7 @@ impl LayerTables {
         match self.textures {
             TextureForm::Default => head,
             TextureForm::Raw => Head::None,
-            TextureForm::Dds | TextureForm::Rgba => self.linear_head(entry),
+            TextureForm::Dds | TextureForm::Rgba | TextureForm::RgbaTop => self.linear_head(entry),
             TextureForm::Compatible => self.linear_head(entry).compatible(),
         }
     }
@@ -218,6 +199,6 @@ impl ArchiveContent {
 
     /// Whether the tables state the sizes of all files, or nothing more can be learnt.
     pub(super) fn states_sizes(&self) -> bool {
-        self.tables.extents.states_sizes() && self.tables.rgba.is_all_known()
+        self.tables.extents.states_sizes() && self.tables.converted.is_all_known()
     }
 }

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | decide in which form the file is shown | `read.rs` |
 //! | convert textures to `rgba`; the steps below read their texels | `rgba.rs` |
+//! | show textures under another header | `header.rs` |
 //! | cut the range at the borders of head and extents, and at the end of the file | `pieces.rs` |
 //! | choose a strategy for each extent: stored, whole, prefix or cached | `read_strategy.rs` |
 //! | take bytes that were decoded before, or decode them once | `cache.rs` |
@@ -24,9 +25,11 @@
 //! | `file_bytes.rs` | what a read returns |
 //! | `archive_content.rs`, `extents.rs` | the tables of one archive |
 //! | `sizes.rs`, `extent_prefix.rs` | sizes, also those that must be read from the data |
-//! | `rgba_files.rs` | which textures of an archive are converted to `rgba` |
+//! | `texture_form.rs` | the forms in which textures can be shown |
+//! | `converted.rs` | how the textures of an archive are shown, and why some stay as they are |
 //! | `prefetch.rs` | extents that are decoded before a reader asks for them |
 //! | `whole.rs` | whole files, for `cat`, `extract` and `verify` |
+//! | `stream.rs` | files in order with little memory, for pictures |
 //! | `later_view.rs` | what the next view takes over from the current one |
 //! | `disk_state.rs` | which sources changed on the disk |
 //! | `buffer.rs`, `memory.rs` | reused buffers, and limits on memory in use |
@@ -36,6 +39,7 @@ mod archive_content;
 mod buffer;
 mod cache;
 pub mod codec;
+mod converted;
 mod decode;
 mod disk_state;
 mod error;
@@ -43,6 +47,7 @@ mod extent_prefix;
 mod extents;
 mod fault_log;
 mod file_bytes;
+mod header;
 mod later_view;
 mod linear;
 mod loose;
@@ -53,16 +58,19 @@ mod prefetch;
 mod read;
 mod read_strategy;
 mod rgba;
-mod rgba_files;
 mod sizes;
 mod store;
+mod stream;
+mod texture_form;
 mod whole;
 
-pub use archive_content::{LayerTables, TextureForm};
+pub use archive_content::LayerTables;
 pub use error::{EntryError, Reason};
 pub use file_bytes::FileBytes;
 pub(crate) use read_strategy::PREFIX_LEN;
 pub use store::{Packing, Store};
+pub(crate) use stream::FileStream;
+pub use texture_form::TextureForm;
 pub(crate) use whole::Examined;
 
 pub use crate::folder::LooseFile;

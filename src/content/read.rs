@@ -1,7 +1,9 @@
 //! READ: decides in which form a file is shown. Loose files are read by `loose.rs`, textures that are
-//! converted to `rgba` by `rgba.rs`, and all other files in pieces (`pieces.rs`).
+//! converted to `rgba` by `rgba.rs`, those with another header by `header.rs`, and all other files in pieces
+//! (`pieces.rs`).
 
 use super::buffer::Buffer;
+use super::converted::Converted;
 use super::error::{EntryError, Reason};
 use super::file_bytes::FileBytes;
 use super::loose;
@@ -19,9 +21,10 @@ impl Store {
             return files.read(id, offset, len).inspect_err(|_| self.count_fault());
         }
         let range = offset..offset.saturating_add(u64::from(len));
-        match self.read_rgba(id, &range)? {
-            Some(bytes) => Ok(bytes),
-            None => self.read_parts(id, &range),
+        match self.converted(id)? {
+            Some(Converted::Rgba(texture)) => self.read_rgba(id, texture, &range),
+            Some(Converted::Headed(header)) => self.read_headed(id, header, &range),
+            Some(Converted::Kept(_)) | None => self.read_parts(id, &range),
         }
     }
 

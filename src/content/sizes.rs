@@ -7,6 +7,7 @@
 use super::archive_content::ArchiveContent;
 use super::buffer::Buffer;
 use super::codec;
+use super::converted::Converted;
 use super::error::{EntryError, Reason};
 use super::store::{LayerContent, Store};
 use crate::format::{Codec, EntryId};
@@ -48,8 +49,8 @@ impl Store {
             None => {
                 // If the header cannot be read, the file has the size of what is stored.
                 let _ = self.learn_header(id);
-                let file = self.layer(id.layer).rgba(id.entry);
-                file.map_or_else(|| self.plain_size(id), |file| Ok(file.file_len())).ok()
+                let converted = self.layer(id.layer).converted(id.entry).and_then(Converted::file_len);
+                converted.or_else(|| self.plain_size(id).ok())
             }
         };
         size.unwrap_or_else(|| self.estimated_size(id))
@@ -61,8 +62,8 @@ impl Store {
             return files.known_size(id.entry);
         }
         let layer = self.layer(id.layer);
-        if let Some(file) = layer.rgba(id.entry) {
-            return Some(file.file_len());
+        if let Some(len) = layer.converted(id.entry).and_then(Converted::file_len) {
+            return Some(len);
         }
         if layer.needs_header(id.entry) {
             return None;

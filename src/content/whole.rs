@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::buffer::Buffer;
 use super::codec::{self, Quirk};
+use super::converted::Converted;
 use super::error::{EntryError, Reason};
 use super::pieces::Part;
 use super::store::Store;
@@ -31,11 +32,19 @@ impl Store {
         if let Some(files) = self.loose(id) {
             return files.copy(id, to);
         }
-        let layer = self.layer(id.layer);
-        if let Some(file) = self.rgba(id).map_err(io::Error::other)? {
-            self.copy_rgba(id, file, to)?;
-            return Ok(file.file_len());
+        match self.converted(id).map_err(io::Error::other)? {
+            Some(Converted::Rgba(texture)) => {
+                self.copy_rgba(id, texture, to)?;
+                Ok(texture.file_len())
+            }
+            Some(Converted::Headed(header)) => self.copy_headed(id, header, to),
+            Some(Converted::Kept(_)) | None => self.copy_plain(id, to),
         }
+    }
+
+    /// Writes a whole file of an archive, before any conversion.
+    pub(super) fn copy_plain(&self, id: EntryId, to: &mut impl Write) -> io::Result<u64> {
+        let layer = self.layer(id.layer);
         for (part, _) in layer.parts(id.entry) {
             match part {
                 Part::Head => to.write_all(&layer.head_bytes(id.entry))?,

@@ -60,6 +60,10 @@ impl ReadTarget {
         if let Some(error) = store.take_salvaged(entry) {
             log::warn!("{}: {error}; it is served because of --salvage", view.path_of(node, entry));
         }
+        if let Some(why) = store.take_kept(entry) {
+            let path = view.path_of(node, entry);
+            log::warn!("{path}: the texture stays as it is: {why}; `bsafs status` counts such textures");
+        }
         Ok(bytes)
     }
 

@@ -65,7 +65,7 @@ impl View {
                 // A reload may have found another profile, and other oddities.
                 let profile = self.vfs.order().profile.as_ref();
                 sources.profile = profile.map(|it| it.to_string_lossy().into_owned());
-                sources.odd = summaries(self.vfs.notes());
+                sources.odd = summaries(self.vfs.notes().chain(&self.vfs.kept_textures()));
                 page(sources.to_json(), number).ok_or(Error::NoNode)
             }
         }

@@ -44,6 +44,11 @@ impl Blocks {
         }
     }
 
+    /// Whether pixels may differ in alpha.
+    pub(super) fn has_alpha(self) -> bool {
+        matches!(self, Self::Bc1 | Self::Bc2 | Self::Bc3 | Self::Bc7)
+    }
+
     pub(super) fn transfer(self) -> Transfer {
         match self {
             Self::Bc4(_) | Self::Bc5(_) => Transfer::Plain,

@@ -104,6 +104,11 @@ impl Channels {
         }
     }
 
+    /// Whether pixels may differ in alpha. Alpha alone is shown as grey.
+    pub(super) fn has_alpha(&self) -> bool {
+        matches!(self.channels, [colours @ .., Some(_)] if colours.iter().any(Option::is_some))
+    }
+
     /// Whether the channels are the x and y of a direction.
     pub(super) fn is_direction(&self) -> bool {
         matches!(self.channels, [Some(_), Some(_), None, _]) && self.transfer() == Transfer::Plain

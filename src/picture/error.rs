@@ -17,7 +17,7 @@ pub enum PictureError {
     CutOff {
         /// Length of the file.
         len: u64,
-        /// Minimum length that a file with the whole mip would have.
+        /// Minimum length that a file with the whole largest mip would have.
         needed: u64,
     },
     /// The tile mode of the texels is not supported.
@@ -30,6 +30,26 @@ pub enum PictureError {
     TooLarge(u64),
 }
 
+impl PictureError {
+    /// The kind of the error in two or three words, for counts.
+    pub fn in_short(&self) -> &'static str {
+        match self {
+            Self::Io(_) => "unreadable",
+            Self::Header(HeaderError::NotTexture) => "no texture",
+            Self::Header(HeaderError::Short) | Self::CutOff { .. } => "cut off",
+            Self::Header(HeaderError::Field(..)) => "a damaged header",
+            Self::Header(HeaderError::FourCc(_) | HeaderError::Unknown(_) | HeaderError::Gnf) => {
+                "an unknown format"
+            }
+            Self::Header(HeaderError::Palette) => "a palette",
+            Self::Format(_) => "an unsupported format",
+            Self::Tiled(_) => "tiled for a console",
+            Self::Volume => "a volume",
+            Self::TooLong(_) | Self::TooLarge(_) => "too large",
+        }
+    }
+}
+
 impl fmt::Display for PictureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -38,7 +58,8 @@ impl fmt::Display for PictureError {
             Self::Format(name) => write!(f, "the pixel format {name} is not supported"),
             Self::CutOff { len, needed } => write!(
                 f,
-                "cut off: it has {len} bytes and needs {needed}; if it is a copy, copy or extract it again"
+                "cut off: it has {len} bytes, and its largest mip needs {needed}; get the file or its \
+                 archive again"
             ),
             Self::Tiled(mode) => {
                 write!(f, "its texels are tiled for a console in an unsupported way (tile mode {mode})")

@@ -17,6 +17,6 @@ mod transfer;
 
 pub use error::PictureError;
 pub use image::Image;
-pub use png::{has_full_png, write_full_png, write_png};
+pub use png::{FullPicture, PngChannels, write_png};
 pub use rgba_texture::{Band, PIXELS_MAX, RgbaTexture};
 pub use thumbnail::{SIZE_MAX, thumbnail};

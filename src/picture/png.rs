@@ -1,6 +1,7 @@
-//! Writes pictures and textures as PNG files with 8 bits each of red, green, blue and alpha.
+//! Writes pictures and textures as PNG files with 8 bits for each channel. Rows are compressed and written as
+//! they come, so that memory does not depend on the size of the picture.
 
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 
 use flate2::write::ZlibEncoder;
 use flate2::{Compression, Crc};
@@ -8,84 +9,155 @@ use flate2::{Compression, Crc};
 use super::error::PictureError;
 use super::image::Image;
 use super::rgba_texture::RgbaTexture;
-use super::thumbnail::read_header;
+use super::thumbnail::next_header;
 
 /// The filter `Sub`: each byte minus the byte of the pixel to its left.
 const SUB: u8 = 1;
+/// Length of the data of a chunk in bytes.
+const CHUNK_LEN: usize = 64 << 10;
 
 /// Writes a picture as a PNG file.
 ///
 /// # Errors
 /// The error of `out`.
 pub fn write_png(image: &Image, out: &mut impl Write) -> io::Result<()> {
-    let mut png = Png::new(image.width, image.height);
+    let mut png = Png::new((image.width, image.height), PngChannels::All, out)?;
     image.rgba.chunks(image.width.max(1) as usize).try_for_each(|row| png.add(row.iter().copied()))?;
-    png.finish(out)
+    png.finish()
 }
 
-/// Whether [`write_full_png`] can write a file, as far as its header and its length say.
-pub fn has_full_png(file: &mut (impl Read + Seek)) -> bool {
-    read_header(file).and_then(|(header, len)| RgbaTexture::new(header, len)).is_ok()
+/// Which channels of a picture a PNG file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PngChannels {
+    /// Red, green, blue and alpha.
+    All,
+    /// Red, green and blue.
+    Colours,
+    /// Alpha, as a grey picture.
+    Alpha,
 }
 
-/// Writes the largest mip of a texture as a PNG file in full size: the first face of a cube, the first
-/// texture of an array. Alpha stays as it is stored.
-///
-/// # Errors
-/// [`PictureError`] if the file is not a texture or cannot be decoded. Errors of `out` are
-/// [`PictureError::Io`].
-pub fn write_full_png(file: &mut (impl Read + Seek), out: &mut impl Write) -> Result<(), PictureError> {
-    let (header, len) = read_header(file)?;
-    let texture = RgbaTexture::new(header, len)?;
-    let (width, height) = texture.sides();
-    let mut png = Png::new(width, height);
-    let (mut at, end) = (0, u64::from(width) * u64::from(height) * 4);
-    let (mut texels, mut pixels) = (Vec::new(), Vec::new());
-    while let Some(band) = texture.band(at).filter(|_| at < end) {
-        texels.resize((band.texels.end - band.texels.start) as usize, 0);
-        pixels.resize((band.pixels.end - band.pixels.start) as usize, 0);
-        file.seek(SeekFrom::Start(band.texels.start))?;
-        file.read_exact(&mut texels)?;
-        texture.decode(&band, &texels, &mut pixels);
-        for row in pixels.as_chunks().0.chunks(width.max(1) as usize) {
-            png.add(row.iter().map(|&[b, g, r, a]| [r, g, b, a]))?;
+impl PngChannels {
+    /// The channels, and their number in the words of the standard.
+    fn channels(self) -> (&'static [usize], u8) {
+        match self {
+            Self::All => (&[0, 1, 2, 3], 6),
+            Self::Colours => (&[0, 1, 2], 2),
+            Self::Alpha => (&[3], 0),
         }
-        at = band.pixels.end;
     }
-    Ok(png.finish(out)?)
 }
 
-/// A PNG file to which rows are added. Only its compressed bytes are kept.
-struct Png {
-    width: u32,
-    height: u32,
-    data: ZlibEncoder<Vec<u8>>,
+/// The largest mip of a texture in full size: the first face of a cube, the first texture of an array. Alpha
+/// stays as it is stored.
+#[derive(Clone, Copy, Debug)]
+pub struct FullPicture {
+    texture: RgbaTexture,
 }
 
-impl Png {
-    fn new(width: u32, height: u32) -> Self {
-        Self { width, height, data: ZlibEncoder::new(Vec::new(), Compression::default()) }
+impl FullPicture {
+    /// Finds the picture in a texture file of `len` bytes by its header.
+    ///
+    /// # Errors
+    /// [`PictureError`] if the file is not a texture or cannot be decoded.
+    pub fn new(file: &mut impl Read, len: u64) -> Result<Self, PictureError> {
+        Ok(Self { texture: RgbaTexture::new(next_header(file)?, len)? })
+    }
+
+    /// Whether the format has alpha.
+    pub fn has_alpha(&self) -> bool {
+        self.texture.has_alpha()
+    }
+
+    /// Writes the picture as a PNG file. `file` reads the texture file from its beginning, in order.
+    ///
+    /// # Errors
+    /// The errors of `file` and `out`.
+    pub fn write(&self, file: &mut impl Read, channels: PngChannels, out: impl Write) -> io::Result<()> {
+        let (width, height) = self.texture.sides();
+        let mut png = Png::new((width, height), channels, out)?;
+        let (mut at, end) = (0, u64::from(width) * u64::from(height) * 4);
+        let (mut texels, mut pixels) = (Vec::new(), Vec::new());
+        let mut position = 0;
+        while let Some(band) = self.texture.band(at).filter(|_| at < end) {
+            // Only the header is skipped. The texels of the bands follow each other.
+            let skipped = band.texels.start.saturating_sub(position);
+            io::copy(&mut file.take(skipped), &mut io::sink())?;
+            texels.resize((band.texels.end - band.texels.start) as usize, 0);
+            pixels.resize((band.pixels.end - band.pixels.start) as usize, 0);
+            file.read_exact(&mut texels)?;
+            position = band.texels.end;
+            self.texture.decode(&band, &texels, &mut pixels);
+            for row in pixels.as_chunks().0.chunks(width.max(1) as usize) {
+                png.add(row.iter().map(|&[b, g, r, a]| [r, g, b, a]))?;
+            }
+            at = band.pixels.end;
+        }
+        png.finish()
+    }
+}
+
+/// A PNG file to which rows are added.
+struct Png<W: Write> {
+    channels: PngChannels,
+    data: ZlibEncoder<DataChunks<W>>,
+    /// The bytes of a row.
+    row: Vec<u8>,
+}
+
+impl<W: Write> Png<W> {
+    fn new((width, height): (u32, u32), channels: PngChannels, mut out: W) -> io::Result<Self> {
+        let mut head = [width.to_be_bytes(), height.to_be_bytes()].concat();
+        // Depth 8, colour type, the only compression and filter method, no interlacing.
+        head.extend([8, channels.channels().1, 0, 0, 0]);
+        out.write_all(b"\x89PNG\r\n\x1a\n")?;
+        write_chunk(&mut out, b"IHDR", &head)?;
+        let chunks = DataChunks { out, bytes: Vec::with_capacity(CHUNK_LEN) };
+        Ok(Self { channels, data: ZlibEncoder::new(chunks, Compression::default()), row: Vec::new() })
     }
 
     /// Adds the next row: red, green, blue and alpha of each pixel.
     fn add(&mut self, row: impl Iterator<Item = [u8; 4]>) -> io::Result<()> {
-        let mut bytes = vec![SUB];
+        let (channels, _) = self.channels.channels();
+        self.row.clear();
+        self.row.push(SUB);
         let mut left = [0; 4];
         for pixel in row {
-            bytes.extend((0..4).map(|channel: usize| pixel[channel].wrapping_sub(left[channel])));
+            self.row.extend(channels.iter().map(|&channel| pixel[channel].wrapping_sub(left[channel])));
             left = pixel;
         }
-        self.data.write_all(&bytes)
+        self.data.write_all(&self.row)
     }
 
-    fn finish(self, out: &mut impl Write) -> io::Result<()> {
-        let mut head = [self.width.to_be_bytes(), self.height.to_be_bytes()].concat();
-        // Depth 8, colour type 6 (RGBA), the only compression and filter method, no interlacing.
-        head.extend([8, 6, 0, 0, 0]);
-        out.write_all(b"\x89PNG\r\n\x1a\n")?;
-        write_chunk(out, b"IHDR", &head)?;
-        write_chunk(out, b"IDAT", &self.data.finish()?)?;
-        write_chunk(out, b"IEND", &[])
+    fn finish(self) -> io::Result<()> {
+        let DataChunks { mut out, bytes } = self.data.finish()?;
+        if !bytes.is_empty() {
+            write_chunk(&mut out, b"IDAT", &bytes)?;
+        }
+        write_chunk(&mut out, b"IEND", &[])
+    }
+}
+
+/// Writes compressed data as chunks.
+struct DataChunks<W> {
+    out: W,
+    /// Bytes of the next chunk, fewer than [`CHUNK_LEN`].
+    bytes: Vec<u8>,
+}
+
+impl<W: Write> Write for DataChunks<W> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let taken = data.len().min(CHUNK_LEN - self.bytes.len());
+        self.bytes.extend_from_slice(&data[..taken]);
+        if self.bytes.len() == CHUNK_LEN {
+            write_chunk(&mut self.out, b"IDAT", &self.bytes)?;
+            self.bytes.clear();
+        }
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

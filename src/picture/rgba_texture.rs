@@ -16,6 +16,9 @@ pub const PIXELS_MAX: u64 = 2 << 30;
 
 /// The format of the pixels, in `DXGI_FORMAT`: B8G8R8A8_UNORM. Headers without the DX10 extension have it.
 const BGRA8: u8 = 87;
+/// Offset of `dwCaps2` in a header, whose bits from 10 on are the faces of a cube.
+const CAPS2_AT: usize = 112;
+const CAPS2_CUBE: u32 = 0x200;
 /// Length of a pixel in bytes: blue, green, red, alpha.
 const PIXEL: u64 = 4;
 /// Length of a band in bytes, unless a single row of blocks is longer. A row of blocks has at most 256 KiB.
@@ -23,10 +26,17 @@ const BAND: u64 = 256 << 10;
 
 /// A texture file, and the uncompressed one that is made of it. Formats are mapped as in thumbnails: signed
 /// values from -1..1 to 0..1, amounts of light to what a screen shows; the third axis of a direction is
-/// computed. Bytes of sRGB stay the same, and so does alpha.
+/// computed, and colours are divided by alpha if they were multiplied by it. Bytes of sRGB stay the same, and
+/// so does alpha.
+///
+/// Mips and faces that the file lacks are left out. Of an array, there is only the first texture, because the
+/// header that every program reads cannot state more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RgbaTexture {
+    /// The header of what the file has.
     header: FileHeader,
+    /// Number of mips that are shown.
+    mips: u32,
     texels: Texels,
 }
 
@@ -51,21 +61,38 @@ impl RgbaTexture {
     /// for a console, or if it had more than [`PIXELS_MAX`] bytes of pixels.
     pub fn new(header: FileHeader, len: u64) -> Result<Self, PictureError> {
         let unsupported = || PictureError::Format(header.format_name());
-        let it = Self { header, texels: Texels::of(&header).ok_or_else(unsupported)? };
-        let texels = it.mip_texels(0..header.mips).ok_or_else(unsupported)? * it.faces();
-        let (needed, pixels) = (header.len + texels, it.pixels_len());
+        let texels = Texels::of(&header).ok_or_else(unsupported)?;
         match header.tile_mode {
-            Some(mode) => Err(PictureError::Tiled(mode)),
-            None if header.depth > 1 => Err(PictureError::Volume),
-            None if needed > len => Err(PictureError::CutOff { len, needed }),
-            None if pixels > PIXELS_MAX => Err(PictureError::TooLarge(pixels)),
-            None => Ok(it),
+            Some(mode) => return Err(PictureError::Tiled(mode)),
+            None if header.depth > 1 => return Err(PictureError::Volume),
+            None => {}
         }
+        let needed = header.len + header.mip_offset(1).ok_or_else(unsupported)?;
+        let complete = header.complete(len).ok_or(PictureError::CutOff { len, needed })?;
+        let is_one_face = complete.face_bits.count_ones() < 2;
+        let cube = complete.cube && !is_one_face;
+        let header = FileHeader { array: 1, cube, ..complete };
+        let it = Self { header, mips: header.mips, texels };
+        match it.pixels_len() {
+            pixels if pixels > PIXELS_MAX => Err(PictureError::TooLarge(pixels)),
+            _ => Ok(it),
+        }
+    }
+
+    /// This texture with only the largest mip.
+    #[must_use]
+    pub fn without_mips(self) -> Self {
+        Self { mips: 1, ..self }
     }
 
     /// Width and height of the largest mip in pixels.
     pub fn sides(&self) -> (u32, u32) {
         (self.header.width, self.header.height)
+    }
+
+    /// Whether pixels may differ in alpha.
+    pub fn has_alpha(&self) -> bool {
+        self.texels.has_alpha()
     }
 
     /// Length of the uncompressed file in bytes.
@@ -75,28 +102,34 @@ impl RgbaTexture {
 
     /// The header of the uncompressed file.
     pub fn head(&self) -> Vec<u8> {
-        self.texture().header_of_array(self.header.array)
+        let mut head = self.texture().header();
+        if self.header.cube
+            && let Some(caps2) = head.get_mut(CAPS2_AT..CAPS2_AT + 4)
+        {
+            caps2.copy_from_slice(&(CAPS2_CUBE | u32::from(self.header.face_bits) << 10).to_le_bytes());
+        }
+        head
     }
 
     /// The length of [`RgbaTexture::head`] in bytes.
     pub fn head_len(&self) -> u64 {
-        self.texture().header_len_of_array(self.header.array)
+        self.texture().header_len()
     }
 
     /// Total length of the pixels in bytes.
     fn pixels_len(&self) -> u64 {
-        self.mip_pixels(0..self.header.mips) * self.faces()
+        self.mip_pixels(0..self.mips) * self.faces()
     }
 
     /// The band with the byte at `offset` of the pixels; `None` beyond their end.
     pub fn band(&self, offset: u64) -> Option<Band> {
-        let (all, header) = (0..self.header.mips, &self.header);
-        let face_len = self.mip_pixels(all.clone());
+        let header = &self.header;
+        let face_len = self.mip_pixels(0..self.mips);
         let (face, within) = (offset / face_len, offset % face_len);
         if face >= self.faces() {
             return None;
         }
-        let mip = all.clone().find(|mip| within < self.mip_pixels(0..mip + 1))?;
+        let mip = (0..self.mips).find(|mip| within < self.mip_pixels(0..mip + 1))?;
         let (width, height) = header.mip_sides(mip);
         let (row_len, rows) = header.mip_rows(mip)?;
         // A row of texels decodes to one row of pixels, or to four.
@@ -109,7 +142,7 @@ impl RgbaTexture {
         let end = (first + at_once).min(rows.into());
         let start = face * face_len + mip_start;
         let pixels = |row: u64| start + (row * group_rows).min(height.into()) * row_pixels;
-        let texels_start = header.len + face * self.mip_texels(all)? + self.mip_texels(0..mip)?;
+        let texels_start = header.len + face * self.mip_texels(0..header.mips)? + self.mip_texels(0..mip)?;
         let texels = |row: u64| texels_start + row * row_len;
         Some(Band {
             pixels: pixels(first)..pixels(end),
@@ -123,10 +156,10 @@ impl RgbaTexture {
     pub fn decode(&self, band: &Band, texels: &[u8], pixels: &mut [u8]) {
         let group = band.width * PIXEL as usize * self.texels.rows();
         let rows = texels.chunks_exact(band.row_len.max(1)).zip(pixels.chunks_mut(group.max(1)));
-        match self.texels {
-            Texels::Blocks(blocks) => rows.for_each(|(texels, pixels)| {
+        match self.texels.blocks() {
+            Some(blocks) => rows.for_each(|(texels, pixels)| {
                 for (column, block) in texels.chunks_exact(blocks.bytes()).enumerate() {
-                    let block = blocks.decode_bytes(block);
+                    let block = self.texels.decode_block(blocks, block);
                     let lines =
                         pixels.chunks_mut(band.width * PIXEL as usize).zip(block.as_chunks::<SIDE>().0);
                     for (line, four) in lines {
@@ -135,7 +168,7 @@ impl RgbaTexture {
                     }
                 }
             }),
-            _ => {
+            None => {
                 let transfer = self.texels.transfer();
                 let mut row = vec![vec![[0.0; 4]; band.width]];
                 rows.for_each(|(texels, pixels)| {
@@ -149,7 +182,7 @@ impl RgbaTexture {
 
     /// Number of surfaces that each have all mips.
     fn faces(&self) -> u64 {
-        u64::from(self.header.array) * if self.header.cube { 6 } else { 1 }
+        self.header.surfaces()
     }
 
     /// Length in bytes of the texels of some mips of one face.
@@ -168,8 +201,8 @@ impl RgbaTexture {
 
     /// The uncompressed texture. Sides and mips were bounded by the parser of headers.
     fn texture(&self) -> Texture {
-        let FileHeader { width, height, mips, cube, .. } = self.header;
-        Texture { width: width as u16, height: height as u16, mips: mips as u8, format: BGRA8, cube }
+        let FileHeader { width, height, cube, .. } = self.header;
+        Texture { width: width as u16, height: height as u16, mips: self.mips as u8, format: BGRA8, cube }
     }
 }
 

@@ -3,12 +3,19 @@
 use super::blocks::{Blocks, SIDE, with_z};
 use super::channels::Channels;
 use super::transfer::Transfer;
-use crate::texture::file_header::{FileHeader, TexelFormat};
+use crate::texture::file_header::{ChannelUse, FileHeader, TexelFormat};
 use crate::texture::pixel_format::pixel_format;
 
 /// A decoder for texels.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Texels {
+pub(super) struct Texels {
+    layout: Layout,
+    channels: ChannelUse,
+}
+
+/// How the texels of a row become pixels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Layout {
     Blocks(Blocks),
     Channels(Channels),
     /// Two pixels that share red and blue. The numbers are the byte positions of red, green, blue
@@ -21,37 +28,57 @@ pub(super) enum Texels {
 impl Texels {
     /// The decoder for a header's format. `None` if it cannot be decoded, such as video.
     pub(super) fn of(header: &FileHeader) -> Option<Self> {
-        let format = match header.pixels {
-            TexelFormat::Masks(masks) => return Some(Self::Channels(Channels::masked(&masks))),
-            TexelFormat::Format(value) => pixel_format(value)?,
+        let name = match header.pixels {
+            TexelFormat::Masks(_) => "",
+            TexelFormat::Format(value) => pixel_format(value)?.name,
         };
-        match format.name {
-            "R8G8_B8G8_UNORM" => Some(Self::Pairs([0, 1, 2, 3])),
-            "G8R8_G8B8_UNORM" => Some(Self::Pairs([1, 0, 3, 2])),
-            "R9G9B9E5_SHAREDEXP" => Some(Self::SharedExponent),
-            name => {
-                Blocks::named(name).map(Self::Blocks).or_else(|| Channels::named(name).map(Self::Channels))
+        let layout = match (header.pixels, name) {
+            (TexelFormat::Masks(masks), _) => Layout::Channels(Channels::masked(&masks)),
+            (_, "R8G8_B8G8_UNORM") => Layout::Pairs([0, 1, 2, 3]),
+            (_, "G8R8_G8B8_UNORM") => Layout::Pairs([1, 0, 3, 2]),
+            (_, "R9G9B9E5_SHAREDEXP") => Layout::SharedExponent,
+            _ => {
+                let blocks = Blocks::named(name).map(Layout::Blocks);
+                blocks.or_else(|| Channels::named(name).map(Layout::Channels))?
             }
-        }
+        };
+        Some(Self { layout, channels: header.channels })
+    }
+
+    /// The blocks, if the texels are blocks.
+    pub(super) fn blocks(&self) -> Option<Blocks> {
+        if let Layout::Blocks(blocks) = self.layout { Some(blocks) } else { None }
     }
 
     /// Rows of pixels per row of texels.
     pub(super) fn rows(&self) -> usize {
-        if matches!(self, Self::Blocks(_)) { SIDE } else { 1 }
+        if self.blocks().is_some() { SIDE } else { 1 }
     }
 
     pub(super) fn transfer(&self) -> Transfer {
-        match self {
-            Self::Blocks(blocks) => blocks.transfer(),
-            Self::Channels(channels) => channels.transfer(),
-            Self::Pairs(_) => Transfer::Encoded,
-            Self::SharedExponent => Transfer::Unbounded,
+        match self.layout {
+            _ if self.channels == ChannelUse::NormalInAlpha => Transfer::Plain,
+            Layout::Blocks(blocks) => blocks.transfer(),
+            Layout::Channels(channels) => channels.transfer(),
+            Layout::Pairs(_) => Transfer::Encoded,
+            Layout::SharedExponent => Transfer::Unbounded,
         }
     }
 
+    /// Whether pixels may differ in alpha.
+    pub(super) fn has_alpha(&self) -> bool {
+        let has_alpha = match self.layout {
+            Layout::Blocks(blocks) => blocks.has_alpha(),
+            Layout::Channels(channels) => channels.has_alpha(),
+            Layout::Pairs(_) | Layout::SharedExponent => false,
+        };
+        has_alpha && matches!(self.channels, ChannelUse::Plain | ChannelUse::Premultiplied)
+    }
+
     /// Whether transparent pixels have no colour. In BC1, alpha is a single bit, so it can only be opacity.
+    /// If colours are multiplied by alpha, alpha is opacity, too.
     pub(super) fn has_cutouts(&self) -> bool {
-        *self == Self::Blocks(Blocks::Bc1)
+        self.layout == Layout::Blocks(Blocks::Bc1) || self.channels == ChannelUse::Premultiplied
     }
 
     /// Decodes a row of texels into [`Texels::rows`] rows of pixels of equal length. Pixels beyond
@@ -60,36 +87,59 @@ impl Texels {
         let width = rows.first().map_or(0, Vec::len);
         let set = |rows: &mut [Vec<[f32; 4]>], x: usize, y: usize, pixel| {
             if let Some(to) = rows.get_mut(y).and_then(|row| row.get_mut(x)) {
-                *to = pixel;
+                *to = used_as(self.channels, pixel);
             }
         };
-        match *self {
-            Self::Blocks(blocks) => {
+        match self.layout {
+            Layout::Blocks(blocks) => {
                 for (column, block) in texels.chunks_exact(blocks.bytes()).enumerate() {
                     for (index, pixel) in blocks.decode(block).into_iter().enumerate() {
                         set(rows, column * SIDE + index % SIDE, index / SIDE, pixel);
                     }
                 }
             }
-            Self::Channels(channels) => {
+            Layout::Channels(channels) => {
                 for (x, bytes) in texels.chunks_exact(channels.bytes).take(width).enumerate() {
                     let pixel = channels.pixel(bytes);
                     set(rows, x, 0, if channels.is_direction() { with_z(pixel) } else { pixel });
                 }
             }
-            Self::Pairs([r, g, b, second]) => {
+            Layout::Pairs([r, g, b, second]) => {
                 for (index, bytes) in texels.chunks_exact(4).enumerate() {
                     let value = |at: usize| f32::from(bytes[at]) / 255.0;
                     set(rows, index * 2, 0, [value(r), value(g), value(b), 1.0]);
                     set(rows, index * 2 + 1, 0, [value(r), value(second), value(b), 1.0]);
                 }
             }
-            Self::SharedExponent => {
+            Layout::SharedExponent => {
                 for (x, bytes) in texels.as_chunks().0.iter().enumerate() {
                     set(rows, x, 0, shared_exponent(u32::from_le_bytes(*bytes)));
                 }
             }
         }
+    }
+
+    /// Decodes a block to the bytes of red, green, blue and alpha that a screen shows, rows from the top.
+    pub(super) fn decode_block(&self, blocks: Blocks, block: &[u8]) -> [[u8; 4]; SIDE * SIDE] {
+        match self.channels {
+            ChannelUse::Plain => blocks.decode_bytes(block),
+            _ => {
+                let transfer = self.transfer();
+                blocks.decode(block).map(|pixel| transfer.bytes(used_as(self.channels, pixel)))
+            }
+        }
+    }
+}
+
+/// Arranges the channels of a pixel as a screen shows them. All values are between 0 and 1, except light.
+fn used_as(channels: ChannelUse, pixel @ [r, g, b, alpha]: [f32; 4]) -> [f32; 4] {
+    match channels {
+        ChannelUse::Plain => pixel,
+        ChannelUse::NormalInAlpha => with_z([alpha, g, 0.0, 1.0]),
+        ChannelUse::RedInAlpha => [alpha, g, b, 1.0],
+        // A transparent pixel has no colour.
+        ChannelUse::Premultiplied if alpha > 0.0 => [r / alpha, g / alpha, b / alpha, alpha],
+        ChannelUse::Premultiplied => [0.0, 0.0, 0.0, alpha],
     }
 }
 

@@ -22,8 +22,9 @@ const PIECE: u64 = 4 << 20;
 /// BC7 with all mips.
 const TILED_MAX: u64 = 96 << 20;
 
-/// Makes the thumbnail of a texture file. Its longest side is `size` pixels, or fewer if the
-/// texture is smaller. It shows the first face of a cube, and the first slice of a volume.
+/// Makes the thumbnail of a texture file. Its longest side is `size` pixels, or fewer if the texture is
+/// smaller. It shows the first face of a cube, and the first slice of a volume. If the file lacks its small
+/// mips, a larger one is shrunk.
 ///
 /// # Errors
 /// [`PictureError`] if the file is not a texture, if it is cut off, or if its format cannot be decoded.
@@ -33,29 +34,29 @@ pub fn thumbnail(file: &mut (impl Read + Seek), size: u32) -> Result<Image, Pict
     let texels = Texels::of(&header).ok_or_else(unsupported)?;
     let size = size.clamp(1, SIZE_MAX);
     let mip = needed_mip(&header, size);
+    let (mip, start) = present_mip(&header, mip, len).ok_or_else(unsupported)??;
     let (row_len, rows) = header.mip_rows(mip).ok_or_else(unsupported)?;
-    let offset = header.mip_offset(mip).ok_or_else(unsupported)?;
     if let Some(tile_mode) = header.tile_mode {
         let mut in_rows = Cursor::new(in_rows(file, &header, tile_mode, len)?);
-        in_rows.set_position(offset);
+        in_rows.set_position(start - header.len);
         return decode(&mut in_rows, &texels, header.mip_sides(mip), size, (row_len, rows));
-    }
-    let start = header.len + offset;
-    let needed = start + row_len * u64::from(rows);
-    if needed > len {
-        return Err(PictureError::CutOff { len, needed });
     }
     file.seek(SeekFrom::Start(start))?;
     decode(file, &texels, header.mip_sides(mip), size, (row_len, rows))
 }
 
 /// Reads the header of a texture file. Returns it with the length of the file.
-pub(super) fn read_header(file: &mut (impl Read + Seek)) -> Result<(FileHeader, u64), PictureError> {
+fn read_header(file: &mut (impl Read + Seek)) -> Result<(FileHeader, u64), PictureError> {
     let len = file.seek(SeekFrom::End(0))?;
     file.rewind()?;
+    Ok((next_header(file)?, len))
+}
+
+/// Reads the header of a texture file from its beginning.
+pub(super) fn next_header(file: &mut impl Read) -> Result<FileHeader, PictureError> {
     let mut bytes = Vec::with_capacity(HEADER_MAX);
-    file.by_ref().take(HEADER_MAX as u64).read_to_end(&mut bytes)?;
-    Ok((FileHeader::parse(&bytes)?, len))
+    file.take(HEADER_MAX as u64).read_to_end(&mut bytes)?;
+    Ok(FileHeader::parse(&bytes)?)
 }
 
 /// The mip to shrink: the smallest whose longest side has at least `size` pixels, otherwise the largest.
@@ -69,6 +70,22 @@ fn needed_mip(header: &FileHeader, size: u32) -> u32 {
         it if it == LAST_CHUNK + 1 => LAST_CHUNK,
         it => it,
     }
+}
+
+/// A mip of which a file of `len` bytes has the first slice, and where it begins: `mip`, or else the next
+/// larger one. `None` if the format has no rows.
+fn present_mip(header: &FileHeader, mip: u32, len: u64) -> Option<Result<(u32, u64), PictureError>> {
+    let mut needed = 0;
+    for mip in (0..=mip).rev() {
+        let (row_len, rows) = header.mip_rows(mip)?;
+        let start = header.len + header.mip_offset(mip)?;
+        needed = start + row_len * u64::from(rows);
+        // The texels of a console have another length.
+        if needed <= len || header.tile_mode.is_some() {
+            return Some(Ok((mip, start)));
+        }
+    }
+    Some(Err(PictureError::CutOff { len, needed }))
 }
 
 /// Decodes and shrinks the mip at the reader's position, which has `rows` rows of `row_len` bytes.

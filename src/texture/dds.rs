@@ -25,8 +25,6 @@ pub struct Texture {
 const LEGACY_LEN: u64 = 128;
 /// Length of a header with the DX10 extension, in bytes.
 const DX10_LEN: u64 = 148;
-/// Offset of the array size in a header with the DX10 extension.
-const ARRAY_AT: usize = 140;
 
 // Names and values are those of the DDS specification (`dwFlags`, `ddspf.dwFlags`, `dwCaps`,
 // `dwCaps2`, `miscFlag`).
@@ -124,23 +122,6 @@ impl Texture {
         words(&mut header, &masks);
         words(&mut header, &[CAPS_TEXTURE | caps_mips | caps_cube, caps2, 0, 0, 0]);
         header
-    }
-
-    /// Builds the header of a file with `array` such textures: [`Texture::header`] for one, otherwise the
-    /// long header.
-    pub fn header_of_array(&self, array: u32) -> Vec<u8> {
-        if array == 1 {
-            return self.header();
-        }
-        let mut header = self.extended(&self.pixels(), *b"DX10");
-        header.truncate(ARRAY_AT);
-        words(&mut header, &[array, 0]);
-        header
-    }
-
-    /// Length of [`Texture::header_of_array`] in bytes, without building it.
-    pub fn header_len_of_array(&self, array: u32) -> u64 {
-        if array == 1 { self.header_len() } else { DX10_LEN }
     }
 
     /// Whether DirectXTex would write this texture. It must know the format and allow it in this size.

@@ -20,10 +20,15 @@ const DX10_LEN: usize = 148;
 const PIXELS_ALPHA: u32 = 0x1;
 const PIXELS_ALPHA_ONLY: u32 = 0x2;
 const PIXELS_FOURCC: u32 = 0x4;
+const PIXELS_PALETTE: u32 = 0x20;
 const PIXELS_RGB: u32 = 0x40;
 const PIXELS_LUMINANCE: u32 = 0x2_0000;
 const PIXELS_SIGNED: u32 = 0x8_0000;
+/// Set by NVIDIA's tools, which store x of a DXT5 normal map in alpha, where it has more bits.
+const PIXELS_NORMAL: u32 = 0x8000_0000;
 const CAPS2_CUBE: u32 = 0x200;
+/// The bit of the first face in `dwCaps2`. Those of the other faces follow it.
+const CAPS2_FACE_SHIFT: u32 = 10;
 const CAPS2_VOLUME: u32 = 0x20_0000;
 const DIMENSION_3D: u32 = 4;
 const MISC_CUBE: u32 = 4;
@@ -41,15 +46,38 @@ pub struct FileHeader {
     pub depth: u32,
     /// Number of mips, at least 1. At the maximum, the smallest mip is one pixel.
     pub mips: u32,
-    /// Whether the texture is a cube with six faces.
+    /// Whether the texture is a cube.
     pub cube: bool,
+    /// The faces of a cube, from the lowest bit on: +X, -X, +Y, -Y, +Z and -Z. 0 if it is no cube.
+    pub face_bits: u8,
     /// Number of textures, or of cubes, in the file: 1 to [`ARRAY_MAX`].
     pub array: u32,
     /// Format of the texels.
     pub pixels: TexelFormat,
+    /// What the channels mean.
+    pub channels: ChannelUse,
+    /// What alpha means, as the DX10 extension states it: 0 unknown, 1 straight, 2 premultiplied, 3 opaque,
+    /// 4 custom. 2 for `DXT2` and `DXT4`.
+    pub alpha_mode: u8,
     /// Arrangement of a console's texels, see [`super::tiling`]; `None` for those of a PC.
     pub tile_mode: Option<u8>,
 }
+
+/// What the channels of a texture mean, if the header says more than the format does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelUse {
+    /// What the format says.
+    Plain,
+    /// A direction: x is in alpha, y in green, and z is not stored.
+    NormalInAlpha,
+    /// Red is in alpha (`RXGB`).
+    RedInAlpha,
+    /// Colours are multiplied by alpha.
+    Premultiplied,
+}
+
+/// All faces of a cube.
+pub const ALL_FACES: u8 = 0x3F;
 
 /// A format of texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +114,8 @@ pub enum HeaderError {
     FourCc([u8; 4]),
     /// The value of `DXGI_FORMAT` is unknown.
     Unknown(u32),
+    /// The pixels are indices into a palette.
+    Palette,
     /// The format or kind of a GNF texture is unknown.
     Gnf,
 }
@@ -100,6 +130,7 @@ impl std::fmt::Display for HeaderError {
             }
             Self::FourCc(code) => write!(f, "the pixel format \"{}\" is not supported", code.escape_ascii()),
             Self::Unknown(value) => write!(f, "the pixel format {value} is unknown"),
+            Self::Palette => f.write_str("its pixels are indices into a palette, which is not supported"),
             Self::Gnf => f.write_str("the format of this GNF texture is not supported"),
         }
     }
@@ -166,6 +197,66 @@ impl FileHeader {
         Some(offset)
     }
 
+    /// Number of surfaces in the file, each with all mips.
+    pub fn surfaces(&self) -> u64 {
+        u64::from(self.array) * u64::from(self.face_bits.count_ones().max(1))
+    }
+
+    /// The header of what a file of `len` bytes has of the texture: of a cube or an array its complete
+    /// surfaces, otherwise the complete mips of the first surface. `None` if the largest mip is not complete.
+    ///
+    /// The texels of a console are in another order, so their headers are returned as they are.
+    pub fn complete(&self, len: u64) -> Option<Self> {
+        if self.tile_mode.is_some() {
+            return Some(*self);
+        }
+        let it = self.corrected(len);
+        let (texels, surface) = (len.saturating_sub(it.len), it.mip_offset(it.mips)?);
+        let stated = it.surfaces();
+        let whole = (texels / surface).min(stated);
+        if whole == stated {
+            return Some(it);
+        }
+        let fits = |mips: &u32| it.mip_offset(*mips).is_some_and(|len| len <= texels);
+        let is_each = |mips: &u32| it.mip_offset(*mips).is_some_and(|len| len * stated == texels);
+        if texels % surface != 0
+            && let Some(mips) = (1..it.mips).find(is_each)
+        {
+            return Some(Self { mips, ..it });
+        }
+        if whole == 0 {
+            let mips = (1..it.mips).rev().find(fits)?;
+            return Some(Self { mips, array: 1, cube: false, face_bits: 0, ..it });
+        }
+        // The surfaces are at most six for each of a limited number of cubes.
+        let (whole, faces) = (whole as u32, it.face_bits.count_ones());
+        Some(match it.cube {
+            false => Self { array: whole, ..it },
+            true if whole >= faces => Self { array: whole / faces, ..it },
+            true => Self { array: 1, face_bits: first_bits(it.face_bits, whole), ..it },
+        })
+    }
+
+    /// Number of bytes of texels that a file of `len` bytes lacks.
+    pub fn missing(&self, len: u64) -> u64 {
+        let it = self.corrected(len);
+        let needed = it.mip_offset(it.mips).map_or(0, |surface| surface * it.surfaces());
+        needed.saturating_sub(len.saturating_sub(it.len))
+    }
+
+    /// The header, if its number of faces contradicts the length of the file: some programs count the faces
+    /// of cubes in the array size, and some state fewer faces than they write.
+    fn corrected(&self, len: u64) -> Self {
+        let texels = len.saturating_sub(self.len);
+        let Some(surface) = self.mip_offset(self.mips).filter(|_| self.cube) else { return *self };
+        let counts_faces = self.array % 6 == 0 && texels < surface * self.surfaces();
+        if counts_faces && texels >= surface * u64::from(self.array) {
+            return Self { array: self.array / 6, ..*self };
+        }
+        let has_all_faces = texels == surface * 6 * u64::from(self.array);
+        Self { face_bits: if has_all_faces { ALL_FACES } else { self.face_bits }, ..*self }
+    }
+
     /// This texture as an archive would state it, for the tiling of consoles.
     pub fn texture(&self) -> Option<dds::Texture> {
         let TexelFormat::Format(format) = self.pixels else { return None };
@@ -176,13 +267,25 @@ impl FileHeader {
     }
 }
 
+/// Builds the header with which older programs read a DDS file, as for a texture of a BA2, from its first
+/// `bytes`. `None` if its own header is as good, or if only the long header can state what it has.
+pub fn compatible(bytes: &[u8], header: &FileHeader) -> Option<Vec<u8>> {
+    let is_flat = header.depth == 1 && header.array == 1 && header.tile_mode.is_none();
+    let is_whole = matches!(header.face_bits, 0 | ALL_FACES);
+    let code = bytes.get(84..88).filter(|_| is_flat && is_whole && bytes.starts_with(b"DDS "))?;
+    let texture = header.texture().filter(|_| matches!(code, b"DX10" | b"BC4U" | b"BC5U"))?;
+    let compatible = texture.compatible_header();
+    (texture.header() != compatible || compatible.len() < header.len as usize).then_some(compatible)
+}
+
 fn parse_dds(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
     let word = |at: usize| word(bytes, at);
     if bytes.len() < LEGACY_LEN {
         return Err(HeaderError::Short);
     }
-    require("its length", 4, word(4)?, |it| it == 124)?;
-    require("the length of the pixel format", 76, word(76)?, |it| it == 32)?;
+    // Some programs write 24 or 0, and others do not check it.
+    require("its length", 4, word(4)?, |it| matches!(it, 124 | 24))?;
+    require("the length of the pixel format", 76, word(76)?, |it| matches!(it, 32 | 24 | 0))?;
     let (flags, code) = (word(80)?, word(84)?.to_le_bytes());
     let mut header = FileHeader {
         len: LEGACY_LEN as u64,
@@ -191,11 +294,21 @@ fn parse_dds(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
         depth: 1,
         mips: word(28)?,
         cube: word(112)? & CAPS2_CUBE != 0,
+        face_bits: 0,
         array: 1,
         pixels: TexelFormat::Format(0),
+        channels: ChannelUse::Plain,
+        alpha_mode: 0,
         tile_mode: None,
     };
+    if header.cube {
+        let bits = (word(112)? >> CAPS2_FACE_SHIFT) as u8 & ALL_FACES;
+        header.face_bits = if bits == 0 { ALL_FACES } else { bits };
+    }
     let mut is_volume = word(112)? & CAPS2_VOLUME != 0;
+    if flags & PIXELS_FOURCC == 0 && flags & PIXELS_PALETTE != 0 {
+        return Err(HeaderError::Palette);
+    }
     if flags & PIXELS_FOURCC == 0 {
         header.pixels = TexelFormat::Masks(masks(bytes, flags)?);
     } else if matches!(&code, b"DX10" | b"XBOX") {
@@ -204,7 +317,9 @@ fn parse_dds(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
         header.pixels = TexelFormat::Format(known.ok_or(HeaderError::Unknown(format))?);
         header.len = DX10_LEN as u64;
         is_volume |= word(132)? == DIMENSION_3D;
-        header.cube |= word(136)? & MISC_CUBE != 0;
+        if word(136)? & MISC_CUBE != 0 {
+            (header.cube, header.face_bits) = (true, ALL_FACES);
+        }
         // Some programs write 0.
         header.array = require("the array size", 140, word(140)?.max(1), |it| it <= ARRAY_MAX)?;
         if &code == b"XBOX" {
@@ -214,8 +329,18 @@ fn parse_dds(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
         if (bytes.len() as u64) < header.len {
             return Err(HeaderError::Short);
         }
+        header.alpha_mode = (word(144)? & 7) as u8;
     } else {
         header.pixels = TexelFormat::Format(format_of(code).ok_or(HeaderError::FourCc(code))?);
+        header.alpha_mode = if matches!(&code, b"DXT2" | b"DXT4") { 2 } else { 0 };
+        header.channels = match &code {
+            b"RXGB" => ChannelUse::RedInAlpha,
+            b"DXT5" if flags & PIXELS_NORMAL != 0 => ChannelUse::NormalInAlpha,
+            _ => ChannelUse::Plain,
+        };
+    }
+    if header.alpha_mode == 2 {
+        header.channels = ChannelUse::Premultiplied;
     }
     if is_volume {
         header.depth = require("the depth", 24, word(24)?.max(1), is_side)?;
@@ -240,8 +365,11 @@ fn parse_gnf(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
         depth: 1,
         mips: u32::from(texture.mips).clamp(1, width.max(height).ilog2() + 1),
         cube: texture.cube,
+        face_bits: if texture.cube { ALL_FACES } else { 0 },
         array: 1,
         pixels: TexelFormat::Format(texture.format),
+        channels: ChannelUse::Plain,
+        alpha_mode: 0,
         tile_mode: Some(descriptor.tile_mode()),
     })
 }
@@ -251,7 +379,8 @@ fn format_of(code: [u8; 4]) -> Option<u8> {
     let other = match &code {
         // DXT2 and DXT4 have colours multiplied by alpha; otherwise they equal DXT3 and DXT5.
         b"DXT2" => Some(74),
-        b"DXT4" => Some(77),
+        // RXGB is DXT5 with red in alpha.
+        b"DXT4" | b"RXGB" => Some(77),
         b"ATI1" => Some(80),
         b"ATI2" | b"A2XY" => Some(83),
         b"BC6H" => Some(95),
@@ -267,9 +396,14 @@ fn format_of(code: [u8; 4]) -> Option<u8> {
 
 /// Parses the masks of a header without a FourCC.
 fn masks(bytes: &[u8], flags: u32) -> Result<Masks, HeaderError> {
-    let bits =
-        require("the number of bits per pixel", 88, word(bytes, 88)?, |it| matches!(it, 8 | 16 | 24 | 32))?;
     let mut masks = [word(bytes, 92)?, word(bytes, 96)?, word(bytes, 100)?, word(bytes, 104)?];
+    let is_alpha_only = flags & (PIXELS_ALPHA_ONLY | PIXELS_RGB | PIXELS_LUMINANCE) == PIXELS_ALPHA_ONLY;
+    let mut bits = word(bytes, 88)?;
+    if is_alpha_only && bits == 0 {
+        // Some programs describe pixels of alpha alone by the flag alone.
+        (bits, masks) = (8, [0, 0, 0, 0xFF]);
+    }
+    require("the number of bits per pixel", 88, bits, |it| matches!(it, 8 | 16 | 24 | 32))?;
     let is_luminance = flags & PIXELS_LUMINANCE != 0;
     let is_signed = flags & PIXELS_SIGNED != 0;
     let has_alpha = flags & (PIXELS_ALPHA | PIXELS_ALPHA_ONLY) != 0 || is_signed;
@@ -285,6 +419,15 @@ fn masks(bytes: &[u8], flags: u32) -> Result<Masks, HeaderError> {
     }
     require("the flags of the pixel format", 80, flags, |_| masks != [0; 4])?;
     Ok(Masks { bytes: bits / 8, masks, is_luminance, is_signed })
+}
+
+/// The lowest `count` bits that are set.
+fn first_bits(bits: u8, count: u32) -> u8 {
+    (0..count)
+        .fold((bits, 0), |(left, taken), _| {
+            (left & left.wrapping_sub(1), taken | (left & left.wrapping_neg()))
+        })
+        .1
 }
 
 fn is_side(value: u32) -> bool {

@@ -127,6 +127,14 @@ impl LayerNames {
         })
     }
 
+    /// The listed path of a file within the layer, with `/` between names; empty if there is no such file.
+    pub fn listed_path(&self, entry: u32) -> Vec<u8> {
+        let file = self.files.get(entry as usize);
+        let mut path = file.map(|file| self.joined(file.folder, &[self.name(file.name)])).unwrap_or_default();
+        path.iter_mut().filter(|byte| **byte == self.separator).for_each(|byte| *byte = b'/');
+        path
+    }
+
     /// The numbers of all files whose names end with `extension` in any case, in order.
     pub fn files_ending(&self, extension: &[u8; 4]) -> Vec<u32> {
         let is_found = |file: &File| {

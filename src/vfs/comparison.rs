@@ -1,7 +1,7 @@
 //! Compares the bytes of files: first by size, then by digests of both, read in pieces.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 
 use sha2::{Digest, Sha256};
 
@@ -80,7 +80,10 @@ pub(crate) fn compare(file: &VfsFile, others: &[VfsFile]) -> Vec<Compared> {
 /// # Errors
 /// The file of the tree cannot be read.
 pub(crate) fn equals(file: &VfsFile, on_disk: &File) -> io::Result<bool> {
-    equals_written(on_disk, file.size().ok(), |mut to| file.write_to(&mut to).map(drop))
+    match file.size() {
+        Ok(size) => equals_written(on_disk, Some(size), |mut to| file.write_to(&mut to).map(drop)),
+        Err(_) => Ok(false),
+    }
 }
 
 /// Whether a file on the disk has the bytes that `write` writes, whose number is `len` if it is known. It
@@ -93,13 +96,13 @@ pub(crate) fn equals_written(
     len: Option<u64>,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<bool> {
-    if len != on_disk.metadata().map(|found| found.len()).ok() {
+    if len.is_some() && len != on_disk.metadata().map(|found| found.len()).ok() {
         return Ok(false);
     }
     let mut comparing = Comparing { file: BufReader::with_capacity(BUFFER, on_disk), is_equal: true };
     match write(&mut comparing) {
         _ if !comparing.is_equal => Ok(false),
-        Ok(()) => Ok(true),
+        Ok(()) => Ok(comparing.file.fill_buf().is_ok_and(<[u8]>::is_empty)),
         Err(error) => Err(error),
     }
 }

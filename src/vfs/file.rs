@@ -123,6 +123,11 @@ impl VfsFile {
         FileReader { file: self.clone(), position: 0 }
     }
 
+    /// A reader of the file from its beginning, in order and with little memory.
+    pub(crate) fn stream(&self) -> content::FileStream<'_> {
+        self.opened.store.stream(self.entry)
+    }
+
     /// Writes the whole file; returns its size in bytes. Each compressed part is decoded once.
     ///
     /// # Errors
@@ -207,6 +212,12 @@ impl VfsFile {
     /// Each error is returned once.
     pub(crate) fn take_salvaged(&self) -> Option<content::EntryError> {
         self.opened.store.take_salvaged(self.entry)
+    }
+
+    /// Why a texture is shown as it is stored, although another form was asked for; `None` if it is not, or
+    /// if its header was not read yet.
+    pub fn why_kept(&self) -> Option<&'static str> {
+        self.opened.store.why_kept(self.entry)
     }
 
     /// The tile mode of a console's texture that is shown tiled; `None` if its texels are in rows.

@@ -1,5 +1,6 @@
 //! An archive that was opened and parsed.
 
+use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -95,6 +96,12 @@ impl OpenedArchive {
         if let Some(what) = still_tiled(tables) {
             log::warn!("{path}: {what}");
         }
+        for (entry, why) in tables.kept_textures() {
+            log::info!(
+                "{path}: {} stays as it is: {why}",
+                String::from_utf8_lossy(&self.layer.listed_path(entry)).shown()
+            );
+        }
     }
 }
 
@@ -161,6 +168,24 @@ fn still_tiled(tables: &LayerTables) -> Option<String> {
     let textures = count(tiled.values().sum(), "texture");
     let what = "cannot be converted for a PC, so the console's header is kept";
     (!tiled.is_empty()).then(|| format!("{textures} {what}: {}", modes.join(", ")))
+}
+
+/// One note for each reason why entries of an archive are shown as they are stored, although the user asked
+/// for another form.
+pub(crate) fn kept_textures(
+    subject: &str,
+    names: &LayerNames,
+    kept: impl IntoIterator<Item = (u32, &'static str)>,
+) -> Vec<Note> {
+    let mut of_reason: BTreeMap<&'static str, (usize, u32)> = BTreeMap::new();
+    for (entry, reason) in kept {
+        of_reason.entry(reason).or_insert((0, entry)).0 += 1;
+    }
+    let note = |(reason, (count, first))| {
+        let path = String::from_utf8_lossy(&names.listed_path(first)).into_owned();
+        Note::texture_kept(subject, count, path, reason)
+    };
+    of_reason.into_iter().map(note).collect()
 }
 
 /// A whole stored name as text, with `/` between folders; `None` if the archive stores none, or if

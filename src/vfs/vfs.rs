@@ -12,6 +12,7 @@ use super::file::VfsFile;
 use super::folder::VfsFolder;
 use super::layer::VfsLayer;
 use super::opened::Opened;
+use super::opened_archive::kept_textures;
 use super::options::OpenOptions;
 use super::patterns::Patterns;
 use super::reopening::Reopening;
@@ -20,7 +21,7 @@ use super::sources::source_set::SourceSet;
 use crate::content::Store;
 use crate::game::LoadOrder;
 use crate::note::Note;
-use crate::tree::{Kind, NodeId, Tree};
+use crate::tree::{Kind, LayerNames, NodeId, Tree};
 
 /// One tree of files, made of several sources: games, archives and folders.
 ///
@@ -131,6 +132,16 @@ impl Vfs {
     pub fn notes(&self) -> impl Iterator<Item = &Note> {
         let of_archives = self.opened.archives().flat_map(|description| &description.notes);
         self.opened.plan.order.notes.iter().chain(of_archives).chain(&self.opened.left_out)
+    }
+
+    /// The textures of each archive that are shown as they are stored, although another form was asked for:
+    /// one note for each reason. Textures whose headers were not read yet are not among them.
+    pub fn kept_textures(&self) -> Vec<Note> {
+        let of_layer = |(layer, names): (u16, &Arc<LayerNames>)| {
+            let subject = self.store().path(layer).to_string_lossy();
+            kept_textures(&subject, names, self.store().kept_textures(layer))
+        };
+        (0..).zip(&self.opened.names).flat_map(of_layer).collect()
     }
 
     /// What walks of folders left out, without what the plan notes.

@@ -56,7 +56,7 @@ fn an_invalid_texture_is_refused_and_the_output_is_unchanged() {
         (
             "short.dds",
             65,
-            "cut off: it has 1000 bytes and needs 2176; if it is a copy, copy or extract it again",
+            "cut off: it has 1000 bytes, and its largest mip needs 2176; get the file or its archive again",
         ),
         ("damaged.dds", 65, "damaged header: the width at offset 16 has the invalid value 0x10040"),
         ("video.dds", 65, "the pixel format AYUV is not supported"),

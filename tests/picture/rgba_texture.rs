@@ -99,25 +99,105 @@ fn every_face_and_mip_of_a_cube_is_decoded_from_its_own_texels() {
     assert_eq!(pixels(&file), swapped);
 }
 
-#[test]
-fn an_array_keeps_its_number_of_textures() {
-    let one = texture(98, 8, 8, 1, false);
-    let mut head = one.header();
-    head[140] = 3;
-    let file = [head, noise(1, 3 * 64)].concat();
-    let shown = rgba(&file).unwrap();
-    assert_eq!((shown.head().len(), shown.file_len()), (148, 148 + 3 * 256));
-    let header = FileHeader::parse(&shown.head()).unwrap();
-    assert_eq!((header.array, header.format_name()), (3, "B8G8R8A8_UNORM".to_owned()));
-    let third = [&one.header()[..], &file[148 + 2 * 64..]].concat();
-    assert_eq!(pixels(&file)[2 * 256..], pixels(&third));
+/// The header of an uncompressed file.
+fn head(file: &[u8]) -> FileHeader {
+    FileHeader::parse(&rgba(file).unwrap().head()).unwrap()
 }
 
 #[test]
-fn a_file_that_is_cut_off_or_not_flat_has_no_uncompressed_form() {
+fn an_array_becomes_its_first_texture_under_the_header_that_every_program_reads() {
+    let one = texture(28, 8, 8, 4, false);
+    let texels = noise(1, 3 * one.texel_bytes().unwrap() as usize);
+    // The long header, which counts textures, is that of the sRGB variant.
+    let mut long = texture(29, 8, 8, 4, false).header();
+    long[128] = 28;
+    long[140] = 3;
+    let file = [long, texels.clone()].concat();
+    let first = [one.header(), texels[..one.texel_bytes().unwrap() as usize].to_vec()].concat();
+    assert_eq!(rgba(&file).unwrap().head(), texture(87, 8, 8, 4, false).header());
+    assert_eq!(pixels(&file), pixels(&first));
+}
+
+#[test]
+fn mips_that_the_file_lacks_cost_neither_the_others_nor_the_picture() {
+    let texture = texture(98, 256, 256, 9, false);
+    let whole = file(&texture, 5);
+    let mip_end = |mips: u8| 148 + dds::Texture { mips, ..texture }.texel_bytes().unwrap() as usize;
+    let all = pixels(&whole);
+    for (len, mips) in [(mip_end(7), 7), (mip_end(7) + 15, 7), (mip_end(8), 8), (mip_end(1), 1)] {
+        let cut = &whole[..len];
+        assert_eq!((head(cut).mips, head(cut).width), (mips, 256), "{len} bytes");
+        let shown = pixels(cut);
+        assert!(shown == all[..shown.len()], "{len} bytes");
+        let pixels_of = |mips: u32| (0..mips).map(|mip| (256_usize >> mip).pow(2) * 4).sum::<usize>();
+        assert_eq!(shown.len(), pixels_of(mips));
+        assert_eq!(FileHeader::parse(cut).unwrap().missing(len as u64), (whole.len() - len) as u64);
+        for size in [1, 4, 256] {
+            assert_eq!(thumbnail(&mut Cursor::new(cut), size).unwrap().width, size);
+        }
+    }
+    let cut = &whole[..mip_end(1) - 1];
+    assert_eq!(rgba(cut), None);
+    let error = thumbnail(&mut Cursor::new(cut), 4).unwrap_err().to_string();
+    assert!(error.starts_with("cut off: it has 65683 bytes, and its largest mip needs 65684"), "{error}");
+}
+
+#[test]
+fn faces_that_the_file_lacks_do_not_cost_the_others() {
+    let cube = texture(77, 16, 16, 5, true);
+    let whole = file(&cube, 8);
+    let face = dds::Texture { cube: false, ..cube }.texel_bytes().unwrap() as usize;
+    let all = pixels(&whole);
+    for (len, faces) in [(5 * face + 3, 5), (2 * face, 2), (face, 1), (face - 1, 1)] {
+        let cut = &whole[..128 + len];
+        let mips = if len < face { 4 } else { 5 };
+        assert_eq!((head(cut).cube, head(cut).mips), (faces > 1, mips), "{faces} faces");
+        if faces > 1 {
+            assert_eq!(head(cut).face_bits, (1 << faces) - 1);
+        }
+        let shown = pixels(cut);
+        assert!(shown == all[..shown.len()], "{faces} faces");
+    }
+    // The header states two faces: +X and -Y.
+    let mut stated = whole[..128 + 2 * face].to_vec();
+    stated[112..116].copy_from_slice(&(0x200_u32 | 0x400 | 0x2000).to_le_bytes());
+    assert_eq!((head(&stated).face_bits, head(&stated).surfaces()), (0b1001, 2));
+    assert_eq!(pixels(&stated), all[..2 * all.len() / 6]);
+    assert_eq!(FileHeader::parse(&stated).unwrap().missing(stated.len() as u64), 0);
+    // It states two, but there are six.
+    let mut six = whole.clone();
+    six[112..116].copy_from_slice(&stated[112..116]);
+    assert_eq!(head(&six).face_bits, 0x3F);
+    // Each face has one mip only.
+    let flat = file(&dds::Texture { mips: 1, ..cube }, 8);
+    let mut counted = flat.clone();
+    counted[28] = 5;
+    assert_eq!((pixels(&counted), head(&counted).mips), (pixels(&flat), 1));
+}
+
+#[test]
+fn a_cube_whose_array_size_counts_its_faces_is_one_cube() {
+    let cube = texture(98, 16, 16, 5, true);
+    let file = file(&cube, 2);
+    let mut counted = file.clone();
+    counted[140] = 6;
+    assert_eq!(pixels(&counted), pixels(&file));
+    let header = FileHeader::parse(&counted).unwrap();
+    assert_eq!(
+        (header.missing(counted.len() as u64), header.complete(counted.len() as u64).unwrap().array),
+        (0, 1)
+    );
+    // Six cubes are six cubes, of which the first is shown.
+    let six: Vec<u8> = [&counted[..], &noise(3, 5 * (file.len() - 148))].concat();
+    assert_eq!(pixels(&six), pixels(&file));
+    assert_eq!(FileHeader::parse(&six).unwrap().complete(six.len() as u64).unwrap().array, 6);
+}
+
+#[test]
+fn a_file_without_its_largest_mip_or_not_flat_has_no_uncompressed_form() {
     let whole = file(&texture(98, 64, 64, 7, false), 1);
-    assert!(rgba(&whole).is_some());
-    assert_eq!(rgba(&whole[..whole.len() - 1]), None, "cut off");
+    assert!(rgba(&whole[..148 + 4096]).is_some());
+    assert_eq!(rgba(&whole[..148 + 4095]), None, "cut off");
     let mut volume = file(&texture(28, 4, 4, 1, false), 1);
     volume[114] |= 0x20;
     volume[24] = 2;
@@ -125,4 +205,60 @@ fn a_file_that_is_cut_off_or_not_flat_has_no_uncompressed_form() {
     let huge = texture(71, 16_384, 16_384, 1, true);
     let header = FileHeader::parse(&huge.header()).unwrap();
     assert!(matches!(RgbaTexture::new(header, u64::MAX), Err(PictureError::TooLarge(_))));
+}
+
+/// A DXT5 block of one colour in each half: `alpha` and a green of 6 bits.
+fn dxt5(alpha: u8, green: u16) -> Vec<u8> {
+    let colour = (green << 5 | 0b11111 << 11).to_le_bytes();
+    [&[alpha, alpha, 0, 0, 0, 0, 0, 0][..], &colour, &colour, &[0; 4]].concat()
+}
+
+#[test]
+fn a_normal_map_with_x_in_alpha_is_shown_as_a_direction() {
+    let mut header = texture(77, 4, 4, 1, false).header();
+    header[83] = 0x80;
+    let file = [header, dxt5(200, 32)].concat();
+    // Green is 32 of 63.
+    let (x, y) = (200.0 / 255.0 * 2.0 - 1.0_f32, 130.0 / 255.0 * 2.0 - 1.0);
+    let z = ((1.0 - x * x - y * y).sqrt() / 2.0 + 0.5) * 255.0;
+    assert_eq!(pixels(&file), [z.round() as u8, 130, 200, 255].repeat(16));
+    assert_eq!(z.round(), 232.0);
+    assert_eq!(thumbnail(&mut Cursor::new(&file), 4).unwrap().rgba, [[200, 130, 232, 255]; 16]);
+    let plain = [texture(77, 4, 4, 1, false).header(), dxt5(200, 32)].concat();
+    assert_eq!(pixels(&plain), [0, 130, 255, 200].repeat(16), "the flag is not set");
+}
+
+#[test]
+fn the_red_of_rxgb_is_in_alpha() {
+    let mut header = texture(77, 4, 4, 1, false).header();
+    header[84..88].copy_from_slice(b"RXGB");
+    let file = [header, dxt5(200, 32)].concat();
+    assert_eq!(pixels(&file), [0, 130, 200, 255].repeat(16));
+    assert_eq!(thumbnail(&mut Cursor::new(&file), 4).unwrap().rgba, [[200, 130, 0, 255]; 16]);
+}
+
+#[test]
+fn colours_that_were_multiplied_by_alpha_are_divided_by_it() {
+    // DX10 with alpha mode 2, R8G8B8A8.
+    let mut header = texture(29, 4, 1, 1, false).header();
+    header[128] = 28;
+    header[144] = 2;
+    let texels = [[64, 32, 0, 128], [255, 0, 7, 255], [9, 9, 9, 0], [200, 10, 1, 100]];
+    let file = [header, texels.concat()].concat();
+    let straight = [[128, 64, 0, 128], [255, 0, 7, 255], [0, 0, 0, 0], [255, 26, 3, 100]];
+    let shown: Vec<[u8; 4]> = pixels(&file).as_chunks().0.iter().map(|&[b, g, r, a]| [r, g, b, a]).collect();
+    assert_eq!(shown, straight);
+    assert_eq!(thumbnail(&mut Cursor::new(&file), 4).unwrap().rgba, straight);
+    let mut dxt4 = texture(77, 4, 4, 1, false).header();
+    dxt4[84..88].copy_from_slice(b"DXT4");
+    assert_eq!(pixels(&[dxt4, dxt5(200, 32)].concat()), [0, 166, 255, 200].repeat(16));
+}
+
+#[test]
+fn pixels_of_alpha_alone_need_no_number_of_bits() {
+    let file = file(&texture(65, 8, 8, 1, false), 4);
+    let mut sloppy = file.clone();
+    sloppy[88..108].fill(0);
+    sloppy[76] = 0;
+    assert_eq!(pixels(&sloppy), pixels(&file));
 }

@@ -79,20 +79,32 @@ fn format_codes_of_other_programs_are_known() {
 }
 
 #[test]
+fn sloppy_size_words_do_not_make_a_header_damaged() {
+    for (at, words) in [(4, &[24][..]), (76, &[24, 0])] {
+        for &word in words {
+            assert_eq!(changed(77, at, word), FileHeader::parse(&texture(77).header()), "{word} at {at}");
+        }
+    }
+    assert!(changed(98, 4, 24).is_ok() && changed(28, 76, 0).is_ok());
+    let refused = changed(28, 80, 0x20).unwrap_err().to_string();
+    assert_eq!(refused, "its pixels are indices into a palette, which is not supported");
+}
+
+#[test]
 fn the_error_names_a_damaged_field_with_its_offset_and_value() {
     let refused = |at, word| changed(28, at, word).unwrap_err().to_string();
     let message = |name: &str, at: u32, value: u32| {
         format!("damaged header: {name} at offset {at} has the invalid value {value:#x}")
     };
     assert_eq!(refused(4, 123), message("its length", 4, 123));
-    assert_eq!(refused(76, 0), message("the length of the pixel format", 76, 0));
+    assert_eq!(refused(76, 33), message("the length of the pixel format", 76, 33));
     for value in [0, SIDE_MAX + 1, u32::MAX] {
         assert_eq!(refused(12, value), message("the height", 12, value));
         assert_eq!(refused(16, value), message("the width", 16, value));
     }
     assert_eq!(refused(88, 12), message("the number of bits per pixel", 88, 12));
     assert_eq!(refused(92, 0x00F0_F000), message("a mask", 92, 0x00F0_F000));
-    assert_eq!(refused(80, 0x20), message("the flags of the pixel format", 80, 0x20));
+    assert_eq!(refused(80, 0x10), message("the flags of the pixel format", 80, 0x10));
     assert_eq!(
         changed(61, 92, 0xFF00),
         Err(HeaderError::Field("a mask", 92, 0xFF00)),

@@ -17,7 +17,9 @@ use crate::cli::options::open_args::{LayoutArg, OpenArgs, SALVAGE};
 use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::progress;
-use crate::picture::{PictureError, has_full_png, write_full_png};
+use crate::content::TextureForm;
+use crate::note::Reasons;
+use crate::picture::{FullPicture, PictureError, PngChannels};
 use crate::shown::Shown;
 use crate::system::mountinfo;
 use crate::system::output_place::LastLink;
@@ -57,9 +59,14 @@ pub(crate) struct Extract {
     dry_run: bool,
     /// Write textures as PNG files in full size, with alpha as it is stored; other files as they are
     ///
-    /// A cube's first face is written. Textures that cannot be decoded stay as they are.
+    /// A cube's first face is written. Textures that cannot be decoded stay as they are; -v lists them.
     #[arg(long)]
     png: bool,
+    /// With --png, write alpha as a grey picture of its own, NAME-alpha.png
+    ///
+    /// Programs that scale pictures up use alpha as opacity, which spoils normal maps with gloss in alpha.
+    #[arg(long, requires = "png")]
+    split_alpha: bool,
     #[arg(long, help = SALVAGE)]
     salvage: bool,
     #[command(flatten)]
@@ -82,6 +89,23 @@ enum Outcome {
     Full(Option<io::Error>),
 }
 
+/// What became of a file of the sources.
+#[derive(Default)]
+struct Done {
+    /// One outcome for each file that is written for it.
+    outcomes: Vec<Outcome>,
+    /// Why a texture stays as it is.
+    kept: Option<&'static str>,
+}
+
+/// The names under which a texture is written as a picture.
+#[derive(Clone)]
+struct PictureNames {
+    all: Vec<u8>,
+    /// The name of the picture of alpha, which is written if alpha is split off.
+    alpha: Option<Vec<u8>>,
+}
+
 /// The outcomes for all files.
 #[derive(Default)]
 struct Outcomes {
@@ -93,6 +117,8 @@ struct Outcomes {
     differing: usize,
     failed: Vec<String>,
     full: Option<io::Error>,
+    /// Why textures stay as they are.
+    textures: Reasons,
 }
 
 impl Extract {
@@ -123,9 +149,9 @@ impl Extract {
         let advance = progress::bytes("extracting", files.len(), total);
         let pictures = self.pictures(&vfs, &files);
         let outcomes = in_parallel(files.len(), &|| {}, |index| {
-            let outcome = self.write(&folder, &files[index], pictures[index].as_deref(), &is_full);
+            let done = self.write(&folder, &files[index], pictures[index].as_ref(), &is_full);
             advance(files[index].disk_size());
-            outcome
+            done
         });
         let outcomes = Outcomes::of(outcomes);
         for failed in &outcomes.failed {
@@ -171,13 +197,11 @@ impl Extract {
     /// The names under which textures are written if they can be decoded, decided before anything is written:
     /// no two files get the same one, and none gets the name of another file in the sources. `None` for a
     /// file that is written as it is.
-    fn pictures(&self, vfs: &Vfs, files: &[VfsFile]) -> Vec<Option<Vec<u8>>> {
+    fn pictures(&self, vfs: &Vfs, files: &[VfsFile]) -> Vec<Option<PictureNames>> {
         let mut pictures = vec![None; files.len()];
         if !self.png {
             return pictures;
         }
-        let is_texture =
-            |file: &VfsFile| file.name().last_chunk::<4>().is_some_and(|end| end.eq_ignore_ascii_case(DDS));
         let mut textures: Vec<usize> = (0..files.len()).filter(|&index| is_texture(&files[index])).collect();
         // So that the names do not depend on the order of the data.
         textures.sort_by_cached_key(|&index| files[index].path_bytes());
@@ -186,13 +210,23 @@ impl Extract {
             let (name, mut folder) = (files[index].name(), files[index].path_bytes());
             folder.truncate(folder.len() - name.len());
             let stem = &name[..name.len() - DDS.len()];
-            let numbered = (2..).map(|number: u64| [name, format!("-{number}").as_bytes(), PNG].concat());
-            let mut names = [[stem, PNG].concat(), [name, PNG].concat()].into_iter().chain(numbered);
-            pictures[index] = names.find(|name| {
+            let numbered = (2..).map(|number: u64| [name, format!("-{number}").as_bytes()].concat());
+            let mut stems = [stem.to_vec(), name.to_vec()].into_iter().chain(numbered);
+            let is_free = |name: &[u8]| {
                 let path = [&folder[..], name].concat();
-                let is_free = vfs.file(&path).is_none() && vfs.folder(&path).is_none();
-                is_free && taken.insert(path.to_ascii_lowercase())
-            });
+                let is_taken = taken.contains(&path.to_ascii_lowercase());
+                !is_taken && vfs.file(&path).is_none() && vfs.folder(&path).is_none()
+            };
+            let names = |stem: Vec<u8>| PictureNames {
+                all: [&stem[..], PNG].concat(),
+                alpha: self.split_alpha.then(|| [&stem[..], ALPHA, PNG].concat()),
+            };
+            let found =
+                stems.find_map(|stem| Some(names(stem)).filter(|it| it.each().all(|name| is_free(name))));
+            for name in found.iter().flat_map(PictureNames::each) {
+                taken.insert([&folder[..], name].concat().to_ascii_lowercase());
+            }
+            pictures[index] = found;
         }
         pictures
     }
@@ -208,15 +242,21 @@ impl Extract {
         let mut out = stdout();
         let (mut written, mut bytes, mut kept) = (0, 0, 0);
         for (file, picture) in files.iter().zip(self.pictures(vfs, files)) {
-            let name = picture_of(file, picture.as_deref()).unwrap_or(file.name());
-            let path = directory.join(file.path()).with_file_name(OsStr::from_bytes(name));
-            if !self.overwrite && path.symlink_metadata().is_ok() {
-                kept += 1;
-                continue;
-            }
-            written += 1;
+            let parts = picture.as_ref().and_then(|names| full_picture(file).ok().map(|it| names.parts(&it)));
+            let names: Vec<&[u8]> = match &parts {
+                Some(parts) => parts.iter().map(|(name, _)| *name).collect(),
+                None => vec![file.name()],
+            };
             bytes += file.shown_size();
-            writeln!(out, "{}", path.shown())?;
+            for name in names {
+                let path = directory.join(file.path()).with_file_name(OsStr::from_bytes(name));
+                if !self.overwrite && path.symlink_metadata().is_ok() {
+                    kept += 1;
+                    continue;
+                }
+                written += 1;
+                writeln!(out, "{}", path.shown())?;
+            }
         }
         if !is_quiet {
             let kept = match kept {
@@ -231,13 +271,57 @@ impl Extract {
         Ok(Exit::Ok)
     }
 
-    /// Writes a file, unless the disk is full.
-    /// `picture` is its name as a picture.
+    /// Writes a file, or the pictures of a texture that has names as such, unless the disk is full.
     fn write(
         &self,
         folder: &OutputFolder,
         file: &VfsFile,
-        picture: Option<&[u8]>,
+        names: Option<&PictureNames>,
+        is_full: &AtomicBool,
+    ) -> Done {
+        let picture = names.map(|names| (names, full_picture(file)));
+        let mut done = Done::default();
+        match picture {
+            Some((names, Ok(picture))) => {
+                for (name, channels) in names.parts(&picture) {
+                    let write =
+                        |mut out: &mut dyn Write| picture.write(&mut file.stream(), channels, &mut out);
+                    done.outcomes.push(self.write_as(folder, file, name, Some(&write), is_full));
+                }
+            }
+            picture => {
+                done.outcomes.push(self.write_as(folder, file, file.name(), None, is_full));
+                done.kept = match picture {
+                    Some((_, Err(error))) => Some(error.in_short()),
+                    _ => file.why_kept().or_else(|| self.why_loose(file)),
+                };
+            }
+        }
+        if let Some(error) = file.take_salvaged() {
+            log::warn!("{}: {error}; used anyway because of --salvage", file.path());
+        }
+        if let Some(why) = done.kept {
+            log::info!("{}: stays as it is: {why}", file.path());
+        }
+        done
+    }
+
+    /// Why a texture of a folder stays as it is: only those of archives are shown in other forms.
+    fn why_loose(&self, file: &VfsFile) -> Option<&'static str> {
+        let is_converting = matches!(
+            self.open.options().textures,
+            Some(TextureForm::Rgba | TextureForm::RgbaTop | TextureForm::Compatible)
+        );
+        (is_converting && !self.png && file.layer().is_folder() && is_texture(file)).then_some("a loose file")
+    }
+
+    /// Writes a file under a name: what `picture` writes, or its own bytes.
+    fn write_as(
+        &self,
+        folder: &OutputFolder,
+        file: &VfsFile,
+        name: &[u8],
+        picture: Option<&dyn Fn(&mut dyn Write) -> io::Result<()>>,
         is_full: &AtomicBool,
     ) -> Outcome {
         if is_full.load(Ordering::Relaxed) {
@@ -248,32 +332,24 @@ impl Extract {
             (false, true) => Existing::Skip,
             (false, false) => Existing::Keep,
         };
-        let picture = picture_of(file, picture);
-        let is_png = picture.is_some();
-        let placed = folder.write(file, picture.unwrap_or(file.name()), if_exists, |out| match is_png {
-            true => {
-                let png = full_png(file)?;
-                out.write_all(&png).map(|()| png.len() as u64)
+        let placed = folder.write(file, name, if_exists, |out| match picture {
+            Some(write) => {
+                let mut counted = Counted { out, len: 0 };
+                write(&mut counted).map(|()| counted.len)
             }
-            false => file.write_to(out),
+            None => file.write_to(out),
         });
         let outcome = placed.and_then(|placed| {
-            Ok(match placed {
-                Placed::Written(len) => Outcome::Written(len),
-                Placed::Kept(None) => Outcome::Kept(false),
-                Placed::Kept(Some(Ok(existing))) if is_png => {
-                    let png = full_png(file)?;
-                    let is_equal =
-                        equals_written(&existing, Some(png.len() as u64), |to| to.write_all(&png))?;
-                    Outcome::Kept(!is_equal)
+            Ok(match (placed, picture) {
+                (Placed::Written(len), _) => Outcome::Written(len),
+                (Placed::Kept(None), _) => Outcome::Kept(false),
+                (Placed::Kept(Some(Ok(existing))), Some(write)) => {
+                    Outcome::Kept(!equals_written(&existing, None, write)?)
                 }
-                Placed::Kept(Some(Ok(existing))) => Outcome::Kept(!equals(file, &existing)?),
-                Placed::Kept(Some(Err(_))) => Outcome::Kept(true),
+                (Placed::Kept(Some(Ok(existing))), None) => Outcome::Kept(!equals(file, &existing)?),
+                (Placed::Kept(Some(Err(_))), _) => Outcome::Kept(true),
             })
         });
-        if let Some(error) = file.take_salvaged() {
-            log::warn!("{}: {error}; used anyway because of --salvage", file.path());
-        }
         if let Ok(Outcome::Kept(true)) = outcome {
             log::info!("{}: kept a file with other bytes", file.path());
         }
@@ -287,10 +363,31 @@ impl Extract {
     }
 }
 
+impl PictureNames {
+    fn each(&self) -> impl Iterator<Item = &[u8]> {
+        std::iter::once(&self.all[..]).chain(self.alpha.as_deref())
+    }
+
+    /// The names of the files to write for a picture, and what they have. A format without alpha has one
+    /// file.
+    fn parts(&self, picture: &FullPicture) -> Vec<(&[u8], PngChannels)> {
+        match &self.alpha {
+            Some(alpha) if picture.has_alpha() => {
+                vec![(&self.all, PngChannels::Colours), (alpha, PngChannels::Alpha)]
+            }
+            Some(_) => vec![(&self.all, PngChannels::Colours)],
+            None => vec![(&self.all, PngChannels::All)],
+        }
+    }
+}
+
 impl Outcomes {
-    fn of(outcomes: Vec<Outcome>) -> Self {
+    fn of(files: Vec<Done>) -> Self {
         let mut all = Self::default();
-        for outcome in outcomes {
+        for Done { kept, .. } in &files {
+            kept.iter().for_each(|why| all.textures.add(why, 1));
+        }
+        for outcome in files.into_iter().flat_map(|done| done.outcomes) {
             match outcome {
                 Outcome::Written(len) => {
                     all.written += 1;
@@ -326,7 +423,12 @@ impl Outcomes {
             0 => String::new(),
             failed => format!("; {} could not be written", count(failed, "file")),
         };
-        format!("wrote {written} ({bytes}) to {}{kept}{failed}", directory.shown())
+        let textures = match self.textures.total() {
+            0 => String::new(),
+            1 => format!("; 1 texture stays as it is{}; -v lists it", self.textures),
+            many => format!("; {many} textures stay as they are{}; -v lists them", self.textures),
+        };
+        format!("wrote {written} ({bytes}) to {}{kept}{failed}{textures}", directory.shown())
     }
 }
 
@@ -335,18 +437,35 @@ const DDS: &[u8; 4] = b".dds";
 /// How the names of pictures end.
 const PNG: &[u8] = b".png";
 
-/// The name as a picture, if the file is a texture that can be decoded.
-fn picture_of<'n>(file: &VfsFile, name: Option<&'n [u8]>) -> Option<&'n [u8]> {
-    name.filter(|_| has_full_png(&mut file.reader()))
+/// What the name of a picture of alpha has before its end.
+const ALPHA: &[u8] = b"-alpha";
+
+/// Whether a file is called as a texture.
+fn is_texture(file: &VfsFile) -> bool {
+    file.name().last_chunk::<4>().is_some_and(|end| end.eq_ignore_ascii_case(DDS))
 }
 
-/// A texture as a PNG file.
-fn full_png(file: &VfsFile) -> io::Result<Vec<u8>> {
-    let mut png = Vec::new();
-    match write_full_png(&mut file.reader(), &mut png) {
-        Ok(()) => Ok(png),
-        Err(PictureError::Io(error)) => Err(error),
-        Err(error) => Err(io::Error::other(error)),
+/// The picture in full size of a texture.
+fn full_picture(file: &VfsFile) -> Result<FullPicture, PictureError> {
+    let len = file.size().map_err(io::Error::from)?;
+    FullPicture::new(&mut file.reader(), len)
+}
+
+/// A writer that counts its bytes.
+struct Counted<'o, W> {
+    out: &'o mut W,
+    len: u64,
+}
+
+impl<W: Write> Write for Counted<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.len += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 

@@ -131,14 +131,17 @@ fn write_game(out: &mut impl StyledWrite, order: &LoadOrder) -> io::Result<()> {
 fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
     let vfs = Vfs::from(set.only(archive).open()?);
     let subject = archive.to_string_lossy();
+    // This reads all headers that decide how textures are shown.
     let (codecs, files, bytes) = contents(&vfs);
+    let kept = vfs.kept_textures();
     let description = vfs.opened().archives().next();
     let Some(Description { about, encoding, notes }) = description else {
         return Ok(of_folder(archive, &vfs));
     };
     let structure = structure(archive, &set.options)?;
     let without_texels = structure.without_texels(&vfs, &subject);
-    let mut notes: Vec<Note> = notes.iter().cloned().chain(structure.notes).chain(without_texels).collect();
+    let notes = notes.iter().cloned().chain(structure.notes).chain(without_texels);
+    let mut notes: Vec<Note> = notes.chain(kept).collect();
     let known: BTreeSet<NoteCode> = notes.iter().map(|note| note.code).collect();
     notes.extend(notes_of_data(&vfs, &subject).into_iter().filter(|note| !known.contains(&note.code)));
     Ok(Summary {

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::raw_stdout;
-use crate::picture::{PictureError, SIZE_MAX, thumbnail, write_full_png, write_png};
+use crate::picture::{FullPicture, PictureError, PngChannels, SIZE_MAX, thumbnail, write_png};
 use crate::shown::Shown;
 use crate::system::output_place::{Missing, OutputPlace};
 
@@ -44,34 +44,61 @@ pub(crate) struct Thumbnail {
 impl Thumbnail {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let path = path_of(&self.input);
-        let mut file = open_texture(&path)?;
-        let mut png = self.png(&mut file);
-        if matches!(&png, Err(PictureError::Io(error)) if error.kind() == io::ErrorKind::InvalidInput) {
-            // The file system requires aligned direct reads, so use the page cache.
-            set_direct(&file, false);
-            png = self.png(&mut file);
-        }
-        let png = png.map_err(|error| {
+        let failed = |error: PictureError| {
             let exit = if matches!(error, PictureError::Io(_)) { Exit::Io } else { Exit::Data };
             Failure::new(exit, format!("{}: {error}", path.shown()))
-        })?;
+        };
+        let Size::Pixels(size) = self.size else {
+            let mut file = open_texture(&path, Advice::Sequential)?;
+            let len = file.seek(SeekFrom::End(0)).map_err(|error| failed(error.into()))?;
+            file.rewind().map_err(|error| failed(error.into()))?;
+            let picture = FullPicture::new(&mut file, len).map_err(failed)?;
+            file.rewind().map_err(|error| failed(error.into()))?;
+            return self.write_full(&picture, &mut file, &path);
+        };
+        // In a mount, the daemon would decode everything that the kernel reads ahead: the larger mips.
+        let mut file = open_texture(&path, Advice::Random)?;
+        if rustix::fs::fstatfs(&file).is_ok_and(|it| it.f_type == FUSE_MAGIC) {
+            set_direct(&file, true);
+        }
+        let mut image = thumbnail(&mut file, size);
+        if matches!(&image, Err(PictureError::Io(error)) if error.kind() == io::ErrorKind::InvalidInput) {
+            // The file system requires aligned direct reads, so use the page cache.
+            set_direct(&file, false);
+            image = thumbnail(&mut file, size);
+        }
+        let mut png = Vec::new();
+        write_png(&image.map_err(failed)?, &mut png)?;
         if self.output == Path::new("-") {
             let mut out = raw_stdout();
             out.write_all(&png)?;
             out.flush()?;
         } else {
-            write_picture(&self.output, &png, &file)?;
+            let mut out = open_picture(&self.output, &file)?;
+            let written = out.set_len(0).and_then(|()| out.write_all(&png));
+            written.map_err(|error| Failure::io(Exit::Io, &self.output, &error))?;
         }
         Ok(Exit::Ok)
     }
 
-    fn png(&self, file: &mut File) -> Result<Vec<u8>, PictureError> {
-        let mut png = Vec::new();
-        match self.size {
-            Size::Pixels(size) => write_png(&thumbnail(file, size)?, &mut png)?,
-            Size::Full => write_full_png(file, &mut png)?,
+    /// Writes a picture in full size while it is decoded. If that fails, the file stays empty.
+    fn write_full(&self, picture: &FullPicture, file: &mut File, path: &Path) -> Result<Exit, Failure> {
+        let failed = |error: io::Error| Failure::io(Exit::Io, path, &error);
+        if self.output == Path::new("-") {
+            let mut out = BufWriter::new(raw_stdout());
+            let written = picture.write(file, PngChannels::All, &mut out).and_then(|()| out.flush());
+            return written.map(|()| Exit::Ok).map_err(failed);
         }
-        Ok(png)
+        let out = open_picture(&self.output, file)?;
+        out.set_len(0).map_err(failed)?;
+        let mut to = BufWriter::new(&out);
+        let written = picture.write(file, PngChannels::All, &mut to).and_then(|()| to.flush());
+        drop(to);
+        written.map(|()| Exit::Ok).map_err(|error| {
+            // If it cannot be emptied, it has only a part of the picture, as the message says.
+            let _ = out.set_len(0);
+            failed(error)
+        })
     }
 }
 
@@ -115,7 +142,7 @@ fn unescaped(mut path: &[u8]) -> OsString {
     OsString::from_vec(bytes)
 }
 
-fn open_texture(path: &Path) -> Result<File, Failure> {
+fn open_texture(path: &Path, advice: Advice) -> Result<File, Failure> {
     let failure = |error: &_| Failure::io(Exit::NoInput, path, error);
     // NONBLOCK, because opening a pipe would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -124,12 +151,8 @@ fn open_texture(path: &Path) -> Result<File, Failure> {
     if !file.metadata().map_err(|error| failure(&error))?.is_file() {
         return Err(Failure::new(Exit::NoInput, format!("{}: not a regular file", path.shown())));
     }
-    // In a mount, the daemon would decode everything that the kernel reads ahead: the larger mips.
     // If the file refuses the advice, it is read anyway.
-    let _ = rustix::fs::fadvise(&file, 0, None, Advice::Random);
-    if rustix::fs::fstatfs(&file).is_ok_and(|it| it.f_type == FUSE_MAGIC) {
-        set_direct(&file, true);
-    }
+    let _ = rustix::fs::fadvise(&file, 0, None, advice);
     Ok(file)
 }
 
@@ -142,13 +165,13 @@ fn set_direct(file: &File, is_direct: bool) {
     let _ = rustix::fs::fcntl_setfl(file, flags);
 }
 
-/// Writes the picture into the file that the caller named. The file may exist, because thumbnailers
-/// create it first.
-fn write_picture(path: &Path, png: &[u8], texture: &File) -> Result<(), Failure> {
+/// Opens the file that the caller named for the picture. The file may exist, because thumbnailers create it
+/// first.
+fn open_picture(path: &Path, texture: &File) -> Result<File, Failure> {
     let not_made = |error: &_| Failure::not_made("the picture", path, error);
     // A link is not followed, because anyone can create one in /tmp that leads to a file of the user.
     let place = OutputPlace::of(path, Missing::Fail).map_err(|error| not_made(&error))?;
-    let mut file = place.open(OFlags::empty()).map_err(|error| match error.raw_os_error() {
+    let file = place.open(OFlags::empty()).map_err(|error| match error.raw_os_error() {
         Some(code) if code == Errno::LOOP.raw_os_error() => refused(path, "it is a link"),
         _ => not_made(&error),
     })?;
@@ -160,7 +183,7 @@ fn write_picture(path: &Path, png: &[u8], texture: &File) -> Result<(), Failure>
     if (made.dev(), made.ino()) == (read.dev(), read.ino()) {
         return Err(refused(path, "it is the texture itself"));
     }
-    file.set_len(0).and_then(|()| file.write_all(png)).map_err(|error| Failure::io(Exit::Io, path, &error))
+    Ok(file)
 }
 
 fn refused(path: &Path, why: &str) -> Failure {

@@ -37,20 +37,26 @@ impl ValueEnum for FolderArchives {
 
 impl ValueEnum for TextureForm {
     fn value_variants<'a>() -> &'a [Self] {
-        &[Self::Default, Self::Rgba, Self::Dds, Self::Compatible, Self::Raw]
+        &[Self::Default, Self::Rgba, Self::RgbaTop, Self::Dds, Self::Compatible, Self::Raw]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let help = match self {
-            Self::Default => "As DDS files; console textures as GNF files and DDS files with an XBOX header",
-            Self::Dds => "As DDS files for a PC; console textures are converted if their tiling is known",
+            Self::Default => {
+                "BA2: as DDS files; those of consoles as GNF files and DDS files with an XBOX header; BSA: \
+                 as stored"
+            }
+            Self::Dds => "Like default, but BA2 of consoles: as DDS files for a PC, if their tiling is known",
             Self::Compatible => {
-                "Like dds, with headers that older programs read: DXT1 to DXT5, ATI1, ATI2, no sRGB"
+                "Like dds, in BA2 and BSA with headers that older programs read: DXT1 to DXT5, ATI1, ATI2, \
+                 no sRGB"
             }
             Self::Rgba => {
-                "As uncompressed DDS files, 32 bits a pixel, which image editors open; not loose files"
+                "BA2 and BSA: as uncompressed DDS files, 32 bits a pixel, which image editors open; not \
+                 loose files"
             }
-            Self::Raw => "As stored, without a header",
+            Self::RgbaTop => "Like rgba, with only the largest mip: GIMP opens each mip as a layer",
+            Self::Raw => "BA2: as stored, without a header",
         };
         value(&Self::ALL, self, help)
     }

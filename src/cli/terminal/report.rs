@@ -13,7 +13,7 @@ use crate::daemon::mountpoint::Mountpoint;
 use crate::format::{EntryId, is_archive_name};
 use crate::game::find::find;
 use crate::game::{ArchiveRule, Disk, Environment, FoundInstance, LoadOrder, LooseRule, find_instances};
-use crate::note::NoteCode;
+use crate::note::{NoteCode, Reasons};
 use crate::shown::Shown;
 use crate::system::text::{count, layers};
 use crate::tree::NodeId;
@@ -146,6 +146,8 @@ struct Odd {
     number: usize,
     /// Names of the files or folders, at least as many as are shown.
     names: Vec<String>,
+    /// Why there are so many, if that differs.
+    reasons: Reasons,
 }
 
 /// The loose files that an archive hides because it is not older than they are.
@@ -172,10 +174,13 @@ fn older(vfs: &Vfs) -> Odd {
 /// Describes what is odd: for each kind of oddity the number, what it is, and the first names.
 fn oddities(order_arguments: &[String], vfs: &Vfs) -> String {
     let mut odd: BTreeMap<NoteCode, Odd> = BTreeMap::new();
-    for note in vfs.notes().filter(|note| !note.code.is_minor()) {
+    let kept = vfs.kept_textures();
+    for note in vfs.notes().chain(&kept).filter(|note| !note.code.is_minor()) {
         let kind = odd.entry(note.code).or_default();
-        kind.number += 1 + note.more;
-        kind.names.push(short_name(&note.subject).to_owned());
+        let (number, name) = note.counted();
+        kind.number += number;
+        kind.reasons.add(note.reason, number);
+        kind.names.push(short_name(name).to_owned());
     }
     // A mount finds these files in its tree. Listing them would mean reading the archives' names again.
     let older = older(vfs);
@@ -199,7 +204,7 @@ impl Odd {
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         let names: Vec<String> = self.names.iter().map(|name| name.shown().to_string()).collect();
         let (thing, which) = code.in_words();
-        format!("{}{which} ({}{more})", count(self.number, thing), names.join(", "))
+        format!("{}{which}{} ({}{more})", count(self.number, thing), self.reasons, names.join(", "))
     }
 }
 

@@ -1,0 +1,152 @@
+//! A file as a stream, in order and with little memory: large extents are decoded piece by piece.
+//!
+//! Everything else that reads decodes an extent as a whole, which is faster, finds flaws, and helps the next
+//! reader. But an extent may have hundreds of megabytes.
+
+use std::io::{self, Read};
+
+use flate2::read::ZlibDecoder;
+use lz4_flex::frame::FrameDecoder;
+
+use super::archive_content::ArchiveContent;
+use super::codec;
+use super::error::Reason;
+use super::pieces::Part;
+use super::store::Store;
+use crate::format::{Codec, EntryId};
+
+/// Length of an extent from which on it is decoded piece by piece, in bytes.
+const STREAM_FROM: u64 = 4 << 20;
+/// Length of the pieces in which packed bytes are read.
+const PACKED_LEN: usize = 256 << 10;
+/// Maximum number of bytes to read at once from an extent that is not decoded piece by piece.
+const STEP: usize = 1 << 20;
+/// Number of bytes that must decode before an extent is decoded piece by piece: a wrong codec fails in them.
+const PROOF_LEN: usize = 64 << 10;
+
+/// A reader of a whole file from its beginning.
+pub(crate) struct FileStream<'s> {
+    store: &'s Store,
+    id: EntryId,
+    position: u64,
+    /// The extent that is being decoded, and where it ends in the file.
+    extent: Option<(u64, Box<dyn Read + 's>)>,
+}
+
+impl Store {
+    /// A reader of a whole file from its beginning.
+    pub(crate) fn stream(&self, id: EntryId) -> FileStream<'_> {
+        FileStream { store: self, id, position: 0, extent: None }
+    }
+
+    /// A decoder of the extent that begins at `position` in a file, and where the extent ends. `None` if
+    /// there is none, or if it is better decoded as a whole.
+    fn extent_stream(&self, id: EntryId, position: u64) -> Option<(u64, Box<dyn Read + '_>)> {
+        let layer = self.content(id.layer).archive().filter(|_| !self.salvages)?;
+        if layer.converted(id.entry).is_some_and(|it| it.file_len().is_some()) {
+            return None;
+        }
+        let mut start = 0;
+        for (part, known) in layer.parts(id.entry) {
+            let len = known?;
+            match part {
+                Part::Extent(index) if start == position && len >= STREAM_FROM => {
+                    self.checked_size(id.layer, index).ok()?;
+                    return Some((start + len, layer.decoder(index, len)?));
+                }
+                _ if start >= position => return None,
+                _ => start += len,
+            }
+        }
+        None
+    }
+}
+
+impl ArchiveContent {
+    /// A decoder of an extent of `len` bytes, whose first bytes did decode.
+    fn decoder(&self, index: u32, len: u64) -> Option<Box<dyn Read + '_>> {
+        let extent = self.extent(index);
+        let prefix = self.prefix_range(index);
+        let mut first = vec![0; (prefix.end - prefix.start) as usize];
+        self.file.read_exact_at(&mut first, prefix.start).ok()?;
+        let start = first.len() as u64 - self.payload(index, &first).ok()?.len() as u64;
+        let payload = &first[start as usize..];
+        if !codec::has_signature(payload) {
+            return None;
+        }
+        let packed = Packed {
+            archive: self,
+            position: extent.offset + start,
+            // Some stated lengths leave out the prefix. What follows a stream is not decoded.
+            end: (extent.offset + self.available(&extent) + start).min(self.file.len()),
+            buffer: Vec::new(),
+            at: 0,
+        };
+        let mut decoder: Box<dyn Read + '_> = match extent.codec {
+            Codec::Zlib if payload.starts_with(b"\x78") => Box::new(ZlibDecoder::new(packed)),
+            Codec::Lz4Frame if payload.starts_with(&[0x04, 0x22, 0x4d, 0x18]) => {
+                Box::new(FrameDecoder::new(packed))
+            }
+            _ => return None,
+        };
+        let mut proof = vec![0; PROOF_LEN.min(len as usize)];
+        decoder.read_exact(&mut proof).ok()?;
+        Some(Box::new(io::Cursor::new(proof).chain(decoder)))
+    }
+}
+
+impl Read for FileStream<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        if self.extent.is_none() {
+            self.extent = self.store.extent_stream(self.id, self.position);
+        }
+        if let Some((end, decoder)) = &mut self.extent {
+            let len = out.len().min(usize::try_from(*end - self.position).unwrap_or(usize::MAX));
+            let read = decoder.read(&mut out[..len])?;
+            if read == 0 {
+                return Err(io::Error::other("its data ends before its stated size"));
+            }
+            self.position += read as u64;
+            if self.position == *end {
+                // The end of the stream has its checksum. More bytes than stated are ignored, as elsewhere.
+                let _excess = decoder.read(&mut [0])?;
+                self.extent = None;
+            }
+            return Ok(read);
+        }
+        let len = out.len().min(STEP);
+        // At most 1 MiB, which fits into 32 bits.
+        let bytes = self.store.read_at(self.id, self.position, len as u32).map_err(io::Error::other)?;
+        out[..bytes.len()].copy_from_slice(&bytes);
+        self.position += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+}
+
+/// The packed bytes of an extent.
+struct Packed<'s> {
+    archive: &'s ArchiveContent,
+    position: u64,
+    end: u64,
+    buffer: Vec<u8>,
+    /// Number of bytes of the buffer that were used.
+    at: usize,
+}
+
+impl Read for Packed<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.buffer.len() {
+            let len = usize::try_from(self.end - self.position).unwrap_or(usize::MAX).min(PACKED_LEN);
+            self.buffer.resize(len, 0);
+            let read = self.archive.file.read_exact_at(&mut self.buffer, self.position);
+            read.map_err(|fault| io::Error::other(Reason::from(fault).to_string()))?;
+            (self.position, self.at) = (self.position + len as u64, 0);
+        }
+        let read = (&self.buffer[self.at..]).read(out)?;
+        self.at += read;
+        Ok(read)
+    }
+}
