@@ -4,6 +4,7 @@
 //! reader. But an extent may have hundreds of megabytes.
 
 use std::io::{self, Read};
+use std::ops::Range;
 
 use flate2::read::ZlibDecoder;
 use lz4_flex::frame::FrameDecoder;
@@ -31,17 +32,19 @@ pub(crate) struct FileStream<'s> {
     position: u64,
     /// The extent that is being decoded, and where it ends in the file.
     extent: Option<(u64, Box<dyn Read + 's>)>,
+    /// Up to here, bytes are read as by every other reader.
+    plain_until: u64,
 }
 
 impl Store {
     /// A reader of a whole file from its beginning.
     pub(crate) fn stream(&self, id: EntryId) -> FileStream<'_> {
-        FileStream { store: self, id, position: 0, extent: None }
+        FileStream { store: self, id, position: 0, extent: None, plain_until: 0 }
     }
 
-    /// A decoder of the extent that begins at `position` in a file, and where the extent ends. `None` if
-    /// there is none, or if it is better decoded as a whole.
-    fn extent_stream(&self, id: EntryId, position: u64) -> Option<(u64, Box<dyn Read + '_>)> {
+    /// The next extent of a file, from `position` on, that is decoded piece by piece, and its range in the
+    /// file.
+    fn next_large(&self, id: EntryId, position: u64) -> Option<(u32, Range<u64>)> {
         let layer = self.content(id.layer).archive().filter(|_| !self.salvages)?;
         if layer.converted(id.entry).is_some_and(|it| it.file_len().is_some()) {
             return None;
@@ -49,16 +52,22 @@ impl Store {
         let mut start = 0;
         for (part, known) in layer.parts(id.entry) {
             let len = known?;
-            match part {
-                Part::Extent(index) if start == position && len >= STREAM_FROM => {
-                    self.checked_size(id.layer, index).ok()?;
-                    return Some((start + len, layer.decoder(index, len)?));
-                }
-                _ if start >= position => return None,
-                _ => start += len,
+            if let Part::Extent(index) = part
+                && start >= position
+                && len >= STREAM_FROM
+                && layer.extent(index).codec != Codec::Stored
+            {
+                return Some((index, start..start + len));
             }
+            start += len;
         }
         None
+    }
+
+    /// A decoder of an extent of `len` bytes; `None` if it is better decoded as a whole.
+    fn decoder(&self, id: EntryId, index: u32, len: u64) -> Option<Box<dyn Read + '_>> {
+        self.checked_size(id.layer, index).ok()?;
+        self.content(id.layer).archive()?.decoder(index, len)
     }
 }
 
@@ -100,11 +109,19 @@ impl Read for FileStream<'_> {
         if out.is_empty() {
             return Ok(0);
         }
-        if self.extent.is_none() {
-            self.extent = self.store.extent_stream(self.id, self.position);
+        let mut len = out.len();
+        if self.extent.is_none() && self.position >= self.plain_until {
+            match self.store.next_large(self.id, self.position) {
+                Some((index, range)) if range.start == self.position => {
+                    let decoder = self.store.decoder(self.id, index, range.end - range.start);
+                    self.extent = decoder.map(|decoder| (range.end, decoder));
+                    self.plain_until = range.end;
+                }
+                large => self.plain_until = large.map_or(u64::MAX, |(_, range)| range.start),
+            }
         }
         if let Some((end, decoder)) = &mut self.extent {
-            let len = out.len().min(usize::try_from(*end - self.position).unwrap_or(usize::MAX));
+            len = len.min(usize::try_from(*end - self.position).unwrap_or(usize::MAX));
             let read = decoder.read(&mut out[..len])?;
             if read == 0 {
                 return Err(io::Error::other("its data ends before its stated size"));
@@ -117,7 +134,8 @@ impl Read for FileStream<'_> {
             }
             return Ok(read);
         }
-        let len = out.len().min(STEP);
+        let plain = usize::try_from(self.plain_until - self.position).unwrap_or(usize::MAX);
+        len = len.min(STEP).min(plain);
         // At most 1 MiB, which fits into 32 bits.
         let bytes = self.store.read_at(self.id, self.position, len as u32).map_err(io::Error::other)?;
         out[..bytes.len()].copy_from_slice(&bytes);

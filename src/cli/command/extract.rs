@@ -448,7 +448,7 @@ fn is_texture(file: &VfsFile) -> bool {
 /// The picture in full size of a texture.
 fn full_picture(file: &VfsFile) -> Result<FullPicture, PictureError> {
     let len = file.size().map_err(io::Error::from)?;
-    FullPicture::new(&mut file.reader(), len)
+    FullPicture::new(&mut file.stream(), len)
 }
 
 /// A writer that counts its bytes.
