@@ -118,7 +118,7 @@
 //! 5. `fs/read.rs`: passes the range to `fs/prefetch.rs`, which may let other threads decode what comes next.
 //!    Then it reads the file, logs a fault once, and starts a reload if the source has changed.
 //! 6. `content/read.rs`: decides in which form the file is shown. If textures are converted for
-//!    `--textures=rgba`, `content/rgba.rs` knows whether this file is.
+//!    `--textures=rgba` or `compatible`, `content/header.rs` knows whether this file is.
 //! 7. `content/pieces.rs`: cuts the range at the borders of the file's head and extents, and at the end of
 //!    the file. If the size of an extent is unknown, `content/extent_prefix.rs` reads it.
 //! 8. `content/read_strategy.rs`: decides for each piece how it is read. `content/sizes.rs` checks the size

@@ -21,7 +21,7 @@
 //! | notes of the walk of a folder | the path of each | `WALK_NOTES_MAX` (1,000) of a folder |
 //! | extents | 16 each; 4 a file more if files have several | as names |
 //! | heads of textures | 10 for a DX10 texture, 32 for a GNMF texture | as names |
-//! | textures with `--textures=rgba` | about 100 each | as names |
+//! | textures with `--textures=rgba` or `compatible` | about 200 each | as names |
 //! | all tables of files together | 78 to 120 a file, measured in `tests/bench/RESULTS.md` | |
 //! | cache of decoded extents | `--cache-size`, by default `CACHE_SIZE` (64 MiB) | see below |
 //! | extents cached beyond that | for 1 to 5 s after their last read; see below | `CACHE_BEYOND` (256 MiB) |

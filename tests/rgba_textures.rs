@@ -371,6 +371,9 @@ fn a_mount_counts_the_textures_of_a_ba2_that_stay_as_they_are() {
     fs::write(loose.join("a.dds"), dds_file(77, 4, 4, 1, false)).unwrap();
     let finished = dir.run(["extract", "--textures=rgba", "loose", "-C", "out"]).success();
     assert!(finished.contains("1 texture stays as it is: a loose file (1); -v lists it"), "{finished}");
+    let mounted = dir.run(["mount", "--textures=rgba", "loose", "mnt"]).success();
+    dir.run(["umount", "mnt"]).success();
+    assert!(mounted.contains("odd: 1 unconverted texture: a loose file (1) (a.dds)"), "{mounted}");
 }
 
 #[test]

@@ -128,8 +128,12 @@ impl Read for FileStream<'_> {
             }
             self.position += read as u64;
             if self.position == *end {
-                // The end of the stream has its checksum. More bytes than stated are ignored, as elsewhere.
-                let _excess = decoder.read(&mut [0])?;
+                // The end of the stream has its checksum. As elsewhere, a stream may lack its end, and more
+                // bytes than stated are ignored.
+                match decoder.read(&mut [0]) {
+                    Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(error),
+                    _ => {}
+                }
                 self.extent = None;
             }
             return Ok(read);

@@ -31,6 +31,11 @@ impl TextureForm {
         ("rgba-top", Self::RgbaTop),
     ];
 
+    /// Whether textures are shown as uncompressed pixels.
+    pub(crate) fn is_pixels(self) -> bool {
+        matches!(self, Self::Rgba | Self::RgbaTop)
+    }
+
     /// Whether the texels of console textures are put into rows.
     pub(super) fn is_linear(self) -> bool {
         matches!(self, Self::Dds | Self::Compatible | Self::Rgba | Self::RgbaTop)

@@ -197,6 +197,17 @@ impl FileHeader {
         Some(offset)
     }
 
+    /// What alpha means, in a word.
+    pub fn alpha_mode_name(&self) -> &'static str {
+        match self.alpha_mode {
+            1 => "straight",
+            2 => "premultiplied",
+            3 => "opaque",
+            4 => "custom",
+            _ => "unknown",
+        }
+    }
+
     /// Number of surfaces in the file, each with all mips.
     pub fn surfaces(&self) -> u64 {
         u64::from(self.array) * u64::from(self.face_bits.count_ones().max(1))
@@ -246,7 +257,7 @@ impl FileHeader {
 
     /// The header, if its number of faces contradicts the length of the file: some programs count the faces
     /// of cubes in the array size, and some state fewer faces than they write.
-    fn corrected(&self, len: u64) -> Self {
+    pub fn corrected(&self, len: u64) -> Self {
         let texels = len.saturating_sub(self.len);
         let Some(surface) = self.mip_offset(self.mips).filter(|_| self.cube) else { return *self };
         let counts_faces = self.array % 6 == 0 && texels < surface * self.surfaces();

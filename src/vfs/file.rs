@@ -12,6 +12,8 @@ use crate::content::{self, Packing};
 use crate::format::EntryId;
 use crate::tree::{Hidden, Kind, NodeId, Tree};
 
+/// Why a texture of a folder stays as it is: only those of archives are shown in other forms.
+pub(super) const LOOSE: &str = "a loose file";
 /// Maximum number of bytes per read.
 const STEP: usize = 1 << 20;
 
@@ -217,7 +219,12 @@ impl VfsFile {
     /// Why a texture is shown as it is stored, although another form was asked for; `None` if it is not, or
     /// if its header was not read yet.
     pub fn why_kept(&self) -> Option<&'static str> {
-        self.opened.store.why_kept(self.entry)
+        let end = self.name().last_chunk::<4>();
+        let is_texture = || end.is_some_and(|end| end.eq_ignore_ascii_case(b".dds"));
+        match self.opened.textures.is_pixels() && self.layer().is_folder() && is_texture() {
+            true => Some(LOOSE),
+            false => self.opened.store.why_kept(self.entry),
+        }
     }
 
     /// The tile mode of a console's texture that is shown tiled; `None` if its texels are in rows.

@@ -97,7 +97,7 @@ impl Opened {
                 }
             }
         }
-        opened.merge(files, unopened)
+        Ok(Self { textures: options.textures.unwrap_or_default(), ..opened.merge(files, unopened)? })
     }
 }
 
@@ -364,10 +364,22 @@ impl<'a> Opening<'a> {
                  both"
             );
         }
-        let (sources, options) = Default::default();
+        let (sources, options, textures) = Default::default();
         let mut left_out = loose_notes::left_out(&plan.order.notes, folders.iter().map(|folder| &**folder));
         left_out.extend(unopened);
-        Ok(Opened { tree, store, names, descriptions, left_out, reasons, plan, files, sources, options })
+        Ok(Opened {
+            tree,
+            store,
+            names,
+            descriptions,
+            left_out,
+            reasons,
+            plan,
+            files,
+            sources,
+            options,
+            textures,
+        })
     }
 }
 

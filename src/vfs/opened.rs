@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::opened_archive::Description;
 use super::options::OpenOptions;
 use super::sources::resolve::OpenPlan;
-use crate::content::Store;
+use crate::content::{Store, TextureForm};
 use crate::folder::OpenFiles;
 use crate::note::Note;
 use crate::tree::{LayerNames, Tree};
@@ -31,6 +31,8 @@ pub struct Opened {
     /// The caller's sources and options, with absolute paths, for a reopening.
     pub(crate) sources: Vec<PathBuf>,
     pub(crate) options: OpenOptions,
+    /// The form in which textures of archives are shown.
+    pub(crate) textures: TextureForm,
 }
 
 impl Opened {

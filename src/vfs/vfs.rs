@@ -8,7 +8,7 @@ use super::conflict::{Conflict, conflicts};
 use super::difference::{Comparing, Difference, differences};
 use super::disk_changes::DiskChanges;
 use super::error::OpenError;
-use super::file::VfsFile;
+use super::file::{LOOSE, VfsFile};
 use super::folder::VfsFolder;
 use super::layer::VfsLayer;
 use super::opened::Opened;
@@ -139,7 +139,11 @@ impl Vfs {
     pub fn kept_textures(&self) -> Vec<Note> {
         let of_layer = |(layer, names): (u16, &Arc<LayerNames>)| {
             let subject = self.store().path(layer).to_string_lossy();
-            kept_textures(&subject, names, self.store().kept_textures(layer))
+            let mut kept = self.store().kept_textures(layer);
+            if self.opened.textures.is_pixels() && self.store().is_folder(layer) {
+                kept.extend(names.files_ending(b".dds").into_iter().map(|file| (file, LOOSE)));
+            }
+            kept_textures(&subject, names, kept)
         };
         (0..).zip(&self.opened.names).flat_map(of_layer).collect()
     }

@@ -428,3 +428,30 @@ fn extract_keeps_its_own_archive_and_skips_taken_temporary_names() {
     assert_eq!((finished.code, fs::read(dir.path("a.bsa")).unwrap()), (1, bytes));
     assert_eq!(fs::read(dir.path("b.txt")).unwrap(), b"new");
 }
+
+#[test]
+fn the_sound_of_a_voice_file_is_written_as_players_open_it() {
+    let dir = TestDir::new();
+    let voice = |lips: &[u8], sound: &[u8]| {
+        let len = u32::try_from(lips.len()).unwrap().to_le_bytes();
+        [&b"FUZE\x01\0\0\0"[..], &len, lips, sound].concat()
+    };
+    let sound = [&b"RIFF\x40\0\0\0XWMAfmt "[..], &noise(4, 100_000)].concat();
+    let archive = Tes4::new(105)
+        .add("sound", Tes4File::new("hello.fuz", voice(b"lips", &sound)).toggle())
+        .file("sound", "mute.fuz", voice(b"lips", b""))
+        .file("sound", "short.fuz", voice(b"", &sound)[..10].to_vec())
+        .file("sound", "long.fuz", [&b"FUZE\x01\0\0\0\xff\xff\xff\xff"[..], &sound].concat())
+        .file("sound", "taken.fuz", voice(b"", &sound))
+        .file("sound", "Taken.xwm", b"another sound");
+    dir.archive("a.bsa", &archive.build());
+    let extracted = dir.run(["extract", "--voices", "a.bsa", "-C", "out"]).success();
+    let kept = "3 voices stay as they are: no sound inside (2), no voice (1); -v lists them";
+    assert!(extracted.starts_with("wrote 6 files") && extracted.contains(kept), "{extracted}");
+    let read = |name: &str| fs::read(dir.path("out/sound").join(name)).ok();
+    assert_eq!((read("hello.xwm"), read("hello.fuz")), (Some(sound.clone()), None));
+    assert_eq!(read("taken.fuz.xwm"), Some(sound));
+    assert_eq!(read("Taken.xwm").as_deref(), Some(&b"another sound"[..]));
+    assert_eq!(read("mute.fuz"), Some(voice(b"lips", b"")));
+    assert!(read("short.fuz").is_some() && read("long.fuz").is_some());
+}

@@ -197,9 +197,14 @@ fn list_works_if_no_thread_can_be_started() {
 #[test]
 fn json_describes_the_headers_of_textures_if_asked() {
     let dir = TestDir::new();
-    let packed = dds::header(dds::BC7, 512, 256, 10, false);
+    let mut packed = dds::header(dds::BC7, 512, 256, 10, false);
+    packed[144] = 2;
     let archive = Tes4::new(105).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
-    let archive = archive.file("textures", "Cube.DDS", dds::header(dds::BC1, 64, 64, 1, true));
+    let archive = archive.file(
+        "textures",
+        "Cube.DDS",
+        [dds::header(dds::BC1, 64, 64, 1, true), vec![0; 6 * 2048]].concat(),
+    );
     let archive = archive.file("textures", "packed.dds", [&packed[..], &[7; 4096]].concat());
     dir.archive("a.bsa", &archive.file("textures", "bad.dds", b"DDS ").file("a", "a.txt", b"DDS ").build());
     let listed = |arguments: &[&str]| -> BTreeMap<String, Value> {
@@ -209,11 +214,23 @@ fn json_describes_the_headers_of_textures_if_asked() {
     };
     let lines = listed(&["--pixels"]);
     let texture = |path: &str| lines[path].get("texture").cloned();
-    let header = |format: &str, [width, height, mips]: [u32; 3], cube: bool| {
-        Some(json!({"format": format, "width": width, "height": height, "mips": mips, "cube": cube}))
-    };
-    assert_eq!(texture("textures/packed.dds"), header("BC7_UNORM", [512, 256, 10], false));
-    assert_eq!(texture("textures/cube.dds"), header("BC1_UNORM", [64, 64, 1], true));
+    assert_eq!(
+        texture("textures/packed.dds"),
+        Some(json!({
+            "format": "BC7_UNORM", "width": 512, "height": 256, "mips": 10, "cube": false, "faces": 1,
+            "array": 1, "alpha": "premultiplied", "missing": 174_800 - 4096
+        }))
+    );
+    assert_eq!(
+        texture("textures/cube.dds"),
+        Some(json!({
+            "format": "BC1_UNORM", "width": 64, "height": 64, "mips": 1, "cube": true, "faces": 6,
+            "array": 1, "alpha": "unknown", "missing": 0
+        }))
+    );
+    let why = |path: &str| lines[path].get("unconverted").cloned();
+    assert_eq!(why("textures/packed.dds"), Some(json!("cut off")));
+    assert_eq!((why("textures/bad.dds"), why("textures/cube.dds")), (Some(json!("cut off")), None));
     assert_eq!((texture("textures/bad.dds"), texture("a/a.txt")), (Some(Value::Null), None));
     assert!(listed(&[]).values().all(|line| line.get("texture").is_none()));
     assert_eq!(dir.run(["list", "--pixels", "a.bsa"]).code, 2);

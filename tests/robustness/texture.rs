@@ -7,7 +7,7 @@
 #![allow(unreachable_pub, reason = "`pub` here means: for tests and fuzz targets")]
 
 use bsafs::format::Head;
-use bsafs::picture::{RgbaTexture, thumbnail};
+use bsafs::picture::{FullPicture, PngChannels, RgbaTexture, thumbnail};
 use bsafs::texture::file_header::{FileHeader, HEADER_MAX};
 use bsafs::texture::tiling::{LINEAR, Padding, Surface, THIN_1D, WrongLength, to_rows};
 use bsafs::texture::{dds, gnf, xbox};
@@ -101,6 +101,16 @@ fn check_picture(file: &[u8]) {
     let header = FileHeader::parse(&file[..file.len().min(HEADER_MAX)]).ok();
     if let Some(shown) = header.and_then(|header| RgbaTexture::new(header, file.len() as u64).ok()) {
         check_bands(&shown, file);
+        check_bands(&shown.without_mips(), file);
+        check_full_picture(file);
+    }
+}
+
+/// A texture that has an uncompressed form has a picture in full size, which is made of the file alone.
+fn check_full_picture(file: &[u8]) {
+    let picture = FullPicture::new(&mut &file[..], file.len() as u64).unwrap();
+    for channels in [PngChannels::All, PngChannels::Colours, PngChannels::Alpha] {
+        picture.write(&mut &file[..], channels, std::io::sink()).unwrap();
     }
 }
 

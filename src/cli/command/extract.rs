@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,6 @@ use crate::cli::options::open_args::{LayoutArg, OpenArgs, SALVAGE};
 use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::progress;
-use crate::content::TextureForm;
 use crate::note::Reasons;
 use crate::picture::{FullPicture, PictureError, PngChannels};
 use crate::shown::Shown;
@@ -67,6 +66,9 @@ pub(crate) struct Extract {
     /// Programs that scale pictures up use alpha as opacity, which spoils normal maps with gloss in alpha.
     #[arg(long, requires = "png")]
     split_alpha: bool,
+    /// Write the sounds in voice files (*.fuz) as *.xwm files, which players open
+    #[arg(long)]
+    voices: bool,
     #[arg(long, help = SALVAGE)]
     salvage: bool,
     #[command(flatten)]
@@ -94,13 +96,14 @@ enum Outcome {
 struct Done {
     /// One outcome for each file that is written for it.
     outcomes: Vec<Outcome>,
-    /// Why a texture stays as it is.
+    /// Why a texture or a voice file stays as it is.
     kept: Option<&'static str>,
+    is_voice: bool,
 }
 
-/// The names under which a texture is written as a picture.
+/// The names under which a texture is written as a picture, or a voice file as a sound.
 #[derive(Clone)]
-struct PictureNames {
+struct NewNames {
     all: Vec<u8>,
     /// The name of the picture of alpha, which is written if alpha is split off.
     alpha: Option<Vec<u8>>,
@@ -119,6 +122,8 @@ struct Outcomes {
     full: Option<io::Error>,
     /// Why textures stay as they are.
     textures: Reasons,
+    /// Why voice files stay as they are.
+    voices: Reasons,
 }
 
 impl Extract {
@@ -147,9 +152,9 @@ impl Extract {
         let is_full = AtomicBool::new(false);
         let total = || files.iter().map(VfsFile::disk_size).sum();
         let advance = progress::bytes("extracting", files.len(), total);
-        let pictures = self.pictures(&vfs, &files);
+        let names = self.new_names(&vfs, &files);
         let outcomes = in_parallel(files.len(), &|| {}, |index| {
-            let done = self.write(&folder, &files[index], pictures[index].as_ref(), &is_full);
+            let done = self.write(&folder, &files[index], names[index].as_ref(), &is_full);
             advance(files[index].disk_size());
             done
         });
@@ -194,19 +199,22 @@ impl Extract {
         name.unwrap_or_else(|| "extracted".into()).into()
     }
 
-    /// The names under which textures are written if they can be decoded, decided before anything is written:
-    /// no two files get the same one, and none gets the name of another file in the sources. `None` for a
-    /// file that is written as it is.
-    fn pictures(&self, vfs: &Vfs, files: &[VfsFile]) -> Vec<Option<PictureNames>> {
-        let mut pictures = vec![None; files.len()];
-        if !self.png {
-            return pictures;
-        }
-        let mut textures: Vec<usize> = (0..files.len()).filter(|&index| is_texture(&files[index])).collect();
+    /// The names under which textures and voice files are written if they can be decoded, decided before
+    /// anything is written: no two files get the same one, and none gets the name of another file in the
+    /// sources. `None` for a file that is written as it is.
+    fn new_names(&self, vfs: &Vfs, files: &[VfsFile]) -> Vec<Option<NewNames>> {
+        let mut all = vec![None; files.len()];
+        let end = |file: &VfsFile| match file {
+            file if self.png && ends_with(file, DDS) => Some(PNG),
+            file if self.voices && ends_with(file, FUZ) => Some(XWM),
+            _ => None,
+        };
+        let ends = (0..files.len()).filter_map(|index| Some((index, end(&files[index])?)));
+        let mut ends: Vec<(usize, &[u8])> = ends.collect();
         // So that the names do not depend on the order of the data.
-        textures.sort_by_cached_key(|&index| files[index].path_bytes());
+        ends.sort_by_cached_key(|&(index, _)| files[index].path_bytes());
         let mut taken = HashSet::new();
-        for index in textures {
+        for (index, end) in ends {
             let (name, mut folder) = (files[index].name(), files[index].path_bytes());
             folder.truncate(folder.len() - name.len());
             let stem = &name[..name.len() - DDS.len()];
@@ -217,18 +225,18 @@ impl Extract {
                 let is_taken = taken.contains(&path.to_ascii_lowercase());
                 !is_taken && vfs.file(&path).is_none() && vfs.folder(&path).is_none()
             };
-            let names = |stem: Vec<u8>| PictureNames {
-                all: [&stem[..], PNG].concat(),
-                alpha: self.split_alpha.then(|| [&stem[..], ALPHA, PNG].concat()),
+            let names = |stem: Vec<u8>| NewNames {
+                all: [&stem[..], end].concat(),
+                alpha: (self.split_alpha && end == PNG).then(|| [&stem[..], ALPHA, PNG].concat()),
             };
             let found =
                 stems.find_map(|stem| Some(names(stem)).filter(|it| it.each().all(|name| is_free(name))));
-            for name in found.iter().flat_map(PictureNames::each) {
+            for name in found.iter().flat_map(NewNames::each) {
                 taken.insert([&folder[..], name].concat().to_ascii_lowercase());
             }
-            pictures[index] = found;
+            all[index] = found;
         }
-        pictures
+        all
     }
 
     /// Prints the paths that would be written.
@@ -241,13 +249,13 @@ impl Extract {
     ) -> Result<Exit, Failure> {
         let mut out = stdout();
         let (mut written, mut bytes, mut kept) = (0, 0, 0);
-        for (file, picture) in files.iter().zip(self.pictures(vfs, files)) {
-            let parts = picture.as_ref().and_then(|names| full_picture(file).ok().map(|it| names.parts(&it)));
+        for (file, names) in files.iter().zip(self.new_names(vfs, files)) {
+            let parts = names.as_ref().and_then(|names| Decoded::of(file).ok().map(|it| it.parts(names)));
             let names: Vec<&[u8]> = match &parts {
                 Some(parts) => parts.iter().map(|(name, _)| *name).collect(),
                 None => vec![file.name()],
             };
-            bytes += file.shown_size();
+            let before = written;
             for name in names {
                 let path = directory.join(file.path()).with_file_name(OsStr::from_bytes(name));
                 if !self.overwrite && path.symlink_metadata().is_ok() {
@@ -257,6 +265,7 @@ impl Extract {
                 written += 1;
                 writeln!(out, "{}", path.shown())?;
             }
+            bytes += if written > before { file.shown_size() } else { 0 };
         }
         if !is_quiet {
             let kept = match kept {
@@ -271,29 +280,28 @@ impl Extract {
         Ok(Exit::Ok)
     }
 
-    /// Writes a file, or the pictures of a texture that has names as such, unless the disk is full.
+    /// Writes a file, or what it is decoded to under its new names, unless the disk is full.
     fn write(
         &self,
         folder: &OutputFolder,
         file: &VfsFile,
-        names: Option<&PictureNames>,
+        names: Option<&NewNames>,
         is_full: &AtomicBool,
     ) -> Done {
-        let picture = names.map(|names| (names, full_picture(file)));
-        let mut done = Done::default();
-        match picture {
-            Some((names, Ok(picture))) => {
-                for (name, channels) in names.parts(&picture) {
-                    let write =
-                        |mut out: &mut dyn Write| picture.write(&mut file.stream(), channels, &mut out);
+        let decoded = names.map(|names| (names, Decoded::of(file)));
+        let mut done = Done { is_voice: ends_with(file, FUZ), ..Done::default() };
+        match decoded {
+            Some((names, Ok(decoded))) => {
+                for (name, channels) in decoded.parts(names) {
+                    let write = |out: &mut dyn Write| decoded.write(file, channels, out);
                     done.outcomes.push(self.write_as(folder, file, name, Some(&write), is_full));
                 }
             }
-            picture => {
+            decoded => {
                 done.outcomes.push(self.write_as(folder, file, file.name(), None, is_full));
-                done.kept = match picture {
-                    Some((_, Err(error))) => Some(error.in_short()),
-                    _ => file.why_kept().or_else(|| self.why_loose(file)),
+                done.kept = match decoded {
+                    Some((_, Err(why))) => Some(why),
+                    _ => file.why_kept(),
                 };
             }
         }
@@ -306,22 +314,13 @@ impl Extract {
         done
     }
 
-    /// Why a texture of a folder stays as it is: only those of archives are shown in other forms.
-    fn why_loose(&self, file: &VfsFile) -> Option<&'static str> {
-        let is_converting = matches!(
-            self.open.options().textures,
-            Some(TextureForm::Rgba | TextureForm::RgbaTop | TextureForm::Compatible)
-        );
-        (is_converting && !self.png && file.layer().is_folder() && is_texture(file)).then_some("a loose file")
-    }
-
-    /// Writes a file under a name: what `picture` writes, or its own bytes.
+    /// Writes a file under a name: what `decoded` writes, or its own bytes.
     fn write_as(
         &self,
         folder: &OutputFolder,
         file: &VfsFile,
         name: &[u8],
-        picture: Option<&dyn Fn(&mut dyn Write) -> io::Result<()>>,
+        decoded: Option<&dyn Fn(&mut dyn Write) -> io::Result<()>>,
         is_full: &AtomicBool,
     ) -> Outcome {
         if is_full.load(Ordering::Relaxed) {
@@ -332,7 +331,7 @@ impl Extract {
             (false, true) => Existing::Skip,
             (false, false) => Existing::Keep,
         };
-        let placed = folder.write(file, name, if_exists, |out| match picture {
+        let placed = folder.write(file, name, if_exists, |out| match decoded {
             Some(write) => {
                 let mut counted = Counted { out, len: 0 };
                 write(&mut counted).map(|()| counted.len)
@@ -340,7 +339,7 @@ impl Extract {
             None => file.write_to(out),
         });
         let outcome = placed.and_then(|placed| {
-            Ok(match (placed, picture) {
+            Ok(match (placed, decoded) {
                 (Placed::Written(len), _) => Outcome::Written(len),
                 (Placed::Kept(None), _) => Outcome::Kept(false),
                 (Placed::Kept(Some(Ok(existing))), Some(write)) => {
@@ -363,29 +362,75 @@ impl Extract {
     }
 }
 
-impl PictureNames {
+impl NewNames {
     fn each(&self) -> impl Iterator<Item = &[u8]> {
         std::iter::once(&self.all[..]).chain(self.alpha.as_deref())
     }
+}
 
-    /// The names of the files to write for a picture, and what they have. A format without alpha has one
-    /// file.
-    fn parts(&self, picture: &FullPicture) -> Vec<(&[u8], PngChannels)> {
-        match &self.alpha {
-            Some(alpha) if picture.has_alpha() => {
-                vec![(&self.all, PngChannels::Colours), (alpha, PngChannels::Alpha)]
-            }
-            Some(_) => vec![(&self.all, PngChannels::Colours)],
-            None => vec![(&self.all, PngChannels::All)],
+/// What a file can be decoded to.
+enum Decoded {
+    Picture(FullPicture),
+    /// The sound of a voice file, which begins at this offset.
+    Sound(u64),
+}
+
+impl Decoded {
+    /// What a texture or a voice file is decoded to. An error says in a few words why it stays as it is.
+    fn of(file: &VfsFile) -> Result<Self, &'static str> {
+        if ends_with(file, FUZ) {
+            return sound_offset(&mut file.stream()).map(Self::Sound);
         }
+        let picture = file.size().map_err(|error| PictureError::Io(error.into()));
+        let picture = picture.and_then(|len| FullPicture::new(&mut file.stream(), len));
+        picture.map(Self::Picture).map_err(|error| error.in_short())
+    }
+
+    /// The names of the files to write, and what they have. A format without alpha has one file.
+    fn parts<'n>(&self, names: &'n NewNames) -> Vec<(&'n [u8], PngChannels)> {
+        match (&names.alpha, self) {
+            (Some(alpha), Self::Picture(picture)) if picture.has_alpha() => {
+                vec![(&names.all, PngChannels::Colours), (alpha, PngChannels::Alpha)]
+            }
+            (Some(_), _) => vec![(&names.all, PngChannels::Colours)],
+            (None, _) => vec![(&names.all, PngChannels::All)],
+        }
+    }
+
+    fn write(&self, file: &VfsFile, channels: PngChannels, mut out: &mut dyn Write) -> io::Result<()> {
+        let mut stream = file.stream();
+        match self {
+            Self::Picture(picture) => picture.write(&mut stream, channels, &mut out),
+            Self::Sound(start) => {
+                io::copy(&mut stream.by_ref().take(*start), &mut io::sink())?;
+                io::copy(&mut stream, out).map(drop)
+            }
+        }
+    }
+}
+
+/// Where the sound of a voice file begins: behind the magic `FUZE`, a version, the length of the data for lips,
+/// and that data.
+fn sound_offset(file: &mut impl Read) -> Result<u64, &'static str> {
+    let mut header = [0; 12];
+    file.read_exact(&mut header).map_err(|_| "no voice")?;
+    let lips = header.strip_prefix(b"FUZE").and_then(<[u8]>::last_chunk).ok_or("no voice")?;
+    let lips = u64::from(u32::from_le_bytes(*lips));
+    let mut magic = [0; 12];
+    let skipped = io::copy(&mut file.take(lips), &mut io::sink()).map_err(|_| "unreadable")?;
+    let has_magic = skipped == lips && file.read_exact(&mut magic).is_ok();
+    match has_magic && magic.starts_with(b"RIFF") && magic.ends_with(b"XWMA") {
+        true => Ok(header.len() as u64 + lips),
+        false => Err("no sound inside"),
     }
 }
 
 impl Outcomes {
     fn of(files: Vec<Done>) -> Self {
         let mut all = Self::default();
-        for Done { kept, .. } in &files {
-            kept.iter().for_each(|why| all.textures.add(why, 1));
+        for Done { kept, is_voice, .. } in &files {
+            let reasons = if *is_voice { &mut all.voices } else { &mut all.textures };
+            kept.iter().for_each(|why| reasons.add(why, 1));
         }
         for outcome in files.into_iter().flat_map(|done| done.outcomes) {
             match outcome {
@@ -423,11 +468,12 @@ impl Outcomes {
             0 => String::new(),
             failed => format!("; {} could not be written", count(failed, "file")),
         };
-        let textures = match self.textures.total() {
+        let stay = |thing: &str, reasons: &Reasons| match reasons.total() {
             0 => String::new(),
-            1 => format!("; 1 texture stays as it is{}; -v lists it", self.textures),
-            many => format!("; {many} textures stay as they are{}; -v lists them", self.textures),
+            1 => format!("; 1 {thing} stays as it is{reasons}; -v lists it"),
+            many => format!("; {many} {thing}s stay as they are{reasons}; -v lists them"),
         };
+        let textures = [stay("texture", &self.textures), stay("voice", &self.voices)].concat();
         format!("wrote {written} ({bytes}) to {}{kept}{failed}{textures}", directory.shown())
     }
 }
@@ -437,18 +483,15 @@ const DDS: &[u8; 4] = b".dds";
 /// How the names of pictures end.
 const PNG: &[u8] = b".png";
 
+/// How the names of voice files and of sounds end.
+const FUZ: &[u8; 4] = b".fuz";
+const XWM: &[u8] = b".xwm";
 /// What the name of a picture of alpha has before its end.
 const ALPHA: &[u8] = b"-alpha";
 
-/// Whether a file is called as a texture.
-fn is_texture(file: &VfsFile) -> bool {
-    file.name().last_chunk::<4>().is_some_and(|end| end.eq_ignore_ascii_case(DDS))
-}
-
-/// The picture in full size of a texture.
-fn full_picture(file: &VfsFile) -> Result<FullPicture, PictureError> {
-    let len = file.size().map_err(io::Error::from)?;
-    FullPicture::new(&mut file.stream(), len)
+/// Whether the name of a file ends so, in any case.
+fn ends_with(file: &VfsFile, end: &[u8; 4]) -> bool {
+    file.name().last_chunk::<4>().is_some_and(|it| it.eq_ignore_ascii_case(end))
 }
 
 /// A writer that counts its bytes.

@@ -15,6 +15,7 @@ use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
 use crate::format::is_archive_name;
+use crate::picture::{PictureError, RgbaTexture};
 use crate::shown::Shown;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::vfs::parallel::in_parallel;
@@ -38,8 +39,9 @@ pub(crate) struct List {
     json: bool,
     /// With --json, also print the pixel format, sides and mips of textures; reads the start of each
     ///
-    /// The object of a DDS or GNF file has "texture": an object with "format", "width", "height", "mips" and
-    /// "cube", or null if the header cannot be read.
+    /// The object of a DDS or GNF file has "texture": an object with "format", "width", "height", "mips",
+    /// "cube", "faces", "array", "alpha" and "missing" (bytes that the file lacks), or null if the header
+    /// cannot be read. If --textures=rgba and --png cannot convert the texture, "unconverted" says why.
     #[arg(long, requires = "json")]
     pixels: bool,
     /// End each path with a NUL character, for `xargs -0`
@@ -70,6 +72,9 @@ struct JsonFile {
     /// Set for textures, if their headers were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     texture: Option<Option<JsonTexture>>,
+    /// Why the texture cannot be converted to pixels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unconverted: Option<&'static str>,
 }
 
 /// The header of a texture.
@@ -80,7 +85,16 @@ struct JsonTexture {
     height: u32,
     mips: u32,
     cube: bool,
+    faces: u32,
+    array: u32,
+    /// What alpha means.
+    alpha: &'static str,
+    /// Number of bytes of texels that the file lacks.
+    missing: u64,
 }
+
+/// What is printed of a texture: its header, if it can be read, and why it cannot be converted.
+type Pixels = (Option<JsonTexture>, Option<&'static str>);
 
 impl List {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
@@ -100,8 +114,9 @@ impl List {
         };
         for (index, file) in files.iter().enumerate() {
             if self.json {
-                let texture = textures.get_mut(index).and_then(Option::take);
-                write_json(&mut out, &JsonFile { texture, ..line(file) })?;
+                let (texture, unconverted) = textures.get_mut(index).and_then(Option::take).unzip();
+                let unconverted = unconverted.flatten();
+                write_json(&mut out, &JsonFile { texture, unconverted, ..line(file) })?;
                 continue;
             }
             if self.long {
@@ -174,24 +189,34 @@ fn line(file: &VfsFile) -> JsonFile {
         hash: file.hash(),
         hidden_copies: file.hidden().len(),
         texture: None,
+        unconverted: None,
     }
 }
 
-/// The header of a texture; `None` if the file has another name. The header is `None` if it cannot be
-/// read.
-fn texture(file: &VfsFile) -> Option<Option<JsonTexture>> {
+/// What is printed of a texture; `None` if the file has another name.
+fn texture(file: &VfsFile) -> Option<Pixels> {
     let path = file.path().to_ascii_lowercase();
     if !path.ends_with(".dds") && !path.ends_with(".gnf") {
         return None;
     }
     let mut bytes = [0; HEADER_MAX];
-    let len = file.read_at(0, &mut bytes).unwrap_or(0);
-    let header = FileHeader::parse(&bytes[..len]).ok();
-    Some(header.map(|header| JsonTexture {
+    let read = file.read_at(0, &mut bytes).unwrap_or(0);
+    let len = file.shown_size();
+    let header = match FileHeader::parse(&bytes[..read]) {
+        Ok(header) => header.corrected(len),
+        Err(error) => return Some((None, Some(PictureError::from(error).in_short()))),
+    };
+    let unconverted = RgbaTexture::new(header, len).err().map(|error| error.in_short());
+    let texture = JsonTexture {
         format: header.format_name(),
         width: header.width,
         height: header.height,
         mips: header.mips,
         cube: header.cube,
-    }))
+        faces: header.face_bits.count_ones().max(1),
+        array: header.array,
+        alpha: header.alpha_mode_name(),
+        missing: if header.tile_mode.is_some() { 0 } else { header.missing(len) },
+    };
+    Some((Some(texture), unconverted))
 }
