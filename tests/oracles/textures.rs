@@ -55,6 +55,55 @@ fn pixels_of_every_format_match_another_decoder() {
     assert_eq!(compared, FORMATS);
 }
 
+/// A change of a header that gives the same texels another meaning, by its name.
+const MEANINGS: [(&str, u8, &[(usize, &[u8])]); 7] = [
+    ("DXT2", 74, &[(84, b"DXT2")]),
+    ("DXT4", 77, &[(84, b"DXT4")]),
+    ("RXGB", 77, &[(84, b"RXGB")]),
+    ("normal map", 77, &[(83, &[0x80])]),
+    ("alpha mode 2, BC2", 75, &[(128, &[74]), (144, &[2])]),
+    ("alpha mode 2, BC3", 78, &[(128, &[77]), (144, &[2])]),
+    ("array of 1", 78, &[(128, &[77])]),
+];
+
+#[test]
+fn pixels_of_unusual_headers_match_another_decoder() {
+    for (name, format, changes) in MEANINGS {
+        let texture = Texture { width: SIDES.0, height: SIDES.1, mips: 1, format, cube: false };
+        let mut header = texture.header();
+        for (at, bytes) in changes {
+            header[*at..at + bytes.len()].copy_from_slice(bytes);
+        }
+        let file = [
+            header,
+            texels(if format < 77 { "BC2" } else { "BC3" }, texture.texel_bytes().unwrap() as usize),
+        ]
+        .concat();
+        let ours = ours(&file).unwrap();
+        let theirs = match name {
+            // No header that the crate knows states this.
+            "normal map" => theirs_as(&file, Some(dds::Format::BC3_UNORM_NORMAL)).unwrap(),
+            _ => theirs(&file).unwrap(),
+        };
+        for (at, (one, two)) in ours.as_chunks::<4>().0.iter().zip(theirs.as_chunks::<4>().0).enumerate() {
+            // A division by alpha enlarges the rounding of the colours before it.
+            let is_divided = name.starts_with("DXT") || name.starts_with("alpha");
+            let near = if is_divided { 2 + 255 / u16::from(one[3].max(1)) } else { 1 };
+            if is_divided && one[3] == 0 {
+                assert_eq!(one[..3], [0; 3], "{name}: a transparent pixel has a colour");
+                continue;
+            }
+            let is_near = |channel: usize| {
+                // The root of a number near 0 enlarges the rounding of x and y.
+                let near = if name == "normal map" && channel == 2 { 12 } else { near };
+                u16::from(one[2 - channel].abs_diff(byte(two[channel]))) <= near
+            };
+            assert!((0..3).all(is_near), "{name}: pixel {at}: {one:?} and {two:?}");
+            assert!(one[3].abs_diff(byte(two[3])) <= 1, "{name}: pixel {at}: {one:?} and {two:?}");
+        }
+    }
+}
+
 /// Random texels without two cases that the crate decodes otherwise than GPUs do.
 fn texels(name: &str, len: usize) -> Vec<u8> {
     let mut texels = noise(7, len);
@@ -90,7 +139,17 @@ fn ours(file: &[u8]) -> Option<Vec<u8>> {
 
 /// Red, green, blue and alpha of each pixel; `None` if the crate does not know the format.
 fn theirs(file: &[u8]) -> Option<Vec<f32>> {
+    theirs_as(file, None)
+}
+
+/// The pixels as the crate decodes them, read in a format if that is given.
+fn theirs_as(file: &[u8], format: Option<dds::Format>) -> Option<Vec<f32>> {
     let mut decoder = Decoder::new(Cursor::new(file)).ok()?;
+    if let Some(format) = format {
+        let (header, mut reader) = (decoder.header().clone(), decoder.into_reader());
+        reader.set_position(128);
+        decoder = Decoder::from_header_with(reader, header, format).ok()?;
+    }
     let size = decoder.main_size();
     let mut bytes = vec![0; size.pixels() as usize * 16];
     decoder.read_surface(ImageViewMut::new(&mut bytes, size, ColorFormat::RGBA_F32)?).ok()?;

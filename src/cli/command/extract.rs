@@ -409,8 +409,8 @@ impl Decoded {
     }
 }
 
-/// Where the sound of a voice file begins: behind the magic `FUZE`, a version, the length of the data for lips,
-/// and that data.
+/// Where the sound of a voice file begins: behind the magic `FUZE`, a version, the length of the data for
+/// lips, and that data.
 fn sound_offset(file: &mut impl Read) -> Result<u64, &'static str> {
     let mut header = [0; 12];
     file.read_exact(&mut header).map_err(|_| "no voice")?;
