@@ -260,7 +260,7 @@ impl FileHeader {
     pub fn corrected(&self, len: u64) -> Self {
         let texels = len.saturating_sub(self.len);
         let Some(surface) = self.mip_offset(self.mips).filter(|_| self.cube) else { return *self };
-        let counts_faces = self.array % 6 == 0 && texels < surface * self.surfaces();
+        let counts_faces = self.array.is_multiple_of(6) && texels < surface * self.surfaces();
         if counts_faces && texels >= surface * u64::from(self.array) {
             return Self { array: self.array / 6, ..*self };
         }

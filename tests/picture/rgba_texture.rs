@@ -262,3 +262,38 @@ fn pixels_of_alpha_alone_need_no_number_of_bits() {
     sloppy[76] = 0;
     assert_eq!(pixels(&sloppy), pixels(&file));
 }
+
+#[test]
+fn headers_that_contradict_the_length_of_the_file_lead_to_no_texel_beyond_it() {
+    let one = texture(98, 8, 8, 4, false);
+    let face = one.texel_bytes().unwrap() as usize;
+    let texels = noise(6, 14 * face);
+    let (mut shown, mut refused) = (0, 0);
+    for (caps2, misc) in [(0, 0), (0xFE00, 4), (0x0E00, 0), (0x0200, 0), (0, 4), (0x5400, 4)] {
+        for array in [0_u32, 1, 2, 5, 6, 12, 2048] {
+            for mips in [0_u32, 1, 3, 4, 9, u32::MAX] {
+                let mut header = one.header();
+                header[28..32].copy_from_slice(&mips.to_le_bytes());
+                header[112..116].copy_from_slice(&u32::to_le_bytes(caps2));
+                header[136..144].copy_from_slice(&[u32::to_le_bytes(misc), array.to_le_bytes()].concat());
+                let whole = [header, texels.clone()].concat();
+                for len in (148..whole.len()).step_by(16).chain([149, 163, 211, 212, 213]) {
+                    let file = &whole[..len];
+                    let Some(texture) = rgba(file) else {
+                        refused += 1;
+                        assert!(len < 148 + 64, "{len} bytes have the largest mip");
+                        continue;
+                    };
+                    shown += 1;
+                    // Slices beyond the file would panic.
+                    let decoded = pixels(file);
+                    assert_eq!(decoded[..256], pixels(&whole)[..256]);
+                    let head = FileHeader::parse(&texture.head()).unwrap();
+                    let shown_file = texture.file_len();
+                    assert_eq!((head.complete(shown_file), head.missing(shown_file)), (Some(head), 0));
+                }
+            }
+        }
+    }
+    assert!(shown > 10_000 && refused > 1000, "{shown} shown, {refused} refused");
+}

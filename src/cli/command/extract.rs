@@ -229,8 +229,7 @@ impl Extract {
                 all: [&stem[..], end].concat(),
                 alpha: (self.split_alpha && end == PNG).then(|| [&stem[..], ALPHA, PNG].concat()),
             };
-            let found =
-                stems.find_map(|stem| Some(names(stem)).filter(|it| it.each().all(|name| is_free(name))));
+            let found = stems.find_map(|stem| Some(names(stem)).filter(|it| it.each().all(&is_free)));
             for name in found.iter().flat_map(NewNames::each) {
                 taken.insert([&folder[..], name].concat().to_ascii_lowercase());
             }
@@ -320,7 +319,7 @@ impl Extract {
         folder: &OutputFolder,
         file: &VfsFile,
         name: &[u8],
-        decoded: Option<&dyn Fn(&mut dyn Write) -> io::Result<()>>,
+        decoded: Option<WriteDecoded<'_>>,
         is_full: &AtomicBool,
     ) -> Outcome {
         if is_full.load(Ordering::Relaxed) {
@@ -367,6 +366,9 @@ impl NewNames {
         std::iter::once(&self.all[..]).chain(self.alpha.as_deref())
     }
 }
+
+/// Writes what a file is decoded to.
+type WriteDecoded<'d> = &'d dyn Fn(&mut dyn Write) -> io::Result<()>;
 
 /// What a file can be decoded to.
 enum Decoded {
