@@ -57,6 +57,16 @@ impl EditFolder {
         }
     }
 
+    /// Whether the folder belongs to another user than root, who can put something else in its place.
+    pub(super) fn may_be_replaced(&self) -> bool {
+        let Some(parent) = self.path.parent().filter(|_| !self.is_missing) else { return false };
+        let stat = |path: &Path| path.symlink_metadata();
+        match (stat(parent), stat(&self.path)) {
+            (Ok(parent), Ok(folder)) => folder.uid() != 0 && parent.mode() & 0o022 != 0 || !folder.is_dir(),
+            _ => true,
+        }
+    }
+
     /// Makes the folder if it does not exist.
     pub(super) fn make(&mut self) -> Result<(), String> {
         if self.is_missing {

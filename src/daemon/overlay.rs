@@ -70,7 +70,9 @@ impl Overlay {
         made.push(name.unwrap_or_default());
         made.push(MADE_END);
         let made = parent.join(made);
-        if rustix::process::geteuid().is_root() && !is_root_controlled(&made) {
+        // In a folder such as /tmp, a user can replace his own folder.
+        let is_fixed = || is_root_controlled(&made) && !upper.may_be_replaced();
+        if rustix::process::geteuid().is_root() && !is_fixed() {
             let what =
                 "another user can replace a folder in its path; mount as that user, or give another folder";
             return Err(cannot(format!("{shown}: {what}")));

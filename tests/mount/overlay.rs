@@ -2,12 +2,14 @@
 //! nothing else is left behind.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
 use super::{world, world_files};
+use crate::fake_mount::hostile_user;
 use crate::mounted::{
     Finished, TestDir, finish, is_alive, is_root, mount_table, mounts_below, run, signal, status, unmount,
     unmount_lazily, until,
@@ -332,6 +334,27 @@ fn root_refuses_an_edit_folder_that_another_user_can_replace() {
     let refused = dir.run(["mount", "--edit", "mod", "a.bsa", "mnt"]);
     assert!(refused.code == 73 && refused.err.contains("another user can replace"), "{refused:?}");
     assert!(names(&dir.path("")).iter().all(|name| before.contains(name)));
+}
+
+#[test]
+fn root_refuses_an_edit_folder_that_its_owner_can_exchange_in_a_folder_such_as_tmp() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = prepared();
+    for name in ["shared/theirs", "shared/roots"] {
+        fs::create_dir_all(dir.path(name)).unwrap();
+    }
+    fs::set_permissions(dir.path("shared"), fs::Permissions::from_mode(0o1777)).unwrap();
+    let (user, group) = hostile_user();
+    std::os::unix::fs::chown(dir.path("shared/theirs"), Some(user), Some(group)).unwrap();
+    let refused = dir.run(["mount", "--edit", "shared/theirs", "a.bsa", "mnt"]);
+    assert!(refused.code == 73 && refused.err.contains("another user can replace"), "{refused:?}");
+    assert_eq!(names(&dir.path("shared")), ["roots", "theirs"]);
+    for edit in ["shared/roots", "shared/new"] {
+        dir.run(["mount", "--edit", edit, "a.bsa", "mnt"]).success();
+        dir.run(["umount", "mnt"]).success();
+    }
 }
 
 #[test]
