@@ -226,6 +226,33 @@ fn the_user_of_a_setuid_mount_cannot_attack_its_daemon() {
     dir.run(["umount", "mnt"]).success();
 }
 
+/// A program that the daemon starts under the user's ID could be traced. It would give the user root's session
+/// keyring and its place in root's login session. Only a program that is setuid cannot be traced.
+#[test]
+fn the_daemon_of_a_setuid_mount_starts_no_program_that_its_user_can_trace_to_unmount() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let _alone = alone();
+    let dir = scene();
+    let script = "\
+        set -e; real=$(readlink -f \"$(command -v setsid)\"); cp \"$real\" setsid; : > users; chmod 666 users
+        printf '#!/bin/sh\\nid -u >> %s/users\\nexec %s/setsid \"$@\"\\n' \"$PWD\" \"$PWD\" > noted
+        chmod 755 setsid noted; mount --bind noted \"$real\"
+        $BSAFS mount -o setuid=$ATTACKER a.bsa mnt
+        pid=$($BSAFS mounts --json | grep \"\\\"$PWD/mnt\\\"\" | sed 's/.*\"pid\":\\([0-9]*\\).*/\\1/'); kill -TERM $pid
+        while kill -0 $pid 2>/dev/null; do sleep 0.05; done
+        ! grep -F \"$PWD/mnt \" /proc/self/mounts";
+    let mut command = Command::new("unshare");
+    command.args(["-m", "--propagation", "private", "sh", "-c", script]).current_dir(dir.path(""));
+    command.env("BSAFS", env!("CARGO_BIN_EXE_bsafs")).env("ATTACKER", ATTACKER);
+    run(command.envs([watchdog::mark()])).success();
+    let users = fs::read_to_string(dir.path("users")).unwrap();
+    let (user, _) = attacker();
+    assert!(users.lines().any(|it| it == "0"), "the way of this test to see programs is gone: {users}");
+    assert!(!users.lines().any(|it| it == user.to_string()), "it can be traced: {users}");
+}
+
 #[test]
 fn a_daemon_that_mount_fuse3_starts_is_guarded_and_has_nothing_of_root() {
     if !is_root() || !Path::new("/sbin/mount.fuse3").exists() {
