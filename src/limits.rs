@@ -59,6 +59,7 @@
 //! | a profile (`*.toml`) | about 50 times its size while it is read | `PROFILE_MAX` (1 MiB) |
 //! | sources of a profile | a path each | `PROFILE_SOURCES_MAX` (65,536) |
 //! | the mount table | its text, and about 300 a mount | `MOUNT_TABLE_MAX` (64 MiB) |
+//! | the table of locks, if a folder is locked | its text | `LOCKS_MAX` (16 MiB) |
 //! | another file in `/proc`, or its beginning | its text | `PROC_FILE_MAX` (64 KiB) |
 //! | what a new daemon reports to its parent | its text | `REPORT_MAX` (1 MiB) |
 //! | a text of a file in a message | | `EXCERPT_MAX` (200) |
@@ -185,6 +186,8 @@ pub const PROFILE_MAX: usize = 1 << 20;
 pub const PROFILE_SOURCES_MAX: usize = 65_536;
 /// Maximum size of the mount table in bytes. The kernel allows 100,000 mounts by default.
 pub const MOUNT_TABLE_MAX: usize = 64 << 20;
+/// Maximum size of the table of locks in bytes: about 250,000 locks.
+pub const LOCKS_MAX: usize = 16 << 20;
 /// Maximum number of bytes that are read of another file in `/proc`. The kernel writes most of them; a
 /// process chooses its command line.
 pub const PROC_FILE_MAX: usize = 64 << 10;

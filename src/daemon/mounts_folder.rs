@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
 use super::error::DaemonError;
 use super::made_folder::MadeFolder;
-use crate::shown::Shown;
+use crate::system::folder_lock;
 
 /// How long to wait for another process that mounts.
 const LOCK_TIME: Duration = Duration::from_secs(120);
@@ -46,7 +46,7 @@ impl MountsFolder {
             match lock_existing(path) {
                 Ok(Some(lock)) => {
                     let path = path.canonicalize().map_err(|error| DaemonError::folder(path, error))?;
-                    return Ok(Self { path, lock });
+                    return Ok(Self { path, lock: Some(lock) });
                 }
                 // Another process has locked the folder, or has removed it since.
                 Ok(None) => sleep(STEP),
@@ -109,26 +109,20 @@ fn remove_if_left(path: &Path) -> bool {
     !path.exists()
 }
 
-/// Locks a folder. Returns `None` if another process has locked it, or if it is not at its path any
-/// more. Returns `Some(None)` if its file system has no locks.
-fn lock_existing(path: &Path) -> io::Result<Option<Option<File>>> {
+/// Locks a folder. Returns `None` if another process has locked it, or if it is not at its path any more.
+fn lock_existing(path: &Path) -> io::Result<Option<File>> {
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = match open(path, flags, Mode::empty()) {
         Ok(folder) => File::from(folder),
         Err(Errno::NOENT) => return Ok(None),
         Err(errno) => return Err(errno.into()),
     };
-    match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        Err(Errno::WOULDBLOCK) => return Ok(None),
-        Err(errno) => {
-            log::debug!("{}: cannot lock the folder: {errno}", path.shown());
-            return Ok(Some(None));
-        }
+    if !folder_lock::lock(&folder) {
+        return Ok(None);
     }
     let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
     let is_there = std::fs::metadata(path).map(identity).ok() == folder.metadata().map(identity).ok();
-    Ok(is_there.then_some(Some(folder)))
+    Ok(is_there.then_some(folder))
 }
 
 #[cfg(test)]

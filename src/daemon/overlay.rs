@@ -13,8 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
-use rustix::fs::{flock, fstat, lstat, mkdirat, open, openat, statat, unlinkat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{fstat, lstat, mkdirat, open, openat, statat, unlinkat};
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
@@ -22,6 +22,7 @@ use super::edit_folder::EditFolder;
 use super::error::DaemonError;
 use crate::fuse::{MountError, MountRequest, unmount};
 use crate::shown::Shown;
+use crate::system::folder_lock;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::output_place::{Missing, OutputPlace};
 use crate::system::place::{Place, is_root_controlled};
@@ -218,10 +219,8 @@ impl OverlayWork {
             return Err(format!("cannot use the folder {}, which belongs to another user", path.shown()));
         }
         let in_use = || "another mount with --edit uses this folder; unmount that one first".to_owned();
-        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => return Err(in_use()),
-            Err(errno) => log::debug!("{}: cannot lock the folder: {errno}", path.shown()),
+        if !folder_lock::lock(&folder) {
+            return Err(in_use());
         }
         // A mount that has just ended may have removed the folder.
         let is_there = lstat(&path).is_ok_and(|now| (now.st_dev, now.st_ino) == (stat.st_dev, stat.st_ino));

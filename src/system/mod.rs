@@ -1,12 +1,14 @@
 //! The operating system: the mount table, absolute paths, places that no other user can redirect (`place.rs`;
 //! to write there: `output_place.rs`, `new_file.rs`), paths below this process's mount, paths that only root
-//! can change, other processes, subprocesses and the users they become, processors, open files, whole
-//! files, the limit of memory.
+//! can change, other processes, subprocesses and the users they become, locks of folders, processors, open
+//! files, whole files, the limit of memory.
 
 pub(crate) mod clock;
 pub mod covered;
 #[cfg(any(feature = "cli", feature = "mount"))]
 pub(crate) mod credentials;
+#[cfg(feature = "mount")]
+pub(crate) mod folder_lock;
 pub(crate) mod memory;
 pub mod mountinfo;
 pub(crate) mod new_file;
