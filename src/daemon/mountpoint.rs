@@ -3,11 +3,10 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, mpsc};
-use std::thread;
+use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{Dir, FlockOperation, StatFs, flock, fstatfs};
+use rustix::fs::Dir;
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 
@@ -17,6 +16,7 @@ use super::mounts_folder::{LastMount, make_around};
 use crate::fuse::{PassedMount, unmount};
 use crate::shown::Shown;
 use crate::system::credentials::Credentials;
+use crate::system::folder_lock;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::place::Place;
 use crate::system::subprocess::Program;
@@ -146,8 +146,7 @@ impl Mountpoint {
     fn claim(place: Place, nonempty: bool) -> Result<Self, Refusal> {
         let path = place.path().map_err(|error| DaemonError::folder(Path::new("/proc/self/fd"), error))?;
         let lock = place.read();
-        let locked = lock.as_ref().map(|folder| flock(folder, FlockOperation::NonBlockingLockExclusive));
-        if locked.is_ok_and(|locked| locked == Err(Errno::WOULDBLOCK)) {
+        if lock.as_ref().is_ok_and(|folder| !folder_lock::lock(folder)) {
             return Err(Refusal::Locked(refused(&path, AT_ONCE)));
         }
         // Checked again, because another process may have mounted there before this one had the lock.
@@ -203,7 +202,7 @@ fn clear_if_dead(path: &Path) -> Result<Result<Place, MountEntry>, DaemonError> 
     let place = opened(path)?;
     let folder = |error| DaemonError::folder(path, error);
     let Some(mounted) = place.mounted().map_err(folder)? else { return Ok(Ok(place)) };
-    if !(mounted.is_bsafs() && is_dead(&mounted, &place)) {
+    if !(mounted.is_bsafs() && is_dead(&mounted)) {
         return Ok(Err(mounted));
     }
     log::warn!("{}: removing the dead mount of a daemon that was killed", path.shown());
@@ -224,38 +223,25 @@ fn opened(path: &Path) -> Result<Place, DaemonError> {
     })
 }
 
-/// Whether a mount has no daemon any more. Attributes prove nothing, because they are cached for
-/// ever. The kernel passes statfs on to the daemon only if the mount is the caller's or has
-/// `allow_other`. Otherwise it answers with zeros itself, so root asks as the mount's owner. A
-/// daemon that does not answer within a second is alive, because a dead one fails at once.
-fn is_dead(mounted: &MountEntry, place: &Place) -> bool {
-    let (sender, answer) = mpsc::channel();
-    let Some(Ok(root)) = place.found().map(|root| root.try_clone_to_owned()) else { return false };
-    let (path, owner) = (mounted.mountpoint.clone(), mounted.owner);
+/// Whether a mount has no daemon any more. Attributes prove nothing, because they are cached for ever. The
+/// kernel passes statfs on to the daemon only if the mount is the caller's or has `allow_other`. Otherwise it
+/// answers with zeros itself, so root asks as the mount's owner. A daemon that does not answer within a second
+/// is alive, because a dead one fails at once. Another process asks: nothing can end one that waits.
+fn is_dead(mounted: &MountEntry) -> bool {
     let own = (geteuid().as_raw(), getegid().as_raw());
-    if let Some(owner) = owner.filter(|owner| *owner != own && geteuid().is_root()) {
-        return is_dead_for(owner, &path);
-    }
-    // Sending fails if the answer comes too late.
-    let asked = thread::Builder::new().spawn(move || sender.send(says_dead(&fstatfs(root))));
-    asked.is_ok() && answer.recv_timeout(ANSWER_TIME) == Ok(true)
+    let program = match mounted.owner.filter(|owner| *owner != own && geteuid().is_root()) {
+        Some(owner) => Program::itself_as(Credentials::of_owner(owner)),
+        None => Program::itself(),
+    };
+    let asking = program.args(["status", "--is-dead", "--"]).arg(&mounted.mountpoint);
+    let output = asking.output_within(ANSWER_TIME);
+    output.is_ok_and(|output| output.is_some_and(|output| output.status.code() == Some(DEAD_CODE)))
 }
 
 /// Whether the kernel says that a mount, which belongs to this user, has no daemon.
 pub(crate) fn has_no_daemon(mountpoint: &Path) -> bool {
-    says_dead(&rustix::fs::statfs(mountpoint))
-}
-
-fn says_dead(answer: &rustix::io::Result<StatFs>) -> bool {
     // ECONNABORTED: the daemon died during the request.
-    matches!(answer, Err(Errno::NOTCONN | Errno::CONNABORTED))
-}
-
-/// Asks [`has_no_daemon`] in a process of the mount's owner.
-fn is_dead_for(owner: (u32, u32), mountpoint: &Path) -> bool {
-    let asking = Program::itself_as(Credentials::of_owner(owner)).args(["status", "--is-dead", "--"]);
-    let output = asking.arg(mountpoint).output_within(ANSWER_TIME);
-    output.is_ok_and(|output| output.is_some_and(|output| output.status.code() == Some(DEAD_CODE)))
+    matches!(rustix::fs::statfs(mountpoint), Err(Errno::NOTCONN | Errno::CONNABORTED))
 }
 
 /// The absolute path of a mountpoint, without links. The mountpoint itself is resolved only if it

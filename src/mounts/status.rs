@@ -1,6 +1,7 @@
 //! The status of a mount, which its daemon reports. It is read from one mount, or from all mounts
 //! in a bounded time.
 
+use std::collections::HashSet;
 use std::ffi::CString;
 use std::path::Path;
 use std::thread;
@@ -129,7 +130,14 @@ const AT_ONCE: usize = 64;
 pub(crate) fn all() -> Vec<(MountEntry, Answer)> {
     let mounts: Vec<MountEntry> = mountinfo::mounts().into_iter().filter(MountEntry::is_bsafs).collect();
     let mut answers = Vec::with_capacity(mounts.len());
+    // A user may have a thousand mounts that do not answer, and each costs time and a process.
+    let mut silent = HashSet::new();
     for mounts in mounts.chunks(AT_ONCE) {
+        let asked_before = answers.len();
+        let ask = |mounted: &MountEntry| match mounted.claimant().filter(|user| silent.contains(user)) {
+            Some(user) => Answer::Failed(format!("not asked, because another mount of user {user} hangs")),
+            None => ask(mounted),
+        };
         thread::scope(|scope| {
             let asked: Vec<_> = mounts
                 .iter()
@@ -143,6 +151,9 @@ pub(crate) fn all() -> Vec<(MountEntry, Answer)> {
                 Err(error) => Answer::Failed(error.to_string()),
             }));
         });
+        let answered = mounts.iter().zip(&answers[asked_before..]);
+        let hanging = answered.filter(|(_, answer)| matches!(answer, Answer::Hangs));
+        silent.extend(hanging.filter_map(|(mounted, _)| mounted.claimant()));
     }
     let known: Vec<(String, Answer)> = mounts
         .iter()
@@ -168,6 +179,9 @@ pub(crate) fn ask(mounted: &MountEntry) -> Answer {
     let topmost = mountinfo::mounted_at(&mounted.mountpoint);
     if topmost.is_none_or(|topmost| topmost.device != mounted.device) {
         return Answer::Covered;
+    }
+    if mounted.claimant().is_some() && !geteuid().is_root() && !mounted.has_option("allow_other") {
+        return Answer::Refused;
     }
     let program = match mounted.owner.filter(|(uid, _)| geteuid().is_root() && *uid != 0) {
         Some(owner) => Program::itself_as(Credentials::of_owner(owner)),

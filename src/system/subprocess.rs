@@ -77,6 +77,7 @@ pub(crate) struct Program {
     /// The user that the program becomes; `None` if it stays the same and needs no guard.
     credentials: Option<Credentials>,
     input: Option<OwnedFd>,
+    keeps_folder: bool,
 }
 
 #[derive(Debug)]
@@ -117,7 +118,8 @@ impl Program {
 
     fn nothing() -> Self {
         let (arguments, environment) = (Vec::new(), Vec::new());
-        Self { which: Which::Itself, arguments, environment, credentials: None, input: None }
+        let (credentials, input, keeps_folder) = (None, None, false);
+        Self { which: Which::Itself, arguments, environment, credentials, input, keeps_folder }
     }
 
     pub(crate) fn arg(mut self, argument: impl Into<OsString>) -> Self {
@@ -141,6 +143,11 @@ impl Program {
         Self { input: Some(input), ..self }
     }
 
+    /// Has the program begin in the current folder, and not in `/`.
+    pub(crate) fn in_current_folder(self) -> Self {
+        Self { keeps_folder: true, ..self }
+    }
+
     /// Runs the program and collects its output. If it takes longer than `limit`, kills it and returns
     /// `None`.
     ///
@@ -148,8 +155,12 @@ impl Program {
     /// The program is not installed, it cannot be started, or a system call fails.
     pub(crate) fn output_within(self, limit: Duration) -> io::Result<Option<Output>> {
         let end = Instant::now() + limit;
+        let keeps_folder = self.keeps_folder;
         let mut command = self.command()?;
-        command.current_dir("/").stdout(Stdio::piped()).stderr(Stdio::piped());
+        if !keeps_folder {
+            command.current_dir("/");
+        }
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         // Closes this process's copy of the program's input.
         drop(command);
@@ -177,6 +188,14 @@ impl Program {
     /// As [`Program::output_within`].
     pub(crate) fn start(self) -> io::Result<Child> {
         self.command()?.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+    }
+
+    /// Starts the program with pipes for its outputs, which the caller reads with a time limit: see [`Lines`].
+    ///
+    /// # Errors
+    /// As [`Program::output_within`].
+    pub(crate) fn start_with_pipes(self) -> io::Result<Child> {
+        self.command()?.current_dir("/").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
     }
 
     /// Starts the program as a daemon, with a pipe for its standard output. If it gets credentials, its
@@ -374,6 +393,81 @@ impl Collected {
     }
 }
 
+/// Reads what a program writes, until the end. `None` if `gives_up`, which is called at least once in each `step`.
+///
+/// # Errors
+/// A system call fails.
+pub(crate) fn read_unless(
+    pipe: OwnedFd,
+    step: Duration,
+    mut gives_up: impl FnMut() -> bool,
+) -> io::Result<Option<Vec<u8>>> {
+    let mut output = Collected::new(Some(pipe))?;
+    while let Some(pipe) = &output.pipe {
+        if gives_up() {
+            return Ok(None);
+        }
+        wait_for(&[pipe], Instant::now() + step)?;
+        output.read()?;
+    }
+    Ok(Some(output.bytes))
+}
+
+/// The lines that a program writes. Reading them never takes longer than a time limit.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    pipe: File,
+    /// The beginning of a line.
+    begun: Vec<u8>,
+}
+
+impl Lines {
+    /// # Errors
+    /// A system call fails.
+    pub(crate) fn new(pipe: OwnedFd) -> io::Result<Self> {
+        ioctl_fionbio(&pipe, true)?;
+        Ok(Self { pipe: pipe.into(), begun: Vec::new() })
+    }
+
+    /// Reads at least one line, without its end. Empty at the end of the output.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::TimedOut`] if no line comes within `limit`, or a system call fails.
+    pub(crate) fn read(&mut self, limit: Duration) -> io::Result<Vec<Vec<u8>>> {
+        let end = Instant::now() + limit;
+        let mut buffer = [0; 16 << 10];
+        loop {
+            match self.pipe.read(&mut buffer) {
+                Ok(0) => return Ok(Vec::new()),
+                Ok(count) => {
+                    let mut parts = buffer[..count].split(|&byte| byte == b'\n').peekable();
+                    let mut lines = Vec::new();
+                    while let Some(part) = parts.next() {
+                        self.begun.extend_from_slice(part);
+                        if parts.peek().is_some() {
+                            lines.push(std::mem::take(&mut self.begun));
+                        }
+                    }
+                    if self.begun.len() as u64 > SUBPROCESS_OUTPUT_MAX {
+                        return Err(io::ErrorKind::InvalidData.into());
+                    }
+                    if !lines.is_empty() {
+                        return Ok(lines);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if Instant::now() >= end {
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                    wait_for(&[&self.pipe], end)?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
 /// Waits until one of these can be read, or `end` is reached.
 fn wait_for(descriptors: &[impl AsFd], end: Instant) -> io::Result<()> {
     let left = end.saturating_duration_since(Instant::now());
@@ -446,6 +540,24 @@ mod tests {
         assert!(of_desktop.contains("PATH") && of_desktop.contains("HOME"), "{of_desktop:?}");
         // cargo sets these for its tests.
         assert!(!of_desktop.iter().any(|name| name.starts_with("CARGO")), "{of_desktop:?}");
+    }
+
+    #[test]
+    fn lines_are_read_as_they_come_and_a_silent_program_is_not_waited_for() {
+        let mut program = Program::installed("sh")
+            .args(["-c", "printf 'a\\n\\nb'; read x; printf 'c\\n'; exec sleep 1000"]);
+        let (input, mut writer) = io::pipe().expect("cannot make a pipe");
+        program = program.input(input.into());
+        let mut child = program.start_with_pipes().expect("cannot start sh");
+        let mut lines = Lines::new(child.stdout.take().expect("no pipe").into()).expect("no lines");
+        let mut read = |limit| lines.read(limit).map(|it| it.concat());
+        let long = Duration::from_secs(60);
+        assert_eq!(read(long).expect("no line"), b"a");
+        assert_eq!(read(Duration::from_millis(50)).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        writer.write_all(b"\n").expect("cannot write");
+        assert_eq!(read(long).expect("no line"), b"bc");
+        child.kill().and_then(|()| child.wait()).expect("cannot end sh");
+        assert_eq!(read(long).expect("no end"), b"");
     }
 
     #[test]

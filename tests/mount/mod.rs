@@ -18,6 +18,7 @@ mod listings; // readdir from the start and from any cookie
 mod logging; // where the log goes, and that writing it blocks nothing
 mod memory; // memory use compared with the length of an archive
 mod mounts; // `bsafs mounts`, and `bsafs umount` of a source and of all mounts
+mod mute; // daemons that answer some requests and never others
 mod names; // lookups in any case, and names that no listing shows
 mod other_disks; // links to NTFS and to the file systems of other daemons
 mod other_programs; // programs of 32 bits, walks that trust link counts, containers, old times

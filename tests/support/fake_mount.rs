@@ -45,6 +45,8 @@ pub struct Answers {
     pub statfs: Option<i32>,
     /// What every LOOKUP fails with.
     pub lookup: Option<i32>,
+    /// Names whose LOOKUP is never answered; `statfs` stands for that request.
+    pub mute: Vec<String>,
     /// What GETATTR of the root fails with.
     pub getattr: Option<i32>,
     /// A shell command that runs before each answer to `statfs`.
@@ -188,6 +190,10 @@ impl Fake {
         })
     }
 
+    fn is_mute(&self, name: &OsStr) -> bool {
+        self.0.mute.iter().any(|it| name == it.as_str())
+    }
+
     fn text(&self, number: u64) -> Option<&str> {
         self.names().find(|it| it.0 == number).map(|it| it.2.as_str())
     }
@@ -201,6 +207,9 @@ fn run_first(script: Option<&String>) {
 
 impl Filesystem for Fake {
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        if self.is_mute(name) {
+            return std::mem::forget(reply);
+        }
         run_first(self.0.before_lookup.as_ref());
         if let Some(errno) = self.0.lookup {
             return reply.error(Errno::from_i32(errno));
@@ -257,6 +266,9 @@ impl Filesystem for Fake {
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
+        if self.is_mute(OsStr::new("statfs")) {
+            return std::mem::forget(reply);
+        }
         run_first(self.0.before_statfs.as_ref());
         match self.0.statfs {
             Some(errno) => reply.error(Errno::from_i32(errno)),

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
 
 use clap::{Args, Command};
 
@@ -12,6 +13,7 @@ use crate::cli::completion::expected::Expected;
 use crate::cli::completion::shell_line::{Shell, Word, words};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{escaped, raw_stdout};
+use crate::system::subprocess::Program;
 
 /// Print the completions of the last word of a command line
 #[derive(Args, Debug)]
@@ -27,13 +29,23 @@ pub(crate) struct Complete {
     /// List the candidates instead of inserting them
     #[arg(long = "listed")]
     is_listed: bool,
+    /// Wait for disks and daemons without a time limit. This command runs that
+    #[arg(long = "direct", hide = true)]
+    is_direct: bool,
 }
+
+/// How long the Tab key may take. A daemon or a network disk may never answer, and nothing can end a process
+/// that waits for it.
+const TAB_TIME: Duration = Duration::from_secs(3);
 
 /// Maximum depth to which [`descend_single_folder`] descends.
 const DESCENT_MAX: usize = 64;
 
 impl Complete {
     pub(crate) fn run(&self, bsafs: Command) -> Result<Exit, Failure> {
+        if !self.is_direct {
+            return self.run_in_time();
+        }
         let mut words = words(self.shell, self.line.as_bytes(), self.breaks.as_bytes());
         let Some(word) = words.pop() else { return Ok(Exit::Ok) };
         let before: Vec<_> = words.into_iter().map(|word| word.text).collect();
@@ -49,6 +61,22 @@ impl Complete {
             Shell::Zsh => write_zsh(&mut out, &candidates, &expected)?,
             Shell::Fish => write_fish(&mut out, &candidates, &word)?,
         }
+        out.flush()?;
+        Ok(Exit::Ok)
+    }
+}
+
+impl Complete {
+    /// Has another process find the candidates. There are none if that takes too long.
+    fn run_in_time(&self) -> Result<Exit, Failure> {
+        let finding = Program::itself().in_current_folder().args(["complete", "--direct"]);
+        let finding = finding.args(std::env::args_os().skip_while(|it| it != "complete").skip(1));
+        let found = match finding.output_within(TAB_TIME) {
+            Ok(Some(output)) if output.status.success() => output.stdout,
+            _ => Vec::new(),
+        };
+        let mut out = raw_stdout();
+        out.write_all(&found)?;
         out.flush()?;
         Ok(Exit::Ok)
     }

@@ -15,7 +15,7 @@ use crate::daemon::overlay;
 use crate::fs;
 use crate::mounts::answering::status_of;
 use crate::mounts::serving::is_served_by;
-use crate::mounts::status::{MountStatus, mount_at};
+use crate::mounts::status::mount_at;
 use crate::shown::Shown;
 
 /// Reload the sources of mounts now, and print what changed
@@ -62,7 +62,7 @@ fn reload(path: &Path) -> Result<(fs::LastReload, Option<u32>), Failure> {
         let what = "a mount made with --edit cannot reload its sources; unmount it, and mount it again";
         return Err(Failure::new(Exit::Usage, format!("{}: {what}", path.shown())));
     }
-    let before = status_of(path)?.status;
+    let before = status(path)?;
     let cannot = |what: String| Failure::new(Exit::Io, format!("{}: {what}", path.shown()));
     let pid = i32::try_from(before.pid).ok().and_then(Pid::from_raw);
     let pid =
@@ -94,6 +94,7 @@ fn reload(path: &Path) -> Result<(fs::LastReload, Option<u32>), Failure> {
     Err(cannot("the daemon is still reading the sources; `bsafs status` prints when it has finished".into()))
 }
 
+/// Another process asks, because the daemon may stop to answer at any time.
 fn status(path: &Path) -> Result<fs::DaemonStatus, Failure> {
-    Ok(MountStatus::read(path)?.status)
+    Ok(status_of(path)?.status)
 }

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{stdout_for, write_json};
-use crate::mounts::watching::Watching;
+use crate::mounts::watching::{BEGUN, Following, Watching};
 use crate::shown::Shown;
 
 /// Print each file of a mount that changes, until the mount ends
@@ -39,6 +39,9 @@ pub(crate) struct Watch {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
+    /// Wait for the daemon without a time limit, and print a line after each answer. This command runs that
+    #[arg(long, hide = true)]
+    direct: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -51,7 +54,10 @@ const INTERVAL: Duration = Duration::from_millis(200);
 
 impl Watch {
     pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
-        let mut watching = Watching::start(&self.mountpoint)?;
+        if self.direct {
+            return self.run_directly();
+        }
+        let mut watching = Following::start(&self.mountpoint)?;
         if !is_quiet {
             let path = self.mountpoint.shown();
             // A script may wait for this line before it changes a file.
@@ -67,6 +73,22 @@ impl Watch {
                     false => writeln!(out, "{:<8}  {}", change.change, change.path.shown())?,
                 }
             }
+            out.flush()?;
+            if changes.is_empty() && is_closed_within(Duration::ZERO) {
+                break;
+            }
+        }
+        Ok(Exit::Ok)
+    }
+
+    /// Asks the daemon, for the process that prints.
+    fn run_directly(&self) -> Result<Exit, Failure> {
+        let mut out = stdout_for(true);
+        let mut watching = Watching::start(&self.mountpoint, || writeln!(out).and_then(|()| out.flush()))?;
+        writeln!(out, "{BEGUN}")?;
+        while let Some(changes) = watching.read()? {
+            changes.iter().try_for_each(|change| write_json(&mut out, change))?;
+            writeln!(out)?;
             out.flush()?;
             if changes.is_empty() && is_closed_within(INTERVAL) {
                 break;

@@ -1,0 +1,129 @@
+//! Daemons of another user that answer some requests and never others. A process that waits for such an answer
+//! cannot be killed. So a command must not wait itself.
+
+use std::fs::{self, File};
+use std::os::unix::fs::chown;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::fs::FlockOperation;
+use serde_json::json;
+
+use super::world;
+use crate::fake_mount::{Answers, FakeMount, hostile_user};
+use crate::mounted::{Finished, TestDir, is_root, mounts_below, run, status, unmount_lazily, until};
+
+/// How long a command may take. Each waits for a few seconds.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// A fake mount on `theirs/mnt`, which says that it is a mount of bsafs, and never answers `mute`.
+fn mute(dir: &TestDir, mute: &[&str]) -> FakeMount {
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
+    let said = status(&mount.path).to_string();
+    mount.umount(dir);
+    let answers = Answers {
+        source: "mute".into(),
+        allow_other: true,
+        links: [
+            (".bsafs:status".into(), said),
+            (".bsafs:sources:0".into(), json!({"sources": [], "options": ""}).to_string()),
+        ]
+        .into(),
+        mute: mute.iter().map(|&name| name.to_owned()).collect(),
+        ..Answers::default()
+    };
+    fs::create_dir_all(dir.path("theirs/mnt")).unwrap();
+    let (user, group) = hostile_user();
+    for path in ["theirs", "theirs/mnt"] {
+        chown(dir.path(path), Some(user), Some(group)).unwrap();
+    }
+    FakeMount::start(&dir.path("theirs/mnt"), &answers)
+}
+
+fn timed(dir: &TestDir, arguments: &[&str]) -> Finished {
+    let began = Instant::now();
+    let finished = dir.run(arguments);
+    assert!(began.elapsed() < LIMIT, "{arguments:?} took {:?}", began.elapsed());
+    finished
+}
+
+#[test]
+fn a_daemon_that_reports_its_status_but_no_changes_does_not_hang_watch() {
+    let dir = TestDir::new();
+    let _fake = mute(&dir, &[".bsafs:changes"]);
+    let watched = timed(&dir, &["watch", "theirs/mnt"]);
+    assert!(watched.code == 74 && watched.err.contains("does not answer"), "{watched:?}");
+}
+
+#[test]
+fn a_daemon_that_answers_no_lookup_does_not_hang_the_tab_key() {
+    let dir = TestDir::new();
+    let _fake = mute(&dir, &["textures"]);
+    let found = timed(&dir, &["complete", "bash", "bsafs list theirs/mnt/textures/"]).success();
+    assert_eq!(found, "");
+}
+
+#[test]
+fn a_daemon_that_does_not_say_whether_it_is_alive_does_not_hang_a_mount_over_it() {
+    let dir = TestDir::new();
+    let _fake = mute(&dir, &["statfs"]);
+    let refused = timed(&dir, &["mount", "a.bsa", "theirs/mnt"]);
+    assert!(refused.code == 73 && refused.err.contains("already mounted there"), "{refused:?}");
+}
+
+#[test]
+fn hundreds_of_mounts_of_a_user_that_do_not_answer_cost_no_more_time_than_one() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    let fake = mute(&dir, &[".bsafs:status"]);
+    let copies: Vec<_> = (0..400).map(|number| dir.path(format!("copies/{number}"))).collect();
+    for copy in &copies {
+        fs::create_dir_all(copy).unwrap();
+        rustix::mount::mount_bind(&fake.mountpoint, copy).unwrap();
+    }
+    let listed = std::panic::catch_unwind(|| timed(&dir, &["mounts"]));
+    let ended = timed(&dir, &["umount", "--all", "--below", "copies", "--lazy"]);
+    copies.iter().filter(|copy| mounts_below(copy).contains(copy)).for_each(|copy| unmount_lazily(copy));
+    let listed = listed.expect("the listing took too long").success();
+    assert!(listed.contains("another mount of user"), "{listed}");
+    assert!(ended.code == 0, "{ended:?}");
+}
+
+#[test]
+fn a_user_who_locks_a_folder_keeps_nobody_else_from_mounting_there() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    fs::create_dir_all(dir.path("below")).unwrap();
+    fs::create_dir(dir.path("mnt")).unwrap();
+    let (user, group) = hostile_user();
+    let locked: Vec<_> = ["below", "mnt"]
+        .map(|name| {
+            let script = format!("exec flock {name} cat");
+            let mut command = Command::new("setpriv");
+            let ids = [format!("--reuid={user}"), format!("--regid={group}")];
+            command.args(ids).args(["--clear-groups", "sh", "-c", &script]).current_dir(dir.path(""));
+            command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
+        })
+        .into();
+    let is_locked = |name: &str| {
+        let folder = File::open(dir.path(Path::new(name))).unwrap();
+        rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive).is_err()
+    };
+    until("the folders to be locked", || is_locked("below") && is_locked("mnt"));
+    timed(&dir, &["mount", "a.bsa", "mnt"]).success();
+    timed(&dir, &["umount", "mnt"]).success();
+    let opened = run(dir.bsafs(["open", "a.bsa"]).env("BSAFS_OPEN_BELOW", dir.path("below")));
+    assert_eq!(mounts_below(&dir.path("below")).len(), 1, "{opened:?}");
+    timed(&dir, &["umount", "--all", "--below", "below"]).success();
+    for mut process in locked {
+        drop(process.stdin.take());
+        process.wait().unwrap();
+    }
+}
