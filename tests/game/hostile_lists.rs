@@ -173,6 +173,29 @@ fn a_section_name_is_not_copied_for_each_of_its_keys() {
 }
 
 #[test]
+fn libraries_of_steam_that_link_to_one_folder_of_prefixes_are_searched_once() {
+    let dir = TestDir::new();
+    let home = dir.path("home");
+    let steam = home.join(".local/share/Steam");
+    for number in 0..300 {
+        fs::create_dir_all(home.join(format!("one/compatdata/{number}/pfx/drive_c"))).unwrap();
+    }
+    let mut list = String::from("\"libraryfolders\" {");
+    for number in 0..1000 {
+        let library = home.join(format!("libraries/{number}"));
+        fs::create_dir_all(&library).unwrap();
+        std::os::unix::fs::symlink(home.join("one"), library.join("steamapps")).unwrap();
+        list.push_str(&format!("\"{number}\" {{ \"path\" \"{}\" }}", library.display()));
+    }
+    fs::create_dir_all(steam.join("steamapps")).unwrap();
+    fs::write(steam.join("steamapps/libraryfolders.vdf"), list + "}").unwrap();
+    let began = std::time::Instant::now();
+    let found = run(dir.bsafs(["games"]).env("HOME", &home).env_remove("XDG_DATA_HOME"));
+    assert!(began.elapsed() < std::time::Duration::from_secs(15), "{:?}", began.elapsed());
+    assert!(found.err.contains("no game was found"), "{found:?}");
+}
+
+#[test]
 fn a_list_of_launchers_that_many_links_lead_to_is_read_once() {
     let world = SmallWorld::new(&SKYRIMSE, &[]);
     // All reads together may have 8 MiB, which a second read of each list would exceed.

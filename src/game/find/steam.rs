@@ -140,6 +140,10 @@ fn in_library(library: &Path, report: &mut Report<'_>, candidates: &mut Vec<Cand
         }
         return;
     };
+    // A thousand libraries may all link to one folder.
+    if !report.is_new("apps of Steam", &apps) {
+        return;
+    }
     let names = match report.disk.names(&apps) {
         Ok(names) => names,
         Err(error) => return report.unreadable(&apps, &error.to_string()),
@@ -158,6 +162,9 @@ fn in_library(library: &Path, report: &mut Report<'_>, candidates: &mut Vec<Cand
 /// stays behind when the game is moved to another library.
 fn add_prefixes(apps: &Path, report: &mut Report<'_>) {
     let Some(folder) = report.disk.find_folder(apps, "compatdata") else { return };
+    if !report.is_new("prefixes of Steam", &folder) {
+        return;
+    }
     let names = report.disk.names(&folder).unwrap_or_default();
     for (name, app) in names.iter().filter_map(|name| Some((name, name.parse().ok()?))).take(PREFIXES_MAX) {
         if let Some(prefix) = prefix::with_drive_c(report.disk, &folder.join(name)) {
