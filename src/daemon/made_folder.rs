@@ -10,6 +10,8 @@ use rustix::fs::{
     AtFlags, Mode, OFlags, XattrFlags, fgetxattr, fsetxattr, mkdirat, openat, statat, unlinkat,
 };
 
+use rustix::process::geteuid;
+
 use crate::system::place::Place;
 
 /// The extended attribute of folders that bsafs made. If a killed daemon left such a folder behind,
@@ -41,14 +43,16 @@ impl MadeFolder {
         Ok(Self { parent, name, identity: (stat.st_dev, stat.st_ino) })
     }
 
-    /// An existing folder, if bsafs made it once.
+    /// An existing folder, if bsafs made it once for this user. In a folder that others may write to, anybody
+    /// can have set the mark.
     pub(crate) fn left_behind(path: &Path) -> Option<Self> {
         let (parent, name) = parent_and_name(path).ok()?;
         let left = openat(&parent, &name, READABLE, Mode::empty()).ok()?;
         let mut value = [0; 8];
         fgetxattr(&left, MARK, &mut value[..]).ok()?;
         let stat = rustix::fs::fstat(&left).ok()?;
-        Some(Self { parent, name, identity: (stat.st_dev, stat.st_ino) })
+        let is_own = stat.st_uid == geteuid().as_raw() && stat.st_mode & WRITTEN_BY_OTHERS == 0;
+        is_own.then_some(Self { parent, name, identity: (stat.st_dev, stat.st_ino) })
     }
 
     /// Whether this is the folder that was found at a place.
@@ -64,6 +68,8 @@ impl MadeFolder {
     }
 }
 
+/// The permission to write for users outside the group. Many systems give each user a group.
+const WRITTEN_BY_OTHERS: u32 = 0o002;
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 /// Flags for access to extended attributes, which `O_PATH` does not allow.
 const READABLE: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -119,6 +125,18 @@ mod tests {
         fs::remove_file(path("left/file")).unwrap();
         drop(MadeFolder::left_behind(&path("left")).unwrap());
         assert!(!path("left").exists() && path("users").exists());
+    }
+
+    #[test]
+    fn a_mark_in_a_folder_that_anybody_may_write_to_is_not_trusted() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::TempDir::new().unwrap();
+        let path = dir.path().join("shared");
+        MadeFolder::make(&path).unwrap().keep();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(MadeFolder::left_behind(&path).is_none());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(MadeFolder::left_behind(&path).is_some());
     }
 
     #[test]
