@@ -9,7 +9,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path};
 
@@ -116,12 +116,21 @@ impl OutputPlace {
         flags |= OFlags::CLOEXEC;
         flags.set(OFlags::NOFOLLOW, !self.is_open_file);
         let file = openat(&self.folder, &self.name, flags, Mode::from_raw_mode(0o666))?;
-        if !self.is_open_file && fstat(&file)?.st_nlink > 1 && may_others_add(&self.folder) {
+        if !self.is_open_file && may_others_add(&self.folder) && !self.is_only_name(&file)? {
             let what = "the file has several names (hard links), and another user can make such a name in \
                         its folder; give another file";
             return Err(io::Error::other(what));
         }
         Ok(file.into())
+    }
+
+    /// Whether an open file has this name and no other. A user may remove the name that he made between the
+    /// opening and this check, so the number of names alone proves nothing.
+    fn is_only_name(&self, file: &OwnedFd) -> io::Result<bool> {
+        let names = fstat(file)?.st_nlink;
+        let path = |file: &OwnedFd| std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        // The kernel appends ` (deleted)` if the name was removed, even if there is a new file of that name.
+        Ok(names == 1 && path(file)? == path(&self.folder)?.join(&self.name))
     }
 
     /// Puts a new file in the place. It never replaces another file.
@@ -330,6 +339,23 @@ mod tests {
         made.replace(b"three").unwrap();
         assert_eq!(fs::read(path("folder/a/b/file")).unwrap(), b"three");
         assert_eq!(fs::read_dir(path("folder/a/b")).unwrap().count(), 1, "a temporary file was left behind");
+    }
+
+    #[test]
+    fn a_name_that_was_removed_after_the_opening_is_noticed() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::write(path("victim"), "").unwrap();
+        fs::hard_link(path("victim"), path("log")).unwrap();
+        let place = OutputPlace::behind_links(&path("log")).unwrap();
+        let file = OwnedFd::from(place.open(OFlags::APPEND).unwrap());
+        assert!(!place.is_only_name(&file).unwrap());
+        fs::remove_file(path("log")).unwrap();
+        assert!(fstat(&file).unwrap().st_nlink == 1 && !place.is_only_name(&file).unwrap());
+        fs::write(path("log"), "").unwrap();
+        assert!(!place.is_only_name(&file).unwrap());
+        let file = OwnedFd::from(place.open(OFlags::APPEND).unwrap());
+        assert!(place.is_only_name(&file).unwrap());
     }
 
     #[test]
