@@ -26,7 +26,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -58,6 +58,9 @@ const OF_DESKTOP: &str = "\
     BROWSER CLUTTER_* DBUS_SESSION_BUS_ADDRESS DESKTOP_* DISPLAY EDITOR GDK_* GIO_* GNOME_* GTK* HOME \
     HYPRLAND_* I3SOCK KDE_* LANG LANGUAGE LC_* LOGNAME PLASMA_* QT* SDL_* SESSION_MANAGER SHELL \
     SSH_AUTH_SOCK SWAYSOCK TERMINAL TMPDIR TZ USER VISUAL WAYLAND_* XAUTHORITY XCURSOR_* XDG_* XMODIFIERS";
+/// Variables that name what a program talks to, and no program or folder of programs.
+const OF_SERVERS: &str =
+    "DBUS_SESSION_BUS_ADDRESS DISPLAY SESSION_MANAGER SSH_AUTH_SOCK XAUTHORITY XDG_RUNTIME_DIR";
 /// Variables of a program that shows text on the terminal.
 const OF_TERMINAL: &str = "\
     COLORTERM COLUMNS EDITOR GROFF_* HOME LANG LANGUAGE LC_* LESS* LINES LOGNAME MAN* PAGER SHELL TERM \
@@ -96,13 +99,17 @@ impl Program {
 
     /// A program of the desktop, which shows windows in the user's language.
     pub(crate) fn of_desktop(name: &'static str) -> Self {
-        let environment = chosen(OF_DESKTOP);
+        let environment = without_others(chosen(OF_DESKTOP));
         Self { which: Which::Installed(name), environment, ..Self::nothing() }
     }
 
     /// A program that shows text on the terminal.
     pub(crate) fn of_terminal(name: &'static str) -> Self {
-        Self { which: Which::Installed(name), environment: chosen(OF_TERMINAL), ..Self::nothing() }
+        Self {
+            which: Which::Installed(name),
+            environment: without_others(chosen(OF_TERMINAL)),
+            ..Self::nothing()
+        }
     }
 
     /// This program itself, as the same user.
@@ -308,6 +315,26 @@ fn chosen(list: &str) -> Vec<(OsString, OsString)> {
     };
     let chosen = env::vars_os().filter(|(variable, _)| is_chosen(variable));
     chosen.chain([("PATH".into(), path())]).collect()
+}
+
+/// For root, only variables that lead to no file that another user can exchange. `su` leaves root variables of
+/// a user, which name programs (`BROWSER`, `PAGER`, `LESSOPEN`) and folders of programs (`XDG_DATA_HOME`).
+fn without_others(mut variables: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {
+    if geteuid().is_root() {
+        let is_server = |name: &OsStr| OF_SERVERS.split(' ').any(|it| name == it);
+        variables.retain(|(name, value)| name == "PATH" || is_server(name) || !leads_to_others(value));
+    }
+    variables
+}
+
+/// Whether an absolute path in the value of a variable leads to what another user can exchange.
+fn leads_to_others(value: &OsStr) -> bool {
+    let parts = value.as_bytes().split(|byte| b":;,|= ".contains(byte)).map(OsStr::from_bytes);
+    let mut paths = parts.map(Path::new).filter(|path| path.is_absolute());
+    paths.any(|path| {
+        let existing = path.ancestors().find(|it| it.symlink_metadata().is_ok());
+        existing.and_then(first_other_user).is_some()
+    })
 }
 
 /// The folders of programs, separated by colons.
@@ -543,21 +570,26 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_read_as_they_come_and_a_silent_program_is_not_waited_for() {
-        let mut program = Program::installed("sh")
-            .args(["-c", "printf 'a\\n\\nb'; read x; printf 'c\\n'; exec sleep 1000"]);
-        let (input, mut writer) = io::pipe().expect("cannot make a pipe");
-        program = program.input(input.into());
-        let mut child = program.start_with_pipes().expect("cannot start sh");
-        let mut lines = Lines::new(child.stdout.take().expect("no pipe").into()).expect("no lines");
-        let mut read = |limit| lines.read(limit).map(|it| it.concat());
-        let long = Duration::from_secs(60);
-        assert_eq!(read(long).expect("no line"), b"a");
-        assert_eq!(read(Duration::from_millis(50)).unwrap_err().kind(), io::ErrorKind::TimedOut);
-        writer.write_all(b"\n").expect("cannot write");
-        assert_eq!(read(long).expect("no line"), b"bc");
-        child.kill().and_then(|()| child.wait()).expect("cannot end sh");
-        assert_eq!(read(long).expect("no end"), b"");
+    fn root_passes_no_variable_that_leads_to_a_file_of_another_user() {
+        if !geteuid().is_root() {
+            return;
+        }
+        let dir = tempfile::tempdir().expect("cannot make a folder");
+        let theirs = dir.path().join("theirs");
+        std::fs::create_dir(&theirs).expect("cannot make a folder");
+        std::os::unix::fs::chown(&theirs, Some(12345), None).expect("cannot chown");
+        let theirs = theirs.display();
+        let given = [
+            ("BROWSER", format!("{theirs}/browser %s:firefox")),
+            ("LESSOPEN", format!("|{theirs}/open %s")),
+            ("XDG_DATA_HOME", format!("{theirs}/none")),
+            ("XDG_DATA_DIRS", "/usr/share:/usr/local/share:/usr/none".into()),
+            ("XDG_RUNTIME_DIR", format!("{theirs}")),
+            ("EDITOR", "vi".into()),
+        ];
+        let given = given.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let kept: Vec<_> = without_others(given.into()).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(kept, ["XDG_DATA_DIRS", "XDG_RUNTIME_DIR", "EDITOR"]);
     }
 
     #[test]
