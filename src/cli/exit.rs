@@ -133,6 +133,7 @@ impl From<DaemonError> for Failure {
             }
             DaemonError::Start(_)
             | DaemonError::Ended(_)
+            | DaemonError::Silent
             | DaemonError::Terminal(_)
             | DaemonError::Signals(_)
             | DaemonError::LogFile { .. }

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::ChildStderr;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::fcntl_dupfd_cloexec;
@@ -27,9 +27,10 @@ use super::log_thread::LogThread;
 use super::logging;
 use crate::fuse::PassedMount;
 use crate::limits::{REPORT_MAX, SUBPROCESS_OUTPUT_MAX};
+use crate::system::memory;
+use crate::system::process::is_stopped;
 use crate::system::processors::processors;
-use crate::system::subprocess::Program;
-use crate::system::{memory, whole_file};
+use crate::system::subprocess::{Program, read_unless};
 
 /// Environment variable that marks the daemon, whose standard output is the pipe. The value is empty, or
 /// the descriptor and the path of a mount that exists already: `7:/mnt`. A `=` before them says that the
@@ -46,6 +47,10 @@ const MAPPED_FROM: (&str, &str) = ("MALLOC_MMAP_THRESHOLD_", "1048576");
 const HEAPS_PER_PROCESSOR: usize = 2;
 /// The byte before the daemon's report.
 const MOUNTED: u8 = b'+';
+/// How long a daemon that runs as another user may take to report. That user can have it wait for ever.
+const REPORT_TIME: Duration = Duration::from_secs(600);
+/// For how many seconds such a daemon may be stopped.
+const STOPPED_SECONDS: u32 = 3;
 /// How long the last error of a daemon may take to arrive after the daemon has reported or ended.
 const LAST_ERROR: Duration = Duration::from_secs(1);
 
@@ -120,8 +125,22 @@ fn wait_for_mount(program: Program, kept: &[OwnedFd], print: fn(&[u8])) -> Resul
     let printed =
         daemon.stderr.take().map(|pipe| relay(pipe, print)).transpose().map_err(DaemonError::Start)?;
     let mut report = Vec::new();
-    if let Some(pipe) = &mut daemon.stdout {
-        (report, _) = whole_file::read_stream(pipe, REPORT_MAX).map_err(DaemonError::Start)?;
+    if let Some(pipe) = daemon.stdout.take() {
+        let (process, mut seen_stopped, began) = (daemon.id(), 0, Instant::now());
+        // The others end with Ctrl-C.
+        let is_of_user = printed.is_some();
+        let gives_up = || {
+            seen_stopped = if is_of_user && is_stopped(process) { seen_stopped + 1 } else { 0 };
+            is_of_user && (seen_stopped > STOPPED_SECONDS || began.elapsed() > REPORT_TIME)
+        };
+        let read = read_unless(pipe.into(), Duration::from_secs(1), gives_up).map_err(DaemonError::Start)?;
+        let Some(read) = read else {
+            // It is not waited for, because it may hang in the kernel.
+            let _ = daemon.kill();
+            return Err(DaemonError::Silent);
+        };
+        report = read;
+        report.truncate(REPORT_MAX);
     }
     if let Some(printed) = printed {
         // Fails when all is printed.

@@ -41,6 +41,8 @@ pub(crate) enum DaemonError {
     Start(io::Error),
     /// The daemon ended before it had mounted, without an exit code of its own.
     Ended(ExitStatus),
+    /// The daemon did not report that it has mounted. It runs as another user, who may have stopped it.
+    Silent,
     /// The daemon failed before it had mounted, has printed why, and ended with this exit code.
     Reported(i32),
     /// The daemon cannot leave the terminal.
@@ -95,6 +97,10 @@ impl fmt::Display for DaemonError {
                 let advice = "run `bsafs mount --foreground` to see why";
                 write!(f, "the daemon ended before it mounted ({status}); {advice}")
             }
+            Self::Silent => f.write_str(
+                "the daemon did not report that it has mounted, so it was ended: its user stopped it, or it \
+                 waits for a disk",
+            ),
             Self::Reported(_) => Ok(()),
             Self::Terminal(cause) => write!(f, "cannot detach from the terminal: {cause}"),
             Self::Signals(cause) => write!(f, "cannot handle signals: {cause}"),

@@ -78,6 +78,13 @@ pub(crate) fn runs_as(process: &Path, user: u32) -> bool {
     ids.peek().is_some() && ids.all(|id| id.parse() == Ok(user))
 }
 
+/// Whether a signal or a tracer has stopped a process.
+pub(crate) fn is_stopped(pid: u32) -> bool {
+    let status = file_in_proc(Path::new(&format!("/proc/{pid}/status"))).unwrap_or_default();
+    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
+    state.is_some_and(|state| state.trim_start().starts_with(['T', 't']))
+}
+
 /// Whether a map of users is not the first namespace's, where each user of the kernel has his own number.
 fn is_partial(map: &str) -> bool {
     !map.split_ascii_whitespace().eq(["0", "0", "4294967295"])
@@ -105,6 +112,18 @@ mod tests {
         let of_kernel = of_kernel.filter(|(_, folder)| fs::read(folder.join("cmdline")).unwrap().is_empty());
         assert_eq!(of_kernel.and_then(|(pid, _)| file_access_ids(pid)), None);
         assert_eq!(file_access_ids(u32::MAX), None);
+    }
+
+    #[test]
+    fn a_stopped_process_is_recognised() {
+        let mut child = std::process::Command::new("sh").args(["-c", "kill -STOP $$"]).spawn().unwrap();
+        let began = std::time::Instant::now();
+        while !is_stopped(child.id()) {
+            assert!(began.elapsed().as_secs() < 60 && child.try_wait().unwrap().is_none());
+            std::thread::yield_now();
+        }
+        child.kill().and_then(|()| child.wait()).unwrap();
+        assert!(!is_stopped(child.id()) && !is_stopped(std::process::id()));
     }
 
     #[test]

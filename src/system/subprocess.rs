@@ -537,6 +537,24 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_read_as_they_come_and_a_silent_program_is_not_waited_for() {
+        let mut program = Program::installed("sh")
+            .args(["-c", "printf 'a\\n\\nb'; read x; printf 'c\\n'; exec sleep 1000"]);
+        let (input, mut writer) = io::pipe().expect("cannot make a pipe");
+        program = program.input(input.into());
+        let mut child = program.start_with_pipes().expect("cannot start sh");
+        let mut lines = Lines::new(child.stdout.take().expect("no pipe").into()).expect("no lines");
+        let mut read = |limit| lines.read(limit).map(|it| it.concat());
+        let long = Duration::from_secs(60);
+        assert_eq!(read(long).expect("no line"), b"a");
+        assert_eq!(read(Duration::from_millis(50)).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        writer.write_all(b"\n").expect("cannot write");
+        assert_eq!(read(long).expect("no line"), b"bc");
+        child.kill().and_then(|()| child.wait()).expect("cannot end sh");
+        assert_eq!(read(long).expect("no end"), b"");
+    }
+
+    #[test]
     fn output_larger_than_a_pipe_is_read_completely() {
         let output =
             shell("head -c 300000 /dev/zero", Duration::from_secs(60)).expect("sh did not end in time");

@@ -254,6 +254,28 @@ fn the_daemon_of_a_setuid_mount_starts_no_program_that_its_user_can_trace_to_unm
 }
 
 #[test]
+fn a_user_who_stops_the_daemon_of_his_setuid_mount_does_not_hang_root() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let _alone = alone();
+    let dir = scene();
+    // The daemon waits for a source on the user's own mount, which stops it.
+    let answers = Answers {
+        before_lookup: Some("pkill -STOP -u $(id -u) -f mount.*setuid".into()),
+        subtype: Some("other".into()),
+        ..Answers::default()
+    };
+    let fake = FakeMount::start_as(attacker(), &dir.path("home/fake"), &answers);
+    let began = std::time::Instant::now();
+    let failed = dir.run(["mount", "home/fake/a.bsa", "mnt", "-o", &format!("setuid={ATTACKER}")]);
+    assert!(began.elapsed().as_secs() < 30, "{:?}", began.elapsed());
+    assert!(failed.code == 74 && failed.err.contains("its user stopped it"), "{failed:?}");
+    assert!(!mounts_below(&dir.path("")).contains(&dir.path("mnt")));
+    drop(fake);
+}
+
+#[test]
 fn a_daemon_that_mount_fuse3_starts_is_guarded_and_has_nothing_of_root() {
     if !is_root() || !Path::new("/sbin/mount.fuse3").exists() {
         return eprintln!("SKIPPED: needs root and /sbin/mount.fuse3");
