@@ -417,6 +417,9 @@ struct Chosen<'a> {
     oddity: &'static str,
 }
 
+/// After so many names without a hash that proves one, a reading is given up.
+const TRIED_NAMES: usize = 16;
+
 /// A way to read one name.
 type ReadName = for<'a> fn(&mut Reader<'a>) -> Option<&'a [u8]>;
 
@@ -475,13 +478,17 @@ fn choose_names<'a>(
         here.into_iter().chain([(after_data, READINGS[0].0, moved)]).map(|(table, read, oddity)| {
             let mut rest = table.clone();
             let mut proved = 0_usize;
-            let names = records.clone().map(|record| {
-                let name = read(&mut rest)?;
-                let is_proved = is_proved(Some(name), &record.hash());
+            let mut names = Vec::new();
+            for record in records.clone() {
+                // Data that is read as names would be read for ever.
+                if proved == 0 && !oddity.is_empty() && names.len() >= TRIED_NAMES {
+                    break;
+                }
+                let name = read(&mut rest);
+                let is_proved = is_proved(name, &record.hash());
                 proved = proved.saturating_add(usize::from(is_proved));
-                Some((name, is_proved, rest.position()))
-            });
-            let names: Vec<_> = names.collect();
+                names.push(name.map(|name| (name, is_proved, rest.position())));
+            }
             (proved, names, table.until(&rest).range(), oddity)
         });
     // Of readings with equal proofs, the first.

@@ -2,10 +2,11 @@
 
 use bsafs::NoteCode;
 use bsafs::format::hash::Family;
-use bsafs::format::{About, Archive, Codec, Extent, ExtentPrefix, Head, Limits, ParseError};
+use bsafs::format::{self, About, Archive, Codec, Extent, ExtentPrefix, Head, Limits, ParseError};
+use bsafs::read::Bytes;
 use bsafs::texture::dds;
 
-use super::{bytes_of, names, notes, parse, patched, refusal, refusal_within};
+use super::{Recorded, bytes_of, names, notes, parse, patched, refusal, refusal_within};
 use crate::support::{Ba2, Ba2File, Chunk, Texture, dds as formats, hash, pack};
 
 const VERSIONS: [u32; 5] = [1, 2, 3, 7, 8];
@@ -371,4 +372,20 @@ fn an_archive_cut_within_its_tables_names_the_missing_field() {
         let expected = ParseError::corrupt(at, format!("the file ends before {what}"));
         assert_eq!(refusal(&bytes[..len]), expected, "{len} bytes");
     }
+}
+
+#[test]
+fn an_archive_without_hashes_that_prove_its_names_is_not_read_as_names() {
+    let wrong = hash::fo4(b"another.txt");
+    let file = |name: String, chunk| Ba2File::general(name).with_hash(wrong).chunk(chunk);
+    let files =
+        (0..2_000).fold(Ba2::general(1), |it, n| it.add(file(format!("{n}.txt"), Chunk::stored("x"))));
+    // Between the data and the names lie bytes that read as names of 65,535 bytes.
+    let last = Chunk::stored("x").gap(vec![0xFF; 16 << 20]).offset(24);
+    let bytes = files.add(file("last.txt".into(), last)).build();
+    let recorded = Recorded::new(&bytes);
+    let archive = format::parse(Bytes::fetched(bytes.len() as u64, &recorded), &Limits::default()).unwrap();
+    assert_eq!(names(&archive).len(), 2_001);
+    let fetched = recorded.fetched.lock().unwrap().iter().filter(|is_fetched| **is_fetched).count();
+    assert!(fetched < 4 << 20, "{fetched} bytes were read");
 }

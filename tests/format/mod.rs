@@ -201,6 +201,27 @@ fn bytes_outside_the_tables_do_not_affect_parsing() {
     }
 }
 
+/// Bytes that record which of them a parser fetches.
+struct Recorded<'a> {
+    bytes: &'a [u8],
+    fetched: Mutex<Vec<bool>>,
+}
+
+impl<'a> Recorded<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, fetched: Mutex::new(vec![false; bytes.len()]) }
+    }
+}
+
+impl Fetch for Recorded<'_> {
+    // Records exactly this range, because every other byte needs another call.
+    fn fetch(&self, range: Range<u64>, _: bool) -> Option<&[u8]> {
+        let range = range.start as usize..range.end as usize;
+        self.fetched.lock().unwrap()[range.clone()].fill(true);
+        Some(&self.bytes[range])
+    }
+}
+
 #[test]
 fn only_fetched_bytes_are_accessed() {
     /// Everything that parsing gives, as text.
@@ -209,21 +230,8 @@ fn only_fetched_bytes_are_accessed() {
         let extents: Vec<_> = archive.extents().collect();
         format!("{:?}", (&archive.about, entries, extents, &archive.sniffed, &archive.notes, &archive.heads))
     }
-    struct Recorded<'a> {
-        bytes: &'a [u8],
-        fetched: Mutex<Vec<bool>>,
-    }
-    impl Fetch for Recorded<'_> {
-        // Records exactly this range, because every other byte needs another call.
-        fn fetch(&self, range: Range<u64>, _: bool) -> Option<&[u8]> {
-            let range = range.start as usize..range.end as usize;
-            self.fetched.lock().unwrap()[range.clone()].fill(true);
-            Some(&self.bytes[range])
-        }
-    }
     for sample in samples() {
-        let fetched = Mutex::new(vec![false; sample.bytes.len()]);
-        let fetch = Recorded { bytes: &sample.bytes, fetched };
+        let fetch = Recorded::new(&sample.bytes);
         let bytes = Bytes::fetched(sample.bytes.len() as u64, &fetch);
         let parsed = summary(&format::parse(bytes, &Limits::default()).unwrap());
         let mut others = sample.bytes.clone();
