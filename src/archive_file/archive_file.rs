@@ -6,7 +6,6 @@
 
 use std::fs::File;
 use std::io;
-use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -14,11 +13,11 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use rustix::fs::{Advice, OFlags, fadvise};
+use rustix::fs::OFlags;
 use twox_hash::XxHash3_64;
 
 use super::fault::ArchiveReadError;
-use super::pieces::{FirstBlocks, Pieces};
+use super::pieces::{FirstBlocks, Pieces, request};
 use super::reported::Reported;
 use super::stat::{COARSEST_TICK, Stat, Unchanged, compare};
 use super::tables::Tables;
@@ -220,9 +219,7 @@ impl ArchiveFile {
 
     /// Has the kernel read bytes that will be needed soon, and does not wait for them.
     pub fn request(&self, range: &Range<u64>) {
-        let len = NonZeroU64::new(range.end.saturating_sub(range.start));
-        // If this fails, the bytes are read when they are needed.
-        let _ = len.map(|len| fadvise(&self.file, range.start, Some(len), Advice::WillNeed));
+        request(&self.file, range);
     }
 
     /// Calls `use_pieces` with the pieces of the file. Fails if one of them could not be read.

@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::mem;
+use std::num::NonZeroU64;
 use std::ops::{DerefMut, Range};
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use memmap2::{Advice, MmapMut, MmapOptions};
+use memmap2::{Advice as MapAdvice, MmapMut, MmapOptions};
+use rustix::fs::{Advice, fadvise};
 
 use crate::limits::ARCHIVE_TABLES_MAX;
 use crate::read::{Bytes, Fetch};
@@ -45,7 +47,7 @@ impl FirstBlocks {
         // A range twice as long contains an aligned one.
         let map = MmapMut::map_anon(2 * HUGE_PAGE).ok()?;
         let start = map.as_ptr().align_offset(HUGE_PAGE);
-        map.advise_range(Advice::HugePage, start, HUGE_PAGE).ok()?;
+        map.advise_range(MapAdvice::HugePage, start, HUGE_PAGE).ok()?;
         self.0.insert(map).get_mut(start..start + HUGE_PAGE)
     }
 }
@@ -129,6 +131,10 @@ impl<'a> Pieces<'a> {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
         let mut piece = index.zeros((end - start) as usize)?;
+        if walks {
+            // The kernel reads ahead in smaller steps, each of which is a request to the disk.
+            request(self.file, &(start..end));
+        }
         let (len, error) = read_at(self.file, &mut piece, start);
         let end = start + len as u64;
         if end < range.end {
@@ -176,6 +182,13 @@ impl<'a> Index<'a> {
         bytes.resize(len, 0);
         Ok(Box::new(bytes))
     }
+}
+
+/// Has the kernel read bytes of a file that will be needed soon, and does not wait for them.
+pub(super) fn request(file: &File, range: &Range<u64>) {
+    let len = NonZeroU64::new(range.end.saturating_sub(range.start));
+    // If this fails, the bytes are read when they are needed.
+    let _ = len.map(|len| fadvise(file, range.start, Some(len), Advice::WillNeed));
 }
 
 /// Fills `buffer` as far as the file can be read. Returns how many bytes were read, and why no more.
