@@ -71,6 +71,11 @@ impl MountStatus {
         Ok(Self { status, sources, options, profile, odd, edit, claimed_by })
     }
 
+    /// The number of all requests. Another user's daemon can report any numbers.
+    pub(crate) fn requests(&self) -> u64 {
+        self.status.requests.values().fold(0, |sum, number| sum.saturating_add(*number))
+    }
+
     /// The sources, in one line of limited length.
     pub(crate) fn sources_text(&self) -> Option<String> {
         const SHOWN: usize = 4;

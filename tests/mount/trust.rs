@@ -180,6 +180,50 @@ fn what_the_daemon_of_another_user_says_is_shown_as_his_claim() {
     assert!(own.code != 0 || !own.out.contains("claimed_by"), "{own:?}");
 }
 
+/// Sets each number in a status to the largest one.
+fn with_largest_numbers(status: &mut serde_json::Value) {
+    match status {
+        serde_json::Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| match &**name {
+            "pid" | "views" => *value = u32::MAX.into(),
+            _ => with_largest_numbers(value),
+        }),
+        serde_json::Value::Array(values) => values.iter_mut().for_each(with_largest_numbers),
+        serde_json::Value::Number(number) => *number = u64::MAX.into(),
+        serde_json::Value::Bool(is_set) => *is_set = true,
+        _ => {}
+    }
+}
+
+#[test]
+fn the_numbers_that_the_daemon_of_a_user_reports_end_no_command() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mount = dir.mount(["a.bsa"]);
+    let mut said = status(&mount.path);
+    mount.umount(&dir);
+    with_largest_numbers(&mut said);
+    said["requests"] = json!({"lookup": u64::MAX, "read": u64::MAX});
+    let there = users_folder(&dir, "users/mnt");
+    let answers = Answers {
+        source: "forged".into(),
+        links: [
+            (".bsafs:status".into(), said.to_string()),
+            (".bsafs:sources:0".into(), json!({"sources": [], "options": ""}).to_string()),
+        ]
+        .into(),
+        ..Answers::default()
+    };
+    let _fake = FakeMount::start(&there, &answers);
+    let name = there.to_str().unwrap();
+    for arguments in [&["status", name][..], &["status", "--json", name], &["mounts"], &["mounts", "--json"]]
+    {
+        let said = run(&mut dir.bsafs(arguments));
+        assert!(said.code == 0 && said.out.contains(&u64::MAX.to_string()), "{arguments:?}: {said:?}");
+    }
+    let reloaded = dir.run(["reload", name]);
+    assert!(reloaded.code == 74 && !reloaded.err.contains("panicked"), "{reloaded:?}");
+}
+
 #[test]
 fn the_daemon_of_a_user_catches_no_unmount_and_blames_no_process() {
     if !is_root() {

@@ -120,7 +120,7 @@ impl<'a> JsonMount<'a> {
             files: status.map(|it| it.status.files),
             archives: status.map(|it| it.status.archives),
             folders: status.map(|it| it.status.folders),
-            requests: status.map(requests),
+            requests: status.map(MountStatus::requests),
             pid: status.map(|it| it.status.pid),
             version: status.map(|it| it.status.version.as_str()),
             processes: holders.of(&shown.device),
@@ -163,10 +163,6 @@ fn since(status: &MountStatus) -> u64 {
     }
 }
 
-fn requests(status: &MountStatus) -> u64 {
-    status.status.requests.values().sum()
-}
-
 fn write(
     out: &mut impl Write,
     mounted: &MountEntry,
@@ -199,7 +195,7 @@ fn write(
         Answer::Status(status) => {
             let fs = &status.status;
             let held = format!("{} in {}", count(fs.files, "file"), layers(fs.archives, fs.folders));
-            let requests = usize::try_from(requests(status)).unwrap_or(usize::MAX);
+            let requests = usize::try_from(status.requests()).unwrap_or(usize::MAX);
             let (uptime, requests) = (duration(fs.uptime), count(requests, "request"));
             writeln!(out, "  holds      {held}\n  mounted    for {uptime}, {requests}")?;
         }

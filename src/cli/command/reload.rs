@@ -83,7 +83,7 @@ fn reload(path: &Path) -> Result<(fs::LastReload, Option<u32>), Failure> {
         .map_err(|errno| cannot(format!("cannot signal the daemon (process {}): {errno}", before.pid)))?;
     let since = Instant::now();
     // A reload that is running may have read a file before it changed, so wait for the next one.
-    let count = before.last_reload.count + 1 + u64::from(before.last_reload.is_running);
+    let count = before.last_reload.count.saturating_add(1 + u64::from(before.last_reload.is_running));
     while since.elapsed() < LONGEST {
         let now = status(path)?;
         if now.last_reload.count >= count {

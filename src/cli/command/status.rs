@@ -100,7 +100,7 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
     for odd in &status.odd {
         writeln!(out, "  odd        {}", odd.to_string().shown())?;
     }
-    writeln!(out, "  requests   {} ({})", requests.values().sum::<u64>(), kinds.join(", "))?;
+    writeln!(out, "  requests   {} ({})", status.requests(), kinds.join(", "))?;
     writeln!(
         out,
         "  cache      {} of {}, {} hits",
@@ -115,7 +115,10 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
     if *pending_names > 0 {
         writeln!(out, "  pending    {} changed on the disk", count(*pending_names, "name"))?;
     }
-    let ago = |at| duration((UNIX_EPOCH + Duration::from_secs(at)).elapsed().unwrap_or_default().as_secs());
+    let ago = |at| {
+        let at = UNIX_EPOCH.checked_add(Duration::from_secs(at));
+        duration(at.and_then(|at| at.elapsed().ok()).unwrap_or_default().as_secs())
+    };
     if last_reload.is_running {
         let since = ago(last_reload.began);
         writeln!(out, "  reloading  for {since}; until it is done, the previous contents stay mounted")?;
