@@ -52,7 +52,7 @@ impl MadeFolder {
         fgetxattr(&left, MARK, &mut value[..]).ok()?;
         let stat = rustix::fs::fstat(&left).ok()?;
         let is_own = stat.st_uid == geteuid().as_raw() && stat.st_mode & WRITTEN_BY_OTHERS == 0;
-        is_own.then_some(Self { parent, name, identity: (stat.st_dev, stat.st_ino) })
+        is_own.then(|| Self { parent, name, identity: (stat.st_dev, stat.st_ino) })
     }
 
     /// Whether this is the folder that was found at a place.
