@@ -126,7 +126,7 @@ fn programs_are_started_only_in_system_subprocess() {
     let text = &sources[PLACE];
     assert_eq!(
         text.matches("Command::new(").count(),
-        4,
+        5,
         "say in the table of {PLACE} what this start passes"
     );
 }

@@ -225,8 +225,8 @@ fn opened(path: &Path) -> Result<Place, DaemonError> {
 
 /// Whether a mount has no daemon any more. Attributes prove nothing, because they are cached for ever. The
 /// kernel passes statfs on to the daemon only if the mount is the caller's or has `allow_other`. Otherwise it
-/// answers with zeros itself, so root asks as the mount's owner. A daemon that does not answer within a second
-/// is alive, because a dead one fails at once. Another process asks: nothing can end one that waits.
+/// answers with zeros itself, so root asks as the mount's owner. A daemon that does not answer within a
+/// second is alive, because a dead one fails at once. Another process asks: nothing can end one that waits.
 fn is_dead(mounted: &MountEntry) -> bool {
     let own = (geteuid().as_raw(), getegid().as_raw());
     let program = match mounted.owner.filter(|owner| *owner != own && geteuid().is_root()) {

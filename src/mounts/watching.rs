@@ -138,7 +138,8 @@ pub(crate) struct Watching {
 }
 
 impl Watching {
-    /// Begins to follow a mount, as soon as its daemon watches the disk. Calls `note_answer` after each answer.
+    /// Begins to follow a mount, as soon as its daemon watches the disk. Calls `note_answer` after each
+    /// answer.
     pub(crate) fn start(
         path: &Path,
         mut note_answer: impl FnMut() -> io::Result<()>,

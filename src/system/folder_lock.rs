@@ -1,7 +1,7 @@
 //! Locks of folders, by which processes of bsafs wait for each other.
 //!
-//! Everybody who may read a folder can lock it, also for ever. So a lock counts only if a process of this user
-//! or of root has it.
+//! Everybody who may read a folder can lock it, also for ever. So a lock counts only if a process of this
+//! user or of root has it.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -37,8 +37,8 @@ pub(crate) fn lock(folder: impl AsFd) -> bool {
     }
 }
 
-/// The processes that took locks of an inode (`proc_locks(5)`). The number of the device is not that of `stat`
-/// on every file system, so it is not compared.
+/// The processes that took locks of an inode (`proc_locks(5)`). The number of the device is not that of
+/// `stat` on every file system, so it is not compared.
 fn holders(text: &str, inode: u64) -> Vec<u32> {
     let holder = |line: &str| {
         let mut fields = line.split_ascii_whitespace().skip(1);
@@ -66,8 +66,10 @@ mod tests {
 
     #[test]
     fn the_holders_of_a_lock_are_found_in_the_table() {
-        let text = "1: FLOCK  ADVISORY  WRITE 12 fe:00:77 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 13 fe:00:77 0 EOF\n\
-                    2: POSIX  ADVISORY  WRITE 14 fe:00:77 0 EOF\n3: FLOCK  ADVISORY  READ 15 00:2a:78 0 EOF\n";
+        let text = "1: FLOCK  ADVISORY  WRITE 12 fe:00:77 0 EOF\n\
+                    1: -> FLOCK  ADVISORY  WRITE 13 fe:00:77 0 EOF\n\
+                    2: POSIX  ADVISORY  WRITE 14 fe:00:77 0 EOF\n\
+                    3: FLOCK  ADVISORY  READ 15 00:2a:78 0 EOF\n";
         assert_eq!((holders(text, 77), holders(text, 78)), (vec![12], vec![15]));
         assert_eq!(holders("x\n1: FLOCK\n", 77), [0; 0]);
     }

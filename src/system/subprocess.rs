@@ -197,7 +197,8 @@ impl Program {
         self.command()?.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null()).spawn()
     }
 
-    /// Starts the program with pipes for its outputs, which the caller reads with a time limit: see [`Lines`].
+    /// Starts the program with pipes for its outputs, which the caller reads with a time limit: see
+    /// [`Lines`].
     ///
     /// # Errors
     /// As [`Program::output_within`].
@@ -253,8 +254,8 @@ impl Program {
                 command.env_clear().env(credentials::VARIABLE, credentials);
                 command
             }
-            // `setsid` could be traced by the user that this process has become. A program that is setuid, such
-            // as fusermount3, cannot be, if this process starts it directly and cannot be traced either.
+            // `setsid` could be traced by the user that this process has become. A program that is setuid,
+            // such as fusermount3, cannot be, if this process starts it directly and cannot be traced either.
             Which::Installed(name) if self.credentials.is_none() && has_own_session() => {
                 let mut command = Command::new(find(name)?);
                 command.env_clear();
@@ -298,8 +299,8 @@ fn restart_with(variable: &str, value: &str) -> io::Error {
     Command::new(OWN).arg0(name).args(arguments).env(variable, value).exec()
 }
 
-/// Whether this process began its session and has no terminal, like a daemon. Then the programs that it starts
-/// need no session of their own.
+/// Whether this process began its session and has no terminal, like a daemon. Then the programs that it
+/// starts need no session of their own.
 fn has_own_session() -> bool {
     let is_first = getsid(None).is_ok_and(|session| session == getpid());
     is_first && File::open("/dev/tty").is_err_and(|it| it.raw_os_error() == Some(Errno::NXIO.raw_os_error()))
@@ -317,8 +318,8 @@ fn chosen(list: &str) -> Vec<(OsString, OsString)> {
     chosen.chain([("PATH".into(), path())]).collect()
 }
 
-/// For root, only variables that lead to no file that another user can exchange. `su` leaves root variables of
-/// a user, which name programs (`BROWSER`, `PAGER`, `LESSOPEN`) and folders of programs (`XDG_DATA_HOME`).
+/// For root, only variables that lead to no file that another user can exchange. `su` leaves root variables
+/// of a user, which name programs (`BROWSER`, `PAGER`, `LESSOPEN`) and folders of programs (`XDG_DATA_HOME`).
 fn without_others(mut variables: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {
     if geteuid().is_root() {
         let is_server = |name: &OsStr| OF_SERVERS.split(' ').any(|it| name == it);
@@ -420,7 +421,8 @@ impl Collected {
     }
 }
 
-/// Reads what a program writes, until the end. `None` if `gives_up`, which is called at least once in each `step`.
+/// Reads what a program writes, until the end. `None` if `gives_up`, which is called at least once in each
+/// `step`.
 ///
 /// # Errors
 /// A system call fails.

@@ -226,8 +226,8 @@ fn the_user_of_a_setuid_mount_cannot_attack_its_daemon() {
     dir.run(["umount", "mnt"]).success();
 }
 
-/// A program that the daemon starts under the user's ID could be traced. It would give the user root's session
-/// keyring and its place in root's login session. Only a program that is setuid cannot be traced.
+/// A program that the daemon starts under the user's ID could be traced. It would give the user root's
+/// session keyring and its place in root's login session. Only a program that is setuid cannot be traced.
 #[test]
 fn the_daemon_of_a_setuid_mount_starts_no_program_that_its_user_can_trace_to_unmount() {
     if !is_root() {
@@ -240,7 +240,8 @@ fn the_daemon_of_a_setuid_mount_starts_no_program_that_its_user_can_trace_to_unm
         printf '#!/bin/sh\\nid -u >> %s/users\\nexec %s/setsid \"$@\"\\n' \"$PWD\" \"$PWD\" > noted
         chmod 755 setsid noted; mount --bind noted \"$real\"
         $BSAFS mount -o setuid=$ATTACKER a.bsa mnt
-        pid=$($BSAFS mounts --json | grep \"\\\"$PWD/mnt\\\"\" | sed 's/.*\"pid\":\\([0-9]*\\).*/\\1/'); kill -TERM $pid
+        line=$($BSAFS mounts --json | grep \"\\\"$PWD/mnt\\\"\")
+        pid=$(echo \"$line\" | sed 's/.*\"pid\":\\([0-9]*\\).*/\\1/'); kill -TERM $pid
         while kill -0 $pid 2>/dev/null; do sleep 0.05; done
         ! grep -F \"$PWD/mnt \" /proc/self/mounts";
     let mut command = Command::new("unshare");
@@ -262,7 +263,7 @@ fn a_user_who_stops_the_daemon_of_his_setuid_mount_does_not_hang_root() {
     let dir = scene();
     // The daemon waits for a source on the user's own mount, which stops it.
     let answers = Answers {
-        before_lookup: Some("pkill -STOP -u $(id -u) -f mount.*setuid".into()),
+        before_lookup: Some("pkill -STOP -u $(id -u) -f '[m]ount.*setuid'".into()),
         subtype: Some("other".into()),
         ..Answers::default()
     };

@@ -1,5 +1,5 @@
-//! Daemons of another user that answer some requests and never others. A process that waits for such an answer
-//! cannot be killed. So a command must not wait itself.
+//! Daemons of another user that answer some requests and never others. A process that waits for such an
+//! answer cannot be killed. So a command must not wait itself.
 
 use std::fs::{self, File};
 use std::os::unix::fs::chown;
