@@ -177,7 +177,7 @@ fn libraries_of_steam_that_link_to_one_folder_of_prefixes_are_searched_once() {
     let dir = TestDir::new();
     let home = dir.path("home");
     let steam = home.join(".local/share/Steam");
-    for number in 0..300 {
+    for number in 0..1000 {
         fs::create_dir_all(home.join(format!("one/compatdata/{number}/pfx/drive_c"))).unwrap();
     }
     let mut list = String::from("\"libraryfolders\" {");
