@@ -14,7 +14,7 @@ use crate::mounted::{TestDir, logged};
 use crate::support::consoles::Shape;
 use crate::support::content::{noise, text};
 use crate::support::tiler::Tiler;
-use crate::support::{Ba2, Ba2File, Chunk, Tes4, Tes4File, Texture, dds};
+use crate::support::{Ba2, Ba2File, Chunk, Tes4, Tes4File, Texture, dds, pack};
 
 /// A texture file as `--textures=rgba` must show it.
 fn rgba(file: &[u8]) -> Vec<u8> {
@@ -547,4 +547,32 @@ fn the_memory_for_a_picture_in_full_size_does_not_depend_on_its_size() {
     let (_, _, pixels) = png(&fs::read(dir.path("large.png")).unwrap());
     let expected = rgba(&file);
     assert!(expected[128..].as_chunks().0.iter().map(|&[b, g, r, a]| [r, g, b, a]).eq(pixels));
+}
+
+#[test]
+fn damage_at_the_end_of_a_large_texture_is_noticed_although_it_is_decoded_in_pieces() {
+    let dir = TestDir::new();
+    // R8G8B8A8, whose decoding takes the least time for each byte.
+    let texels = noise(9, 4 << 20);
+    let packed = pack::zlib(&texels);
+    let mut wrong = packed.clone();
+    *wrong.last_mut().unwrap() ^= 1;
+    let unended = packed[..packed.len() - 4].to_vec();
+    for (name, packed, code) in [("good", packed, 0), ("wrong", wrong, 1), ("unended", unended, 0)] {
+        let chunk = Chunk::raw(packed.clone(), packed.len() as u32, texels.len() as u32);
+        let texture = Ba2File::texture("a.dds", Texture::new(28, 1024, 1024, 1)).chunk(chunk);
+        dir.archive(&format!("{name}.ba2"), &Ba2::textures(1).add(texture).build());
+        let extract = |more: &[&str]| {
+            let archive = format!("{name}.ba2");
+            dir.run([&["extract", "--png", &archive, "-C", name], more].concat())
+        };
+        let finished = extract(&[]);
+        assert_eq!(finished.code, code, "{name}: {finished:?}");
+        assert_eq!(dir.path(name).join("a.png").exists(), code == 0, "{name}");
+        if code != 0 {
+            assert_eq!(extract(&["--salvage"]).code, 0, "{name}");
+        }
+        let written = fs::read(dir.path(name).join("a.png")).unwrap();
+        assert!(written == fs::read(dir.path("good/a.png")).unwrap(), "{name}");
+    }
 }
