@@ -86,10 +86,47 @@ fn paths_in_the_sources_may_follow_them() {
 }
 
 #[test]
+fn paths_and_patterns_after_the_sources_select_files_in_every_command() {
+    let dir = TestDir::new();
+    let archive = |content: &str| Tes4::new(105).file("Meshes\\Door", "a.nif", content);
+    dir.archive("a.bsa", &archive("1").file("meshes", "b.nif", "2").file("sound", "c.wav", "3").build());
+    dir.archive("b.bsa", &archive("4").file("sound", "c.wav", "5").file("", "what?.txt", "6").build());
+    for (inside, files) in [
+        (&["MESHES/door/A.NIF"][..], 1),
+        (&["meshes"], 2),
+        (&["*.nif"], 2),
+        (&["sound/*", "meshes\\b.nif"], 2),
+        (&["Meshes/**", "--glob", "b*"], 1),
+        (&["what?.txt"], 1),
+    ] {
+        let after = |command: &str, more: &[&str]| {
+            dir.run([&[command, "a.bsa", "b.bsa"], inside, more].concat()).success()
+        };
+        assert_eq!(after("list", &[]).lines().count(), files, "{inside:?}");
+        assert!(after("extract", &["-C", "out", "--overwrite"]).starts_with(&format!("wrote {files} file")));
+        let verified: usize = after("verify", &["--json"])
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["files"].as_u64().unwrap() as usize)
+            .sum();
+        let conflicts = after("conflicts", &[]);
+        let hidden = if conflicts.ends_with("\n1 conflict\n") { 1 } else { 0 };
+        assert_eq!(verified, files + hidden, "{inside:?}: {conflicts}");
+    }
+    for command in ["list", "extract", "verify", "conflicts"] {
+        let missing = dir.run([command, "a.bsa", "b.bsa", "meshes/c.nif"]);
+        let what = "bsafs: meshes/c.nif: no such source, and no such file or folder in the sources";
+        assert!(missing.code == 66 && missing.err.starts_with(what), "{command}: {missing:?}");
+        let missing = dir.run([command, "a.bsa", "b.bsa", "*.dds"]);
+        let what = "bsafs: *.dds: no file matches; `bsafs list` prints all paths\n";
+        assert_eq!((missing.code, &*missing.err), (1, what), "{command}");
+    }
+}
+
+#[test]
 fn a_pattern_that_matches_nothing_is_named_and_the_exit_status_is_1() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &with_a_bad_file());
-    for command in ["list", "extract", "conflicts"] {
+    for command in ["list", "extract", "conflicts", "verify"] {
         for pattern in ["/*.wav", "nothing*", "sound"] {
             let finished = dir.run([command, "a.bsa", "--glob", pattern]);
             let what = format!("bsafs: --glob {pattern}: no file matches; `bsafs list` prints all paths\n");

@@ -122,10 +122,7 @@ fn only_the_winner_the_root_and_reasons_have_a_style_on_a_terminal() {
     for (command, styled) in [
         ("order a.bsa b.bsa", [format!("\x1b[2min {root}\x1b[0m"), "\x1b[2mnamed as a source\x1b[0m".into()]),
         ("conflicts a.bsa b.bsa", [format!("\x1b[2min {root}\x1b[0m"), "from    \x1b[1mb.bsa\x1b[0m".into()]),
-        (
-            "which --in a.bsa --in b.bsa x.txt",
-            [format!("\x1b[2m  in     {root}\x1b[0m"), "from   \x1b[1mb.bsa\x1b[0m".into()],
-        ),
+        ("which --in a.bsa --in b.bsa x.txt", ["from   \x1b[1mb.bsa\x1b[0m".into(), "hides  a.bsa".into()]),
     ] {
         let coloured = shown("", command);
         assert!(styled.iter().all(|part| coloured.contains(part)), "{command}: {coloured:?}");

@@ -32,6 +32,37 @@ fn which_answers_the_same_for_a_mount_and_for_its_sources() {
 }
 
 #[test]
+fn the_answer_is_short_unless_more_is_asked_for() {
+    let dir = two_archives();
+    let found = dir.run(["which", "low.bsa", "high.ba2", "misc/a.txt"]).success();
+    assert_eq!(found.to_lowercase(), "misc/a.txt  (6 b)\n  from   high.ba2\n  hides  low.bsa\n");
+    let found = dir.run(["which", "low.bsa", "high.ba2", "misc/a.txt", "-v"]).success();
+    let from = format!("  from   high.ba2\n         {}\n         ", dir.path("high.ba2").display());
+    assert!(found.contains(&from) && found.contains("stored as"), "{found}");
+}
+
+#[test]
+fn sources_may_come_before_the_paths_and_patterns() {
+    let dir = two_archives();
+    let sources = ["--in", "low.bsa", "--in", "high.ba2"];
+    let both = dir.run([&["which"], &sources[..], &["misc/a.txt", "misc/b.txt"]].concat()).success();
+    for arguments in
+        [&["low.bsa", "high.ba2", "MISC/b*", "misc\\A.txt"][..], &["low.bsa", "high.ba2", "*.txt"]]
+    {
+        let found = dir.run([&["which"], arguments].concat()).success();
+        assert_eq!(found.len(), both.len(), "{found}");
+        assert!(both.lines().all(|line| found.contains(line)), "{found}");
+    }
+    let none = dir.run(["which", "low.bsa", "*.dds"]);
+    let what = "bsafs: *.dds: no file matches; `bsafs list` prints all paths\n";
+    assert_eq!((none.code, &*none.err), (1, what));
+    // Files of the disk are not sources if they are no archives.
+    fs::write(dir.path("x.txt"), "x").unwrap();
+    let outside = dir.run(["which", "x.txt", "misc/a.txt"]);
+    assert!(outside.code == 1 && outside.err.contains("it is not inside a bsafs mount"), "{outside:?}");
+}
+
+#[test]
 fn the_last_source_wins() {
     let dir = two_archives();
     for sources in [["low.bsa", "high.ba2"], ["high.ba2", "low.bsa"]] {
@@ -50,11 +81,12 @@ fn a_hidden_loose_file_has_no_size_as_long_as_it_was_not_read() {
         fs::create_dir(dir.path(name)).unwrap();
         fs::write(dir.path(name).join("a.txt"), name).unwrap();
     }
-    let found = dir.run(["which", "--in", "low", "--in", "high", "a.txt"]).success();
+    let found = dir.run(["which", "-v", "low", "high", "a.txt"]).success();
     let lines: Vec<&str> = found.lines().map(str::trim_start).collect();
-    assert!(lines[0] == "a.txt  (4 B)" && lines[1].starts_with("in     "), "{found}");
-    assert_eq!(lines[2], "from   high  uncompressed, 4 B packed, stored as a.txt");
-    assert_eq!(lines[3], "hides  low  uncompressed, stored as a.txt");
+    assert_eq!((lines[0], lines[1], lines[4]), ("a.txt  (4 B)", "from   high", "hides  low"), "{found}");
+    assert_eq!([lines[2], lines[5]], ["high", "low"].map(|name| dir.path(name).display().to_string()));
+    assert_eq!(lines[3], "uncompressed, 4 B packed, stored as a.txt");
+    assert_eq!(lines[6], "uncompressed, stored as a.txt");
 }
 
 #[test]

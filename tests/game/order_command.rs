@@ -105,7 +105,7 @@ fn vanilla_archives_share_a_line_and_paths_are_below_the_folder_in_the_first_lin
     assert_eq!(short[0], format!("in {}", game.join("Data").display()));
     assert_eq!(short[1], "1-4  4 archives, Skyrim - Misc.bsa to Skyrim - Animations.bsa");
     assert!(short.contains(&"5  archive  Skyrim - Textures0.bsa".into()), "{short:#?}");
-    assert!(short.contains(&"6  folder   .".into()), "{short:#?}");
+    assert!(short.contains(&"6  folder   Data".into()), "{short:#?}");
     assert_eq!(short.last().unwrap(), "--all prints each archive");
     let all = order(&["--all"]);
     assert_eq!(all[3], "2  archive  Skyrim - Shaders.bsa");

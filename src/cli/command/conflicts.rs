@@ -12,7 +12,7 @@ use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
 use crate::cli::surroundings::check_memory;
-use crate::cli::terminal::common_root::CommonRoot;
+use crate::cli::terminal::layer_names::LayerNames;
 use crate::cli::terminal::output::{StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
 use crate::game::ArchiveRule;
@@ -25,10 +25,10 @@ use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
 
 /// Print the files that several layers have, which layer wins, and which are hidden
 ///
-/// Paths of layers are below the folder in the first line. The conflicts are followed by a summary of
-/// each layer, lowest first: how many files it has, how many win, and how many are hidden. With --glob, only
-/// matching files count, and the summary leaves out layers without one. If an archive stores only the hash of
-/// a file, the file is known by the path that --names or another layer has for it.
+/// The first line is the folder that has the layers. The conflicts are followed by a summary of each layer,
+/// lowest first: how many files it has, how many win, and how many are hidden. With paths or patterns, only
+/// matching files count, and the summary leaves out layers without one. If an archive stores only the hash
+/// of a file, the file is known by the path that --names or another layer has for it.
 ///
 /// With --json, each conflict is an object with "path", "winner" (an object with "layer" and "why")
 /// and "hidden" (a list of such objects; the first one would win without the winner). With
@@ -37,14 +37,13 @@ use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
 /// "files", "winning", "hidden", "wholly_shadowed" (whether none of its files wins) and, with
 /// --compare, "equal": how many of its hidden files equal the file that hides them.
 ///
-/// The exit status is 0 whether or not there are conflicts, and 1 if no file matches --glob or if --compare
-/// found a file that cannot be read.
+/// The exit status is 0 whether or not there are conflicts, and 1 if no file matches a pattern or if
+/// --compare found a file that cannot be read.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Conflicts {
-    /// Archives, folders, games, and other sources that `mount` accepts; if several have a file,
-    /// the rightmost wins
-    #[arg(required_unless_present = "game_dir", value_name = "SOURCE")]
+    /// Sources, of which the rightmost wins; then paths or patterns of files in them, in any case
+    #[arg(required_unless_present = "game_dir", value_name = "SOURCE|PATH")]
     sources: Vec<PathBuf>,
     /// Select only conflicts that involve this layer
     ///
@@ -73,12 +72,13 @@ Examples:
 
 /// What was found in the sources.
 struct Found {
-    /// The folder that contains all layers.
-    root: CommonRoot,
+    names: LayerNames,
     conflicts: Vec<Conflict>,
     /// For each conflict, how its hidden files compare. Empty if nothing was compared.
     compared: Vec<Vec<Compared>>,
     layers: Vec<(VfsLayer, Tally)>,
+    /// Whether only some files were compared.
+    is_limited: bool,
 }
 
 /// A layer, as JSON.
@@ -117,13 +117,13 @@ const CONFLICT: usize = 200;
 
 impl Conflicts {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let set = source_set(&self.sources, self.open.options().layout(Layout::Union))?;
+        let (sources, selected) = self.selection.split(&self.sources)?;
+        let set = source_set(sources, self.open.options().layout(Layout::Union))?;
         let vfs = Vfs::from(set.open()?);
         let is_asked = self.layers(&vfs)?;
         check_memory(vfs.opened().tree.files().saturating_mul(CONFLICT))?;
-        let patterns = self.selection.patterns()?;
-        let files: Vec<VfsFile> = vfs.files().filter(|file| patterns.select(file)).collect();
-        if self.selection.is_unmatched(&files) {
+        let files = selected.files(&vfs)?;
+        if selected.is_unmatched(files.len()) {
             return Ok(Exit::No);
         }
         let mut conflicts = conflicts(files.iter().cloned());
@@ -136,8 +136,8 @@ impl Conflicts {
         };
         count_equal(&mut tallies, &conflicts, &compared);
         let layers: Vec<(VfsLayer, Tally)> = vfs.layers().zip(tallies).collect();
-        let root = CommonRoot::of(layers.iter().map(|(layer, _)| (layer.path(), layer.is_folder())));
-        let found = Found { root, conflicts, compared, layers };
+        let names = LayerNames::of(layers.iter().map(|(layer, _)| (layer.path(), layer.is_folder())));
+        let found = Found { names, conflicts, compared, layers, is_limited: selected.is_limited() };
         let mut out = stdout_for(self.json);
         match self.json {
             true => self.write_json(&mut out, &found, &is_asked)?,
@@ -196,11 +196,11 @@ impl Conflicts {
     }
 
     fn write(&self, out: &mut impl StyledWrite, found: &Found, is_asked: &[bool]) -> io::Result<()> {
-        found.root.write(out, "in")?;
+        found.names.write_folders(out, "in")?;
         for (index, Conflict { winner, hidden }) in found.conflicts.iter().enumerate() {
             writeln!(out, "{}", winner.path().shown())?;
             write!(out, "  from    ")?;
-            out.write_styled(WINNER, found.root.shown(winner.layer().path()))?;
+            out.write_styled(WINNER, found.names.shown(winner.layer().path()))?;
             writeln!(out)?;
             for (at, file) in hidden.iter().enumerate() {
                 let compared = match found.compared.get(index).and_then(|it| it.get(at)) {
@@ -209,7 +209,7 @@ impl Conflicts {
                     Some(Compared::Different) => "  different",
                     Some(Compared::Unreadable(_)) => "  cannot be compared",
                 };
-                writeln!(out, "  hides   {}{compared}", found.root.shown(file.layer().path()))?;
+                writeln!(out, "  hides   {}{compared}", found.names.shown(file.layer().path()))?;
             }
         }
         if !found.conflicts.is_empty() {
@@ -217,15 +217,15 @@ impl Conflicts {
         }
         let equal = if self.compare { "     equal" } else { "" };
         writeln!(out, "     files   winning    hidden{equal}  layer, lowest first")?;
-        // With --glob, most layers of a game have none of the files.
-        let is_shown = |tally: &Tally| tally.files() > 0 || !self.selection.has_patterns();
+        // Most layers of a game have none of some files.
+        let is_shown = |tally: &Tally| tally.files() > 0 || !found.is_limited;
         for (layer, tally) in
             found.layers.iter().filter(|(layer, tally)| is_asked[layer.number()] && is_shown(tally))
         {
             let Tally { winning, hidden, equal } = tally;
             let equal = if self.compare { format!("{equal:>10}") } else { String::new() };
             let shadowed = if tally.is_wholly_shadowed() { "  (all files hidden)" } else { "" };
-            let (files, name) = (tally.files(), found.root.shown(layer.path()));
+            let (files, name) = (tally.files(), found.names.shown(layer.path()));
             writeln!(out, "{files:>10}{winning:>10}{hidden:>10}{equal}  {name}{shadowed}")?;
         }
         writeln!(out, "{}", count(found.conflicts.len(), "conflict"))

@@ -40,9 +40,8 @@ use crate::vfs::{OpenOptions, Vfs, VfsFile};
 /// nor replaced, and nothing is written outside the folder.
 #[derive(Args, Debug)]
 pub(crate) struct Extract {
-    /// Archives, folders, games, and other sources that `mount` accepts; if several have a file,
-    /// the rightmost wins
-    #[arg(required = true, value_name = "SOURCE")]
+    /// Sources, of which the rightmost wins; then paths or patterns of files in them, in any case
+    #[arg(required = true, value_name = "SOURCE|PATH")]
     archives: Vec<PathBuf>,
     /// Folder to extract to; created if it does not exist
     #[arg(short = 'C', long, value_name = "FOLDER")]
@@ -130,13 +129,14 @@ impl Extract {
     pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
         let options =
             OpenOptions { layout: self.layout.layout, salvage: self.salvage, ..self.open.options() };
-        let vfs = open_sources(&self.archives, options)?;
-        let mut files = vfs.select(&self.selection.patterns()?);
-        if self.selection.is_unmatched(&files) {
+        let (named, selected) = self.selection.split(&self.archives)?;
+        let vfs = open_sources(named, options)?;
+        let mut files = selected.files(&vfs)?;
+        if selected.is_unmatched(files.len()) {
             return Ok(Exit::No);
         }
         let sources = vfs.store().identities();
-        let directory = self.directory(&sources);
+        let directory = self.directory(named, &sources);
         if self.dry_run {
             return self.dry_run(&vfs, &files, &directory, is_quiet);
         }
@@ -177,14 +177,14 @@ impl Extract {
 
     /// The folder to extract to: the one that the user named, or one named after the last source. That one
     /// may exist, but is neither a source nor a mount of bsafs, which gives its mountpoints the same names.
-    fn directory(&self, sources: &[(u64, u64)]) -> PathBuf {
+    fn directory(&self, named: &[PathBuf], sources: &[(u64, u64)]) -> PathBuf {
         if let Some(directory) = &self.directory {
             return directory.clone();
         }
         // A mount is named instead of its sources.
-        let named = self.archives.iter().filter_map(|source| std::fs::metadata(source).ok());
+        let found = named.iter().filter_map(|source| std::fs::metadata(source).ok());
         let taken: Vec<(u64, u64)> =
-            sources.iter().copied().chain(named.map(|it| (it.dev(), it.ino()))).collect();
+            sources.iter().copied().chain(found.map(|it| (it.dev(), it.ino()))).collect();
         let mounted = mountinfo::bsafs_devices();
         let is_mounted = |device| mounted.as_ref().is_some_and(|is_mounted| is_mounted(device));
         // A link may have come with a mod, and lead anywhere. So it takes its name.
@@ -194,7 +194,7 @@ impl Extract {
             }
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
-        let last = self.archives.last().map_or(Path::new(""), PathBuf::as_path);
+        let last = named.last().map_or(Path::new(""), PathBuf::as_path);
         let name = folder_name::candidates(last).take(CANDIDATES).find(is_free);
         name.unwrap_or_else(|| "extracted".into()).into()
     }

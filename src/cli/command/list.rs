@@ -1,8 +1,7 @@
 //! `bsafs list`: lists the files of archives and folders, without a mount.
 
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
@@ -10,26 +9,22 @@ use serde::Serialize;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{LayoutArg, OpenArgs};
-use crate::cli::options::same_names::same_names;
 use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
-use crate::format::is_archive_name;
 use crate::picture::{PictureError, RgbaTexture};
 use crate::shown::Shown;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::vfs::parallel::in_parallel;
-use crate::vfs::sources::resolve::is_game;
-use crate::vfs::{OpenOptions, Vfs, VfsFile};
+use crate::vfs::{OpenOptions, VfsFile};
 
 /// List the files in archives and folders, as a mount would show them
 ///
-/// The exit status is 1 if no file matches --glob.
+/// The exit status is 1 if no file matches a pattern.
 #[derive(Args, Debug)]
 pub(crate) struct List {
-    /// Archives, folders, games, and other sources that `mount` accepts; if several have a file,
-    /// the rightmost wins. Paths of files and folders in the sources may follow, in any case
-    #[arg(required = true, value_name = "SOURCE")]
+    /// Sources, of which the rightmost wins; then paths or patterns of files in them, in any case
+    #[arg(required = true, value_name = "SOURCE|PATH")]
     archives: Vec<PathBuf>,
     /// Print size, packed size, codec and archive before each path; sizes are in bytes
     #[arg(short, long)]
@@ -99,14 +94,10 @@ type Pixels = (Option<JsonTexture>, Option<&'static str>);
 impl List {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let options = OpenOptions { layout: self.layout.layout, ..self.open.options() };
-        let (sources, paths) = self.archives.split_at(self.sources());
+        let (sources, selected) = self.selection.split(&self.archives)?;
         let vfs = open_sources(sources, options)?;
         let mut out = stdout_for(self.json || self.zero);
-        let mut files = vfs.select(&self.selection.patterns()?);
-        if !paths.is_empty() {
-            let named = paths.iter().map(|path| Named::find(&vfs, path)).collect::<Result<Vec<_>, _>>()?;
-            files.retain(|file| named.iter().any(|named| named.has(file)));
-        }
+        let files = selected.files(&vfs)?;
         let read = |index: usize| texture(&files[index]);
         let mut textures = match self.pixels {
             true => in_parallel(files.len(), &steps("reading headers", files.len()), read),
@@ -131,47 +122,7 @@ impl List {
             out.write_all(if self.zero { b"\0" } else { b"\n" })?;
         }
         out.flush()?;
-        Ok(if self.selection.is_unmatched(&files) { Exit::No } else { Exit::Ok })
-    }
-
-    /// The number of arguments that are sources. What follows are paths in them.
-    fn sources(&self) -> usize {
-        let is_source = |argument: &PathBuf| {
-            let is_archive = is_archive_name(argument.as_os_str().as_bytes());
-            is_archive || is_game(argument) || argument.symlink_metadata().is_ok()
-        };
-        // The first one always is a source. It is not looked up here, because it may be in a mount whose
-        // daemon hangs.
-        self.archives.iter().skip(1).rposition(is_source).map_or(1, |last| last + 2)
-    }
-}
-
-/// A file or folder in the sources that the user named.
-enum Named {
-    File(String),
-    Folder(String),
-}
-
-impl Named {
-    fn find(vfs: &Vfs, path: &Path) -> Result<Self, Failure> {
-        let shown = path.shown();
-        let bytes = path.as_os_str().as_bytes();
-        let file = vfs.file(bytes).map(|file| Self::File(file.path()));
-        let folder = || vfs.folder(bytes).map(|folder| Self::Folder(folder.path()));
-        file.or_else(folder).ok_or_else(|| {
-            let found = same_names(vfs, &path.to_string_lossy());
-            let what = format!("{shown}: no such source, and no such file or folder in the sources{found}");
-            Failure::new(Exit::NoInput, what)
-        })
-    }
-
-    fn has(&self, file: &VfsFile) -> bool {
-        let path = file.path();
-        match self {
-            Self::File(named) => path == *named,
-            Self::Folder(named) if named.is_empty() => true,
-            Self::Folder(named) => path.strip_prefix(named).is_some_and(|rest| rest.starts_with('/')),
-        }
+        Ok(if selected.is_unmatched(files.len()) { Exit::No } else { Exit::Ok })
     }
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::source_args::SourceArgs;
-use crate::cli::terminal::common_root::CommonRoot;
+use crate::cli::terminal::layer_names::LayerNames;
 use crate::cli::terminal::output::{self, ASIDE, StyledWrite, stdout_for};
 use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer};
 use crate::note::Note;
@@ -23,15 +23,15 @@ use crate::vfs::{Layout, Vfs};
 
 /// Print what a game loads, in which order and why, with notes on anomalies
 ///
-/// Layers are printed lowest first: if several have a file, the last one wins. Their paths are below the
-/// folder in the first line, or below two folders.
+/// Layers are printed lowest first: if several have a file, the last one wins. The first lines are the
+/// folders that have the layers.
 #[derive(Args, Debug)]
 pub(crate) struct Order {
     /// Games, archives, folders, and other sources that `mount` accepts; if several have a file,
     /// the rightmost wins
     #[arg(required_unless_present = "game_dir", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
-    /// Print each archive; otherwise four or more in turn that are loaded for one reason share a line
+    /// Print each archive, also where four or more in a row are loaded for one reason
     #[arg(long, conflicts_with = "json")]
     all: bool,
     /// Also print how many files each layer has, how many of them win, and how many are hidden
@@ -167,8 +167,8 @@ pub(crate) fn write_lines(
     is_all: bool,
 ) -> io::Result<()> {
     let is_folder = |layer: &OrderLayer| layer.what == LayerKind::Folder;
-    let root = CommonRoot::of(order.layers.iter().map(|layer| (&*layer.path, is_folder(layer))));
-    write_layers(out, &root, &order.layers, counts, is_all)?;
+    let names = LayerNames::of(order.layers.iter().map(|layer| (&*layer.path, is_folder(layer))));
+    write_layers(out, &names, &order.layers, counts, is_all)?;
     writeln!(out)?;
     if !order.game.is_empty() {
         writeln!(out, "game        {}", order.game)?;
@@ -188,7 +188,7 @@ pub(crate) fn write_lines(
         writeln!(out, "\n{}", count(order.notes.len(), "note"))?;
     }
     for note in &order.notes {
-        let (code, subject) = (note.code.as_str(), root.shown(Path::new(&note.subject)));
+        let (code, subject) = (note.code.as_str(), names.subject(Path::new(&note.subject)));
         writeln!(out, "  {code}  {subject}\n      {}", note.to_string().shown())?;
     }
     Ok(())
@@ -198,12 +198,12 @@ pub(crate) fn write_lines(
 /// each layer, or is empty.
 fn write_layers(
     out: &mut impl StyledWrite,
-    root: &CommonRoot,
+    names: &LayerNames,
     layers: &[OrderLayer],
     counts: &[Option<Tally>],
     is_all: bool,
 ) -> io::Result<()> {
-    root.write(out, "in")?;
+    names.write_folders(out, "in")?;
     let (mut end, mut is_grouped) = (0, false);
     for group in layers.chunk_by(|one, next| !is_all && is_alike(one, next)) {
         let first = end;
@@ -212,8 +212,8 @@ fn write_layers(
         if let [first_layer, .., last_layer] = group
             && group.len() >= GROUP_MIN
         {
-            let last_name = last_layer.path.file_name().unwrap_or_default().shown();
-            let (archives, first_path) = (count(group.len(), "archive"), root.shown(&first_layer.path));
+            let last_name = names.shown(&last_layer.path);
+            let (archives, first_path) = (count(group.len(), "archive"), names.shown(&first_layer.path));
             let numbers = format!("{}-{end}", first + 1);
             writeln!(out, "{numbers:>9}  {archives}, {first_path} to {last_name}")?;
             write!(out, "{:>11}", "")?;
@@ -222,7 +222,7 @@ fn write_layers(
             is_grouped = true;
         } else {
             for (at, layer) in (first..).zip(group) {
-                let (kind, path) = (layer.what.as_str(), root.shown(&layer.path));
+                let (kind, path) = (layer.what.as_str(), names.shown(&layer.path));
                 write!(out, "{:>9}  {kind:<7}  {path}\n{:>20}", at + 1, "")?;
                 out.write_styled(ASIDE, format_args!("{}{}", layer.why.shown(), counts(at..at + 1)))?;
                 writeln!(out)?;

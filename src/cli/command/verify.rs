@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress;
 use crate::format::Codec;
@@ -34,16 +35,18 @@ use crate::vfs::{Layout, Vfs, VfsFile};
 /// Lines that begin with "odd:" tell what is wrong with the archive's tables, such as files that the game
 /// does not find, and what was read against a flag, a length or the version. Such files are not bad.
 ///
-/// The exit status is 0 if all files are OK, and 1 if a file is bad. If an archive cannot be
-/// opened, the exit status is that of the error.
+/// The exit status is 0 if all files are OK, and 1 if a file is bad or none matches a pattern. If an archive cannot be
+/// archive cannot be opened, the exit status is that of the error.
 #[derive(Args, Debug)]
 pub(crate) struct Verify {
-    /// Archives, folders, games, and other sources that `mount` accepts
-    #[arg(required = true, value_name = "SOURCE")]
+    /// Sources, and then paths or patterns of files in them, in any case
+    #[arg(required = true, value_name = "SOURCE|PATH")]
     archives: Vec<PathBuf>,
     /// Print one JSON object per line: an archive, or the loose files of a folder
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    selection: Selection,
     #[command(flatten)]
     open: OpenArgs,
 }
@@ -72,8 +75,15 @@ struct Finding {
 impl Verify {
     pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
         let mut out = stdout_for(self.json);
-        let mut exit = Exit::Ok;
+        let (sources, selected) = self.selection.split(&self.archives)?;
+        let mut missing = selected.paths();
+        let (mut exit, mut files) = (Exit::Ok, 0);
         let mut report = |findings: Findings| {
+            // An archive without a selected file was not named.
+            if findings.files == 0 && selected.is_limited() {
+                return Ok(());
+            }
+            files += findings.files;
             if !findings.bad.is_empty() {
                 exit = Exit::No;
             }
@@ -83,17 +93,19 @@ impl Verify {
             }
             out.flush()
         };
-        for source in &self.archives {
+        for source in sources {
             // Check each source separately, so that a profile's options apply only to the sources
             // that it names.
             let set = source_set(slice::from_ref(source), self.open.options().layout(Layout::Union))?;
             // If a profile sets `salvage`, suspect files are still not sound.
             let set = SourceSet { options: set.options.salvage(false), ..set };
             for (path, set) in set.each() {
-                verify_source(path, &set, &mut report)?;
+                let mut select = |vfs: &Vfs| selected.files_among(vfs, &mut missing);
+                verify_source(path, &set, &mut select, &mut report)?;
             }
         }
-        Ok(exit)
+        selected.refuse(&missing, None)?;
+        Ok(if selected.is_unmatched(files) { Exit::No } else { exit })
     }
 }
 
@@ -101,11 +113,12 @@ impl Verify {
 fn verify_source(
     source: &Path,
     set: &SourceSet,
+    select: &mut impl FnMut(&Vfs) -> Vec<VfsFile>,
     report: &mut impl FnMut(Findings) -> io::Result<()>,
 ) -> Result<(), Failure> {
     if let Some(order) = resolve::plan_source(source, &set.options)? {
         for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Archive) {
-            let findings = verify_archive(&layer.path, set)?;
+            let findings = verify_archive(&layer.path, set, select)?;
             // Only the game's rules show whether the game reads this version.
             let subject = layer.path.to_string_lossy();
             let is_version = |note: &&Note| note.code == NoteCode::ArchiveVersion && note.subject == subject;
@@ -115,27 +128,30 @@ fn verify_source(
         return Ok(());
     }
     if !source.is_dir() {
-        return Ok(report(verify_archive(source, set)?)?);
+        return Ok(report(verify_archive(source, set, select)?)?);
     }
     let NamedFolder { loose, archives } = NamedFolder::open(source, &set.options)?;
     for archive in &archives {
-        report(verify_archive(archive, set)?)?;
+        report(verify_archive(archive, set, select)?)?;
     }
-    Ok(report(findings(source, &loose.into(), Structure::default()))?)
+    Ok(report(findings(source, select(&loose.into()), Structure::default()))?)
 }
 
-fn verify_archive(archive: &Path, set: &SourceSet) -> Result<Findings, Failure> {
+fn verify_archive(
+    archive: &Path,
+    set: &SourceSet,
+    select: &mut impl FnMut(&Vfs) -> Vec<VfsFile>,
+) -> Result<Findings, Failure> {
     let vfs = Vfs::from(set.only(archive).open()?);
     let mut structure = structure(archive, &set.options)?;
     // What the parser noted comes first.
     let parsed = vfs.opened().archives().flat_map(|description| description.notes.clone());
     structure.notes = parsed.chain(structure.notes).collect();
-    Ok(findings(archive, &vfs, structure))
+    Ok(findings(archive, select(&vfs), structure))
 }
 
-/// Checks all files of one archive or folder, whose structure was judged.
-fn findings(source: &Path, vfs: &Vfs, structure: Structure) -> Findings {
-    let mut files: Vec<_> = vfs.files().collect();
+/// Checks files of one archive or folder, whose structure was judged.
+fn findings(source: &Path, mut files: Vec<VfsFile>, structure: Structure) -> Findings {
     // In stored order, so that the disk is read sequentially.
     files.sort_unstable_by_key(VfsFile::entry);
     let total = || files.iter().map(VfsFile::disk_size).sum();

@@ -19,8 +19,9 @@ use crate::cli::desktop::message;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::same_names::same_names;
+use crate::cli::options::selection;
 use crate::cli::surroundings::what_is_wrong;
-use crate::cli::terminal::common_root::CommonRoot;
+use crate::cli::terminal::layer_names::LayerNames;
 use crate::cli::terminal::logger;
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
 #[cfg(feature = "mount")]
@@ -36,27 +37,24 @@ use crate::mounts::error::StatusError;
 use crate::shown::{Shown, excerpt};
 #[cfg(feature = "mount")]
 use crate::system::mountinfo;
-#[cfg(feature = "mount")]
-use crate::vfs::FileCopy;
-use crate::vfs::{Provenance, Vfs};
+use crate::vfs::{FileCopy, Provenance, Vfs};
 
 /// Print which archive a file inside a mount comes from, and what it hides
 ///
-/// With --in, nothing needs to be mounted: the paths are searched in the named sources. Paths of archives are
-/// below the folder after `in`, which is printed again only if it changes.
+/// Nothing needs to be mounted if a source comes first: `bsafs which skyrimse PATH`. With -v, the folders of
+/// the archives are printed, and how each copy is stored.
 ///
 /// The exit status is 1 if a path is not a file in a mount or in the sources.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Which {
-    /// Files inside mounts; with --in, paths inside the sources, in any case and with either slash
-    #[arg(required_unless_present = "files_from", value_name = "PATH")]
+    /// Files inside mounts; or sources, and then paths or patterns in them, in any case
+    #[arg(required_unless_present = "files_from", value_name = "SOURCE|PATH")]
     paths: Vec<PathBuf>,
     /// Also read paths from this file, one per line; `-` is standard input, and each line is answered at once
     #[arg(long, value_name = "FILE")]
     files_from: Option<PathBuf>,
-    /// Archive, folder, game or other source to search instead of a mount; can be repeated, and the
-    /// last one wins
+    /// Source to search instead of a mount; can be repeated, and the last one wins
     #[arg(long = "in", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
     /// Print one JSON object per line
@@ -73,8 +71,8 @@ pub(crate) struct Which {
 const EXAMPLES: &str = "\
 Examples:
   bsafs which ~/mnt/textures/clutter/bucket.dds
-  bsafs which --in skyrimse textures/clutter/bucket.dds
-  bsafs which --in ~/MO2 --mo2-profile Default 'Interface\\HUDMenu.swf' --json
+  bsafs which skyrimse textures/clutter/bucket.dds
+  bsafs which ~/MO2 --mo2-profile Default 'interface/*.swf' --json
   bsafs list skyrimse --glob '*.nif' | bsafs which --in skyrimse --files-from - --json";
 
 const NO_FILE: &str = "no such file";
@@ -85,11 +83,23 @@ const LINE_MAX: u64 = 1 << 16;
 
 impl Which {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
-        let unmounted = self.vfs()?;
-        let mut out = stdout_for(self.json);
-        let (mut exit, mut root) = (Exit::Ok, CommonRoot::default());
         #[cfg(feature = "mount")]
         let mut answering = Answering::default();
+        // Nothing in a mount whose daemon hangs is looked up.
+        #[cfg(feature = "mount")]
+        let is_answering = self.paths.iter().all(|path| answering.check(path).is_ok());
+        #[cfg(not(feature = "mount"))]
+        let is_answering = true;
+        let has_in = !self.sources.is_empty() || self.open.game_dir().is_some();
+        let (sources, paths) = match &self.paths[..] {
+            paths if has_in => (&self.sources[..], paths),
+            paths if is_answering => selection::split_if_sources(paths),
+            paths => (&[][..], paths),
+        };
+        let asks_mounts = sources.is_empty() && !has_in;
+        let unmounted = if asks_mounts { None } else { Some(Asked::new(sources, &self.open)?) };
+        let mut out = stdout_for(self.json);
+        let (mut exit, mut is_unmatched) = (Exit::Ok, false);
         let mut answer = |path: &Path| {
             let provenance = match &unmounted {
                 #[cfg(feature = "mount")]
@@ -97,7 +107,7 @@ impl Which {
                     answering.check(path).map_err(|error| why(&error)).and_then(|()| read_provenance(path))
                 }
                 #[cfg(not(feature = "mount"))]
-                None => Err("this bsafs was built without mounts; name sources with --in".into()),
+                None => Err("this bsafs was built without mounts; give a source before the path".into()),
                 Some(asked) => {
                     find_provenance(asked.vfs(), path).map_err(|what| match asked.is_folder(path) {
                         true => what,
@@ -105,26 +115,36 @@ impl Which {
                     })
                 }
             };
-            if !self.answer(provenance, path, &mut out, &mut root)? {
+            if !self.answer(provenance, (path, asks_mounts), &mut out)? {
                 exit = Exit::No;
             }
             // A program may wait for the answer before it writes the next path.
             Ok::<_, Failure>(out.flush()?)
         };
-        self.paths.iter().try_for_each(|path| answer(path))?;
+        for path in paths {
+            match unmounted.as_ref().filter(|_| selection::is_pattern(path)) {
+                None => answer(path)?,
+                Some(asked) => {
+                    let files = selection::matches(asked.vfs(), path)?;
+                    files
+                        .iter()
+                        .try_for_each(|file| answer(Path::new(OsStr::from_bytes(&file.path_bytes()))))?;
+                    is_unmatched |= files.is_empty();
+                }
+            }
+        }
         if let Some(list) = &self.files_from {
             each_line(list, answer)?;
         }
-        Ok(exit)
+        Ok(if is_unmatched { Exit::No } else { exit })
     }
 
     /// Prints where a file comes from, as [`write`] does. Returns whether that is known.
     fn answer(
         &self,
         provenance: Result<String, String>,
-        path: &Path,
+        (path, asks_mounts): (&Path, bool),
         out: &mut impl StyledWrite,
-        root: &mut CommonRoot,
     ) -> Result<bool, Failure> {
         let text = match provenance {
             Ok(text) => text,
@@ -147,40 +167,27 @@ impl Which {
             )
         })?;
         #[cfg(feature = "mount")]
-        let claimed_by = if self.asks_mounts() { claimant(path) } else { None };
+        let claimed_by = if asks_mounts { claimant(path) } else { None };
         #[cfg(not(feature = "mount"))]
         let claimed_by = None;
         if self.json {
             write_json(out, &Answer { provenance, claimed_by })?;
             return Ok(true);
         }
-        write(out, root, &provenance)?;
+        write(out, &provenance)?;
         if let Some(user) = claimed_by {
             writeln!(out, "  says the daemon of user {user}")?;
         }
         #[cfg(feature = "desktop")]
         if self.notify {
             let mut text = Vec::new();
-            write(&mut text, &mut CommonRoot::default(), &provenance)?;
+            write(&mut text, &provenance)?;
             if let Some(user) = claimed_by {
                 writeln!(text, "says the daemon of user {user}")?;
             }
             message::answer_without_terminal(String::from_utf8_lossy(&text).trim_end());
         }
         Ok(true)
-    }
-
-    /// Whether mounts are asked, because the user named no source.
-    fn asks_mounts(&self) -> bool {
-        self.sources.is_empty() && self.open.game_dir().is_none()
-    }
-
-    /// The tree of the sources that the user named. `None` if there are none.
-    fn vfs(&self) -> Result<Option<Asked>, Failure> {
-        if self.asks_mounts() {
-            return Ok(None);
-        }
-        Asked::new(&self.sources, &self.open).map(Some)
     }
 }
 
@@ -262,7 +269,9 @@ fn read_provenance(path: &Path) -> Result<String, String> {
                 written_provenance(&lower, &within, &edit, &metadata)
             }
             Some(Beneath { lower, .. }) => read_provenance(&lower),
-            None => Err("it is not inside a bsafs mount; use --in to name sources".into()),
+            None => {
+                Err("it is not inside a bsafs mount; to ask about a source, give it before the path".into())
+            }
         };
     };
     if metadata.is_dir() {
@@ -320,41 +329,33 @@ fn written_provenance(
     Ok(Provenance { path, size: metadata.len(), from, hides, hides_more, names_only }.to_json())
 }
 
-/// Writes where a file comes from. `root` is the folder that was printed last. If it does not contain all
-/// copies of the file, the folder that does is printed, unless there is only one copy.
-fn write(out: &mut impl StyledWrite, root: &mut CommonRoot, provenance: &Provenance) -> std::io::Result<()> {
+/// Writes where a file comes from, and what it hides; if logging is verbose, with all that is known.
+fn write(out: &mut impl StyledWrite, provenance: &Provenance) -> std::io::Result<()> {
+    let is_verbose = log::log_enabled!(log::Level::Info);
     let Provenance { path, size, from, hides, hides_more, names_only } = provenance;
-    let archives = || std::iter::once(from).chain(hides).map(|copy| Path::new(&copy.archive));
+    let copies = || std::iter::once(from).chain(hides);
+    let names = LayerNames::of(copies().map(|copy| (Path::new(&copy.archive), false)));
     writeln!(out, "{}  ({})", path.shown(), BinaryBytes(*size))?;
-    if !root.has_all(archives()) {
-        let of_file = CommonRoot::of(archives().map(|path| (path, false)));
-        if of_file.is_some() {
-            of_file.write(out, "  in    ")?;
-            *root = of_file;
-        }
-    }
-    for (role, copy) in std::iter::once(("from  ", from)).chain(hides.iter().map(|copy| ("hides ", copy))) {
-        let tiled = copy.tile_mode.map(|mode| format!(", arranged for a console's GPU (tile mode {mode})"));
-        let stored = match &copy.stored_name[..] {
-            "" => format!("stored without a name, hash {}", copy.hash),
-            name => format!("stored as {}", name.shown()),
-        };
-        let (archive, codec) = (root.shown(Path::new(&copy.archive)), &copy.codec);
-        // The size of a hidden loose file is not known before the file is read.
-        let packed = match copy.packed {
-            0 => String::new(),
-            bytes => format!(", {} packed", BinaryBytes(bytes)),
-        };
-        let tiled = tiled.unwrap_or_default();
+    for (role, copy) in std::iter::once("from  ").chain(std::iter::repeat("hides ")).zip(copies()) {
+        let is_winner = std::ptr::eq(copy, from);
+        let archive = Path::new(&copy.archive);
         write!(out, "  {role} ")?;
-        match std::ptr::eq(copy, from) {
-            true => out.write_styled(WINNER, archive)?,
-            false => write!(out, "{archive}")?,
+        match is_winner {
+            true => out.write_styled(WINNER, names.shown(archive))?,
+            false => write!(out, "{}", names.shown(archive))?,
         }
-        writeln!(out, "  {}{packed}, {stored}{tiled}", codec.shown())?;
-        if !copy.why.is_empty() {
+        writeln!(out)?;
+        let mut lines = Vec::new();
+        if !copy.why.is_empty() && (is_winner || is_verbose) {
+            lines.push(copy.why.shown().to_string());
+        }
+        if is_verbose {
+            lines.push(archive.shown().to_string());
+            lines.push(how_stored(copy));
+        }
+        for line in lines {
             write!(out, "         ")?;
-            out.write_styled(ASIDE, copy.why.shown())?;
+            out.write_styled(ASIDE, line)?;
             writeln!(out)?;
         }
     }
@@ -365,4 +366,19 @@ fn write(out: &mut impl StyledWrite, root: &mut CommonRoot, provenance: &Provena
         writeln!(out, "  only root and the user who mounted may know the folders of archives")?;
     }
     Ok(())
+}
+
+/// Describes how an archive stores a file.
+fn how_stored(copy: &FileCopy) -> String {
+    let tiled = copy.tile_mode.map(|mode| format!(", arranged for a console's GPU (tile mode {mode})"));
+    let stored = match &copy.stored_name[..] {
+        "" => format!("stored without a name, hash {}", copy.hash),
+        name => format!("stored as {}", name.shown()),
+    };
+    // The size of a hidden loose file is not known before the file is read.
+    let packed = match copy.packed {
+        0 => String::new(),
+        bytes => format!(", {} packed", BinaryBytes(bytes)),
+    };
+    format!("{}{packed}, {stored}{}", copy.codec.shown(), tiled.unwrap_or_default())
 }

@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -13,8 +13,10 @@ use clap::{Arg, ArgMatches, Command, FromArgMatches};
 use super::candidates::{self, Candidate, DiskFiles};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::selection::is_source;
+use crate::format::is_archive_name;
 use crate::game::{ArchiveRule, OrderLayer};
-use crate::vfs::sources::resolve;
+use crate::vfs::sources::resolve::{self, is_game};
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::{Layout, OpenOptions, Vfs};
 
@@ -33,6 +35,8 @@ enum Value {
     Tree {
         vfs: Vfs,
         is_pattern: bool,
+        /// Whether another source may follow instead.
+        or_source: bool,
     },
     /// Paths below a folder on the disk, which is a source that takes too long to open.
     Below(PathBuf),
@@ -44,6 +48,8 @@ enum Kind {
     /// A value that only the user knows.
     Unknown,
     Source,
+    /// A source, or a path inside the sources before it.
+    SourceOrPath,
     Mount,
     /// A file in a mount. If the line names sources, a path inside them.
     Path,
@@ -61,9 +67,10 @@ enum Kind {
 }
 
 /// Value names in `--help`, and their kinds.
-const KINDS: [(&str, Kind); 25] = [
+const KINDS: [(&str, Kind); 26] = [
     ("SOURCE", Kind::Source),
     ("SOURCE... [MOUNTPOINT]", Kind::Source),
+    ("SOURCE|PATH", Kind::SourceOrPath),
     ("ARCHIVE", Kind::Source),
     ("A", Kind::Source),
     ("B", Kind::Source),
@@ -134,11 +141,22 @@ impl Expected {
         let Some(typed) = word.strip_prefix(&self.prefix[..]) else { return Vec::new() };
         let found = match &self.value {
             Value::Words(words) => words.iter().filter(|it| it.text.starts_with(typed)).cloned().collect(),
-            Value::Tree { vfs, is_pattern: false } => candidates::in_tree(vfs.tree(), typed),
-            Value::Tree { vfs, is_pattern: true } => candidates::patterns_in_tree(vfs.tree(), typed),
+            Value::Tree { vfs, is_pattern: true, .. } => candidates::patterns_in_tree(vfs.tree(), typed),
+            Value::Tree { vfs, or_source, .. } => {
+                let mut found = candidates::in_tree(vfs.tree(), typed);
+                found.extend(or_source.then(|| candidates::sources(typed)).into_iter().flatten());
+                found
+            }
             Value::Below(folder) => candidates::below(folder, typed),
             Value::Kind(kind) => match kind {
                 Kind::Source => candidates::sources(typed),
+                Kind::SourceOrPath => {
+                    let mut found = candidates::in_mounts(typed);
+                    let known: Vec<_> = found.iter().map(|it| it.text.clone()).collect();
+                    let sources = candidates::sources(typed).into_iter();
+                    found.extend(sources.filter(|it| !known.contains(&it.text)));
+                    found
+                }
                 Kind::Mount => candidates::mounts(typed),
                 Kind::Path => candidates::in_mounts(typed),
                 Kind::File => candidates::on_disk(typed, DiskFiles::All),
@@ -229,9 +247,23 @@ impl<'a> ParsedLine<'a> {
     }
 
     fn note(&mut self, argument: &Arg, value: &'a [u8]) {
-        if kind(argument) == Some(Kind::Source) {
+        let path = Path::new(OsStr::from_bytes(value));
+        let is_source = match kind(argument) {
+            Some(Kind::Source) => true,
+            Some(Kind::SourceOrPath) if self.sources.is_empty() && self.is_which() => {
+                is_archive_name(value) || is_game(path) || path.is_dir()
+            }
+            Some(Kind::SourceOrPath) => self.sources.is_empty() || is_source(path),
+            _ => false,
+        };
+        if is_source {
             self.sources.push(value);
         }
+    }
+
+    /// Whether the command also takes files in mounts.
+    fn is_which(&self) -> bool {
+        self.command.get_name() == "which"
     }
 
     fn long(&self, name: &[u8]) -> Option<&'a Arg> {
@@ -292,9 +324,18 @@ impl<'a> ParsedLine<'a> {
             Kind::Profile => Value::Words(candidates::profiles(&self.sources)),
             // `mount` takes a folder to mount on, not an existing mount.
             Kind::Mount if self.command.get_name() == "mount" => Value::Kind(Kind::Folder),
+            Kind::SourceOrPath if self.sources.is_empty() => {
+                Value::Kind(if self.is_which() { Kind::SourceOrPath } else { Kind::Source })
+            }
+            Kind::SourceOrPath => match self.vfs(bsafs) {
+                Some(vfs) => Value::Tree { vfs, is_pattern: false, or_source: true },
+                None => Value::Kind(Kind::Source),
+            },
             kind @ (Kind::Path | Kind::Pattern) if kind == Kind::Pattern || !self.sources.is_empty() => {
                 match (self.vfs(bsafs), self.folder()) {
-                    (Some(vfs), _) => Value::Tree { vfs, is_pattern: kind == Kind::Pattern },
+                    (Some(vfs), _) => {
+                        Value::Tree { vfs, is_pattern: kind == Kind::Pattern, or_source: false }
+                    }
                     (None, Some(folder)) if kind == Kind::Path => Value::Below(folder),
                     (None, _) => Value::Kind(Kind::Unknown),
                 }

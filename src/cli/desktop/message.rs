@@ -50,8 +50,8 @@ const VIEWERS: [Viewer; 4] = [
             &["--error", "--no-markup", "--title=bsafs", "--text"],
             &["--info", "--no-markup", "--no-wrap", "--title=bsafs", "--text"],
         ],
-        // zenity 3.44 has no escapes if markup is off.
-        form: str::to_owned,
+        // zenity 3.44 has no escapes if markup is off. Without --no-wrap, it makes answers very narrow.
+        form: in_lines,
     },
     Viewer {
         program: "kdialog",
@@ -125,7 +125,7 @@ fn backslashes(text: &str) -> String {
     text.replace('\\', r"\\")
 }
 
-/// Breaks long lines, because xmessage does not.
+/// Breaks long lines, because xmessage does not, and a window may be wider than the screen.
 fn in_lines(text: &str) -> String {
     const WIDTH: usize = 80;
     let mut lines = String::new();

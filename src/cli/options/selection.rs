@@ -1,9 +1,17 @@
-//! The files that a command works on: all, or those that match a pattern.
+//! The files that a command works on: all, or those that paths and patterns name.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::same_names::same_names;
 use crate::cli::exit::{Exit, Failure};
-use crate::vfs::{Patterns, VfsFile};
+use crate::format::is_archive_name;
+use crate::shown::Shown;
+use crate::vfs::sources::profile::Profile;
+use crate::vfs::sources::resolve::is_game;
+use crate::vfs::{Patterns, Vfs, VfsFile};
 
 /// Patterns for paths.
 #[derive(Args, Debug)]
@@ -22,17 +30,152 @@ impl Selection {
         Patterns::new(&self.glob).map_err(|error| Failure::new(Exit::Usage, format!("--glob: {error}")))
     }
 
+    /// Splits arguments into the sources, and the files in them that the other arguments and `--glob` select.
+    pub(crate) fn split<'a>(
+        &self,
+        arguments: &'a [PathBuf],
+    ) -> Result<(&'a [PathBuf], Selected<'a>), Failure> {
+        let (sources, inside) = arguments.split_at(sources(arguments));
+        let (patterns, paths): (Vec<&Path>, Vec<&Path>) =
+            inside.iter().map(PathBuf::as_path).partition(|argument| is_pattern(argument));
+        let patterns: Vec<_> = patterns.into_iter().map(|it| it.to_string_lossy()).collect();
+        let named = Patterns::new(&patterns).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
+        let given = self.glob.iter().map(|glob| format!("--glob {glob}"));
+        let given = given.chain(patterns.iter().map(|it| it.shown().to_string())).collect();
+        let has_named = !patterns.is_empty();
+        Ok((sources, Selected { globs: self.patterns()?, named, has_named, paths, given }))
+    }
+}
+
+/// The files that arguments select.
+pub(crate) struct Selected<'a> {
+    /// The patterns of `--glob`.
+    globs: Patterns,
+    /// The patterns among the arguments.
+    named: Patterns,
+    has_named: bool,
+    /// The paths of files and folders among the arguments.
+    paths: Vec<&'a Path>,
+    /// The patterns, for messages.
+    given: Vec<String>,
+}
+
+impl Selected<'_> {
+    /// The selected files, ordered by path without regard to case. Fails if a path is not in the tree.
+    pub(crate) fn files(&self, vfs: &Vfs) -> Result<Vec<VfsFile>, Failure> {
+        let mut missing = self.paths.clone();
+        let files = self.files_among(vfs, &mut missing);
+        self.refuse(&missing, Some(vfs)).map(|()| files)
+    }
+
+    /// The selected files of one of several trees. The paths that it has are removed from `missing`.
+    pub(crate) fn files_among(&self, vfs: &Vfs, missing: &mut Vec<&Path>) -> Vec<VfsFile> {
+        let found: Vec<(&Path, Named)> =
+            self.paths.iter().filter_map(|path| Some((*path, Named::find(vfs, path)?))).collect();
+        missing.retain(|path| found.iter().all(|(known, _)| known != path));
+        let mut files = vfs.select(&self.globs);
+        if !self.paths.is_empty() || self.has_named {
+            let is_named =
+                |file: &VfsFile| self.has_named && self.named.select(file) || is_below(file, &found);
+            files.retain(is_named);
+        }
+        files
+    }
+
+    /// The paths that the user named, for [`files_among`](Self::files_among).
+    pub(crate) fn paths(&self) -> Vec<&Path> {
+        self.paths.clone()
+    }
+
+    /// Fails if paths were not found. Files of the same name are suggested from a tree.
+    pub(crate) fn refuse(&self, missing: &[&Path], vfs: Option<&Vfs>) -> Result<(), Failure> {
+        let Some(path) = missing.first() else { return Ok(()) };
+        let alike = vfs.map(|vfs| same_names(vfs, &path.to_string_lossy())).unwrap_or_default();
+        let what = "no such source, and no such file or folder in the sources";
+        Err(Failure::new(Exit::NoInput, format!("{}: {what}{alike}", path.shown())))
+    }
+
     /// Whether only some files are selected.
-    pub(crate) fn has_patterns(&self) -> bool {
-        !self.glob.is_empty()
+    pub(crate) fn is_limited(&self) -> bool {
+        !self.given.is_empty() || !self.paths.is_empty()
     }
 
     /// Says that no file matches the patterns, if none does. Returns whether that is so.
-    pub(crate) fn is_unmatched(&self, files: &[VfsFile]) -> bool {
-        let is_unmatched = files.is_empty() && self.has_patterns();
+    pub(crate) fn is_unmatched(&self, files: usize) -> bool {
+        let is_unmatched = files == 0 && !self.given.is_empty();
         if is_unmatched {
-            log::error!("--glob {}: no file matches; `bsafs list` prints all paths", self.glob.join(" "));
+            log::error!("{}: {UNMATCHED}", self.given.join(" "));
         }
         is_unmatched
     }
+}
+
+const UNMATCHED: &str = "no file matches; `bsafs list` prints all paths";
+
+/// The number of arguments that are sources. What follows are paths and patterns in them.
+fn sources(arguments: &[PathBuf]) -> usize {
+    // The first one always is a source. It is not looked up here, because it may be in a mount whose daemon
+    // hangs.
+    let last = arguments.iter().skip(1).rposition(|argument| is_source(argument));
+    last.map_or(1, |last| last + 2).min(arguments.len())
+}
+
+/// Whether an argument after the first is a source: a game, or something on the disk, or called an archive.
+pub(crate) fn is_source(argument: &Path) -> bool {
+    let is_archive = is_archive_name(argument.as_os_str().as_bytes()) && !is_pattern(argument);
+    is_archive || is_game(argument) || argument.symlink_metadata().is_ok()
+}
+
+/// Splits the arguments of a command that also takes files in mounts. There are no sources if the first
+/// argument is a file in a mount, or if no path follows.
+pub(crate) fn split_if_sources(arguments: &[PathBuf]) -> (&[PathBuf], &[PathBuf]) {
+    let count = sources(arguments);
+    let is_named = |first: &PathBuf| {
+        let is_file = is_archive_name(first.as_os_str().as_bytes()) || Profile::is_one(first);
+        is_file || is_game(first) || first.is_dir()
+    };
+    let has_sources = count < arguments.len() && arguments.first().is_some_and(is_named);
+    arguments.split_at(if has_sources { count } else { 0 })
+}
+
+/// The files that one pattern selects. Says so if there are none.
+pub(crate) fn matches(vfs: &Vfs, pattern: &Path) -> Result<Vec<VfsFile>, Failure> {
+    let patterns = Patterns::new([pattern.to_string_lossy()]);
+    let files = vfs.select(&patterns.map_err(|error| Failure::new(Exit::Usage, error.to_string()))?);
+    if files.is_empty() {
+        log::error!("{}: {UNMATCHED}", pattern.shown());
+    }
+    Ok(files)
+}
+
+/// Whether an argument is a pattern. Brackets make none, because names of mods and files contain them.
+pub(crate) fn is_pattern(argument: &Path) -> bool {
+    argument.as_os_str().as_bytes().iter().any(|byte| matches!(byte, b'*' | b'?'))
+}
+
+/// A file or folder in the sources that the user named.
+enum Named {
+    File(String),
+    Folder(String),
+}
+
+impl Named {
+    fn find(vfs: &Vfs, path: &Path) -> Option<Self> {
+        let bytes = path.as_os_str().as_bytes();
+        let file = vfs.file(bytes).map(|file| Self::File(file.path()));
+        file.or_else(|| vfs.folder(bytes).map(|folder| Self::Folder(folder.path())))
+    }
+}
+
+/// Whether a file was named, or is in a folder that was.
+fn is_below(file: &VfsFile, named: &[(&Path, Named)]) -> bool {
+    if named.is_empty() {
+        return false;
+    }
+    let path = file.path();
+    named.iter().any(|(_, named)| match named {
+        Named::File(named) => path == *named,
+        Named::Folder(named) if named.is_empty() => true,
+        Named::Folder(named) => path.strip_prefix(named).is_some_and(|rest| rest.starts_with('/')),
+    })
 }

@@ -1,7 +1,7 @@
 //! Output: the logger, standard output, colours, progress bars, and the report of a mount.
 
 pub(crate) mod colours;
-pub(crate) mod common_root;
+pub(crate) mod layer_names;
 pub(crate) mod logger;
 #[cfg(not(feature = "mount"))]
 mod no_mount;

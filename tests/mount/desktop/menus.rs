@@ -82,7 +82,7 @@ fn the_menu_of_a_file_shows_which_archive_it_comes_from() {
     let printed = desktop.run(["which", "--notify", "--", file.to_str().unwrap()]);
     let shown = fs::read_to_string(desktop.dir.path("zenity.txt")).unwrap();
     assert!(shown.contains("--info\n") && shown.contains("bsafs: readme.txt  ("), "{shown}");
-    assert!(shown.contains(&format!("  from   {}", desktop.dir.path("a.bsa").display())), "{shown}");
+    assert!(shown.contains("  from   a.bsa"), "{shown}");
     assert!(printed.success().starts_with("readme.txt  ("));
     // A file of the disk is an error, which is a notification.
     let refused = desktop.run(["which", "--notify", "a.bsa"]);

@@ -46,8 +46,7 @@ fn a_mount_as_a_source_of_a_command_stands_for_its_own_sources() {
     assert!(conflicts.ends_with("\n5 conflicts\n"), "{conflicts}");
     assert_eq!(dir.run(["cat", "mnt", "README.txt"]).success(), "loose");
     let which = dir.run(["which", "--in", "mnt", "textures/sky.dds"]).success();
-    let from = format!("  in     {}\n  from   b.bsa  ", dir.path("data").display());
-    assert!(which.contains(&from), "{which}");
+    assert!(which.contains("  from   b.bsa\n"), "{which}");
     let equal = dir.run(["diff", "--compare", "mnt", "data"]);
     // The archives are listed as files in the mount, but not in the folder.
     assert_eq!(equal.out, "- a.bsa\n- b.bsa\n0 added, 2 removed, 0 changed, 5 equal\n");
