@@ -39,7 +39,7 @@ Examples:
   bsafs mount Base.ba2 Patch.ba2 ~/mnt             mount two archives as one; Patch.ba2 wins
   bsafs which ~/mnt/textures/clutter/bucket.dds    print which archive a file comes from
   bsafs umount ~/mnt
-  bsafs open \"Skyrim - Textures0.bsa\"              mount below ~/bsafs and open the folder
+  bsafs open \"Skyrim - Textures0.bsa\"              mount it, and open the folder
   bsafs extract Mod.bsa --glob 'scripts/**' -C out
   bsafs SOURCE MOUNTPOINT -o OPTIONS               as mount(8) calls it for fstab
 

@@ -20,6 +20,44 @@ fn a_mistyped_command_mounts_nothing_and_the_nearest_one_is_named() {
 }
 
 #[test]
+fn a_mistyped_game_is_answered_with_the_nearest_one() {
+    let dir = TestDir::new();
+    for (typed, meant) in [
+        ("skyrimes", "skyrimse"),
+        ("Skyrim Special Edition", "skyrimse"),
+        ("falout4", "fallout4"),
+        ("Fallout: New Vegas", "falloutnv"),
+        ("morowind", "morrowind"),
+    ] {
+        let refused = dir.run(["list", typed]);
+        let what = "no such file, folder, game or saved profile; did you mean";
+        assert_eq!((refused.code, refused.err), (66, format!("bsafs: {typed}: {what} {meant}?\n")));
+    }
+    let refused = dir.run(["list", "quake"]);
+    assert!(refused.err.contains("; the games are ") && refused.err.contains("skyrimse"), "{refused:?}");
+}
+
+#[test]
+#[cfg(feature = "mount")]
+fn commands_that_need_a_game_or_a_mount_list_them() {
+    let dir = TestDir::new();
+    let run = |command: &str| run(dir.bsafs([command]).env("HOME", dir.path("")));
+    let listed = run("mount");
+    assert_eq!(listed.code, 2);
+    assert!(listed.err.contains("name what to mount: bsafs mount SOURCE"), "{listed:?}");
+    dir.archive("a.bsa", &Tes3::new().file("x.txt", b"x").build());
+    let mount = dir.mount(["a.bsa"]);
+    for command in ["umount", "status"] {
+        let listed = run(command);
+        assert_eq!(listed.code, 2);
+        assert!(listed.out.contains(mount.path.to_str().unwrap()), "{listed:?}");
+        assert!(listed.err.contains(&format!("bsafs {command} MOUNTPOINT")), "{listed:?}");
+    }
+    let machine = dir.run(["status", "--json"]);
+    assert_eq!((machine.code, &*machine.out), (2, ""));
+}
+
+#[test]
 fn an_archive_without_a_command_hints_at_mount() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &Tes3::new().file("x.txt", b"x").build());

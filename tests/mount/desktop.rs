@@ -68,7 +68,7 @@ impl Desktop {
     }
 
     fn mounted(&self, name: &str) -> PathBuf {
-        self.dir.path("home/bsafs").join(name)
+        self.dir.path("home/bsafs-mounts").join(name)
     }
 
     fn mounts(&self) -> Vec<PathBuf> {
@@ -91,7 +91,25 @@ fn open_mounts_below_the_home_and_umount_removes_the_folders() {
     let mount = mounted_at(&there);
     assert!(mount.read("readme.txt") == world_files()[4].1);
     assert_eq!(desktop.run(["umount", "a.bsa"]).success(), "");
-    assert!(!is_alive(mount.pid) && !desktop.dir.path("home/bsafs").exists());
+    assert!(!is_alive(mount.pid) && !desktop.dir.path("home/bsafs-mounts").exists());
+}
+
+#[test]
+fn the_old_default_folder_is_used_as_long_as_something_is_mounted_there() {
+    let desktop = Desktop::new();
+    desktop.dir.archive("b.bsa", &Tes3::new().file("b.txt", b"b").build());
+    fs::create_dir_all(desktop.dir.path("home/bsafs/src")).unwrap();
+    desktop.run(["open", "a.bsa"]).success();
+    let new = mounted_at(&desktop.mounted("a"));
+    desktop.run(["umount", "a.bsa"]).success();
+    drop(new);
+    fs::create_dir(desktop.dir.path("home/bsafs/a")).unwrap();
+    let report = desktop.run(["mount", "a.bsa", "home/bsafs/a"]).success();
+    let old = Mounted::at(&desktop.dir.path("home/bsafs/a"), report);
+    desktop.run(["open", "b.bsa"]).success();
+    let beside = mounted_at(&desktop.dir.path("home/bsafs/b"));
+    assert_eq!((beside.read("b.txt"), desktop.mounts().len()), (b"b".to_vec(), 2));
+    drop(old);
 }
 
 #[test]
@@ -142,7 +160,7 @@ fn a_mountpoint_with_a_taken_name_is_numbered() {
         signal(pid, Signal::TERM);
         until("the daemon to end", || !is_alive(pid));
     }
-    let left: Vec<_> = fs::read_dir(desktop.dir.path("home/bsafs")).unwrap().flatten().collect();
+    let left: Vec<_> = fs::read_dir(desktop.dir.path("home/bsafs-mounts")).unwrap().flatten().collect();
     assert_eq!(left.iter().map(fs::DirEntry::file_name).collect::<Vec<_>>(), ["a"]);
 }
 
@@ -162,7 +180,7 @@ fn the_dead_mount_of_a_killed_daemon_is_replaced() {
     signal(killed.pid, Signal::KILL);
     killed.wait_for_end();
     assert_eq!(desktop.run(["umount", there.to_str().unwrap()]).success(), "");
-    assert!(!desktop.dir.path("home/bsafs").exists());
+    assert!(!desktop.dir.path("home/bsafs-mounts").exists());
 }
 
 #[test]
@@ -276,7 +294,7 @@ fn without_a_terminal_open_shows_errors_on_the_desktop() {
     assert!(shown.starts_with("--error|--no-markup|--title=bsafs|--text|bsafs: "), "{shown}");
     assert!(shown.contains(name), "{shown}");
     assert!(!desktop.dir.path("third").exists() && !desktop.dir.path("x").exists());
-    assert!(desktop.opened().is_empty() && !desktop.dir.path("home/bsafs").exists());
+    assert!(desktop.opened().is_empty() && !desktop.dir.path("home/bsafs-mounts").exists());
 }
 
 #[test]

@@ -102,14 +102,18 @@ fn a_saved_profile_mounts_the_same_from_any_folder() {
     assert_eq!(
         report,
         format!(
-            "wrote {shown}\nmount it: bsafs mount {shown}\n\
+            "wrote {shown}\nmount it: bsafs mount three\n\
              at every login: systemctl --user enable --now bsafs@three\n"
         )
     );
     assert!(!dir.path("mnt").exists(), "saving a profile mounted it");
     fs::create_dir(dir.path("elsewhere")).unwrap();
-    let mut command = dir.bsafs(["mount", profile.to_str().unwrap()]);
-    let report = run(command.current_dir(dir.path("elsewhere"))).success();
+    // Its name is enough, in every command.
+    let elsewhere = |arguments: &[&str]| {
+        let mut command = dir.bsafs(arguments);
+        run(command.env("XDG_CONFIG_HOME", dir.path("config")).current_dir(dir.path("elsewhere")))
+    };
+    let report = elsewhere(&["mount", "three"]).success();
     let mount = Mounted::at(&dir.path("mnt"), report);
     assert_eq!(mount.read("misc/shared.txt"), b"third");
     assert_eq!(mount.read("own.txt"), b"loose");
@@ -120,7 +124,18 @@ fn a_saved_profile_mounts_the_same_from_any_folder() {
     assert!(
         mounts.lines().any(|line| line.contains(dir.path("mnt").to_str().unwrap()) && line.contains("a,b"))
     );
-    mount.umount(&dir);
+    assert!(elsewhere(&["list", "three", "own.txt"]).success() == "own.txt\n");
+    let status = elsewhere(&["status", "--json", dir.path("mnt").to_str().unwrap()]).success();
+    assert!(status.contains(&format!("\"{shown}\"")), "{status}");
+    let mistyped = elsewhere(&["mount", "trhee"]);
+    assert!(mistyped.code == 66 && mistyped.err.ends_with("; did you mean three?\n"), "{mistyped:?}");
+    assert!(elsewhere(&["mount"]).out.ends_with("saved profiles: three\n"));
+    // Something of this name on the disk comes first.
+    fs::create_dir(dir.path("elsewhere/three")).unwrap();
+    assert_eq!(elsewhere(&["list", "three"]).success(), "");
+    fs::remove_dir(dir.path("elsewhere/three")).unwrap();
+    elsewhere(&["umount", "three"]).success();
+    drop(mount);
 
     // A second profile of that name is refused, and the first stays as it is.
     let before = fs::read(&profile).unwrap();

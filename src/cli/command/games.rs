@@ -25,7 +25,7 @@ use crate::vfs::sources::resolve::looked_in;
 /// SteamTinkerLaunch, mo2-lint and Fluorine, and in the home folder. Other places can be listed in
 /// ~/.config/bsafs/places.toml: `games = ["/data/games"]`, `prefixes = [...]`, `instances = [...]`. The exit
 /// status is 1 if no game is found.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct Games {
     /// Print one JSON object per line: an installed game, an "instance" of Mod Organizer 2, or an "unusable"
     /// folder with the reason

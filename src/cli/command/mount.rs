@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use clap::Args;
 use sd_notify::NotifyState;
 
+use super::games::Games;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::mount_options::OptionList;
 use crate::cli::options::mount_plan::MountPlan;
@@ -32,6 +33,7 @@ use crate::system::covered::cover;
 use crate::vfs::OpenOptions;
 use crate::vfs::Vfs;
 use crate::vfs::reopening::Reopening;
+use crate::vfs::sources::profile::Profile;
 
 /// What a line in /etc/fstab does.
 const FSTAB: &str = "\
@@ -66,7 +68,7 @@ mount.fuse3 of the package fuse3, which differs:
 /// and follows no link there that another user could have set. It mounts on exactly the folder that it
 /// opened. At the end it unmounts exactly this mount, wherever the user has moved it.
 #[derive(Args, Debug)]
-#[command(after_long_help = FSTAB)]
+#[command(after_long_help = FSTAB, override_usage = "bsafs mount [OPTIONS] SOURCE... [MOUNTPOINT]")]
 pub(crate) struct Mount {
     /// Sources, and then the folder to mount on
     ///
@@ -79,7 +81,7 @@ pub(crate) struct Mount {
     /// If the last of several paths is a folder, it is always the mountpoint; a single folder is a
     /// source. Without a mountpoint, a new folder named after the last source is created in the
     /// current folder, and removed on unmount.
-    #[arg(required = true, value_name = "SOURCE... [MOUNTPOINT]")]
+    #[arg(value_name = "SOURCE... [MOUNTPOINT]")]
     paths: Vec<PathBuf>,
     /// Stay in the foreground
     #[arg(short, long)]
@@ -145,6 +147,9 @@ impl Mount {
             foreground: self.foreground,
             edit: self.edit.clone(),
         };
+        if self.paths.is_empty() {
+            return list_sources();
+        }
         refuse_hanging(&self.paths)?;
         let mut plan = MountPlan::new(&self.paths, &self.options, &flags)?;
         let reopening = Reopening::new(&plan.sources, &plan.given);
@@ -357,6 +362,20 @@ impl Mount {
         let why = "the mount would hide it; give a file outside the mountpoint";
         Err(Failure::new(Exit::CannotCreate, format!("--log-file {}: {why}", file.shown())))
     }
+}
+
+/// Lists the games and saved profiles that can be mounted, and says how to name one.
+fn list_sources() -> Result<Exit, Failure> {
+    let games = Games::default().run();
+    let saved = Profile::saved_names();
+    if !saved.is_empty() {
+        let mut out = stdout();
+        writeln!(out, "saved profiles: {}", saved.join(", ").shown())?;
+        out.flush()?;
+    }
+    let what = "name what to mount: bsafs mount SOURCE [MOUNTPOINT]; `bsafs help sources` has more";
+    let no_game = games.err().map(|failure| failure.what + "\n").unwrap_or_default();
+    Err(Failure::new(Exit::Usage, no_game + what))
 }
 
 /// Reports the mount: to the process that waits for the daemon, or to the terminal if this process

@@ -31,6 +31,12 @@ pub(crate) struct Mounts {
     json: bool,
 }
 
+/// Lists the mounts for a command that needs one, and says how to name it.
+pub(crate) fn list_instead(what: &str) -> Result<Exit, Failure> {
+    Mounts { json: false }.run()?;
+    Err(Failure::new(Exit::Usage, what))
+}
+
 /// Time limit for finding the processes that use mounts.
 const PROCESSES_TIME: Duration = Duration::from_secs(3);
 /// Maximum number of processes printed per mount, without `--json`.

@@ -27,12 +27,13 @@ use crate::system::paths;
 use crate::system::subprocess::Program;
 use crate::vfs::options::expand_home;
 use crate::vfs::sources::folder_name;
+use crate::vfs::sources::profile::Profile;
 use crate::vfs::sources::resolve::is_game;
 
 /// Mount archives, folders or games, and open them in the file manager
 ///
 /// If the sources are mounted already, that mount is opened. Otherwise they are mounted on the
-/// mountpoint of their profile, or on a new folder below ~/bsafs, which is removed on unmount. In a
+/// mountpoint of their profile, or on a new folder below ~/bsafs-mounts, which is removed on unmount. In a
 /// systemd session, the mount ends with the session; `bsafs umount SOURCE` ends it earlier. If no
 /// terminal is connected, errors are shown on the desktop.
 #[derive(Args, Debug)]
@@ -44,7 +45,7 @@ pub(crate) struct Open {
     /// Ask on the desktop which installed game to open, with zenity or kdialog
     #[arg(long, conflicts_with = "sources")]
     choose: bool,
-    /// Folder in which to create mountpoints [default: ~/bsafs]
+    /// Folder in which to create mountpoints [default: ~/bsafs-mounts]
     #[arg(long, value_name = "FOLDER", env = "BSAFS_OPEN_BELOW", hide_env_values = true)]
     below: Option<PathBuf>,
 }
@@ -54,6 +55,15 @@ Examples:
   bsafs open \"Skyrim - Textures0.bsa\"
   bsafs open skyrimse
   bsafs umount skyrimse";
+
+/// The default folder for mountpoints. A clone of the sources is called `bsafs`, so that this name, which was
+/// the default before, is used only as long as something is mounted there.
+fn below_home(home: &Path) -> PathBuf {
+    let old = home.join("bsafs");
+    let mounts = mountinfo::mounts();
+    let is_used = mounts.iter().any(|it| it.is_bsafs() && it.mountpoint.parent() == Some(&old));
+    if is_used { old } else { home.join("bsafs-mounts") }
+}
 
 /// The program that opens folders in the desktop's file manager (xdg-utils).
 const OPENER: &str = "xdg-open";
@@ -84,7 +94,9 @@ impl Open {
     /// chose none.
     fn find_chosen_or_mount(&self) -> Result<Option<PathBuf>, Failure> {
         if !self.choose {
-            return self.find_or_mount().map(Some);
+            let file = |source: &PathBuf| Profile::saved(source).unwrap_or_else(|| source.clone());
+            let sources = self.sources.iter().map(file).collect();
+            return Self { sources, below: self.below.clone(), choose: false }.find_or_mount().map(Some);
         }
         let chosen = chooser::choose_game()?.map(|source| Self {
             sources: vec![source.into()],
@@ -131,7 +143,7 @@ impl Open {
             None => {
                 let home = Environment::of_process().home;
                 match home.is_absolute() {
-                    true => Ok(home.join("bsafs")),
+                    true => Ok(below_home(&home)),
                     false => Err(Failure::new(
                         Exit::NoInput,
                         "no home folder; set $HOME, or give a folder with --below",

@@ -7,6 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use clap::Args;
 use indicatif::BinaryBytes;
 
+use super::mounts;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{duration, stdout_for, write_json};
 use crate::daemon::mountpoint::has_no_daemon;
@@ -20,7 +21,7 @@ use crate::system::text::{count, layers};
 #[derive(Args, Debug)]
 pub(crate) struct Status {
     /// Mountpoints of bsafs
-    #[arg(required = true, value_name = "MOUNTPOINT")]
+    #[arg(required_if_eq("json", "true"), value_name = "MOUNTPOINT")]
     mountpoints: Vec<PathBuf>,
     /// Print one JSON object per line
     #[arg(long)]
@@ -38,6 +39,9 @@ impl Status {
         if self.is_dead {
             let is_dead = self.mountpoints.iter().any(|path| has_no_daemon(path));
             return Ok(if is_dead { Exit::Unavailable } else { Exit::Ok });
+        }
+        if self.mountpoints.is_empty() && !self.json {
+            return mounts::list_instead("name a mount: bsafs status MOUNTPOINT");
         }
         let mut out = stdout_for(self.json);
         for path in &self.mountpoints {

@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use super::mounts;
 #[cfg(feature = "desktop")]
 use crate::cli::desktop::message;
 use crate::cli::exit::{Exit, Failure};
@@ -31,6 +32,7 @@ use crate::system::mountinfo::{self, MountEntry};
 use crate::system::paths;
 use crate::system::place::{Place, is_redirected};
 use crate::system::process::is_in_user_namespace;
+use crate::vfs::sources::profile::Profile;
 use crate::vfs::sources::resolve::is_game;
 
 /// Unmount, and remove the mountpoint if `bsafs mount` created it
@@ -38,7 +40,7 @@ use crate::vfs::sources::resolve::is_game;
 pub(crate) struct Umount {
     /// Mountpoints; or sources, if mounted only once: archives, folders, games or profiles. In another
     /// folder, the name alone is enough
-    #[arg(required_unless_present = "all", value_name = "MOUNTPOINT")]
+    #[arg(value_name = "MOUNTPOINT")]
     mountpoints: Vec<PathBuf>,
     /// Unmount even while files are open; open files stay readable
     #[arg(short = 'z', long)]
@@ -46,7 +48,7 @@ pub(crate) struct Umount {
     /// Unmount all mounts of this user, or of all users if run by root; mounts in use stay mounted
     #[arg(short, long, conflicts_with = "mountpoints")]
     all: bool,
-    /// With --all: only mounts below this folder, e.g. ~/bsafs
+    /// With --all: only mounts below this folder, e.g. ~/bsafs-mounts
     #[arg(long, value_name = "FOLDER", requires = "all")]
     below: Option<PathBuf>,
     /// Show errors on the desktop if no terminal is connected (for file manager menus)
@@ -71,6 +73,9 @@ impl Umount {
         if self.all {
             check_mount_table()?;
             return self.end_all(is_quiet);
+        }
+        if self.mountpoints.is_empty() {
+            return mounts::list_instead("name what to unmount: bsafs umount MOUNTPOINT");
         }
         let mut outcome = Ok(Exit::Ok);
         for path in &self.mountpoints {
@@ -302,6 +307,8 @@ fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
     if is_there {
         check_ours(path, &mountpoint)?;
     }
+    let saved = Profile::saved(path);
+    let path = saved.as_deref().unwrap_or(path);
     let source = mounted_source(path);
     let absolute = paths::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mounts = status::all();

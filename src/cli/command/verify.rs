@@ -35,7 +35,7 @@ use crate::vfs::{Layout, Vfs, VfsFile};
 /// Lines that begin with "odd:" tell what is wrong with the archive's tables, such as files that the game
 /// does not find, and what was read against a flag, a length or the version. Such files are not bad.
 ///
-/// The exit status is 0 if all files are OK, and 1 if a file is bad or none matches a pattern. If an archive cannot be
+/// The exit status is 0 if all files are OK, and 1 if a file is bad or no file matches a pattern. If an
 /// archive cannot be opened, the exit status is that of the error.
 #[derive(Args, Debug)]
 pub(crate) struct Verify {

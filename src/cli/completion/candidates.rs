@@ -91,6 +91,8 @@ pub(crate) fn sources(typed: &[u8]) -> Vec<Candidate> {
         let names: BTreeSet<_> = games.iter().map(|game| (game.title.id, game.title.name)).collect();
         let games = names.into_iter().filter(|(id, _)| id.as_bytes().starts_with(typed));
         found.extend(games.map(|(id, name)| Candidate { text: id.into(), help: name.into() }));
+        let saved = Profile::saved_names().into_iter().filter(|name| name.as_bytes().starts_with(typed));
+        found.extend(saved.map(|name| Candidate { text: name.into(), help: "saved profile".into() }));
     }
     found
 }

@@ -23,7 +23,6 @@ use crate::shown::Shown;
 use crate::system::root_only::first_other_user;
 use crate::vfs::OpenOptions;
 use crate::vfs::Vfs;
-#[cfg(feature = "mount")]
 use crate::vfs::sources::profile::Profile;
 #[cfg(feature = "mount")]
 use crate::vfs::sources::source_set::Expanded;
@@ -95,7 +94,9 @@ pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<So
 /// The sources of a command.
 #[cfg(not(feature = "mount"))]
 pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<SourceSet, Failure> {
-    Ok(SourceSet::new(sources, OpenOptions { progress: Some(progress::steps), ..options })?)
+    let file = |source: &PathBuf| Profile::saved(source).unwrap_or_else(|| source.clone());
+    let sources: Vec<PathBuf> = sources.iter().map(file).collect();
+    Ok(SourceSet::new(&sources, OpenOptions { progress: Some(progress::steps), ..options })?)
 }
 
 /// Opens the sources of a command that mounts nothing.

@@ -9,11 +9,11 @@ use super::mount_plan::MountPlan;
 use super::mount_state::MountOptions;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::quoted;
-use crate::game::Environment;
 use crate::shown::Shown;
 use crate::system::output_place::{Missing, OutputPlace};
 use crate::system::paths;
 use crate::vfs::sources::folder_name;
+use crate::vfs::sources::profile::saved_folder;
 use crate::vfs::sources::resolve::{self, is_game};
 
 /// A profile in the form in which it is written.
@@ -45,11 +45,11 @@ pub(crate) fn save(name: &str, plan: &MountPlan) -> Result<String, Failure> {
     };
     let content = toml::to_string_pretty(&profile)
         .map_err(|error| Failure::new(Exit::Io, format!("cannot write the profile: {error}")))?;
-    let path = Environment::of_process().xdg_config_home.join(format!("bsafs/{name}.toml"));
+    let path = saved_folder().join(format!("{name}.toml"));
     write(&path, content.as_bytes())?;
     let shown = quoted(&path.to_string_lossy());
     Ok(format!(
-        "wrote {shown}\nmount it: bsafs mount {shown}\n\
+        "wrote {shown}\nmount it: bsafs mount {name}\n\
          at every login: systemctl --user enable --now bsafs@{name}\n"
     ))
 }

@@ -13,6 +13,7 @@ use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::paths;
 use crate::vfs::options::Within;
+use crate::vfs::sources::profile::Profile;
 use crate::vfs::sources::resolve::is_game;
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::{Layout, OpenOptions};
@@ -29,8 +30,8 @@ pub(crate) struct Unmounted {
 }
 
 impl Unmounted {
-    /// Replaces each mount, and each folder in a mount, by the sources of the mount. The options of a later
-    /// mount outrank those of an earlier one.
+    /// Replaces each mount, and each folder in a mount, by the sources of the mount, and the name of each
+    /// saved profile by its file. The options of a later mount outrank those of an earlier one.
     pub(crate) fn new(sources: &[PathBuf]) -> Result<Self, Failure> {
         let mounts = mountinfo::mounts();
         let mut all = Self::default();
@@ -41,7 +42,7 @@ impl Unmounted {
             };
             match mounted {
                 Some(mounted) => all.add(&mounted)?,
-                None => all.paths.push(source.clone()),
+                None => all.paths.push(Profile::saved(source).unwrap_or_else(|| source.clone())),
             }
             all.options.within.resize(all.paths.len(), None);
         }

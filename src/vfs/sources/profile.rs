@@ -20,7 +20,7 @@ use globset::{GlobBuilder, GlobSetBuilder};
 use serde::Deserialize;
 
 use crate::format::is_archive_extension;
-use crate::game::{Disk, title};
+use crate::game::{Disk, Environment, title};
 use crate::limits::{PROFILE_MAX, PROFILE_SOURCES_MAX};
 use crate::shown::excerpt;
 use crate::system::covered::Covered;
@@ -59,6 +59,26 @@ impl Profile {
     pub(crate) fn is_called_source(path: &Path) -> bool {
         let is_archive = |extension: &std::ffi::OsStr| is_archive_extension(extension.as_encoded_bytes());
         Self::is_one(path) || path.extension().is_some_and(is_archive)
+    }
+
+    /// The file of a saved profile that the user named as systemd's `bsafs@NAME` does. `None` if there is
+    /// none, or if the name is that of a game or of something on the disk.
+    pub(crate) fn saved(source: &Path) -> Option<PathBuf> {
+        let is_name = |name: &&str| !name.contains('/') && !name.starts_with('.') && title(name).is_none();
+        let name = source.to_str().filter(is_name)?;
+        let file = saved_folder().join(format!("{name}.toml"));
+        (name != PLACES && source.symlink_metadata().is_err() && file.is_file()).then_some(file)
+    }
+
+    /// The names of the saved profiles, in order.
+    pub(crate) fn saved_names() -> Vec<String> {
+        let entries = std::fs::read_dir(saved_folder()).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> =
+            names.filter_map(|name| Some(name.strip_suffix(".toml")?.to_owned())).collect();
+        names.retain(|name| name != PLACES);
+        names.sort_unstable();
+        names
     }
 
     /// Reads a profile. Its paths are made absolute, or relative to the current folder if `path` is relative.
@@ -114,6 +134,14 @@ impl Profile {
         Ok(profile)
     }
 }
+
+/// The folder of the profiles that `bsafs mount --save-profile` writes.
+pub(crate) fn saved_folder() -> PathBuf {
+    Environment::of_process().xdg_config_home.join("bsafs")
+}
+
+/// The file in the folder of saved profiles that lists places of games.
+const PLACES: &str = "places";
 
 /// Names the place of an error, and what is wrong. It does not quote the line: root may read the profile
 /// of a user, which may be a link to a file that only root may read.

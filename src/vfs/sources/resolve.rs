@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::layer_plan;
+use super::profile::Profile;
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
 use crate::game::find::{Found, below, drives, find, for_instance, recognise_among, with_prefix};
@@ -385,10 +386,60 @@ fn no_source(source: &Path) -> OpenError {
     if source.extension().is_some() || source.components().count() != 1 {
         return OpenError::not_found(source, "no such file or folder");
     }
+    let what = "no such file, folder, game or saved profile";
     let ids: Vec<&str> = TITLES.iter().map(|title| title.id).collect();
-    let what = "no such file, folder or game; the games are";
-    OpenError::not_found(source, format!("{what} {}", ids.join(", ")))
+    OpenError::not_found(
+        source,
+        match &alike(&source.to_string_lossy(), &Profile::saved_names())[..] {
+            [] => format!("{what}; the games are {}", ids.join(", ")),
+            alike => format!("{what}; did you mean {}?", alike.join(" or ").shown()),
+        },
+    )
 }
+
+/// The ids of games and names of saved profiles that the user may have meant.
+fn alike(text: &str, saved: &[String]) -> Vec<String> {
+    let plain =
+        |text: &str| -> String { text.to_lowercase().chars().filter(|it| it.is_alphanumeric()).collect() };
+    let text = plain(text);
+    let games = TITLES.iter().flat_map(|title| [title.id, title.name].map(|name| (title.id, plain(name))));
+    let saved = saved.iter().map(|name| (&**name, plain(name)));
+    let most = (text.chars().count() / 3).min(2);
+    let mut found: Vec<(usize, &str)> = games
+        .chain(saved)
+        .map(|(id, name)| (distance(&text, &name), id))
+        .filter(|(distance, _)| *distance <= most)
+        .collect();
+    found.sort_unstable();
+    let nearest = found.first().map(|(distance, _)| *distance);
+    let mut ids: Vec<String> =
+        found.iter().filter(|it| Some(it.0) == nearest).map(|it| it.1.to_owned()).collect();
+    ids.dedup();
+    ids
+}
+
+/// Number of characters to insert, remove, replace or exchange with the next one, to make two texts equal.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(NAME_MAX).collect(), b.chars().collect());
+    // The rows for one and two characters less of `a`.
+    let (mut before, mut last) = (Vec::new(), (0..=b.len()).collect::<Vec<usize>>());
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replaced = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = replaced.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(before[j - 2] + 1);
+            }
+            row.push(least);
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+/// Maximum number of characters that are compared with names of games.
+const NAME_MAX: usize = 64;
 
 fn found_twice(title: &Title, several: &[&Installation]) -> OpenError {
     let folders: Vec<String> =
