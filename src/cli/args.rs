@@ -7,17 +7,24 @@ use super::command::open;
 #[cfg(feature = "pictures")]
 use super::command::thumbnail;
 use super::command::{
-    cat, conflicts, diff, extract, games, info, list, man, names, order, schema, verify, which, why,
+    cat, conflicts, diff, extract, games, help, info, list, man, names, order, schema, verify, which, why,
 };
 #[cfg(feature = "completion")]
 use super::command::{complete, completions};
 #[cfg(feature = "mount")]
 use super::command::{mount, mounts, reload, status, umount, watch};
 use super::exit::{Exit, Failure};
+use super::topics::topic;
 
 /// Mounts Bethesda's games and archives (BSA and BA2, Arena to Starfield) as a read-only folder.
 #[derive(Debug, Parser)]
-#[command(name = "bsafs", version, arg_required_else_help = true, after_help = EXAMPLES)]
+#[command(
+    name = "bsafs",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = format!("{EXAMPLES}\n\n{}\n\n{MORE}", topic::list())
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -40,11 +47,12 @@ Examples:
   bsafs which ~/mnt/textures/clutter/bucket.dds    print which archive a file comes from
   bsafs umount ~/mnt
   bsafs open \"Skyrim - Textures0.bsa\"              mount it, and open the folder
-  bsafs extract Mod.bsa --glob 'scripts/**' -C out
-  bsafs SOURCE MOUNTPOINT -o OPTIONS               as mount(8) calls it for fstab
+  bsafs extract Mod.bsa 'scripts/**' -C out
+  bsafs SOURCE MOUNTPOINT -o OPTIONS               as mount(8) calls it for fstab";
 
+const MORE: &str = "\
 Paths inside archives may be written in any case and with either slash.
-`bsafs help COMMAND` describes a command, and `bsafs man` prints the manual.";
+`bsafs help COMMAND` describes a command, and `bsafs man` shows the manual.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -82,6 +90,7 @@ pub(crate) enum Command {
     Completions(completions::Completions),
     Man(man::Man),
     Schema(schema::Schema),
+    Help(help::Help),
     #[cfg(feature = "completion")]
     #[command(hide = true)]
     Complete(complete::Complete),
@@ -122,6 +131,7 @@ impl Command {
             Self::Completions(it) => it.run(),
             Self::Man(it) => it.run(Cli::command()),
             Self::Schema(it) => it.run(),
+            Self::Help(it) => it.run(Cli::command()),
             #[cfg(feature = "completion")]
             Self::Complete(it) => it.run(Cli::command()),
         }

@@ -11,6 +11,7 @@ pub(crate) mod options;
 mod run;
 mod surroundings;
 pub(crate) mod terminal;
+pub(crate) mod topics;
 
 pub use exit::{Exit, Failure};
 #[cfg(feature = "mount")]

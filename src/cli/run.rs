@@ -122,8 +122,7 @@ fn is_source(argument: &OsStr) -> bool {
         || is_game(Path::new(argument));
     let command = Cli::command();
     let mut commands = command.get_subcommands();
-    let is_command = argument == "help"
-        || commands
-            .any(|it| it.get_name() == argument || it.get_all_aliases().any(|alias| alias == argument));
+    let is_command =
+        commands.any(|it| it.get_name() == argument || it.get_all_aliases().any(|alias| alias == argument));
     is_path && !is_command && !bytes.starts_with(b"-")
 }

@@ -36,6 +36,23 @@ pub(crate) const COMMANDS: &[&str] = &[
     "completions",
     "man",
     "schema",
+    "help",
+];
+
+/// Every topic, in the order of the help.
+const TOPICS: [&str; 12] = [
+    "sources",
+    "load-order",
+    "textures",
+    "formats",
+    "writing",
+    "profiles",
+    "network",
+    "desktop",
+    "speed",
+    "limits",
+    "troubleshooting",
+    "scripting",
 ];
 
 #[test]
@@ -57,7 +74,77 @@ fn help_lists_every_command_and_each_command_has_its_own_help() {
         .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
         .filter(|it| !it.is_empty())
         .collect();
-    assert_eq!(names, COMMANDS.iter().copied().chain(["help"]).collect::<Vec<_>>());
+    assert_eq!(names, COMMANDS);
+}
+
+#[test]
+fn every_topic_is_listed_shown_and_linked() {
+    let dir = TestDir::new();
+    let help = dir.run(["help"]).success();
+    assert_eq!(dir.run(["--help"]).success(), help);
+    let listed = help.lines().skip_while(|line| !line.starts_with("Topics")).skip(1);
+    let listed: Vec<&str> = listed.take_while(|line| !line.is_empty()).map(str::trim).collect();
+    let readme = fs::read_to_string("README.md").unwrap();
+    for (&topic, line) in TOPICS.iter().zip(&listed) {
+        let (name, about) = line.split_once(' ').unwrap();
+        let text = dir.run(["help", topic]).success();
+        let title = format!("{}: {}", topic, about.trim());
+        assert_eq!(
+            (name, text.lines().next().unwrap().to_lowercase()),
+            (topic, format!("# {title}").to_lowercase())
+        );
+        assert_eq!(fs::read_to_string(format!("src/cli/topics/{topic}.md")).unwrap(), text);
+        assert!(
+            readme.contains(&format!("| [{topic}](src/cli/topics/{topic}.md) | {} |", about.trim())),
+            "{topic}"
+        );
+        for other in text.split("bsafs help ").skip(1) {
+            let other = other.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap();
+            assert!(TOPICS.contains(&other) || COMMANDS.contains(&other), "{topic} names {other}");
+        }
+    }
+    assert_eq!(listed.len(), TOPICS.len());
+    let unknown = dir.run(["help", "nonsense"]);
+    assert_eq!((unknown.code, unknown.out.as_str()), (2, ""));
+    let what = "there is no such command or topic; `bsafs help` lists both";
+    assert_eq!(unknown.err, format!("bsafs: nonsense: {what}\n"));
+}
+
+#[test]
+fn the_documents_are_short_and_the_options_of_sources_are_in_one_place() {
+    let dir = TestDir::new();
+    let readme = fs::read_to_string("README.md").unwrap();
+    assert!(readme.chars().count() <= 10_000, "README has {} characters", readme.chars().count());
+    let run = |arguments: &[&str]| run(dir.bsafs(arguments).env("COLUMNS", "100")).success();
+    let mount = run(&["help", "mount"]);
+    let lines: Vec<&str> = mount.lines().collect();
+    assert!(lines.len() <= 120, "the help of mount has {} lines", lines.len());
+    assert!(lines.iter().position(|it| *it == "Examples:") < lines.iter().position(|it| *it == "Options:"));
+    let sources = run(&["help", "sources"]);
+    let completed = dir.run(["complete", "bash", "--", "bsafs list --"]).success();
+    for option in [
+        "encoding",
+        "force",
+        "textures",
+        "game-dir",
+        "prefix",
+        "ini",
+        "plugins",
+        "precedence",
+        "mo2-profile",
+        "archives",
+        "names",
+    ] {
+        let option = format!("--{option}");
+        assert!(sources.contains(&format!("* `{option}")), "{option}");
+        assert!(completed.contains(&option), "{option} is not completed");
+        assert!(run(&["man", "list"]).contains(&option.replace('-', r"\-")), "{option} is not in the manual");
+        for command in COMMANDS {
+            let help = run(&["help", command]);
+            let is_shown = help.lines().any(|line| line.trim_start().split(' ').next() == Some(&*option));
+            assert!(!is_shown, "{command} repeats {option}");
+        }
+    }
 }
 
 /// The help and the manual are stored in tests/data, so that a change of wording shows in the diff
@@ -91,8 +178,13 @@ fn every_mount_option_is_accepted_documented_and_completed() {
     let help = dir.run(["mount", "--help"]).success();
     let manual = dir.run(["man", "mount"]).success().replace('\\', "");
     let completed = |line: &str| dir.run(["complete", "bash", "--", line]).success();
-    for MountOption { name, example, .. } in MOUNT_OPTIONS {
-        assert!(help.contains(&format!("- {name}:")), "{name} is not in the help:\n{help}");
+    let sources = dir.run(["help", "sources"]).success();
+    for MountOption { name, example, help: about, .. } in MOUNT_OPTIONS {
+        let is_documented = match about.strip_prefix("same as ") {
+            Some(long) => [&help, &sources].iter().any(|text| text.contains(long)),
+            None => help.contains(&format!("- {name}:")),
+        };
+        assert!(is_documented, "{name} is not in the help:\n{help}");
         assert!(manual.contains(&format!("fB{name}fR")), "{name} is not in the manual:\n{manual}");
         assert!(completed(&format!("bsafs mount -o {name}")).contains(name), "{name} is not completed");
         // bsafs reports the missing archive only after it has accepted all options.
@@ -112,7 +204,7 @@ fn every_command_is_completed() {
     let dir = TestDir::new();
     let found = dir.run(["complete", "bash", "--", "bsafs "]).success();
     let found: Vec<&str> = found.trim_end_matches('\0').split('\0').collect();
-    let mut expected: Vec<&str> = COMMANDS.iter().copied().chain(["help"]).collect();
+    let mut expected: Vec<&str> = COMMANDS.to_vec();
     expected.sort_unstable();
     assert_eq!(found, expected);
     assert_eq!(dir.run(["completions", "cmd"]).code, 2);
@@ -126,18 +218,24 @@ fn groff_renders_every_manual_page_without_warnings() {
     let mut pages: Vec<PathBuf> =
         fs::read_dir(dir.path("pages")).unwrap().map(|it| it.unwrap().path()).collect();
     pages.sort();
-    assert_eq!(pages.len(), COMMANDS.len() + 1);
+    assert_eq!(pages.len(), COMMANDS.len() + TOPICS.len() + 1);
     for page in &pages {
         let name = page.file_stem().unwrap().to_str().unwrap();
         let command = name.strip_prefix("bsafs-");
-        assert!(command.is_none_or(|command| COMMANDS.contains(&command)), "{name}");
+        let is_topic = page.extension().unwrap() == "7";
+        let known = if is_topic { &TOPICS[..] } else { COMMANDS };
+        assert!(command.is_none_or(|command| known.contains(&command)), "{name}");
         let text = fs::read_to_string(page).unwrap();
         assert_eq!(dir.run(["man"].into_iter().chain(command)).success(), text);
-        assert!(text.contains(".SH \"EXIT STATUS\""), "{name}");
+        assert!(is_topic || text.contains(".SH \"EXIT STATUS\""), "{name}");
         let groff = Command::new("groff").args(["-man", "-Tascii", "-P-cbou", "-ww"]).arg(page).output();
         let Ok(output) = groff else { return eprintln!("SKIPPED: no groff: pages were NOT rendered") };
         assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
         let shown = String::from_utf8(output.stdout).unwrap();
+        if is_topic {
+            assert!(shown.contains("NAME") && !shown.contains('`'), "{shown}");
+            continue;
+        }
         assert!(shown.contains(name) && shown.contains("SYNOPSIS"), "{shown}");
         let after_the_codes = shown.lines().find(|line| line.contains("Called by mount(8)"));
         assert!(after_the_codes.is_some_and(|line| line.trim_start().starts_with("Called")), "{shown}");
@@ -154,7 +252,8 @@ fn groff_renders_every_manual_page_without_warnings() {
     }
     let unknown = dir.run(["man", "nonsense"]);
     assert_eq!((unknown.code, unknown.out.as_str()), (2, ""));
-    assert_eq!(unknown.err, "bsafs: there is no command \"nonsense\"; `bsafs help` lists the commands\n");
+    let what = "there is no such command or topic; `bsafs help` lists both";
+    assert_eq!(unknown.err, format!("bsafs: nonsense: {what}\n"));
 }
 
 #[test]

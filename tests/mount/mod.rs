@@ -7,6 +7,7 @@ mod by_mount; // mounts made by mount(8) and fstab
 mod caching; // what the kernel caches: names, negative entries, attributes, listings, bytes
 mod damage; // archives that are damaged, or that change while mounted
 mod desktop; // `bsafs open`: mountpoints in the home, one mount per archive, errors without a terminal
+mod documents; // the commands of README and the topics
 mod failures; // mounts that are refused before anything is mounted
 mod folders; // folders of loose files, with and without archives
 mod following; // changes on the disk, and reloads

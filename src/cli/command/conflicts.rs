@@ -12,9 +12,9 @@ use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
 use crate::cli::surroundings::check_memory;
-use crate::cli::terminal::layer_names::LayerNames;
 use crate::cli::terminal::output::{StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
+use crate::cli::terminal::shown_layers::ShownLayers;
 use crate::game::ArchiveRule;
 use crate::note::NoteCode;
 use crate::shown::Shown;
@@ -72,7 +72,7 @@ Examples:
 
 /// What was found in the sources.
 struct Found {
-    names: LayerNames,
+    names: ShownLayers,
     conflicts: Vec<Conflict>,
     /// For each conflict, how its hidden files compare. Empty if nothing was compared.
     compared: Vec<Vec<Compared>>,
@@ -136,7 +136,7 @@ impl Conflicts {
         };
         count_equal(&mut tallies, &conflicts, &compared);
         let layers: Vec<(VfsLayer, Tally)> = vfs.layers().zip(tallies).collect();
-        let names = LayerNames::of(layers.iter().map(|(layer, _)| (layer.path(), layer.is_folder())));
+        let names = ShownLayers::of(layers.iter().map(|(layer, _)| (layer.path(), layer.is_folder())));
         let found = Found { names, conflicts, compared, layers, is_limited: selected.is_limited() };
         let mut out = stdout_for(self.json);
         match self.json {

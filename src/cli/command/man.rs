@@ -10,15 +10,19 @@ use crate::cli::exit::{Exit, Failure};
 #[cfg(feature = "mount")]
 use crate::cli::options::option_table::{MOUNT_OPTIONS, MountOption};
 use crate::cli::terminal::output::stdout;
+use crate::cli::topics::page::{self, roff};
+use crate::cli::topics::topic::{TOPICS, topic};
+use crate::shown::Shown;
 use crate::system::output_place::{Missing, OutputPlace};
 use crate::system::subprocess::Program;
 
-/// Show the manual page of bsafs or one of its commands
+/// Show the manual page of bsafs, or of a command or topic
 ///
 /// If standard output is not a terminal, the page is printed as roff.
 #[derive(Args, Debug)]
 pub(crate) struct Man {
-    /// Command whose page to show
+    /// Command or topic whose page to show
+    #[arg(value_name = "COMMAND|TOPIC")]
     command: Option<String>,
     /// Write all pages to this folder instead
     #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
@@ -27,14 +31,17 @@ pub(crate) struct Man {
 
 impl Man {
     pub(crate) fn run(&self, bsafs: Command) -> Result<Exit, Failure> {
-        // `help` has no page, so no page may refer to it.
-        let mut bsafs = bsafs.disable_help_subcommand(true);
+        let mut bsafs = bsafs;
         bsafs.build();
         if let Some(folder) = &self.all {
             let shown = bsafs.get_subcommands().filter(|it| !it.is_hide_set());
-            for command in std::iter::once(&bsafs).chain(shown) {
-                let page = page(command)?;
-                let path = folder.join(format!("{}.1", name(command)));
+            let commands = std::iter::once(&bsafs).chain(shown);
+            let commands = commands.map(|it| page(it).map(|page| (format!("{}.1", name(it)), page)));
+            let topics =
+                TOPICS.iter().map(|it| (format!("bsafs-{}.7", it.name), page::page(it).into_bytes()));
+            for page in commands.chain(topics.map(Ok)) {
+                let (name, page) = page?;
+                let path = folder.join(name);
                 let place = OutputPlace::of(&path, Missing::Fail);
                 place
                     .and_then(|place| place.replace(&page))
@@ -42,16 +49,16 @@ impl Man {
             }
             return Ok(Exit::Ok);
         }
-        let command = match &self.command {
-            None => &bsafs,
-            Some(name) => bsafs.find_subcommand(name).ok_or_else(|| {
-                Failure::new(
-                    Exit::Usage,
-                    format!("there is no command \"{name}\"; `bsafs help` lists the commands"),
-                )
-            })?,
+        let page = match self.command.as_deref().map(|name| (topic(name), bsafs.find_subcommand(name))) {
+            None => page(&bsafs)?,
+            Some((Some(topic), _)) => page::page(topic).into_bytes(),
+            Some((None, Some(command))) => page(command)?,
+            Some((None, None)) => {
+                let name = self.command.as_deref().unwrap_or_default().shown();
+                let what = "there is no such command or topic; `bsafs help` lists both";
+                return Err(Failure::new(Exit::Usage, format!("{name}: {what}")));
+            }
         };
-        let page = page(command)?;
         if std::io::stdout().is_terminal() && show(&page).is_ok() {
             return Ok(Exit::Ok);
         }
@@ -63,7 +70,7 @@ impl Man {
 }
 
 /// Shows a page with man(1). Fails if man is not installed, or cannot show it.
-fn show(page: &[u8]) -> io::Result<()> {
+pub(super) fn show(page: &[u8]) -> io::Result<()> {
     let shown = Program::of_terminal("man").args(["-l", "-"]).show(page)?;
     if shown.success() { Ok(()) } else { Err(io::Error::other("man failed")) }
 }
@@ -103,12 +110,15 @@ fn page(command: &Command) -> Result<Vec<u8>, Failure> {
     }
     if let Some(help) = command.get_after_help().or(command.get_after_long_help()) {
         let help = help.to_string();
-        // The text after the first blank line is about all commands.
-        let (examples, rest) = help.split_once("\n\n").unwrap_or((&help, ""));
-        let lines = examples.lines().skip(1).map(roff).collect::<Vec<_>>().join("\n");
-        writeln!(text, ".SH EXAMPLES\n.nf\n{lines}\n.fi")?;
-        if !rest.is_empty() {
-            writeln!(text, ".PP\n{}", roff(rest))?;
+        for part in help.split("\n\n") {
+            let (title, lines) = part.split_once('\n').unwrap_or((part, ""));
+            if lines.starts_with("  ") {
+                let title = title.split([' ', ':']).next().unwrap_or_default().to_uppercase();
+                let lines = lines.lines().map(roff).collect::<Vec<_>>().join("\n");
+                writeln!(text, ".SH {title}\n.nf\n{lines}\n.fi")?;
+            } else {
+                writeln!(text, ".PP\n{}", part.lines().map(roff).collect::<Vec<_>>().join("\n"))?;
+            }
         }
     }
     writeln!(text, ".SH \"EXIT STATUS\"")?;
@@ -120,9 +130,4 @@ fn page(command: &Command) -> Result<Vec<u8>, Failure> {
         writeln!(text, ".SH \"SEE ALSO\"\nbsafs(1)")?;
     }
     Ok(text)
-}
-
-/// Escapes text for groff, where a backslash begins a request and a minus is a hyphen that cannot be pasted.
-fn roff(text: &str) -> String {
-    text.replace('\\', r"\e").replace('-', r"\-").replace('\'', r"\(aq")
 }

@@ -9,6 +9,7 @@ pub(crate) mod conflicts;
 pub(crate) mod diff;
 pub(crate) mod extract;
 pub(crate) mod games;
+pub(crate) mod help;
 pub(crate) mod info;
 pub(crate) mod list;
 pub(crate) mod man;

@@ -35,25 +35,18 @@ use crate::vfs::Vfs;
 use crate::vfs::reopening::Reopening;
 use crate::vfs::sources::profile::Profile;
 
-/// What a line in /etc/fstab does.
-const FSTAB: &str = "\
-In /etc/fstab:
-  /games/Meshes.bsa  /mnt/meshes  fuse.bsafs  ro,noauto,user  0 0
+const EXAMPLES: &str = "\
+Examples:
+  bsafs mount skyrimse ~/mnt                          a game; `bsafs games` lists those installed
+  bsafs mount Base.bsa MyMod.bsa ~/mnt                two archives as one tree; MyMod.bsa wins
+  bsafs mount Data ~/mods/SkyUI ~/mnt                 folders; SkyUI wins
+  bsafs mount --mo2-profile Default ~/MO2 ~/mnt       an instance of Mod Organizer 2
+  bsafs mount --edit MyMod skyrimse ~/mnt             writable: changes go to the folder MyMod
+  bsafs mount --textures=rgba Textures.ba2            textures that all image editors open
+  bsafs mount --save-profile evening skyrimse ~/mnt   then: bsafs mount evening";
 
-  user             The user mounts through fusermount3, with only his own rights. The mountpoint must belong
-                   to him, or he must be able to write to it. mount(8) adds noexec.
-  setuid=USER      Root mounts on any folder. Only USER reads the archives, and the mount belongs to USER.
-  drop_privileges  Root mounts. The daemon stays root without any capability, so it cannot read what belongs
-                   to other users.
-
-mount(8) calls bsafs itself if there is /sbin/mount.fuse.bsafs, which packages install. Otherwise it calls
-mount.fuse3 of the package fuse3, which differs:
-
-  setuid=USER      mount.fuse3 becomes USER before it mounts. So the mountpoint must belong to USER, and
-                   allow_other needs user_allow_other in /etc/fuse.conf.
-  drop_privileges  mount.fuse3 makes the mount itself, with only the options in the line. bsafs refuses the
-                   mount unless they include ro,nosuid,nodev,default_permissions. Linux 6.7 is needed. With
-                   setuid=USER too, root mounts, on any folder, and USER reads the archives.";
+/// Examples come first, because they answer most questions.
+const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\n{all-args}";
 
 /// Mount archives, folders and games as one read-only tree
 ///
@@ -61,50 +54,33 @@ mount.fuse3 of the package fuse3, which differs:
 /// sources have a file, the rightmost source wins. Archives directly in a folder are layers below
 /// its loose files, in order of name.
 ///
-/// To unmount, run `bsafs umount MOUNTPOINT`, or send SIGINT, SIGTERM or SIGHUP to the daemon. A
-/// second signal unmounts even while files are open.
-///
-/// Root may mount in folders that another user can rename. bsafs opens the mountpoint once, name by name,
-/// and follows no link there that another user could have set. It mounts on exactly the folder that it
-/// opened. At the end it unmounts exactly this mount, wherever the user has moved it.
+/// To unmount, run `bsafs umount MOUNTPOINT`.
 #[derive(Args, Debug)]
-#[command(after_long_help = FSTAB, override_usage = "bsafs mount [OPTIONS] SOURCE... [MOUNTPOINT]")]
+#[command(after_help = EXAMPLES, help_template = TEMPLATE)]
+#[command(override_usage = "bsafs mount [OPTIONS] SOURCE... [MOUNTPOINT]")]
 pub(crate) struct Mount {
     /// Sources, and then the folder to mount on
     ///
-    /// A source is an archive, a folder, a game (by its folder, or by its id as in `bsafs games`),
-    /// a Mod Organizer 2 instance or the folder of a profile in it, an openmw.cfg file, or a
-    /// profile (*.toml) that names other sources. A mount of bsafs stands for the sources that were mounted,
-    /// with their options. In other commands, a folder inside a mount stands for what these sources have
-    /// in that folder, with unchanged paths.
-    ///
-    /// If the last of several paths is a folder, it is always the mountpoint; a single folder is a
-    /// source. Without a mountpoint, a new folder named after the last source is created in the
-    /// current folder, and removed on unmount.
+    /// `bsafs help sources` says what a source is, and has the options for sources. The last of several paths
+    /// is the mountpoint, unless it is an archive or another file; a single path is a source. Without a
+    /// mountpoint, a new folder named after the last source is made in the current folder, and removed on
+    /// unmount.
     #[arg(value_name = "SOURCE... [MOUNTPOINT]")]
     paths: Vec<PathBuf>,
     /// Stay in the foreground
     #[arg(short, long)]
     foreground: bool,
-    /// Mount options, as in fstab
+    /// Mount options, as in fstab (`bsafs help profiles`)
     ///
-    /// Several options are separated by commas. The options that mount(8) accepts for every file
-    /// system are accepted, too.
+    /// Several options are separated by commas. The long options are accepted here too, with `_` for `-`:
+    /// `edit=`, `encoding=` and so on; likewise the options that mount(8) accepts for every file system.
     #[arg(short, value_name = "OPTION,...", allow_hyphen_values = true, value_parser = OptionList)]
     options: Vec<String>,
     #[arg(long, help = SALVAGE)]
     salvage: bool,
     /// Make the mount writable: all changes go to this folder, for example a mod's folder
     ///
-    /// If the folder does not exist, it is made. The mount is covered by an overlay: the kernel's for root,
-    /// and that of the program fuse-overlayfs for other users. An overlay mounted by root can be used by
-    /// every user who can reach the mountpoint, even without allow_other.
-    ///
-    /// A writable mount opens only stored spellings (-o exact), because overlays need that. Wine ignores case
-    /// all the same. The mount does not follow changes on the disk (-o static).
-    ///
-    /// The overlay marks deleted files in the folder. If the folder is a source, these marks hide the files
-    /// below, and are not listed. `bsafs extract FOLDER` copies the files without the marks.
+    /// If the folder does not exist, it is made. `bsafs help writing` has more.
     #[arg(long, value_name = "FOLDER")]
     edit: Option<PathBuf>,
     #[command(flatten)]
@@ -112,9 +88,6 @@ pub(crate) struct Mount {
     #[command(flatten)]
     open: OpenArgs,
     /// Maximum size of the cache of decoded data, e.g. 256M [default: 64M]
-    ///
-    /// The daemon also needs memory for tables of names, for data that is being decoded, and for files
-    /// that are read in part: up to 256M until 5 seconds after their last read.
     #[arg(long, value_name = "BYTES", value_parser = cache_size::parse)]
     cache_size: Option<u64>,
     /// Write the daemon's log to this file instead of the system log

@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use serde::Serialize;
 
-use super::status::write_how;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::surroundings::check_mount_table;
 use crate::cli::terminal::output::{duration, quoted, stdout_for, write_json};
@@ -35,6 +34,17 @@ pub(crate) struct Mounts {
 pub(crate) fn list_instead(what: &str) -> Result<Exit, Failure> {
     Mounts { json: false }.run()?;
     Err(Failure::new(Exit::Usage, what))
+}
+
+/// Writes with which profile and options the sources of a mount were opened.
+pub(super) fn write_how(out: &mut impl Write, status: &MountStatus) -> std::io::Result<()> {
+    if let Some(profile) = &status.profile {
+        writeln!(out, "  profile    {}", profile.shown())?;
+    }
+    if !status.options.is_empty() {
+        writeln!(out, "  options    {}", status.options.shown())?;
+    }
+    Ok(())
 }
 
 /// Time limit for finding the processes that use mounts.

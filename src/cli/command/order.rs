@@ -10,8 +10,8 @@ use serde::Serialize;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::source_args::SourceArgs;
-use crate::cli::terminal::layer_names::LayerNames;
 use crate::cli::terminal::output::{self, ASIDE, StyledWrite, stdout_for};
+use crate::cli::terminal::shown_layers::ShownLayers;
 use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer};
 use crate::note::Note;
 use crate::shown::Shown;
@@ -167,7 +167,7 @@ pub(crate) fn write_lines(
     is_all: bool,
 ) -> io::Result<()> {
     let is_folder = |layer: &OrderLayer| layer.what == LayerKind::Folder;
-    let names = LayerNames::of(order.layers.iter().map(|layer| (&*layer.path, is_folder(layer))));
+    let names = ShownLayers::of(order.layers.iter().map(|layer| (&*layer.path, is_folder(layer))));
     write_layers(out, &names, &order.layers, counts, is_all)?;
     writeln!(out)?;
     if !order.game.is_empty() {
@@ -198,7 +198,7 @@ pub(crate) fn write_lines(
 /// each layer, or is empty.
 fn write_layers(
     out: &mut impl StyledWrite,
-    names: &LayerNames,
+    names: &ShownLayers,
     layers: &[OrderLayer],
     counts: &[Option<Tally>],
     is_all: bool,

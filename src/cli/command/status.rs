@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use clap::Args;
 use indicatif::BinaryBytes;
 
-use super::mounts;
+use super::mounts::{self, write_how};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{duration, stdout_for, write_json};
 use crate::daemon::mountpoint::has_no_daemon;
@@ -132,17 +132,6 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
     }
     let what = last_reload.what.shown();
     writeln!(out, "  changes    {views} followed; last reload {} ago: {what}", ago(last_reload.at))
-}
-
-/// Writes with which profile and options the sources of a mount were opened.
-pub(super) fn write_how(out: &mut impl Write, status: &MountStatus) -> std::io::Result<()> {
-    if let Some(profile) = &status.profile {
-        writeln!(out, "  profile    {}", profile.shown())?;
-    }
-    if !status.options.is_empty() {
-        writeln!(out, "  options    {}", status.options.shown())?;
-    }
-    Ok(())
 }
 
 /// The used folders and those without a watch, for the line of watched folders.

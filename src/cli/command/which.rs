@@ -21,9 +21,9 @@ use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::same_names::same_names;
 use crate::cli::options::selection;
 use crate::cli::surroundings::what_is_wrong;
-use crate::cli::terminal::layer_names::LayerNames;
 use crate::cli::terminal::logger;
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
+use crate::cli::terminal::shown_layers::ShownLayers;
 #[cfg(feature = "mount")]
 use crate::daemon::overlay::{self, Beneath};
 #[cfg(feature = "mount")]
@@ -334,7 +334,7 @@ fn write(out: &mut impl StyledWrite, provenance: &Provenance) -> std::io::Result
     let is_verbose = log::log_enabled!(log::Level::Info);
     let Provenance { path, size, from, hides, hides_more, names_only } = provenance;
     let copies = || std::iter::once(from).chain(hides);
-    let names = LayerNames::of(copies().map(|copy| (Path::new(&copy.archive), false)));
+    let names = ShownLayers::of(copies().map(|copy| (Path::new(&copy.archive), false)));
     writeln!(out, "{}  ({})", path.shown(), BinaryBytes(*size))?;
     for (role, copy) in std::iter::once("from  ").chain(std::iter::repeat("hides ")).zip(copies()) {
         let is_winner = std::ptr::eq(copy, from);

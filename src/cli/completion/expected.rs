@@ -14,6 +14,7 @@ use super::candidates::{self, Candidate, DiskFiles};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::is_source;
+use crate::cli::topics::topic::TOPICS;
 use crate::format::is_archive_name;
 use crate::game::{ArchiveRule, OrderLayer};
 use crate::vfs::sources::resolve::{self, is_game};
@@ -88,7 +89,7 @@ const KINDS: [(&str, Kind); 26] = [
     ("DIR", Kind::Folder),
     ("CODE PAGE", Kind::CodePage),
     ("RULE", Kind::Precedence),
-    ("COMMAND", Kind::Command),
+    ("COMMAND|TOPIC", Kind::Command),
     ("NAME", Kind::Unknown),
     ("LAYER", Kind::Layer),
     ("PROFILE", Kind::Profile),
@@ -308,18 +309,17 @@ impl<'a> ParsedLine<'a> {
         let start = if is_list { last.max(start) } else { start };
         let of = |value| Expected { prefix: word[..start].to_vec(), value };
         if !possible.is_empty() {
-            let shown = possible.iter().filter(|it| !it.is_hide_set());
             let word = |it: &clap::builder::PossibleValue| Candidate {
                 text: it.get_name().into(),
                 help: first_line(it.get_help()),
             };
-            return of(Value::Words(shown.map(word).collect()));
+            return of(Value::Words(possible.iter().map(word).collect()));
         }
         let names = |names: &[&str]| Value::Words(names.iter().map(|it| Candidate::name(*it)).collect());
         of(match kind(argument).unwrap_or(Kind::Unknown) {
             Kind::CodePage => names(&["1250", "1251", "1252", "utf-8"]),
             Kind::Precedence => names(&ArchiveRule::ALL.map(|(name, _)| name)),
-            Kind::Command => Value::Words(commands(bsafs)),
+            Kind::Command => Value::Words(commands(bsafs).into_iter().chain(topics()).collect()),
             Kind::Layer => Value::Words(self.layers(bsafs)),
             Kind::Profile => Value::Words(candidates::profiles(&self.sources)),
             // `mount` takes a folder to mount on, not an existing mount.
@@ -409,6 +409,10 @@ fn commands(bsafs: &Command) -> Vec<Candidate> {
     let shown = bsafs.get_subcommands().filter(|it| !it.is_hide_set());
     let command = |it: &Command| Candidate { text: it.get_name().into(), help: first_line(it.get_about()) };
     shown.map(command).collect()
+}
+
+fn topics() -> impl Iterator<Item = Candidate> {
+    TOPICS.iter().map(|topic| Candidate { text: topic.name.into(), help: topic.about.into() })
 }
 
 /// The first line of a help text.

@@ -94,6 +94,9 @@ impl MountOptions {
     }
 }
 
+/// How the help of a mount option begins that is the same as a long option.
+const SAME_AS: &str = "same as --";
+
 /// Gives clap the table for `--help`, the manual and completions. It accepts any text, because
 /// options are parsed later, after those of the profiles that they outrank.
 #[derive(Clone)]
@@ -109,7 +112,9 @@ impl TypedValueParser for OptionList {
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new(MOUNT_OPTIONS.iter().map(|MountOption { name, example, help, .. }| {
             let example = if example.is_empty() { String::new() } else { format!(" (e.g. {example})") };
-            PossibleValue::new(*name).help(format!("{help}{example}"))
+            // The help has the option of the same name.
+            let is_known = help.starts_with(SAME_AS);
+            PossibleValue::new(*name).help(format!("{help}{example}")).hide(is_known)
         })))
     }
 }

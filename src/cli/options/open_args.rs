@@ -16,9 +16,10 @@ pub(crate) struct ParseArgs {
     /// Code page of stored names: 1250, 1251, 1252, utf-8, or another of the WHATWG Encoding Standard
     /// [default: for each archive, utf-8 if all its names are valid UTF-8, otherwise 1252]
     #[arg(long, value_name = "CODE PAGE", value_parser = parse_encoding)]
+    #[arg(hide_short_help = true, hide_long_help = true)]
     encoding: Option<Encoding>,
     /// Read archives of an unknown version or kind as if they were of the nearest known one
-    #[arg(long)]
+    #[arg(long, hide_short_help = true, hide_long_help = true)]
     force: bool,
 }
 
@@ -37,18 +38,19 @@ pub(crate) struct LayoutArg {
     pub(crate) layout: Option<Layout>,
 }
 
-/// How archives are opened. An argument that is not given is `None`, so that a profile can set it.
+/// How archives are opened: options that `bsafs help sources` has once for all commands. An argument that is
+/// not given is `None`, so that a profile can set it.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct OpenArgs {
     #[command(flatten)]
     parse: ParseArgs,
-    /// How to show textures [default: default]
-    #[arg(long, value_enum, value_name = "FORM")]
+    /// How to show textures
+    #[arg(long, value_enum, value_name = "FORM", hide_short_help = true, hide_long_help = true)]
     textures: Option<TextureForm>,
     #[command(flatten)]
     source: SourceArgs,
     /// List of paths, one per line, for archives that store no names; `bsafs names` prints such a list
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true, hide_long_help = true)]
     names: Vec<PathBuf>,
 }
 

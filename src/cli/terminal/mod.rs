@@ -1,7 +1,6 @@
 //! Output: the logger, standard output, colours, progress bars, and the report of a mount.
 
 pub(crate) mod colours;
-pub(crate) mod layer_names;
 pub(crate) mod logger;
 #[cfg(not(feature = "mount"))]
 mod no_mount;
@@ -9,3 +8,4 @@ pub(crate) mod output;
 pub(crate) mod progress;
 #[cfg(feature = "mount")]
 pub(crate) mod report;
+pub(crate) mod shown_layers;

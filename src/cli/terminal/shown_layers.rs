@@ -15,7 +15,7 @@ use crate::shown::{Shown, ShownName};
 
 /// The names of some layers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LayerNames {
+pub(crate) struct ShownLayers {
     /// The folder that has the layers, or two folders if the layers are in two places, such as a game and its
     /// mods. None if there is one layer, or if the layers share nothing.
     folders: Vec<PathBuf>,
@@ -25,7 +25,7 @@ pub(crate) struct LayerNames {
     longer: HashMap<PathBuf, usize>,
 }
 
-impl LayerNames {
+impl ShownLayers {
     /// The names of layers in one list. Each layer is a path, and whether the path is a folder.
     pub(crate) fn of<'p>(layers: impl Iterator<Item = (&'p Path, bool)>) -> Self {
         let layers: Vec<_> = layers.collect();
@@ -152,8 +152,8 @@ fn two_folders<'p>(layers: &[(&'p Path, bool)], common: &Path) -> Option<[&'p Pa
 mod tests {
     use super::*;
 
-    fn names(layers: &[(&str, bool)]) -> LayerNames {
-        LayerNames::of(layers.iter().map(|&(path, is_folder)| (Path::new(path), is_folder)))
+    fn names(layers: &[(&str, bool)]) -> ShownLayers {
+        ShownLayers::of(layers.iter().map(|&(path, is_folder)| (Path::new(path), is_folder)))
     }
 
     fn shown(layers: &[(&str, bool)]) -> Vec<String> {
