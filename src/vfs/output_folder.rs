@@ -18,6 +18,9 @@ use crate::system::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
 use crate::system::output_place::{LastLink, Missing, open_folder};
 use crate::tree::{NodeId, Tree};
 
+/// Numbers of file systems that compress: Btrfs, ZFS, bcachefs, F2FS.
+const COMPRESSING: [u32; 4] = [0x9123_683E, 0x2FC1_2FC1, 0xCA45_1A4E, 0xF2F5_2010];
+
 /// Maximum number of folders that are kept open.
 const OPEN_MAX: NonZero<usize> = NonZero::new(128).unwrap();
 
@@ -74,6 +77,15 @@ impl OutputFolder {
         let needs_names = NeedsNames::of(&root);
         let folders = Folders { made: HashSet::new(), open: LruCache::new(OPEN_MAX) };
         Ok(Self { root: Arc::new(root), kept, folders: Mutex::new(folders), needs_names })
+    }
+
+    /// Number of bytes that can be written. `None` on a file system that compresses, because files of any
+    /// length may fit there, or if the system does not say.
+    pub(crate) fn free(&self) -> Option<u64> {
+        let disk = rustix::fs::fstatfs(&self.root).ok()?;
+        let compresses = COMPRESSING.iter().any(|magic| u32::try_from(disk.f_type) == Ok(*magic));
+        let blocks = rustix::fs::fstatvfs(&self.root).ok().filter(|_| !compresses)?;
+        Some(blocks.f_bavail.saturating_mul(blocks.f_frsize))
     }
 
     /// Whether the output folder itself is one of the kept folders.

@@ -53,6 +53,9 @@ fn commands_that_need_a_game_or_a_mount_list_them() {
         assert!(listed.out.contains(mount.path.to_str().unwrap()), "{listed:?}");
         assert!(listed.err.contains(&format!("bsafs {command} MOUNTPOINT")), "{listed:?}");
     }
+    let completed = |line: &str| dir.run(["complete", "bash", "--", line]).success();
+    assert_eq!(completed("bsafs umount m"), "mnt\0");
+    assert_eq!(completed("bsafs umount mnt m"), "");
     let machine = dir.run(["status", "--json"]);
     assert_eq!((machine.code, &*machine.out), (2, ""));
 }

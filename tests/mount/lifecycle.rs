@@ -201,6 +201,15 @@ fn umount_of_a_busy_mount_fails_with_advice_and_lazy_succeeds() {
     assert!(finished.err.ends_with(advice), "{}", finished.err);
     assert!(mount.is_mounted() && mount.read("readme.txt").len() == 800);
 
+    // A shell that is only inside need not be closed.
+    drop(file);
+    let mut shell = Command::new("sleep").arg("60").current_dir(&mount.path).spawn().unwrap();
+    let inside = dir.run(["umount", "mnt"]).err;
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+    assert!(inside.ends_with("; change to a folder outside of it there (`cd`), or add --lazy\n"), "{inside}");
+    let file = File::open(mount.join("meshes/tower.nif")).unwrap();
+
     // `--lazy` detaches the mount at once, and the open file can still be read to its end.
     assert_eq!(dir.run(["umount", "--lazy", "mnt"]).success(), "");
     assert!(!mount.is_mounted());

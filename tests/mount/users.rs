@@ -286,3 +286,19 @@ fn root_and_users_of_a_container_without_the_right_to_mount_are_told_so() {
         assert!(!dir.path("mnt").exists(), "{user:?}");
     }
 }
+
+#[test]
+fn a_mount_under_sudo_says_that_only_root_can_read_it() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let warning =
+        "bsafs: warn: only root can read this mount; run bsafs without sudo, or add -o allow_other\n";
+    for (options, user, expected) in [("ro", "me", warning), ("ro", "", ""), ("allow_other", "me", "")] {
+        let mounted = run(dir.bsafs(["mount", "a.bsa", "mnt", "-o", options]).env("SUDO_USER", user));
+        assert_eq!((mounted.code, &*mounted.err), (0, expected), "{options}");
+        dir.run(["umount", "mnt"]).success();
+    }
+}

@@ -22,7 +22,7 @@ use crate::picture::{FullPicture, PictureError, PngChannels};
 use crate::shown::Shown;
 use crate::system::mountinfo;
 use crate::system::output_place::LastLink;
-use crate::system::text::count;
+use crate::system::text::{count, reason};
 use crate::vfs::comparison::{equals, equals_written};
 use crate::vfs::output_folder::{Existing, OutputFolder, Placed};
 use crate::vfs::parallel::in_parallel;
@@ -149,6 +149,7 @@ impl Extract {
             let why = "it is one of the sources, and its files would be replaced; give another folder";
             return Err(Failure::new(Exit::CannotCreate, format!("{}: {why}", directory.shown())));
         }
+        self.check_room(&folder, &directory, &files)?;
         let is_full = AtomicBool::new(false);
         let total = || files.iter().map(VfsFile::disk_size).sum();
         let advance = progress::bytes("extracting", files.len(), total);
@@ -168,11 +169,34 @@ impl Extract {
             let _ = writeln!(out, "{}", outcomes.line(&directory)).and_then(|()| out.flush());
         }
         if let Some(error) = outcomes.full {
-            let what = format!("{}: {error}; extract stopped", directory.shown());
+            let what = format!("{}: {}; extract stopped", directory.shown(), reason(&error));
             return Err(Failure::new(Exit::Io, what));
         }
         let is_all = outcomes.failed.is_empty() && (outcomes.differing == 0 || self.skip_existing);
         Ok(if is_all { Exit::Ok } else { Exit::No })
+    }
+
+    /// Fails if the files do not fit on the disk, before any of them is written.
+    fn check_room(&self, folder: &OutputFolder, directory: &Path, files: &[VfsFile]) -> Result<(), Failure> {
+        let Some(free) = folder.free() else { return Ok(()) };
+        // Reading all sizes takes time, so that it is done only if the disk may be too small. No codec makes
+        // files this much smaller, except for those that are almost empty.
+        let packed: u64 = files.iter().map(VfsFile::disk_size).sum();
+        if self.png || packed.saturating_mul(CODEC_MOST) < free {
+            return Ok(());
+        }
+        let is_new = |file: &&VfsFile| {
+            let path = directory.join(OsStr::from_bytes(&file.path_bytes()));
+            self.overwrite || path.symlink_metadata().is_err()
+        };
+        let needed: u64 = files.iter().filter(is_new).map(VfsFile::shown_size).sum();
+        if needed <= free {
+            return Ok(());
+        }
+        let (path, needed, free) = (directory.shown(), BinaryBytes(needed), BinaryBytes(free));
+        let what =
+            format!("{path}: the files need {needed}, but the disk has only {free} free; none was written");
+        Err(Failure::new(Exit::Io, what))
     }
 
     /// The folder to extract to: the one that the user named, or one named after the last source. That one
@@ -516,6 +540,9 @@ impl<W: Write> Write for Counted<'_, W> {
 
 /// Maximum number of names to try for a folder named after a source.
 const CANDIDATES: usize = 1000;
+
+/// How much longer than their packed data files seldom are.
+const CODEC_MOST: u64 = 20;
 
 /// Whether no other file can be written either.
 fn is_no_space(error: &io::Error) -> bool {

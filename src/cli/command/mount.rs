@@ -161,6 +161,7 @@ impl Mount {
                         Some(passed) => Self::start_on_passed(passed, plan.mountpoint.as_deref())?,
                         None => detach::start()?,
                     };
+                    warn_under_sudo(&plan.options);
                     return Ok(print_report(&report, is_quiet));
                 }
             }
@@ -349,6 +350,16 @@ fn list_sources() -> Result<Exit, Failure> {
     let what = "name what to mount: bsafs mount SOURCE [MOUNTPOINT]; `bsafs help sources` has more";
     let no_game = games.err().map(|failure| failure.what + "\n").unwrap_or_default();
     Err(Failure::new(Exit::Usage, no_game + what))
+}
+
+/// Warns that a mount under sudo is of no use for the user who typed the command. The kernel's overlay of a
+/// writable mount lets all users in.
+fn warn_under_sudo(options: &MountOptions) {
+    let is_of_user = std::env::var_os("SUDO_USER").is_some_and(|user| !user.is_empty() && user != "root");
+    let is_shared = options.request.allow_other || options.edit.is_some();
+    if is_of_user && !is_shared && rustix::process::geteuid().is_root() {
+        log::warn!("only root can read this mount; run bsafs without sudo, or add -o allow_other");
+    }
 }
 
 /// Reports the mount: to the process that waits for the daemon, or to the terminal if this process

@@ -24,7 +24,7 @@ use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::mounts_folder::LastMount;
 use crate::daemon::{edit_folder, overlay};
 use crate::fuse::{Hindrance, MountError, unmount};
-use crate::mounts::holders::{Holder, Holders};
+use crate::mounts::holders::{Holder, Holders, Use};
 use crate::mounts::serving;
 use crate::mounts::status::{self, Answer};
 use crate::shown::Shown;
@@ -265,11 +265,18 @@ fn advice(mounted: &MountEntry, error: &MountError) -> String {
     let holders = holders.of(&mounted.device);
     let shown: Vec<String> = holders.iter().take(HOLDERS_SHOWN).map(Holder::text).collect();
     let more = holders.len().saturating_sub(HOLDERS_SHOWN);
+    // A shell whose current folder is in the mount need not be closed.
+    let is_inside = |holder: &&Holder| holder.uses.keys().all(|how| *how == Use::CurrentFolder);
+    let what_to_do = match holders.iter().filter(is_inside).count() {
+        0 => "close these programs",
+        inside if inside == holders.len() => "change to a folder outside of it there (`cd`)",
+        _ => "close these programs, or change to a folder outside of it there (`cd`)",
+    };
     match (shown.is_empty(), more) {
         (true, _) => "; if a program uses it, close that program or add --lazy".into(),
-        (false, 0) => format!("; in use by {}; close these programs, or add --lazy", shown.join(", ")),
+        (false, 0) => format!("; in use by {}; {what_to_do}, or add --lazy", shown.join(", ")),
         (false, _) => {
-            format!("; in use by {}, and {more} more; close these programs, or add --lazy", shown.join(", "))
+            format!("; in use by {}, and {more} more; {what_to_do}, or add --lazy", shown.join(", "))
         }
     }
 }

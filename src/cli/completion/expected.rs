@@ -39,6 +39,8 @@ enum Value {
         /// Whether another source may follow instead.
         or_source: bool,
     },
+    /// Mounts, except for those that the line names already.
+    Mounts(Vec<PathBuf>),
     /// Paths below a folder on the disk, which is a source that takes too long to open.
     Below(PathBuf),
 }
@@ -129,7 +131,7 @@ impl Expected {
 
     /// Whether the candidates are mounts.
     pub(crate) fn are_mounts(&self) -> bool {
-        matches!(self.value, Value::Kind(Kind::Mount))
+        matches!(self.value, Value::Mounts(_))
     }
 
     /// Whether the candidates are paths inside archives.
@@ -149,6 +151,10 @@ impl Expected {
                 found
             }
             Value::Below(folder) => candidates::below(folder, typed),
+            Value::Mounts(named) => {
+                let mounts = candidates::mounts(typed).into_iter();
+                mounts.filter(|it| !named.contains(&absolute(&it.text))).collect()
+            }
             Value::Kind(kind) => match kind {
                 Kind::Source => candidates::sources(typed),
                 Kind::SourceOrPath => {
@@ -158,11 +164,11 @@ impl Expected {
                     found.extend(sources.filter(|it| !known.contains(&it.text)));
                     found
                 }
-                Kind::Mount => candidates::mounts(typed),
                 Kind::Path => candidates::in_mounts(typed),
                 Kind::File => candidates::on_disk(typed, DiskFiles::All),
                 Kind::Folder => candidates::on_disk(typed, DiskFiles::Folders),
                 Kind::Unknown
+                | Kind::Mount
                 | Kind::Pattern
                 | Kind::CodePage
                 | Kind::Precedence
@@ -340,6 +346,7 @@ impl<'a> ParsedLine<'a> {
                     (None, _) => Value::Kind(Kind::Unknown),
                 }
             }
+            Kind::Mount => Value::Mounts(self.positionals.iter().map(|it| absolute(it)).collect()),
             kind => Value::Kind(kind),
         })
     }
@@ -403,6 +410,13 @@ fn value_name(argument: &Arg) -> Option<&str> {
 fn kind(argument: &Arg) -> Option<Kind> {
     let name = value_name(argument)?;
     KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+}
+
+/// A path from the root, without an end.
+fn absolute(path: &[u8]) -> PathBuf {
+    let path = Path::new(OsStr::from_bytes(path));
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    absolute.components().collect()
 }
 
 fn commands(bsafs: &Command) -> Vec<Candidate> {
