@@ -29,15 +29,26 @@ pub(crate) struct Mountpoint {
     pub(crate) path: PathBuf,
     /// The folder that was examined, until something is mounted on it. `None` if something was passed.
     place: Option<Arc<Place>>,
-    made: Option<MadeFolder>,
+    /// Dropped before `made`, which is not removed while it is locked.
     lock: Option<File>,
+    made: Option<MadeFolder>,
     /// Dropped after `made`, which is in this folder.
     _around: Option<LastMount>,
 }
 
 impl Mountpoint {
-    /// Prepares a folder that the user named. A missing folder is made if its parent exists.
+    /// Prepares a folder that the user named. A missing folder is made if its parent exists. The daemon of a
+    /// mount that ends now may remove the folder meanwhile; then it is made again.
     pub(crate) fn named(path: &Path, nonempty: bool) -> Result<Self, DaemonError> {
+        match Self::examined(path, nonempty) {
+            Err(DaemonError::Folder { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
+                Self::examined(path, nonempty)
+            }
+            done => done,
+        }
+    }
+
+    fn examined(path: &Path, nonempty: bool) -> Result<Self, DaemonError> {
         let place = clear_if_dead(path)?.map_err(|mounted| already_mounted(&mounted))?;
         if place.is_folder().map_err(|error| DaemonError::folder(path, error))? {
             return match MadeFolder::left_behind(path) {

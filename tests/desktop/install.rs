@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,6 +14,7 @@ use crate::mounted::{Finished, TestDir, run};
 fn install(dir: &TestDir, arguments: &[impl AsRef<OsStr>], prefix: &str) -> Finished {
     let mut script = Command::new("scripts/install");
     script.args(arguments).arg(dir.path(prefix)).env("HOME", dir.path("home")).env_remove("DESTDIR");
+    script.env_remove("XDG_CONFIG_HOME");
     run(script.envs(cargo_home()).env_remove("XDG_DATA_HOME"))
 }
 
@@ -260,4 +261,67 @@ fn without_cargo_install_names_rustup() {
     let finished = run(script.arg(dir.path("prefix")).env_clear().env("PATH", dir.path("")));
     assert!(finished.code == 1 && finished.err.contains("rustup default stable"), "{finished:?}");
     assert!(!dir.path("prefix").exists());
+}
+
+/// A folder with the tools that the script calls, and an apt-get and a sudo that only record their calls.
+fn recording_tools(dir: &TestDir) -> PathBuf {
+    let tools = dir.path("tools");
+    fs::create_dir(&tools).unwrap();
+    for tool in ["bash", "cut", "dirname", "env", "head", "paste", "sed", "sort", "stat", "uname"] {
+        let found = ["/usr/bin", "/bin"].map(|it| Path::new(it).join(tool));
+        symlink(found.iter().find(|it| it.exists()).unwrap(), tools.join(tool)).unwrap();
+    }
+    let record = format!("#!/bin/sh\necho \"$0 $*\" >>'{}'\n", dir.path("called").display());
+    for (name, text) in [("apt-get", &*record), ("sudo", &*record), ("id", "#!/bin/sh\necho 1000\n")] {
+        fs::write(dir.path("script"), text).unwrap();
+        fs::set_permissions(dir.path("script"), fs::Permissions::from_mode(0o755)).unwrap();
+        // `cp` copies the script, because this process may still have it open for writing.
+        assert!(Command::new("cp").arg(dir.path("script")).arg(tools.join(name)).status().unwrap().success());
+    }
+    tools
+}
+
+#[test]
+fn setup_says_everything_that_is_missing_and_uses_no_sudo_unasked() {
+    let dir = TestDir::new();
+    let tools = recording_tools(&dir);
+    let mut script = Command::new("scripts/setup");
+    let finished = run(script.arg("--build").env_clear().env("PATH", &tools).env("HOME", dir.path("")));
+    assert_eq!((finished.code, &*finished.out), (1, ""), "{finished:?}");
+    for what in ["missing: cc (package gcc)", "sudo apt-get install", "no cargo", "rustup default stable"] {
+        assert!(finished.err.contains(what), "{what}: {finished:?}");
+    }
+    assert!(!dir.path("called").exists(), "the script called apt-get or sudo unasked");
+}
+
+#[test]
+fn rustups_cargo_is_found_in_the_home_of_the_user() {
+    let dir = TestDir::new();
+    let cargo = dir.path(".cargo/bin/cargo");
+    fs::create_dir_all(cargo.parent().unwrap()).unwrap();
+    fs::write(&cargo, "").unwrap();
+    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut script = Command::new("scripts/setup");
+    script.arg("--cargo").env("HOME", dir.path("")).env_remove("CARGO_HOME").env_remove("SUDO_USER");
+    let lines = run(&mut script).success();
+    let lines = lines.replace("//", "/");
+    assert_eq!(lines, format!("export PATH={}:$PATH\n", cargo.parent().unwrap().display()));
+}
+
+#[test]
+fn uninstall_names_the_profiles_and_units_that_stay() {
+    let dir = TestDir::new();
+    assert_eq!(install(&dir, &built(), "prefix").code, 0);
+    for path in [
+        "home/.config/bsafs/evening.toml",
+        "home/.config/systemd/user/default.target.wants/bsafs@evening.service",
+    ] {
+        fs::create_dir_all(dir.path(path).parent().unwrap()).unwrap();
+        fs::write(dir.path(path), "").unwrap();
+    }
+    let removed = install(&dir, &["--uninstall"], "prefix").out;
+    let profile = dir.path("home/.config/bsafs/evening.toml");
+    assert!(removed.contains(&format!("your profiles stay: {}\n", profile.display())), "{removed}");
+    assert!(removed.contains("enabled units stay: bsafs@evening.service;"), "{removed}");
+    assert!(profile.exists());
 }
