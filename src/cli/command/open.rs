@@ -36,15 +36,19 @@ use crate::vfs::sources::resolve::is_game;
 /// mountpoint of their profile, or on a new folder below ~/bsafs-mounts, which is removed on unmount. In a
 /// systemd session, the mount ends with the session; `bsafs umount SOURCE` ends it earlier. If no
 /// terminal is connected, errors are shown on the desktop.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Open {
     /// Sources that `bsafs mount` accepts, of which the last wins; or a mountpoint
-    #[arg(required_unless_present = "choose", value_name = "SOURCE")]
+    #[arg(required_unless_present_any = ["choose", AS_PNG], value_name = "SOURCE")]
     sources: Vec<PathBuf>,
     /// Ask on the desktop which installed game to open, with zenity or kdialog
     #[arg(long, conflicts_with = "sources")]
     choose: bool,
+    /// Instead, ask where to save a texture as a PNG file, and save it (for file manager menus)
+    #[cfg(feature = "pictures")]
+    #[arg(long, value_name = "TEXTURE", conflicts_with_all = ["sources", "choose"])]
+    as_png: Option<PathBuf>,
     /// Folder in which to create mountpoints [default: ~/bsafs-mounts]
     #[arg(long, value_name = "FOLDER", env = "BSAFS_OPEN_BELOW", hide_env_values = true)]
     below: Option<PathBuf>,
@@ -55,6 +59,32 @@ Examples:
   bsafs open \"Skyrim - Textures0.bsa\"
   bsafs open skyrimse
   bsafs umount skyrimse";
+
+/// The option that saves a picture. A program that is built without pictures has none.
+const AS_PNG: &str = if cfg!(feature = "pictures") { "as_png" } else { "choose" };
+
+/// Saves a texture where the user wants it.
+#[cfg(feature = "pictures")]
+fn save_as_png(texture: &Path) -> Result<Exit, Failure> {
+    let Some(picture) = chooser::choose_picture(texture)? else { return Ok(Exit::Ok) };
+    // The program runs in another folder.
+    let (texture, picture) = (absolute(texture)?, absolute(&picture)?);
+    let program = Program::itself().args(["thumbnail", "--size", "full", "--"]).arg(texture).arg(&picture);
+    let failed = |what: String| Failure::new(Exit::Io, format!("cannot save {}: {what}", picture.shown()));
+    match program.output_within(PICTURE_TIME) {
+        Ok(Some(output)) if output.status.success() => Ok(Exit::Ok),
+        Ok(Some(output)) => {
+            let what = String::from_utf8_lossy(&output.stderr);
+            Err(failed(what.trim_end().trim_start_matches("bsafs: ").to_owned()))
+        }
+        Ok(None) => Err(failed("it takes too long".into())),
+        Err(error) => Err(failed(error.to_string())),
+    }
+}
+
+/// How long a texture may take to become a picture.
+#[cfg(feature = "pictures")]
+const PICTURE_TIME: Duration = Duration::from_secs(60);
 
 /// The default folder for mountpoints. A clone of the sources is called `bsafs`, so that this name, which was
 /// the default before, is used only as long as something is mounted there.
@@ -74,6 +104,14 @@ const MOUNT_TIME: Duration = Duration::from_secs(600);
 
 impl Open {
     pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+        #[cfg(feature = "pictures")]
+        if let Some(texture) = &self.as_png {
+            let saved = save_as_png(texture);
+            if let Err(failure) = &saved {
+                message::show_without_terminal(&failure.what);
+            }
+            return saved;
+        }
         let opened = self.find_chosen_or_mount().and_then(|mountpoint| {
             let Some(mountpoint) = mountpoint else { return Ok(()) };
             if !is_quiet {
@@ -96,12 +134,12 @@ impl Open {
         if !self.choose {
             let file = |source: &PathBuf| Profile::saved(source).unwrap_or_else(|| source.clone());
             let sources = self.sources.iter().map(file).collect();
-            return Self { sources, below: self.below.clone(), choose: false }.find_or_mount().map(Some);
+            return Self { sources, below: self.below.clone(), ..Self::default() }.find_or_mount().map(Some);
         }
         let chosen = chooser::choose_game()?.map(|source| Self {
             sources: vec![source.into()],
             below: self.below.clone(),
-            choose: false,
+            ..Self::default()
         });
         chosen.map(|chosen| chosen.find_or_mount()).transpose()
     }

@@ -166,10 +166,7 @@ impl Which {
                 format!("cannot read the daemon's answer: {}", excerpt(&error.to_string())),
             )
         })?;
-        #[cfg(feature = "mount")]
         let claimed_by = if asks_mounts { claimant(path) } else { None };
-        #[cfg(not(feature = "mount"))]
-        let claimed_by = None;
         if self.json {
             write_json(out, &Answer { provenance, claimed_by })?;
             return Ok(true);
@@ -209,6 +206,12 @@ fn claimant(path: &Path) -> Option<u32> {
         Some(mounted) => mounted.claimant(),
         None => claimant(&overlay::beneath_path(&path.canonicalize().ok()?)?.lower),
     }
+}
+
+/// A program that is built without mounts asks none.
+#[cfg(not(feature = "mount"))]
+fn claimant(_: &Path) -> Option<u32> {
+    None
 }
 
 /// Calls a function with each line of a file, or of standard input if the file is `-`.

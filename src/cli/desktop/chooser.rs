@@ -1,5 +1,11 @@
-//! Asks on the desktop which installed game to open, in a list of kdialog or zenity.
+//! Asks on the desktop which installed game to open, or where to save a picture, with kdialog or zenity.
 
+#[cfg(feature = "pictures")]
+use std::ffi::OsStr;
+#[cfg(feature = "pictures")]
+use std::os::unix::ffi::OsStrExt;
+#[cfg(feature = "pictures")]
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::message::has_display;
@@ -35,24 +41,52 @@ pub(crate) fn choose_game() -> Result<Option<String>, Failure> {
                     with `bsafs open FOLDER`";
         return Err(Failure::new(Exit::No, what));
     }
+    match answer(kdialog(&choices), zenity(&choices)) {
+        Some(answer) => {
+            let number = String::from_utf8_lossy(&answer).parse::<usize>().ok();
+            let chosen = number.and_then(|number| choices.into_iter().nth(number));
+            Ok(chosen.map(|choice| choice.source))
+        }
+        None => {
+            let what = "--choose: cannot show a list of games; install zenity or kdialog";
+            Err(Failure::new(Exit::Unavailable, what))
+        }
+    }
+}
+
+/// Asks where to save a texture as a picture. `None` if the user closed the window.
+#[cfg(feature = "pictures")]
+pub(crate) fn choose_picture(texture: &Path) -> Result<Option<PathBuf>, Failure> {
+    let name = Path::new(texture.file_name().unwrap_or_default()).with_extension("png");
+    let proposed = Environment::of_process().home.join(name);
+    let kdialog = Program::of_desktop("kdialog").arg("--getsavefilename").arg(&proposed).arg("*.png");
+    let zenity = Program::of_desktop("zenity").args(["--file-selection", "--save", "--confirm-overwrite"]);
+    let zenity = zenity.arg("--filename").arg(&proposed);
+    match has_display().then(|| answer(kdialog, zenity)).flatten() {
+        Some(answer) if answer.is_empty() => Ok(None),
+        Some(answer) => Ok(Some(OsStr::from_bytes(&answer).into())),
+        None => {
+            let what = "--as-png: cannot ask where to save the picture; install zenity or kdialog, or run \
+                        `bsafs thumbnail --size full TEXTURE PNG`";
+            Err(Failure::new(Exit::Unavailable, what))
+        }
+    }
+}
+
+/// The answer of the user, which is empty if he closed the window. `None` if neither program can ask.
+fn answer(kdialog: Program, zenity: Program) -> Option<Vec<u8>> {
     let is_kde = std::env::var("XDG_CURRENT_DESKTOP").is_ok_and(|desktop| desktop.contains("KDE"));
-    let (kdialog, zenity) = (kdialog(&choices), zenity(&choices));
     for program in if is_kde { [kdialog, zenity] } else { [zenity, kdialog] } {
         match program.output_within(SHOWN_TIME) {
-            // Without an answer, the user closed the list.
             Ok(Some(output)) if output.status.code().is_some_and(|code| code <= 1) => {
-                let answer = String::from_utf8_lossy(&output.stdout);
-                let number = answer.trim().parse::<usize>().ok();
-                let chosen = number.and_then(|number| choices.into_iter().nth(number));
-                return Ok(chosen.map(|choice| choice.source));
+                return Some(output.stdout.trim_ascii().to_vec());
             }
-            Ok(None) => return Ok(None),
+            Ok(None) => return Some(Vec::new()),
             // The program is missing, or failed.
             Ok(Some(_)) | Err(_) => {}
         }
     }
-    let what = "--choose: cannot show a list of games; install zenity or kdialog";
-    Err(Failure::new(Exit::Unavailable, what))
+    None
 }
 
 /// The games that are installed, and the instances.

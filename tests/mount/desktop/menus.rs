@@ -89,3 +89,20 @@ fn the_menu_of_a_file_shows_which_archive_it_comes_from() {
     let shown = fs::read_to_string(desktop.dir.path("notify-send.txt")).unwrap();
     assert!(refused.code == 1 && shown.contains("not inside a bsafs mount"), "{refused:?} {shown}");
 }
+
+#[test]
+#[cfg(feature = "pictures")]
+fn a_texture_is_converted_to_png_where_the_user_wants_it() {
+    let desktop = with_games(&[("zenity", "echo home/chosen.png"), ("notify-send", "")]);
+    let texture = [&crate::support::dds::header(28, 4, 4, 1, false)[..], &[0x80; 64]].concat();
+    fs::write(desktop.dir.path("sky.dds"), texture).unwrap();
+    desktop.run(["open", "--as-png", "sky.dds"]).success();
+    let asked = fs::read_to_string(desktop.dir.path("zenity.txt")).unwrap();
+    assert!(asked.contains("--save\n") && asked.ends_with("/home/sky.png\n"), "{asked}");
+    assert!(fs::read(desktop.dir.path("home/chosen.png")).unwrap().starts_with(b"\x89PNG"));
+    // An error is shown on the desktop.
+    fs::write(desktop.dir.path("bad.dds"), "not a texture").unwrap();
+    let refused = desktop.run(["open", "--as-png", "bad.dds"]);
+    let shown = fs::read_to_string(desktop.dir.path("notify-send.txt")).unwrap();
+    assert!(refused.code == 74 && shown.contains("cannot save"), "{refused:?} {shown}");
+}
