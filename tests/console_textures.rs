@@ -430,6 +430,6 @@ fn a_mount_shows_linear_textures_and_the_tile_mode_of_others() {
     assert_eq!(fs::read(&left).unwrap()[84..88], *b"XBOX");
     assert_eq!(mode(&left), Some(b"14".to_vec()));
     assert!(xattr::list(&left).unwrap().any(|name| name == "user.bsafs.tile_mode"));
-    let which = disk.dir.run(["which", "mnt/textures/left.dds"]).success();
+    let which = disk.dir.run(["which", "-v", "mnt/textures/left.dds"]).success();
     assert!(which.contains("arranged for a console's GPU (tile mode 14)"), "{which}");
 }

@@ -11,7 +11,6 @@ use rustix::fs::{
 };
 use rustix::process::geteuid;
 
-use crate::system::folder_lock;
 use crate::system::place::Place;
 
 /// The extended attribute of folders that bsafs made. If a killed daemon left such a folder behind,
@@ -83,11 +82,6 @@ impl Drop for MadeFolder {
     fn drop(&mut self) {
         let now = statat(&self.parent, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         if now.is_ok_and(|now| (now.st_dev, now.st_ino) == self.identity) {
-            // Another process that is about to mount there has locked the folder. It removes it later.
-            let folder = openat(&self.parent, &self.name, READABLE, Mode::empty());
-            if folder.is_ok_and(|folder| !folder_lock::lock(folder)) {
-                return;
-            }
             // Fails if the folder is in use again. Then it stays.
             let _ = unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
         }
@@ -142,20 +136,6 @@ mod tests {
         assert!(MadeFolder::left_behind(&path).is_none());
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         assert!(MadeFolder::left_behind(&path).is_some());
-    }
-
-    #[test]
-    fn a_folder_on_which_another_process_is_mounting_is_not_removed() {
-        let dir = tempfile::TempDir::new().unwrap();
-        let path = dir.path().join("mnt");
-        let made = MadeFolder::make(&path).unwrap();
-        let lock = fs::File::open(&path).unwrap();
-        assert!(folder_lock::lock(&lock));
-        drop(made);
-        assert!(path.exists());
-        drop(lock);
-        drop(MadeFolder::left_behind(&path).unwrap());
-        assert!(!path.exists());
     }
 
     #[test]

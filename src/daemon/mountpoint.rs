@@ -29,9 +29,8 @@ pub(crate) struct Mountpoint {
     pub(crate) path: PathBuf,
     /// The folder that was examined, until something is mounted on it. `None` if something was passed.
     place: Option<Arc<Place>>,
-    /// Dropped before `made`, which is not removed while it is locked.
-    lock: Option<File>,
     made: Option<MadeFolder>,
+    lock: Option<File>,
     /// Dropped after `made`, which is in this folder.
     _around: Option<LastMount>,
 }

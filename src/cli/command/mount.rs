@@ -348,8 +348,9 @@ fn list_sources() -> Result<Exit, Failure> {
         out.flush()?;
     }
     let what = "name what to mount: bsafs mount SOURCE [MOUNTPOINT]; `bsafs help sources` has more";
-    let no_game = games.err().map(|failure| failure.what + "\n").unwrap_or_default();
-    Err(Failure::new(Exit::Usage, no_game + what))
+    let no_game =
+        if games.is_err() { "no game was found (`bsafs games` says where it searched); " } else { "" };
+    Err(Failure::new(Exit::Usage, format!("{no_game}{what}")))
 }
 
 /// Warns that a mount under sudo is of no use for the user who typed the command. The kernel's overlay of a
