@@ -349,10 +349,13 @@ fn open_fails_without_a_file_manager_and_does_not_wait_for_it() {
     let manager: i32 = fs::read_to_string(desktop.dir.path("manager")).unwrap().trim().parse().unwrap();
     assert!(is_alive(manager));
     signal(manager, Signal::KILL);
-    // There is no xdg-open at all: PATH has only this folder, without the system's programs.
+    // There is no xdg-open at all: PATH has only this folder, without the system's programs. Those are in the
+    // PATH of root in any case.
     fs::remove_file(desktop.dir.path("bin/xdg-open")).unwrap();
-    let mut command = desktop.command(["open", "a.bsa"]);
-    let missing = run(command.env("PATH", desktop.dir.path("bin")));
-    assert!(missing.code == 69 && missing.err.contains("install"), "{missing:?}");
+    if !is_root() || !Path::new("/usr/bin/xdg-open").exists() {
+        let mut command = desktop.command(["open", "a.bsa"]);
+        let missing = run(command.env("PATH", desktop.dir.path("bin")));
+        assert!(missing.code == 69 && missing.err.contains("install"), "{missing:?}");
+    }
     assert_eq!(desktop.mounts(), [desktop.mounted("a")]);
 }
