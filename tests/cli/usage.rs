@@ -49,7 +49,7 @@ fn commands_that_need_a_game_or_a_mount_list_them() {
     let mount = dir.mount(["a.bsa"]);
     for command in ["umount", "status"] {
         let listed = run(command);
-        assert_eq!(listed.code, 2);
+        assert_eq!(listed.code, 2, "{listed:?}");
         assert!(listed.out.contains(mount.path.to_str().unwrap()), "{listed:?}");
         assert!(listed.err.contains(&format!("bsafs {command} MOUNTPOINT")), "{listed:?}");
     }
