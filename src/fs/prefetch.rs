@@ -415,7 +415,7 @@ mod tests {
             requested.pop_front();
             file = next_file(&vfs, file).expect("it has more files");
             let more = request_from(&vfs, 0, file, &mut requested);
-            let expected = if read == 8 || read == 16 { vec![8 * 64 << 10] } else { Vec::new() };
+            let expected = if read == 8 || read == 16 { vec![8 * (64 << 10)] } else { Vec::new() };
             assert_eq!(more.iter().map(|it| it.end - it.start).collect::<Vec<_>>(), expected, "{read}");
         }
     }
