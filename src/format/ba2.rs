@@ -526,7 +526,7 @@ impl Chosen<'_> {
             });
         } else if self.unnamed > 0 {
             notes.add_at(NoteCode::NamesEndEarly, header.names, || {
-                format!("the table of names ends early or has gaps: {} files are {by_hash}", self.unnamed)
+                format!("the table of names ends early or has gaps; files {by_hash}: {}", self.unnamed)
             });
         }
     }

@@ -86,8 +86,8 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     } else if unnamed > 0 {
         notes.add_at(NoteCode::NamesEndEarly, HEADER_LEN, || {
             format!(
-                "the table of names ends early or is damaged: {unnamed} files are listed by hash unless \
-                 --names supplies their paths"
+                "the table of names ends early or is damaged; files listed by hash \
+                 unless --names supplies their paths: {unnamed}"
             )
         });
     }

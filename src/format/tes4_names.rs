@@ -59,8 +59,8 @@ impl Chosen<'_> {
         if unnamed > 0 {
             notes.add_at(NoteCode::NamesEndEarly, folders_end, || {
                 format!(
-                    "the table of file names ends early or has gaps: {unnamed} files are listed by hash \
-                     unless --names supplies their paths"
+                    "the table of file names ends early or has gaps; files listed by hash \
+                     unless --names supplies their paths: {unnamed}"
                 )
             });
         }

@@ -249,8 +249,8 @@ fn a_truncated_name_table_loses_only_the_missing_names() {
     for (len, lost, left) in cases {
         let archive = parse(&good[..len]);
         let note = format!(
-            "the table of names ends early or has gaps: {lost} files are listed by hash unless --names \
-             supplies their paths"
+            "the table of names ends early or has gaps; files listed by hash \
+             unless --names supplies their paths: {lost}"
         );
         assert_eq!(
             (names(&archive), notes(&archive)),
@@ -269,8 +269,8 @@ fn a_truncated_name_table_loses_only_the_missing_names() {
 fn bytes_after_the_names_and_empty_names_are_accepted() {
     let bytes = Ba2::general(1).file("", b"x").file("b", b"y").names_tail(b"\x05\0tail").build();
     assert_eq!(names(&parse(&bytes)), ["?.", "b"]);
-    let note = "the table of names ends early or has gaps: 1 files are listed by hash unless --names \
-                supplies their paths";
+    let note = "the table of names ends early or has gaps; files listed by hash \
+                unless --names supplies their paths: 1";
     assert_eq!(notes(&parse(&bytes)).iter().map(|(_, note)| *note).collect::<Vec<_>>(), [note]);
 }
 

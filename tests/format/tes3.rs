@@ -206,8 +206,8 @@ fn fewer_names_than_files_are_noted_and_the_others_are_listed_by_hash() {
     let bytes = archive.build();
     // Names begin at 12 + 3 * 12. Of their 15 bytes, "b" is at 12 and the empty third name at 14.
     assert_eq!(names(&parse(&bytes)), ["a long name", "b", "?."]);
-    let note = "the table of names ends early or is damaged: 1 files are listed by hash unless --names \
-                supplies their paths";
+    let note = "the table of names ends early or is damaged; files listed by hash \
+                unless --names supplies their paths: 1";
     assert!(notes(&parse(&bytes)).contains(&(12, note)), "{:?}", parse(&bytes).notes);
 }
 

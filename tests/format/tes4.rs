@@ -211,8 +211,8 @@ fn a_truncated_name_table_loses_only_the_missing_names() {
         let archive = parse(&good[..len]);
         assert_eq!(names(&archive), [&ALL[..kept], &lost[kept..]].concat(), "{len} bytes");
         let note = format!(
-            "the table of file names ends early or has gaps: {} files are listed by hash unless --names \
-             supplies their paths",
+            "the table of file names ends early or has gaps; files listed by hash \
+             unless --names supplies their paths: {}",
             3 - kept
         );
         assert_eq!(notes(&archive), [wrong, (NAMES_AT as u64, &note), (len as u64, cut)]);
@@ -226,8 +226,8 @@ fn names_without_an_end_are_parsed_in_linear_time() {
     bytes.resize(36 + 16 + (16 << 20) + (1 << 20), b'x');
     let archive = parse(&bytes);
     assert_eq!(archive.files.len(), 1 << 20);
-    let note = "the table of file names ends early or has gaps: 1048576 files are listed by hash unless \
-                --names supplies their paths";
+    let note = "the table of file names ends early or has gaps; files listed by hash \
+                unless --names supplies their paths: 1048576";
     assert!(notes(&archive).iter().any(|(_, what)| *what == note), "{:?}", archive.notes);
 }
 
