@@ -65,6 +65,9 @@
 //! | a text of a file in a message | | `EXCERPT_MAX` (200) |
 //! | lines that wait for the log | a line each | `LOG_LINES_MAX` (1,024) |
 //! | lines of an opening, to log none again | a line each | `LOG_REMEMBERED_MAX` (10,000), twice |
+//! | pictures of a page of `conflicts --html` | their text | `PAGE_PICTURES_MAX` (20 MiB) |
+//! | other text of such a page | its text | `PAGE_TEXT_MAX` (8 MiB) |
+//! | files that such a page lists | about 100 each | `PAGE_FILES_MAX` (20,000) |
 //! | output of a subprocess | its text | `SUBPROCESS_OUTPUT_MAX` (4 MiB) |
 //! | kept free under `ulimit -v`, for small allocations | | `HEADROOM` (16 MiB) |
 //!
@@ -199,6 +202,13 @@ pub const EXCERPT_MAX: usize = 200;
 pub const LOG_LINES_MAX: usize = 1024;
 /// Maximum number of different lines that are remembered of an opening.
 pub const LOG_REMEMBERED_MAX: usize = 10_000;
+/// Maximum number of bytes of all pictures of a page. A page is sent to others and opened by browsers, so it
+/// should stay below 30 MB.
+pub const PAGE_PICTURES_MAX: usize = 20 << 20;
+/// Maximum number of bytes of what a page lists, without its pictures. A line takes 150 to 1,000 bytes.
+pub const PAGE_TEXT_MAX: usize = 8 << 20;
+/// Maximum number of files that a page lists. Others are counted.
+pub const PAGE_FILES_MAX: usize = 20_000;
 /// Maximum number of bytes read of a subprocess's output. The rest is dropped.
 pub const SUBPROCESS_OUTPUT_MAX: u64 = 4 << 20;
 /// Number of bytes of addresses that work under a limit of the address space leaves free. A small

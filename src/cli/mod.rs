@@ -7,7 +7,11 @@ mod completion;
 #[cfg(feature = "desktop")]
 mod desktop;
 pub(crate) mod exit;
+#[cfg(any(feature = "desktop", feature = "pictures"))]
+mod opener;
 pub(crate) mod options;
+#[cfg(feature = "pictures")]
+mod page;
 mod run;
 mod surroundings;
 pub(crate) mod terminal;

@@ -6,7 +6,9 @@
 
 mod blocks;
 mod channels;
+mod difference;
 mod error;
+mod full_pixels;
 mod image;
 mod png;
 mod rgba_texture;
@@ -15,7 +17,9 @@ mod texels;
 mod thumbnail;
 mod transfer;
 
+pub use difference::difference;
 pub use error::PictureError;
+pub use full_pixels::write_pixels;
 pub use image::Image;
 pub use png::{FullPicture, PngChannels, write_png};
 pub use rgba_texture::{Band, PIXELS_MAX, RgbaTexture};

@@ -74,8 +74,24 @@ impl FullPicture {
     /// # Errors
     /// The errors of `file` and `out`.
     pub fn write(&self, file: &mut impl Read, channels: PngChannels, out: impl Write) -> io::Result<()> {
+        let mut png = Png::new(self.sides(), channels, out)?;
+        self.each_row(file, |row| png.add(row.iter().map(|&[b, g, r, a]| [r, g, b, a])))?;
+        png.finish()
+    }
+
+    /// Width and height in pixels.
+    pub(super) fn sides(&self) -> (u32, u32) {
+        self.texture.sides()
+    }
+
+    /// Decodes the picture. `file` reads the texture file from its beginning, in order. Calls `add` with each
+    /// row: blue, green, red and alpha of each pixel.
+    pub(super) fn each_row(
+        &self,
+        file: &mut impl Read,
+        mut add: impl FnMut(&[[u8; 4]]) -> io::Result<()>,
+    ) -> io::Result<()> {
         let (width, height) = self.texture.sides();
-        let mut png = Png::new((width, height), channels, out)?;
         let (mut at, end) = (0, u64::from(width) * u64::from(height) * 4);
         let (mut texels, mut pixels) = (Vec::new(), Vec::new());
         let mut position = 0;
@@ -88,12 +104,10 @@ impl FullPicture {
             file.read_exact(&mut texels)?;
             position = band.texels.end;
             self.texture.decode(&band, &texels, &mut pixels);
-            for row in pixels.as_chunks().0.chunks(width.max(1) as usize) {
-                png.add(row.iter().map(|&[b, g, r, a]| [r, g, b, a]))?;
-            }
+            pixels.as_chunks().0.chunks(width.max(1) as usize).try_for_each(&mut add)?;
             at = band.pixels.end;
         }
-        png.finish()
+        Ok(())
     }
 }
 

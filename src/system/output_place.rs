@@ -20,6 +20,8 @@ use rustix::process::geteuid;
 use super::mountinfo::{self, MountEntry};
 use super::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
 use super::place::mount_id;
+#[cfg(feature = "pictures")]
+use super::whole_file::read_stream;
 
 /// A name in a folder. The folder is held, so that it stays the one that was examined.
 #[derive(Debug)]
@@ -140,7 +142,7 @@ impl OutputPlace {
     pub(crate) fn create(&self, content: &[u8]) -> io::Result<()> {
         match self.stat()? {
             Some(stat) => Err(in_the_way(FileType::from_raw_mode(stat.st_mode))),
-            None => self.put(content, None),
+            None => self.put(None, |file| file.write_all(content)),
         }
     }
 
@@ -151,14 +153,51 @@ impl OutputPlace {
     pub(crate) fn replace(&self, content: &[u8]) -> io::Result<()> {
         let existing = self.stat()?;
         match existing.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
-            None | Some(FileType::RegularFile) => self.put(content, existing.as_ref()),
+            None | Some(FileType::RegularFile) => self.put(existing.as_ref(), |file| file.write_all(content)),
             Some(kind) => Err(in_the_way(kind)),
         }
     }
 
-    fn put(&self, content: &[u8], replaced: Option<&Stat>) -> io::Result<()> {
+    /// Finds the file that a new one would replace. The place must be free, or have a file that is empty or
+    /// begins with these bytes, so that no file of another kind is lost.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`] if something else is there, or a system call fails.
+    #[cfg(feature = "pictures")]
+    pub(crate) fn find_alike(&self, beginning: &[u8]) -> io::Result<Option<Stat>> {
+        let Some(stat) = self.stat()? else { return Ok(None) };
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind != FileType::RegularFile {
+            return Err(in_the_way(kind));
+        }
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = File::from(openat(&self.folder, &self.name, flags, Mode::empty())?);
+        match read_stream(file, beginning.len())?.0 {
+            found if found.is_empty() || found == beginning => Ok(Some(stat)),
+            _ => Err(io::Error::new(io::ErrorKind::AlreadyExists, "a file of another kind is in the way")),
+        }
+    }
+
+    /// Puts the file that `write` writes in the place, instead of one that [`OutputPlace::find_alike`] finds.
+    ///
+    /// # Errors
+    /// As of [`OutputPlace::find_alike`], and those of `write`.
+    #[cfg(feature = "pictures")]
+    pub(crate) fn replace_alike(
+        &self,
+        beginning: &[u8],
+        write: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.put(self.find_alike(beginning)?.as_ref(), write)
+    }
+
+    fn put(
+        &self,
+        replaced: Option<&Stat>,
+        write: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<()> {
         let mut part = NewFile::make(&self.folder, 0o644, &NeedsNames::of(&self.folder))?;
-        part.file.write_all(content)?;
+        write(&mut part.file)?;
         part.file.sync_all()?;
         part.place(self.name.as_bytes(), replaced)
     }
@@ -356,6 +395,29 @@ mod tests {
         assert!(!place.is_only_name(&file).unwrap());
         let file = OwnedFd::from(place.open(OFlags::APPEND).unwrap());
         assert!(place.is_only_name(&file).unwrap());
+    }
+
+    #[test]
+    #[cfg(feature = "pictures")]
+    fn only_a_file_that_begins_alike_is_replaced() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let put = |name: &str| {
+            let place = OutputPlace::of(&path(name), Missing::Fail).unwrap();
+            place.replace_alike(b"<page>", |file| file.write_all(b"<page>new")).map_err(|error| error.kind())
+        };
+        for (name, content) in [("free", None), ("empty", Some("")), ("page", Some("<page>old"))] {
+            content.into_iter().for_each(|content| fs::write(path(name), content).unwrap());
+            put(name).unwrap();
+            assert_eq!(fs::read(path(name)).unwrap(), b"<page>new");
+        }
+        for content in ["<page", "BSA\0", "a<page>"] {
+            fs::write(path("other"), content).unwrap();
+            assert_eq!(put("other"), Err(io::ErrorKind::AlreadyExists));
+            assert_eq!(fs::read(path("other")).unwrap(), content.as_bytes());
+        }
+        symlink("page", path("link")).unwrap();
+        assert_eq!(put("link"), Err(io::ErrorKind::AlreadyExists));
     }
 
     #[test]

@@ -11,6 +11,8 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
+#[cfg(feature = "pictures")]
+use crate::cli::page::{conflict_page::conflict_page, contents::Contents, page_args::PageArgs};
 use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
@@ -57,6 +59,9 @@ pub(crate) struct Conflicts {
     /// Print one JSON object per line: the conflicts, then the layers
     #[arg(long)]
     json: bool,
+    #[cfg(feature = "pictures")]
+    #[command(flatten)]
+    page: PageArgs,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -68,6 +73,7 @@ Examples:
   bsafs conflicts skyrimse                               which files are hidden, and by what
   bsafs conflicts ~/MO2 --of SkyUI                       what one mod hides, and what hides it
   bsafs conflicts Base.bsa Patch.bsa --compare           which hidden files are only copies
+  bsafs conflicts ~/MO2 --html conflicts.html --open     look at the textures, in the browser
   bsafs conflicts ~/MO2 --json --glob '*.nif' | jq .path";
 
 /// What was found in the sources.
@@ -118,6 +124,8 @@ const CONFLICT: usize = 200;
 impl Conflicts {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let (sources, selected) = self.selection.split(&self.sources)?;
+        #[cfg(feature = "pictures")]
+        let page = self.page.file()?;
         let set = source_set(sources, self.open.options().layout(Layout::Union))?;
         let vfs = Vfs::from(set.open()?);
         let is_asked = self.layers(&vfs)?;
@@ -138,12 +146,18 @@ impl Conflicts {
         let layers: Vec<(VfsLayer, Tally)> = vfs.layers().zip(tallies).collect();
         let names = ShownLayers::of(layers.iter().map(|(layer, _)| (layer.path(), layer.is_folder())));
         let found = Found { names, conflicts, compared, layers, is_limited: selected.is_limited() };
-        let mut out = stdout_for(self.json);
-        match self.json {
-            true => self.write_json(&mut out, &found, &is_asked)?,
-            false => self.write(&mut out, &found, &is_asked)?,
+        #[cfg(feature = "pictures")]
+        match page {
+            Some(page) => {
+                // Errors are ignored here: the page says which sizes are unknown.
+                let copies = found.conflicts.iter().flat_map(Conflict::copies);
+                let _ = vfs.store().learn_sizes(copies.map(VfsFile::entry));
+                self.page.write(&page, found.page(&is_asked))?;
+            }
+            None => self.print(&found, &is_asked)?,
         }
-        out.flush()?;
+        #[cfg(not(feature = "pictures"))]
+        self.print(&found, &is_asked)?;
         if let Some(what) = unsure(&vfs, &found.conflicts) {
             log::warn!("{what}");
         }
@@ -169,6 +183,15 @@ impl Conflicts {
                 Err(Failure::new(Exit::NoInput, format!("--of {of}: {what}")))
             }
         }
+    }
+
+    fn print(&self, found: &Found, is_asked: &[bool]) -> io::Result<()> {
+        let mut out = stdout_for(self.json);
+        match self.json {
+            true => self.write_json(&mut out, found, is_asked)?,
+            false => self.write(&mut out, found, is_asked)?,
+        }
+        out.flush()
     }
 
     fn write_json(&self, out: &mut impl Write, found: &Found, is_asked: &[bool]) -> io::Result<()> {
@@ -217,11 +240,7 @@ impl Conflicts {
         }
         let equal = if self.compare { "     equal" } else { "" };
         writeln!(out, "     files   winning    hidden{equal}  layer, lowest first")?;
-        // Most layers of a game have none of some files.
-        let is_shown = |tally: &Tally| tally.files() > 0 || !found.is_limited;
-        for (layer, tally) in
-            found.layers.iter().filter(|(layer, tally)| is_asked[layer.number()] && is_shown(tally))
-        {
+        for (layer, tally) in found.shown_layers(is_asked) {
             let Tally { winning, hidden, equal } = tally;
             let equal = if self.compare { format!("{equal:>10}") } else { String::new() };
             let shadowed = if tally.is_wholly_shadowed() { "  (all files hidden)" } else { "" };
@@ -229,6 +248,20 @@ impl Conflicts {
             writeln!(out, "{files:>10}{winning:>10}{hidden:>10}{equal}  {name}{shadowed}")?;
         }
         writeln!(out, "{}", count(found.conflicts.len(), "conflict"))
+    }
+}
+
+impl Found {
+    /// The layers that the user asked for. Most layers of a game have none of some files, and are left out.
+    fn shown_layers(&self, is_asked: &[bool]) -> impl Iterator<Item = &(VfsLayer, Tally)> {
+        let is_shown = |tally: &Tally| tally.files() > 0 || !self.is_limited;
+        self.layers.iter().filter(move |(layer, tally)| is_asked[layer.number()] && is_shown(tally))
+    }
+
+    #[cfg(feature = "pictures")]
+    fn page(&self, is_asked: &[bool]) -> Contents {
+        let layers: Vec<_> = self.shown_layers(is_asked).collect();
+        conflict_page(&self.names, &self.conflicts, &self.compared, &layers, is_asked)
     }
 }
 

@@ -11,6 +11,8 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
+#[cfg(feature = "pictures")]
+use crate::cli::page::{difference_page::difference_page, page_args::PageArgs};
 use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
@@ -48,6 +50,9 @@ pub(crate) struct Diff {
     /// Print one JSON object per line: the files, then the counts
     #[arg(long)]
     json: bool,
+    #[cfg(feature = "pictures")]
+    #[command(flatten)]
+    page: PageArgs,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -58,6 +63,7 @@ const EXAMPLES: &str = "\
 Examples:
   bsafs diff Mod-1.0.bsa Mod-1.1.bsa --compare           what an update changed
   bsafs diff Mod.bsa unpacked/ --compare                 whether an archive equals a folder
+  bsafs diff Mod-1.0.bsa Mod-1.1.bsa --html update.html  look at the textures before and after
   bsafs diff skyrimse ~/MO2                              what the mods add and replace
   bsafs diff ~/MO2/profiles/Old ~/MO2/profiles/New       how two profiles of one instance differ";
 
@@ -95,6 +101,8 @@ const COMPARED_PER_FILE: usize = 400;
 
 impl Diff {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        #[cfg(feature = "pictures")]
+        let page = self.page.file()?;
         // Open each source separately, because each profile has its own options.
         let open = |source: &PathBuf| {
             let set = source_set(slice::from_ref(source), self.open.options().layout(Layout::Union))?;
@@ -106,10 +114,26 @@ impl Diff {
         let steps = |count| steps("comparing", count);
         check_memory((a.opened().tree.files() + b.opened().tree.files()).saturating_mul(COMPARED_PER_FILE))?;
         let differences = differences(a.opened(), b.opened(), &patterns, how, &steps);
-        let mut out = stdout_for(self.json);
         let mut counts = Counts::default();
-        for Difference { path, before, after, change } in &differences {
-            counts.add(change);
+        differences.iter().for_each(|difference| counts.add(&difference.change));
+        #[cfg(feature = "pictures")]
+        match page {
+            Some(page) => self.page.write(&page, difference_page(&differences, counts.line()))?,
+            None => self.print(&differences, &counts)?,
+        }
+        #[cfg(not(feature = "pictures"))]
+        self.print(&differences, &counts)?;
+        for difference in &differences {
+            if let Change::Unreadable(what) = &difference.change {
+                log::error!("{}: {what}", difference.path);
+            }
+        }
+        Ok(if counts.are_of_a_difference() { Exit::No } else { Exit::Ok })
+    }
+
+    fn print(&self, differences: &[Difference], counts: &Counts) -> io::Result<()> {
+        let mut out = stdout_for(self.json);
+        for Difference { path, before, after, change } in differences {
             if *change == Change::Equal {
                 continue;
             }
@@ -121,16 +145,10 @@ impl Diff {
             }
         }
         match self.json {
-            true => write_json(&mut out, &counts)?,
-            false => counts.write(&mut out)?,
+            true => write_json(&mut out, counts)?,
+            false => writeln!(out, "{}", counts.line())?,
         }
-        out.flush()?;
-        for difference in &differences {
-            if let Change::Unreadable(what) = &difference.change {
-                log::error!("{}: {what}", difference.path);
-            }
-        }
-        Ok(if counts.are_of_a_difference() { Exit::No } else { Exit::Ok })
+        out.flush()
     }
 }
 
@@ -174,16 +192,16 @@ impl Counts {
         self.added + self.removed + self.changed + self.unreadable > 0
     }
 
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+    fn line(&self) -> String {
         let Self { added, removed, changed, equal, same_size, unreadable } = self;
-        write!(out, "{added} added, {removed} removed, {changed} changed, {equal} equal")?;
+        let mut line = format!("{added} added, {removed} removed, {changed} changed, {equal} equal");
         if *same_size > 0 {
-            write!(out, ", {same_size} of the same size (add --compare to compare them)")?;
+            line += &format!(", {same_size} of the same size (add --compare to compare them)");
         }
         if *unreadable > 0 {
-            write!(out, ", {unreadable} unreadable")?;
+            line += &format!(", {unreadable} unreadable");
         }
-        writeln!(out)
+        line
     }
 }
 

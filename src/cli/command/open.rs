@@ -4,14 +4,13 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Child;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 
 use crate::cli::desktop::{chooser, message, user_manager};
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::opener;
 use crate::cli::options::mount_plan::mounted_source;
 use crate::cli::options::mount_state::MountOptions;
 use crate::cli::options::named_sources::NamedSources;
@@ -95,10 +94,6 @@ fn below_home(home: &Path) -> PathBuf {
     if is_used { old } else { home.join("bsafs-mounts") }
 }
 
-/// The program that opens folders in the desktop's file manager (xdg-utils).
-const OPENER: &str = "xdg-open";
-/// An opener that runs for longer than this has found the file manager, and may have become it.
-const OPENER_TIME: Duration = Duration::from_secs(2);
 /// How long a mount may take. A game on a slow disk takes a minute.
 const MOUNT_TIME: Duration = Duration::from_secs(600);
 
@@ -314,37 +309,7 @@ fn check_not_ours(folder: &Path) -> Result<(), Failure> {
 }
 
 fn open_file_manager(mountpoint: &Path) -> Result<(), Failure> {
-    let has_display = ["WAYLAND_DISPLAY", "DISPLAY"]
-        .iter()
-        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    let path = mountpoint.shown();
-    let unopened = |what: &str| Failure::new(Exit::Unavailable, format!("mounted at {path}, but {what}"));
-    if !has_display {
-        return Err(unopened("there is no display to open it on; set $WAYLAND_DISPLAY or $DISPLAY"));
-    }
-    // The opener may become the file manager. Neither Ctrl-C here nor a closed pipe may end that.
-    let child = Program::of_desktop(OPENER).arg(mountpoint).start().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => unopened(&format!("{OPENER} is missing; install xdg-utils")),
-        _ => unopened(&format!("{OPENER}: {error}")),
-    })?;
-    match failure_of(child) {
-        None => Ok(()),
-        // Exit codes of xdg-open(1).
-        Some(3) => Err(unopened(&format!("{OPENER} found no file manager"))),
-        Some(code) => Err(unopened(&format!("{OPENER} failed with code {code}"))),
-    }
-}
-
-/// The exit code of an opener that failed. `None` if it succeeded, or still runs after [`OPENER_TIME`].
-fn failure_of(mut opener: Child) -> Option<i32> {
-    let began = Instant::now();
-    while began.elapsed() < OPENER_TIME {
-        match opener.try_wait() {
-            Ok(Some(status)) if status.success() => return None,
-            Ok(Some(status)) => return Some(status.code().unwrap_or(-1)),
-            Ok(None) => sleep(Duration::from_millis(10)),
-            Err(_) => return None,
-        }
-    }
-    None
+    opener::open(mountpoint, "file manager").map_err(|what| {
+        Failure::new(Exit::Unavailable, format!("mounted at {}, but {what}", mountpoint.shown()))
+    })
 }

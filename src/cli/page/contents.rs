@@ -1,0 +1,76 @@
+//! What a page shows, without its HTML.
+
+use crate::vfs::VfsFile;
+
+/// What a page shows.
+pub(crate) struct Contents {
+    pub(crate) title: String,
+    /// Sentences below the title.
+    pub(crate) summary: Vec<String>,
+    /// The layers, lowest first. Empty if there are none to compare.
+    pub(crate) layers: Vec<LayerBar>,
+    /// Title of all sections.
+    pub(crate) heading: &'static str,
+    pub(crate) sections: Vec<Section>,
+    /// How the user makes a page of fewer files.
+    pub(crate) narrowing: &'static str,
+}
+
+/// A layer with its numbers of files.
+pub(crate) struct LayerBar {
+    pub(crate) name: String,
+    pub(crate) winning: usize,
+    pub(crate) hidden: usize,
+}
+
+/// Files that belong together: those that one layer hides from another one, or those that were added.
+pub(crate) struct Section {
+    pub(crate) name: String,
+    /// The name of the layer whose files are hidden.
+    pub(crate) over: Option<String>,
+    /// Sentences about the layers.
+    pub(crate) about: Vec<String>,
+    /// Sorted by folder.
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One path, with its file or its two files.
+pub(crate) struct Row {
+    /// The path, as bytes are decoded; it is not escaped.
+    pub(crate) path: String,
+    pub(crate) sides: Vec<Side>,
+    /// What is known of the two files without their pixels, such as "equal".
+    pub(crate) mark: Option<&'static str>,
+    pub(crate) pixels: Pixels,
+}
+
+/// One of the files of a row.
+pub(crate) struct Side {
+    /// What the file is in the row, such as "hidden".
+    pub(crate) role: &'static str,
+    pub(crate) file: VfsFile,
+}
+
+/// What is done with the pixels of two textures besides their pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pixels {
+    /// Nothing more.
+    Shown,
+    /// If both pictures are equal, all pixels are compared.
+    Compared,
+    /// As [`Pixels::Compared`]. If the pixels differ, a third picture shows where.
+    Subtracted,
+}
+
+impl Row {
+    /// The folder of the path, empty at the top, and the name.
+    pub(crate) fn folder_and_name(&self) -> (&str, &str) {
+        self.path.rsplit_once('/').unwrap_or(("", &self.path))
+    }
+
+    /// Whether the files are textures, by their name.
+    pub(crate) fn is_texture(&self) -> bool {
+        let ending = self.path.rsplit_once('.').map_or("", |(_, ending)| ending);
+        ["dds", "gnf"].iter().any(|texture| ending.eq_ignore_ascii_case(texture))
+    }
+}

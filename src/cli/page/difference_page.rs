@@ -1,0 +1,39 @@
+//! The page of `diff --html`: what was changed, added and removed.
+
+use super::conflict_page::sort_by_folder;
+use super::contents::{Contents, Pixels, Row, Section, Side};
+use crate::vfs::{Change, Difference, VfsFile};
+
+/// The page of differences. `summary` is the line with the counts.
+pub(crate) fn difference_page(differences: &[Difference], summary: String) -> Contents {
+    let titles = ["Changed", "Added", "Removed", "Cannot be compared"];
+    let mut sections =
+        titles.map(|title| Section { name: title.into(), over: None, about: Vec::new(), rows: Vec::new() });
+    for difference in differences {
+        let at = match difference.change {
+            Change::Changed => 0,
+            Change::Added => 1,
+            Change::Removed => 2,
+            Change::Unreadable(_) => 3,
+            Change::Equal | Change::SameSize => continue,
+        };
+        sections[at].rows.push(row(difference));
+    }
+    sections.iter_mut().for_each(|section| sort_by_folder(&mut section.rows));
+    Contents {
+        title: "Differences".into(),
+        summary: vec![summary],
+        layers: Vec::new(),
+        heading: "What differs",
+        sections: sections.into_iter().filter(|section| !section.rows.is_empty()).collect(),
+        narrowing: "add --glob with a pattern such as 'textures/armor/**' or '*sword*'",
+    }
+}
+
+fn row(Difference { path, before, after, change }: &Difference) -> Row {
+    let side = |role, file: &VfsFile| Side { role, file: file.clone() };
+    let before = before.iter().map(|file| side("before", file));
+    let sides = before.chain(after.iter().map(|file| side("after", file))).collect();
+    let pixels = if *change == Change::Changed { Pixels::Subtracted } else { Pixels::Shown };
+    Row { path: path.clone(), sides, mark: None, pixels }
+}
