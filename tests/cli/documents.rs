@@ -40,10 +40,11 @@ pub(crate) const COMMANDS: &[&str] = &[
 ];
 
 /// Every topic, in the order of the help.
-const TOPICS: [&str; 12] = [
+const TOPICS: [&str; 13] = [
     "sources",
     "load-order",
     "textures",
+    "pages",
     "formats",
     "writing",
     "profiles",

@@ -11,6 +11,8 @@ mod listing; // list
 #[cfg(feature = "mount")]
 mod options; // profiles and -o
 mod output; // where commands write: links, other users, names of pictures
+#[cfg(feature = "pictures")]
+mod pages; // conflicts --html and diff --html
 mod schema; // schema, and that the output of each command follows it
 mod structure; // verify and info: what is odd about the tables
 mod terminal; // hostile names on a terminal

@@ -22,7 +22,7 @@ use crate::system::text::count;
 pub(crate) struct PageArgs {
     /// Write a page with pictures of the textures instead, for a browser
     ///
-    /// An existing file is replaced only if it is such a page. `bsafs help page` says more.
+    /// An existing file is replaced only if it is such a page. `bsafs help pages` says more.
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     html: Option<PathBuf>,
     /// Open the page in the browser

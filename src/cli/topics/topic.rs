@@ -18,10 +18,11 @@ macro_rules! topic {
 }
 
 /// All topics, in the order in which help lists them.
-pub(crate) const TOPICS: [Topic; 12] = [
+pub(crate) const TOPICS: [Topic; 13] = [
     topic!("sources", "what can be mounted, listed and compared"),
     topic!("load-order", "which games are found, and what they load"),
     topic!("textures", "which programs open them"),
+    topic!("pages", "pictures of conflicts and differences"),
     topic!("formats", "which archives bsafs reads"),
     topic!("writing", "changes go to a folder of yours"),
     topic!("profiles", "saved mounts, systemd and fstab"),

@@ -1,0 +1,248 @@
+//! `conflicts --html` and `diff --html`: what is on a page, how it is escaped, and what it replaces.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use crate::mounted::{TestDir, run};
+use crate::support::dds;
+
+/// A texture of one colour, which is given as BC1 stores it.
+fn texture(colour: u16, side: u16) -> Vec<u8> {
+    let blocks = usize::from(side / 4) * usize::from(side / 4);
+    let [low, high] = colour.to_le_bytes();
+    let block = [low, high, low, high, 0, 0, 0, 0];
+    [dds::header(dds::BC1, side, side, 1, false), block.repeat(blocks)].concat()
+}
+
+fn write(dir: &TestDir, path: &str, bytes: impl AsRef<[u8]>) {
+    fs::create_dir_all(dir.path(path).parent().unwrap()).unwrap();
+    fs::write(dir.path(path), bytes).unwrap();
+}
+
+/// Three mods. `sword.dds` is in all of them, other files are in two.
+fn mods() -> TestDir {
+    let dir = TestDir::new();
+    write(&dir, "Low/textures/sword.dds", texture(0xF800, 64));
+    write(&dir, "Middle/textures/sword.dds", texture(0x07E0, 64));
+    write(&dir, "High/textures/sword.dds", texture(0xF800, 64));
+    write(&dir, "Low/textures/shield.dds", texture(0x001F, 64));
+    write(&dir, "High/textures/shield.dds", texture(0x07E0, 64));
+    write(&dir, "Low/meshes/sword.nif", "mesh");
+    write(&dir, "Middle/meshes/sword.nif", "another mesh");
+    dir
+}
+
+/// The page that a command writes.
+fn page(dir: &TestDir, arguments: &[&str]) -> String {
+    dir.run(arguments.iter().copied().chain(["--html", "page.html"]));
+    fs::read_to_string(dir.path("page.html")).unwrap()
+}
+
+/// The text of a page between a beginning and the next end.
+fn parts<'p>(page: &'p str, begin: &str, end: &str) -> Vec<&'p str> {
+    page.split(begin).skip(1).map(|rest| rest.split(end).next().unwrap()).collect()
+}
+
+/// The numbers of the pictures, in the order of the page.
+fn pictures(page: &str) -> Vec<&str> {
+    parts(page, "<i class=\"p", "\"")
+}
+
+const LAYERS: [&str; 4] = ["conflicts", "Low", "Middle", "High"];
+
+#[test]
+fn a_page_shows_pairs_of_layers_with_most_files_first() {
+    let dir = mods();
+    let printed = dir.run(LAYERS.iter().chain(&["--html", "page.html"])).success();
+    assert!(printed.starts_with("wrote page.html: 4 files, 3 pictures ("), "{printed}");
+    let page = fs::read_to_string(dir.path("page.html")).unwrap();
+    assert_eq!(
+        parts(&page, "<h3>", "</h3>"),
+        [
+            "<bdi>High</bdi> hides <bdi>Low</bdi>",
+            "<bdi>Middle</bdi> hides <bdi>Low</bdi>",
+            "<bdi>High</bdi> hides <bdi>Middle</bdi>"
+        ]
+    );
+    let numbers: Vec<Vec<&str>> =
+        parts(&page, "<th scope=\"row\">", "</tr>").iter().map(|row| parts(row, "<td>", "</td>")).collect();
+    assert_eq!(numbers, [["3", "0", "3"], ["2", "1", "1"], ["2", "2", "0"]]);
+    assert!(page.contains("<small>wins 12 B, hidden 4 B</small>"), "{page}");
+    assert!(page.contains("aria-label=\"wins: sword.dds\""), "{page}");
+    assert!(page.contains("64 × 64 BC1_UNORM"), "{page}");
+    assert!(page.contains("Add --compare"), "{page}");
+}
+
+#[test]
+fn a_picture_that_several_textures_have_is_stored_once() {
+    let page = page(&mods(), &LAYERS);
+    // Red, green and blue.
+    assert_eq!(page.matches("url(data:image/png;base64,").count(), 3);
+    assert_eq!(pictures(&page).len(), 6);
+}
+
+#[test]
+fn equal_files_and_textures_of_equal_pixels_are_marked() {
+    let dir = TestDir::new();
+    write(&dir, "a/equal.dds", texture(0xF800, 8));
+    write(&dir, "b/equal.dds", texture(0xF800, 8));
+    // The second colour of each block is not used.
+    let mut other = texture(0xF800, 8);
+    other[128 + 2] = 1;
+    write(&dir, "a/pixels.dds", texture(0xF800, 8));
+    write(&dir, "b/pixels.dds", other);
+    write(&dir, "a/red.dds", texture(0xF800, 8));
+    write(&dir, "b/red.dds", texture(0x07E0, 8));
+    let compared = page(&dir, &["conflicts", "a", "b", "--compare"]);
+    assert_eq!(parts(&compared, "<mark>", "</mark>"), ["equal", "equal pixels", "different"]);
+    assert!(!compared.contains("Add --compare"));
+    assert!(!page(&dir, &["conflicts", "a", "b"]).contains("<mark>"));
+}
+
+#[test]
+fn options_that_narrow_the_output_narrow_the_page() {
+    let dir = mods();
+    let names = |more: &[&str]| {
+        let page = page(&dir, &[&LAYERS[..], more].concat());
+        parts(&page, "<li><bdi>", "</bdi>").into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&[]).len(), 4);
+    assert_eq!(names(&["textures/shield.dds"]), ["shield.dds"]);
+    assert_eq!(names(&["--glob", "*.nif"]), ["sword.nif"]);
+    assert_eq!(names(&["--of", "Middle"]), ["sword.nif", "sword.dds"]);
+}
+
+#[test]
+fn a_page_of_differences_shows_where_pixels_differ() {
+    let dir = TestDir::new();
+    write(&dir, "a/changed.dds", texture(0xF800, 16));
+    write(&dir, "b/changed.dds", [texture(0x07E0, 16), vec![0]].concat());
+    write(&dir, "a/larger.dds", texture(0xF800, 16));
+    write(&dir, "b/larger.dds", texture(0xF800, 32));
+    write(&dir, "a/gone.txt", "1");
+    write(&dir, "b/new/added.txt", "12");
+    let finished = dir.run(["diff", "a", "b", "--html", "page.html"]);
+    assert_eq!((finished.code, finished.err.as_str()), (1, ""));
+    let page = fs::read_to_string(dir.path("page.html")).unwrap();
+    let titles = ["<bdi>Changed</bdi>", "<bdi>Added</bdi>", "<bdi>Removed</bdi>"];
+    assert_eq!(parts(&page, "<h3>", "</h3>"), titles);
+    assert_eq!(parts(&page, "<figcaption><b>", "</b>"), ["before", "after", "difference", "before", "after"]);
+    assert!(page.contains("1 added, 1 removed, 2 changed, 0 equal"), "{page}");
+    assert!(
+        page.contains("<small>before 1 B</small>") && page.contains("<small>after 2 B</small>"),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_texture_without_a_picture_says_why() {
+    let dir = TestDir::new();
+    write(&dir, "a/bad.dds", "text");
+    write(&dir, "b/bad.dds", &texture(0xF800, 64)[..200]);
+    let page = page(&dir, &["conflicts", "a", "b"]);
+    assert_eq!(pictures(&page), [""; 0]);
+    assert!(page.contains("no picture: not a texture"), "{page}");
+    assert!(page.contains("64 × 64 BC1_UNORM, 200 B, no picture: cut off"), "{page}");
+}
+
+#[test]
+fn only_a_page_is_replaced() {
+    let dir = mods();
+    let write_to = |file: &str| dir.run(LAYERS.iter().chain(&["--html", file]));
+    write_to("new.html").success();
+    fs::set_permissions(dir.path("new.html"), PermissionsExt::from_mode(0o600)).unwrap();
+    write_to("new.html").success();
+    assert_eq!(fs::metadata(dir.path("new.html")).unwrap().permissions().mode() & 0o777, 0o600);
+    // Without FILE, the first source is taken for it.
+    write(&dir, "Mod.bsa", "archive");
+    let refused = dir.run(["conflicts", "--html", "Mod.bsa", "Low", "High"]);
+    assert_eq!((refused.code, refused.out.as_str()), (73, ""));
+    assert!(refused.err.contains("only a page of bsafs is replaced"), "{}", refused.err);
+    assert_eq!(fs::read(dir.path("Mod.bsa")).unwrap(), b"archive");
+    assert_eq!(write_to("missing/page.html").code, 73);
+    assert_eq!(dir.run(["conflicts", "--open", "Low", "High"]).code, 2);
+}
+
+/// Names that would end an element or an attribute, or show another name, with what is shown of them.
+const HOSTILE: [(&str, &str); 6] = [
+    ("<script>document.title='owned'<", "<script>document.title='owned'<"),
+    ("\"><img src=x onerror=alert(1)>.dds", "\"><img src=x onerror=alert(1)>.dds"),
+    ("' onfocus=alert(1) autofocus='.dds", "' onfocus=alert(1) autofocus='.dds"),
+    ("--><!-- &lt;b&gt; &#60; ]]>.dds", "--><!-- &lt;b&gt; &#60; ]]>.dds"),
+    ("exe\u{202e}sdd.dds", "exe\\u{202E}sdd.dds"),
+    ("line\nend\u{1b}[2J.dds", "line\\x0Aend\\x1B[2J.dds"),
+];
+
+/// Two mods with hostile names. The slashes of `</style>` and `</bdi>` are between folders.
+fn hostile() -> TestDir {
+    let dir = TestDir::new();
+    for layer in ["a", "<b onclick=x>\"'&"] {
+        for (name, _) in HOSTILE {
+            write(&dir, &format!("{layer}/{name}"), texture(0xF800, 8));
+        }
+        write(&dir, &format!("{layer}/<//style>/<//bdi><script>alert(2)</script>"), "text");
+    }
+    dir
+}
+
+/// The text that HTML escapes stand for.
+fn unescaped(text: &str) -> String {
+    // The ampersand comes last: an escape may follow it in the name.
+    let escapes = [("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'"), ("&#38;", "&")];
+    escapes.iter().fold(text.to_owned(), |text, (escape, character)| text.replace(escape, character))
+}
+
+#[test]
+fn a_hostile_name_stays_in_its_element() {
+    let page = page(&hostile(), &["conflicts", "a", "<b onclick=x>\"'&"]);
+    let names: Vec<String> = parts(&page, "<li><bdi>", "</bdi>").into_iter().map(unescaped).collect();
+    for (_, shown) in HOSTILE {
+        assert!(names.iter().any(|name| name == shown), "{shown}: {names:?}");
+    }
+    for forbidden in ["<script", "<img", "<b ", "\u{202e}", "\u{1b}", "' onfocus", "onclick=x>", "--><!--"] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+    assert_eq!((page.matches("</style>").count(), page.matches("<style>").count()), (1, 1));
+    let policy = parts(&page, "Content-Security-Policy\" content=\"", "\"");
+    assert!(policy[0].starts_with("default-src 'none'; img-src data:; style-src 'sha256-"), "{policy:?}");
+}
+
+/// Chromium, by the names that distributions give it.
+fn browser() -> Option<&'static str> {
+    let is_there = |name: &&str| Command::new(name).arg("--version").output().is_ok();
+    ["chromium", "chromium-browser", "google-chrome"].into_iter().find(is_there)
+}
+
+/// What the browser makes of a page: its document, and what it logs.
+fn loaded(browser: &str, dir: &TestDir, page: &Path) -> (String, String) {
+    let mut command = Command::new(browser);
+    command.args(["--headless=new", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0"]);
+    command.arg(format!("--user-data-dir={}", dir.path("profile").display()));
+    command.args(["--dump-dom", &format!("file://{}", page.display())]);
+    let finished = run(&mut command);
+    (finished.out, finished.err)
+}
+
+#[test]
+fn a_browser_shows_a_hostile_page_without_an_error() {
+    let Some(browser) = browser() else {
+        return eprintln!("SKIPPED: no chromium: the page was NOT opened in a browser");
+    };
+    let dir = hostile();
+    let written = page(&dir, &["conflicts", "a", "<b onclick=x>\"'&"]);
+    let (document, log) = loaded(browser, &dir, &dir.path("page.html"));
+    let said: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
+    assert_eq!(said, [""; 0]);
+    assert!(document.contains("<title>Conflicts</title>"), "{document}{log}");
+    assert_eq!(document.matches("<li>").count(), written.matches("<li>").count());
+    assert!(!document.contains("<script") && !document.contains("<img"), "{document}");
+    // A page whose style is not the one of its policy is an error, so errors are seen.
+    write(&dir, "broken.html", written.replacen("<style>", "<style> ", 1));
+    let (_, log) = loaded(browser, &dir, &dir.path("broken.html"));
+    assert!(
+        log.lines().any(|line| line.contains("CONSOLE") && line.contains("Content Security Policy")),
+        "{log}"
+    );
+}
