@@ -123,8 +123,8 @@ impl Command {
             Self::Watch(it) => it.run(is_quiet),
             Self::Games(it) => it.run(),
             Self::Order(it) => it.run(),
-            Self::Conflicts(it) => it.run(),
-            Self::Diff(it) => it.run(),
+            Self::Conflicts(it) => it.run(is_quiet),
+            Self::Diff(it) => it.run(is_quiet),
             #[cfg(feature = "pictures")]
             Self::Thumbnail(it) => it.run(),
             #[cfg(feature = "completion")]

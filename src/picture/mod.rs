@@ -21,6 +21,6 @@ pub use difference::difference;
 pub use error::PictureError;
 pub use full_pixels::write_pixels;
 pub use image::Image;
-pub use png::{FullPicture, PngChannels, write_png};
+pub use png::{FullPicture, PngChannels, write_png, write_reduced_png};
 pub use rgba_texture::{Band, PIXELS_MAX, RgbaTexture};
 pub use thumbnail::{SIZE_MAX, thumbnail};

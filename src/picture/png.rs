@@ -11,8 +11,15 @@ use super::image::Image;
 use super::rgba_texture::RgbaTexture;
 use super::thumbnail::next_header;
 
-/// The filter `Sub`: each byte minus the byte of the pixel to its left.
-const SUB: u8 = 1;
+/// The filter of all rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Filter {
+    /// The bytes themselves.
+    None = 0,
+    /// Each byte minus the byte of the pixel to its left.
+    Sub = 1,
+}
+
 /// Length of the data of a chunk in bytes.
 const CHUNK_LEN: usize = 64 << 10;
 
@@ -23,6 +30,25 @@ const CHUNK_LEN: usize = 64 << 10;
 pub fn write_png(image: &Image, out: &mut impl Write) -> io::Result<()> {
     let mut png = Png::new((image.width, image.height), PngChannels::All, out)?;
     image.rgba.chunks(image.width.max(1) as usize).try_for_each(|row| png.add(row.iter().copied()))?;
+    png.finish()
+}
+
+/// Writes a picture as a PNG file of about half the size, with fewer colours: as many as BC1 has, which most
+/// textures have anyway, and 16 steps of alpha.
+///
+/// # Errors
+/// The error of `out`.
+pub fn write_reduced_png(image: &Image, out: &mut impl Write) -> io::Result<()> {
+    let few = |value: u8, bits: u32| value & !(u8::MAX >> bits) | value >> bits;
+    let reduced = |&[r, g, b, a]: &[u8; 4]| match a {
+        // The colour of such a pixel is invisible.
+        0 => [0; 4],
+        _ => [few(r, 5), few(g, 6), few(b, 5), few(a, 4)],
+    };
+    // Differences of few colours are no fewer.
+    let png = Png::new((image.width, image.height), PngChannels::All, out)?;
+    let mut png = Png { filter: Filter::None, ..png };
+    image.rgba.chunks(image.width.max(1) as usize).try_for_each(|row| png.add(row.iter().map(reduced)))?;
     png.finish()
 }
 
@@ -114,6 +140,7 @@ impl FullPicture {
 /// A PNG file to which rows are added.
 struct Png<W: Write> {
     channels: PngChannels,
+    filter: Filter,
     data: ZlibEncoder<DataChunks<W>>,
     /// The bytes of a row.
     row: Vec<u8>,
@@ -127,18 +154,21 @@ impl<W: Write> Png<W> {
         out.write_all(b"\x89PNG\r\n\x1a\n")?;
         write_chunk(&mut out, b"IHDR", &head)?;
         let chunks = DataChunks { out, bytes: Vec::with_capacity(CHUNK_LEN) };
-        Ok(Self { channels, data: ZlibEncoder::new(chunks, Compression::default()), row: Vec::new() })
+        let data = ZlibEncoder::new(chunks, Compression::default());
+        Ok(Self { channels, filter: Filter::Sub, data, row: Vec::new() })
     }
 
     /// Adds the next row: red, green, blue and alpha of each pixel.
     fn add(&mut self, row: impl Iterator<Item = [u8; 4]>) -> io::Result<()> {
         let (channels, _) = self.channels.channels();
         self.row.clear();
-        self.row.push(SUB);
+        self.row.push(self.filter as u8);
         let mut left = [0; 4];
         for pixel in row {
             self.row.extend(channels.iter().map(|&channel| pixel[channel].wrapping_sub(left[channel])));
-            left = pixel;
+            if self.filter == Filter::Sub {
+                left = pixel;
+            }
         }
         self.data.write_all(&self.row)
     }

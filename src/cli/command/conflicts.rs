@@ -122,7 +122,7 @@ struct LayerLine {
 const CONFLICT: usize = 200;
 
 impl Conflicts {
-    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
         let (sources, selected) = self.selection.split(&self.sources)?;
         #[cfg(feature = "pictures")]
         let page = self.page.file()?;
@@ -152,10 +152,12 @@ impl Conflicts {
                 // Errors are ignored here: the page says which sizes are unknown.
                 let copies = found.conflicts.iter().flat_map(Conflict::copies);
                 let _ = vfs.store().learn_sizes(copies.map(VfsFile::entry));
-                self.page.write(&page, found.page(&is_asked))?;
+                self.page.write(&page, found.page(&is_asked), is_quiet)?;
             }
             None => self.print(&found, &is_asked)?,
         }
+        #[cfg(not(feature = "pictures"))]
+        let _ = is_quiet;
         #[cfg(not(feature = "pictures"))]
         self.print(&found, &is_asked)?;
         if let Some(what) = unsure(&vfs, &found.conflicts) {

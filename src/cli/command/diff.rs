@@ -100,7 +100,7 @@ struct Side {
 const COMPARED_PER_FILE: usize = 400;
 
 impl Diff {
-    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
         #[cfg(feature = "pictures")]
         let page = self.page.file()?;
         // Open each source separately, because each profile has its own options.
@@ -118,9 +118,11 @@ impl Diff {
         differences.iter().for_each(|difference| counts.add(&difference.change));
         #[cfg(feature = "pictures")]
         match page {
-            Some(page) => self.page.write(&page, difference_page(&differences, counts.line()))?,
+            Some(page) => self.page.write(&page, difference_page(&differences, counts.line()), is_quiet)?,
             None => self.print(&differences, &counts)?,
         }
+        #[cfg(not(feature = "pictures"))]
+        let _ = is_quiet;
         #[cfg(not(feature = "pictures"))]
         self.print(&differences, &counts)?;
         for difference in &differences {

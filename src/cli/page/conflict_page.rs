@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::contents::{Contents, LayerBar, Pixels, Row, Section, Side};
 use crate::cli::terminal::shown_layers::ShownLayers;
+use crate::limits::PAGE_FILES_MAX;
 use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::comparison::Compared;
@@ -20,18 +21,30 @@ pub(crate) fn conflict_page(
     is_asked: &[bool],
 ) -> Contents {
     let is_compared = !compared.is_empty();
-    let mut pairs: BTreeMap<(usize, usize), Vec<Row>> = BTreeMap::new();
+    // For each pair of layers, the numbers of conflicts and of the hidden files in them.
+    let mut pairs: BTreeMap<(usize, usize), Vec<(usize, usize)>> = BTreeMap::new();
     for (index, Conflict { winner, hidden }) in conflicts.iter().enumerate() {
         for (at, file) in hidden.iter().enumerate() {
             let pair = (winner.layer().number(), file.layer().number());
             if is_asked[pair.0] || is_asked[pair.1] {
-                let compared = compared.get(index).and_then(|it| it.get(at));
-                pairs.entry(pair).or_default().push(row(winner, file, compared));
+                pairs.entry(pair).or_default().push((index, at));
             }
         }
     }
-    let mut pairs: Vec<Vec<Row>> = pairs.into_values().collect();
-    pairs.sort_by_key(|rows| std::cmp::Reverse(rows.len()));
+    let mut pairs: Vec<Vec<(usize, usize)>> = pairs.into_values().collect();
+    pairs.sort_by_key(|files| std::cmp::Reverse(files.len()));
+    let row = |&(index, at): &(usize, usize)| {
+        let Conflict { winner, hidden } = &conflicts[index];
+        row(winner, &hidden[at], compared.get(index).and_then(|it| it.get(at)))
+    };
+    let mut room = PAGE_FILES_MAX;
+    let sections = pairs.iter().filter_map(|files| {
+        // The title of a section needs its first row.
+        let rows: Vec<Row> = files.iter().take(room.max(1)).map(row).collect();
+        room = room.saturating_sub(rows.len());
+        section(names, files.len(), rows)
+    });
+    let sections = sections.take(PAGE_FILES_MAX).collect();
     let mut summary = vec![format!(
         "{} in {}. The layer that wins is on the left, the one that it hides on the right.",
         count(conflicts.len(), "conflict"),
@@ -45,7 +58,7 @@ pub(crate) fn conflict_page(
         summary,
         layers: layers.iter().map(|layer| bar(names, layer)).collect(),
         heading: "Which layer hides which",
-        sections: pairs.into_iter().filter_map(|rows| section(names, rows)).collect(),
+        sections,
         narrowing: "give a folder such as textures/armor, a pattern such as '*sword*', or --of LAYER",
     }
 }
@@ -67,7 +80,7 @@ fn row(winner: &VfsFile, hidden: &VfsFile, compared: Option<&Compared>) -> Row {
 }
 
 /// The section of a pair of layers. All rows have the same two layers.
-fn section(names: &ShownLayers, mut rows: Vec<Row>) -> Option<Section> {
+fn section(names: &ShownLayers, files: usize, mut rows: Vec<Row>) -> Option<Section> {
     let [winner, hidden] = &rows.first()?.sides[..] else { return None };
     let (winner, hidden) = (winner.file.layer(), hidden.file.layer());
     let name = |layer: &VfsLayer| names.shown(layer.path()).to_string();
@@ -76,7 +89,7 @@ fn section(names: &ShownLayers, mut rows: Vec<Row>) -> Option<Section> {
     let about = [&winner, &hidden].into_iter().filter(has_reason).map(about).collect();
     let (name, over) = (name(&winner), Some(name(&hidden)));
     sort_by_folder(&mut rows);
-    Some(Section { name, over, about, rows })
+    Some(Section { name, over, about, files, rows })
 }
 
 /// Sorts rows so that the files of a folder follow each other.

@@ -30,6 +30,8 @@ pub(crate) struct Section {
     pub(crate) over: Option<String>,
     /// Sentences about the layers.
     pub(crate) about: Vec<String>,
+    /// The number of files. There may be fewer rows: no more than a page has room for.
+    pub(crate) files: usize,
     /// Sorted by folder.
     pub(crate) rows: Vec<Row>,
 }

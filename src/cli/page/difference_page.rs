@@ -2,13 +2,20 @@
 
 use super::conflict_page::sort_by_folder;
 use super::contents::{Contents, Pixels, Row, Section, Side};
+use crate::limits::PAGE_FILES_MAX;
 use crate::vfs::{Change, Difference, VfsFile};
 
 /// The page of differences. `summary` is the line with the counts.
 pub(crate) fn difference_page(differences: &[Difference], summary: String) -> Contents {
     let titles = ["Changed", "Added", "Removed", "Cannot be compared"];
-    let mut sections =
-        titles.map(|title| Section { name: title.into(), over: None, about: Vec::new(), rows: Vec::new() });
+    let mut sections = titles.map(|title| Section {
+        name: title.into(),
+        over: None,
+        about: Vec::new(),
+        files: 0,
+        rows: Vec::new(),
+    });
+    let mut room = PAGE_FILES_MAX;
     for difference in differences {
         let at = match difference.change {
             Change::Changed => 0,
@@ -17,7 +24,11 @@ pub(crate) fn difference_page(differences: &[Difference], summary: String) -> Co
             Change::Unreadable(_) => 3,
             Change::Equal | Change::SameSize => continue,
         };
-        sections[at].rows.push(row(difference));
+        sections[at].files += 1;
+        if room > 0 {
+            room -= 1;
+            sections[at].rows.push(row(difference));
+        }
     }
     sections.iter_mut().for_each(|section| sort_by_folder(&mut section.rows));
     Contents {
@@ -25,7 +36,7 @@ pub(crate) fn difference_page(differences: &[Difference], summary: String) -> Co
         summary: vec![summary],
         layers: Vec::new(),
         heading: "What differs",
-        sections: sections.into_iter().filter(|section| !section.rows.is_empty()).collect(),
+        sections: sections.into_iter().filter(|section| section.files > 0).collect(),
         narrowing: "add --glob with a pattern such as 'textures/armor/**' or '*sword*'",
     }
 }

@@ -35,7 +35,7 @@ impl Page {
     /// Makes the pictures and the text of a page. Shows progress.
     pub(crate) fn of(contents: Contents) -> Self {
         let Contents { title, summary, layers, heading, sections, narrowing } = contents;
-        let files: usize = sections.iter().map(|section| section.rows.len()).sum();
+        let files: usize = sections.iter().map(|section| section.files).sum();
         let rows: Vec<&Row> =
             sections.iter().flat_map(|section| &section.rows).take(PAGE_FILES_MAX).collect();
         let textures = rows.iter().filter(|row| row.is_texture()).count();
@@ -144,8 +144,8 @@ impl Body {
         }
         let mut shown = shown.iter();
         for section in sections {
-            let Section { name, over, about, rows } = section;
-            let (over, files, is_open) = (over.as_deref(), rows.len(), sections.len() == 1);
+            let Section { name, over, about, files, rows } = section;
+            let (over, files, is_open) = (over.as_deref(), *files, sections.len() == 1);
             if !self.add(&rendered(&SectionHtml { name, over, about, files, is_single: files == 1, is_open }))
             {
                 break;

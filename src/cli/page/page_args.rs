@@ -1,6 +1,6 @@
 //! The options `--html` and `--open`.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -41,16 +41,17 @@ impl PageArgs {
     }
 
     /// Makes the pictures of a page, writes it, and opens it if the user wants that.
-    pub(crate) fn write(&self, file: &PageFile<'_>, contents: Contents) -> Result<(), Failure> {
+    pub(crate) fn write(
+        &self,
+        file: &PageFile<'_>,
+        contents: Contents,
+        is_quiet: bool,
+    ) -> Result<(), Failure> {
         let page = Page::of(contents);
         let len = file.write(&page)?;
-        let mut out = stdout();
-        let (path, files, len) = (file.path().shown(), count(page.listed(), "file"), BinaryBytes(len));
-        writeln!(out, "wrote {path}: {files}, {} ({len})", count(page.pictures(), "picture"))?;
-        for note in page.notes() {
-            writeln!(out, "{note}")?;
+        if !is_quiet {
+            Self::report(file, &page, len)?;
         }
-        out.flush()?;
         if !self.open {
             return Ok(());
         }
@@ -59,5 +60,16 @@ impl PageArgs {
         opener::open(&absolute, "browser").map_err(|what| {
             Failure::new(Exit::Unavailable, format!("wrote {}, but {what}", file.path().shown()))
         })
+    }
+
+    /// Prints what was written, and what the page has no room for.
+    fn report(file: &PageFile<'_>, page: &Page, len: u64) -> io::Result<()> {
+        let mut out = stdout();
+        let (path, files, len) = (file.path().shown(), count(page.listed(), "file"), BinaryBytes(len));
+        writeln!(out, "wrote {path}: {files}, {} ({len})", count(page.pictures(), "picture"))?;
+        for note in page.notes() {
+            writeln!(out, "{note}")?;
+        }
+        out.flush()
     }
 }

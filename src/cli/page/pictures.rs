@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::contents::{Pixels, Row, Side};
 use crate::limits::PAGE_PICTURES_MAX;
-use crate::picture::{Image, PictureError, difference, thumbnail, write_pixels, write_png};
+use crate::picture::{Image, PictureError, difference, thumbnail, write_pixels, write_reduced_png};
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::vfs::parallel::in_parallel;
 use crate::vfs::{FileReader, VfsFile};
@@ -188,19 +188,11 @@ fn picture_of_difference(one: &VfsFile, two: &VfsFile) -> Option<Vec<u8>> {
     Some(png(&shown))
 }
 
-/// A small picture as a PNG file. Colours have as many bits as those of BC1, which most textures have, so that
-/// twice as many pictures fit on a page.
+/// A small picture as a PNG file.
 fn png(image: &Image) -> Vec<u8> {
-    let few = |value: u8, bits: u32| value & !(u8::MAX >> bits) | value >> bits;
-    let reduced = |&[r, g, b, a]: &[u8; 4]| match a {
-        // Nobody sees the colour of such a pixel.
-        0 => [0; 4],
-        _ => [few(r, 5), few(g, 6), few(b, 5), few(a, 4)],
-    };
-    let image = Image { rgba: image.rgba.iter().map(reduced).collect(), ..*image };
     let mut png = Vec::new();
     // Writing to memory cannot fail.
-    let _ = write_png(&image, &mut png);
+    let _ = write_reduced_png(image, &mut png);
     png
 }
 
