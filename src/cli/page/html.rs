@@ -84,11 +84,12 @@ impl Page {
         let pictures = self.pictures.style();
         // The browser compares the hash of what is between the tags.
         let digest = Sha256::new().chain_update(STYLE).chain_update(pictures).finalize();
-        let mut style_hash = String::new();
-        add_base64(&digest, &mut style_hash);
+        let mut policy = format!("{POLICY}; style-src 'sha256-");
+        add_base64(&digest, &mut policy);
+        policy.push('\'');
         out.write_all(BEGINNING.as_bytes())?;
         let Self { title, summary, notes, body, .. } = self;
-        let page = PageHtml { title, summary, notes, body, style: STYLE, pictures, style_hash: &style_hash };
+        let page = PageHtml { title, summary, notes, body, style: STYLE, pictures, policy: &policy };
         page.write_into(out)
     }
 }
@@ -197,7 +198,7 @@ fn rendered(template: &impl Template) -> String {
     source = r#"<html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'sha256-{{ style_hash|safe }}'; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="{{ policy|safe }}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{{ title }}</title>
@@ -222,7 +223,7 @@ struct PageHtml<'p> {
     body: &'p str,
     style: &'p str,
     pictures: &'p str,
-    style_hash: &'p str,
+    policy: &'p str,
 }
 
 impl PageHtml<'_> {
