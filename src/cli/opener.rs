@@ -16,7 +16,7 @@ const OPENER_TIME: Duration = Duration::from_secs(2);
 /// Opens an absolute path. `program` says which kind of program is wanted. Returns why that failed.
 pub(crate) fn open(path: &Path, program: &str) -> Result<(), String> {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    if !["WAYLAND_DISPLAY", "DISPLAY"].iter().any(|name| is_set(name)) {
+    if !["WAYLAND_DISPLAY", "DISPLAY"].iter().any(is_set) {
         return Err("there is no display to open it on; set $WAYLAND_DISPLAY or $DISPLAY".into());
     }
     // The opener may become the program. Neither Ctrl-C here nor a closed pipe may end that.

@@ -20,8 +20,8 @@ pub fn difference(one: &Image, two: &Image, side: u32) -> Option<Image> {
         let shown = &mut rgba[(y / step * width + x / step) as usize];
         let by = |channel: usize| one_pixel[channel].abs_diff(two_pixel[channel]);
         // Alpha has no colour of its own, so a difference in it is white.
-        for channel in 0..3 {
-            shown[channel] = shown[channel].max(by(channel).max(by(3)).saturating_mul(AMPLIFIED));
+        for (channel, value) in shown.iter_mut().take(3).enumerate() {
+            *value = (*value).max(by(channel).max(by(3)).saturating_mul(AMPLIFIED));
         }
     }
     Some(Image { width, height, rgba })
