@@ -21,6 +21,9 @@ pub(super) const BEGINNING: &str = "<!DOCTYPE html>\n<!-- A page of bsafs -->\n"
 /// The style of every page. That of the pictures is added.
 const STYLE: &str = include_str!("style.css");
 
+/// What the browser may do with a page, besides its style.
+const POLICY: &str = "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'";
+
 /// A page that can be written.
 pub(crate) struct Page {
     title: String,
@@ -234,14 +237,18 @@ impl PageHtml<'_> {
 
 /// The beginning of the table of layers.
 const LAYERS: &str = r#"<section><h2>Load order</h2>
-<table><thead><tr><th scope="col">Layer, lowest first</th><th scope="col">Files</th><th scope="col">Win</th><th scope="col">Hidden</th></tr></thead><tbody>
+<table><thead><tr><th scope="col">Layer, lowest first</th>
+<th scope="col">Files</th><th scope="col">Win</th><th scope="col">Hidden</th></tr></thead><tbody>
 "#;
 
 #[derive(Template)]
 #[template(
     ext = "html",
     source = r#"<tr><th scope="row"><bdi>{{ name }}</bdi>
-<svg class="bar" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true"><rect class="wins" width="{{ wins }}" height="10"/><rect class="hidden" x="{{ wins }}" width="{{ hides }}" height="10"/></svg></th><td>{{ files }}</td><td>{{ winning }}</td><td>{{ hidden }}</td></tr>
+<svg class="bar" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">
+<rect class="wins" width="{{ wins }}" height="10"/>
+<rect class="hidden" x="{{ wins }}" width="{{ hides }}" height="10"/></svg></th>
+<td>{{ files }}</td><td>{{ winning }}</td><td>{{ hidden }}</td></tr>
 "#
 )]
 struct LayerHtml<'p> {
@@ -267,7 +274,9 @@ struct HeadingHtml<'p> {
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r#"<details{% if is_open %} open{% endif %}><summary><h3><bdi>{{ name }}</bdi>{% if let Some(over) = over %} hides <bdi>{{ over }}</bdi>{% endif %}</h3> <small>{{ files }} {% if is_single %}file{% else %}files{% endif %}</small></summary><div class="files">
+    source = r#"<details{% if is_open %} open{% endif %}><summary><h3><bdi>{{ name }}</bdi>
+{%- if let Some(over) = over %} hides <bdi>{{ over }}</bdi>{% endif %}</h3>
+<small>{{ files }} {% if is_single %}file{% else %}files{% endif %}</small></summary><div class="files">
 {% for line in about %}<p class="soft">{{ line }}</p>
 {% endfor %}"#
 )]
@@ -297,7 +306,11 @@ struct FolderHtml<'p> {
     source = r#"<li><bdi>{{ name }}</bdi>{% if let Some(mark) = mark %} <mark>{{ mark }}</mark>{% endif %}
 {% if figures.is_empty() %}<small>{{ line }}</small>
 {% else %}<div class="pictures">
-{% for figure in figures %}<figure>{% if let Some(picture) = figure.picture %}<i class="p{{ picture }}" role="img" aria-label="{{ figure.role }}: {{ name }}"></i>{% endif %}<figcaption><b>{{ figure.role }}</b> {{ figure.about }}</figcaption></figure>
+{% for figure in figures %}<figure>
+{%- if let Some(picture) = figure.picture -%}
+<i class="p{{ picture }}" role="img" aria-label="{{ figure.role }}: {{ name }}"></i>
+{%- endif -%}
+<figcaption><b>{{ figure.role }}</b> {{ figure.about }}</figcaption></figure>
 {% endfor %}</div>
 {% endif %}</li>
 "#

@@ -15,8 +15,8 @@ pub(crate) struct PageFile<'p> {
 }
 
 impl<'p> PageFile<'p> {
-    /// Finds the place of a page. Fails if another file is there: a user who forgets FILE would otherwise lose
-    /// the first source.
+    /// Finds the place of a page. Fails if another file is there: a user who forgets FILE would otherwise
+    /// lose the first source.
     pub(super) fn prepare(path: &'p Path) -> Result<Self, Failure> {
         let place = OutputPlace::of(path, Missing::Fail);
         let place = place.map_err(|error| Failure::not_made("the page", path, &error))?;
@@ -25,7 +25,8 @@ impl<'p> PageFile<'p> {
             Ok(_) => Ok(file),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 let what = format!(
-                    "cannot create the page {}: {error}, and only a page of bsafs is replaced; give another FILE",
+                    "cannot create the page {}: {error}, and only a page of bsafs is replaced; give another \
+                     FILE",
                     path.shown()
                 );
                 Err(Failure::new(Exit::CannotCreate, what))
