@@ -88,13 +88,15 @@ pub(crate) fn why(vfs: &Vfs, set: &SourceSet, thing: &str) -> Explanation {
     let (orders, options) = (&orders[..], &set.options);
     let mut question =
         Question { vfs, orders, options, disk: Disk::default(), is_there: false, reasons: Vec::new() };
-    let kind = question.kind_of(thing);
+    let within = question.path_in_tree(Path::new(thing));
+    let name = within.as_deref().unwrap_or(thing);
+    let kind = question.kind_of(name);
     match kind {
-        ThingKind::File => question.file(thing),
-        ThingKind::Plugin => question.plugin(thing),
-        ThingKind::Archive => question.archive(thing),
-        ThingKind::Mod => question.a_mod(thing),
-        ThingKind::Settings => question.settings(thing),
+        ThingKind::File => question.file(name),
+        ThingKind::Plugin => question.plugin(name),
+        ThingKind::Archive => question.archive(name),
+        ThingKind::Mod => question.a_mod(name),
+        ThingKind::Settings => question.settings(name),
     }
     let Question { is_there, mut reasons, .. } = question;
     let mut seen = HashSet::new();
@@ -127,6 +129,38 @@ impl<'a> Question<'a> {
             () if is_name && ends(".ini") => ThingKind::Settings,
             () if is_name && self.mod_lists().any(|(_, mods)| self.has_mod(mods, thing)) => ThingKind::Mod,
             () => ThingKind::File,
+        }
+    }
+
+    /// The path in the tree of a file on the disk, if it is in a folder of the game or of a mod. The name of
+    /// the mod for its folder.
+    fn path_in_tree(&self, path: &Path) -> Option<String> {
+        if !path.is_absolute() {
+            return None;
+        }
+        let real = path.parent().and_then(|it| it.canonicalize().ok()).zip(path.file_name());
+        let real = real.map(|(parent, name)| parent.join(name));
+        [Some(path.to_owned()), real].into_iter().flatten().find_map(|path| self.below_a_folder(&path))
+    }
+
+    /// The rest of a path below the innermost folder of the game, of a mod, or of a loaded archive.
+    fn below_a_folder(&self, path: &Path) -> Option<String> {
+        let of_layers = self.orders.iter().flat_map(|order| &order.layers);
+        let of_layers = of_layers.filter_map(|layer| match layer.what {
+            LayerKind::Folder => Some(layer.path.clone()),
+            LayerKind::Archive => layer.path.parent().map(Path::to_owned),
+        });
+        let of_mods = self.mod_lists().filter_map(|(_, mods)| {
+            let first = path.strip_prefix(&mods.folder).ok()?.components().next()?;
+            Some(mods.folder.join(first))
+        });
+        let around = of_layers.chain(of_mods).filter(|folder| path.starts_with(folder));
+        let folder = around.max_by_key(|folder| folder.as_os_str().len())?;
+        let rest = path.strip_prefix(&folder).ok()?;
+        let is_mod = self.mod_lists().any(|(_, mods)| folder.parent() == Some(&mods.folder));
+        match rest.as_os_str().is_empty() && is_mod {
+            true => folder.file_name()?.to_str().map(str::to_owned),
+            false => rest.to_str().map(str::to_owned),
         }
     }
 

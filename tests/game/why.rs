@@ -209,3 +209,39 @@ fn a_path_in_a_mount_and_the_only_game_need_no_source() {
     }
     mount.umount(&world.dir);
 }
+
+#[test]
+fn a_path_on_the_disk_means_the_file_in_the_tree() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", ""),
+            ("local/Plugins.txt", "Off.esp\n"),
+            ("Data/Off.esp", ""),
+            ("Data/Nobody.bsa", ""),
+            ("Data/textures/real.dds", ""),
+        ],
+    );
+    let path = |name: &str| world.installed.path(name).to_str().unwrap().to_owned();
+    let game = |thing: &str, is_there, expected| check(&world, "skyrimse", &path(thing), is_there, expected);
+    game("Data/textures/real.dds", true, ("there", "Data", "textures/real.dds is from here"));
+    game("Data/Off.esp", false, ("plugin-inactive", "Off.esp", "is off in "));
+    game("Data/Nobody.bsa", false, ("archive-unlisted", "Nobody.bsa", "no INI file"));
+    let mods = "home/mo2/mods";
+    let source = world.instance(
+        &["On"],
+        &[
+            (&format!("{mods}/On/textures/a.dds"), ""),
+            (&format!("{mods}/Off/textures/off.dds"), ""),
+            (&format!("{mods}/Off/Off2.esp"), ""),
+        ],
+    );
+    let check = |thing: &str, is_there, expected| check(&world, &source, &path(thing), is_there, expected);
+    check("home/mo2/mods/On/textures/a.dds", true, ("there", "On", "textures/a.dds"));
+    check("home/mo2/mods/Off/textures/off.dds", false, ("mo2-mod-off", "off.dds", "turn it on"));
+    check("home/mo2/mods/Off/Off2.esp", false, ("mo2-mod-off", "Off2.esp", "turn it on"));
+    check(&(mods.to_owned() + "/Off"), false, ("mo2-mod-off", "Off", "turn it on"));
+    // A link to the folder of the mods.
+    std::os::unix::fs::symlink(path(mods), path("home/linked")).unwrap();
+    check("home/linked/Off/textures/off.dds", false, ("mo2-mod-off", "off.dds", "turn it on"));
+}
