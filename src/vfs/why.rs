@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::conflict::{of_order, tallies};
+use super::error::OpenError;
 use super::file::VfsFile;
 use super::opened_archive::{stored_path, with_archive};
 use super::options::OpenOptions;
@@ -76,8 +76,15 @@ pub(crate) const NOT_FOUND: &str = "not-found";
 /// The code of the reason that a file of the same name is elsewhere.
 pub(crate) const SAME_NAME: &str = "same-name";
 
+/// The text of the reason that the user hid a file.
+const HIDDEN: &str = "it is hidden in Mod Organizer, which gave it this name; unhide it there";
+
+/// The code of the reason that an archive cannot be opened.
+const UNOPENED: &str = "archive-unopened";
 /// Maximum number of archives that are opened for one question.
 const ARCHIVES_MAX: usize = 2_000;
+/// Maximum number of files and folders of a mod that are looked at.
+const WALKED_MAX: usize = 100_000;
 /// Maximum number of files of the same name that are suggested.
 const SAME_NAMES_MAX: usize = 4;
 
@@ -90,13 +97,18 @@ pub(crate) fn why(vfs: &Vfs, set: &SourceSet, thing: &str) -> Explanation {
         Question { vfs, orders, options, disk: Disk::default(), is_there: false, reasons: Vec::new() };
     let within = question.path_in_tree(Path::new(thing));
     let name = within.as_deref().unwrap_or(thing);
-    let kind = question.kind_of(name);
+    let mut kind = question.kind_of(name);
     match kind {
         ThingKind::File => question.file(name),
         ThingKind::Plugin => question.plugin(name),
         ThingKind::Archive => question.archive(name),
         ThingKind::Mod => question.a_mod(name),
         ThingKind::Settings => question.settings(name),
+    }
+    if question.is_unknown() && kind == ThingKind::File && !name.contains(['/', '\\', '.']) {
+        let others = std::mem::take(&mut question.reasons);
+        kind = question.with_endings(name).unwrap_or(kind);
+        question.reasons.extend(others);
     }
     let Question { is_there, mut reasons, .. } = question;
     let mut seen = HashSet::new();
@@ -168,6 +180,11 @@ impl<'a> Question<'a> {
         self.reasons.push(reason);
     }
 
+    /// Whether no reason was found yet, apart from archives that nobody can look into.
+    fn is_unknown(&self) -> bool {
+        !self.is_there && self.reasons.iter().all(|it| it.code == UNOPENED)
+    }
+
     fn mod_lists(&self) -> impl Iterator<Item = (&'a LoadOrder, &'a ModList)> + use<'a> {
         self.orders.iter().filter_map(|order| Some((order, order.mods.as_ref()?)))
     }
@@ -206,6 +223,22 @@ impl<'a> Question<'a> {
         off
     }
 
+    /// Plugins and archives that a name without an ending may mean.
+    fn with_endings(&mut self, stem: &str) -> Option<ThingKind> {
+        let plugins = ["esp", "esm", "esl"].map(|ending| (ThingKind::Plugin, ending));
+        let archives = ["bsa", "ba2"].map(|ending| (ThingKind::Archive, ending));
+        let mut first = None;
+        for (kind, ending) in plugins.into_iter().chain(archives) {
+            let before = self.reasons.len();
+            match kind {
+                ThingKind::Plugin => self.plugin(&format!("{stem}.{ending}")),
+                _ => self.archive(&format!("{stem}.{ending}")),
+            }
+            first = first.or((self.reasons.len() > before).then_some(kind));
+        }
+        first
+    }
+
     fn file(&mut self, thing: &str) {
         let path = thing.replace('\\', "/");
         let path = path.trim_start_matches('/');
@@ -217,12 +250,19 @@ impl<'a> Question<'a> {
             self.in_archives(&file.path());
             return self.in_mods_off(&file.path());
         }
+        if let Some(folder) = self.vfs.folder(path).or_else(|| self.vfs.folder(below_data?)) {
+            self.is_there = true;
+            let text = "this is a folder of the game; ask about a file in it";
+            return self.add(Cause::new("folder", Path::new(&folder.path()), text));
+        }
         let path = below_data.unwrap_or(path);
         self.in_archives(path);
         self.in_mods_off(path);
         self.in_folders(path);
-        if self.reasons.is_empty() {
+        if self.is_unknown() {
+            let others = std::mem::take(&mut self.reasons);
             self.same_names(path);
+            self.reasons.extend(others);
         }
     }
 
@@ -287,7 +327,7 @@ impl<'a> Question<'a> {
                 let text = format!(
                     "the game loads this archive, but it cannot be opened, so its files are unknown: {why}"
                 );
-                found.push(Cause::new("archive-unopened", &layer.path, text));
+                found.push(Cause::new(UNOPENED, &layer.path, text));
             }
         }
         let invalidated = path.to_ascii_lowercase();
@@ -360,8 +400,7 @@ impl<'a> Question<'a> {
         let hidden =
             hidden.filter_map(|(end, suffix)| self.disk.find(folder, &format!("{}{suffix}", &path[..end])));
         let hidden = hidden.map(|found| found.path).find(|it| it.symlink_metadata().is_ok())?;
-        let text = "it is hidden in Mod Organizer, which gave it this name; unhide it there";
-        Some(Cause::new("mo2-hidden", &hidden, text))
+        Some(Cause::new("mo2-hidden", &hidden, HIDDEN))
     }
 
     /// A link or a folder on the way to a path that was left out.
@@ -410,9 +449,62 @@ impl<'a> Question<'a> {
         let is_alike = |it: &String| it.rsplit('/').next().is_some_and(|it| it.eq_ignore_ascii_case(name));
         let mut alike: Vec<String> = self.vfs.files().map(|file| file.path()).filter(is_alike).collect();
         alike.sort_unstable();
+        let is_bare = !path.contains('/');
         for path in alike.iter().take(SAME_NAMES_MAX) {
             self.add(Cause::new(SAME_NAME, Path::new(path), "a file of this name is at another path"));
         }
+        if is_bare {
+            self.elsewhere(name);
+        }
+    }
+
+    /// Files of a name, in any folder, that the game does not see: in mods that are off, hidden in Mod
+    /// Organizer, or in archives that are not loaded.
+    fn elsewhere(&mut self, name: &str) {
+        let mut found = Vec::new();
+        let is_named =
+            |path: &Path| path.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name));
+        for (folder, why) in self.mods_off() {
+            let alike =
+                self.walk(&folder).into_iter().filter(|path| is_named(path) && self.disk.is_file(path));
+            found.extend(alike.map(|path| Cause::new("mo2-mod-off", &path, why.clone())));
+        }
+        for (_, mods) in self.mod_lists() {
+            for folder in mods.enabled.iter().map(|it| mods.folder.join(it)) {
+                let marked = self.walk(&folder).into_iter().filter(|path| is_marked(mods, path));
+                let alike = marked.filter(|path| is_named(&without_mark(mods, path)));
+                found.extend(alike.map(|path| Cause::new("mo2-hidden", &path, HIDDEN)));
+            }
+        }
+        let not_loaded = self.notes().filter(|note| is_of_archive_not_loaded(note.code));
+        for note in not_loaded.take(ARCHIVES_MAX) {
+            if let Ok(Some(path)) = self.path_of(Path::new(&note.subject), name) {
+                let text = format!("this archive has {path}, but is {note}");
+                found.push(Cause { text, ..Cause::of(note) });
+            }
+        }
+        self.reasons.append(&mut found);
+    }
+
+    /// The path of a file of a name in an archive.
+    fn path_of(&self, archive: &Path, name: &str) -> Result<Option<String>, OpenError> {
+        let code_page = self.options.code_page();
+        with_archive(archive, &self.options.parse_options(), |parsed| {
+            let mut paths = parsed.entries().filter_map(|entry| stored_path(&entry.name, code_page));
+            paths.find(|path| path.rsplit('/').next().is_some_and(|it| it.eq_ignore_ascii_case(name)))
+        })
+    }
+
+    /// A plugin or an archive that the user hid in Mod Organizer.
+    fn hidden_in_mods(&self, name: &str) -> Vec<Cause> {
+        let mut hidden = Vec::new();
+        for (order, mods) in self.mod_lists() {
+            let layers = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
+            let enabled = mods.enabled.iter().map(|it| mods.folder.join(it));
+            let folders = layers.map(|layer| layer.path.clone()).chain(enabled);
+            hidden.extend(folders.filter_map(|folder| self.marked_hidden(mods, &folder, name)));
+        }
+        hidden
     }
 
     fn plugin(&mut self, thing: &str) {
@@ -430,6 +522,12 @@ impl<'a> Question<'a> {
             is_named || (note.code == NoteCode::MasterMissing && note.text.contains(name))
         };
         let noted: Vec<Cause> = self.notes().filter(is_about).map(Cause::of).collect();
+        if !self.is_there {
+            // These are why it is missing.
+            let hidden = self.hidden_in_mods(name);
+            let dangling = self.dangling(name);
+            self.reasons.extend(hidden.into_iter().chain(dangling));
+        }
         self.reasons.extend(noted);
         if self.is_there {
             return;
@@ -442,7 +540,9 @@ impl<'a> Question<'a> {
                 let text = "the plugin is ghosted, so the game does not see it; remove .ghost from its name";
                 found.push(Cause::new("ghost", &layer.path.join(ghost), text));
             }
-            if let Some(stored) = names.get(name) {
+            if let Some(stored) = names.get(name)
+                && self.disk.is_file(&layer.path.join(stored))
+            {
                 found.push(self.not_active(order, &layer.path.join(stored), name));
             }
         }
@@ -466,6 +566,19 @@ impl<'a> Question<'a> {
         }
         found.extend(self.nested(name));
         self.reasons.append(&mut found);
+    }
+
+    /// Links of this name that lead nowhere.
+    fn dangling(&self, name: &str) -> Vec<Cause> {
+        let stored = |(_, layer): (_, &OrderLayer)| {
+            let names = self.disk.names(&layer.path).ok()?;
+            Some(layer.path.join(names.get(name)?))
+        };
+        let is_missing = |path: &PathBuf| {
+            self.disk.metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+        };
+        let links = self.folders().filter_map(stored).filter(is_missing);
+        links.map(|link| Cause::of(&Note::dangling_link(link.to_string_lossy()))).collect()
     }
 
     /// Why an installed plugin is not active.
@@ -526,7 +639,7 @@ impl<'a> Question<'a> {
                 false => {
                     let why = self.has_path(&layer.path, "").err().unwrap_or_default();
                     let text = format!("the game loads this archive, but it cannot be opened: {why}");
-                    self.add(Cause::new("archive-unopened", &layer.path, text));
+                    self.add(Cause::new(UNOPENED, &layer.path, text));
                 }
             }
         }
@@ -536,6 +649,9 @@ impl<'a> Question<'a> {
         if self.is_there {
             return;
         }
+        let hidden = self.hidden_in_mods(name);
+        let dangling = self.dangling(name);
+        self.reasons.extend(hidden.into_iter().chain(dangling));
         for (folder, why) in self.mods_off() {
             let names = self.disk.names(&folder).unwrap_or_default();
             if let Some(stored) = names.get(name) {
@@ -549,36 +665,22 @@ impl<'a> Question<'a> {
     fn a_mod(&mut self, name: &str) {
         for (order, mods) in self.mod_lists() {
             let stored = self.disk.find_folder(&mods.folder, name).unwrap_or_else(|| mods.folder.join(name));
-            let at = order.layers.iter().position(|layer| layer.path.starts_with(&stored));
-            if let (Some(at), true) = (at, mods.enabled.iter().any(|it| same(it, name))) {
-                let layer = &order.layers[at];
-                self.is_there = true;
-                let all = of_order(
-                    &order.layers,
-                    self.vfs.layers(),
-                    tallies(self.vfs.store().layers(), self.vfs.files()),
-                );
-                let text = match all.get(at).copied().flatten() {
-                    Some(tally) if tally.files() > 0 && tally.winning == 0 => format!(
-                        "the mod is on, but mods or archives that win hide all it has ({})",
-                        count(tally.files(), "loose file")
-                    ),
-                    Some(tally) => format!(
-                        "the mod is on; {} of its loose files win, and {} are hidden",
-                        tally.winning, tally.hidden
-                    ),
-                    None => "the mod is on".to_owned(),
-                };
-                self.add(Cause::new("there", &layer.path, text));
-            }
             let is_about = |note: &&Note| {
                 Path::new(&note.subject).starts_with(&stored)
                     || (note.code == NoteCode::Mo2ModMissing && same(&note.subject, name))
             };
             let noted: Vec<Cause> = self.notes().filter(is_about).map(Cause::of).collect();
             // A mod of which the game sees nothing is not there, although it is on.
-            self.is_there &= !noted.iter().any(|it| it.code == NoteCode::Mo2ModNested.as_str());
-            self.reasons.splice(0..0, noted);
+            let is_nested = noted.iter().any(|it| it.code == NoteCode::Mo2ModNested.as_str());
+            let is_on = mods.enabled.iter().any(|it| same(it, name))
+                && order.layers.iter().any(|layer| layer.path.starts_with(&stored));
+            self.reasons.extend(noted);
+            if is_on && !is_nested {
+                self.is_there = true;
+                let text = self.what_wins(&stored);
+                self.reasons.insert(0, Cause::new("there", &stored, text));
+            }
+            self.reasons.extend(self.all_marked_hidden(mods, &stored));
         }
         let off = self.mods_off();
         for (folder, why) in off {
@@ -586,6 +688,63 @@ impl<'a> Question<'a> {
                 self.add(Cause::new("mo2-mod-off", &folder, why));
             }
         }
+    }
+
+    /// How many files of a mod win, loose and in its archives, and what hides the others.
+    fn what_wins(&self, folder: &Path) -> String {
+        let is_own: Vec<bool> = self.vfs.layers().map(|layer| layer.path().starts_with(folder)).collect();
+        let (mut winning, mut hidden, mut first) = (0, 0, None);
+        for file in self.vfs.files() {
+            winning += usize::from(is_own[file.layer().number()]);
+            let own = file.hidden().filter(|it| is_own[it.layer().number()]).count();
+            hidden += own;
+            if own > 0 {
+                first.get_or_insert(file);
+            }
+        }
+        let by = first.filter(|_| hidden == 1);
+        let by = by.map(|file| format!("{}, hidden by {}", file.path(), file.layer().path().shown()));
+        match (winning, hidden, by) {
+            (0, 0, _) => "the mod is on, but has no files that the game sees".to_owned(),
+            (0, _, by) => format!(
+                "the mod is on, but mods or archives that win hide all it has ({})",
+                by.unwrap_or_else(|| count(hidden, "file"))
+            ),
+            (_, _, None) => format!("the mod is on; {winning} of its files win, and {hidden} are hidden"),
+            (_, _, Some(by)) => format!("the mod is on; {winning} of its files win, and 1 is hidden ({by})"),
+        }
+    }
+
+    /// A reason for all files and folders of a mod that the user hid in Mod Organizer.
+    fn all_marked_hidden(&self, mods: &ModList, folder: &Path) -> Option<Cause> {
+        let is_hidden = |path: &Path| is_marked(mods, path);
+        let hidden: Vec<PathBuf> = self.walk(folder).into_iter().filter(|path| is_hidden(path)).collect();
+        let first = hidden.first()?;
+        let text = match hidden.len() {
+            1 => "the mod has this file or folder hidden in Mod Organizer; unhide it there".to_owned(),
+            many => {
+                format!("the mod has {many} files or folders hidden in Mod Organizer, of which this is one")
+            }
+        };
+        Some(Cause::new("mo2-hidden", first, text))
+    }
+
+    /// The files and folders below a folder, up to a maximum, without following links to folders.
+    fn walk(&self, folder: &Path) -> Vec<PathBuf> {
+        let (mut found, mut next) = (Vec::new(), vec![folder.to_owned()]);
+        while let Some(folder) = next.pop() {
+            let names = self.disk.names(&folder).unwrap_or_default();
+            for path in names.iter().map(|name| folder.join(name)) {
+                if found.len() == WALKED_MAX {
+                    return found;
+                }
+                if path.symlink_metadata().is_ok_and(|it| it.is_dir()) {
+                    next.push(path.clone());
+                }
+                found.push(path);
+            }
+        }
+        found
     }
 
     fn settings(&mut self, name: &str) {
@@ -642,6 +801,21 @@ fn is_of_left_out(code: NoteCode) -> bool {
             | NoteCode::FileUnreadable
             | NoteCode::Mo2RootFolder
     )
+}
+
+/// Whether Mod Organizer hides a file or folder because of its name.
+fn is_marked(mods: &ModList, path: &Path) -> bool {
+    without_mark(mods, path) != path
+}
+
+/// The path that a hidden file had before it was hidden.
+fn without_mark(mods: &ModList, path: &Path) -> PathBuf {
+    let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
+    let shorter = mods.hidden_suffixes.iter().filter_map(|suffix| {
+        let (start, end) = name.split_at_checked(name.len().checked_sub(suffix.len())?)?;
+        end.eq_ignore_ascii_case(suffix).then(|| path.with_file_name(start))
+    });
+    shorter.into_iter().next().unwrap_or_else(|| path.to_owned())
 }
 
 /// The name of a plugin without the ending of a ghost.

@@ -143,8 +143,8 @@ fn a_mod_of_which_the_game_sees_nothing_has_the_reason() {
         ],
     );
     let check = |thing: &str, is_there, expected| check(&world, &source, thing, is_there, expected);
-    check("on", true, ("there", "On", "2 of its loose files win, and 0 are hidden"));
-    check("Below", true, ("there", "Below", "hide all it has (1 loose file)"));
+    check("on", true, ("there", "On", "2 of its files win, and 0 are hidden"));
+    check("Below", true, ("there", "Below", "hide all it has (textures/a.dds, hidden by "));
     check("Off", false, ("mo2-mod-off", "Off", "off in the profile \"Default\""));
     check("Missing", false, ("mo2-mod-missing", "Missing", "does not contain it"));
     check("On_backup", false, ("mo2-mod-off", "On_backup", "for a backup"));
@@ -244,4 +244,88 @@ fn a_path_on_the_disk_means_the_file_in_the_tree() {
     // A link to the folder of the mods.
     std::os::unix::fs::symlink(path(mods), path("home/linked")).unwrap();
     check("home/linked/Off/textures/off.dds", false, ("mo2-mod-off", "off.dds", "turn it on"));
+}
+
+#[test]
+fn files_of_a_mod_and_of_its_archive_are_counted_together() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", "")]);
+    let mods = "home/mo2/mods";
+    let source = world.instance(
+        &["Patch", "Weapons", "Nested"],
+        &[
+            ("home/mo2/profiles/Default/plugins.txt", "*Weapons.esp\r\n"),
+            (&format!("{mods}/Weapons/Weapons.esp"), ""),
+            (&format!("{mods}/Weapons/Weapons.bsa"), ""),
+            (&format!("{mods}/Weapons/textures/sword.dds"), ""),
+            (&format!("{mods}/Patch/misc/weapons.bsa.txt"), ""),
+            (&format!("{mods}/Nested/Data/textures/nested.dds"), ""),
+        ],
+    );
+    check(&world, &source, "Weapons", true, ("there", "Weapons", "its files win, and 1 is hidden"));
+    let (_, reasons) = answer(&world, &source, "Weapons");
+    assert!(reasons[0].2.contains("(misc/weapons.bsa.txt, hidden by "), "{reasons:?}");
+    assert!(reasons[0].2.ends_with("/Patch)"), "{reasons:?}");
+    // A mod of which the game sees nothing has no files that win.
+    let (is_there, reasons) = answer(&world, &source, "Nested");
+    let codes: Vec<&str> = reasons.iter().map(|it| &*it.0).collect();
+    assert_eq!((is_there, &codes[..]), (false, &["mo2-mod-nested"][..]), "{reasons:?}");
+}
+
+#[test]
+fn a_name_without_a_folder_or_an_ending_is_found() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", ""),
+            ("local/Plugins.txt", ""),
+            ("Data/MyQuest.esp", ""),
+            ("Data/Nobody.bsa", ""),
+            ("Data/textures/real.dds", ""),
+        ],
+    );
+    let mods = "home/mo2/mods";
+    let source = world.instance(
+        &["On"],
+        &[
+            (&format!("{mods}/Off/textures/armor/gold.dds"), ""),
+            (&format!("{mods}/On/textures/sword.dds.mohidden"), ""),
+        ],
+    );
+    let check = |thing: &str, is_there, expected| check(&world, &source, thing, is_there, expected);
+    check("Gold.dds", false, ("mo2-mod-off", "gold.dds", "turn it on"));
+    check("sword.dds", false, ("mo2-hidden", "sword.dds.mohidden", "unhide"));
+    check("nobody.bsa.txt", false, ("archive-unlisted", "Nobody.bsa", "has misc/nobody.bsa.txt"));
+    check("myquest", false, ("plugin-inactive", "MyQuest.esp", "turn it on"));
+    check("NOBODY", false, ("archive-unlisted", "Nobody.bsa", "no INI file"));
+    check("Data/Textures", true, ("folder", "textures", "a folder of the game"));
+    check("neither", false, ("not-found", "neither", "nothing of this name"));
+}
+
+#[test]
+fn hidden_plugins_and_archives_and_dangling_links_have_the_reason() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[("my/Skyrim.ini", ""), ("local/Plugins.txt", "*Dead.esp\n"), ("Data/Dead.esp.txt", "")],
+    );
+    for name in ["Dead.esp", "Dead.bsa"] {
+        std::os::unix::fs::symlink("/nowhere", world.installed.path(&format!("Data/{name}"))).unwrap();
+        check(&world, "skyrimse", name, false, ("link-dangling", name, "target of the link"));
+    }
+    let mods = "home/mo2/mods";
+    let source = world.instance(
+        &["Armor"],
+        &[
+            ("home/mo2/profiles/Default/plugins.txt", "*Armor.esp\r\n"),
+            (&format!("{mods}/Armor/Armor.esp.mohidden"), ""),
+            (&format!("{mods}/Armor/Tex.bsa.mohidden"), ""),
+            (&format!("{mods}/Armor/meshes/a.nif"), ""),
+        ],
+    );
+    check(&world, &source, "Armor.esp", false, ("mo2-hidden", "Armor.esp.mohidden", "unhide"));
+    check(&world, &source, "Tex.bsa", false, ("mo2-hidden", "Tex.bsa.mohidden", "unhide"));
+    let (is_there, reasons) = answer(&world, &source, "Armor");
+    assert!(
+        is_there && reasons.iter().any(|it| it.0 == "mo2-hidden" && it.2.contains("2 files")),
+        "{reasons:?}"
+    );
 }
