@@ -41,6 +41,7 @@ pub(crate) use managers::is_backup;
 pub(crate) use plan::is_plugin;
 pub use plan::{FolderFilter, Header, LayerKind, LoadOrder, ModList, OrderLayer, PlanError, plan_game};
 pub use precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
+pub(crate) use settings::{decode_ini, ini_list};
 // For tests and fuzz targets.
 #[doc(hidden)]
 pub use settings::{BinaryValue, Cfg, Places, QSettings, visit_binary_vdf, visit_vdf, visit_yaml};

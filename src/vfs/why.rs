@@ -15,7 +15,8 @@ use super::vfs::Vfs;
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
 use crate::game::{
-    ArchiveRule, Disk, LayerKind, LoadOrder, LooseRule, ModList, OrderLayer, is_backup, is_plugin,
+    ArchiveRule, AttachRule, Disk, Installation, LayerKind, LoadOrder, LooseRule, ModList, OrderLayer,
+    decode_ini, ini_list, is_backup, is_plugin,
 };
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
@@ -85,6 +86,10 @@ const UNOPENED: &str = "archive-unopened";
 const ARCHIVES_MAX: usize = 2_000;
 /// Maximum number of files and folders of a mod that are looked at.
 const WALKED_MAX: usize = 100_000;
+/// Maximum number of INI files of a folder that are searched.
+const INIS_MAX: usize = 200;
+/// Maximum number of numbered keys of an INI file that are looked up.
+const NUMBERS_MAX: u32 = 64;
 /// Maximum number of files of the same name that are suggested.
 const SAME_NAMES_MAX: usize = 4;
 
@@ -119,6 +124,12 @@ pub(crate) fn why(vfs: &Vfs, set: &SourceSet, thing: &str) -> Explanation {
         reasons.push(Cause::new(NOT_FOUND, Path::new(thing), text));
     }
     Explanation { thing: thing.to_owned(), kind, is_there, reasons }
+}
+
+/// The place in an INI file that lists an archive.
+struct Listing {
+    section: String,
+    key: String,
 }
 
 /// A question, and the answer so far.
@@ -281,8 +292,49 @@ impl<'a> Question<'a> {
             Path::new(&note.subject) == layer.path()
                 && matches!(note.code, NoteCode::ArchiveVersion | NoteCode::ArchiveCutOff)
         };
-        let notes: Vec<Cause> = self.notes().filter(of_layer).map(Cause::of).collect();
+        let mut notes: Vec<Cause> = self.notes().filter(of_layer).map(Cause::of).collect();
+        for note in notes.iter_mut().filter(|it| it.code == NoteCode::ArchiveCutOff.as_str()) {
+            let end = file.place().1.saturating_add(file.packed_size());
+            let is_cut = self.disk.metadata(layer.path()).is_ok_and(|it| end > it.len());
+            let own = match is_cut {
+                true => {
+                    "the data of this file lies beyond the end of the archive, so it cannot be read whole"
+                }
+                false => "the data of this file is not affected",
+            };
+            note.text = format!("{own}; {}", note.text);
+        }
         self.reasons.extend(notes);
+        let spelling = self.only_in_one_spelling(file);
+        self.reasons.extend(spelling);
+    }
+
+    /// A reason if only one of several folders, whose names differ in case, has a file of the game's own.
+    fn only_in_one_spelling(&self, file: &VfsFile) -> Option<Cause> {
+        let layer = file.layer();
+        let is_own = |(order, it): &(&LoadOrder, &OrderLayer)| {
+            it.path == layer.path() && !it.is_managed && order.installation.is_some()
+        };
+        let (_, own) = self.folders().find(is_own)?;
+        let path = file.path();
+        let (folders, _) = path.rsplit_once('/')?;
+        let ends = folders.match_indices('/').map(|(at, _)| at).chain([folders.len()]);
+        // The spelling of the path is that of the tree, which may be that of a folder that lacks the file.
+        ends.into_iter().find_map(|end| {
+            let found = self.disk.find(&own.path, &path[..end])?;
+            let mut spellings = vec![found.path.clone()];
+            spellings.extend(found.others.into_iter().filter(|it| it.parent() == found.path.parent()));
+            let rest = path[end..].trim_start_matches('/');
+            let (with, without): (Vec<_>, Vec<_>) =
+                spellings.into_iter().partition(|it| self.disk.find_file(it, rest).is_some());
+            let (with, without) = (with.first()?, without.first()?);
+            let text = format!(
+                "only this folder has the file, and Wine shows the game either this one or {}, because their \
+                 names differ only in case; join them",
+                without.shown()
+            );
+            Some(Cause::new(NoteCode::FolderCase.as_str(), with, text))
+        })
     }
 
     /// Why one layer wins over another.
@@ -315,13 +367,14 @@ impl<'a> Question<'a> {
         let not_loaded = self.notes().filter(|note| is_of_archive_not_loaded(note.code));
         for note in not_loaded.take(ARCHIVES_MAX) {
             if self.has_path(Path::new(&note.subject), path) == Ok(true) {
-                found.push(Cause {
-                    text: format!("this archive has the file, but is {note}"),
-                    ..Cause::of(note)
-                });
+                let cause = self.not_loaded(note);
+                let text = format!("this archive has the file, but is {}", cause.text);
+                found.push(Cause { text, ..cause });
             }
         }
-        let layers = self.orders.iter().flat_map(|order| &order.layers);
+        // A file that is there is hardly meant to be in an archive that nobody can look into.
+        let is_asked = !self.is_there;
+        let layers = self.orders.iter().filter(|_| is_asked).flat_map(|order| &order.layers);
         for layer in layers.filter(|it| it.what == LayerKind::Archive && !opened.contains(&it.path)) {
             if let Err(why) = self.has_path(&layer.path, path) {
                 let text = format!(
@@ -336,6 +389,157 @@ impl<'a> Question<'a> {
             found.push(Cause::new(NoteCode::ArchiveInvalidation.as_str(), Path::new(path), text));
         }
         self.reasons.append(&mut found);
+    }
+
+    /// The reason that a note on an archive gives. If nothing lists the archive, adds which settings or plugin
+    /// the user may have meant to load it.
+    fn not_loaded(&self, note: &Note) -> Cause {
+        let cause = Cause::of(note);
+        let name = Path::new(&note.subject).file_name().and_then(|it| it.to_str());
+        let is_unlisted =
+            note.code == NoteCode::ArchiveUnlisted && note.text.contains("no INI file lists it");
+        let Some(name) = name.filter(|_| is_unlisted) else { return cause };
+        let listed = self.orders.iter().find_map(|order| self.listed_in_vain(order, name));
+        let owner = self.orders.iter().find_map(|order| self.owner(order, name));
+        let text = match (listed, owner) {
+            (None, None) => return cause,
+            (Some(listed), None) => format!("not loaded: {listed}"),
+            (None, Some(owner)) => format!("not loaded: no INI file lists it, and {owner}"),
+            (Some(listed), Some(owner)) => format!("not loaded: {listed}; {owner}"),
+        };
+        Cause { text, ..cause }
+    }
+
+    /// Why the plugin that an archive is named after does not load it.
+    fn owner(&self, order: &LoadOrder, archive: &str) -> Option<String> {
+        let title = order.installation.as_ref()?.title;
+        if matches!(title.attach, AttachRule::None) {
+            return None;
+        }
+        let stem = archive.rsplit_once('.')?.0;
+        let parts = [stem.split_once(" - "), stem.rsplit_once(" - "), stem.split_once('-')];
+        let stems = [stem].into_iter().chain(parts.into_iter().flatten().map(|(start, _)| start.trim_end()));
+        let names = stems.flat_map(|stem| ["esp", "esm", "esl"].map(|ending| format!("{stem}.{ending}")));
+        names.into_iter().find_map(|plugin| self.state_of(order, &plugin))
+    }
+
+    /// The state of a plugin, if there is one of this name.
+    fn state_of(&self, order: &LoadOrder, plugin: &str) -> Option<String> {
+        let has = |folder: &Path| self.disk.find_file(folder, plugin).is_some();
+        let missing =
+            |note: &Note| note.code == NoteCode::PluginMissing && same(without_ghost(&note.subject), plugin);
+        if let Some(active) = order.plugins.iter().find(|it| same(it, plugin)) {
+            return Some(format!("the game loads no archive of {active} with this ending"));
+        }
+        if let Some(hidden) = self.hidden_in_mods(plugin).first() {
+            return Some(format!("its plugin {plugin} is hidden in Mod Organizer ({})", hidden.subject));
+        }
+        if !self.dangling(plugin).is_empty() {
+            return Some(format!("its plugin {plugin} is a link to a file that does not exist"));
+        }
+        if self.folders().any(|(_, layer)| has(&layer.path)) {
+            return Some(format!("its plugin {plugin} is not active"));
+        }
+        if self.mods_off().iter().any(|(folder, _)| has(folder)) {
+            return Some(format!("its plugin {plugin} is in a mod that is off"));
+        }
+        let is_missing = self.notes().any(missing);
+        is_missing.then(|| format!("its plugin {plugin} is missing, although the list of plugins names it"))
+    }
+
+    /// The INI file that lists an archive although the game does not read it there, and why.
+    fn listed_in_vain(&self, order: &LoadOrder, archive: &str) -> Option<String> {
+        let installation = order.installation.as_deref()?;
+        let read = order.inis.iter().rev().cloned();
+        let unread = self.inis_not_read(order, installation);
+        let (ini, entry) = read
+            .chain(unread)
+            .find_map(|ini| Some((self.listing(&ini, archive)?, ini)))
+            .map(|(a, b)| (b, a))?;
+        let Listing { section, key } = entry;
+        if !order.inis.contains(&ini) {
+            let read: Vec<String> = order.inis.iter().map(|it| it.shown().to_string()).collect();
+            let read = if read.is_empty() { "none".to_owned() } else { read.join(", ") };
+            let ini = ini.shown();
+            return Some(format!("{ini} lists it, but the game does not read that file; it reads {read}"));
+        }
+        let (lists, shown) = (&installation.title.lists, ini.shown());
+        if !same(&section, lists.section) {
+            let wanted = lists.section;
+            return Some(format!("{shown} lists it in [{section}], but the game reads [{wanted}]"));
+        }
+        let keys = lists.keys.iter().chain(&lists.last).map(|(key, _)| *key);
+        let known = keys.chain(lists.optional.map(|it| it.0)).find(|it| {
+            key.len() >= it.len() && {
+                let (start, rest) = key.split_at_checked(it.len()).unwrap_or((&key, ""));
+                same(start, it) && (rest.is_empty() || it.ends_with(' '))
+            }
+        });
+        let Some(known) = known else {
+            return Some(format!("{shown} lists it as {key}, which the game does not read"));
+        };
+        let values = |key: &str| {
+            let inis = order.inis.iter().rev();
+            inis.filter_map(|it| {
+                let has = self.disk.ini(it, &mut Vec::new())?.get(lists.section, key).is_some();
+                has.then(|| it.clone())
+            })
+            .next()
+        };
+        if known.ends_with(' ') {
+            let number: u32 = key[known.len()..].trim().parse().ok()?;
+            let gap = (0..number.min(NUMBERS_MAX)).find(|it| values(&format!("{known}{it}")).is_none())?;
+            return Some(format!(
+                "{shown} lists it as {key}, but there is no {known}{gap}, and the game stops there"
+            ));
+        }
+        let winner = values(&key).filter(|winner| *winner != ini)?;
+        Some(format!("{shown} lists it, but {} replaces the list {key}", winner.shown()))
+    }
+
+    /// INI files near a game, or where another prefix has its settings, that it does not read.
+    fn inis_not_read(&self, order: &LoadOrder, installation: &Installation) -> Vec<PathBuf> {
+        let mut folders: Vec<PathBuf> = Vec::new();
+        folders.extend(installation.my_games.clone());
+        folders.extend(installation.prefixes.iter().filter_map(|it| it.my_games.clone()));
+        folders.push(installation.folder.clone());
+        let layers = order.layers.iter().filter(|it| it.what == LayerKind::Folder && !it.is_managed);
+        folders.extend(layers.map(|it| it.path.clone()));
+        folders.extend(installation.local.clone());
+        let name = installation.my_games.as_ref().and_then(|it| it.file_name());
+        if let (Some(home), Some(name)) = (std::env::home_dir(), name) {
+            let users = home.join(".wine/drive_c/users");
+            let names = self.disk.names(&users).unwrap_or_default();
+            let homes = names.iter().map(|user| users.join(user)).chain([home.clone()]);
+            folders.extend(homes.map(|it| it.join("Documents/My Games").join(name)));
+        }
+        let mut seen = HashSet::new();
+        folders.retain(|folder| seen.insert(folder.clone()));
+        let mut inis = Vec::new();
+        for folder in folders {
+            let names = self.disk.names(&folder).unwrap_or_default();
+            let of_folder = names.iter().filter(|name| name.to_ascii_lowercase().ends_with(".ini"));
+            inis.extend(of_folder.take(INIS_MAX).map(|name| folder.join(name)));
+        }
+        inis.retain(|ini| !order.inis.contains(ini));
+        inis
+    }
+
+    /// Where an INI file lists an archive.
+    fn listing(&self, ini: &Path, archive: &str) -> Option<Listing> {
+        let bytes = self.disk.list(ini, &mut Vec::new())?;
+        let text = decode_ini(&bytes);
+        let mut section = "";
+        for line in text.lines().map(str::trim).filter(|line| !line.starts_with([';', '#'])) {
+            if let Some(name) = line.strip_prefix('[') {
+                section = name.trim_end_matches(']');
+            } else if let Some((key, value)) = line.split_once('=')
+                && ini_list(value.trim().trim_matches('"')).any(|it| same(it, archive))
+            {
+                return Some(Listing { section: section.to_owned(), key: key.trim().to_owned() });
+            }
+        }
+        None
     }
 
     /// Whether an archive has a path. The error says why it cannot be opened.
@@ -479,8 +683,9 @@ impl<'a> Question<'a> {
         let not_loaded = self.notes().filter(|note| is_of_archive_not_loaded(note.code));
         for note in not_loaded.take(ARCHIVES_MAX) {
             if let Ok(Some(path)) = self.path_of(Path::new(&note.subject), name) {
-                let text = format!("this archive has {path}, but is {note}");
-                found.push(Cause { text, ..Cause::of(note) });
+                let cause = self.not_loaded(note);
+                let text = format!("this archive has {path}, but is {}", cause.text);
+                found.push(Cause { text, ..cause });
             }
         }
         self.reasons.append(&mut found);
@@ -643,8 +848,8 @@ impl<'a> Question<'a> {
                 }
             }
         }
-        let noted: Vec<Cause> =
-            self.notes().filter(|note| is_named(Path::new(&note.subject))).map(Cause::of).collect();
+        let noted = self.notes().filter(|note| is_named(Path::new(&note.subject)));
+        let noted: Vec<Cause> = noted.map(|note| self.not_loaded(note)).collect();
         self.reasons.extend(noted);
         if self.is_there {
             return;

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::small_world::{FALLOUT4, SKYRIMSE, STARFIELD, SmallWorld};
+use super::small_world::{FALLOUT4, MORROWIND, SKYRIMSE, STARFIELD, SmallWorld};
 use crate::mounted::run;
 
 /// The answer about a thing: whether it is in the game, and the codes and subjects of the reasons.
@@ -328,4 +328,142 @@ fn hidden_plugins_and_archives_and_dangling_links_have_the_reason() {
         is_there && reasons.iter().any(|it| it.0 == "mo2-hidden" && it.2.contains("2 files")),
         "{reasons:?}"
     );
+}
+
+#[test]
+fn an_archive_without_a_plugin_names_the_plugin_that_it_may_belong_to() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", ""),
+            ("local/Plugins.txt", "*On.esp\n*Gone.esp\nOff.esp\n"),
+            ("Data/On.esp", ""),
+            ("Data/On-Textures.bsa", ""),
+            ("Data/On - Meshes.bsa", ""),
+            ("Data/Gone.bsa", ""),
+            ("Data/Off.esp", ""),
+            ("Data/Off - Extra.bsa", ""),
+            ("Data/Nobody.bsa", ""),
+        ],
+    );
+    let check = |thing: &str, text| {
+        check(&world, "skyrimse", thing, false, ("archive-unlisted", thing, text));
+    };
+    check("On-Textures.bsa", "the game loads no archive of On.esp with this ending");
+    check("On - Meshes.bsa", "the game loads no archive of On.esp with this ending");
+    check("Gone.bsa", "its plugin Gone.esp is missing");
+    check("Off - Extra.bsa", "its plugin Off.esp is not active");
+    check("Nobody.bsa", "it belongs to no plugin");
+    let source = world.instance(
+        &["Armor"],
+        &[
+            ("home/mo2/profiles/Default/plugins.txt", "*Armor.esp\r\n"),
+            ("home/mo2/mods/Armor/Armor.esp.mohidden", ""),
+            ("home/mo2/mods/Armor/Armor.bsa", ""),
+            ("home/mo2/mods/Off/Nobody.esp", ""),
+        ],
+    );
+    for (thing, text) in
+        [("Armor", "hidden in Mod Organizer"), ("Nobody", "Nobody.esp is in a mod that is off")]
+    {
+        let (_, reasons) = answer(&world, &source, &format!("{thing}.bsa"));
+        assert!(reasons[0].2.contains(text), "{reasons:?}");
+    }
+}
+
+#[test]
+fn an_ini_file_that_lists_an_archive_in_vain_is_named() {
+    let list = "[Archive]\nsResourceArchiveList2=";
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            (
+                "my/Skyrim.ini",
+                "[Archive]\nsResourceArchiveList=\nsResourceArchiveList2=\nsList=P5.bsa\n[Archives]\n\
+                 sResourceArchiveList2=A.bsa, P1.bsa\n",
+            ),
+            ("Data/P1.bsa", ""),
+            ("Data/P2.bsa", ""),
+            ("Data/P3.bsa", ""),
+            ("Data/P4.bsa", ""),
+            ("Data/P5.bsa", ""),
+            ("Data/Other.ini", &format!("{list}P2.bsa\n")),
+            (
+                "home/.wine/drive_c/users/anna/Documents/My Games/Skyrim Special Edition/Skyrim.ini",
+                &format!("{list}P3.bsa\n"),
+            ),
+        ],
+    );
+    fs::write(world.installed.folder.join("Skyrim.ini"), format!("{list}P4.bsa\n")).unwrap();
+    let check = |thing: &str, text| {
+        check(&world, "skyrimse", thing, false, ("archive-unlisted", thing, text));
+    };
+    check("P1.bsa", "lists it in [Archives], but the game reads [Archive]");
+    check("P2.bsa", "Data/Other.ini lists it, but the game does not read that file; it reads ");
+    check(
+        "P3.bsa",
+        "anna/Documents/My Games/Skyrim Special Edition/Skyrim.ini lists it, but the game does not",
+    );
+    check("P4.bsa", "/Skyrim.ini lists it, but the game does not read that file");
+    check("P5.bsa", "lists it as sList, which the game does not read");
+    let (_, reasons) = answer(&world, "skyrimse", "misc/p2.bsa.txt");
+    assert!(reasons[0].2.starts_with("this archive has the file, but is not loaded: "), "{reasons:?}");
+
+    let world = SmallWorld::new(&MORROWIND, &[]);
+    let inis = "[Archives]\nArchive 0=A.bsa\nArchive 2=B.bsa\n";
+    fs::write(world.installed.folder.join("Morrowind.exe"), "").unwrap();
+    fs::write(world.installed.folder.join("Morrowind.ini"), inis).unwrap();
+    for name in ["A.bsa", "B.bsa"] {
+        fs::write(world.installed.folder.join("Data Files").join(name), "").unwrap();
+    }
+    let (_, reasons) = answer(&world, "morrowind", "B.bsa");
+    let text = "lists it as Archive 2, but there is no Archive 1, and the game stops there";
+    assert!(reasons[0].2.contains(text), "{reasons:?}");
+}
+
+#[test]
+fn a_file_in_one_of_two_folders_that_differ_in_case_has_the_reason() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", ""),
+            ("Data/textures/armor/gold.dds", ""),
+            ("Data/textures/Armor/silver.dds", ""),
+            ("Data/textures/one/a.dds", ""),
+        ],
+    );
+    for (thing, folder) in [("gold", "armor"), ("silver", "Armor")] {
+        let (is_there, reasons) = answer(&world, "skyrimse", &format!("textures/armor/{thing}.dds"));
+        assert!(is_there, "{reasons:?}");
+        assert_eq!((&*reasons[1].0, &*reasons[1].1), ("folder-case", folder), "{reasons:?}");
+    }
+    assert_eq!(answer(&world, "skyrimse", "textures/one/a.dds").1.len(), 1);
+}
+
+#[test]
+fn a_cut_off_archive_is_told_for_the_files_that_it_concerns() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", ""),
+            ("local/Plugins.txt", "*On.esp\n*Broken.esp\n"),
+            ("Data/On.esp", ""),
+            ("Data/Broken.esp", ""),
+            ("Data/On.bsa", ""),
+        ],
+    );
+    fs::write(world.installed.path("Data/Broken.bsa"), "BSA\0cut").unwrap();
+    let archive = world.installed.path("Data/On.bsa");
+    let bytes = fs::read(&archive).unwrap();
+    fs::write(&archive, &bytes[..bytes.len() - 1]).unwrap();
+    let finished = world.run(&["why", "--in", "skyrimse", "misc/on.bsa.txt", "misc/shared.txt"]);
+    assert_eq!(finished.err, "", "warnings about other archives: {finished:?}");
+    assert!(!finished.out.contains("Broken.bsa"), "{finished:?}");
+    let texts: Vec<String> = ["misc/on.bsa.txt", "misc/shared.txt"]
+        .map(|it| {
+            answer(&world, "skyrimse", it).1.into_iter().find(|it| it.0 == "archive-cut-off").unwrap().2
+        })
+        .to_vec();
+    let is_cut: Vec<bool> = texts.iter().map(|it| it.contains("of this file lies beyond the end")).collect();
+    assert_eq!(is_cut.iter().filter(|it| **it).count(), 1, "{texts:?}");
 }

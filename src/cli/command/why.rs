@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use log::{Level, LevelFilter};
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::source_set;
@@ -21,7 +22,8 @@ use crate::vfs::{OpenOptions, Vfs};
 /// Print why a file, plugin, archive, mod or INI file is not in a game, or what hides it
 ///
 /// The most probable reason comes first. A path is that of a file in the game, in any case and with either
-/// slash, or in a mount. A name is that of a plugin, an archive, an INI file, or a mod of Mod Organizer 2.
+/// slash, or in a mount or on the disk. A name is that of a plugin, an archive, an INI file, or a mod of Mod
+/// Organizer 2.
 ///
 /// The exit status is 1 if something is not in the game.
 #[derive(Args, Debug)]
@@ -59,7 +61,7 @@ impl AskWhy {
         for thing in &self.things {
             let (sources, name) = self.sources_of(thing)?;
             if opened.as_ref().is_none_or(|(known, _)| *known != sources) {
-                opened = Some((sources.clone(), Asked::new(&sources, &self.open)?));
+                opened = Some((sources.clone(), without_warnings(|| Asked::new(&sources, &self.open))?));
             }
             let Some((_, asked)) = &opened else { continue };
             let answer = asked.why(&name);
@@ -129,6 +131,18 @@ impl Asked {
         let set = SourceSet { paths: self.sources.clone(), options: self.options.clone() };
         why(&self.vfs, &set, thing)
     }
+}
+
+/// Calls a function without its warnings, unless the user asked for more: a warning about an archive has
+/// nothing to do with most questions, and the reasons name it otherwise.
+fn without_warnings<T>(open: impl FnOnce() -> T) -> T {
+    let level = log::max_level();
+    if !log::log_enabled!(Level::Info) {
+        log::set_max_level(level.min(LevelFilter::Error));
+    }
+    let opened = open();
+    log::set_max_level(level);
+    opened
 }
 
 /// The mount that a path is in, and the path in it.
