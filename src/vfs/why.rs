@@ -330,7 +330,7 @@ impl<'a> Question<'a> {
             let (with, without) = (with.first()?, without.first()?);
             let text = format!(
                 "only this folder has the file, and Wine shows the game either this one or {}, because their \
-                 names differ only in case; join them",
+                 names differ only in case; merge them",
                 without.shown()
             );
             Some(Cause::new(NoteCode::FolderCase.as_str(), with, text))
@@ -586,6 +586,7 @@ impl<'a> Question<'a> {
             }
             found.extend(self.other_spelling(&layer.path, path));
         }
+        found.extend(self.beside(path));
         for note in self.notes().filter(|note| note.code == NoteCode::Mo2ModNested) {
             let folder = Path::new(&note.subject);
             let names = self.disk.names(folder).unwrap_or_default();
@@ -648,10 +649,37 @@ impl<'a> Question<'a> {
         Some(Cause::new(NoteCode::FolderCase.as_str(), other, text))
     }
 
+    /// Files of a path in a folder beside the game's data folder, whose name differs from it in case.
+    fn beside(&self, path: &str) -> Vec<Cause> {
+        let mut found = Vec::new();
+        for (_, layer) in self.folders().filter(|(_, layer)| !layer.is_managed) {
+            let (Some(parent), Some(name)) = (layer.path.parent(), layer.path.file_name()) else { continue };
+            let names = self.disk.names(parent).unwrap_or_default();
+            let alike =
+                names.iter().filter(|it| *it != name && name.to_str().is_some_and(|name| same(it, name)));
+            let files = alike.filter_map(|it| self.disk.find_file(&parent.join(it), path));
+            found.extend(files.map(|file| {
+                let text = format!(
+                    "Wine shows the game {} and not this folder, because their names differ only in case; merge \
+                     them",
+                    layer.path.shown()
+                );
+                Cause::new(NoteCode::FolderCase.as_str(), &file, text)
+            }));
+        }
+        found
+    }
+
     fn same_names(&mut self, path: &str) {
         let name = path.rsplit('/').next().unwrap_or(path);
         let is_alike = |it: &String| it.rsplit('/').next().is_some_and(|it| it.eq_ignore_ascii_case(name));
         let mut alike: Vec<String> = self.vfs.files().map(|file| file.path()).filter(is_alike).collect();
+        // A file in a hidden folder is there under the name of that folder.
+        let is_hidden = |path: &String| {
+            let mut lists = self.mod_lists();
+            lists.any(|(_, mods)| Path::new(path).ancestors().skip(1).any(|it| is_marked(mods, it)))
+        };
+        alike.retain(|path| !is_hidden(path));
         alike.sort_unstable();
         let is_bare = !path.contains('/');
         for path in alike.iter().take(SAME_NAMES_MAX) {
@@ -675,8 +703,12 @@ impl<'a> Question<'a> {
         }
         for (_, mods) in self.mod_lists() {
             for folder in mods.enabled.iter().map(|it| mods.folder.join(it)) {
-                let marked = self.walk(&folder).into_iter().filter(|path| is_marked(mods, path));
-                let alike = marked.filter(|path| is_named(&without_mark(mods, path)));
+                let is_hidden = |path: &Path| {
+                    let within = path.ancestors().take_while(|it| *it != folder);
+                    within.into_iter().any(|it| is_marked(mods, it))
+                };
+                let alike = self.walk(&folder).into_iter();
+                let alike = alike.filter(|path| is_named(&without_mark(mods, path)) && is_hidden(path));
                 found.extend(alike.map(|path| Cause::new("mo2-hidden", &path, HIDDEN)));
             }
         }
@@ -731,7 +763,8 @@ impl<'a> Question<'a> {
             // These are why it is missing.
             let hidden = self.hidden_in_mods(name);
             let dangling = self.dangling(name);
-            self.reasons.extend(hidden.into_iter().chain(dangling));
+            let beside = self.beside(name);
+            self.reasons.extend(hidden.into_iter().chain(dangling).chain(beside));
         }
         self.reasons.extend(noted);
         if self.is_there {
@@ -856,7 +889,8 @@ impl<'a> Question<'a> {
         }
         let hidden = self.hidden_in_mods(name);
         let dangling = self.dangling(name);
-        self.reasons.extend(hidden.into_iter().chain(dangling));
+        let beside = self.beside(name);
+        self.reasons.extend(hidden.into_iter().chain(dangling).chain(beside));
         for (folder, why) in self.mods_off() {
             let names = self.disk.names(&folder).unwrap_or_default();
             if let Some(stored) = names.get(name) {

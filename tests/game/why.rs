@@ -289,11 +289,13 @@ fn a_name_without_a_folder_or_an_ending_is_found() {
         &[
             (&format!("{mods}/Off/textures/armor/gold.dds"), ""),
             (&format!("{mods}/On/textures/sword.dds.mohidden"), ""),
+            (&format!("{mods}/On/meshes.mohidden/sword.nif"), ""),
         ],
     );
     let check = |thing: &str, is_there, expected| check(&world, &source, thing, is_there, expected);
     check("Gold.dds", false, ("mo2-mod-off", "gold.dds", "turn it on"));
     check("sword.dds", false, ("mo2-hidden", "sword.dds.mohidden", "unhide"));
+    check("sword.nif", false, ("mo2-hidden", "sword.nif", "unhide"));
     check("nobody.bsa.txt", false, ("archive-unlisted", "Nobody.bsa", "has misc/nobody.bsa.txt"));
     check("myquest", false, ("plugin-inactive", "MyQuest.esp", "turn it on"));
     check("NOBODY", false, ("archive-unlisted", "Nobody.bsa", "no INI file"));
@@ -438,6 +440,18 @@ fn a_file_in_one_of_two_folders_that_differ_in_case_has_the_reason() {
         assert_eq!((&*reasons[1].0, &*reasons[1].1), ("folder-case", folder), "{reasons:?}");
     }
     assert_eq!(answer(&world, "skyrimse", "textures/one/a.dds").1.len(), 1);
+    // Another folder beside the data folder itself.
+    let beside = world.installed.folder.join("data");
+    fs::create_dir_all(beside.join("textures")).unwrap();
+    fs::write(beside.join("textures/x.dds"), "").unwrap();
+    for name in ["Lower.esp", "Lower.bsa"] {
+        fs::write(beside.join(name), "").unwrap();
+    }
+    for (thing, subject) in
+        [("textures/x.dds", "x.dds"), ("Lower.esp", "Lower.esp"), ("Lower.bsa", "Lower.bsa")]
+    {
+        check(&world, "skyrimse", thing, false, ("folder-case", subject, "and not this folder"));
+    }
 }
 
 #[test]
