@@ -329,8 +329,8 @@ impl<'a> Question<'a> {
                 spellings.into_iter().partition(|it| self.disk.find_file(it, rest).is_some());
             let (with, without) = (with.first()?, without.first()?);
             let text = format!(
-                "only this folder has the file, and Wine shows the game either this one or {}, because their \
-                 names differ only in case; merge them",
+                "only this folder has the file, and Wine shows the game either this one or {}, because \
+                 their names differ only in case; merge them",
                 without.shown()
             );
             Some(Cause::new(NoteCode::FolderCase.as_str(), with, text))
@@ -391,8 +391,8 @@ impl<'a> Question<'a> {
         self.reasons.append(&mut found);
     }
 
-    /// The reason that a note on an archive gives. If nothing lists the archive, adds which settings or plugin
-    /// the user may have meant to load it.
+    /// The reason that a note on an archive gives. If nothing lists the archive, adds which settings or
+    /// plugin the user may have meant to load it.
     fn not_loaded(&self, note: &Note) -> Cause {
         let cause = Cause::of(note);
         let name = Path::new(&note.subject).file_name().and_then(|it| it.to_str());
@@ -660,8 +660,8 @@ impl<'a> Question<'a> {
             let files = alike.filter_map(|it| self.disk.find_file(&parent.join(it), path));
             found.extend(files.map(|file| {
                 let text = format!(
-                    "Wine shows the game {} and not this folder, because their names differ only in case; merge \
-                     them",
+                    "Wine shows the game {} and not this folder, because their names differ only in case; \
+                     merge them",
                     layer.path.shown()
                 );
                 Cause::new(NoteCode::FolderCase.as_str(), &file, text)
