@@ -55,10 +55,8 @@ pub(crate) enum LastLink {
 pub(crate) fn open_folder(path: &Path, missing: Missing, last: LastLink) -> io::Result<OwnedFd> {
     let mut walk = Walk::new(path)?;
     while let Some(name) = walk.left.pop() {
-        if walk.left.is_empty() && last == LastLink::Refuse && is_link(&walk.at, &name)? {
-            return Err(in_the_way(FileType::Symlink));
-        }
-        walk.enter(&name, missing)?;
+        let last = if walk.left.is_empty() { last } else { LastLink::Follow };
+        walk.enter(&name, missing, last)?;
     }
     Ok(walk.at)
 }
@@ -84,7 +82,7 @@ impl OutputPlace {
         let mut walk = Walk::new(path)?;
         while let Some(name) = walk.left.pop() {
             if !walk.left.is_empty() || name == ".." {
-                walk.enter(&name, missing)?;
+                walk.enter(&name, missing, LastLink::Follow)?;
                 continue;
             }
             let is_link = last == LastLink::Follow && is_link(&walk.at, &name)?;
@@ -243,7 +241,7 @@ impl Walk {
     }
 
     /// Enters the folder of this name, or the one that a link of this name leads to.
-    fn enter(&mut self, name: &OsStr, missing: Missing) -> io::Result<()> {
+    fn enter(&mut self, name: &OsStr, missing: Missing, link: LastLink) -> io::Result<()> {
         let opened = || openat(&self.at, name, FOLDER | OFlags::NOFOLLOW, Mode::empty());
         let entered = match opened() {
             Err(Errno::NOENT) if missing == Missing::Make => {
@@ -256,6 +254,10 @@ impl Walk {
         };
         match entered {
             Ok(folder) => self.at = folder,
+            // The folder may have been exchanged for a link since its path was given.
+            Err(Errno::NOTDIR | Errno::LOOP) if link == LastLink::Refuse && is_link(&self.at, name)? => {
+                return Err(in_the_way(FileType::Symlink));
+            }
             Err(Errno::NOTDIR | Errno::LOOP) => return self.follow(name),
             Err(errno) => return Err(errno.into()),
         }
@@ -264,7 +266,7 @@ impl Walk {
 
     /// Follows the link of this name.
     fn follow(&mut self, name: &OsStr) -> io::Result<()> {
-        self.check(name)?;
+        let link = self.check(name)?;
         self.links += 1;
         if self.links > LINKS_MAX {
             return Err(Errno::LOOP.into());
@@ -274,7 +276,8 @@ impl Walk {
             self.at = openat(&self.at, name, FOLDER, Mode::empty())?;
             return Ok(());
         }
-        let target = rustix::fs::readlinkat(&self.at, name, Vec::new())?;
+        // Of the link that was examined: another user may have put his own under this name since.
+        let target = rustix::fs::readlinkat(&link, "", Vec::new())?;
         let target = OsString::from_vec(target.into_bytes());
         if Path::new(&target).is_absolute() {
             self.at = open("/", FOLDER, Mode::empty())?;
@@ -283,15 +286,17 @@ impl Walk {
         Ok(())
     }
 
-    /// Fails if another user can have made the link of this name.
-    fn check(&self, name: &OsStr) -> io::Result<()> {
-        let Some(link) = stat_in(&self.at, name.as_bytes())? else { return Err(Errno::NOENT.into()) };
+    /// Opens the link of this name. Fails if another user can have made it, or moved it here.
+    fn check(&self, name: &OsStr) -> io::Result<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = openat(&self.at, name, flags, Mode::empty())?;
+        let link = fstat(&opened)?;
         if FileType::from_raw_mode(link.st_mode) != FileType::Symlink {
             return Err(Errno::NOTDIR.into());
         }
         let is_own = is_ours(link.st_uid) && !may_lie(&self.at);
-        match is_own && (!geteuid().is_root() || !may_others_rename(&self.at)) {
-            true => Ok(()),
+        match is_own && !may_others_rename(&self.at) {
+            true => Ok(opened),
             false => {
                 let what = "is a link that another user can make or replace, so it is not followed; give a \
                             path without it";
@@ -352,7 +357,7 @@ fn may_others_rename(folder: &OwnedFd) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 
@@ -372,6 +377,13 @@ mod tests {
         assert_eq!(open_folder(&path("link"), Missing::Make, LastLink::Refuse).unwrap_err().kind(), {
             io::ErrorKind::AlreadyExists
         });
+        // In a folder where others may rename, a link that was the user's may be another one by now.
+        fs::create_dir(path("shared")).unwrap();
+        fs::set_permissions(path("shared"), fs::Permissions::from_mode(0o777)).unwrap();
+        symlink("../folder", path("shared/link")).unwrap();
+        assert!(OutputPlace::of(&path("shared/link/file"), Missing::Fail).is_err());
+        fs::set_permissions(path("shared"), fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(OutputPlace::of(&path("shared/link/file"), Missing::Fail).is_ok());
         let made = OutputPlace::of(&path("link/a/b/file"), Missing::Make).unwrap();
         made.create(b"one").unwrap();
         assert!(made.create(b"two").is_err());
