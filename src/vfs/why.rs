@@ -640,9 +640,10 @@ impl<'a> Question<'a> {
         let found = self.disk.find(folder, path);
         let others = found.map(|it| it.others).unwrap_or_default();
         let other = others.iter().find(|other| {
-            let rest = path.len().saturating_sub(other.as_os_str().len() - folder.as_os_str().len() - 1);
-            let rest = &path[path.len() - rest..];
-            self.disk.find_file(other, rest.trim_start_matches('/')).is_some()
+            // Spellings of one name may differ in length (`s` and `ſ`), so names are counted, not bytes.
+            let depth = other.strip_prefix(folder).map_or(0, |it| it.components().count());
+            let names = path.split('/').filter(|it| !matches!(*it, "" | ".")).skip(depth);
+            self.disk.find_file(other, &names.collect::<Vec<_>>().join("/")).is_some()
         })?;
         let text =
             "this folder has the file, but the game sees another folder of the same name in other case";

@@ -481,3 +481,16 @@ fn a_cut_off_archive_is_told_for_the_files_that_it_concerns() {
     let is_cut: Vec<bool> = texts.iter().map(|it| it.contains("of this file lies beyond the end")).collect();
     assert_eq!(is_cut.iter().filter(|it| **it).count(), 1, "{texts:?}");
 }
+
+#[test]
+fn names_whose_spellings_differ_in_length_have_a_reason_and_cause_no_panic() {
+    let dir = crate::mounted::TestDir::new();
+    for folder in ["meshes/über", "meſheſ", "aſ", "as"] {
+        std::fs::create_dir_all(dir.path("mod").join(folder)).unwrap();
+    }
+    for path in ["meshes/über", "aſ", "meſheſ/x.nif"] {
+        let answer = dir.run(["why", "--in", "mod", path]);
+        assert!(!answer.err.contains("panicked"), "{path}: {answer:?}");
+        assert!(answer.code == 0 || answer.code == 1, "{path}: {answer:?}");
+    }
+}
