@@ -15,7 +15,7 @@ use super::habits::{folders_in, game, games_in, in_prefix};
 use super::prefix;
 use crate::game::environment::Environment;
 use crate::limits::SETTINGS_MAX;
-use crate::shown::Shown;
+use crate::shown::{Shown, excerpt};
 
 /// Maximum number of places of each kind.
 const PLACES_MAX: usize = 1_000;
@@ -40,7 +40,9 @@ pub(super) fn candidates(
     let places: OwnPlaces = match toml::from_str(&text) {
         Ok(places) => places,
         Err(error) => {
-            report.unreadable(&list, error.to_string().trim_end());
+            // Not the text of the error, which has a line of the file: the file may be a link to one that the
+            // reader of the message should not see.
+            report.unreadable(&list, &excerpt(error.message()));
             return Vec::new();
         }
     };
