@@ -130,7 +130,8 @@ fn wait_for_mount(program: Program, kept: &[OwnedFd], print: fn(&[u8])) -> Resul
         // The others end with Ctrl-C.
         let is_of_user = printed.is_some();
         let gives_up = || {
-            seen_stopped = if is_of_user && is_stopped(process) { seen_stopped + 1 } else { 0 };
+            // It never goes back: the user may let the process run whenever it is looked at.
+            seen_stopped += u32::from(is_of_user && is_stopped(process));
             is_of_user && (seen_stopped > STOPPED_SECONDS || began.elapsed() > REPORT_TIME)
         };
         let read = read_unless(pipe.into(), Duration::from_secs(1), gives_up).map_err(DaemonError::Start)?;
