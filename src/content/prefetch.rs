@@ -35,8 +35,8 @@ impl Store {
         })
     }
 
-    /// Where the packed bytes of a file of an archive lie, in bytes from the start of the archive; `None` for a
-    /// loose file, and if there are none.
+    /// Where the packed bytes of a file lie, in bytes from the start of its archive; `None` for a loose file,
+    /// and if there are none.
     pub(crate) fn packed_range(&self, id: EntryId) -> Option<Range<u64>> {
         let archive = self.content(id.layer).archive()?;
         let extents = archive.extents(id.entry).map(|index| archive.extent(index));

@@ -1,13 +1,13 @@
 //! Has the next files decoded for a program that reads a tree in order, as `tar`, `cp -r` and `grep -r` do.
 //!
 //! **The rule.** If a program has read three files to their ends, one after the other as they are listed,
-//! then the next files are decoded into the cache, as many as fit into half of it, and at most 1 MiB of packed
-//! bytes and one file, because the program may stop. Each processor on which no
-//! thread decodes for a reader may decode them. If a file is begun out of order, the rest is dropped. What
-//! decodes faster than a thread wakes is left to its reader.
+//! then the next files are decoded into the cache, as many as fit into half of it, and at most 1 MiB of
+//! packed bytes and one file, because the program may stop. Each processor on which no thread decodes for a
+//! reader may decode them. If a file is begun out of order, the rest is dropped. What decodes faster than a
+//! thread wakes is left to its reader.
 //!
-//! Before, their packed bytes are requested from the disk, those that lie side by side in one request. Otherwise
-//! a disk that seeks would get one request for each file, in the order in which threads decode.
+//! Before, their packed bytes are requested from the disk, those that lie side by side in one request.
+//! Otherwise a disk that seeks would get one request for each file, in the order in which threads decode.
 //!
 //! A READ that is longer than a prefix, of a file of several extents as large textures are, has the file's
 //! next extents decoded in the same way: a program that reads only the beginning of a file reads less.
@@ -327,8 +327,8 @@ impl State {
 }
 
 /// The packed bytes to request of `file` and the files after it, as far as they are in one archive. Adds the
-/// files to those that were `requested`. Returns nothing while more than half of the limits is in use, so that
-/// requests are large.
+/// files to those that were `requested`. Returns nothing while more than half of the limits is in use, so
+/// that requests are large.
 fn request_from(vfs: &Vfs, layer: u16, file: NodeId, requested: &mut VecDeque<u64>) -> Vec<Range<u64>> {
     let mut left = REQUESTED_MAX.saturating_sub(requested.iter().sum());
     if requested.len() > FILES_MAX / 2 || left < REQUESTED_MAX / 2 {

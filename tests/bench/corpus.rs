@@ -174,8 +174,8 @@ fn build_tree(folder: &Path, scale: &Scale) -> Outcome<()> {
     write_image(folder, "gzip.sqfs", &["-comp", "gzip"])
 }
 
-/// The files of [`Set::Tree`], with data in the orders of real archives: of hashes in a BSA, and of a packer's
-/// list of folders in a BA2, whose files are in no order.
+/// The files of [`Set::Tree`], with data in the orders of real archives: of hashes in a BSA, and of a list of
+/// folders in a BA2, whose files are in no order.
 fn build_slow(folder: &Path, scale: &Scale) -> Outcome<()> {
     build_tree(folder, scale)?;
     let loose = folder.join("loose");

@@ -1,5 +1,5 @@
-//! Works on an emulated disk that seeks: 150 requests and 150 MB a second, read-ahead of 128 KiB, and an empty
-//! page cache. The kernel's cgroups limit the processes that read.
+//! Works on an emulated disk that seeks: 150 requests and 150 MB a second, read-ahead of 128 KiB, and an
+//! empty page cache. The kernel's cgroups limit the processes that read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
