@@ -56,9 +56,10 @@ pub(crate) fn note(disk: &Disk, folder: &DataFolder) -> Option<Note> {
     let mut nested: Vec<&str> = nested.map(String::as_str).collect();
     nested.sort_unstable();
     let first = nested.first()?;
+    let name = folder.path.file_name().unwrap_or_default().to_string_lossy();
     let text = format!(
-        "the game sees nothing of this mod: its files are in the subfolder \"{first}\", not at its top; \
-         move them up, or install the mod again"
+        "the game sees nothing of mod \"{name}\": its files are in the subfolder \"{first}\", not at its \
+         top; move them up, or install the mod again"
     );
     Some(Note::new(NoteCode::Mo2ModNested, folder.path.to_string_lossy(), text))
 }
