@@ -67,6 +67,7 @@ mod whole;
 pub use archive_content::LayerTables;
 pub use error::{EntryError, Reason};
 pub use file_bytes::FileBytes;
+pub(crate) use prefetch::REQUESTED_MAX;
 pub(crate) use read_strategy::PREFIX_LEN;
 pub use store::{Packing, Store};
 pub(crate) use stream::FileStream;

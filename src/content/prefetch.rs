@@ -9,6 +9,9 @@ use super::store::Store;
 use crate::format::{Codec, EntryId};
 use crate::system::memory;
 
+/// Maximum number of packed bytes that are requested from a disk before a program asks for them, because it
+/// may stop.
+pub(crate) const REQUESTED_MAX: u64 = 1 << 20;
 /// Bytes of memory that must stay free for readers when an extent is decoded ahead.
 const LEFT_FOR_READERS: usize = 64 << 20;
 /// A size that is not known yet is estimated as so many times the packed length.

@@ -9,6 +9,7 @@ use super::buffer::Buffer;
 use super::codec;
 use super::converted::Converted;
 use super::error::{EntryError, Reason};
+use super::prefetch::REQUESTED_MAX;
 use super::store::{LayerContent, Store};
 use crate::format::{Codec, EntryId};
 
@@ -29,8 +30,6 @@ const NEAR: u64 = 128 << 10;
 /// Number of packed bytes that are requested with a prefix, if the extent has them. They are what a program
 /// reads that opens the file and reads its first 4 KiB, so the disk gets one request for both.
 const BEGINNING: u32 = 20 << 10;
-/// Maximum number of bytes that are requested together.
-const REQUESTED_MAX: u64 = 1 << 20;
 
 /// An extent whose size must be learnt.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

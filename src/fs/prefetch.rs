@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
-use crate::content::{PREFIX_LEN, Store};
+use crate::content::{PREFIX_LEN, REQUESTED_MAX, Store};
 use crate::format::EntryId;
 use crate::system::memory;
 use crate::tree::{Kind, NodeId};
@@ -37,8 +37,6 @@ const JOBS_MAX: usize = 256;
 /// before it asks for them.
 const FILES_MAX: usize = 64;
 
-/// Maximum number of packed bytes that are requested ahead for a program.
-const REQUESTED_MAX: u64 = 1 << 20;
 /// Packed bytes that lie no farther apart are requested together, with those between them.
 const GAP_MAX: u64 = 4 << 10;
 
