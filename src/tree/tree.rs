@@ -169,12 +169,13 @@ impl Tree {
 
     /// Whether two folders with the same children list them in the same order.
     pub(super) fn lists_like(&self, folder: NodeId, other: &Self, other_folder: NodeId) -> bool {
-        let order = |tree: &Self, folder: NodeId| {
-            let first = tree.get(folder).children().start;
-            let positions = tree.get(folder).children();
-            positions.map(move |position| tree.listing.node_at(position).0 - first).collect::<Vec<_>>()
-        };
-        order(self, folder) == order(other, other_folder)
+        self.order(folder).eq(other.order(other_folder))
+    }
+
+    /// The children of a folder in the order of its listing, as numbers among the children.
+    fn order(&self, folder: NodeId) -> impl Iterator<Item = u32> {
+        let first = self.get(folder).children().start;
+        self.listed_children(folder).map(move |child| child.0 - first)
     }
 
     /// The file after this one in the order of `tar` and `cp -r`: folders are entered where they are listed.
