@@ -88,11 +88,12 @@ impl OpenedArchive {
 
     /// Logs what is unusual about the archive, under the path that names it.
     pub(crate) fn report(&self, path: &Path) {
+        // An archive that is kept was reported when it was opened.
+        let Content::Opened(_, tables) = &self.content else { return };
         let path = path.shown();
         for note in &self.description.notes {
             log::info!("{path}: {note}");
         }
-        let Content::Opened(_, tables) = &self.content else { return };
         if let Some(what) = still_tiled(tables) {
             log::warn!("{path}: {what}");
         }
