@@ -85,6 +85,22 @@ pub(crate) fn is_stopped(pid: u32) -> bool {
     state.is_some_and(|state| state.trim_start().starts_with(['T', 't']))
 }
 
+/// Whether this process began its session and has no terminal, like a daemon. `false` if `/proc` does not say.
+pub(crate) fn has_own_session() -> bool {
+    let stat = file_in_proc(Path::new("/proc/self/stat")).unwrap_or_default();
+    begins_session_without_terminal(&stat)
+}
+
+/// Whether a process began its session and has no terminal, by its `stat` in `/proc`. See proc_pid_stat(5).
+fn begins_session_without_terminal(stat: &str) -> bool {
+    // The name in parentheses may contain anything.
+    let Some((start, rest)) = stat.rsplit_once(')') else { return false };
+    let pid = start.split_ascii_whitespace().next();
+    let mut fields = rest.split_ascii_whitespace().skip(3);
+    let (session, terminal) = (fields.next(), fields.next());
+    pid.is_some() && session == pid && terminal == Some("0")
+}
+
 /// Whether a map of users is not the first namespace's, where each user of the kernel has his own number.
 fn is_partial(map: &str) -> bool {
     !map.split_ascii_whitespace().eq(["0", "0", "4294967295"])
@@ -99,6 +115,19 @@ mod tests {
         assert!(!is_partial("         0          0 4294967295\n"));
         for map in ["", "0 65534 1\n", "0 100000 65536\n", "0 0 1\n", "0 1000 1\n1 100000 65536\n"] {
             assert!(is_partial(map), "{map}");
+        }
+    }
+
+    #[test]
+    fn a_session_that_began_outside_the_namespace_of_processes_is_not_this_ones() {
+        // getsid(2) answers 0 there, which is the number of no process.
+        assert!(!begins_session_without_terminal("7 (bsafs) R 1 7 0 0 -1 4194304"));
+        assert!(begins_session_without_terminal("7 (bsafs) S 1 7 7 0 -1 4194304"));
+        assert!(begins_session_without_terminal("7 (a) 8 (b) S 1 7 7 0 -1 4194304"));
+        assert!(!begins_session_without_terminal("7 (bsafs) S 1 7 6 0 -1 4194304"));
+        assert!(!begins_session_without_terminal("7 (bsafs) S 1 7 7 34816 7 4194304"));
+        for damaged in ["", "7", ")", "7 (bsafs)", "7 (bsafs) S 1 7", "(bsafs) S 1 7 7 0"] {
+            assert!(!begins_session_without_terminal(damaged), "{damaged}");
         }
     }
 

@@ -32,10 +32,11 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
-use rustix::process::{Pid, PidfdFlags, geteuid, getpid, getsid, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, geteuid, pidfd_open};
 
 use super::credentials::{self, Credentials};
 use super::memory;
+use super::process;
 use super::root_only::first_other_user;
 use crate::limits::SUBPROCESS_OUTPUT_MAX;
 
@@ -256,7 +257,7 @@ impl Program {
             }
             // `setsid` could be traced by the user that this process has become. A program that is setuid,
             // such as fusermount3, cannot be, if this process starts it directly and cannot be traced either.
-            Which::Installed(name) if self.credentials.is_none() && has_own_session() => {
+            Which::Installed(name) if self.credentials.is_none() && process::has_own_session() => {
                 let mut command = Command::new(find(name)?);
                 command.env_clear();
                 command
@@ -297,13 +298,6 @@ fn restart_with(variable: &str, value: &str) -> io::Error {
     let mut arguments = env::args_os();
     let name = arguments.next().unwrap_or_else(|| "bsafs".into());
     Command::new(OWN).arg0(name).args(arguments).env(variable, value).exec()
-}
-
-/// Whether this process began its session and has no terminal, like a daemon. Then the programs that it
-/// starts need no session of their own.
-fn has_own_session() -> bool {
-    let is_first = getsid(None).is_ok_and(|session| session == getpid());
-    is_first && File::open("/dev/tty").is_err_and(|it| it.raw_os_error() == Some(Errno::NXIO.raw_os_error()))
 }
 
 /// The variables of this process that a list names, and the folders of programs.
