@@ -84,9 +84,14 @@ pub(crate) struct ExistingMount<'a> {
     pub(crate) is_of_caller: bool,
 }
 
-/// Starts the daemon, and waits until it has mounted or failed; returns its report.
-pub(crate) fn start() -> Result<Vec<u8>, DaemonError> {
-    let (arguments, kept) = arguments().map_err(DaemonError::Start)?;
+/// Starts the daemon, and waits until it has mounted or failed; returns its report. The daemon gets
+/// `options` after the command.
+pub(crate) fn start(options: &[OsString]) -> Result<Vec<u8>, DaemonError> {
+    let (mut arguments, kept) = arguments().map_err(DaemonError::Start)?;
+    // mount(8) calls bsafs without a command, but always names the mountpoint.
+    if let Some(command) = arguments.iter().position(|argument| argument == "mount") {
+        arguments.splice(command + 1..=command, options.iter().cloned());
+    }
     wait_for_mount(Program::itself().args(arguments).env(ROLE, ""), &kept, |_| ())
 }
 

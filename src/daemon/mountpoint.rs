@@ -83,11 +83,26 @@ impl Mountpoint {
         Self { path: mount.mountpoint.clone(), place: None, made: None, lock: None, _around: None }
     }
 
+    /// The path that [`Mountpoint::after`] will probably choose. `None` if the current folder does not say.
+    pub(crate) fn expected(archive: &Path) -> Option<PathBuf> {
+        let is_free = |name: &String| {
+            let place = Place::open_without_last_link(Path::new(name)).ok()?;
+            let is_free = match place.mounted().ok()? {
+                Some(mounted) => mounted.is_bsafs() && is_dead(&mounted),
+                None => place.found().is_none() || place.read().and_then(|folder| is_empty(&folder)).ok()?,
+            };
+            is_free.then_some(())
+        };
+        let name = folder_name::candidates(archive).take(CANDIDATES).find(|name| is_free(name).is_some())?;
+        std::path::absolute(name).ok()
+    }
+
     /// Makes a folder in the current folder, named after an archive or folder. The name gets a
-    /// number if it is taken.
-    pub(crate) fn after(archive: &Path) -> Result<Self, DaemonError> {
-        for name in folder_name::candidates(archive).take(1000) {
-            let path = PathBuf::from(name);
+    /// number if it is taken. The name of `expected` is tried first.
+    pub(crate) fn after(archive: &Path, expected: Option<&Path>) -> Result<Self, DaemonError> {
+        let expected = expected.and_then(Path::file_name).map(PathBuf::from);
+        let candidates = folder_name::candidates(archive).take(CANDIDATES).map(PathBuf::from);
+        for path in expected.into_iter().chain(candidates) {
             if clear_if_dead(&path)?.is_err() {
                 continue;
             }
@@ -202,6 +217,8 @@ impl From<Refusal> for DaemonError {
 const ANSWER_TIME: Duration = Duration::from_secs(1);
 /// The exit code of `bsafs status` if the daemon has ended.
 pub(crate) const DEAD_CODE: i32 = 69;
+/// How many names for a new mountpoint are tried.
+const CANDIDATES: usize = 1000;
 const DANGLING: &str = "it is a dangling link";
 /// Another process locked the folder, or made it after this process had checked.
 const AT_ONCE: &str = "another process is mounting there at the same time";

@@ -519,6 +519,26 @@ fn the_daemon_is_called_bsafs_and_its_command_line_names_the_mountpoint() {
 }
 
 #[test]
+fn the_command_line_of_the_daemon_names_a_mountpoint_that_bsafs_chose() {
+    let dir = TestDir::new();
+    dir.archive("Meshes.bsa", &world());
+    fs::create_dir(dir.path("Meshes")).unwrap();
+    fs::write(dir.path("Meshes/taken"), "").unwrap();
+    fs::write(dir.path("evening.toml"), "archives = [\"Meshes.bsa\"]\nmountpoint = \"of-profile\"\n")
+        .unwrap();
+    for (arguments, mountpoint) in
+        [(&["mount", "Meshes.bsa"][..], "Meshes (2)"), (&["mount", "evening.toml"], "of-profile")]
+    {
+        dir.run(arguments).success();
+        let mountpoint = dir.path(mountpoint);
+        let pid = status(&mountpoint)["pid"].to_string();
+        let shown = run(Command::new("ps").args(["-o", "args=", "-p", &pid])).success();
+        assert!(shown.contains(&*mountpoint.to_string_lossy()), "{shown}");
+        dir.run(["umount", mountpoint.to_str().unwrap()]).success();
+    }
+}
+
+#[test]
 fn no_command_waits_for_a_daemon_that_was_stopped() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());

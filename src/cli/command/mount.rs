@@ -1,5 +1,6 @@
 //! `bsafs mount`: mounts archives and folders as one tree.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +36,8 @@ use crate::vfs::Vfs;
 use crate::vfs::reopening::Reopening;
 use crate::vfs::sources::profile::Profile;
 
+/// The option that names the mountpoint of a daemon.
+const MOUNTPOINT: &str = "mountpoint";
 const EXAMPLES: &str = "\
 Examples:
   bsafs mount skyrimse ~/mnt                          a game; `bsafs games` lists those installed
@@ -106,6 +109,9 @@ pub(crate) struct Mount {
     sloppy: bool,
     #[arg(short = 'n', hide = true)]
     no_mtab: bool,
+    /// The mountpoint of a daemon whose other arguments do not name it, so that `ps` shows it
+    #[arg(long = MOUNTPOINT, value_name = "FOLDER", hide = true)]
+    mountpoint: Option<PathBuf>,
 }
 
 impl Mount {
@@ -159,7 +165,7 @@ impl Mount {
                 (false, false) => {
                     let report = match &plan.options.request.passed {
                         Some(passed) => Self::start_on_passed(passed, plan.mountpoint.as_deref())?,
-                        None => detach::start()?,
+                        None => detach::start(&Self::unnamed_mountpoint(&plan))?,
                     };
                     warn_under_sudo(&plan.options);
                     return Ok(print_report(&report, is_quiet));
@@ -184,6 +190,20 @@ impl Mount {
         Ok(Exit::Ok)
     }
 
+    /// An option for the daemon that names the mountpoint, if no argument does.
+    fn unnamed_mountpoint(plan: &MountPlan) -> Vec<OsString> {
+        let mountpoint = match &plan.mountpoint {
+            Some(path) => plan.is_of_profile.then(|| std::path::absolute(path).ok()).flatten(),
+            None => Mountpoint::expected(last_source(plan)),
+        };
+        let option = |path: PathBuf| {
+            let mut option = OsString::from(format!("--{MOUNTPOINT}="));
+            option.push(path);
+            option
+        };
+        mountpoint.map(option).into_iter().collect()
+    }
+
     fn open_and_serve(&self, plan: MountPlan, reopening: Reopening, is_quiet: bool) -> Result<Exit, Failure> {
         let began = SystemTime::now();
         if let Some(passed) = &plan.options.request.passed {
@@ -191,7 +211,7 @@ impl Mount {
         }
         refuse_empty(&plan)?;
         let opened = logging::while_opening(|| plan.source_set().open())?;
-        let mut mountpoint = prepare_mountpoint(&plan)?;
+        let mut mountpoint = prepare_mountpoint(&plan, self.mountpoint.as_deref())?;
         self.serve(plan, opened.into(), (reopening, began), &mut mountpoint, is_quiet)
     }
 
@@ -438,13 +458,18 @@ fn refuse_hanging(paths: &[PathBuf]) -> Result<(), Failure> {
     })
 }
 
-/// Prepares the folder to mount on. If the mount was passed, returns the folder that it is on.
-fn prepare_mountpoint(plan: &MountPlan) -> Result<Mountpoint, Failure> {
+fn last_source(plan: &MountPlan) -> &Path {
+    plan.expanded.last().map_or(Path::new("mnt"), PathBuf::as_path)
+}
+
+/// Prepares the folder to mount on. If the mount was passed, returns the folder that it is on. `expected` is
+/// the folder that the command line shows.
+fn prepare_mountpoint(plan: &MountPlan, expected: Option<&Path>) -> Result<Mountpoint, Failure> {
     Ok(match (&plan.options.request.passed, &plan.mountpoint) {
         (Some(passed), _) => Mountpoint::passed(passed),
         (None, Some(path)) if plan.is_of_profile => Mountpoint::of_profile(path, plan.options.nonempty)?,
         (None, Some(path)) => Mountpoint::named(path, plan.options.nonempty)?,
-        (None, None) => Mountpoint::after(plan.expanded.last().map_or(Path::new("mnt"), PathBuf::as_path))?,
+        (None, None) => Mountpoint::after(last_source(plan), expected)?,
     })
 }
 
