@@ -252,7 +252,8 @@ impl Program {
             Which::Itself => {
                 let mut command = Command::new(OWN);
                 let credentials = self.credentials.as_ref().map(Credentials::text).unwrap_or_default();
-                command.env_clear().env(credentials::VARIABLE, credentials);
+                // `ps` and the other commands of bsafs recognize it by this name.
+                command.arg0("bsafs").env_clear().env(credentials::VARIABLE, credentials);
                 command
             }
             // `setsid` could be traced by the user that this process has become. A program that is setuid,

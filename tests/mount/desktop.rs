@@ -155,8 +155,10 @@ fn a_mountpoint_with_a_taken_name_is_numbered() {
     desktop.run(["open", "a.bsa"]).success();
     desktop.run(["open", "other/a.bsa"]).success();
     assert_eq!(desktop.opened(), [desktop.mounted("a (2)"), desktop.mounted("a (3)")]);
-    let pids = ["a (2)", "a (3)"].map(|name| mounted_at(&desktop.mounted(name)).pid);
-    for pid in pids {
+    let mounts = ["a (2)", "a (3)"].map(|name| mounted_at(&desktop.mounted(name)));
+    for pid in mounts.each_ref().map(|mount| mount.pid) {
+        let shown = run(Command::new("ps").args(["-o", "args=", "-p", &pid.to_string()])).success();
+        assert!(shown.starts_with("bsafs mount ") && shown.contains("/bsafs-mounts/a ("), "{shown}");
         signal(pid, Signal::TERM);
         until("the daemon to end", || !is_alive(pid));
     }
