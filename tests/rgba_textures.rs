@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use crate::mounted::{TestDir, logged};
 use crate::support::consoles::Shape;
 use crate::support::content::{noise, text};
+use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED, XBOX_360, XMEM};
 use crate::support::tiler::Tiler;
 use crate::support::{Ba2, Ba2File, Chunk, Tes4, Tes4File, Texture, dds, pack};
 
@@ -539,7 +540,15 @@ fn the_memory_for_a_picture_in_full_size_does_not_depend_on_its_size() {
     dir.archive("a.ba2", &ba2.build());
     let bsa = Tes4::new(105).add("textures", Tes4File::new("large.dds", file.clone()).toggle());
     dir.archive("b.bsa", &bsa.build());
-    for archive in ["a.ba2", "b.bsa"] {
+    let starfield = Ba2::textures(3).method(3).add(
+        Ba2File::texture("textures\\large.dds", Texture::new(dds::BC7, width, height, 1))
+            .chunk(Chunk::lz4(&file[148..])),
+    );
+    dir.archive("c.ba2", &starfield.build());
+    let stream = Tes4File::new("large.dds", file.clone()).stream(pack::xmem_stored(&file));
+    let xbox = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED | XBOX_360 | XMEM);
+    dir.archive("d.bsa", &xbox.add("textures", stream).build());
+    for archive in ["a.ba2", "b.bsa", "c.ba2", "d.bsa"] {
         run_within(&dir, 64, &format!("extract --png {archive} -C {archive}.out"));
         let written = fs::read(dir.path(format!("{archive}.out/textures/large.png"))).unwrap();
         assert!(written == fs::read(dir.path("large.png")).unwrap(), "{archive}");

@@ -3,14 +3,14 @@
 //! Everything else that reads decodes an extent as a whole, which is faster, finds flaws, and helps the next
 //! reader. But an extent may have hundreds of megabytes.
 
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::ops::Range;
 
 use flate2::read::ZlibDecoder;
 use lz4_flex::frame::FrameDecoder;
 
 use super::archive_content::ArchiveContent;
-use super::codec;
+use super::codec::{self, BlockDecoder, XmemDecoder};
 use super::error::Reason;
 use super::pieces::Part;
 use super::store::Store;
@@ -80,9 +80,6 @@ impl ArchiveContent {
         self.file.read_exact_at(&mut first, prefix.start).ok()?;
         let start = first.len() as u64 - self.payload(index, &first).ok()?.len() as u64;
         let payload = &first[start as usize..];
-        if !codec::has_signature(payload) {
-            return None;
-        }
         let packed = Packed {
             archive: self,
             position: extent.offset + start,
@@ -96,6 +93,11 @@ impl ArchiveContent {
             Codec::Lz4Frame if payload.starts_with(&[0x04, 0x22, 0x4d, 0x18]) => {
                 Box::new(FrameDecoder::new(packed))
             }
+            // These begin with anything.
+            Codec::Lz4Block if !codec::has_signature(payload) => {
+                Box::new(BlockDecoder::new(BufReader::new(packed)))
+            }
+            Codec::Xmem if !codec::has_signature(payload) => Box::new(XmemDecoder::new(packed)),
             _ => return None,
         };
         let mut proof = vec![0; PROOF_LEN.min(len as usize)];

@@ -20,6 +20,8 @@ mod xmem;
 mod zlib;
 
 pub use error::{DecodeError, Quirk};
+pub(crate) use lz4_block::BlockDecoder;
 pub use table::{
     decode, has_checksum, has_prefix, has_signature, max_packed, max_unpacked, prefix, unpacked_size,
 };
+pub(crate) use xmem::XmemDecoder;

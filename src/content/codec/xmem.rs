@@ -8,6 +8,7 @@
 //! Five zero bytes follow the last block. There is no header. XMem *files* have one, but do not
 //! occur in archives.
 
+use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use lzxd::{Lzxd, WindowSize};
@@ -40,6 +41,60 @@ fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
 
 fn decode_prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     fill(packed, out).map(|end| end.len)
+}
+
+/// Decodes a stream block by block.
+pub(crate) struct XmemDecoder<R> {
+    packed: R,
+    state: Lzxd,
+    /// The bytes of the last block, and the number of them that were read.
+    block: Vec<u8>,
+    at: usize,
+}
+
+impl<R: Read> XmemDecoder<R> {
+    pub(crate) fn new(packed: R) -> Self {
+        Self { packed, state: Lzxd::new(WindowSize::KB128), block: Vec::new(), at: 0 }
+    }
+
+    /// Decodes the next block. Returns false at the end of the stream.
+    fn advance(&mut self) -> io::Result<bool> {
+        let mut header = [0; 5];
+        // The shorter form of the header has two bytes.
+        match self.packed.read_exact(&mut header[..2]) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+            read => read?,
+        }
+        let mut packed = header[..2].to_vec();
+        if header[0] == 0xff {
+            self.packed.read_exact(&mut header[2..])?;
+            packed.extend_from_slice(&header[2..]);
+        }
+        let len: [u8; 2] = [packed[packed.len() - 2], packed[packed.len() - 1]];
+        let header_len = packed.len();
+        packed.resize(header_len + usize::from(u16::from_be_bytes(len)), 0);
+        self.packed.read_exact(&mut packed[header_len..])?;
+        let Some((block, size, _)) = next_block(&packed) else { return Ok(false) };
+        if size > BLOCK {
+            return Err(io::Error::other("a block is larger than 32 KiB"));
+        }
+        self.block = unpack(&mut self.state, block, size).map_err(io::Error::other)?.to_vec();
+        self.at = 0;
+        Ok(true)
+    }
+}
+
+impl<R: Read> Read for XmemDecoder<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.block.len() {
+            if out.is_empty() || !self.advance()? {
+                return Ok(0);
+            }
+        }
+        let len = (&self.block[self.at..]).read(out)?;
+        self.at += len;
+        Ok(len)
+    }
 }
 
 /// Where decoding stopped.
