@@ -123,8 +123,9 @@ fn read(paths: &[&Path], plan: Plan, names: &[u8]) -> Option<usize> {
     if plan.has(Plan::LEARN) {
         let together = open(paths, &opening, &scope)?;
         let learnt = together.store.learn_sizes(opened.files(&scope));
-        // The size of an uncompressed texture depends on its header, which may be damaged.
-        assert!(learnt.is_ok() || matches!(opening.textures, TextureForm::Rgba), "{learnt:?}");
+        // How these show a texture depends on its header, which may be damaged.
+        let needs_headers = matches!(opening.textures, TextureForm::Rgba | TextureForm::Compatible);
+        assert!(learnt.is_ok() || needs_headers, "{learnt:?}");
         for file in opened.files(&scope) {
             assert_eq!(
                 together.store.size(file),

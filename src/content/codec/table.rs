@@ -34,7 +34,7 @@ pub fn decode(codec: Codec, packed: &[u8], out: &mut [u8]) -> Result<Option<Quir
 /// ([`Codec::Detect`], raw deflate).
 ///
 /// # Errors
-/// What is wrong with the payload.
+/// What is wrong with the payload. [`decode`] may still find that it is of another method.
 pub fn prefix(codec: Codec, packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     // A block has no signature. If the bytes look like another stream, only the full size decides.
     if codec == Codec::Lz4Block && has_signature(packed) {
