@@ -11,6 +11,7 @@
 //! | what | bytes | bound |
 //! |---|---|---|
 //! | names | 36 a node, 12 a file, and the name; see below | `ARCHIVE_ENTRIES_MAX` (16,777,216) an archive |
+//! | files of all layers of one opening | as names | `LAYERS_FILES_MAX` (16,777,216) |
 //! | folders of an archive | about 100 while the tree is made | `ARCHIVE_FOLDERS_MIN` (4,096); see below |
 //! | more folders for a stored path | about 100 each | 1, and 1 for each `BYTES_A_FOLDER` (8) bytes |
 //! | tables of an archive being parsed | a copy; see below | `ARCHIVE_TABLES_MAX` (1 GiB) an archive |
@@ -56,6 +57,7 @@
 //! | each line of such a file | counts as more bytes | `LINE_COST` (256) |
 //! | values of a chain of `openmw.cfg` | their text; see below | `CHAIN_VALUES_MAX` (8 MiB) |
 //! | names that an instance of Mod Organizer hides | about 100 each, once | `FILTERS_MAX` (10,000) |
+//! | names in folders that `bsafs why` remembers | about 100 each | `LISTED_NAMES_MAX` (262,144) |
 //! | a profile (`*.toml`) | about 50 times its size while it is read | `PROFILE_MAX` (1 MiB) |
 //! | sources of a profile | a path each | `PROFILE_SOURCES_MAX` (65,536) |
 //! | the mount table | its text, and about 300 a mount | `MOUNT_TABLE_MAX` (64 MiB) |
@@ -103,6 +105,8 @@
 /// Maximum number of entries of an archive. Each entry takes at least 16 bytes of tables, so the tables of
 /// such an archive have at least 256 MiB. The largest known archive has about 300,000 entries.
 pub const ARCHIVE_ENTRIES_MAX: u32 = 1 << 24;
+/// Maximum number of files of all layers together. Many sources may be links to one archive or folder.
+pub const LAYERS_FILES_MAX: usize = 1 << 24;
 /// Number of folders that the paths of any archive may make.
 pub const ARCHIVE_FOLDERS_MIN: usize = 1 << 12;
 /// Bytes of distinct stored paths that allow one more folder. A folder takes about 100 bytes while
@@ -183,6 +187,8 @@ pub const LINE_COST: usize = 256;
 pub const CHAIN_VALUES_MAX: usize = 8 << 20;
 /// Maximum number of endings and names of folders that the settings of an instance of Mod Organizer hide.
 pub const FILTERS_MAX: usize = 10_000;
+/// Maximum number of names in folders, and of folders, that one question remembers.
+pub const LISTED_NAMES_MAX: usize = 1 << 18;
 /// Maximum size of a profile (`*.toml`) in bytes. One with 1,500 long paths has 200 KiB.
 pub const PROFILE_MAX: usize = 1 << 20;
 /// Maximum number of sources of a profile, those that its patterns match included.

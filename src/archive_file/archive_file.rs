@@ -113,12 +113,12 @@ impl ArchiveFile {
             && earlier.mtime.load(Ordering::Relaxed) == self.opened.mtime
     }
 
-    /// Whether the path still leads to this file, with the size and times that it is known to have. Only the
+    /// Whether a path still leads to this file, with the size and times that it is known to have. Only the
     /// path is statted.
-    pub fn is_untouched(&self) -> bool {
+    pub fn is_untouched(&self, path: &Path) -> bool {
         !self.is_changed()
             && !self.reported.is_written()
-            && std::fs::metadata(uncovered(&self.path)).is_ok_and(|it| self.is_known(&Stat::of(&it)))
+            && std::fs::metadata(uncovered(path)).is_ok_and(|it| self.is_known(&Stat::of(&it)))
     }
 
     /// Records that from now on [`ArchiveFile::note_event`] is called for each event of the file.
@@ -362,7 +362,7 @@ mod tests {
             file.set_modified(UNIX_EPOCH + std::time::Duration::from_secs(seconds)).unwrap();
             source.note_event(false);
             assert!(source.read_exact_at(&mut [0; 4], 11).is_ok(), "{seconds}");
-            assert!(source.is_untouched());
+            assert!(source.is_untouched(source.path()));
         }
         file.set_modified(UNIX_EPOCH).unwrap();
         assert!(matches!(source.read_exact_at(&mut [0; 4], 11), Err(ArchiveReadError::Changed)));
@@ -391,7 +391,10 @@ mod tests {
         // The times were recent at the opening, so the tables are compared once more.
         source.compare_at.store(0, Ordering::Relaxed);
         assert!(source.read_exact_at(&mut [0; 4], 11).is_ok());
-        assert!(!source.is_untouched(), "a reload opens it again, because the clock may be coarse");
+        assert!(
+            !source.is_untouched(source.path()),
+            "a reload opens it again, because the clock may be coarse"
+        );
         file.write_all_at(b"X", 11).unwrap();
         assert!(matches!(source.read_exact_at(&mut [0; 4], 11), Err(ArchiveReadError::Changed)));
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::{Arc, Mutex};
 
@@ -123,8 +124,10 @@ impl LayerTables {
 pub(super) struct ArchiveContent {
     /// Unique among all archives of the mount.
     pub(super) number: u32,
-    pub(super) file: ArchiveFile,
-    pub(super) tables: LayerTables,
+    /// The absolute path. That of the file differs if layers share the file, because they are links to it.
+    pub(super) path: PathBuf,
+    pub(super) file: Arc<ArchiveFile>,
+    pub(super) tables: Arc<LayerTables>,
     /// Limit on large packed extents, shared by all archives on the same device.
     pub(super) packed_memory: Arc<MemoryLimit>,
     pub(super) faults: FaultLog,
@@ -140,12 +143,12 @@ pub(super) struct ArchiveContent {
 impl ArchiveContent {
     pub(super) fn new(
         number: u32,
-        file: ArchiveFile,
-        tables: LayerTables,
+        path: PathBuf,
+        (file, tables): (Arc<ArchiveFile>, Arc<LayerTables>),
         packed_memory: Arc<MemoryLimit>,
     ) -> Self {
         let (faults, bad_prefixes, has_odd_prefix, lookups) = Default::default();
-        Self { number, file, tables, packed_memory, faults, bad_prefixes, has_odd_prefix, lookups }
+        Self { number, path, file, tables, packed_memory, faults, bad_prefixes, has_odd_prefix, lookups }
     }
 
     /// Whether both are the same archive, shown in the same form, and it did not change since it was opened.

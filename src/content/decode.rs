@@ -54,7 +54,7 @@ impl Store {
         };
         self.shared.counters.decoded.fetch_add(out.len() as u64, Ordering::Relaxed);
         if let Some(quirk) = quirk {
-            let (archive, offset) = (layer.file.path().shown(), extent.offset);
+            let (archive, offset) = (layer.path.shown(), extent.offset);
             log::debug!("{archive}: data at offset {offset}: {quirk}; the data is complete");
         }
         Ok(quirk)

@@ -1,7 +1,9 @@
 //! Changes of sources on the disk since they were opened: events of archives, and loose files that were
 //! written to, replaced or removed.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::archive_content::ArchiveContent;
 use super::store::Store;
@@ -17,13 +19,16 @@ impl Store {
     /// Records an event of the file with this device and inode number, if it is an archive: `is_written` says
     /// whether its content was written to; otherwise its attributes were changed.
     pub fn note_archive_event(&self, identity: (u64, u64), is_written: bool) {
+        // Layers may share a file, and one event may excuse only one touch.
+        let mut noted = HashSet::new();
         let archives = self.archives().filter(|archive| archive.file.identity() == identity);
-        archives.for_each(|archive| archive.file.note_event(is_written));
+        let files = archives.map(|archive| &archive.file).filter(|file| noted.insert(Arc::as_ptr(file)));
+        files.for_each(|file| file.note_event(is_written));
     }
 
     /// Records that events of archives are reported, if that holds for their folders.
     pub fn note_watched(&self, is_reported: impl Fn(&Path) -> bool) {
-        let is_reported = |archive: &&ArchiveContent| archive.file.path().parent().is_some_and(&is_reported);
+        let is_reported = |archive: &&ArchiveContent| archive.path.parent().is_some_and(&is_reported);
         self.archives().filter(is_reported).for_each(|archive| archive.file.note_watched());
     }
 

@@ -119,7 +119,7 @@ impl ArchiveContent {
         if let Some(quirk) = parsed.quirk
             && !self.has_odd_prefix.swap(true, Ordering::Relaxed)
         {
-            let (archive, offset) = (self.file.path().shown(), extent.offset);
+            let (archive, offset) = (self.path.shown(), extent.offset);
             log::info!("{archive}: data at offset {offset}: {quirk}");
         }
         Ok(parsed)

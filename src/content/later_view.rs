@@ -31,12 +31,12 @@ impl Store {
         let mut by_path: HashMap<&Path, Vec<&Arc<LayerContent>>> = HashMap::new();
         for layer in &earlier.layers {
             if let Some(archive) = layer.archive() {
-                by_path.entry(archive.file.path()).or_default().push(layer);
+                by_path.entry(&archive.path).or_default().push(layer);
             }
         }
         for layer in &mut self.layers {
             let Some(now) = layer.archive() else { continue };
-            let Some(earlier) = by_path.get_mut(now.file.path()) else { continue };
+            let Some(earlier) = by_path.get_mut(&*now.path) else { continue };
             let is_same = |then: &&Arc<LayerContent>| {
                 Arc::ptr_eq(layer, then) || then.archive().is_some_and(|then| now.is_same(then))
             };
@@ -95,7 +95,7 @@ impl Store {
 
     /// Whether a layer is an archive whose file was not changed in any way. Stats the file.
     pub fn is_untouched(&self, layer: u16) -> bool {
-        self.content(layer).archive().is_some_and(|archive| archive.file.is_untouched())
+        self.content(layer).archive().is_some_and(|archive| archive.file.is_untouched(&archive.path))
     }
 
     /// Whether one of the archives is this file, and it did not change.
@@ -110,7 +110,7 @@ impl Store {
 
     /// The paths of all archives, and all folders of loose files.
     pub fn paths(&self) -> (Vec<&Path>, Vec<Arc<LooseFolder>>) {
-        let archives = self.archives().map(|archive| archive.file.path()).collect();
+        let archives = self.archives().map(|archive| &*archive.path).collect();
         (archives, self.folders().map(|(_, folder)| folder.clone()).collect())
     }
 

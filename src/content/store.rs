@@ -1,7 +1,7 @@
 //! The content of all archives and folders of a view: its layers, the cache, limits and counters.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
@@ -78,7 +78,7 @@ impl LayerContent {
     /// The address of what counts the bytes.
     fn counter(&self) -> *const () {
         match self {
-            Self::Archive(archive) => std::ptr::from_ref(archive).cast(),
+            Self::Archive(archive) => Arc::as_ptr(&archive.file).cast(),
             Self::Folder(files) => Arc::as_ptr(&files.folder).cast(),
         }
     }
@@ -123,6 +123,12 @@ impl Store {
 
     /// Adds an archive's content as the next layer.
     pub fn add(&mut self, file: ArchiveFile, tables: LayerTables) {
+        self.add_at(file.path().to_owned(), file.into(), tables.into());
+    }
+
+    /// Adds an archive's content as the next layer, under a path that leads to the file. Layers may share
+    /// the file and its tables.
+    pub fn add_at(&mut self, path: PathBuf, file: Arc<ArchiveFile>, tables: Arc<LayerTables>) {
         let shared = &self.shared;
         let number = shared.next_archive.fetch_add(1, Ordering::Relaxed);
         let mut packed = shared.packed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -130,7 +136,7 @@ impl Store {
             .entry(file.identity().0)
             .or_insert_with(|| MemoryLimit::new(u64::from(shared.limits.packed)))
             .clone();
-        let content = ArchiveContent::new(number, file, tables, packed);
+        let content = ArchiveContent::new(number, path, (file, tables), packed);
         self.layers.push(Arc::new(LayerContent::Archive(content)));
     }
 
@@ -196,7 +202,7 @@ impl Store {
     /// The path of a layer's archive or folder.
     pub fn path(&self, layer: u16) -> &Path {
         match self.content(layer) {
-            LayerContent::Archive(layer) => layer.file.path(),
+            LayerContent::Archive(layer) => &layer.path,
             LayerContent::Folder(files) => files.folder.path(),
         }
     }
@@ -277,14 +283,18 @@ impl Store {
 
     /// Bytes read from all archives and loose files so far, without the tables of archives.
     pub fn bytes_read(&self) -> u64 {
-        self.layers.iter().map(|layer| layer.bytes_read()).sum()
+        self.bytes_read_without_counters(HashSet::new())
     }
 
     /// Bytes read so far from the layers that a later view does not have.
     pub fn bytes_read_without(&self, later: &Self) -> u64 {
-        let kept: HashSet<_> = later.layers.iter().map(|layer| layer.counter()).collect();
-        let gone = self.layers.iter().filter(|layer| !kept.contains(&layer.counter()));
-        gone.map(|layer| layer.bytes_read()).sum()
+        self.bytes_read_without_counters(later.layers.iter().map(|layer| layer.counter()).collect())
+    }
+
+    /// Bytes read so far, without those that these counters count. Layers may share a counter.
+    fn bytes_read_without_counters(&self, mut counted: HashSet<*const ()>) -> u64 {
+        let others = self.layers.iter().filter(|layer| counted.insert(layer.counter()));
+        others.map(|layer| layer.bytes_read()).sum()
     }
 
     /// Offset of a file's data in its archive; 0 for a file without data and for a loose file.

@@ -1,5 +1,8 @@
 //! Comparison of names as in Windows and Wine: letter by letter in uppercase, not only ASCII.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 /// Whether two names differ at most in case.
 pub fn same(a: &str, b: &str) -> bool {
     match a.is_ascii() && b.is_ascii() {
@@ -21,11 +24,11 @@ fn fold_char(letter: char) -> char {
     }
 }
 
-/// The names in one folder, for many lookups.
-#[derive(Debug, Default)]
+/// The names in one folder, for many lookups. Clones share them.
+#[derive(Clone, Debug, Default)]
 pub struct CaselessNames {
     /// Pairs of folded and stored name, sorted.
-    names: Vec<(String, String)>,
+    names: Arc<Vec<(String, String)>>,
 }
 
 impl CaselessNames {
@@ -33,7 +36,7 @@ impl CaselessNames {
     pub fn new(names: Vec<String>) -> Self {
         let mut names: Vec<_> = names.into_iter().map(|name| (fold(&name), name)).collect();
         names.sort_unstable();
-        Self { names }
+        Self { names: names.into() }
     }
 
     /// The stored name for a name in any case: the exact spelling, or else the first in byte order.
@@ -54,10 +57,47 @@ impl CaselessNames {
         self.names.iter().map(|(_, stored)| stored.as_str())
     }
 
+    /// The stored names that begin with a text, each with the rest of its folded name.
+    pub fn beginning_with(&self, start: &str) -> impl Iterator<Item = (&str, &str)> {
+        let folded = fold(start);
+        let first = self.names.partition_point(|(it, _)| *it < folded);
+        let rest = move |it: &'_ String| it.strip_prefix(&folded).map(|rest| it.len() - rest.len());
+        self.names[first..].iter().map_while(move |(it, stored)| Some((&it[rest(it)?..], stored.as_str())))
+    }
+
+    /// Number of names.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
     fn spellings(&self, name: &str) -> &[(String, String)] {
         let folded = fold(name);
         let start = self.names.partition_point(|(it, _)| *it < folded);
         let rest = &self.names[start..];
         &rest[..rest.partition_point(|(it, _)| *it == folded)]
+    }
+}
+
+/// Endings of names, for many names.
+#[derive(Clone, Debug, Default)]
+pub struct CaselessEndings {
+    folded: HashSet<String>,
+}
+
+impl CaselessEndings {
+    /// Folds endings for lookups. An empty ending counts for nothing.
+    pub fn new<'a>(endings: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { folded: endings.into_iter().filter(|it| !it.is_empty()).map(fold).collect() }
+    }
+
+    /// Whether a folded text is one of the endings.
+    pub fn has_folded(&self, ending: &str) -> bool {
+        self.folded.contains(ending)
+    }
+
+    /// A name without its longest ending; `None` if it has none.
+    pub fn without<'a>(&self, name: &'a str) -> Option<&'a str> {
+        let mut ends = name.char_indices().map(|(at, _)| name.split_at(at));
+        ends.find(|(_, ending)| self.folded.contains(&fold(ending))).map(|(start, _)| start)
     }
 }

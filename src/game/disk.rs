@@ -1,7 +1,7 @@
 //! The disk as a plan reads it. Reads are recorded and never go through this process's own mount.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::caseless::CaselessNames;
 use super::settings::ini::Ini;
-use crate::limits::{LINE_COST, PLAN_READ_MAX, SETTINGS_MAX};
+use crate::limits::{LINE_COST, LISTED_NAMES_MAX, PLAN_READ_MAX, SETTINGS_MAX};
 use crate::note::{Note, NoteCode};
 use crate::system::covered::Covered;
 use crate::system::text::size;
@@ -38,12 +38,26 @@ pub struct Disk {
     cost: Cell<usize>,
     /// The first file that was left out because all files together exceed the limit.
     left_out: RefCell<Option<PathBuf>>,
+    /// What folders contained when they were listed, if that is remembered.
+    listed: Option<RefCell<Listed>>,
+}
+
+/// The names in folders, and how many they are. `None` for a folder that could not be listed.
+#[derive(Debug, Default)]
+struct Listed {
+    folders: HashMap<PathBuf, Option<CaselessNames>>,
+    names: usize,
 }
 
 impl Disk {
     /// Creates a disk that reads beneath the covered mountpoint.
     pub fn beneath(covered: Covered) -> Self {
         Self { covered, ..Self::default() }
+    }
+
+    /// A disk that lists no folder twice, for a question that looks up many names in the same folders.
+    pub(crate) fn remembering() -> Self {
+        Self { listed: Some(RefCell::default()), ..Self::default() }
     }
 
     /// Everything that was read so far.
@@ -118,6 +132,21 @@ impl Disk {
 
     /// The names in a folder that are UTF-8; a game cannot refer to others.
     pub(crate) fn names(&self, folder: &Path) -> io::Result<CaselessNames> {
+        let Some(listed) = &self.listed else { return self.names_now(folder) };
+        if let Some(known) = listed.borrow().folders.get(folder) {
+            return known.clone().ok_or_else(|| io::ErrorKind::NotFound.into());
+        }
+        let names = self.names_now(folder);
+        let mut listed = listed.borrow_mut();
+        let cost = names.as_ref().map_or(1, |names| names.len() + 1);
+        if listed.names.saturating_add(cost) <= LISTED_NAMES_MAX {
+            listed.names += cost;
+            listed.folders.insert(folder.to_owned(), names.as_ref().ok().cloned());
+        }
+        names
+    }
+
+    fn names_now(&self, folder: &Path) -> io::Result<CaselessNames> {
         let mut names = Vec::new();
         for entry in self.entries(folder)? {
             names.extend(entry?.file_name().into_string());

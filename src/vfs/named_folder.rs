@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::OpenError;
 use super::found_layer::archives_in;
+use super::once_per_file::OncePerFile;
 use super::opened::Opened;
 use super::opened_archive::is_archive;
 use super::options::{CACHE_SIZE, FolderArchives, OpenOptions};
@@ -30,7 +31,8 @@ impl NamedFolder {
         if planned.opens_archives {
             let scanned = planned.scan(&OpenFiles::default().into())?;
             archives = archives_in(scanned.path(), scanned.names());
-            archives.retain(|archive| match is_archive(archive, options) {
+            let known = OncePerFile::default();
+            archives.retain(|archive| match known.at(archive, || is_archive(archive, options)) {
                 Ok(()) => true,
                 Err(error) => {
                     log::warn!("{error}; the archive is not opened");

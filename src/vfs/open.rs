@@ -2,14 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
+use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::case_twins::case_twins;
 use super::dictionary;
-use super::error::OpenError;
+use super::error::{OpenError, OpenErrorKind};
 use super::found_layer::FoundLayer;
+use super::once_per_file::OncePerFile;
 use super::opened::Opened;
 use super::opened_archive::{self, Content, Description, OpenedArchive};
 use super::options::{CACHE_SIZE, Layout, OpenOptions};
@@ -19,9 +22,11 @@ use super::sources::layer_plan::{LayerRules, PlannedFolder, PlannedLayer};
 use super::sources::resolve::OpenPlan;
 use super::sources::source_set::SourceSet;
 use super::sources::{folder_name, loose_notes, resolve};
+use crate::archive_file::ArchiveFile;
 use crate::content::Store;
 use crate::folder::{LooseFolder, OpenFiles};
-use crate::format::EntryId;
+use crate::format::{EntryId, ParseError};
+use crate::limits::LAYERS_FILES_MAX;
 use crate::note::Note;
 use crate::system::clock::unix_nanoseconds;
 use crate::system::{memory, open_files};
@@ -64,7 +69,7 @@ impl Opened {
         let files = earlier.map(Reuse::files).unwrap_or_default();
         // With a folder per archive, archives are opened later: the name of a folder depends on all layers.
         let names_of_archives = (layout == Layout::Union).then_some(&names);
-        let opener = Opener { earlier, options, unopened: Mutex::default() };
+        let opener = Opener::new(earlier, options);
         let (found, archives) = find_layers(&plan.layers, &files, &opener, names_of_archives)?;
         let bases = match layout {
             Layout::Union => Vec::new(),
@@ -74,7 +79,6 @@ impl Opened {
         };
         let base = &|index: usize| bases.get(index).map(String::as_str);
         let archives = opener.open_rest(&found, archives, base, names)?;
-        let unopened = opener.unopened.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut opened = Opening::new(plan, store, earlier);
         opened.archives = archives.iter().flatten().map(|archive| archive.path.clone()).collect();
         opened.deep_archives = deep_archives(&opened.archives);
@@ -91,12 +95,14 @@ impl Opened {
                 }
                 FoundLayer::Later(planned) => {
                     if let Some(folder) = opened.scan_unserved(&planned, &files)? {
+                        opener.files.add_folder(&folder)?;
                         let PlannedFolder { lists_archives, why, rules, .. } = planned;
                         opened.add_folder(folder, lists_archives, base(index), why, &rules)?;
                     }
                 }
             }
         }
+        let unopened = opener.unopened.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(Self { textures: options.textures.unwrap_or_default(), ..opened.merge(files, unopened)? })
     }
 }
@@ -123,7 +129,13 @@ fn find_layers(
             Ok(opened.map(|archive| vec![(layer, Some(archive))]).unwrap_or_default())
         }
         PlannedLayer::Folder(folder) => {
-            Ok(folder.find(files, opener.earlier)?.into_iter().map(|layer| (layer, None)).collect::<Vec<_>>())
+            let layers = folder.find(files, opener.earlier)?;
+            for layer in &layers {
+                if let FoundLayer::Folder { folder, .. } = layer {
+                    opener.files.add_folder(folder)?;
+                }
+            }
+            Ok(layers.into_iter().map(|layer| (layer, None)).collect::<Vec<_>>())
         }
     };
     open_files::make_room(planned.len());
@@ -140,9 +152,48 @@ struct Opener<'a> {
     options: &'a OpenOptions,
     /// Notes on archives that could not be opened and are left out.
     unopened: Mutex<Vec<Note>>,
+    /// Archives that were parsed. Many links may lead to one file.
+    parsed: OncePerFile<Result<OpenedArchive, ParseError>>,
+    files: LayersFiles,
 }
 
-impl Opener<'_> {
+/// The number of files in all layers together.
+#[derive(Debug, Default)]
+struct LayersFiles(AtomicUsize);
+
+impl LayersFiles {
+    fn add_folder(&self, folder: &LooseFolder) -> Result<(), OpenError> {
+        self.add(folder.names().file_count() as usize, folder.path())
+    }
+
+    /// Counts the files of a layer.
+    fn add(&self, files: usize, path: &Path) -> Result<(), OpenError> {
+        let before = self.0.fetch_add(files, Ordering::Relaxed);
+        match before.saturating_add(files) > LAYERS_FILES_MAX {
+            true => Err(OpenError::too_large(path, TooManyFiles)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Error if all layers together have more files than [`LAYERS_FILES_MAX`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct TooManyFiles;
+
+impl fmt::Display for TooManyFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "with this one, all sources together have more than {LAYERS_FILES_MAX} files")
+    }
+}
+
+impl std::error::Error for TooManyFiles {}
+
+impl<'a> Opener<'a> {
+    fn new(earlier: Option<&'a Reuse<'a>>, options: &'a OpenOptions) -> Self {
+        let (unopened, parsed, files) = Default::default();
+        Self { earlier, options, unopened, parsed, files }
+    }
+
     /// Opens a layer if it is an archive. Returns `None` for a folder, and for an optional archive
     /// that cannot be opened.
     fn open(
@@ -154,9 +205,10 @@ impl Opener<'_> {
         let FoundLayer::Archive { path, is_needed, .. } = layer else { return Ok(None) };
         let unchanged = self.earlier.filter(|_| names.is_empty());
         if let Some(archive) = unchanged.and_then(|earlier| earlier.unchanged_archive(path, base)) {
+            self.files.add(archive.layer.file_count(), path)?;
             return Ok(Some(archive));
         }
-        let opened = OpenedArchive::open(path, base, names, self.options);
+        let opened = self.parse(path, base, names);
         match self.earlier {
             Some(earlier) if *is_needed || opened.is_ok() || earlier.contains(path) => {
                 Ok(earlier.archive(path, base, opened))
@@ -164,6 +216,23 @@ impl Opener<'_> {
             _ if *is_needed => opened.map(Some),
             _ => Ok(opened.inspect_err(|error| self.leave_out(path, error)).ok()),
         }
+    }
+
+    /// Opens an archive, and parses it unless a link to the same file was opened before.
+    fn parse(&self, path: &Path, base: Option<&str>, names: &Dictionary) -> Result<OpenedArchive, OpenError> {
+        let source = ArchiveFile::open(path).map_err(|error| OpenError::unreadable(path, error))?;
+        let (identity, absolute) = (source.identity(), source.path().to_owned());
+        let parse = || match OpenedArchive::parse(path, source, base, names, self.options) {
+            Ok(archive) => Ok(Ok(archive)),
+            Err(error) => match error.kind() {
+                OpenErrorKind::Archive(cause) => Ok(Err(cause.clone())),
+                _ => Err(error),
+            },
+        };
+        let archive = self.parsed.get(identity, parse)?;
+        let archive = archive.map_err(|cause| OpenError::new(path, OpenErrorKind::Archive(cause)))?;
+        self.files.add(archive.layer.file_count(), path)?;
+        if archive.path == absolute { Ok(archive) } else { archive.linked(path, &absolute, base) }
     }
 
     fn leave_out(&self, path: &Path, error: &OpenError) {
@@ -198,6 +267,10 @@ impl Opener<'_> {
             if let Err(error) = add_names(&mut names, found, &archives) {
                 log::info!("some files stay listed by hash, although other layers may name them: {error}");
             }
+            // They are parsed again, and replace those that were counted.
+            self.parsed.clear();
+            let files = unnamed.iter().filter_map(|&index| archives[index].as_ref());
+            self.files.0.fetch_sub(files.map(|it| it.layer.file_count()).sum(), Ordering::Relaxed);
             let named = open(&unnamed, &names)?;
             unnamed.into_iter().zip(named).for_each(|(index, archive)| archives[index] = archive);
         }
@@ -298,7 +371,7 @@ impl<'a> Opening<'a> {
             layer = layer.only_below(within.path());
         }
         match (archive.content, self.earlier) {
-            (Content::Opened(source, tables), _) => self.store.add(source, tables),
+            (Content::Opened(file, tables), _) => self.store.add_at(archive.path, file, tables),
             (Content::Mounted(layer), Some(earlier)) => self.store.add_kept(earlier.store(), layer),
             (Content::Mounted(_), None) => unreachable!("only what was mounted earlier is kept"),
         }

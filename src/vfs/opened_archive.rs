@@ -29,7 +29,8 @@ pub(crate) struct Description {
 /// Minimum number of files in an archive whose names and tables are built in parallel.
 const PARALLEL_FROM: usize = 1 << 14;
 
-/// An opened archive. It does not borrow from the bytes that were parsed.
+/// An opened archive. It does not borrow from the bytes that were parsed. Clones share them.
+#[derive(Clone)]
 pub(crate) struct OpenedArchive {
     /// The absolute path.
     pub(crate) path: PathBuf,
@@ -41,24 +42,24 @@ pub(crate) struct OpenedArchive {
 }
 
 /// The bytes of an archive.
-#[expect(clippy::large_enum_variant, reason = "a mount has some thousand archives at most")]
+#[derive(Clone)]
 pub(crate) enum Content {
     /// The archive was opened.
-    Opened(ArchiveFile, LayerTables),
+    Opened(Arc<ArchiveFile>, Arc<LayerTables>),
     /// The archive is kept: it is this layer of the mounted view.
     Mounted(u16),
 }
 
 impl OpenedArchive {
-    /// Opens and parses an archive. Files without a name get theirs from the dictionary. All files
-    /// lie in `folder`, if that is given.
-    pub(crate) fn open(
+    /// Parses an open archive. Files without a name get theirs from the dictionary. All files lie in
+    /// `folder`, if that is given.
+    pub(crate) fn parse(
         path: &Path,
+        mut source: ArchiveFile,
         folder: Option<&str>,
         dictionary: &Dictionary,
         options: &OpenOptions,
     ) -> Result<Self, OpenError> {
-        let mut source = ArchiveFile::open(path).map_err(|error| OpenError::unreadable(path, error))?;
         let parsed = source.parse_tables(|bytes| {
             let archive = match format::parse_with(bytes, &options.parse_options()) {
                 Ok(archive) => archive,
@@ -80,10 +81,31 @@ impl OpenedArchive {
         Ok(Self {
             path: source.path().to_owned(),
             modified: source.modified(),
-            content: Content::Opened(source, tables),
+            content: Content::Opened(source.into(), tables.into()),
             layer: Arc::new(layer),
             description,
         })
+    }
+
+    /// The same archive, named by another path that leads to its file. `absolute` is that path from `/`.
+    pub(crate) fn linked(
+        self,
+        path: &Path,
+        absolute: &Path,
+        folder: Option<&str>,
+    ) -> Result<Self, OpenError> {
+        let layer = match folder.filter(|_| !self.layer.has_base(folder)) {
+            None => self.layer,
+            Some(folder) => {
+                let renamed = LayerNames::clone(&self.layer).in_folder(folder);
+                renamed.map_err(|error| OpenError::too_large(path, error))?.into()
+            }
+        };
+        let subject = path.to_string_lossy();
+        let Description { about, encoding, notes } = &*self.description;
+        let notes = notes.iter().map(|note| Note { subject: subject.clone().into_owned(), ..note.clone() });
+        let description = Description { about: about.clone(), encoding: *encoding, notes: notes.collect() };
+        Ok(Self { path: absolute.to_owned(), layer, description: description.into(), ..self })
     }
 
     /// Logs what is unusual about the archive, under the path that names it.

@@ -1,19 +1,22 @@
 //! Why a file, plugin, archive, mod or settings file is not in a game, or what hides it.
 
-use std::collections::HashSet;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use serde::Serialize;
 
-use super::error::OpenError;
 use super::file::VfsFile;
+use super::once_per_file::OncePerFile;
 use super::opened_archive::{stored_path, with_archive};
 use super::options::OpenOptions;
 use super::sources::resolve;
 use super::sources::source_set::SourceSet;
 use super::vfs::Vfs;
 use crate::format::is_archive_name;
-use crate::game::caseless::same;
+use crate::game::caseless::{fold, same};
 use crate::game::{
     ArchiveRule, AttachRule, Disk, Installation, LayerKind, LoadOrder, LooseRule, ModList, OrderLayer,
     decode_ini, ini_list, is_backup, is_plugin,
@@ -92,14 +95,15 @@ const INIS_MAX: usize = 200;
 const NUMBERS_MAX: u32 = 64;
 /// Maximum number of files of the same name that are suggested.
 const SAME_NAMES_MAX: usize = 4;
+/// Maximum number of archives for which settings and plugins are searched that may load them.
+const HINTS_MAX: usize = 100;
 
 /// Answers a question. `set` are the sources that `vfs` was opened from.
 pub(crate) fn why(vfs: &Vfs, set: &SourceSet, thing: &str) -> Explanation {
     // The sources were planned before, so planning them again fails only if they just changed.
     let orders = resolve::plan_each(&set.paths, &set.options).unwrap_or_default();
     let (orders, options) = (&orders[..], &set.options);
-    let mut question =
-        Question { vfs, orders, options, disk: Disk::default(), is_there: false, reasons: Vec::new() };
+    let mut question = Question::new(vfs, orders, options);
     let within = question.path_in_tree(Path::new(thing));
     let name = within.as_deref().unwrap_or(thing);
     let mut kind = question.kind_of(name);
@@ -132,17 +136,39 @@ struct Listing {
     key: String,
 }
 
+/// What is looked up in archives.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Wanted {
+    Path(String),
+    /// The name of a file in any folder.
+    Name(String),
+}
+
+/// The stored path of what was looked up in an archive, or why the archive cannot be opened.
+type Found = Result<Option<String>, String>;
+
 /// A question, and the answer so far.
 struct Question<'a> {
     vfs: &'a Vfs,
     orders: &'a [LoadOrder],
     options: &'a OpenOptions,
     disk: Disk,
+    /// For each path or name that was looked up in archives, what was found in each.
+    looked_up: RefCell<HashMap<Wanted, Rc<OncePerFile<Found>>>>,
+    mods_off: OnceCell<Rc<Vec<(PathBuf, String)>>>,
+    /// How many archives were said to belong to settings or a plugin.
+    hinted: Cell<usize>,
     is_there: bool,
     reasons: Vec<Cause>,
 }
 
 impl<'a> Question<'a> {
+    fn new(vfs: &'a Vfs, orders: &'a [LoadOrder], options: &'a OpenOptions) -> Self {
+        let (looked_up, mods_off, hinted, is_there, reasons) = Default::default();
+        let disk = Disk::remembering();
+        Self { vfs, orders, options, disk, looked_up, mods_off, hinted, is_there, reasons }
+    }
+
     fn kind_of(&self, thing: &str) -> ThingKind {
         let is_name = !thing.contains(['/', '\\']);
         let ends = |end: &str| thing.to_ascii_lowercase().ends_with(end);
@@ -217,12 +243,17 @@ impl<'a> Question<'a> {
     }
 
     /// The mods that are installed, but not enabled.
-    fn mods_off(&self) -> Vec<(PathBuf, String)> {
+    fn mods_off(&self) -> Rc<Vec<(PathBuf, String)>> {
+        self.mods_off.get_or_init(|| self.find_mods_off().into()).clone()
+    }
+
+    fn find_mods_off(&self) -> Vec<(PathBuf, String)> {
         let mut off = Vec::new();
         for (order, mods) in self.mod_lists() {
             let names = self.disk.names(&mods.folder).unwrap_or_default();
+            let enabled: HashSet<String> = mods.enabled.iter().map(|name| fold(name)).collect();
             let profile = order.profile.as_ref().and_then(|it| it.file_name()).unwrap_or_default();
-            for name in names.iter().filter(|name| !mods.enabled.iter().any(|it| same(it, name))) {
+            for name in names.iter().filter(|name| !enabled.contains(&fold(name))) {
                 let text = match is_backup(name) {
                     true => "Mod Organizer takes this folder for a backup of a mod, because of its name"
                         .to_owned(),
@@ -398,7 +429,8 @@ impl<'a> Question<'a> {
         let name = Path::new(&note.subject).file_name().and_then(|it| it.to_str());
         let is_unlisted =
             note.code == NoteCode::ArchiveUnlisted && note.text.contains("no INI file lists it");
-        let Some(name) = name.filter(|_| is_unlisted) else { return cause };
+        let Some(name) = name.filter(|_| is_unlisted && self.hinted.get() < HINTS_MAX) else { return cause };
+        self.hinted.set(self.hinted.get() + 1);
         let listed = self.orders.iter().find_map(|order| self.listed_in_vain(order, name));
         let owner = self.orders.iter().find_map(|order| self.owner(order, name));
         let text = match (listed, owner) {
@@ -544,35 +576,48 @@ impl<'a> Question<'a> {
 
     /// Whether an archive has a path. The error says why it cannot be opened.
     fn has_path(&self, archive: &Path, path: &str) -> Result<bool, String> {
+        self.look_up(archive, Wanted::Path(path.to_owned())).map(|found| found.is_some())
+    }
+
+    /// Looks something up in an archive. The error says why it cannot be opened.
+    fn look_up(&self, archive: &Path, wanted: Wanted) -> Found {
         let code_page = self.options.code_page();
-        with_archive(archive, &self.options.parse_options(), |parsed| {
-            let names = parsed.entries().filter_map(|entry| stored_path(&entry.name, code_page));
-            names.into_iter().any(|name| name.eq_ignore_ascii_case(path))
-        })
-        .map_err(|error| error.to_string())
+        let known = self.looked_up.borrow_mut().entry(wanted.clone()).or_default().clone();
+        let is_it = |path: &String| match &wanted {
+            Wanted::Path(wanted) => path.eq_ignore_ascii_case(wanted),
+            Wanted::Name(name) => path.rsplit('/').next().is_some_and(|it| it.eq_ignore_ascii_case(name)),
+        };
+        let look = || {
+            let found = with_archive(archive, &self.options.parse_options(), |parsed| {
+                let mut paths = parsed.entries().filter_map(|entry| stored_path(&entry.name, code_page));
+                paths.find(is_it)
+            });
+            Ok::<_, Infallible>(found.map_err(|error| error.kind().to_string()))
+        };
+        let Ok(found) = known.at(archive, look);
+        found.map_err(|why| format!("{}: {why}", archive.shown()))
     }
 
     /// Mods that are off and have a path, loose or in an archive.
     fn in_mods_off(&mut self, path: &str) {
         let mut opened = 0;
-        for (folder, why) in self.mods_off() {
-            if let Some(file) = self.disk.find_file(&folder, path) {
-                self.add(Cause::new("mo2-mod-off", &file, why));
+        let mut found = Vec::new();
+        for (folder, why) in self.mods_off().iter() {
+            if let Some(file) = self.disk.find_file(folder, path) {
+                found.push(Cause::new("mo2-mod-off", &file, why));
                 continue;
             }
-            let names = self.disk.names(&folder).unwrap_or_default();
+            let names = self.disk.names(folder).unwrap_or_default();
             for archive in names.iter().filter(|name| is_archive_name(name.as_bytes())) {
                 opened += 1;
                 let archive = folder.join(archive);
                 if opened <= ARCHIVES_MAX && self.has_path(&archive, path) == Ok(true) {
-                    self.add(Cause::new(
-                        "mo2-mod-off",
-                        &archive,
-                        format!("this archive has the file, but {why}"),
-                    ));
+                    let text = format!("this archive has the file, but {why}");
+                    found.push(Cause::new("mo2-mod-off", &archive, text));
                 }
             }
         }
+        self.reasons.append(&mut found);
     }
 
     /// Folders of the game that have a path on the disk, although the game does not see it.
@@ -600,12 +645,17 @@ impl<'a> Question<'a> {
 
     /// The file or a folder above it that the user hid in Mod Organizer.
     fn marked_hidden(&self, mods: &ModList, folder: &Path, path: &str) -> Option<Cause> {
-        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
-        let hidden = ends.flat_map(|end| mods.hidden_suffixes.iter().map(move |it| (end, it)));
-        let hidden =
-            hidden.filter_map(|(end, suffix)| self.disk.find(folder, &format!("{}{suffix}", &path[..end])));
-        let hidden = hidden.map(|found| found.path).find(|it| it.symlink_metadata().is_ok())?;
-        Some(Cause::new("mo2-hidden", &hidden, HIDDEN))
+        let mut folder = folder.to_owned();
+        for name in path.split('/').filter(|it| !matches!(*it, "" | ".")) {
+            let names = self.disk.names(&folder).ok().filter(|_| name != "..")?;
+            let mut hidden =
+                names.beginning_with(name).filter(|(rest, _)| mods.hidden_suffixes.has_folded(rest));
+            if let Some((_, hidden)) = hidden.next() {
+                return Some(Cause::new("mo2-hidden", &folder.join(hidden), HIDDEN));
+            }
+            folder.push(names.get(name)?);
+        }
+        None
     }
 
     /// A link or a folder on the way to a path that was left out.
@@ -697,9 +747,9 @@ impl<'a> Question<'a> {
         let mut found = Vec::new();
         let is_named =
             |path: &Path| path.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name));
-        for (folder, why) in self.mods_off() {
+        for (folder, why) in self.mods_off().iter() {
             let alike =
-                self.walk(&folder).into_iter().filter(|path| is_named(path) && self.disk.is_file(path));
+                self.walk(folder).into_iter().filter(|path| is_named(path) && self.disk.is_file(path));
             found.extend(alike.map(|path| Cause::new("mo2-mod-off", &path, why.clone())));
         }
         for (_, mods) in self.mod_lists() {
@@ -715,22 +765,13 @@ impl<'a> Question<'a> {
         }
         let not_loaded = self.notes().filter(|note| is_of_archive_not_loaded(note.code));
         for note in not_loaded.take(ARCHIVES_MAX) {
-            if let Ok(Some(path)) = self.path_of(Path::new(&note.subject), name) {
+            if let Ok(Some(path)) = self.look_up(Path::new(&note.subject), Wanted::Name(name.to_owned())) {
                 let cause = self.not_loaded(note);
                 let text = format!("this archive has {path}, but is {}", cause.text);
                 found.push(Cause { text, ..cause });
             }
         }
         self.reasons.append(&mut found);
-    }
-
-    /// The path of a file of a name in an archive.
-    fn path_of(&self, archive: &Path, name: &str) -> Result<Option<String>, OpenError> {
-        let code_page = self.options.code_page();
-        with_archive(archive, &self.options.parse_options(), |parsed| {
-            let mut paths = parsed.entries().filter_map(|entry| stored_path(&entry.name, code_page));
-            paths.find(|path| path.rsplit('/').next().is_some_and(|it| it.eq_ignore_ascii_case(name)))
-        })
     }
 
     /// A plugin or an archive that the user hid in Mod Organizer.
@@ -799,7 +840,7 @@ impl<'a> Question<'a> {
                 }
             }
         }
-        for (folder, why) in self.mods_off() {
+        for (folder, why) in self.mods_off().iter() {
             let names = self.disk.names(&folder).unwrap_or_default();
             found.extend(names.get(name).map(|it| Cause::new("mo2-mod-off", &folder.join(it), why)));
         }
@@ -892,7 +933,7 @@ impl<'a> Question<'a> {
         let dangling = self.dangling(name);
         let beside = self.beside(name);
         self.reasons.extend(hidden.into_iter().chain(dangling).chain(beside));
-        for (folder, why) in self.mods_off() {
+        for (folder, why) in self.mods_off().iter() {
             let names = self.disk.names(&folder).unwrap_or_default();
             if let Some(stored) = names.get(name) {
                 self.add(Cause::new("mo2-mod-off", &folder.join(stored), why));
@@ -922,8 +963,7 @@ impl<'a> Question<'a> {
             }
             self.reasons.extend(self.all_marked_hidden(mods, &stored));
         }
-        let off = self.mods_off();
-        for (folder, why) in off {
+        for (folder, why) in self.mods_off().iter() {
             if folder.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name)) {
                 self.add(Cause::new("mo2-mod-off", &folder, why));
             }
@@ -1051,11 +1091,8 @@ fn is_marked(mods: &ModList, path: &Path) -> bool {
 /// The path that a hidden file had before it was hidden.
 fn without_mark(mods: &ModList, path: &Path) -> PathBuf {
     let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
-    let shorter = mods.hidden_suffixes.iter().filter_map(|suffix| {
-        let (start, end) = name.split_at_checked(name.len().checked_sub(suffix.len())?)?;
-        end.eq_ignore_ascii_case(suffix).then(|| path.with_file_name(start))
-    });
-    shorter.into_iter().next().unwrap_or_else(|| path.to_owned())
+    let shorter = mods.hidden_suffixes.without(name);
+    shorter.map_or_else(|| path.to_owned(), |shorter| path.with_file_name(shorter))
 }
 
 /// The name of a plugin without the ending of a ghost.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::folder::HiddenNames;
 use crate::format::is_archive_name;
-use crate::game::caseless::{CaselessNames, fold};
+use crate::game::caseless::{CaselessEndings, CaselessNames, fold};
 use crate::game::disk::Disk;
 use crate::game::find::with_drive_c;
 use crate::game::installation::{Installation, Overrides};
@@ -251,7 +251,7 @@ impl<'a> Instance<'a> {
         Some(ModList {
             folder: self.mods.clone()?,
             enabled: enabled(&text).into_iter().map(str::to_owned).collect(),
-            hidden_suffixes: self.hidden.endings.clone(),
+            hidden_suffixes: CaselessEndings::new(self.hidden.endings.iter().map(String::as_str)),
         })
     }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::folder::HiddenNames;
+use crate::game::caseless::CaselessEndings;
 use crate::game::installation::Installation;
 use crate::game::precedence::{Confidence, Precedence};
 use crate::note::Note;
@@ -47,7 +48,7 @@ pub struct ModList {
     /// The names of the enabled mods, highest first.
     pub enabled: Vec<String>,
     /// Endings of the names of files and folders that the user hid.
-    pub hidden_suffixes: Vec<String>,
+    pub hidden_suffixes: CaselessEndings,
 }
 
 /// An archive or a folder of loose files in a load order.

@@ -3,6 +3,7 @@
 //! ignores.
 
 use std::collections::{HashMap, HashSet};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use crate::format::Entry;
 use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule, OrderLayer};
 use crate::note::{Note, NoteCode, Notes};
 use crate::system::clock::unix_nanoseconds;
+use crate::vfs::once_per_file::OncePerFile;
 use crate::vfs::opened_archive::{notes_on, stored_path, unreadable, with_archive};
 use crate::vfs::options::OpenOptions;
 use crate::vfs::parallel::in_parallel;
@@ -73,10 +75,15 @@ fn archive_notes(order: &LoadOrder, options: &OpenOptions) -> Vec<Note> {
     let layers = order.layers.iter().filter(|layer| layer.what == LayerKind::Archive);
     let archives: Vec<&Path> = layers.map(|layer| &*layer.path).collect();
     let steps = options.steps("reading archives", archives.len());
+    let known = OncePerFile::default();
     let notes = in_parallel(archives.len(), &steps, |index| {
         let path = archives[index];
-        let notes = with_archive(path, &options.parse_options(), |archive| notes_on(&archive, path));
-        notes.unwrap_or_else(|error| vec![unreadable(path, &error)])
+        let read = || with_archive(path, &options.parse_options(), |archive| notes_on(&archive, path));
+        let about = |note| Note { subject: path.to_string_lossy().into_owned(), ..note };
+        match known.at(path, read) {
+            Ok(notes) => notes.into_iter().map(about).collect(),
+            Err(error) => vec![unreadable(path, &error)],
+        }
     });
     notes.into_iter().flatten().filter(|note| !note.code.is_minor()).collect()
 }
@@ -166,7 +173,11 @@ struct Archives {
 impl Archives {
     fn read(order: &LoadOrder, options: &OpenOptions) -> Self {
         let layers = order.layers.iter().filter(|layer| layer.what == LayerKind::Archive);
-        let paths: Vec<&PathBuf> = layers.map(|layer| &layer.path).collect();
+        // Links to one archive have the same names and time.
+        let mut seen = HashSet::new();
+        let identity = |path: &PathBuf| std::fs::metadata(path).map(|it| (it.dev(), it.ino())).ok();
+        let paths = layers.map(|layer| &layer.path);
+        let paths: Vec<_> = paths.filter(|path| identity(path).is_none_or(|it| seen.insert(it))).collect();
         let read = |index: usize| paths_in(paths[index], options);
         let invalidated: HashSet<&str> = order.invalidated.iter().map(String::as_str).collect();
         let mut archives = Self::default();

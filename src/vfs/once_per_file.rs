@@ -1,0 +1,75 @@
+//! Results of work on files, each file once, whatever links lead to it. A mod may have thousands of links to
+//! one archive.
+
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::system::covered::uncovered;
+
+/// Device and inode number.
+type Identity = (u64, u64);
+
+/// The results so far.
+#[derive(Debug)]
+pub(crate) struct OncePerFile<T> {
+    results: Mutex<HashMap<Identity, Arc<Mutex<Option<T>>>>>,
+}
+
+impl<T> Default for OncePerFile<T> {
+    fn default() -> Self {
+        Self { results: Mutex::default() }
+    }
+}
+
+impl<T: Clone> OncePerFile<T> {
+    /// The result for the file with this device and inode number. `make` is called if there is none, and its
+    /// error is not kept. Other threads that need the result wait.
+    pub(crate) fn get<E>(&self, file: Identity, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let results = || self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = results().entry(file).or_default().clone();
+        let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*result {
+            return Ok(known.clone());
+        }
+        let made = make()?;
+        *result = Some(made.clone());
+        Ok(made)
+    }
+
+    /// As [`Self::get`], for the file that a path leads to. A file that cannot be statted has no result.
+    pub(crate) fn at<E>(&self, path: &Path, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        match std::fs::metadata(uncovered(path)) {
+            Ok(file) => self.get((file.dev(), file.ino()), make),
+            Err(_) => make(),
+        }
+    }
+
+    /// Forgets all results.
+    pub(crate) fn clear(&self) {
+        self.results.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    #[test]
+    fn links_share_a_result_and_errors_are_not_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        std::fs::write(path("file"), "").unwrap();
+        std::os::unix::fs::symlink("file", path("link")).unwrap();
+        let results = OncePerFile::default();
+        assert_eq!(results.at(&path("link"), || Err("damaged")), Err("damaged"));
+        assert_eq!(results.at(&path("file"), || Ok::<_, Infallible>(1)), Ok(1));
+        assert_eq!(results.at(&path("link"), || Ok::<_, Infallible>(2)), Ok(1));
+        assert_eq!(results.at(&path("none"), || Ok::<_, Infallible>(3)), Ok(3));
+        results.clear();
+        assert_eq!(results.at(&path("link"), || Ok::<_, Infallible>(4)), Ok(4));
+    }
+}
