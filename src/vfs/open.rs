@@ -536,4 +536,41 @@ mod tests {
             assert_eq!(String::from_utf8_lossy(&bytes), winner, "loose file modified at {loose}");
         }
     }
+
+    #[test]
+    fn links_to_one_archive_share_what_was_parsed_of_it() {
+        let folder = tempfile::TempDir::new().expect("cannot create the folder");
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("x.bsa"), archive()).expect("cannot write");
+        let names = ["1.bsa", "2.bsa", "x.bsa"];
+        names[..2].iter().for_each(|name| {
+            std::os::unix::fs::symlink("x.bsa", path(name)).expect("cannot make a link");
+        });
+        let paths: Vec<PathBuf> = names.map(path).into();
+        for layout in [Layout::Union, Layout::PerArchive] {
+            let options = OpenOptions { layout: Some(layout), ..OpenOptions::default() };
+            let opened = Opened::open(&paths, &options).unwrap_or_else(|failure| panic!("{failure}"));
+            let is_shared = opened.names.iter().all(|names| Arc::ptr_eq(names, &opened.names[0]));
+            assert_eq!(is_shared, layout == Layout::Union);
+            assert_eq!(opened.tree.files(), if is_shared { 1 } else { 3 });
+            assert_eq!([0, 1, 2].map(|layer| opened.store.path(layer)), [&*paths[0], &*paths[1], &*paths[2]]);
+            let before = opened.store.bytes_read();
+            for (_, entry) in opened.tree.entries() {
+                let mut bytes = Vec::new();
+                opened.store.copy(entry, &mut bytes).expect("cannot read the file");
+                assert_eq!(bytes, b"archive");
+            }
+            assert_eq!(opened.store.bytes_read() - before, 7 * opened.tree.files() as u64);
+        }
+    }
+
+    #[test]
+    fn all_layers_together_have_a_limit_of_files() {
+        let files = LayersFiles::default();
+        files.add(LAYERS_FILES_MAX, Path::new("a.bsa")).unwrap_or_else(|failure| panic!("{failure}"));
+        let error = files.add(1, Path::new("b.bsa")).expect_err("there is no limit");
+        assert!(matches!(error.kind(), OpenErrorKind::TooLarge(_)));
+        let expected = "b.bsa: with this one, all sources together have more than 16777216 files";
+        assert_eq!(error.to_string(), expected);
+    }
 }

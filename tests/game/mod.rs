@@ -11,6 +11,7 @@ mod hostile_lists; // lists that a stranger wrote to fill memory
 mod installed; // bsafs games
 mod load_orders; // load orders of small trees that the tests write
 mod manager_rules; // rules of mod managers and OpenMW, in homes that the tests write
+mod many_names; // links to one archive, endings of hidden names, spellings of one folder
 mod mounts; // bsafs mount
 mod order_command; // bsafs order
 mod places; // places of launchers, mod managers and users, and their prefixes

@@ -1,5 +1,6 @@
 //! Chooses the prefix in which a game runs, among all that may be it.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::candidate::Candidate;
@@ -34,13 +35,8 @@ pub(super) fn possible(
     let inside = prefix::with_drive_c(disk, &candidate.folder.join("prefix"));
     possible.extend(inside.map(|it| KnownPrefix::new(it, "the game's folder")));
     possible.extend(known.iter().filter(|it| it.is_named).cloned());
-    let mut identities = Vec::new();
-    possible.retain(|it| {
-        let identity = disk.identity(&it.folder);
-        let is_new = !identities.contains(&identity);
-        identities.push(identity);
-        is_new
-    });
+    let mut identities = HashSet::new();
+    possible.retain(|it| identities.insert(disk.identity(&it.folder)));
     possible
 }
 

@@ -46,7 +46,7 @@ pub(super) fn candidates(
             return Vec::new();
         }
     };
-    let mut existing = |paths: &[String]| -> Vec<PathBuf> {
+    let mut existing = |purpose: &str, paths: &[String]| -> Vec<PathBuf> {
         let absolute = |path: &String| {
             let path = candidate::absolute(path, &environment.home);
             path.ok_or("a path must begin with / or ~/").map_err(|why| (list.clone(), why.to_owned()))
@@ -61,10 +61,14 @@ pub(super) fn candidates(
             .map(|path| absolute(path).and_then(exists))
             .partition(Result::is_ok);
         report.unusable.extend(wrong.into_iter().filter_map(Result::err));
-        paths.into_iter().filter_map(Result::ok).collect()
+        // A folder may be named again and again, each time in another spelling.
+        paths.into_iter().filter_map(Result::ok).filter(|path| report.is_new(purpose, path)).collect()
     };
-    let (games, prefixes, instances) =
-        (existing(&places.games), existing(&places.prefixes), existing(&places.instances));
+    let (games, prefixes, instances) = (
+        existing("own games", &places.games),
+        existing("own prefixes", &places.prefixes),
+        existing("own instances", &places.instances),
+    );
     let mut candidates = Vec::new();
     let first = report.prefixes.len();
     for folder in prefixes {
@@ -74,6 +78,9 @@ pub(super) fn candidates(
             Some(_) => candidates.extend(in_prefix(&folder, report)),
             None => {
                 for below in folders_in(report.disk, &folder) {
+                    if !report.is_new("own prefix", &below) {
+                        continue;
+                    }
                     candidates.extend(in_prefix(&below, report));
                 }
             }

@@ -16,6 +16,7 @@ use crate::game::precedence::{Confidence, Precedence};
 use crate::game::settings::openmw_cfg::{OPENMW_CFG, Places};
 use crate::note::{Note, NoteCode, why_unread};
 use crate::shown::{Shown, excerpt};
+use crate::system::covered::LinkWalk;
 use crate::system::paths;
 
 /// The list of scripts that OpenMW loads before all other content.
@@ -149,9 +150,9 @@ fn wanted_folders(
     let shipped = (!has_global).then(|| places.user_data.join("data"));
     let data_local = chain.path("data-local", places).or(shipped);
     wanted.extend(data_local.map(|path| (path, "data-local, always last".to_owned())));
-    let (mut existing, mut noted) = (Vec::new(), HashSet::new());
+    let (mut existing, mut noted, mut walk) = (Vec::new(), HashSet::new(), LinkWalk::default());
     for (at, (spelled, why)) in wanted.into_iter().enumerate() {
-        let path = without_parents(&spelled);
+        let path = without_parents(&mut walk, &spelled);
         if disk.is_dir(&path) {
             existing.push(Wanted { spelling: spelling(&spelled), path, why });
         } else if at < last_required && noted.insert(path.clone()) {

@@ -7,7 +7,7 @@ use crate::game::disk::Disk;
 use crate::game::settings::openmw_cfg::{Cfg, OPENMW_CFG, Places};
 use crate::limits::CHAIN_VALUES_MAX;
 use crate::note::{Note, NoteCode};
-use crate::system::covered::resolve_links;
+use crate::system::covered::LinkWalk;
 use crate::system::text::size;
 
 /// Maximum number of files read for one chain.
@@ -29,7 +29,7 @@ impl Chain {
         notes: &mut Vec<Note>,
     ) -> Self {
         let mut chain = Self::default();
-        let (mut seen, mut cost) = (HashSet::new(), 0);
+        let (mut seen, mut cost, mut walk) = (HashSet::new(), 0, LinkWalk::default());
         // A stack: the files that a file names come before those that were named earlier.
         let mut waiting: Vec<PathBuf> = last.into_iter().chain([start]).map(Path::to_owned).collect();
         while let Some(folder) = waiting.pop() {
@@ -63,7 +63,8 @@ impl Chain {
             if cfg.replaces("config") {
                 chain.files.truncate(1);
             }
-            waiting.extend(cfg.values("config").rev().map(|value| without_parents(&cfg.path(value, places))));
+            let named = cfg.values("config").rev();
+            waiting.extend(named.map(|value| without_parents(&mut walk, &cfg.path(value, places))));
             chain.files.push(cfg);
         }
         chain
@@ -88,14 +89,15 @@ impl Chain {
     }
 }
 
-/// A path without `.` and `..`. A link before `..` is followed, as the kernel does.
-pub(crate) fn without_parents(path: &Path) -> PathBuf {
+/// A path without `.` and `..`. A link before `..` is followed, as the kernel does. A path with too many parts
+/// keeps its end. Paths that are followed in one walk share what it reads.
+pub(crate) fn without_parents(walk: &mut LinkWalk, path: &Path) -> PathBuf {
     let parts: Vec<Component<'_>> = path.components().collect();
     let Some(last) = parts.iter().rposition(|part| *part == Component::ParentDir) else {
         return parts.into_iter().collect();
     };
     let (followed, rest) = parts.split_at(last + 1);
-    let mut plain = resolve_links(&followed.iter().collect::<PathBuf>(), |_, _| {});
+    let mut plain = walk.follow(&followed.iter().collect::<PathBuf>(), &mut |_, _| {});
     plain.extend(rest);
     plain
 }
@@ -105,7 +107,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    use super::{Cfg, Chain, Disk, Places, without_parents};
+    use super::{Cfg, Chain, Disk, LinkWalk, PathBuf, Places};
 
     /// Creates a chain from folders and the texts of their settings files.
     fn chain(files: &[(&str, &str)]) -> (Vec<String>, Chain) {
@@ -149,9 +151,11 @@ mod tests {
         let root = dir.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("dotfiles/openmw")).unwrap();
         symlink("dotfiles/openmw", root.join("openmw")).unwrap();
-        assert_eq!(without_parents(&root.join("openmw/../mods/.")), root.join("dotfiles/mods"));
-        assert_eq!(without_parents(&root.join("openmw/./mods/")), root.join("openmw/mods"));
-        assert_eq!(without_parents(&root.join("openmw/..")), root.join("dotfiles"));
+        let mut walk = LinkWalk::default();
+        let mut without_parents = |path: PathBuf| super::without_parents(&mut walk, &path);
+        assert_eq!(without_parents(root.join("openmw/../mods/.")), root.join("dotfiles/mods"));
+        assert_eq!(without_parents(root.join("openmw/./mods/")), root.join("openmw/mods"));
+        assert_eq!(without_parents(root.join("openmw/..")), root.join("dotfiles"));
     }
 
     #[test]

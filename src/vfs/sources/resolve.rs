@@ -1,7 +1,8 @@
 //! Finds out what each source of a command is, and plans its layers. A source is an archive, a
 //! folder, a game, an instance of Mod Organizer 2, or settings of OpenMW.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -151,6 +152,8 @@ fn resolve(disk: &Disk, sources: &[PathBuf], options: &OpenOptions) -> Result<Ve
         overrides: options.overrides(),
         environment: Environment::of_process(),
         found: OnceCell::new(),
+        found_nearby: OnceCell::new(),
+        looked_nearby: RefCell::default(),
     };
     if let ([], Some(folder)) = (sources, &options.game_dir) {
         let order = planner.plan_installation(&planner.recognised(folder)?)?;
@@ -186,6 +189,10 @@ struct Planner<'a> {
     environment: Environment,
     /// The result of the search for games, once it was needed.
     found: OnceCell<Rc<Found>>,
+    /// As `found`, for notes only.
+    found_nearby: OnceCell<Rc<Found>>,
+    /// Folders near which a game was looked for. A profile may name a folder again and again.
+    looked_nearby: RefCell<HashSet<(u64, u64)>>,
 }
 
 impl Planner<'_> {
@@ -274,8 +281,11 @@ impl Planner<'_> {
     fn game_nearby(&self, folder: &Path) -> Option<Note> {
         // What is read here changes no plan, so a mount need not watch it.
         let disk = &Disk::beneath(Covered::of_process());
-        let found = || find(disk, &self.environment);
-        let text = match recognise_among(disk, folder, &self.environment, &|| found().into()) {
+        if !self.looked_nearby.borrow_mut().insert(disk.identity(folder)?) {
+            return None;
+        }
+        let found = || self.found_nearby.get_or_init(|| find(disk, &self.environment).into()).clone();
+        let text = match recognise_among(disk, folder, &self.environment, &found) {
             Ok(game) => {
                 let source = source_of(&game, &found());
                 format!(
