@@ -7,6 +7,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Mode, OFlags, fstat, openat};
+
 use crate::folder::StoredChanges;
 use crate::shown::Shown;
 use crate::system::output_place::{LastLink, Missing, OutputPlace, open_folder};
@@ -17,25 +19,26 @@ use crate::system::text::{count, reason};
 pub(super) struct EditFolder {
     /// The path, absolute and without links.
     pub(super) path: PathBuf,
-    is_missing: bool,
+    /// The folder; `None` if it does not exist yet.
+    folder: Option<OwnedFd>,
     is_made: bool,
 }
 
 impl EditFolder {
     /// Checks the folder of a mount on `mountpoint`. The folder may not exist yet.
     pub(super) fn check(path: &Path, mountpoint: &Path) -> Result<Self, String> {
-        let existing = open_folder(path, Missing::Fail, LastLink::Follow).and_then(|it| path_of(&it));
-        let (path, is_missing) = match existing {
-            Ok(path) => (path, false),
+        let existing = open_folder(path, Missing::Fail, LastLink::Follow);
+        let (path, folder) = match existing.and_then(|folder| Ok((path_of(&folder)?, folder))) {
+            Ok((path, folder)) => (path, Some(folder)),
             Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => {
-                (new_path(path)?, true)
+                (new_path(path)?, None)
             }
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
                 return Err(format!("{}: not a folder", path.shown()));
             }
             Err(error) => return Err(format!("{}: {}", path.shown(), reason(&error))),
         };
-        let folder = Self { path, is_missing, is_made: false };
+        let folder = Self { path, folder, is_made: false };
         folder.refusal(mountpoint).map_or(Ok(()), |why| Err(format!("{}: {why}", folder.path.shown())))?;
         Ok(folder)
     }
@@ -50,7 +53,7 @@ impl EditFolder {
             () if self.path.starts_with(mountpoint) || mountpoint.starts_with(&self.path) => {
                 Some("the folder and the mountpoint overlap; give a folder elsewhere")
             }
-            () if !self.is_missing && device(parent) != device(&self.path) => {
+            () if self.folder.is_some() && device(parent) != device(&self.path) => {
                 Some("a file system is mounted there; give a folder inside it")
             }
             () => None,
@@ -59,19 +62,23 @@ impl EditFolder {
 
     /// Whether the folder belongs to another user than root, who can put something else in its place.
     pub(super) fn may_be_replaced(&self) -> bool {
-        let Some(parent) = self.path.parent().filter(|_| !self.is_missing) else { return false };
-        let stat = |path: &Path| path.symlink_metadata();
-        match (stat(parent), stat(&self.path)) {
-            (Ok(parent), Ok(folder)) => folder.uid() != 0 && parent.mode() & 0o022 != 0 || !folder.is_dir(),
+        let Some(folder) = &self.folder else { return false };
+        let parent = openat(folder, "..", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        match (parent.and_then(fstat), fstat(folder), path_of(folder)) {
+            (Ok(parent), Ok(found), Ok(path)) => {
+                found.st_uid != 0 && parent.st_mode & 0o022 != 0 || path != self.path
+            }
             _ => true,
         }
     }
 
     /// Makes the folder if it does not exist.
     pub(super) fn make(&mut self) -> Result<(), String> {
-        if self.is_missing {
+        if self.folder.is_none() {
             let made = OutputPlace::of(&self.path, Missing::Fail).and_then(|place| place.make_folder(0o777));
-            made.map_err(|error| format!("cannot create {}: {}", self.path.shown(), reason(&error)))?;
+            let made =
+                made.map_err(|error| format!("cannot create {}: {}", self.path.shown(), reason(&error)))?;
+            self.folder = Some(made);
             self.is_made = true;
         }
         Ok(())
@@ -127,4 +134,38 @@ pub(crate) fn summary(edit: &Path) -> Option<String> {
             count(deleted, "deletion")
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    use super::*;
+
+    #[test]
+    fn the_folder_that_was_checked_is_asked_and_not_another_one_at_its_path() {
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("SKIPPED: needs root");
+        }
+        let dir = tempfile::TempDir::new().unwrap();
+        let path = |name: &str| dir.path().canonicalize().unwrap().join(name);
+        let may_be_replaced = |name: &str| {
+            EditFolder::check(&path(name), Path::new("/none")).map(|folder| folder.may_be_replaced())
+        };
+        ["open", "open/theirs", "open/roots"].iter().for_each(|name| fs::create_dir(path(name)).unwrap());
+        fs::set_permissions(path("open"), fs::Permissions::from_mode(0o1777)).unwrap();
+        chown(path("open/theirs"), Some(12345), None).unwrap();
+        assert_eq!(may_be_replaced("open/theirs"), Ok(true));
+        assert_eq!(may_be_replaced("open/roots"), Ok(false));
+        assert_eq!(may_be_replaced("open/missing"), Ok(false));
+        let checked = EditFolder::check(&path("open/theirs"), Path::new("/none")).unwrap();
+        fs::rename(path("open/theirs"), path("open/moved")).unwrap();
+        fs::create_dir(path("open/theirs")).unwrap();
+        assert!(checked.may_be_replaced());
+        let checked = EditFolder::check(&path("open/roots"), Path::new("/none")).unwrap();
+        fs::rename(path("open/roots"), path("roots")).unwrap();
+        fs::create_dir(path("open/roots")).unwrap();
+        assert!(checked.may_be_replaced(), "it is no longer at its path");
+    }
 }

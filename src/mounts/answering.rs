@@ -1,13 +1,14 @@
 //! Asks a daemon, with a time limit, before a path in its mount is accessed. A daemon that was stopped (a
 //! signal, a freezer, a debugger) never answers, and a process that waits for it hangs.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::error::{StatusError, StatusErrorKind};
 use super::serving::process_of;
-use super::status::{Answer, MountStatus, ask, mount_at};
+use super::status::{ANSWER_TIME, Answer, MountStatus, ask, ask_within, mount_at};
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::overlay::{bsafs_mount_at, shown};
 use crate::system::mountinfo::{self, MountEntry};
@@ -15,10 +16,16 @@ use crate::system::mountinfo::{self, MountEntry};
 /// Maximum number of links that are followed in a path, as the system does.
 const LINKS_MAX: usize = 40;
 
-/// The mounts whose daemons have answered.
+/// How long a daemon may take to answer after others have used up the time of the command.
+const SHORT_TIME: Duration = Duration::from_millis(300);
+
+/// The mounts whose daemons were asked, each once for the whole command.
 #[derive(Debug, Default)]
 pub(crate) struct Answering {
-    devices: HashSet<String>,
+    /// For each device, nothing, or the mount that was asked and its answer if that is a refusal.
+    refusals: HashMap<String, Option<(MountEntry, Answer)>>,
+    /// How long daemons that hang were waited for.
+    waited: Duration,
 }
 
 impl Answering {
@@ -27,17 +34,28 @@ impl Answering {
     /// # Errors
     /// The daemon hangs or has ended, or the mount is another user's. The error names the mountpoint.
     pub(crate) fn check(&mut self, path: &Path) -> Result<(), StatusError> {
-        let Some(mounted) = entered(path).filter(|it| !self.devices.contains(&it.device)) else {
-            return Ok(());
-        };
+        let Some(mounted) = entered(path) else { return Ok(()) };
+        if !self.refusals.contains_key(&mounted.device) {
+            let refused = self.ask(&mounted);
+            self.refusals.insert(mounted.device.clone(), refused);
+        }
+        let refused = self.refusals.get(&mounted.device).and_then(Option::as_ref);
+        match refused.and_then(|(asked, answer)| refusal(asked, answer)) {
+            Some(kind) => Err(StatusError { path: shown(&mounted).mountpoint, kind }),
+            None => Ok(()),
+        }
+    }
+
+    fn ask(&mut self, mounted: &MountEntry) -> Option<(MountEntry, Answer)> {
         // The links by which a daemon answers are in the root of its mount.
         let whole = |it: &MountEntry| it.is_bsafs() && it.is_whole() && it.device == mounted.device;
         let asked = mountinfo::mounts().into_iter().find(whole).unwrap_or_else(|| mounted.clone());
-        if let Some(kind) = refusal(&asked, &ask(&asked)) {
-            return Err(StatusError { path: shown(&mounted).mountpoint, kind });
+        let began = Instant::now();
+        let answer = ask_within(&asked, ANSWER_TIME.saturating_sub(self.waited).max(SHORT_TIME));
+        if matches!(answer, Answer::Hangs) {
+            self.waited += began.elapsed();
         }
-        self.devices.insert(mounted.device);
-        Ok(())
+        refusal(&asked, &answer).is_some().then_some((asked, answer))
     }
 }
 

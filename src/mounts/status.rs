@@ -181,6 +181,11 @@ pub(crate) fn all() -> Vec<(MountEntry, Answer)> {
 /// behind if it hangs: `bsafs status --json`. Root asks as the mount's owner, because only the
 /// owner may access the mount.
 pub(crate) fn ask(mounted: &MountEntry) -> Answer {
+    ask_within(mounted, ANSWER_TIME)
+}
+
+/// As [`ask`], for at most this long.
+pub(super) fn ask_within(mounted: &MountEntry, limit: Duration) -> Answer {
     let topmost = mountinfo::mounted_at(&mounted.mountpoint);
     if topmost.is_none_or(|topmost| topmost.device != mounted.device) {
         return Answer::Covered;
@@ -196,7 +201,7 @@ pub(crate) fn ask(mounted: &MountEntry) -> Answer {
         .args(["status", "--json", "--direct", "--"])
         .arg(&mounted.mountpoint)
         .env("RUST_LOG", "error");
-    let output = match program.output_within(ANSWER_TIME) {
+    let output = match program.output_within(limit) {
         Ok(Some(output)) => output,
         Ok(None) => return Answer::Hangs,
         Err(error) => return Answer::Failed(error.to_string()),

@@ -140,7 +140,7 @@ impl OutputPlace {
     pub(crate) fn create(&self, content: &[u8]) -> io::Result<()> {
         match self.stat()? {
             Some(stat) => Err(in_the_way(FileType::from_raw_mode(stat.st_mode))),
-            None => self.put(None, |file| file.write_all(content)),
+            None => self.put(None, |file| file.write_all(content).and_then(|()| file.sync_all())),
         }
     }
 
@@ -149,9 +149,17 @@ impl OutputPlace {
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`] if something else is there, or a system call fails.
     pub(crate) fn replace(&self, content: &[u8]) -> io::Result<()> {
+        self.replace_with(|file| file.write_all(content).and_then(|()| file.sync_all()))
+    }
+
+    /// As [`OutputPlace::replace`], with the content that `write` writes. If that fails, the old file stays.
+    ///
+    /// # Errors
+    /// As of [`OutputPlace::replace`], and those of `write`.
+    pub(crate) fn replace_with(&self, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
         let existing = self.stat()?;
         match existing.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
-            None | Some(FileType::RegularFile) => self.put(existing.as_ref(), |file| file.write_all(content)),
+            None | Some(FileType::RegularFile) => self.put(existing.as_ref(), write),
             Some(kind) => Err(in_the_way(kind)),
         }
     }
@@ -186,6 +194,7 @@ impl OutputPlace {
         beginning: &[u8],
         write: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> io::Result<()> {
+        let write = |file: &mut File| write(file).and_then(|()| file.sync_all());
         self.put(self.find_alike(beginning)?.as_ref(), write)
     }
 
@@ -196,7 +205,6 @@ impl OutputPlace {
     ) -> io::Result<()> {
         let mut part = NewFile::make(&self.folder, 0o644, &NeedsNames::of(&self.folder))?;
         write(&mut part.file)?;
-        part.file.sync_all()?;
         part.place(self.name.as_bytes(), replaced)
     }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use crate::mounted::TestDir;
+use crate::mounted::{TestDir, run};
 use crate::support::dds;
 
 /// A BC1 texture that is all red: both colours of each block are red.
@@ -93,4 +93,25 @@ fn a_picture_is_not_written_through_a_link_or_over_its_texture() {
     }
     assert_eq!(fs::read(dir.path("kept")).unwrap(), b"kept");
     assert!(fs::read(dir.path("a.dds")).unwrap() == red(8, 8));
+}
+
+#[test]
+fn a_picture_that_cannot_be_written_whole_leaves_the_old_one() {
+    let dir = TestDir::new();
+    let noise = crate::support::content::noise(7, 128 * 128 * 8);
+    let texture = [dds::header(dds::BC1, 512, 512, 1, false), noise].concat();
+    fs::write(dir.path("a.dds"), &texture).unwrap();
+    fs::write(dir.path("out.png"), "kept").unwrap();
+    for size in ["full", "512"] {
+        let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\"";
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", script, env!("CARGO_BIN_EXE_bsafs"), "thumbnail", "--size", size]);
+        let finished = run(command.args(["a.dds", "out.png"]).current_dir(dir.path("")));
+        assert_eq!(finished.code, 74, "{size}: {finished:?}");
+        assert_eq!(fs::read(dir.path("out.png")).unwrap(), b"kept", "{size}");
+    }
+    let names = fs::read_dir(dir.path("")).unwrap().map(|it| it.unwrap().file_name()).collect::<Vec<_>>();
+    assert!(!names.iter().any(|it| it.to_string_lossy().starts_with(".bsafs-")), "{names:?}");
+    assert_eq!(dir.run(["thumbnail", "--size", "full", "a.dds", "out.png"]).success(), "");
+    assert_eq!(sides(&fs::read(dir.path("out.png")).unwrap()), (512, 512));
 }

@@ -6,8 +6,8 @@ use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
 use super::small_world::{SKYRIMSE, SmallWorld};
-use crate::support::Ba2;
 use crate::mounted::{Finished, run};
+use crate::support::Ba2;
 
 /// Runs bsafs in a world, and says how long that took.
 fn timed(world: &SmallWorld, arguments: &[&str]) -> (Finished, Duration) {
@@ -55,4 +55,40 @@ fn why_looks_up_10_000_endings_of_hidden_names_at_once() {
         assert_eq!(is_found, found, "{thing}: {finished:?}");
         assert!(took < Duration::from_secs(20), "{thing}: {took:?}");
     }
+}
+
+#[test]
+fn paths_of_openmw_with_thousands_of_parts_are_planned_in_linear_time() {
+    let world = SmallWorld::new(&SKYRIMSE, &[]);
+    for (key, parts, lines) in [("data", 1_000, 1_300), ("config", 1_000, 250), ("data", 1_300_000, 1)] {
+        let lines: String =
+            (0..lines).map(|number| format!("{key}=a{number}/{}b\n", "../".repeat(parts))).collect();
+        assert!(lines.len() < 4 << 20);
+        world.write(&[("home/cfg/openmw.cfg", &lines)]);
+        let source = world.installed.path("home/cfg/openmw.cfg").to_str().unwrap().to_owned();
+        let (finished, took) = timed(&world, &["order", "--json", &source]);
+        assert!([0, 66].contains(&finished.code), "{}", finished.code);
+        assert!(took < Duration::from_secs(20), "{key} with {parts} parts: {took:?}");
+    }
+}
+
+#[test]
+fn many_spellings_of_one_folder_are_searched_once() {
+    let world = SmallWorld::new(&SKYRIMSE, &[]);
+    let games = world.installed.path("home/games");
+    (0..1_000).for_each(|number| fs::create_dir_all(games.join(number.to_string())).unwrap());
+    let spelling = |number: usize| format!("{:?}", games.join("./".repeat(number)).join("0/.."));
+    let spellings: Vec<String> = (0..300).map(spelling).collect();
+    let list = format!("games = [{0}]\nprefixes = [{0}]\ninstances = [{0}]\n", spellings.join(","));
+    world.write(&[("home/.config/bsafs/places.toml", &list)]);
+    let (finished, took) = timed(&world, &["games"]);
+    assert!(finished.out.contains("skyrimse"), "{finished:?}");
+    assert!(took < Duration::from_secs(15), "{took:?}");
+    let data = world.installed.folder.join("Data");
+    let spelling = |number: usize| format!("{:?}", data.join("./".repeat(number)));
+    let spellings: Vec<String> = (0..300).map(spelling).collect();
+    fs::write(world.dir.path("p.toml"), format!("archives = [{}]\n", spellings.join(","))).unwrap();
+    let (finished, took) = timed(&world, &["list", "p.toml"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert!(took < Duration::from_secs(15), "{took:?}");
 }

@@ -301,3 +301,19 @@ fn the_process_that_queries_a_users_mount_reveals_nothing_of_root() {
     );
     until("the unmount to succeed", || run(&mut dir.bsafs_as_user(["umount", "theirs"])).code == 0);
 }
+
+#[test]
+fn which_waits_once_for_a_daemon_that_was_stopped() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &Tes3::new().file("a.txt", b"a").build());
+    let mount = dir.mount(["a.bsa"]);
+    stop(mount.pid);
+    let path = format!("{}/a.txt", mount.path.display());
+    let began = std::time::Instant::now();
+    let finished = dir.run(["which", path.as_str(), path.as_str()]);
+    let took = began.elapsed();
+    signal(mount.pid, Signal::CONT);
+    assert_eq!(finished.err.matches("hangs").count(), 2, "{finished:?}");
+    assert!(took < std::time::Duration::from_secs(5), "it waited again: {took:?}");
+    mount.umount(&dir);
+}

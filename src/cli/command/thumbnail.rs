@@ -10,8 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rustix::fs::{Advice, Mode, OFlags};
-use rustix::io::Errno;
+use rustix::fs::{Advice, FileType, Mode, OFlags};
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::raw_stdout;
@@ -74,14 +73,13 @@ impl Thumbnail {
             out.write_all(&png)?;
             out.flush()?;
         } else {
-            let mut out = open_picture(&self.output, &file)?;
-            let written = out.set_len(0).and_then(|()| out.write_all(&png));
-            written.map_err(|error| Failure::io(Exit::Io, &self.output, &error))?;
+            let place = place_of(&self.output, &file)?;
+            put(&place, &self.output, |out| out.write_all(&png))?;
         }
         Ok(Exit::Ok)
     }
 
-    /// Writes a picture in full size while it is decoded. If that fails, the file stays empty.
+    /// Writes a picture in full size while it is decoded. If that fails, a picture that was there stays.
     fn write_full(&self, picture: &FullPicture, file: &mut File, path: &Path) -> Result<Exit, Failure> {
         let failed = |error: io::Error| Failure::io(Exit::Io, path, &error);
         if self.output == Path::new("-") {
@@ -89,16 +87,19 @@ impl Thumbnail {
             let written = picture.write(file, PngChannels::All, &mut out).and_then(|()| out.flush());
             return written.map(|()| Exit::Ok).map_err(failed);
         }
-        let out = open_picture(&self.output, file)?;
-        out.set_len(0).map_err(failed)?;
-        let mut to = BufWriter::new(&out);
-        let written = picture.write(file, PngChannels::All, &mut to).and_then(|()| to.flush());
-        drop(to);
-        written.map(|()| Exit::Ok).map_err(|error| {
-            // If it cannot be emptied, it has only a part of the picture, as the message says.
-            let _ = out.set_len(0);
-            failed(error)
-        })
+        let place = place_of(&self.output, file)?;
+        let mut failure = None;
+        let put = put(&place, &self.output, |out| {
+            let mut to = BufWriter::new(out);
+            let written = picture.write(file, PngChannels::All, &mut to).and_then(|()| to.flush());
+            written.map_err(|error| {
+                let kind = error.kind();
+                failure = Some(failed(error));
+                kind.into()
+            })
+        });
+        // What failed may be a read of the texture.
+        failure.map_or_else(|| put.map(|()| Exit::Ok), Err)
     }
 }
 
@@ -165,25 +166,36 @@ fn set_direct(file: &File, is_direct: bool) {
     let _ = rustix::fs::fcntl_setfl(file, flags);
 }
 
-/// Opens the file that the caller named for the picture. The file may exist, because thumbnailers create it
+/// Finds the place that the caller named for the picture. A file may be there, because thumbnailers create it
 /// first.
-fn open_picture(path: &Path, texture: &File) -> Result<File, Failure> {
+fn place_of(path: &Path, texture: &File) -> Result<OutputPlace, Failure> {
     let not_made = |error: &_| Failure::not_made("the picture", path, error);
     // A link is not followed, because anyone can create one in /tmp that leads to a file of the user.
     let place = OutputPlace::of(path, Missing::Fail).map_err(|error| not_made(&error))?;
-    let file = place.open(OFlags::empty()).map_err(|error| match error.raw_os_error() {
-        Some(code) if code == Errno::LOOP.raw_os_error() => refused(path, "it is a link"),
-        _ => not_made(&error),
-    })?;
-    let [made, read] = [&file, texture].map(File::metadata);
-    let (made, read) = (made.map_err(|error| not_made(&error))?, read.map_err(|error| not_made(&error))?);
-    if !made.is_file() {
-        return Err(refused(path, "it is not a regular file"));
+    let read = texture.metadata().map_err(|error| not_made(&error))?;
+    let Some(found) = place.stat().map_err(|error| not_made(&error))? else { return Ok(place) };
+    match FileType::from_raw_mode(found.st_mode) {
+        FileType::Symlink => Err(refused(path, "it is a link")),
+        FileType::RegularFile if (found.st_dev, found.st_ino) == (read.dev(), read.ino()) => {
+            Err(refused(path, "it is the texture itself"))
+        }
+        FileType::RegularFile => Ok(place),
+        _ => Err(refused(path, "it is not a regular file")),
     }
-    if (made.dev(), made.ino()) == (read.dev(), read.ino()) {
-        return Err(refused(path, "it is the texture itself"));
-    }
-    Ok(file)
+}
+
+/// Puts a new file in the place of the picture, once it is complete.
+fn put(
+    place: &OutputPlace,
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(), Failure> {
+    place.replace_with(write).map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::AlreadyExists => {
+            Failure::not_made("the picture", path, &error)
+        }
+        _ => Failure::io(Exit::Io, path, &error),
+    })
 }
 
 fn refused(path: &Path, why: &str) -> Failure {
