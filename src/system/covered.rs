@@ -262,7 +262,7 @@ mod tests {
         assert!(began.elapsed() < std::time::Duration::from_secs(2), "{:?}", began.elapsed());
         assert_eq!((seen, found.parent().unwrap().ends_with(".."), found.ends_with("x")), (2, true, true));
         let mut walk = LinkWalk::default();
-        for number in 0..100_000 {
+        for number in 0..3_000 {
             walk.follow(Path::new(&format!("/none/{number}{}", "/a".repeat(100))), &mut |_, _| {});
         }
         assert!(walk.bytes <= LINK_PATHS_MAX);

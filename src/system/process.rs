@@ -85,7 +85,8 @@ pub(crate) fn is_stopped(pid: u32) -> bool {
     state.is_some_and(|state| state.trim_start().starts_with(['T', 't']))
 }
 
-/// Whether this process began its session and has no terminal, like a daemon. `false` if `/proc` does not say.
+/// Whether this process began its session and has no terminal, like a daemon. `false` if `/proc` does not
+/// say.
 pub(crate) fn has_own_session() -> bool {
     let stat = file_in_proc(Path::new("/proc/self/stat")).unwrap_or_default();
     begins_session_without_terminal(&stat)

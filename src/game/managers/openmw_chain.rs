@@ -89,8 +89,8 @@ impl Chain {
     }
 }
 
-/// A path without `.` and `..`. A link before `..` is followed, as the kernel does. A path with too many parts
-/// keeps its end. Paths that are followed in one walk share what it reads.
+/// A path without `.` and `..`. A link before `..` is followed, as the kernel does. A path with too many
+/// parts keeps its end. Paths that are followed in one walk share what it reads.
 pub(crate) fn without_parents(walk: &mut LinkWalk, path: &Path) -> PathBuf {
     let parts: Vec<Component<'_>> = path.components().collect();
     let Some(last) = parts.iter().rposition(|part| *part == Component::ParentDir) else {
