@@ -43,10 +43,6 @@ pub(super) struct Shared {
 
 /// The bytes of one layer.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a mount has some thousand layers at most, and reads go through them"
-)]
 pub(super) enum LayerContent {
     Archive(ArchiveContent),
     Folder(LooseFiles),

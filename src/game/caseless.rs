@@ -66,7 +66,7 @@ impl CaselessNames {
     }
 
     /// Number of names.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.names.len()
     }
 

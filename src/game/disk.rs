@@ -138,7 +138,7 @@ impl Disk {
         }
         let names = self.names_now(folder);
         let mut listed = listed.borrow_mut();
-        let cost = names.as_ref().map_or(1, |names| names.len() + 1);
+        let cost = names.as_ref().map_or(1, |names| names.count() + 1);
         if listed.names.saturating_add(cost) <= LISTED_NAMES_MAX {
             listed.names += cost;
             listed.folders.insert(folder.to_owned(), names.as_ref().ok().cloned());

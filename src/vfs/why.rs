@@ -841,7 +841,7 @@ impl<'a> Question<'a> {
             }
         }
         for (folder, why) in self.mods_off().iter() {
-            let names = self.disk.names(&folder).unwrap_or_default();
+            let names = self.disk.names(folder).unwrap_or_default();
             found.extend(names.get(name).map(|it| Cause::new("mo2-mod-off", &folder.join(it), why)));
         }
         found.extend(self.nested(name));
@@ -934,7 +934,7 @@ impl<'a> Question<'a> {
         let beside = self.beside(name);
         self.reasons.extend(hidden.into_iter().chain(dangling).chain(beside));
         for (folder, why) in self.mods_off().iter() {
-            let names = self.disk.names(&folder).unwrap_or_default();
+            let names = self.disk.names(folder).unwrap_or_default();
             if let Some(stored) = names.get(name) {
                 self.add(Cause::new("mo2-mod-off", &folder.join(stored), why));
             }
@@ -965,7 +965,7 @@ impl<'a> Question<'a> {
         }
         for (folder, why) in self.mods_off().iter() {
             if folder.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name)) {
-                self.add(Cause::new("mo2-mod-off", &folder, why));
+                self.add(Cause::new("mo2-mod-off", folder, why));
             }
         }
     }
