@@ -232,7 +232,10 @@ impl<'a> Opener<'a> {
         let archive = self.parsed.get(identity, parse)?;
         let archive = archive.map_err(|cause| OpenError::new(path, OpenErrorKind::Archive(cause)))?;
         self.files.add(archive.layer.file_count(), path)?;
-        if archive.path == absolute { Ok(archive) } else { archive.linked(path, &absolute, base) }
+        match archive.path == absolute && archive.layer.has_base(base) {
+            true => Ok(archive),
+            false => archive.linked(path, &absolute, base),
+        }
     }
 
     fn leave_out(&self, path: &Path, error: &OpenError) {
@@ -542,7 +545,8 @@ mod tests {
         let folder = tempfile::TempDir::new().expect("cannot create the folder");
         let path = |name: &str| folder.path().join(name);
         fs::write(path("x.bsa"), archive()).expect("cannot write");
-        let names = ["1.bsa", "2.bsa", "x.bsa"];
+        // The last one is named twice.
+        let names = ["1.bsa", "2.bsa", "x.bsa", "x.bsa"];
         names[..2].iter().for_each(|name| {
             std::os::unix::fs::symlink("x.bsa", path(name)).expect("cannot make a link");
         });
@@ -552,8 +556,9 @@ mod tests {
             let opened = Opened::open(&paths, &options).unwrap_or_else(|failure| panic!("{failure}"));
             let is_shared = opened.names.iter().all(|names| Arc::ptr_eq(names, &opened.names[0]));
             assert_eq!(is_shared, layout == Layout::Union);
-            assert_eq!(opened.tree.files(), if is_shared { 1 } else { 3 });
-            assert_eq!([0, 1, 2].map(|layer| opened.store.path(layer)), [&*paths[0], &*paths[1], &*paths[2]]);
+            assert_eq!(opened.tree.files(), if is_shared { 1 } else { 4 });
+            let named: Vec<&Path> = (0..4).map(|layer| opened.store.path(layer)).collect();
+            assert_eq!(named, paths);
             let before = opened.store.bytes_read();
             for (_, entry) in opened.tree.entries() {
                 let mut bytes = Vec::new();
