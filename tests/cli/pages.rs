@@ -137,6 +137,25 @@ fn a_page_of_differences_shows_where_pixels_differ() {
 }
 
 #[test]
+fn a_difference_that_only_the_largest_mip_has_is_not_shown_as_black() {
+    let dir = TestDir::new();
+    // Two mips: the smaller one is always the same.
+    let mipped = |colour: u16| {
+        let large = &texture(colour, 1024)[dds::header(dds::BC1, 4, 4, 1, false).len()..];
+        let small = &texture(0, 512)[dds::header(dds::BC1, 4, 4, 1, false).len()..];
+        [&dds::header(dds::BC1, 1024, 1024, 2, false)[..], large, small].concat()
+    };
+    for (name, before, after) in [("red.dds", 0, 0xF800), ("blue.dds", 0, 0x001F)] {
+        write(&dir, &format!("a/{name}"), mipped(before));
+        write(&dir, &format!("b/{name}"), mipped(after));
+    }
+    assert_eq!(dir.run(["diff", "--compare", "a", "b", "--html", "page.html"]).code, 1);
+    let page = fs::read_to_string(dir.path("page.html")).unwrap();
+    // What both have in common, and a red and a blue difference.
+    assert_eq!(page.matches("background-image:url(").count(), 3);
+}
+
+#[test]
 fn a_texture_without_a_picture_says_why() {
     let dir = TestDir::new();
     write(&dir, "a/bad.dds", "text");

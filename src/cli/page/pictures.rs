@@ -18,6 +18,8 @@ const SIDE: u32 = 128;
 /// Maximum side of the pictures whose difference is shown, in pixels. In a smaller one, a small difference
 /// would disappear among the pixels beside it.
 const SIDE_COMPARED: u32 = 512;
+/// The same for textures whose mips of that size are equal.
+const SIDE_COMPARED_LARGE: u32 = 2048;
 /// Number of rows whose pictures are made before they are added. They wait in memory.
 const ROWS_AT_ONCE: usize = 64;
 
@@ -181,11 +183,14 @@ fn have_equal_pixels(one: &VfsFile, two: &VfsFile) -> bool {
     matches!((digest(one), digest(two)), (Ok(one), Ok(two)) if one == two)
 }
 
-/// A picture that shows where the pixels of two textures of equal size differ.
+/// A picture that shows where the pixels of two textures of equal size differ. `None` if only pixels differ that
+/// no mip of moderate size has.
 fn picture_of_difference(one: &VfsFile, two: &VfsFile) -> Option<Vec<u8>> {
-    let image = |mut file: FileReader| thumbnail(&mut file, SIDE_COMPARED).ok();
-    let shown = difference(&image(one.reader())?, &image(two.reader())?, SIDE)?;
-    Some(png(&shown))
+    [SIDE_COMPARED, SIDE_COMPARED_LARGE].into_iter().find_map(|side| {
+        let image = |mut file: FileReader| thumbnail(&mut file, side).ok();
+        let shown = difference(&image(one.reader())?, &image(two.reader())?, SIDE)?;
+        shown.rgba.iter().any(|pixel| pixel[..3] != [0; 3]).then(|| png(&shown))
+    })
 }
 
 /// A small picture as a PNG file.
