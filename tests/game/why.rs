@@ -143,6 +143,8 @@ fn a_mod_of_which_the_game_sees_nothing_has_the_reason() {
         ],
     );
     let check = |thing: &str, is_there, expected| check(&world, &source, thing, is_there, expected);
+    let of_instance = world.run(&["why", &source, "Off.esp"]);
+    assert_eq!(of_instance.out, world.run(&["why", "--in", &source, "Off.esp"]).out);
     check("on", true, ("there", "On", "2 of its files win, and 0 are hidden"));
     check("Below", true, ("there", "Below", "hide all it has (textures/a.dds, hidden by "));
     check("Off", false, ("mo2-mod-off", "Off", "off in the profile \"Default\""));
@@ -478,6 +480,8 @@ fn a_cut_off_archive_is_told_for_the_files_that_it_concerns() {
             answer(&world, "skyrimse", it).1.into_iter().find(|it| it.0 == "archive-cut-off").unwrap().2
         })
         .to_vec();
+    let before = world.run(&["why", "skyrimse", "misc/on.bsa.txt", "misc/shared.txt"]);
+    assert_eq!(before.out, finished.out, "a game in front of the names is the source");
     let is_cut: Vec<bool> = texts.iter().map(|it| it.contains("of this file lies beyond the end")).collect();
     assert_eq!(is_cut.iter().filter(|it| **it).count(), 1, "{texts:?}");
 }

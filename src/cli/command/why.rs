@@ -11,10 +11,11 @@ use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
 use crate::game::find::find;
-use crate::game::{Disk, Environment, find_instances};
+use crate::game::{Disk, Environment, MO2_INI, find_instances};
 use crate::shown::Shown;
 #[cfg(feature = "mount")]
 use crate::system::mountinfo;
+use crate::vfs::sources::resolve::is_game;
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::why::{Cause, Explanation, NOT_FOUND, SAME_NAME, why};
 use crate::vfs::{OpenOptions, Vfs};
@@ -30,6 +31,8 @@ use crate::vfs::{OpenOptions, Vfs};
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct AskWhy {
     /// Paths of files, or names of plugins, archives, mods or INI files
+    ///
+    /// In front of these, a game or an instance of Mod Organizer 2 is the source, as with --in.
     #[arg(required = true, value_name = "FILE|PLUGIN|MOD")]
     things: Vec<PathBuf>,
     /// Game, instance of Mod Organizer 2, or other source to ask about [default: the only one installed]
@@ -45,7 +48,7 @@ pub(crate) struct AskWhy {
 const EXAMPLES: &str = "\
 Examples:
   bsafs why textures/armor/iron.dds
-  bsafs why --in skyrimse MyMod.esp
+  bsafs why skyrimse MyMod.esp
   bsafs why --in ~/MO2 SkyUI
   bsafs why ~/mnt/meshes/a.nif";
 
@@ -58,8 +61,14 @@ impl AskWhy {
         let mut exit = Exit::Ok;
         // The things of one mount or of the named sources are asked together.
         let mut opened: Option<(Vec<PathBuf>, Asked)> = None;
-        for thing in &self.things {
-            let (sources, name) = self.sources_of(thing)?;
+        let (sources, things) = match &self.things[..] {
+            [source, things @ ..] if self.sources.is_empty() && !things.is_empty() && is_asked(source) => {
+                (std::slice::from_ref(source), things)
+            }
+            things => (&self.sources[..], things),
+        };
+        for thing in things {
+            let (sources, name) = self.sources_of(sources, thing)?;
             if opened.as_ref().is_none_or(|(known, _)| *known != sources) {
                 opened = Some((sources.clone(), without_warnings(|| Asked::new(&sources, &self.open))?));
             }
@@ -78,10 +87,10 @@ impl AskWhy {
     }
 
     /// The sources to ask about a thing, and its name in them.
-    fn sources_of(&self, thing: &Path) -> Result<(Vec<PathBuf>, String), Failure> {
+    fn sources_of(&self, sources: &[PathBuf], thing: &Path) -> Result<(Vec<PathBuf>, String), Failure> {
         let name = thing.to_string_lossy().into_owned();
-        if !self.sources.is_empty() || self.open.game_dir().is_some() {
-            return Ok((self.sources.clone(), name));
+        if !sources.is_empty() || self.open.game_dir().is_some() {
+            return Ok((sources.to_owned(), name));
         }
         #[cfg(feature = "mount")]
         if let Some((mountpoint, within)) = in_mount(thing) {
@@ -143,6 +152,11 @@ fn without_warnings<T>(open: impl FnOnce() -> T) -> T {
     let opened = open();
     log::set_max_level(level);
     opened
+}
+
+/// Whether a path is a game's id or the folder of an instance of Mod Organizer 2, about which users ask.
+fn is_asked(source: &Path) -> bool {
+    is_game(source) || source.join(MO2_INI).is_file()
 }
 
 /// The mount that a path is in, and the path in it.
