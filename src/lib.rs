@@ -132,7 +132,7 @@
 //!    | `Cached` | in all other cases, and if the extent is cached already | the cache; decoded once |
 //!
 //!    If the stream of a `Prefix` ends early, the whole extent is decoded into the cache.
-//! 9. `content/cache.rs`, only for `Cached`: takes bytes that were decoded before, or else calls the next
+//! 9. `content/cache/cache.rs`, only for `Cached`: takes bytes that were decoded before, or else calls the next
 //!    steps. If several threads need the same extent, one decodes it, and the others wait.
 //! 10. `content/payload.rs`: reads the packed bytes. `archive_file/` checks after the read whether the
 //!     archive changed. If it did, the read fails. `content/extent_prefix.rs` finds where the payload begins.
@@ -140,7 +140,7 @@
 //!     `Prefix` begins here, and reads as much of the payload as it needs.
 //!
 //! In steps 10 and 11, a thread that needs a large buffer may wait until others are freed
-//! (`content/memory.rs`).
+//! (`content/cache/memory_limit.rs`).
 //!
 //! Three kinds of files leave this path. `content/loose.rs` and `folder/` read loose files from step 6 on.
 //! `content/rgba.rs` converts textures, band by band, from what steps 7 to 11 read. `content/linear.rs` puts

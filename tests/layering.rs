@@ -74,8 +74,8 @@ const OUTSIDE: [&str; 2] = ["lib.rs", "main.rs"];
 /// The text of each source file, by its path from `src/` on.
 pub(crate) type Sources = BTreeMap<String, String>;
 
-/// A module's path from the crate's root on. The path of `content/mod.rs` is `content`, that of
-/// `content/cache.rs` is `content::cache`.
+/// A module's path from the crate's root on. The path of `tree/mod.rs` is `tree`, that of
+/// `tree/merge.rs` is `tree::merge`.
 type Module = Vec<String>;
 
 #[test]

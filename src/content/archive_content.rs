@@ -1,123 +1,14 @@
-//! The content of one archive: the tables that say where its extents are, and what they become.
+//! The content of one archive: its file, its tables, and what was learnt of it.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
-use std::ops::Range;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::{Arc, Mutex};
 
-use super::cache::CacheKey;
-use super::converted::ConvertedFiles;
-use super::extents::ExtentTable;
+use super::cache::{CacheKey, MemoryLimit};
 use super::fault_log::FaultLog;
-use super::memory::MemoryLimit;
-use super::texture_form::TextureForm;
+use super::tables::LayerTables;
 use crate::archive_file::ArchiveFile;
-use crate::format::{Archive, Codec, Extent, Head, Heads, LinearTexture};
-use crate::limits::CACHE_BEYOND;
-
-/// The part of an archive's tables that says where its bytes are. It is kept after the parse.
-#[derive(Debug)]
-pub struct LayerTables {
-    pub(super) extents: ExtentTable,
-    heads: Arc<Heads>,
-    textures: TextureForm,
-    pub(super) converted: ConvertedFiles,
-}
-
-impl LayerTables {
-    /// Takes the tables of a parsed archive.
-    pub fn new(archive: &Archive<'_>) -> Self {
-        let textures = TextureForm::Default;
-        let converted = ConvertedFiles::default();
-        Self { extents: ExtentTable::new(archive), heads: archive.heads.clone(), textures, converted }
-    }
-
-    /// Shows the textures in another form. `dds_files` returns the numbers of the DDS files in the archive,
-    /// in order; it is called if the form needs them.
-    #[must_use]
-    pub fn presented(self, textures: TextureForm, dds_files: impl FnOnce() -> Vec<u32>) -> Self {
-        let it = Self { textures, ..self };
-        let heads = 0..u32::try_from(it.heads.len()).unwrap_or(u32::MAX);
-        let converted = match textures {
-            TextureForm::Rgba | TextureForm::RgbaTop | TextureForm::Compatible if heads.is_empty() => {
-                ConvertedFiles::of_files(dds_files())
-            }
-            TextureForm::Rgba | TextureForm::RgbaTop => {
-                let head = |entry| if it.has_huge_extent(entry) { Head::None } else { it.head(entry) };
-                ConvertedFiles::of_heads(textures, heads.map(|entry| (head(entry), it.shown_len(entry))))
-            }
-            _ => ConvertedFiles::default(),
-        };
-        Self { converted, ..it }
-    }
-
-    /// Textures that should be linear but cannot be: how many there are of each tile mode.
-    pub fn still_tiled(&self) -> BTreeMap<u8, usize> {
-        let mut left = BTreeMap::new();
-        if self.textures.is_linear() {
-            let entries = 0..u32::try_from(self.heads.len()).unwrap_or(u32::MAX);
-            for mode in entries.filter_map(|entry| self.head(entry).tile_mode()) {
-                *left.entry(mode).or_insert(0) += 1;
-            }
-        }
-        left
-    }
-
-    /// The entries that stay as they are stored, although another form was asked for, as far as their headers
-    /// were read, and why.
-    pub fn kept_textures(&self) -> impl Iterator<Item = (u32, &'static str)> {
-        self.converted.kept()
-    }
-
-    /// Whether the tables place data beyond the end of an archive of `len` bytes.
-    pub fn is_cut_off(&self, len: u64) -> bool {
-        let end = |extent: Extent| extent.offset.saturating_add(u64::from(extent.packed));
-        (0..self.extents.count()).any(|index| end(self.extents.get(index)) > len)
-    }
-
-    /// The form in which textures are shown.
-    pub(super) fn textures(&self) -> TextureForm {
-        self.textures
-    }
-
-    fn head(&self, entry: u32) -> Head {
-        let head = self.heads.get(entry as usize);
-        match self.textures {
-            TextureForm::Default => head,
-            TextureForm::Raw => Head::None,
-            TextureForm::Dds | TextureForm::Rgba | TextureForm::RgbaTop => self.linear_head(entry),
-            TextureForm::Compatible => self.linear_head(entry).compatible(),
-        }
-    }
-
-    /// Whether the cache cannot keep one of an entry's extents while bands of pixels are added to it. The
-    /// extent would be decoded again for each band.
-    pub(super) fn has_huge_extent(&self, entry: u32) -> bool {
-        let extents = self.extents.range(entry).map(|index| self.extents.get(index));
-        let mut packed = extents.filter(|extent| extent.codec != Codec::Stored);
-        packed.any(|extent| extent.size.is_some_and(|size| u64::from(size) > CACHE_BEYOND))
-    }
-
-    /// Length of an entry's data after it is put into rows.
-    fn shown_len(&self, entry: u32) -> u64 {
-        let len = self.data_len(entry);
-        let linear = self.heads.get(entry as usize).linear(len);
-        linear.and_then(|texture| texture.linear_len()).unwrap_or(len)
-    }
-
-    fn linear_head(&self, entry: u32) -> Head {
-        let head = self.heads.get(entry as usize);
-        head.linear(self.data_len(entry)).map_or(head, |texture| texture.head())
-    }
-
-    /// Unpacked size of an entry's data, as far as the tables state it. Formats with heads always state it.
-    fn data_len(&self, entry: u32) -> u64 {
-        let sizes = self.extents.range(entry).filter_map(|index| self.extents.get(index).size);
-        sizes.map(u64::from).sum()
-    }
-}
 
 /// One archive's content.
 #[derive(Debug)]
@@ -153,55 +44,11 @@ impl ArchiveContent {
 
     /// Whether both are the same archive, shown in the same form, and it did not change since it was opened.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.tables.textures == other.tables.textures && self.file.is_same(&other.file)
-    }
-
-    /// The indices of an entry's extents.
-    pub(super) fn extents(&self, entry: u32) -> Range<u32> {
-        self.tables.extents.range(entry)
-    }
-
-    pub(super) fn extent(&self, index: u32) -> Extent {
-        self.tables.extents.get(index)
+        self.tables.textures() == other.tables.textures() && self.file.is_same(&other.file)
     }
 
     /// The key of an extent in the cache, given its unpacked size.
     pub(super) fn cache_key(&self, index: u32, size: u32) -> CacheKey {
-        CacheKey { archive: self.number, offset: self.extent(index).offset, size }
-    }
-
-    pub(super) fn head(&self, entry: u32) -> Head {
-        self.tables.head(entry)
-    }
-
-    /// How an entry's texels are put into rows, and their size in rows; `None` if they stay as they are.
-    pub(super) fn linear(&self, entry: u32) -> Option<(LinearTexture, u64)> {
-        if !self.tables.textures.is_linear() {
-            return None;
-        }
-        let texture = self.tables.heads.get(entry as usize).linear(self.tables.data_len(entry))?;
-        texture.linear_len().map(|len| (texture, len))
-    }
-
-    /// The tile mode of an entry's texels as they are shown; `None` if they are linear.
-    pub(super) fn tile_mode(&self, entry: u32) -> Option<u8> {
-        match self.tables.textures {
-            TextureForm::Raw => self.tables.heads.get(entry as usize).tile_mode(),
-            _ => self.head(entry).tile_mode(),
-        }
-    }
-
-    /// The header that is added in front of an entry's extents.
-    pub(super) fn head_bytes(&self, entry: u32) -> Cow<'static, [u8]> {
-        let head = self.head(entry);
-        if head.is_empty() {
-            return Cow::Borrowed(&[]);
-        }
-        head.bytes(self.tables.data_len(entry))
-    }
-
-    /// Whether the tables state the sizes of all files, or nothing more can be learnt.
-    pub(super) fn states_sizes(&self) -> bool {
-        self.tables.extents.states_sizes() && self.tables.converted.is_all_known()
+        CacheKey { archive: self.number, offset: self.tables.extent(index).offset, size }
     }
 }

@@ -4,11 +4,9 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::buffer::{Buffer, zeros};
-use super::cache::CacheKey;
+use super::cache::{Buffer, CacheKey, LARGE, Reservation, zeros};
 use super::codec::{self, DecodeError, Quirk};
 use super::error::{EntryError, Reason};
-use super::memory::{LARGE, Reservation};
 use super::payload::PayloadBytes;
 use super::store::{Counters, Store};
 use crate::format::{Codec, EntryId};
@@ -28,7 +26,7 @@ impl Store {
         out: &mut [u8],
     ) -> Result<Option<Quirk>, Reason> {
         let layer = self.layer(id.layer);
-        let extent = layer.extent(index);
+        let extent = layer.tables.extent(index);
         let is_cut = layer.available(&extent) < u64::from(extent.packed);
         let mut decoded = codec::decode(extent.codec, payload.stated, out);
         if matches!(decoded, Err(DecodeError::Corrupt(_)))
@@ -85,7 +83,7 @@ impl Store {
         out: &mut [u8],
     ) -> Result<bool, Reason> {
         let layer = self.layer(id.layer);
-        let codec = layer.extent(index).codec;
+        let codec = layer.tables.extent(index).codec;
         let mut first = zeros(within.end as usize)?;
         // Packed data usually yields more than its own length. If it does not, the next attempt
         // reads twice as much.

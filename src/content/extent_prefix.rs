@@ -38,7 +38,7 @@ impl ArchiveContent {
     /// # Errors
     /// The size cannot be read, or the packed bytes cannot yield it.
     pub(super) fn size(&self, index: u32) -> Result<u32, Reason> {
-        let extent = self.extent(index);
+        let extent = self.tables.extent(index);
         match (possible_size(&extent), extent.size) {
             (Some(size), _) => Ok(size),
             (None, Some(size)) => Err(Reason::UnpackedSize(size)),
@@ -49,12 +49,12 @@ impl ArchiveContent {
 
     /// Unpacked size of an extent, if it is known and possible.
     pub(super) fn known_extent_size(&self, index: u32) -> Option<u32> {
-        possible_size(&self.extent(index))
+        possible_size(&self.tables.extent(index))
     }
 
     /// How the prefix of an extent contradicts its flags. Reads it.
     pub(super) fn prefix_quirk(&self, index: u32) -> Option<Quirk> {
-        if self.extent(index).prefix.is_none() {
+        if self.tables.extent(index).prefix.is_none() {
             return None;
         }
         self.read_prefix(index).ok()?.quirk
@@ -82,26 +82,26 @@ impl ArchiveContent {
 
     /// Unpacked size of an extent for which nothing states it. Reads all of its data.
     fn decoded_size(&self, index: u32) -> Result<u32, Reason> {
-        let extent = self.extent(index);
+        let extent = self.tables.extent(index);
         if extent.packed > PACKED_MAX {
             return Err(Reason::PackedSize(extent.packed));
         }
         let payload = self.read_payload(index, u64::MAX)?;
         let size = codec::unpacked_size(extent.codec, &payload).ok_or(Reason::Prefix)?;
         let size = u32::try_from(size).unwrap_or(u32::MAX);
-        self.tables.extents.set_size(index, size);
+        self.tables.set_size(index, size);
         Ok(size)
     }
 
     /// The bytes of the archive that an extent's prefix may occupy.
     pub(super) fn prefix_range(&self, index: u32) -> Range<u64> {
-        let extent = self.extent(index);
+        let extent = self.tables.extent(index);
         extent.offset..extent.offset + self.available(&extent).min(MAX as u64)
     }
 
     /// Whether an extent's size can never be learnt, even from a sound disk.
     pub(super) fn is_size_lost(&self, index: u32) -> bool {
-        let extent = self.extent(index);
+        let extent = self.tables.extent(index);
         let is_impossible = extent.size.is_some() && possible_size(&extent).is_none();
         let bad = self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner);
         is_impossible || self.file.is_changed() || bad.contains(&index)
@@ -113,9 +113,9 @@ impl ArchiveContent {
 
     /// Parses the prefix of an extent from its first bytes, and keeps the size that it states.
     pub(super) fn parse_prefix(&self, index: u32, first: &[u8]) -> Result<ParsedPrefix, Reason> {
-        let extent = self.extent(index);
+        let extent = self.tables.extent(index);
         let parsed = parse(&extent, first).inspect_err(|_| self.note_bad_prefix(index))?;
-        self.tables.extents.set_size(index, parsed.size);
+        self.tables.set_size(index, parsed.size);
         if let Some(quirk) = parsed.quirk
             && !self.has_odd_prefix.swap(true, Ordering::Relaxed)
         {

@@ -2,8 +2,7 @@
 
 use std::ops::Deref;
 
-use super::buffer::Buffer;
-use super::cache::DecodedRange;
+use super::cache::{Buffer, DecodedRange};
 use super::error::Reason;
 
 /// Bytes of a file. They must be dropped before this thread reads more, because those of a large extent keep

@@ -8,23 +8,23 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use super::archive_content::ArchiveContent;
-use super::buffer::Buffer;
-use super::converted::{Converted, NewHeader, TOO_LARGE};
+use super::cache::Buffer;
 use super::error::{EntryError, Reason};
 use super::file_bytes::FileBytes;
 use super::store::Store;
+use super::tables::{Converted, NewHeader, TOO_LARGE};
 use crate::format::EntryId;
 use crate::texture::file_header::HEADER_MAX;
 
 impl ArchiveContent {
     /// How an entry is converted; `None` if it is not, or if that is not known yet.
     pub(super) fn converted(&self, entry: u32) -> Option<&Converted> {
-        self.tables.converted.file(entry)?.get()
+        self.tables.converted().file(entry)?.get()
     }
 
     /// Whether the header of an entry must be read to know how the entry is shown.
     pub(super) fn needs_header(&self, entry: u32) -> bool {
-        self.tables.converted.file(entry).is_some_and(|file| file.get().is_none())
+        self.tables.converted().file(entry).is_some_and(|file| file.get().is_none())
     }
 }
 
@@ -34,7 +34,7 @@ impl Store {
     /// # Errors
     /// The header cannot be read now.
     pub(super) fn converted(&self, id: EntryId) -> Result<Option<&Converted>, EntryError> {
-        let Some(file) = self.layer(id.layer).tables.converted.file(id.entry) else { return Ok(None) };
+        let Some(file) = self.layer(id.layer).tables.converted().file(id.entry) else { return Ok(None) };
         if let Err(error) = self.learn_header(id)
             && file.get().is_none()
         {
@@ -64,13 +64,13 @@ impl Store {
             Ok(Converted::of(layer.tables.textures(), first, len))
         });
         match read {
-            Ok(file) => layer.tables.converted.set(id.entry, file),
+            Ok(file) => layer.tables.converted().set(id.entry, file),
             // The device or the memory may be there again later.
             Err(error) if matches!(error.reason, Reason::Io(_) | Reason::NoMemory(_) | Reason::Changed) => {
                 return Err(error);
             }
             Err(error) => {
-                layer.tables.converted.set(id.entry, Converted::Kept("damaged data"));
+                layer.tables.converted().set(id.entry, Converted::Kept("damaged data"));
                 return Err(error);
             }
         }
@@ -89,7 +89,7 @@ impl Store {
     /// Like [`Store::why_kept`], but only for the first such texture of an archive, for the log.
     pub fn take_kept(&self, id: EntryId) -> Option<&'static str> {
         let why = self.why_kept(id)?;
-        self.content(id.layer).archive()?.tables.converted.is_first_kept().then_some(why)
+        self.content(id.layer).archive()?.tables.converted().is_first_kept().then_some(why)
     }
 
     /// The entries of a layer that are shown as they are stored, although another form was asked for, and

@@ -7,8 +7,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use super::buffer::Buffer;
-use super::cache::{CacheKey, Decoded};
+use super::cache::{Buffer, CacheKey, Decoded};
 use super::error::{EntryError, Reason};
 use super::store::Store;
 use crate::format::{EntryId, LinearTexture};
@@ -31,7 +30,7 @@ impl Store {
         (texture, len): (LinearTexture, u64),
     ) -> Result<Decoded<'_, Reason>, EntryError> {
         let layer = self.layer(id.layer);
-        let first = layer.extents(id.entry).start;
+        let first = layer.tables.extents(id.entry).start;
         let fault = |reason| self.fault(id, first, reason);
         let tiled = self.check_sizes(id)?;
         let size = u32::try_from(len).map_err(|_| fault(Reason::UnpackedSize(u32::MAX)))?;
@@ -49,7 +48,7 @@ impl Store {
     pub(super) fn check_sizes(&self, id: EntryId) -> Result<u32, EntryError> {
         let layer = self.layer(id.layer);
         let mut sum = 0_u32;
-        for index in layer.extents(id.entry) {
+        for index in layer.tables.extents(id.entry) {
             let added = self.checked_size(id.layer, index).and_then(|size| {
                 sum = sum.saturating_add(size);
                 // The rows take as much memory again.
@@ -64,7 +63,7 @@ impl Store {
     /// has its index.
     fn read_payloads(&self, id: EntryId, failed: &Cell<u32>) -> Result<Payloads, Reason> {
         let layer = self.layer(id.layer);
-        let extents = layer.extents(id.entry).map(|index| (index, layer.extent(index)));
+        let extents = layer.tables.extents(id.entry).map(|index| (index, layer.tables.extent(index)));
         let len = extents.clone().map(|(_, extent)| layer.available(&extent)).sum::<u64>();
         if len > u64::from(self.shared.limits.packed) {
             return Err(Reason::PackedSize(u32::try_from(len).unwrap_or(u32::MAX)));
@@ -99,7 +98,7 @@ impl Store {
         let reservation = self.reserve(tiled as usize + size as usize);
         let mut tiled = Buffer::new(tiled as usize, None)?;
         let mut rest = &mut tiled[..];
-        for (index, range) in layer.extents(id.entry).zip(&payloads.ranges) {
+        for (index, range) in layer.tables.extents(id.entry).zip(&payloads.ranges) {
             failed.set(index);
             let size = layer.size(index)? as usize;
             let (out, others) = rest.split_at_mut_checked(size).ok_or(Reason::Prefix)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::buffer::Buffer;
+use super::cache::Buffer;
 use super::error::{EntryError, Reason};
 use super::fault_log::FaultLog;
 use super::file_bytes::FileBytes;

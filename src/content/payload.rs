@@ -3,10 +3,9 @@
 use std::ops::Deref;
 
 use super::archive_content::ArchiveContent;
-use super::buffer::Buffer;
+use super::cache::{Buffer, LARGE, Reservation};
 use super::error::Reason;
 use super::extent_prefix;
-use super::memory::{LARGE, Reservation};
 
 /// The payload of an extent, or its first bytes. It dereferences to the bytes within the stated length.
 pub(super) struct Payload {
@@ -59,7 +58,7 @@ impl ArchiveContent {
         offset: u64,
         out: &mut [u8],
     ) -> Result<(), Reason> {
-        let extent = self.extent(index);
+        let extent = self.tables.extent(index);
         // A stored extent is its prefix and its data, so the prefix has the length that the data leaves.
         let prefix_len = extent.packed.checked_sub(size).ok_or(Reason::Prefix)?;
         let at = extent.offset.checked_add(u64::from(prefix_len)).and_then(|at| at.checked_add(offset));
@@ -69,7 +68,7 @@ impl ArchiveContent {
     /// Reads the first `len` bytes of an extent's payload, or all of a shorter one. Waits for the
     /// device, and for memory if `len` is large.
     pub(super) fn read_payload(&self, index: u32, len: u64) -> Result<Payload, Reason> {
-        let extent = self.extent(index);
+        let extent = self.tables.extent(index);
         // Checked before a buffer is allocated, because an archive can state any packed length. A stream that
         // passes the end of the archive may still be whole.
         let available = self.available(&extent);
@@ -92,7 +91,7 @@ impl ArchiveContent {
 
     /// What follows the prefix in `packed`: all bytes of an extent, or its first ones.
     pub(super) fn payload<'p>(&self, index: u32, packed: &'p [u8]) -> Result<&'p [u8], Reason> {
-        let start = match self.extent(index).prefix.is_none() {
+        let start = match self.tables.extent(index).prefix.is_none() {
             true => 0,
             false => self.parse_prefix(index, packed)?.payload,
         };

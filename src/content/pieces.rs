@@ -4,8 +4,7 @@
 use std::ops::Range;
 
 use super::archive_content::ArchiveContent;
-use super::buffer::Buffer;
-use super::cache::DecodedRange;
+use super::cache::{Buffer, DecodedRange};
 use super::error::{EntryError, Reason};
 use super::file_bytes::FileBytes;
 use super::store::Store;
@@ -50,9 +49,9 @@ impl Piece {
 impl ArchiveContent {
     /// The parts of an entry in order, each with its size in bytes if that is known.
     pub(super) fn parts(&self, entry: u32) -> impl Iterator<Item = (Part, Option<u64>)> {
-        let linear = self.linear(entry);
-        let extents = if linear.is_some() { 0..0 } else { self.extents(entry) };
-        let head = (Part::Head, Some(self.head(entry).len()));
+        let linear = self.tables.linear(entry);
+        let extents = if linear.is_some() { 0..0 } else { self.tables.extents(entry) };
+        let head = (Part::Head, Some(self.tables.head(entry).len()));
         let linear = linear.map(|(texture, len)| (Part::Linear(texture, len), Some(len)));
         let extent = |index| (Part::Extent(index), self.known_extent_size(index).map(u64::from));
         std::iter::once(head).chain(linear).chain(extents.map(extent))
@@ -61,9 +60,10 @@ impl ArchiveContent {
     /// The size of [all parts](Self::parts) together in bytes, if it is known. Each entry of a listing needs
     /// it, so it does not walk the parts.
     pub(super) fn known_size(&self, entry: u32) -> Option<u64> {
-        let extents = || self.extents(entry).map(|index| self.known_extent_size(index).map(u64::from)).sum();
-        let data: Option<u64> = self.linear(entry).map_or_else(extents, |(_, len)| Some(len));
-        Some(self.head(entry).len() + data?)
+        let extents =
+            || self.tables.extents(entry).map(|index| self.known_extent_size(index).map(u64::from)).sum();
+        let data: Option<u64> = self.tables.linear(entry).map_or_else(extents, |(_, len)| Some(len));
+        Some(self.tables.head(entry).len() + data?)
     }
 
     /// The size of a part in bytes. An error has the index of the extent whose size cannot be read.

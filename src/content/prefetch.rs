@@ -30,7 +30,7 @@ impl Store {
                 start += size.unwrap_or(0);
                 return None;
             };
-            let extent = archive.extent(index);
+            let extent = archive.tables.extent(index);
             let size = extent.size.unwrap_or(extent.packed.saturating_mul(TYPICAL_RATIO));
             let is_wanted = start >= offset && min_size(extent.codec).is_some_and(|min| size >= min);
             start += u64::from(size);
@@ -42,7 +42,7 @@ impl Store {
     /// and if there are none.
     pub(crate) fn packed_range(&self, id: EntryId) -> Option<Range<u64>> {
         let archive = self.content(id.layer).archive()?;
-        let extents = archive.extents(id.entry).map(|index| archive.extent(index));
+        let extents = archive.tables.extents(id.entry).map(|index| archive.tables.extent(index));
         let ranges = extents.map(|it| it.offset..it.offset.saturating_add(u64::from(it.packed)));
         ranges.reduce(|all, it| all.start.min(it.start)..all.end.max(it.end)).filter(|it| !it.is_empty())
     }
@@ -56,13 +56,17 @@ impl Store {
 
     /// Whether a file of an archive has several extents.
     pub(crate) fn has_several_extents(&self, id: EntryId) -> bool {
-        self.content(id.layer).archive().is_some_and(|archive| archive.extents(id.entry).len() > 1)
+        self.content(id.layer).archive().is_some_and(|archive| archive.tables.extents(id.entry).len() > 1)
     }
 
     /// Whether an extent of [`Store::extents_ahead`] is cached or being decoded into the cache.
     pub(crate) fn is_cached(&self, id: EntryId, index: u32) -> bool {
         let layer = self.layer(id.layer);
-        layer.extent(index).size.is_some_and(|size| self.shared.cache.contains(&layer.cache_key(index, size)))
+        layer
+            .tables
+            .extent(index)
+            .size
+            .is_some_and(|size| self.shared.cache.contains(&layer.cache_key(index, size)))
     }
 
     /// How many bytes may be decoded ahead together.
@@ -85,7 +89,7 @@ impl Store {
     pub(crate) fn decode_ahead(&self, id: EntryId, index: u32) {
         let layer = self.layer(id.layer);
         let Ok(size) = self.checked_size(id.layer, index) else { return };
-        let len = (layer.extent(index).packed as usize).saturating_add(size as usize);
+        let len = (layer.tables.extent(index).packed as usize).saturating_add(size as usize);
         let has_memory = || memory::has_room(len.saturating_add(LEFT_FOR_READERS));
         if !has_memory() {
             return;

@@ -2,12 +2,12 @@
 //! converted to `rgba` by `rgba.rs`, those with another header by `header.rs`, and all other files in pieces
 //! (`pieces.rs`).
 
-use super::buffer::Buffer;
-use super::converted::Converted;
+use super::cache::Buffer;
 use super::error::{EntryError, Reason};
 use super::file_bytes::FileBytes;
 use super::loose;
 use super::store::Store;
+use super::tables::Converted;
 use crate::folder::LooseFile;
 use crate::format::EntryId;
 

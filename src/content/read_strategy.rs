@@ -50,7 +50,7 @@ impl Store {
     ) -> Result<PieceBytes<'_>, EntryError> {
         match piece.part {
             Part::Head => {
-                out.copy_from_slice(&self.layer(id.layer).head_bytes(id.entry)[piece.range()]);
+                out.copy_from_slice(&self.layer(id.layer).tables.head_bytes(id.entry)[piece.range()]);
                 Ok(PieceBytes::InBuffer)
             }
             Part::Linear(texture, len) => {
@@ -114,14 +114,14 @@ impl Store {
         is_only_piece: bool,
     ) -> Result<ReadStrategy, Reason> {
         let layer = self.layer(id.layer);
-        let extent = layer.extent(index);
+        let extent = layer.tables.extent(index);
         if extent.codec == Codec::Stored {
             return Ok(ReadStrategy::Stored);
         }
         self.check_size(id.layer, index, size)?;
         let key = layer.cache_key(index, size);
         let size = u64::from(size);
-        let is_prefix = match index == layer.extents(id.entry).start {
+        let is_prefix = match index == layer.tables.extents(id.entry).start {
             true => {
                 size > PREFIX_LEN
                     && within.end <= PREFIX_LEN.min(size / PREFIX_MIN_RATIO)

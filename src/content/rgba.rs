@@ -6,8 +6,7 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
-use super::buffer::Buffer;
-use super::cache::{CacheKey, Decoded};
+use super::cache::{Buffer, CacheKey, Decoded};
 use super::error::{EntryError, Reason};
 use super::file_bytes::FileBytes;
 use super::store::Store;

@@ -5,12 +5,12 @@
 //! and reads that are near each other are joined: one pass over the disk, with far fewer system calls.
 
 use super::archive_content::ArchiveContent;
-use super::buffer::Buffer;
+use super::cache::Buffer;
 use super::codec;
-use super::converted::Converted;
 use super::error::{EntryError, Reason};
 use super::prefetch::REQUESTED_MAX;
 use super::store::{LayerContent, Store};
+use super::tables::Converted;
 use crate::format::{Codec, EntryId};
 
 /// Prefixes that begin within this many bytes are read together. A read of 64 KiB from the page
@@ -77,7 +77,7 @@ impl Store {
             return false;
         }
         let layer = self.layer(id.layer);
-        layer.extents(id.entry).any(|index| layer.is_size_lost(index))
+        layer.tables.extents(id.entry).any(|index| layer.is_size_lost(index))
     }
 
     /// The size to show for a file whose [size is lost](Store::is_size_lost), and whose reads all
@@ -88,15 +88,15 @@ impl Store {
             return 1;
         }
         let layer = self.layer(id.layer);
-        let packed = |index| u64::from(layer.extent(index).packed.max(1));
-        layer.head(id.entry).len() + layer.extents(id.entry).map(packed).sum::<u64>()
+        let packed = |index| u64::from(layer.tables.extent(index).packed.max(1));
+        layer.tables.head(id.entry).len() + layer.tables.extents(id.entry).map(packed).sum::<u64>()
     }
 
     /// Whether no size has to be learnt: the tables of all archives state all sizes, and every
     /// loose file was statted.
     pub fn states_sizes(&self) -> bool {
         self.layers.iter().all(|layer| match &**layer {
-            LayerContent::Archive(layer) => layer.states_sizes(),
+            LayerContent::Archive(layer) => layer.tables.states_sizes(),
             LayerContent::Folder(files) => files.folder.is_all_known(),
         })
     }
@@ -128,8 +128,11 @@ impl Store {
                 continue;
             }
             headers.extend(self.layer(layer).needs_header(entry).then_some(id));
-            let extents =
-                self.layer(layer).extents(entry).map(|index| (index, self.layer(layer).extent(index)));
+            let extents = self
+                .layer(layer)
+                .tables
+                .extents(entry)
+                .map(|index| (index, self.layer(layer).tables.extent(index)));
             let unsized_ones = extents.filter(|(_, extent)| extent.size.is_none());
             wanted.extend(unsized_ones.map(|(index, extent)| {
                 let offset = extent.offset;
@@ -162,7 +165,7 @@ impl Store {
         let mut left = REQUESTED_MAX;
         for run in wanted.chunk_by(is_near) {
             let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
-            let packed = self.layer(last.layer).extent(last.index).packed;
+            let packed = self.layer(last.layer).tables.extent(last.index).packed;
             let end = last.offset.saturating_add(u64::from(packed.min(BEGINNING)));
             let len = (end - first.offset).min(left);
             left -= len;
@@ -182,7 +185,7 @@ impl Store {
     /// data of this size can need.
     pub(super) fn check_size(&self, layer: u16, index: u32, size: u32) -> Result<(), Reason> {
         let layer = self.layer(layer);
-        let extent = layer.extent(index);
+        let extent = layer.tables.extent(index);
         let packed = u64::from(extent.packed);
         if u64::from(size) > codec::max_unpacked(extent.codec, packed) || size > self.shared.limits.extent {
             return Err(Reason::UnpackedSize(size));
@@ -205,7 +208,7 @@ impl ArchiveContent {
     /// Learns the sizes of extents that lie near each other, sorted by offset. Fails with the first
     /// extent that the device refuses.
     fn learn_near(&self, near: &[Unsized], note_progress: &dyn Fn()) -> Result<(), (Unsized, Reason)> {
-        let is_sized_by_prefix = near.iter().all(|it| !self.extent(it.index).is_sized_by_decoding());
+        let is_sized_by_prefix = near.iter().all(|it| !self.tables.extent(it.index).is_sized_by_decoding());
         if is_sized_by_prefix {
             let together = self.learn_together(near);
             note_progress();
@@ -230,15 +233,15 @@ impl ArchiveContent {
         let (first, last) = (&near[0], &near[near.len() - 1]);
         let start = first.offset;
         let mut prefixes: Vec<_> = near.iter().map(|it| (it.index, self.prefix_range(it.index))).collect();
-        let following = (last.index + 1..self.tables.extents.count())
+        let following = (last.index + 1..self.tables.extent_count())
             .map(|index| (index, self.prefix_range(index)))
             .take_while(|(index, range)| {
-                let extent = self.extent(*index);
+                let extent = self.tables.extent(*index);
                 let is_unsized = extent.size.is_none() && !extent.is_sized_by_decoding();
                 is_unsized && range.start >= last.offset && range.end <= self.file.len().min(start + AHEAD)
             });
         // The size of the extent before is known if a program asks for one file after the other.
-        let is_in_order = first.index == 0 || self.extent(first.index - 1).size.is_some();
+        let is_in_order = first.index == 0 || self.tables.extent(first.index - 1).size.is_some();
         prefixes.extend(following.take(if is_in_order { AHEAD_MAX } else { 0 }));
         let stop = prefixes.iter().map(|(_, range)| range.end).max().unwrap_or(start);
         if stop > self.file.len() {

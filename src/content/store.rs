@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use super::archive_content::{ArchiveContent, LayerTables};
-use super::buffer;
-use super::cache::Cache;
+use super::archive_content::ArchiveContent;
+use super::cache;
+use super::cache::{Cache, MemoryLimit};
 use super::error::{EntryError, Reason};
 use super::fault_log::Salvaged;
 use super::loose::LooseFiles;
-use super::memory::MemoryLimit;
+use super::tables::LayerTables;
 use crate::archive_file::ArchiveFile;
 use crate::folder::LooseFolder;
 use crate::format::{Codec, EntryId, Head, Limits};
@@ -184,7 +184,7 @@ impl Store {
     pub fn place(&self, id: EntryId) -> u64 {
         match self.content(id.layer) {
             LayerContent::Archive(layer) => {
-                layer.extents(id.entry).next().map_or(0, |index| layer.extent(index).offset)
+                layer.tables.extents(id.entry).next().map_or(0, |index| layer.tables.extent(index).offset)
             }
             LayerContent::Folder(files) => files.folder.inode_of_folder(id.entry),
         }
@@ -249,12 +249,12 @@ impl Store {
     /// that were not used since the last call. Returns whether nothing is left to do.
     pub fn trim(&self) -> bool {
         let is_trimmed = self.shared.cache.trim(Instant::now());
-        buffer::release() && is_trimmed
+        cache::release() && is_trimmed
     }
 
     /// Whether [`Store::trim`] has something to do.
     pub fn needs_trim(&self) -> bool {
-        self.shared.cache.is_over_budget() || buffer::is_used()
+        self.shared.cache.is_over_budget() || cache::is_used()
     }
 
     /// Bytes of decoded extents in the cache, and the size that it may exceed only for a moment.
@@ -299,7 +299,7 @@ impl Store {
             return 0;
         }
         let layer = self.layer(id.layer);
-        layer.extents(id.entry).next().map_or(0, |index| layer.extent(index).offset)
+        layer.tables.extents(id.entry).next().map_or(0, |index| layer.tables.extent(index).offset)
     }
 
     /// How a file is packed. A loose file that was not statted counts as 0 bytes.
@@ -308,7 +308,7 @@ impl Store {
             return Packing { codec: Codec::Stored, packed: files.known_size(id.entry).unwrap_or(0) };
         }
         let layer = self.layer(id.layer);
-        let extents = layer.extents(id.entry).map(|index| layer.extent(index));
+        let extents = layer.tables.extents(id.entry).map(|index| layer.tables.extent(index));
         let codec = extents.clone().map(|extent| extent.codec).find(|&codec| codec != Codec::Stored);
         Packing {
             codec: codec.unwrap_or(Codec::Stored),
@@ -321,7 +321,7 @@ impl Store {
         if self.loose(id).is_some() {
             return Head::None;
         }
-        self.layer(id.layer).head(id.entry)
+        self.layer(id.layer).tables.head(id.entry)
     }
 
     /// The tile mode of a texture as it is shown; `None` if its texels are linear. Reads no data.
@@ -329,7 +329,7 @@ impl Store {
         if self.loose(id).is_some() {
             return None;
         }
-        self.layer(id.layer).tile_mode(id.entry)
+        self.layer(id.layer).tables.tile_mode(id.entry)
     }
 
     /// The fault of a file whose suspect bytes were served. It is returned once, for the log.
@@ -344,7 +344,7 @@ impl Store {
 
     /// Makes the error of a failed read of an extent, and counts it.
     pub(super) fn fault(&self, entry: EntryId, index: u32, reason: Reason) -> EntryError {
-        self.fault_at(entry, self.layer(entry.layer).extent(index).offset, reason)
+        self.fault_at(entry, self.layer(entry.layer).tables.extent(index).offset, reason)
     }
 
     /// Makes the error of a read that failed at an offset of the archive, and counts it.

@@ -55,7 +55,7 @@ impl Store {
             if let Part::Extent(index) = part
                 && start >= position
                 && len >= STREAM_FROM
-                && layer.extent(index).codec != Codec::Stored
+                && layer.tables.extent(index).codec != Codec::Stored
             {
                 return Some((index, start..start + len));
             }
@@ -74,7 +74,7 @@ impl Store {
 impl ArchiveContent {
     /// A decoder of an extent of `len` bytes, whose first bytes did decode.
     fn decoder(&self, index: u32, len: u64) -> Option<Box<dyn Read + '_>> {
-        let extent = self.extent(index);
+        let extent = self.tables.extent(index);
         let prefix = self.prefix_range(index);
         let mut first = vec![0; (prefix.end - prefix.start) as usize];
         self.file.read_exact_at(&mut first, prefix.start).ok()?;

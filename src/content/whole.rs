@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use super::buffer::Buffer;
+use super::cache::Buffer;
 use super::codec::{self, Quirk};
-use super::converted::Converted;
 use super::error::{EntryError, Reason};
 use super::pieces::Part;
 use super::store::Store;
+use super::tables::Converted;
 use crate::format::{Codec, EntryId};
 
 /// Length of the pieces in which stored files are copied and checked, in bytes.
@@ -47,7 +47,7 @@ impl Store {
         let layer = self.layer(id.layer);
         for (part, _) in layer.parts(id.entry) {
             match part {
-                Part::Head => to.write_all(&layer.head_bytes(id.entry))?,
+                Part::Head => to.write_all(&layer.tables.head_bytes(id.entry))?,
                 Part::Linear(texture, len) => {
                     let rows = self.decode_linear(id, (texture, len)).map_err(io::Error::other)?;
                     to.write_all(rows.bytes())?;
@@ -80,14 +80,14 @@ impl Store {
         }
         let layer = self.layer(id.layer);
         let (mut quirks, mut unchecked) = (Vec::new(), None);
-        if layer.linear(id.entry).is_some() {
+        if layer.tables.linear(id.entry).is_some() {
             // Only the extents are left to check: the lengths of texels were compared at opening.
             self.check_sizes(id)?;
         }
-        for index in layer.extents(id.entry) {
+        for index in layer.tables.extents(id.entry) {
             quirks.extend(layer.prefix_quirk(index));
             let note = |bytes: &[u8], packed: Option<(&[u8], Option<Quirk>)>| {
-                let codec = layer.extent(index).codec;
+                let codec = layer.tables.extent(index).codec;
                 let quirk = packed.and_then(|(_, quirk)| quirk);
                 let is_covered = packed.is_some_and(|(packed, _)| codec::has_checksum(codec, packed, quirk));
                 if !is_covered && !bytes.is_empty() {
@@ -111,7 +111,7 @@ impl Store {
     ) -> Result<Result<(), E>, EntryError> {
         let layer = self.layer(id.layer);
         let fault = |reason| self.fault(id, index, reason);
-        if layer.extent(index).codec != Codec::Stored {
+        if layer.tables.extent(index).codec != Codec::Stored {
             let size = self.checked_size(id.layer, index).map_err(fault)?;
             return self.with_decoded(id, index, size, use_it).map_err(fault);
         }

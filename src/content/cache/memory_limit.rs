@@ -10,14 +10,14 @@ use std::time::Duration;
 use crate::limits::UNCOUNTED_BUFFER_MAX;
 
 /// Smaller buffers are not counted.
-pub(super) const LARGE: usize = UNCOUNTED_BUFFER_MAX;
+pub(crate) const LARGE: usize = UNCOUNTED_BUFFER_MAX;
 /// Interval between attempts to make room. Extents that other threads cache in the meantime can be
 /// evicted, but wake no thread.
 const RETRY: Duration = Duration::from_millis(10);
 
 /// Memory of which only a limited number of bytes may be in use at a time.
 #[derive(Debug)]
-pub(super) struct MemoryLimit {
+pub(crate) struct MemoryLimit {
     most: u64,
     /// Held by the thread that waits for room; others wait for their turn. Otherwise many small
     /// requests would keep a large one out.
@@ -28,20 +28,20 @@ pub(super) struct MemoryLimit {
 
 /// Bytes in use until this is dropped.
 #[derive(Debug)]
-pub(super) struct Reservation {
+pub(crate) struct Reservation {
     of: Arc<MemoryLimit>,
     len: u64,
 }
 
 impl MemoryLimit {
     /// A limit of `most` bytes.
-    pub(super) fn new(most: u64) -> Arc<Self> {
+    pub(crate) fn new(most: u64) -> Arc<Self> {
         Arc::new(Self { most, turn: Mutex::default(), taken: Mutex::default(), given_back: Condvar::new() })
     }
 
     /// Reserves `len` bytes, and waits until they are free. `make_room` may free some, and returns
     /// whether it did. A request above the limit waits until it is the only one.
-    pub(super) fn reserve(self: &Arc<Self>, len: u64, make_room: impl Fn() -> bool) -> Reservation {
+    pub(crate) fn reserve(self: &Arc<Self>, len: u64, make_room: impl Fn() -> bool) -> Reservation {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut taken = self.taken();
         while !self.has_room(*taken, len) {

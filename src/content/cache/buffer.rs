@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memmap2::MmapMut;
 
-use super::error::Reason;
-use super::memory::{LARGE, Reservation};
+use super::memory_limit::{LARGE, Reservation};
+use crate::content::error::Reason;
 use crate::limits::FREE_BUFFERS_MAX;
 use crate::system::memory;
 
@@ -28,7 +28,7 @@ static IS_USED: AtomicBool = AtomicBool::new(false);
 
 /// A buffer of fixed length.
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub(crate) struct Buffer {
     bytes: Bytes,
     len: usize,
     /// Released with the buffer.
@@ -47,7 +47,7 @@ impl Buffer {
     ///
     /// # Errors
     /// [`Reason::NoMemory`].
-    pub(super) fn new(len: usize, reservation: Option<Reservation>) -> Result<Self, Reason> {
+    pub(crate) fn new(len: usize, reservation: Option<Reservation>) -> Result<Self, Reason> {
         let bytes = match take(len) {
             Some(map) => Bytes::Map(Some(map)),
             // The system may have no more maps, but memory.
@@ -61,7 +61,7 @@ impl Buffer {
     ///
     /// # Errors
     /// [`Reason::NoMemory`].
-    pub(super) fn for_cache(len: usize, reservation: Option<Reservation>) -> Result<Self, Reason> {
+    pub(crate) fn for_cache(len: usize, reservation: Option<Reservation>) -> Result<Self, Reason> {
         if len < LARGE {
             return Ok(Self { bytes: Bytes::Heap(zeros(len)?), len, reservation });
         }
@@ -69,13 +69,13 @@ impl Buffer {
     }
 
     /// Whether the buffer counts against the limited memory, so that another thread may wait for it.
-    pub(super) fn has_reservation(&self) -> bool {
+    pub(crate) fn has_reservation(&self) -> bool {
         self.reservation.is_some()
     }
 }
 
 /// Unmaps all free maps, unless one was taken since the last call. Returns whether none is left.
-pub(super) fn release() -> bool {
+pub(crate) fn release() -> bool {
     if IS_USED.swap(false, Ordering::Relaxed) {
         return false;
     }
@@ -85,12 +85,12 @@ pub(super) fn release() -> bool {
 }
 
 /// Whether [`release`] may have something to do.
-pub(super) fn is_used() -> bool {
+pub(crate) fn is_used() -> bool {
     IS_USED.load(Ordering::Relaxed)
 }
 
 /// `len` zeros on the heap.
-pub(super) fn zeros(len: usize) -> Result<Box<[u8]>, Reason> {
+pub(crate) fn zeros(len: usize) -> Result<Box<[u8]>, Reason> {
     if len >= CHECKED && !memory::has_room(len) {
         return Err(Reason::NoMemory(len as u64));
     }

@@ -25,10 +25,10 @@ use crate::limits::CACHE_BEYOND;
 /// size, both in bytes. Extents that share data share the key. Files whose texels were put into
 /// rows have separate keys, see `linear.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct CacheKey {
-    pub(super) archive: u32,
-    pub(super) offset: u64,
-    pub(super) size: u32,
+pub(crate) struct CacheKey {
+    pub(crate) archive: u32,
+    pub(crate) offset: u64,
+    pub(crate) size: u32,
 }
 
 /// Decoded bytes. The first thread that asks for them decodes them, and the others wait.
@@ -36,7 +36,7 @@ type DecodeCell<E> = OnceLock<Result<Buffer, E>>;
 
 /// Decoded bytes, shared with the cache. They stay in memory as long as this does, even if they are evicted.
 #[derive(Debug)]
-pub(super) struct Decoded<'c, E> {
+pub(crate) struct Decoded<'c, E> {
     cache: &'c Cache<E>,
     cell: Arc<DecodeCell<E>>,
     key: CacheKey,
@@ -44,19 +44,19 @@ pub(super) struct Decoded<'c, E> {
 
 /// A range of decoded bytes. When this is dropped, the cache records that they were served.
 #[derive(Debug)]
-pub(super) struct DecodedRange<'c, E> {
+pub(crate) struct DecodedRange<'c, E> {
     decoded: Decoded<'c, E>,
     range: Range<usize>,
 }
 
 impl<'c, E> Decoded<'c, E> {
     /// The bytes.
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.cell.get().and_then(|result| result.as_deref().ok()).unwrap_or(&[])
     }
 
     /// A range of the bytes, to be served.
-    pub(super) fn range(self, range: Range<usize>) -> DecodedRange<'c, E> {
+    pub(crate) fn range(self, range: Range<usize>) -> DecodedRange<'c, E> {
         DecodedRange { decoded: self, range }
     }
 }
@@ -87,7 +87,7 @@ const AHEAD_SHARE: u64 = 2;
 
 /// Extents by key. The least recently used one is evicted first.
 #[derive(Debug)]
-pub(super) struct Cache<E> {
+pub(crate) struct Cache<E> {
     budget: u64,
     is_over: AtomicBool,
     hits: AtomicU64,
@@ -120,20 +120,20 @@ struct CacheEntry<E> {
 
 impl<E> Cache<E> {
     /// A cache of `budget` bytes.
-    pub(super) fn new(budget: u64) -> Self {
+    pub(crate) fn new(budget: u64) -> Self {
         let state = State { entries: LruCache::unbounded(), bytes: 0, ahead: 0, coming: Vec::new() };
         Self { budget, is_over: AtomicBool::new(false), hits: AtomicU64::new(0), state: Mutex::new(state) }
     }
 
     /// Whether an extent is cached or will soon be.
-    pub(super) fn contains(&self, key: &CacheKey) -> bool {
+    pub(crate) fn contains(&self, key: &CacheKey) -> bool {
         self.state().contains(key)
     }
 
     /// The bytes of an extent, from the cache or decoded into it. `read` reads the packed bytes, and `decode`
     /// decodes them. If another thread already decodes them, this thread reads them too before it waits. So
     /// no thread waits for another one that waits for a device.
-    pub(super) fn decode_once<P>(
+    pub(crate) fn decode_once<P>(
         &self,
         key: CacheKey,
         read: impl FnOnce() -> Result<P, E>,
@@ -166,7 +166,7 @@ impl<E> Cache<E> {
 
     /// Decodes an extent into the cache before a reader asks for it, unless it is cached or will soon be.
     /// `read` reads the packed bytes. A reader that asks meanwhile does not wait for it, but reads them too.
-    pub(super) fn decode_ahead<P>(
+    pub(crate) fn decode_ahead<P>(
         &self,
         key: CacheKey,
         read: impl FnOnce() -> Result<P, E>,
@@ -193,12 +193,12 @@ impl<E> Cache<E> {
     }
 
     /// Maximum total size of the extents that are decoded ahead.
-    pub(super) fn ahead_max(&self) -> u64 {
+    pub(crate) fn ahead_max(&self) -> u64 {
         self.budget / AHEAD_SHARE
     }
 
     /// Total size of the extents that were decoded ahead and not requested since.
-    pub(super) fn ahead(&self) -> u64 {
+    pub(crate) fn ahead(&self) -> u64 {
         self.state().ahead
     }
 
@@ -256,7 +256,7 @@ impl<E> Cache<E> {
 
     /// Evicts the least recently used extent that has a share of the limited memory, because
     /// another thread needs it. Returns whether there was one.
-    pub(super) fn evict_shared(&self) -> bool {
+    pub(crate) fn evict_shared(&self) -> bool {
         let mut state = self.state();
         let has_reservation =
             |entry: &CacheEntry<E>| matches!(entry.cell.get(), Some(Ok(buffer)) if buffer.has_reservation());
@@ -269,7 +269,7 @@ impl<E> Cache<E> {
 
     /// Evicts extents beyond the budget whose readers did not come back, and those that were decoded ahead
     /// and not requested. Returns whether there will be nothing more to evict.
-    pub(super) fn trim(&self, now: Instant) -> bool {
+    pub(crate) fn trim(&self, now: Instant) -> bool {
         let mut evicted = Vec::new();
         let mut state = self.state();
         for key in state.unrequested(now) {
@@ -287,22 +287,22 @@ impl<E> Cache<E> {
     }
 
     /// Whether [`Cache::trim`] has something to do.
-    pub(super) fn is_over_budget(&self) -> bool {
+    pub(crate) fn is_over_budget(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
 
     /// Number of requests whose bytes were in the cache.
-    pub(super) fn hits(&self) -> u64 {
+    pub(crate) fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }
 
     /// Total size of cached extents, including those that are being decoded.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.state().bytes
     }
 
     /// Maximum size of the cache in bytes, which it may exceed only for a moment.
-    pub(super) fn budget(&self) -> u64 {
+    pub(crate) fn budget(&self) -> u64 {
         self.budget
     }
 
@@ -361,7 +361,7 @@ impl<E> State<E> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::memory::MemoryLimit;
+    use super::super::memory_limit::MemoryLimit;
     use super::*;
 
     const MIB: u32 = 1 << 20;

@@ -10,7 +10,7 @@ use crate::texture::file_header::{FileHeader, compatible};
 
 /// How a texture is shown.
 #[derive(Debug)]
-pub(super) enum Converted {
+pub(crate) enum Converted {
     /// As uncompressed pixels.
     Rgba(Box<RgbaTexture>),
     /// As it is stored, but under another header.
@@ -21,24 +21,24 @@ pub(super) enum Converted {
 
 /// A header that replaces the stored one.
 #[derive(Debug)]
-pub(super) struct NewHeader {
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct NewHeader {
+    pub(crate) bytes: Vec<u8>,
     /// Length of the stored header in bytes.
-    pub(super) replaces: u64,
+    pub(crate) replaces: u64,
     /// Length of the stored file in bytes.
     stored_len: u64,
 }
 
 impl NewHeader {
     /// Length of the file with this header, in bytes.
-    pub(super) fn file_len(&self) -> u64 {
+    pub(crate) fn file_len(&self) -> u64 {
         self.bytes.len() as u64 + self.stored_len.saturating_sub(self.replaces)
     }
 }
 
 impl Converted {
     /// How a texture file of `len` bytes is shown in a form, by its first bytes.
-    pub(super) fn of(form: TextureForm, first: &[u8], len: u64) -> Self {
+    pub(crate) fn of(form: TextureForm, first: &[u8], len: u64) -> Self {
         let header = match FileHeader::parse(first) {
             Ok(header) => header,
             Err(error) => return Self::kept(form, &error.into()),
@@ -62,7 +62,7 @@ impl Converted {
     }
 
     /// Length of the shown file in bytes; `None` if it is shown as it is stored.
-    pub(super) fn file_len(&self) -> Option<u64> {
+    pub(crate) fn file_len(&self) -> Option<u64> {
         match self {
             Self::Rgba(texture) => Some(texture.file_len()),
             Self::Headed(header) => Some(header.file_len()),
@@ -72,11 +72,11 @@ impl Converted {
 }
 
 /// Why a texture stays as it is: the cache cannot keep one of its extents.
-pub(super) const TOO_LARGE: &str = "larger than the cache";
+pub(crate) const TOO_LARGE: &str = "larger than the cache";
 
 /// The textures of one archive.
 #[derive(Debug, Default)]
-pub(super) struct ConvertedFiles {
+pub(crate) struct ConvertedFiles {
     /// The entries that may be textures, ascending.
     entries: Vec<u32>,
     /// How each is shown, once its header was read.
@@ -89,14 +89,14 @@ pub(super) struct ConvertedFiles {
 
 impl ConvertedFiles {
     /// Files whose headers have to be read. The entries must be in order.
-    pub(super) fn of_files(entries: Vec<u32>) -> Self {
+    pub(crate) fn of_files(entries: Vec<u32>) -> Self {
         let files = entries.iter().map(|_| OnceLock::new()).collect();
         Self { unknown: AtomicUsize::new(entries.len()), entries, files, is_reported: AtomicBool::new(false) }
     }
 
     /// Textures whose heads the archive's tables state, each with the length of its texels in bytes. An entry
     /// without a head has an extent that is too large.
-    pub(super) fn of_heads(form: TextureForm, heads: impl Iterator<Item = (Head, u64)>) -> Self {
+    pub(crate) fn of_heads(form: TextureForm, heads: impl Iterator<Item = (Head, u64)>) -> Self {
         let file = |(head, len): (Head, u64)| match head {
             Head::None => Converted::Kept(TOO_LARGE),
             Head::Dds(_) => Converted::of(form, &head.bytes(len), head.len() + len),
@@ -112,30 +112,30 @@ impl ConvertedFiles {
     }
 
     /// Whether the headers of all files were read.
-    pub(super) fn is_all_known(&self) -> bool {
+    pub(crate) fn is_all_known(&self) -> bool {
         self.unknown.load(Ordering::Relaxed) == 0
     }
 
     /// How an entry is shown; `None` if the entry is not a texture.
-    pub(super) fn file(&self, entry: u32) -> Option<&OnceLock<Converted>> {
+    pub(crate) fn file(&self, entry: u32) -> Option<&OnceLock<Converted>> {
         let index = self.entries.binary_search(&entry).ok()?;
         self.files.get(index)
     }
 
     /// Sets how an entry is shown. A second call changes nothing.
-    pub(super) fn set(&self, entry: u32, file: Converted) {
+    pub(crate) fn set(&self, entry: u32, file: Converted) {
         if self.file(entry).is_some_and(|cell| cell.set(file).is_ok()) {
             self.unknown.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
     /// Whether no file that stays as it is was reported so far. Only the first call returns true.
-    pub(super) fn is_first_kept(&self) -> bool {
+    pub(crate) fn is_first_kept(&self) -> bool {
         !self.is_reported.swap(true, Ordering::Relaxed)
     }
 
     /// The textures that stay as they are, as far as their headers were read, and why.
-    pub(super) fn kept(&self) -> impl Iterator<Item = (u32, &'static str)> {
+    pub(crate) fn kept(&self) -> impl Iterator<Item = (u32, &'static str)> {
         let why = |cell: &OnceLock<Converted>| match cell.get()? {
             Converted::Kept(why) if !why.is_empty() => Some(*why),
             _ => None,

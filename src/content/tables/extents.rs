@@ -14,7 +14,7 @@ const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 
 /// The extents of one archive, entry by entry.
 #[derive(Debug)]
-pub(super) struct ExtentTable {
+pub(crate) struct ExtentTable {
     records: Vec<ExtentRecord>,
     layouts: Vec<ExtentLayout>,
     /// Index of each entry's first extent, followed by the end of the last entry's extents. Empty
@@ -40,7 +40,7 @@ struct ExtentLayout {
 
 impl ExtentTable {
     /// Takes the extents of an archive. The archive's length bounds their count, so it fits 32 bits.
-    pub(super) fn new(archive: &Archive<'_>) -> Self {
+    pub(crate) fn new(archive: &Archive<'_>) -> Self {
         let mut layouts = Vec::new();
         let mut records = Vec::with_capacity(archive.files.len());
         for extent in archive.extents() {
@@ -64,12 +64,12 @@ impl ExtentTable {
     }
 
     /// Number of extents.
-    pub(super) fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         u32::try_from(self.records.len()).unwrap_or(u32::MAX)
     }
 
     /// The indices of an entry's extents; empty if there is no such entry.
-    pub(super) fn range(&self, entry: u32) -> Range<u32> {
+    pub(crate) fn range(&self, entry: u32) -> Range<u32> {
         let index = entry as usize;
         if self.starts.is_empty() {
             return if index < self.records.len() { entry..entry + 1 } else { 0..0 };
@@ -81,7 +81,7 @@ impl ExtentTable {
     }
 
     /// An extent. It has a size if the size is known by now.
-    pub(super) fn get(&self, index: u32) -> Extent {
+    pub(crate) fn get(&self, index: u32) -> Extent {
         let record = &self.records[index as usize];
         let layout = self.layouts[(record.offset_and_layout >> OFFSET_BITS) as usize];
         let size = record.size.load(Ordering::Relaxed);
@@ -95,13 +95,13 @@ impl ExtentTable {
     }
 
     /// Whether the archive's tables state the sizes of all extents.
-    pub(super) fn states_sizes(&self) -> bool {
+    pub(crate) fn states_sizes(&self) -> bool {
         self.layouts.iter().all(|layout| layout.has_size)
     }
 
     /// Keeps a size that was read from the data. A size that equals the mark for unknown is reduced
     /// by one byte, and is still beyond all limits.
-    pub(super) fn set_size(&self, index: u32, size: u32) {
+    pub(crate) fn set_size(&self, index: u32, size: u32) {
         self.records[index as usize].size.store(size.min(UNKNOWN - 1), Ordering::Relaxed);
     }
 }

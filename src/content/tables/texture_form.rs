@@ -37,7 +37,7 @@ impl TextureForm {
     }
 
     /// Whether the texels of console textures are put into rows.
-    pub(super) fn is_linear(self) -> bool {
+    pub(crate) fn is_linear(self) -> bool {
         matches!(self, Self::Dds | Self::Compatible | Self::Rgba | Self::RgbaTop)
     }
 }

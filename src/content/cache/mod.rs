@@ -1,0 +1,12 @@
+//! Decoded bytes in memory: what is cached, the buffers that have it, and the limits on both.
+//!
+//! This folder knows neither archives nor files. Its callers say how bytes are read and decoded.
+
+mod buffer;
+#[expect(clippy::module_inception, reason = "a type lives in the file of its name")]
+mod cache;
+mod memory_limit;
+
+pub(crate) use buffer::{Buffer, is_used, release, zeros};
+pub(crate) use cache::{Cache, CacheKey, Decoded, DecodedRange};
+pub(crate) use memory_limit::{LARGE, MemoryLimit, Reservation};
