@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::{Arc, Mutex};
 
-use super::cache::{CacheKey, MemoryLimit};
+use super::cache::{CacheKey, CachedContent, MemoryLimit};
 use super::fault_log::FaultLog;
 use super::tables::LayerTables;
 use crate::archive_file::ArchiveFile;
@@ -49,6 +49,7 @@ impl ArchiveContent {
 
     /// The key of an extent in the cache, given its unpacked size.
     pub(super) fn cache_key(&self, index: u32, size: u32) -> CacheKey {
-        CacheKey { archive: self.number, offset: self.tables.extent(index).offset, size }
+        let content = CachedContent::Extent(self.tables.extent(index).offset);
+        CacheKey { archive: self.number, content, size }
     }
 }

@@ -7,13 +7,10 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use super::cache::{Buffer, CacheKey, Decoded};
+use super::cache::{Buffer, CacheKey, CachedContent, Decoded};
 use super::error::{EntryError, Reason};
 use super::store::Store;
 use crate::format::{EntryId, LinearTexture};
-
-/// Set in the offset of such a file's cache key. Offsets of extents are smaller, so the keys differ.
-const LINEAR_KEY: u64 = 1 << 63;
 
 /// The payloads of all extents of a file.
 struct Payloads {
@@ -34,8 +31,7 @@ impl Store {
         let fault = |reason| self.fault(id, first, reason);
         let tiled = self.check_sizes(id)?;
         let size = u32::try_from(len).map_err(|_| fault(Reason::UnpackedSize(u32::MAX)))?;
-        // The key has the entry, not its first extent, because textures of other shapes may share the extent.
-        let key = CacheKey { archive: layer.number, offset: LINEAR_KEY | u64::from(id.entry), size };
+        let key = CacheKey { archive: layer.number, content: CachedContent::Rows { entry: id.entry }, size };
         let failed = Cell::new(first);
         let read = || self.read_payloads(id, &failed);
         let decode = |payloads| self.decode_tiled(id, &texture, &payloads, (tiled, size), &failed);

@@ -6,19 +6,12 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
-use super::cache::{Buffer, CacheKey, Decoded};
+use super::cache::{Buffer, CacheKey, CachedContent, Decoded};
 use super::error::{EntryError, Reason};
 use super::file_bytes::FileBytes;
 use super::store::Store;
 use crate::format::EntryId;
-use crate::picture::{Band, PIXELS_MAX, RgbaTexture};
-
-/// Set in the offset of a band's cache key. The bits above [`PIXEL_BITS`] have the entry, those below the
-/// first pixel.
-const BAND_KEY: u64 = 1 << 62;
-/// Number of bits of the first pixel of a band. A pixel has four bytes.
-const PIXEL_BITS: u32 = 30;
-const _: () = assert!(PIXELS_MAX / 4 <= 1 << PIXEL_BITS);
+use crate::picture::{Band, RgbaTexture};
 
 impl Store {
     /// Reads a range of a converted file, as far as the file reaches.
@@ -86,8 +79,8 @@ impl Store {
         band: &Band,
     ) -> Result<Decoded<'_, Reason>, EntryError> {
         let len = (band.pixels.end - band.pixels.start) as usize;
-        let offset = BAND_KEY | u64::from(id.entry) << PIXEL_BITS | (band.pixels.start / 4);
-        let key = CacheKey { archive: self.layer(id.layer).number, offset, size: len as u32 };
+        let content = CachedContent::Band { entry: id.entry, start: band.pixels.start };
+        let key = CacheKey { archive: self.layer(id.layer).number, content, size: len as u32 };
         // The read of the texels makes its own error.
         let mut read_error = None;
         let read = || {

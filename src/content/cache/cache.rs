@@ -21,14 +21,24 @@ use lru::LruCache;
 use super::buffer::Buffer;
 use crate::limits::CACHE_BEYOND;
 
-/// Identifies an extent by the number of its archive, its offset in the archive and its unpacked
-/// size, both in bytes. Extents that share data share the key. Files whose texels were put into
-/// rows have separate keys, see `linear.rs`.
+/// Identifies decoded bytes. They have `size` bytes, and come from the archive with this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct CacheKey {
     pub(crate) archive: u32,
-    pub(crate) offset: u64,
+    pub(crate) content: CachedContent,
     pub(crate) size: u32,
+}
+
+/// What decoded bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum CachedContent {
+    /// The extent at this offset in the archive, in bytes. Files that share an extent share the key.
+    Extent(u64),
+    /// All texels of an entry, put into rows. Entries that share extents do not share the key, because their
+    /// textures may have other shapes.
+    Rows { entry: u32 },
+    /// A band of an entry's pixels, from this byte of the pixels on.
+    Band { entry: u32, start: u64 },
 }
 
 /// Decoded bytes. The first thread that asks for them decodes them, and the others wait.
@@ -367,7 +377,7 @@ mod tests {
     const MIB: u32 = 1 << 20;
 
     fn key(offset: u64, size: u32) -> CacheKey {
-        CacheKey { archive: 0, offset, size }
+        CacheKey { archive: 0, content: CachedContent::Extent(offset), size }
     }
 
     #[test]

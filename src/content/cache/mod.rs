@@ -8,5 +8,5 @@ mod cache;
 mod memory_limit;
 
 pub(crate) use buffer::{Buffer, is_used, release, zeros};
-pub(crate) use cache::{Cache, CacheKey, Decoded, DecodedRange};
+pub(crate) use cache::{Cache, CacheKey, CachedContent, Decoded, DecodedRange};
 pub(crate) use memory_limit::{LARGE, MemoryLimit, Reservation};
