@@ -109,20 +109,17 @@
 //!
 //! # The path of a read
 //!
-//! 1. `fuse/adaptor.rs`: receives a READ for an inode number from fuser. `fuse/spare_workers.rs` counts it.
-//!    After the reply, a worker rests there if it is not needed.
+//! 1. `fuse/adaptor.rs`: receives a READ for an inode number from fuser.
 //! 2. `fs/read_target.rs`: finds the file of the inode number, and the device that has its bytes.
 //! 3. `fuse/device_queues.rs`: runs the request at once. If its device already uses its share of
 //!    workers, or if only one worker is free, the request waits in the queue of that device.
 //! 4. `fuse/read_request.rs`: calls the steps below, and sends the reply.
 //! 5. `fs/read.rs`: passes the range to `fs/prefetch.rs`, which may let other threads decode what comes next.
 //!    Then it reads the file, logs a fault once, and starts a reload if the source has changed.
-//! 6. `content/read.rs`: decides in which form the file is shown. If textures are converted for
-//!    `--textures=rgba` or `compatible`, `content/header.rs` knows whether this file is.
-//! 7. `content/pieces.rs`: cuts the range at the borders of the file's head and extents, and at the end of
-//!    the file. If the size of an extent is unknown, `content/extent_prefix.rs` reads it.
-//! 8. `content/read_strategy.rs`: decides for each piece how it is read. `content/sizes.rs` checks the size
-//!    of the extent against the limits.
+//! 6. `content/stored_file.rs`: knows whether the file is loose, and in which form it is shown.
+//! 7. `content/read/plain_file.rs`: cuts the range at the borders of the file's head and extents, and at the
+//!    end of the file.
+//! 8. `content/read/extent.rs`: decides how each extent is read, and decodes it:
 //!
 //!    | `ReadStrategy` | if | the bytes come from |
 //!    |---|---|---|
@@ -132,19 +129,20 @@
 //!    | `Cached` | in all other cases, and if the extent is cached already | the cache; decoded once |
 //!
 //!    If the stream of a `Prefix` ends early, the whole extent is decoded into the cache.
-//! 9. `content/cache/cache.rs`, only for `Cached`: takes bytes that were decoded before, or else calls the next
-//!    steps. If several threads need the same extent, one decodes it, and the others wait.
-//! 10. `content/payload.rs`: reads the packed bytes. `archive_file/` checks after the read whether the
-//!     archive changed. If it did, the read fails. `content/extent_prefix.rs` finds where the payload begins.
-//! 11. `content/decode.rs`, `content/codec/`: decode the payload into a buffer of the declared size. A
-//!     `Prefix` begins here, and reads as much of the payload as it needs.
+//! 9. `content/cache/cache.rs`, only for `Cached`: has bytes that were decoded before. If several threads
+//!    need the same extent, one decodes it (step 11), and the others wait.
+//! 10. `content/read/payload.rs`: reads the packed bytes. `archive_file/` checks after the read whether the
+//!     archive changed. If it did, the read fails.
+//! 11. `content/codec/`: decodes the payload into a buffer of the declared size. A `Prefix` reads and decodes
+//!     only as much as it needs.
 //!
-//! In steps 10 and 11, a thread that needs a large buffer may wait until others are freed
-//! (`content/cache/memory_limit.rs`).
+//! Each step calls the next ones. `content/read/extent_size.rs` finds out the size of an extent for step 7,
+//! and checks it for step 8. In steps 10 and 11, a thread that needs a large buffer may wait until others are
+//! freed (`content/cache/memory_limit.rs`). After the reply, `fuse/spare_workers.rs` rests a worker that is
+//! not needed.
 //!
-//! Three kinds of files leave this path. `content/loose.rs` and `folder/` read loose files from step 6 on.
-//! `content/rgba.rs` converts textures, band by band, from what steps 7 to 11 read. `content/linear.rs` puts
-//! the texels of console textures into rows in step 8.
+//! Two kinds of files leave this path at step 6. `content/loose.rs` and `folder/` read loose files.
+//! `content/textures/` shows textures in other forms, from what steps 7 to 11 read.
 //!
 //! The daemon sends a reply directly from the memory that has the bytes. The kernel answers a second read of
 //! the same bytes from its page cache.
@@ -199,7 +197,7 @@
 //! | Where does bsafs look for a game? | `game/find/`; `bsafs games` prints what it finds |
 //! | Which files count as archives? | the extensions in the rows of `FORMATS`, `format/mod.rs` |
 //! | Where are checksums verified? | `content/codec/zlib.rs`, `content/codec/lz4_frame.rs` |
-//! | What if a checksum is wrong? | EIO; with `--salvage` see `content/decode.rs` |
+//! | What if a checksum is wrong? | EIO; with `--salvage` see `content/read/extent.rs` |
 //! | Which error does a program get? | `fuse/errno.rs` |
 //! | Which exit code does a command have? | `cli/exit.rs`, for every error of the library |
 //! | What does the kernel cache, for how long? | `FUSE.md` 2.1 to 2.4: everything, until a view differs |

@@ -136,7 +136,7 @@ fn id(entry: usize) -> EntryId {
 }
 
 fn read(store: &Store, entry: usize, offset: usize, len: usize) -> Vec<u8> {
-    store.read_at(id(entry), offset as u64, len as u32).unwrap().to_vec()
+    store.file(id(entry)).read_at(offset as u64, len as u32).unwrap().to_vec()
 }
 
 fn whole(store: &Store, entry: usize) -> Vec<u8> {
@@ -150,13 +150,13 @@ fn tiled_textures_of_both_consoles_become_linear_dds_files() {
         assert!(left.is_empty(), "{what}: {left:?}");
         for (n, file) in files.iter().enumerate() {
             let what = format!("{what} {n}");
-            assert_eq!(store.size(id(n)), file.len() as u64, "{what}");
+            assert_eq!(store.file(id(n)).size(), file.len() as u64, "{what}");
             assert!(whole(&store, n) == *file, "{what}: wrong bytes in a single read");
-            assert_eq!(store.tile_mode(id(n)), None, "{what}");
+            assert_eq!(store.file(id(n)).tile_mode(), None, "{what}");
             let mut copied = Vec::new();
-            assert_eq!(store.copy(id(n), &mut copied).unwrap(), file.len() as u64, "{what}");
+            assert_eq!(store.file(id(n)).copy_to(&mut copied).unwrap(), file.len() as u64, "{what}");
             assert!(copied == *file, "{what}: wrong bytes in a copy");
-            assert_eq!(store.check(id(n)).unwrap(), [], "{what}");
+            assert_eq!(store.file(id(n)).check().unwrap(), [], "{what}");
             for (offset, len) in [(0, 4), (120, 60), (148, 8), (file.len() - 3, 9), (file.len() / 2, 4096)] {
                 let (from, to) = (offset.min(file.len()), (offset + len).min(file.len()));
                 assert!(read(&store, n, offset, len) == file[from..to], "{what}: {len} from {offset}");
@@ -170,8 +170,8 @@ fn the_size_of_a_linear_texture_is_known_without_reading_a_byte() {
     for (bytes, files) in [xbox_archive(), gnmf_archive()] {
         let (_folder, store, _) = dds_store(&bytes);
         for (n, file) in files.iter().enumerate() {
-            assert_eq!(store.size(id(n)), file.len() as u64, "{n}");
-            assert!(store.known_size(id(n)).is_some());
+            assert_eq!(store.file(id(n)).size(), file.len() as u64, "{n}");
+            assert!(store.file(id(n)).known_size().is_some());
         }
         assert_eq!(store.bytes_read(), 0);
     }
@@ -183,7 +183,7 @@ fn a_texture_that_is_read_in_small_steps_is_decoded_once() {
     let tiled = case.tiler().tile(&case.rows(1));
     let file = Ba2File::texture("a.dds", case.xbox()).chunk(Chunk::zlib(&tiled));
     let (_folder, store, _) = dds_store(&Ba2::textures(1).add(file).build());
-    for offset in (0..store.size(id(0)) as usize).step_by(4096) {
+    for offset in (0..store.file(id(0)).size() as usize).step_by(4096) {
         read(&store, 0, offset, 4096);
     }
     assert_eq!(store.decoded_bytes(), tiled.len() as u64);
@@ -219,11 +219,11 @@ fn raw_textures_have_the_bytes_of_the_archive_and_no_header() {
         let (_folder, store, left) = store(&archive.build(), TextureForm::Raw, Limits::default());
         assert!(left.is_empty());
         for (n, expected) in expected.iter().enumerate() {
-            assert_eq!(store.size(id(n)), expected.len() as u64);
+            assert_eq!(store.file(id(n)).size(), expected.len() as u64);
             assert!(whole(&store, n) == *expected, "{n}");
         }
         assert_eq!(
-            store.tile_mode(id(0)),
+            store.file(id(0)).tile_mode(),
             Some(13),
             "the tile mode must be known because no header stores it"
         );
@@ -244,7 +244,7 @@ fn compatible_textures_have_headers_that_older_programs_read() {
     assert!(left.is_empty());
     for (n, (_, len, code)) in formats.into_iter().enumerate() {
         let file = whole(&store, n);
-        assert_eq!((file.len(), store.size(id(n))), (len + texels.len(), file.len() as u64));
+        assert_eq!((file.len(), store.file(id(n)).size()), (len + texels.len(), file.len() as u64));
         assert_eq!((&file[84..88], &file[len..]), (&code[..], &texels[..]), "{n}");
     }
     assert_eq!(whole(&store, 3)[128], 98, "BC7 must get a DX10 header without sRGB");
@@ -267,9 +267,9 @@ fn a_texture_that_cannot_become_linear_keeps_its_header() {
     assert_eq!(left, BTreeMap::from([(9, 1), (13, 1), (14, 2)]));
     for (n, tile_mode, data) in [(0, 14, &tiled[..]), (1, 14, &tiled), (2, 13, short), (3, 9, &[])] {
         assert!(whole(&store, n) == [&xbox_header(mode(tile_mode), data.len()), data].concat(), "{n}");
-        assert_eq!(store.tile_mode(id(n)), Some(tile_mode));
+        assert_eq!(store.file(id(n)).tile_mode(), Some(tile_mode));
     }
-    assert!(whole(&store, 4).starts_with(b"DDS ") && store.tile_mode(id(4)).is_none());
+    assert!(whole(&store, 4).starts_with(b"DDS ") && store.file(id(4)).tile_mode().is_none());
 }
 
 #[test]
@@ -317,14 +317,17 @@ fn an_error_in_any_chunk_names_its_offset_and_is_not_cached() {
         let bytes = Ba2::textures(1).add(file(chunk)).build();
         let at = parse(&bytes, &Limits::default()).unwrap().extents().nth(1).unwrap().offset;
         let (_folder, store, _) = dds_store(&bytes);
-        assert_eq!(store.size(id(0)), 148 + case.tiler().linear_len() as u64, "{n}");
+        assert_eq!(store.file(id(0)).size(), 148 + case.tiler().linear_len() as u64, "{n}");
         assert_eq!(read(&store, 0, 0, 148).len(), 148, "{n}: the header is not readable");
         for is_new in [true, false] {
-            let error = store.read_at(id(0), 200, 10).unwrap_err();
+            let error = store.file(id(0)).read_at(200, 10).unwrap_err();
             assert!(is_expected(&error.reason), "{n}: {error}");
             assert_eq!((error.at, error.is_new), (at, is_new), "{n}");
         }
-        assert!(store.check(id(0)).is_err() && store.copy(id(0), &mut Vec::new()).is_err(), "{n}");
+        assert!(
+            store.file(id(0)).check().is_err() && store.file(id(0)).copy_to(&mut Vec::new()).is_err(),
+            "{n}"
+        );
         assert_eq!(store.cached_bytes().0, 0, "{n}");
     }
 }
@@ -338,10 +341,10 @@ fn chunks_that_together_exceed_the_limit_are_refused() {
     let len = tiled.len() as u32;
     // The limit holds for the tiled texels and their rows together.
     let (_folder, store, _) = limit(2 * len - 1);
-    assert_eq!(store.read_at(id(0), 200, 1).unwrap_err().reason, Reason::UnpackedSize(len));
-    assert_eq!(store.check(id(0)).unwrap_err().reason, Reason::UnpackedSize(len));
+    assert_eq!(store.file(id(0)).read_at(200, 1).unwrap_err().reason, Reason::UnpackedSize(len));
+    assert_eq!(store.file(id(0)).check().unwrap_err().reason, Reason::UnpackedSize(len));
     let (_folder, store, _) = limit(2 * len);
-    assert!(store.check(id(0)).is_ok() && store.read_at(id(0), 200, 1).is_ok());
+    assert!(store.file(id(0)).check().is_ok() && store.file(id(0)).read_at(200, 1).is_ok());
 }
 
 /// Two archives, `gnmf.ba2` and `xbox.ba2`. Two of their textures become linear, one cannot.

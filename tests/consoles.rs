@@ -22,7 +22,7 @@ fn store(bytes: &[u8]) -> (tempfile::TempDir, Store) {
 }
 
 fn read(store: &Store, entry: u32, offset: u64, len: u32) -> Vec<u8> {
-    store.read_at(EntryId { layer: 0, entry }, offset, len).unwrap().to_vec()
+    store.file(EntryId { layer: 0, entry }).read_at(offset, len).unwrap().to_vec()
 }
 
 /// A T# (texture descriptor) of 256 by 128 BC7 pixels with 9 mips in 1D thin tiles. Some other
@@ -58,14 +58,14 @@ fn a_playstation_texture_of_several_chunks_is_one_gnf_file() {
 
     let expected = gnf(descriptor(), &[first, second, third].concat());
     let (_folder, store) = store(&bytes);
-    assert_eq!(store.size(EntryId { layer: 0, entry: 0 }), expected.len() as u64);
+    assert_eq!(store.file(EntryId { layer: 0, entry: 0 }).size(), expected.len() as u64);
     assert_eq!(read(&store, 0, 0, u32::MAX), expected);
     for (offset, len) in [(0, 16), (12, 4), (250, 20), (256, 40_001), (40_250, 10_300), (51_000, 900)] {
         let end = expected.len().min(offset + len);
         assert_eq!(read(&store, 0, offset as u64, len as u32), expected[offset..end], "{len} from {offset}");
     }
     let mut copied = Vec::new();
-    store.copy(EntryId { layer: 0, entry: 0 }, &mut copied).unwrap();
+    store.file(EntryId { layer: 0, entry: 0 }).copy_to(&mut copied).unwrap();
     assert_eq!(copied, expected);
     assert_eq!(
         read(&store, 1, 0, u32::MAX),
@@ -111,7 +111,7 @@ fn a_texture_in_a_mode_of_depth_buffers_is_a_plain_dds() {
         let (_folder, store) = store(&bytes);
         let expected = [&dds::header(dds::BC7, 64, 32, 7, true)[..], &chunks.concat()].concat();
         assert_eq!(read(&store, 0, 0, u32::MAX), expected, "tile mode {tile_mode}");
-        assert_eq!(store.tile_mode(EntryId { layer: 0, entry: 0 }), None);
+        assert_eq!(store.file(EntryId { layer: 0, entry: 0 }).tile_mode(), None);
         assert!(parse(&bytes, &Limits::default()).unwrap().notes.is_empty());
     }
 }
@@ -132,7 +132,7 @@ fn a_tiled_texture_gets_the_xbox_header_and_keeps_its_bytes() {
         assert_eq!(header.len(), 164);
         assert_eq!(file[..164], header, "tile mode {tile_mode}");
         assert_eq!(file[164..], chunks.concat());
-        assert_eq!(store.size(EntryId { layer: 0, entry: 0 }), file.len() as u64);
+        assert_eq!(store.file(EntryId { layer: 0, entry: 0 }).size(), file.len() as u64);
         assert_eq!(read(&store, 0, 160, 10), file[160..170]);
         let notes = parse(&bytes, &Limits::default()).unwrap().notes;
         assert_eq!(
@@ -146,8 +146,8 @@ fn a_tiled_texture_gets_the_xbox_header_and_keeps_its_bytes() {
 fn a_linear_texture_in_an_xbox_archive_keeps_its_pc_header() {
     let bytes = xbox(Texture::new(dds::RGBA8, 16, 16, 1), 13, &[noise(8, 1024)]);
     let (_folder, store) = store(&bytes);
-    assert!(matches!(store.head(EntryId { layer: 0, entry: 0 }), Head::Xbox(_)));
-    assert!(matches!(store.head(EntryId { layer: 0, entry: 1 }), Head::Dds(_)));
+    assert!(matches!(store.file(EntryId { layer: 0, entry: 0 }).head(), Head::Xbox(_)));
+    assert!(matches!(store.file(EntryId { layer: 0, entry: 1 }).head(), Head::Dds(_)));
     let linear = read(&store, 1, 0, u32::MAX);
     assert_eq!(linear, [dds::header(dds::BC1, 8, 8, 1, false), noise(9, 32)].concat());
     assert_eq!(

@@ -23,6 +23,34 @@ pub struct EntryError {
     pub is_new: bool,
 }
 
+/// Why bytes of an archive could not be read. [`EntryError`] adds which file they are of.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadFault {
+    /// The offset in the archive, in bytes.
+    pub(crate) at: u64,
+    pub(crate) reason: Reason,
+}
+
+impl ReadFault {
+    /// A fault that no extent has.
+    pub(crate) fn at_start(reason: Reason) -> Self {
+        Self { at: 0, reason }
+    }
+}
+
+/// Why a file could not be copied.
+#[derive(Debug)]
+pub(crate) enum CopyError {
+    Reader(ReadFault),
+    Writer(io::Error),
+}
+
+impl From<ReadFault> for CopyError {
+    fn from(fault: ReadFault) -> Self {
+        Self::Reader(fault)
+    }
+}
+
 /// What is wrong with an extent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {

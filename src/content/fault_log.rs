@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
-use super::error::{EntryError, Reason};
+use super::error::{ReadFault, Reason};
 
 /// Failing reads closer together than this are one outage.
 const OUTAGE_GAP: Duration = Duration::from_secs(600);
@@ -14,7 +14,7 @@ const OUTAGE_GAP: Duration = Duration::from_secs(600);
 /// The faults of one layer that were logged. Only the first fault of each entry is logged. An outage affects
 /// all entries, so it is logged once.
 #[derive(Debug, Default)]
-pub(super) struct FaultLog {
+pub(crate) struct FaultLog {
     entries: Mutex<HashSet<u32>>,
     /// When the system last refused a read.
     outage: Mutex<Option<Instant>>,
@@ -22,7 +22,7 @@ pub(super) struct FaultLog {
 
 impl FaultLog {
     /// Whether to log a fault. A changed archive is logged by [`crate::archive_file::ArchiveFile`].
-    pub(super) fn is_new(&self, entry: u32, reason: &Reason) -> bool {
+    pub(crate) fn is_new(&self, entry: u32, reason: &Reason) -> bool {
         let is_refused =
             |errno: i32| [Errno::ACCESS, Errno::PERM].iter().any(|it| it.raw_os_error() == errno);
         match *reason {
@@ -49,17 +49,17 @@ impl FaultLog {
 /// Files whose suspect bytes are served (`--salvage`), each with its first fault until [`Salvaged::take`]
 /// returns that. A file is identified by the numbers of its archive and its entry.
 #[derive(Debug, Default)]
-pub(super) struct Salvaged(Mutex<HashMap<(u32, u32), Option<EntryError>>>);
+pub(crate) struct Salvaged(Mutex<HashMap<(u32, u32), Option<ReadFault>>>);
 
 impl Salvaged {
     /// Records a fault for the log, unless the file has had one before.
-    pub(super) fn record(&self, file: (u32, u32), fault: EntryError) {
+    pub(crate) fn record(&self, file: (u32, u32), fault: ReadFault) {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         files.entry(file).or_insert(Some(fault));
     }
 
     /// Returns the recorded fault of a file, but only once.
-    pub(super) fn take(&self, file: (u32, u32)) -> Option<EntryError> {
+    pub(crate) fn take(&self, file: (u32, u32)) -> Option<ReadFault> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&file)?.take()
     }
 }

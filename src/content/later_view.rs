@@ -1,28 +1,27 @@
-//! What a later view of a mount takes over from the earlier one: archives that did not change,
-//! layers that cannot be opened again, and the counts of the kernel's references.
+//! What a later view of a mount takes over from the earlier one: archives that did not change, and
+//! layers that cannot be opened again; and what was reported about the sources of a view.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use super::archive_content::ArchiveContent;
-use super::store::{LayerContent, Store};
+use super::layer::LayerContent;
+use super::read::ArchiveContent;
+use super::store::Store;
 use crate::archive_file::ArchiveFile;
-use crate::folder::{FileChange, LooseFolder};
-use crate::format::EntryId;
+use crate::folder::LooseFolder;
 
 impl Store {
     /// An empty store for a later view of the same mount. It shares the cache, limits and counters.
     #[must_use]
     pub fn emptied(&self) -> Self {
-        Self { layers: Vec::new(), shared: self.shared.clone(), salvages: self.salvages }
+        Self { layers: Vec::new(), shared: self.shared.clone() }
     }
 
     /// A store with one of the layers, as its layer 0.
     #[must_use]
     pub fn only(&self, layer: u16) -> Self {
-        Self { layers: vec![self.layers[usize::from(layer)].clone()], ..self.emptied() }
+        Self { layers: vec![self.layers[usize::from(layer)].clone()], shared: self.shared.clone() }
     }
 
     /// Replaces each archive that did not change by the earlier view's, which keeps what was learnt
@@ -47,45 +46,11 @@ impl Store {
         }
     }
 
-    /// What happened to a file since an earlier view had it at the same path. Stats a loose file if the
-    /// earlier view had statted it.
-    pub fn change(&self, id: EntryId, earlier: &Self, earlier_id: EntryId) -> FileChange {
-        let is_kept = match (self.content(id.layer), earlier.content(earlier_id.layer)) {
-            (LayerContent::Archive(now), LayerContent::Archive(then)) => {
-                now.number == then.number && id.entry == earlier_id.entry
-            }
-            (LayerContent::Folder(now), LayerContent::Folder(then)) => {
-                if Arc::ptr_eq(&now.folder, &then.folder) && id.entry == earlier_id.entry {
-                    return FileChange::None;
-                }
-                // Comparing bytes is much faster than comparing components.
-                if now.folder.path().as_os_str() == then.folder.path().as_os_str() {
-                    return loose_change(&now.folder, id.entry, &then.folder, earlier_id.entry);
-                }
-                false
-            }
-            _ => false,
-        };
-        if is_kept { FileChange::None } else { FileChange::Replaced }
-    }
-
     /// For each layer, whether it is a folder that was scanned again since an earlier view.
     pub fn rescanned(&self, earlier: &Self) -> Vec<bool> {
         let before: HashSet<_> = earlier.folders().map(|(_, folder)| Arc::as_ptr(folder)).collect();
         let layers = 0..u16::try_from(self.layers()).unwrap_or(u16::MAX);
         layers.map(|it| self.folder(it).is_some_and(|it| !before.contains(&Arc::as_ptr(it)))).collect()
-    }
-
-    /// Takes over what the earlier view has learnt meanwhile about an unchanged loose file, because the
-    /// kernel was sent it, and its descriptor. If the file was replaced since, its folder changed, and the
-    /// next view detects that.
-    pub fn learn_kept(&self, id: EntryId, earlier: &Self, earlier_id: EntryId) {
-        if let (Some(now), Some(then)) = (self.loose(id), earlier.loose(earlier_id))
-            && let Some(known) = then.folder.known(earlier_id.entry)
-        {
-            now.folder.set_known(id.entry, known);
-            now.folder.share_open(id.entry, &then.folder, earlier_id.entry);
-        }
     }
 
     /// Adds a layer of an earlier view as the next layer.
@@ -124,45 +89,34 @@ impl Store {
         self.archives().map(|archive| archive.number).collect()
     }
 
-    /// The number of a file's archive, unique in the mount; `None` for a loose file.
-    pub fn archive_number(&self, id: EntryId) -> Option<u32> {
-        self.archive(id).map(|archive| archive.number)
-    }
-
-    /// A hash of the identity and state of a file's source. It is the same after a restart.
-    pub fn identity(&self, id: EntryId) -> u64 {
-        match self.content(id.layer) {
-            LayerContent::Archive(archive) => archive.file.state_hash(),
-            LayerContent::Folder(files) => files.folder.known(id.entry).map_or(0, |stat| stat.object()),
+    /// Records an event of the file with this device and inode number, if it is an archive: `is_written` says
+    /// whether its content was written to; otherwise its attributes were changed.
+    pub fn note_archive_event(&self, identity: (u64, u64), is_written: bool) {
+        // Layers may share a file, and one event may excuse only one touch.
+        let mut noted = HashSet::new();
+        for archive in self.archives().filter(|archive| archive.file.identity() == identity) {
+            if noted.insert(Arc::as_ptr(&archive.file)) {
+                archive.file.note_event(is_written);
+            }
         }
     }
 
-    /// Adds to the count of the kernel's references to a file's archive, or subtracts if `more` is
-    /// negative. Returns the new count.
-    pub fn count_lookups(&self, id: EntryId, more: i64) -> i64 {
-        let Some(archive) = self.archive(id) else { return 0 };
-        archive.lookups.fetch_add(more, Ordering::Relaxed).saturating_add(more)
+    /// Records that events of archives are reported, if that holds for their folders.
+    pub fn note_watched(&self, is_reported: impl Fn(&Path) -> bool) {
+        for archive in self.archives() {
+            if archive.path.parent().is_some_and(&is_reported) {
+                archive.file.note_watched();
+            }
+        }
     }
 
-    fn archive(&self, id: EntryId) -> Option<&ArchiveContent> {
-        self.content(id.layer).archive()
+    /// The folders for which `is_asked` holds and in which a loose file may have changed since it
+    /// was statted.
+    pub fn stale_folders(&self, is_asked: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+        self.folders().flat_map(|(_, folder)| folder.stale_folders(&is_asked)).collect()
     }
 
-    pub(super) fn archives(&self) -> impl Iterator<Item = &ArchiveContent> {
+    fn archives(&self) -> impl Iterator<Item = &ArchiveContent> {
         self.layers.iter().filter_map(|layer| layer.archive())
-    }
-}
-
-/// What happened to a loose file since an earlier scan of its folder.
-fn loose_change(now: &LooseFolder, file: u32, then: &LooseFolder, earlier: u32) -> FileChange {
-    // The kernel has never seen the attributes of a file that was not statted.
-    let Some(known) = then.known(earlier) else { return FileChange::None };
-    match now.stat(file) {
-        Ok(stat) if !stat.is_same_file(&known) => FileChange::Replaced,
-        Ok(stat) if !stat.is_equal(&known) => FileChange::Written,
-        // If a file is statted while it is written, its attributes may stay the same afterwards.
-        Ok(_) if !known.is_settled() && !now.is_carried(file) => FileChange::Unknown,
-        Ok(_) => FileChange::None,
-        Err(_) => FileChange::Replaced,
     }
 }

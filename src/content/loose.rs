@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use super::cache::Buffer;
 use super::error::{EntryError, Reason};
 use super::fault_log::FaultLog;
-use super::file_bytes::FileBytes;
-use crate::folder::{FileFault, FileStat, LooseFolder};
+use super::read::FileBytes;
+use crate::folder::{FileFault, FileStat, LooseFile, LooseFolder};
 use crate::format::EntryId;
 
 /// Length of the pieces in which a file is copied and checked, in bytes.
@@ -86,6 +86,16 @@ impl LooseFiles {
     }
 }
 
-pub(super) fn reason(error: &io::Error) -> Reason {
+/// Reads `len` bytes of a loose file that has left the view, from `offset` on, or fewer at its end.
+///
+/// # Errors
+/// [`Reason::FileIo`] or [`Reason::NoMemory`].
+pub fn read_open(file: &LooseFile, offset: u64, len: u32) -> Result<FileBytes<'static>, Reason> {
+    let mut out = Buffer::new(len as usize, None)?;
+    let read = file.read_at(&mut out, offset).map_err(|error| reason(&error))?;
+    Ok(FileBytes::in_buffer(out, read))
+}
+
+fn reason(error: &io::Error) -> Reason {
     Reason::FileIo(error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()))
 }

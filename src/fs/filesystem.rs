@@ -316,11 +316,11 @@ struct ViewFiles<'a> {
 
 impl CompareFiles for ViewFiles<'_> {
     fn change(&self, later: EntryId, earlier: EntryId) -> FileChange {
-        self.store.change(later, self.then.store(), earlier)
+        self.store.file(later).change_since(&self.then.store().file(earlier))
     }
 
     fn held(&self, later: EntryId) -> Option<u64> {
-        self.then.shared.retired.held(self.store.archive_number(later)?, later.entry)
+        self.then.shared.retired.held(self.store.file(later).archive_number()?, later.entry)
     }
 }
 
@@ -334,7 +334,7 @@ fn learn_kept(then: &View, now: &View) {
         }
         let earlier = then.tree().node(now.tree().ino(node)).map(|node| then.tree().kind(node));
         if let Some(Kind::File(earlier)) = earlier {
-            now.store().learn_kept(later, then.store(), earlier);
+            now.store().file(later).learn_from(&then.store().file(earlier));
         }
     }
 }

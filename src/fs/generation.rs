@@ -62,10 +62,11 @@ impl View {
     /// The identity of a file's source. It stays 0 if it was unknown when the kernel was first sent the
     /// number.
     fn exposed_identity(&self, ino: u64, entry: EntryId) -> u64 {
-        if self.store().archive_number(entry).is_some() {
-            return self.store().identity(entry);
+        let file = self.store().file(entry);
+        if file.archive_number().is_some() {
+            return file.identity();
         }
-        self.shared.early_numbers.identity(ino, || self.store().identity(entry))
+        self.shared.early_numbers.identity(ino, || file.identity())
     }
 }
 

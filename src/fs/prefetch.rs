@@ -121,9 +121,9 @@ impl Prefetch {
         (node, entry): (NodeId, EntryId),
         range: &Range<u64>,
     ) {
-        let store = view.vfs.store();
-        let is_last = store.known_size(entry).is_some_and(|size| range.end >= size);
-        let is_long = range.end - range.start > PREFIX_LEN && store.has_several_extents(entry);
+        let (store, file) = (view.vfs.store(), view.vfs.store().file(entry));
+        let is_last = file.known_size().is_some_and(|size| range.end >= size);
+        let is_long = range.end - range.start > PREFIX_LEN && file.has_several_extents();
         if range.start > 0 && !is_long && !is_last {
             return;
         }
@@ -225,7 +225,7 @@ impl Prefetch {
 impl Job {
     fn run(&self) {
         if let Some(opened) = self.opened.upgrade() {
-            opened.store.decode_ahead(self.entry, self.extent);
+            opened.store.file(self.entry).decode_ahead(self.extent);
         }
     }
 }
@@ -294,16 +294,16 @@ impl State {
     /// Adds the extents of a file that begin at or after `offset`, as far as there is room. Returns whether
     /// there was room for all.
     fn add_extents(&mut self, vfs: &Vfs, entry: EntryId, offset: u64, room: &mut u64) -> bool {
-        for (extent, size) in vfs.store().extents_ahead(entry, offset) {
-            let is_waiting = self.jobs.iter().any(|job| (job.entry, job.extent) == (entry, extent));
-            if is_waiting || vfs.store().is_cached(entry, extent) {
+        for (extent, size) in vfs.store().file(entry).extents_ahead(offset) {
+            let is_waiting = self.jobs.iter().any(|job| (job.entry, job.extent) == (entry, extent.index));
+            if is_waiting || extent.is_cached() {
                 continue;
             }
             let Some(left) = room.checked_sub(u64::from(size)).filter(|_| self.jobs.len() < JOBS_MAX) else {
                 return false;
             };
             *room = left;
-            self.jobs.push_back(Job { opened: vfs.downgrade(), entry, extent, size });
+            self.jobs.push_back(Job { opened: vfs.downgrade(), entry, extent: extent.index, size });
         }
         true
     }
@@ -336,7 +336,9 @@ fn request_from(vfs: &Vfs, layer: u16, file: NodeId, requested: &mut VecDeque<u6
     let files = std::iter::successors(Some(file), |file| next_file(vfs, *file)).take(FILES_MAX);
     for file in files.skip(requested.len()) {
         let Kind::File(entry) = vfs.tree().kind(file) else { break };
-        let Some(range) = vfs.store().packed_range(entry).filter(|_| entry.layer == layer) else { break };
+        let Some(range) = vfs.store().file(entry).packed_range().filter(|_| entry.layer == layer) else {
+            break;
+        };
         if left == 0 {
             break;
         }
@@ -359,7 +361,7 @@ fn next_file(vfs: &Vfs, file: NodeId) -> Option<NodeId> {
     const EMPTY_MAX: usize = 64;
     let files = std::iter::successors(vfs.tree().next_file(file), |file| vfs.tree().next_file(*file));
     let is_empty = |file| match vfs.tree().kind(file) {
-        Kind::File(entry) => vfs.store().known_size(entry) == Some(0),
+        Kind::File(entry) => vfs.store().file(entry).known_size() == Some(0),
         Kind::Folder => true,
     };
     files.take(EMPTY_MAX).find(|file| !is_empty(*file))

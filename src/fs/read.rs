@@ -6,7 +6,7 @@ use super::error::Error;
 use super::prefetch::FollowedView;
 use super::read_target::{ReadFile, ReadTarget};
 use super::retired::RetiredBytes;
-use crate::content::{EntryError, FileBytes, Reason, Store};
+use crate::content::{self, EntryError, FileBytes, Reason};
 use crate::format::EntryId;
 use crate::tree::NodeId;
 
@@ -21,10 +21,10 @@ impl ReadTarget {
             ReadFile::Ciopfs => Ok(FileBytes::EMPTY),
             ReadFile::Shown { node, entry } => self.read_shown(*node, *entry, offset, len),
             ReadFile::Retired(RetiredBytes::Entry(store, id)) => {
-                store.read_at(*id, offset, len).map_err(|error| error_of(&error.reason))
+                store.file(*id).read_at(offset, len).map_err(|error| error_of(&error.reason))
             }
             ReadFile::Retired(RetiredBytes::Loose(file)) => {
-                Store::read_open(file, offset, len).map_err(|reason| error_of(&reason))
+                content::read_open(file, offset, len).map_err(|reason| error_of(&reason))
             }
         }
     }
@@ -36,31 +36,31 @@ impl ReadTarget {
         offset: u64,
         len: u32,
     ) -> Result<FileBytes<'_>, Error> {
-        let (view, store) = (&self.view, self.view.store());
+        let (view, file) = (&self.view, self.view.store().file(entry));
         let followed = FollowedView { number: view.number, vfs: &view.vfs };
         let range = offset..offset.saturating_add(u64::from(len));
         view.shared.prefetch.note_read(&followed, (node, entry), &range);
-        let read = store.read_at(entry, offset, len);
+        let read = file.read_at(offset, len);
         // This comes before the report of the change: the reload that follows must find the cut to end it.
         if let Ok(bytes) = &read
             && bytes.is_cut()
         {
             self.note_cut(node, offset + bytes.len() as u64);
         }
-        if store.needs_trim()
+        if view.store().needs_trim()
             && let Some(host) = view.shared.host.get()
         {
             host.trim_cache();
         }
-        if store.take_outdated(entry) {
-            view.shared.report_change(store.loose_folder(entry).as_deref());
+        if file.take_outdated() {
+            view.shared.report_change(file.loose_folder().as_deref());
         }
         let bytes = read.map_err(|error| self.report(node, &error))?;
         // Logged before the reply, so that a program that has the bytes finds the line in the log.
-        if let Some(error) = store.take_salvaged(entry) {
+        if let Some(error) = file.take_salvaged() {
             log::warn!("{}: {error}; it is served because of --salvage", view.path_of(node, entry));
         }
-        if let Some(why) = store.take_kept(entry) {
+        if let Some(why) = file.take_kept() {
             let path = view.path_of(node, entry);
             log::warn!("{path}: the texture stays as it is: {why}; `bsafs status` counts such textures");
         }
@@ -85,7 +85,7 @@ impl ReadTarget {
             log::error!("{}: {error}", self.view.path_of(node, error.entry));
         }
         if matches!(error.reason, Reason::Changed | Reason::FileReplaced) {
-            self.view.shared.report_change(self.view.store().loose_folder(error.entry).as_deref());
+            self.view.shared.report_change(self.view.store().file(error.entry).loose_folder().as_deref());
         }
         error_of(&error.reason)
     }

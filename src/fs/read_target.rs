@@ -41,12 +41,12 @@ impl ReadTarget {
             Ok(inode) => {
                 let node = inode.node.ok_or(Error::IsFolder)?;
                 let Kind::File(entry) = view.tree().kind(node) else { return Err(Error::IsFolder) };
-                (ReadFile::Shown { node, entry }, view.store().device(entry))
+                (ReadFile::Shown { node, entry }, view.store().file(entry).device())
             }
             Err(_) => {
                 let retired = view.shared.retired.get(ino).ok_or(Error::Replaced)?;
                 let device = match &retired {
-                    RetiredBytes::Entry(store, id) => store.device(*id),
+                    RetiredBytes::Entry(store, id) => store.file(*id).device(),
                     RetiredBytes::Loose(file) => file.device(),
                 };
                 (ReadFile::Retired(retired), device)

@@ -42,13 +42,14 @@ impl Retired {
     /// Keeps a file of a view that is about to be replaced, if the kernel may reference it and its
     /// bytes are still readable.
     pub(crate) fn add(&self, ino: u64, store: &Store, id: EntryId) {
-        let Some(source) = store.archive_number(id) else {
-            if let Some(file) = store.open_loose(id) {
-                self.table().add_loose(ino, file);
+        let file = store.file(id);
+        let Some(source) = file.archive_number() else {
+            if let Some(open) = file.open_loose() {
+                self.table().add_loose(ino, open);
             }
             return;
         };
-        if store.count_lookups(id, 0) <= 0 {
+        if file.count_lookups(0) <= 0 {
             return;
         }
         let mut table = self.table();
@@ -89,7 +90,7 @@ impl Retired {
         table.remove(ino);
         if let RetiredFile::Entry { source, entry } = file
             && let Some((_, store)) = table.sources.iter().find(|(number, _)| *number == source)
-            && store.count_lookups(EntryId { layer: 0, entry }, less) <= 0
+            && store.file(EntryId { layer: 0, entry }).count_lookups(less) <= 0
         {
             table.close(source);
         }
@@ -99,8 +100,8 @@ impl Retired {
     pub(crate) fn attr(&self, ino: u64) -> Option<Attr> {
         let (size, modified) = match self.get(ino)? {
             RetiredBytes::Entry(store, id) => {
-                let size = store.known_size(id).unwrap_or_else(|| store.estimated_size(id));
-                (size, store.file_modified(id))
+                let file = store.file(id);
+                (file.shown_size(), file.modified())
             }
             RetiredBytes::Loose(file) => (file.stat().size, file.stat().modified()),
         };
@@ -153,5 +154,5 @@ impl Table {
 
 /// The kernel's references to the files of a store with a single archive.
 fn lookups(store: &Store) -> i64 {
-    store.count_lookups(EntryId { layer: 0, entry: 0 }, 0)
+    store.file(EntryId { layer: 0, entry: 0 }).count_lookups(0)
 }

@@ -31,15 +31,15 @@ impl View {
     /// Whether a node is a file whose size is unknown, but can be learnt.
     pub(crate) fn is_unsized(&self, node: NodeId) -> bool {
         self.entry(node).is_some_and(|entry| {
-            self.store().known_size(entry).is_none() && !self.store().is_size_lost(entry)
+            self.store().file(entry).known_size().is_none() && !self.store().file(entry).is_size_lost()
         })
     }
 
     /// Why the size of a file is still unknown.
     pub(crate) fn size_error(&self, node: NodeId) -> Error {
         match self.entry(node) {
-            Some(entry) if self.store().is_gone(entry) => {
-                self.shared.report_change(self.store().loose_folder(entry).as_deref());
+            Some(entry) if self.store().file(entry).is_gone() => {
+                self.shared.report_change(self.store().file(entry).loose_folder().as_deref());
                 Error::NotFound
             }
             _ => Error::Damaged,
@@ -54,7 +54,7 @@ impl View {
         // Devices are few, and most requests are for one file.
         let mut by_device = Vec::<(u64, Vec<NodeId>)>::new();
         for node in nodes {
-            let device = self.entry(node).map_or(0, |entry| self.store().device(entry));
+            let device = self.entry(node).map_or(0, |entry| self.store().file(entry).device());
             match by_device.iter_mut().find(|(known, _)| *known == device) {
                 Some((_, nodes)) => nodes.push(node),
                 None => by_device.push((device, vec![node])),
@@ -64,7 +64,7 @@ impl View {
             let fs = self.clone();
             let job: SizeJob = Box::new(move |note_progress| {
                 nodes.sort_unstable_by_key(|node| {
-                    fs.entry(*node).map(|entry| (entry.layer, fs.store().offset(entry)))
+                    fs.entry(*node).map(|entry| (entry.layer, fs.store().file(entry).offset()))
                 });
                 nodes.chunks(AT_A_TIME).for_each(|some| fs.learn_sizes(some, note_progress));
             });

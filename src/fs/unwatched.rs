@@ -35,7 +35,7 @@ impl View {
     /// Whether a node is a file in a folder without a watch that was statted.
     pub(crate) fn is_unwatched(&self, node: NodeId) -> bool {
         let Some(folders) = self.shared.unwatched() else { return false };
-        let is_known = |entry: EntryId| self.store().known_size(entry).is_some();
+        let is_known = |entry: EntryId| self.store().file(entry).known_size().is_some();
         self.entry(node).is_some_and(|entry| self.is_in(entry, &folders) && is_known(entry))
     }
 
@@ -53,17 +53,19 @@ impl View {
 
     /// Stats an unwatched file. If it was written to since it was statted, its name is pending.
     pub(crate) fn check_unwatched(&self, node: NodeId) {
-        let Some(entry) = self.entry(node).filter(|entry| self.store().is_stale(*entry)) else { return };
+        let Some(entry) = self.entry(node).filter(|entry| self.store().file(*entry).is_stale()) else {
+            return;
+        };
         let folder = self.tree().ino(self.tree().parent(node));
         self.shared.pending.add(folder, self.tree().name(node));
-        self.shared.report_change(self.store().watched_folder_of(entry).as_deref());
+        self.shared.report_change(self.store().file(entry).watched_folder().as_deref());
         if let Some(host) = self.shared.host.get() {
             host.drop_pages(self.tree().ino(node));
         }
     }
 
     fn is_in(&self, entry: EntryId, folders: &[Arc<OsStr>]) -> bool {
-        let folder = || self.store().watched_folder_of(entry);
+        let folder = || self.store().file(entry).watched_folder();
         let is_found =
             |folder: &OsStr| folders.binary_search_by(|unwatched| (**unwatched).cmp(folder)).is_ok();
         !folders.is_empty() && folder().is_some_and(|folder| is_found(folder.as_os_str()))
@@ -107,7 +109,7 @@ impl View {
         for child in self.tree().children(node) {
             let hidden = self.tree().hidden(child).iter().map(|hidden| hidden.entry);
             for entry in self.entry(child).into_iter().chain(hidden) {
-                let of_file = self.store().watched_folder_of(entry);
+                let of_file = self.store().file(entry).watched_folder();
                 if of_file.is_some() && of_file != last {
                     folders.extend(of_file.clone());
                     last = of_file;
@@ -127,7 +129,7 @@ impl View {
             unwatched.folders.push(own);
             unwatched.folders.extend(self.shared.spellings.other_numbers_of(own));
             let files = self.tree().children(node).filter(|child| {
-                let of = self.entry(*child).and_then(|entry| self.store().watched_folder_of(entry));
+                let of = self.entry(*child).and_then(|entry| self.store().file(entry).watched_folder());
                 of.is_some_and(|of| of.as_os_str().as_bytes() == folder.as_os_str().as_bytes())
             });
             unwatched.attributes.extend(files.map(|child| self.tree().ino(child)));

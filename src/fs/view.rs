@@ -129,7 +129,7 @@ impl View {
     pub fn count_lookup(&self, ino: u64) {
         let node = self.tree().node(ino);
         if let Some(entry) = node.and_then(|node| self.entry(node)) {
-            self.store().count_lookups(entry, 1);
+            self.store().file(entry).count_lookups(1);
         }
     }
 
@@ -144,7 +144,7 @@ impl View {
     pub fn forget(&self, ino: u64, lookups: u64) {
         let less = i64::try_from(lookups).unwrap_or(i64::MAX).saturating_neg();
         match self.tree().node(ino).map(|node| self.entry(node)) {
-            Some(Some(entry)) => _ = self.store().count_lookups(entry, less),
+            Some(Some(entry)) => _ = self.store().file(entry).count_lookups(less),
             Some(None) => {}
             None => {
                 self.shared.retired.forget(ino, less);
@@ -236,7 +236,7 @@ impl View {
 
     /// Whether a node is a loose file in a folder on the disk.
     pub(crate) fn is_loose_in(&self, node: NodeId, folder: &Path) -> bool {
-        let of = self.entry(node).and_then(|entry| self.store().loose_folder(entry));
+        let of = self.entry(node).and_then(|entry| self.store().file(entry).loose_folder());
         of.is_some_and(|of| of.as_os_str() == folder.as_os_str())
     }
 
@@ -289,9 +289,10 @@ impl View {
             let modified = loose.or_else(changed).unwrap_or(self.shared.modified);
             return Attr { ino, kind: NodeKind::Folder, size: 0, modified, validity: Validity::Lasting };
         };
-        let known = self.store().known_size(entry);
-        let size = known.unwrap_or_else(|| self.store().estimated_size(entry));
-        let modified = self.store().file_modified(entry);
+        let file = self.store().file(entry);
+        let known = file.known_size();
+        let size = known.unwrap_or_else(|| file.estimated_size());
+        let modified = file.modified();
         let validity = known.map_or(Validity::None, |_| self.validity(entry));
         let now = Attr { ino, kind: NodeKind::File, size, modified, validity };
         self.shared.written.attr(ino).unwrap_or(now)

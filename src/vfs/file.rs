@@ -8,7 +8,7 @@ use super::layer::VfsLayer;
 use super::opened::Opened;
 use super::options::READ_LIMIT;
 use super::read_error::{ReadError, ReadErrorKind};
-use crate::content::{self, Packing};
+use crate::content::{self, Packing, StoredFile};
 use crate::format::EntryId;
 use crate::tree::{Hidden, Kind, NodeId, Tree};
 
@@ -56,11 +56,11 @@ impl VfsFile {
     /// # Errors
     /// The size is stated only in the file's data, which is damaged.
     pub fn size(&self) -> Result<u64, ReadError> {
-        let store = &self.opened.store;
-        store.size(self.entry);
-        store.known_size(self.entry).ok_or_else(|| {
+        let file = self.stored();
+        file.size();
+        file.known_size().ok_or_else(|| {
             // An empty read returns the reason.
-            let read = store.read_at(self.entry, 0, 0);
+            let read = file.read_at(0, 0);
             let unknown = || ReadErrorKind::Unreadable("its size cannot be read".into());
             self.error(read.err().map_or_else(unknown, ReadErrorKind::from))
         })
@@ -68,7 +68,7 @@ impl VfsFile {
 
     /// When the file, or the archive that contains it, was last changed.
     pub fn modified(&self) -> SystemTime {
-        self.opened.store.file_modified(self.entry)
+        self.stored().modified()
     }
 
     /// Reads the whole file.
@@ -96,7 +96,7 @@ impl VfsFile {
                 return Ok(bytes);
             }
             bytes.try_reserve(step).map_err(|_| no_memory())?;
-            let piece = self.opened.store.read_at(self.entry, at as u64, step as u32);
+            let piece = self.stored().read_at(at as u64, step as u32);
             bytes.extend_from_slice(&piece.map_err(|error| self.error(error.into()))?);
             if bytes.len() as u64 > limit {
                 return Err(too_large(bytes.len() as u64));
@@ -114,7 +114,7 @@ impl VfsFile {
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
         let len = buffer.len().min(STEP);
         // At most 1 MiB, which fits into 32 bits.
-        let read = self.opened.store.read_at(self.entry, offset, len as u32);
+        let read = self.stored().read_at(offset, len as u32);
         let bytes = read.map_err(|error| self.error(error.into()))?;
         buffer[..bytes.len()].copy_from_slice(&bytes);
         Ok(bytes.len())
@@ -127,7 +127,7 @@ impl VfsFile {
 
     /// A reader of the file from its beginning, in order and with little memory.
     pub(crate) fn stream(&self) -> content::FileStream<'_> {
-        self.opened.store.stream(self.entry)
+        self.stored().stream()
     }
 
     /// Writes the whole file; returns its size in bytes. Each compressed part is decoded once.
@@ -135,7 +135,7 @@ impl VfsFile {
     /// # Errors
     /// The file is damaged ([`io::ErrorKind::Other`]), or the writer fails.
     pub fn write_to(&self, out: &mut impl Write) -> io::Result<u64> {
-        self.opened.store.copy(self.entry, out)
+        self.stored().copy_to(out)
     }
 
     /// The layer that contains this copy of the file.
@@ -184,7 +184,7 @@ impl VfsFile {
 
     /// Decodes the whole file, as [`VfsFile::check`] does, and finds out what no checksum covers.
     pub(crate) fn examine(&self) -> Result<content::Examined, ReadError> {
-        self.opened.store.examine(self.entry).map_err(|error| self.error(error.into()))
+        self.stored().examine().map_err(|error| self.error(error.into()))
     }
 
     /// Decodes the whole file. Returns the flaws of the packed data that leave every byte intact.
@@ -192,12 +192,17 @@ impl VfsFile {
     /// # Errors
     /// The file is damaged.
     pub fn check(&self) -> Result<Vec<content::codec::Quirk>, ReadError> {
-        self.opened.store.check(self.entry).map_err(|error| self.error(error.into()))
+        self.stored().check().map_err(|error| self.error(error.into()))
+    }
+
+    /// The file in its store.
+    fn stored(&self) -> StoredFile<'_> {
+        self.opened.store.file(self.entry)
     }
 
     /// The layer, and the offset of the data in it. In this order, a disk is read in one pass.
     pub(crate) fn place(&self) -> (u16, u64) {
-        (self.entry.layer, self.opened.store.offset(self.entry))
+        (self.entry.layer, self.stored().offset())
     }
 
     /// The tree, and the node of the file in it.
@@ -207,13 +212,13 @@ impl VfsFile {
 
     /// Whether this is certainly the same file as another. Neither is read.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.opened.store.is_same_file(self.entry, &other.opened.store, other.entry)
+        self.stored().is_same(&other.stored())
     }
 
     /// What is wrong with a file whose bytes were read anyway, because of the option `salvage`.
     /// Each error is returned once.
     pub(crate) fn take_salvaged(&self) -> Option<content::EntryError> {
-        self.opened.store.take_salvaged(self.entry)
+        self.stored().take_salvaged()
     }
 
     /// Why a texture is shown as it is stored, although another form was asked for; `None` if it is not, or
@@ -223,25 +228,24 @@ impl VfsFile {
         let is_texture = || end.is_some_and(|end| end.eq_ignore_ascii_case(b".dds"));
         match self.opened.textures.is_pixels() && self.layer().is_folder() && is_texture() {
             true => Some(LOOSE),
-            false => self.opened.store.why_kept(self.entry),
+            false => self.stored().why_kept(),
         }
     }
 
     /// The tile mode of a console's texture that is shown tiled; `None` if its texels are in rows.
     /// Reads no data.
     pub fn tile_mode(&self) -> Option<u8> {
-        self.opened.store.tile_mode(self.entry)
+        self.stored().tile_mode()
     }
 
     /// The size in bytes if it is known without a read, otherwise an estimate.
     pub(crate) fn known_size(&self) -> u64 {
-        let store = &self.opened.store;
-        store.known_size(self.entry).unwrap_or_else(|| store.estimated_size(self.entry))
+        self.stored().shown_size()
     }
 
     /// The size in bytes, or the packed size if the size cannot be read.
     pub(crate) fn shown_size(&self) -> u64 {
-        self.opened.store.size(self.entry)
+        self.stored().size()
     }
 
     /// The name in the tree, as bytes.
@@ -268,7 +272,7 @@ impl VfsFile {
     }
 
     fn packing(&self) -> Packing {
-        self.opened.store.packing(self.entry)
+        self.stored().packing()
     }
 
     fn error(&self, kind: ReadErrorKind) -> ReadError {

@@ -432,7 +432,8 @@ impl<'a> Opening<'a> {
         }
         let layers = without_erased(layers, &store);
         let tree = tree::merge(layers, plan.rule).map_err(OpenError::all_too_large)?;
-        let place = |id: EntryId| DataPlace { layer: id.layer, offset: store.place(id), entry: id.entry };
+        let place =
+            |id: EntryId| DataPlace { layer: id.layer, offset: store.file(id).place(), entry: id.entry };
         let tree = tree.listed_by_place(place);
         for (first, second) in case_twins(&tree) {
             log::warn!(
@@ -535,7 +536,7 @@ mod tests {
             assert_eq!(opened.tree.files(), 1);
             let (_, entry) = opened.tree.entries().next().expect("the tree is empty");
             let mut bytes = Vec::new();
-            opened.store.copy(entry, &mut bytes).expect("cannot read the file");
+            opened.store.file(entry).copy_to(&mut bytes).expect("cannot read the file");
             assert_eq!(String::from_utf8_lossy(&bytes), winner, "loose file modified at {loose}");
         }
     }
@@ -562,7 +563,7 @@ mod tests {
             let before = opened.store.bytes_read();
             for (_, entry) in opened.tree.entries() {
                 let mut bytes = Vec::new();
-                opened.store.copy(entry, &mut bytes).expect("cannot read the file");
+                opened.store.file(entry).copy_to(&mut bytes).expect("cannot read the file");
                 assert_eq!(bytes, b"archive");
             }
             assert_eq!(opened.store.bytes_read() - before, 7 * opened.tree.files() as u64);

@@ -25,7 +25,7 @@ fn streams(content: &[u8]) -> Vec<(&'static str, Vec<u8>, Quirk)> {
 /// Checks that a file reads as `content`: whole, in its first bytes, and in its middle.
 fn assert_reads(opened: &Opened, path: &str, content: &[u8], what: &str) {
     let id = opened.id(path);
-    assert_eq!(opened.store.size(id), content.len() as u64, "{what}");
+    assert_eq!(opened.store.file(id).size(), content.len() as u64, "{what}");
     let (half, few) = (content.len() / 2, content.len().min(100));
     assert!(
         opened.read(path, 0, few as u32).expect(what) == content[..few],
@@ -34,7 +34,7 @@ fn assert_reads(opened: &Opened, path: &str, content: &[u8], what: &str) {
     assert!(opened.read(path, half as u64, 7).expect(what) == content[half..][..7], "{what}: the middle");
     assert!(opened.whole(path).expect(what) == content, "{what}");
     let mut copied = Vec::new();
-    opened.store.copy(id, &mut copied).expect(what);
+    opened.store.file(id).copy_to(&mut copied).expect(what);
     assert!(copied == content, "{what}");
 }
 
@@ -48,7 +48,7 @@ fn a_file_is_unpacked_by_what_its_bytes_are_whatever_the_version() {
                 let what = format!("{name} of {} bytes in version {version}", content.len());
                 assert_reads(&opened, "f/a.txt", &content, &what);
                 let is_own = name == if version == 105 { "lz4 frame" } else { "zlib" };
-                let quirks = opened.store.check(opened.id("f/a.txt")).expect(&what);
+                let quirks = opened.store.file(opened.id("f/a.txt")).check().expect(&what);
                 assert_eq!(quirks, if is_own { vec![] } else { vec![quirk] }, "{what}");
             }
             for (version, method) in [(1, 0), (2, 0), (3, 0), (3, 3), (3, 9), (7, 0), (8, 0)] {
@@ -73,7 +73,11 @@ fn a_stream_that_is_whole_is_read_although_its_length_passes_the_end_of_the_arch
             let opened = Opened::one(&Tes4::new(version).flags(NAMES | PACKED).add("f", file).build());
             let what = format!("{more} more bytes in version {version}");
             assert_reads(&opened, "f/a.txt", &content, &what);
-            assert_eq!(opened.store.check(opened.id("f/a.txt")).expect(&what), [Quirk::PastEnd], "{what}");
+            assert_eq!(
+                opened.store.file(opened.id("f/a.txt")).check().expect(&what),
+                [Quirk::PastEnd],
+                "{what}"
+            );
         }
     }
     for (version, stream) in [(1, pack::zlib(&content)), (7, pack::zlib(&content))] {
@@ -93,7 +97,11 @@ fn a_stream_that_the_end_of_the_archive_cuts_is_not_read() {
         let archive = Tes4::new(version).flags(NAMES | PACKED).add("f", file).build();
         for cut in [20, stream.len() / 2, stream.len() - 1] {
             let opened = Opened::one(&archive[..archive.len() - cut]);
-            assert_eq!(opened.store.size(opened.id("f/a.txt")), 5_000, "{cut}: its size is still there");
+            assert_eq!(
+                opened.store.file(opened.id("f/a.txt")).size(),
+                5_000,
+                "{cut}: its size is still there"
+            );
             assert_eq!(opened.whole("f/a.txt").unwrap_err().reason, Reason::BeyondEnd, "{cut} of {version}");
         }
     }
@@ -112,7 +120,7 @@ fn a_stream_that_a_length_without_the_embedded_name_cuts_is_read() {
             let opened = Opened::one(&archive.build());
             let what = format!("without {without} bytes in version {version}");
             assert_reads(&opened, "f/b.txt12", &content, &what);
-            let quirks = opened.store.check(opened.id("f/b.txt12")).expect(&what);
+            let quirks = opened.store.file(opened.id("f/b.txt12")).check().expect(&what);
             assert!(matches!(quirks[..], [Quirk::LeavesOutPrefix | Quirk::Unended]), "{what}: {quirks:?}");
             assert_reads(&opened, "f/c.txt", b"what comes next", &what);
         }
@@ -131,8 +139,8 @@ fn bytes_that_are_no_path_are_content_although_the_archive_embeds_names() {
             let opened = Opened::one(&archive);
             assert_reads(&opened, "f/a.dds", content, "a file without a name");
             assert_reads(&opened, "f/b.nif", b"nif with a name", "a file with a name");
-            assert_eq!(opened.store.check(opened.id("f/a.dds")).unwrap(), [Quirk::Unnamed]);
-            assert_eq!(opened.store.check(opened.id("f/b.nif")).unwrap(), []);
+            assert_eq!(opened.store.file(opened.id("f/a.dds")).check().unwrap(), [Quirk::Unnamed]);
+            assert_eq!(opened.store.file(opened.id("f/b.nif")).check().unwrap(), []);
         }
     }
 }
@@ -178,7 +186,7 @@ fn a_packed_file_is_read_whether_or_not_a_name_is_there() {
             let archive = Tes4::new(version).flags(NAMES | PACKED | flag).add("textures", file).build();
             let opened = Opened::one(&archive);
             assert_reads(&opened, "textures/a.dds", &content, "packed");
-            assert_eq!(opened.store.check(opened.id("textures/a.dds")).unwrap(), [quirk], "{version}");
+            assert_eq!(opened.store.file(opened.id("textures/a.dds")).check().unwrap(), [quirk], "{version}");
         }
     }
 }
@@ -192,7 +200,7 @@ fn a_file_that_is_marked_as_packed_but_has_neither_size_nor_stream_is_read_as_st
             let file = Tes4File::new("a.txt", content).no_size_word().stream(content);
             let opened = Opened::one(&Tes4::new(version).flags(NAMES | PACKED).add("f", file).build());
             assert_reads(&opened, "f/a.txt", content, "stored");
-            let quirks = opened.store.check(opened.id("f/a.txt")).unwrap();
+            let quirks = opened.store.file(opened.id("f/a.txt")).check().unwrap();
             assert!(quirks.contains(&Quirk::Unsized), "{quirks:?}");
         }
     }
@@ -213,9 +221,9 @@ fn a_size_that_no_codec_can_make_is_never_shown() {
         for archive in [tes4(103, size), tes4(104, size), tes4(105, size), ba2(1, size), ba2(8, size)] {
             let opened = Opened::one(&archive);
             let id = opened.id("f/a.txt");
-            let shown = opened.store.size(id);
+            let shown = opened.store.file(id).size();
             assert!(shown > 0 && shown < 6_000, "{shown}");
-            assert!(opened.store.is_size_lost(id) && opened.store.known_size(id).is_none());
+            assert!(opened.store.file(id).is_size_lost() && opened.store.file(id).known_size().is_none());
             assert_eq!(opened.whole("f/a.txt").unwrap_err().reason, Reason::UnpackedSize(size));
         }
     }

@@ -127,7 +127,7 @@ fn each_bad_entry_gives_its_reason_and_others_stay_readable() {
     {
         let opened = Opened::one(&archive);
         let id = opened.id("f/bad.txt");
-        assert!(opened.store.size(id) > 0, "{what}: a bad file has size 0 like a valid empty one");
+        assert!(opened.store.file(id).size() > 0, "{what}: a bad file has size 0 like a valid empty one");
         let reason = if says.starts_with("its unpacked size of 5000 bytes ") {
             Reason::UnpackedSize(5000)
         } else {
@@ -147,9 +147,9 @@ fn each_bad_entry_gives_its_reason_and_others_stay_readable() {
                 "{what}: the fault was reported twice"
             );
         }
-        let copied = opened.store.copy(id, &mut Vec::new()).expect_err(what);
+        let copied = opened.store.file(id).copy_to(&mut Vec::new()).expect_err(what);
         assert!(copied.to_string().starts_with(says), "{what}: {copied}");
-        assert_eq!(opened.store.check(id).expect_err(what).reason, reason, "{what}");
+        assert_eq!(opened.store.file(id).check().expect_err(what).reason, reason, "{what}");
         assert_eq!(opened.store.cached_bytes().0, 0, "{what}: an error was cached");
         assert_eq!(opened.whole("f/good.txt").unwrap(), b"as it should be", "{what}");
     }
@@ -188,10 +188,10 @@ fn a_wrong_checksum_is_reported_once() {
         }
         let error = opened.read("f/bad.txt", content.len() as u64 / 2, 10).unwrap_err();
         assert!(names_checksum(&error.reason, what), "{error}");
-        assert!(opened.store.copy(id, &mut Vec::new()).is_err());
-        assert!(names_checksum(&opened.store.check(id).unwrap_err().reason, what));
+        assert!(opened.store.file(id).copy_to(&mut Vec::new()).is_err());
+        assert!(names_checksum(&opened.store.file(id).check().unwrap_err().reason, what));
         assert_eq!(opened.store.cached_bytes().0, 0, "{what}: an error was cached");
-        assert!(opened.store.take_salvaged(id).is_none());
+        assert!(opened.store.file(id).take_salvaged().is_none());
         assert_eq!(opened.whole("f/good.txt").unwrap(), b"as it should be", "{what}");
     }
 }
@@ -206,12 +206,12 @@ fn salvage_serves_a_file_with_a_wrong_checksum_and_reports_it_once() {
         let half = content.len() / 2;
         assert!(opened.read("f/bad.txt", half as u64, 10).unwrap() == content[half..half + 10], "{what}");
         let mut copied = Vec::new();
-        assert_eq!(opened.store.copy(id, &mut copied).unwrap(), content.len() as u64);
+        assert_eq!(opened.store.file(id).copy_to(&mut copied).unwrap(), content.len() as u64);
         assert!(copied == content, "{what}");
-        let fault = opened.store.take_salvaged(id).expect(what);
+        let fault = opened.store.file(id).take_salvaged().expect(what);
         assert!(fault.entry == id && names_checksum(&fault.reason, what), "{fault}");
         assert!(opened.whole("f/bad.txt").is_ok());
-        assert!(opened.store.take_salvaged(id).is_none(), "{what}: the fault was reported twice");
+        assert!(opened.store.file(id).take_salvaged().is_none(), "{what}: the fault was reported twice");
         assert_eq!(opened.store.faults(), 0);
     }
 }
@@ -228,7 +228,7 @@ fn salvage_does_not_invent_missing_bytes() {
             error.reason == reason || matches!(error.reason, Reason::UnpackedSize(5000)),
             "{what}: {error}"
         );
-        assert!(opened.store.take_salvaged(error.entry).is_none(), "{what}");
+        assert!(opened.store.file(error.entry).take_salvaged().is_none(), "{what}");
     }
 }
 
@@ -236,13 +236,13 @@ fn salvage_does_not_invent_missing_bytes() {
 fn the_existing_bytes_of_a_truncated_stored_file_stay_readable() {
     let archive = tes4(104, 0, bad().record_size(0x0100_0000));
     let opened = Opened::one(&archive);
-    assert_eq!(opened.store.size(opened.id("f/bad.txt")), 0x0100_0000);
+    assert_eq!(opened.store.file(opened.id("f/bad.txt")).size(), 0x0100_0000);
     assert!(opened.read("f/bad.txt", 4_000, 1_000).unwrap() == text(1, 5_000)[4_000..]);
     let end = archive.len() as u64;
     for offset in [end, 0x00FF_FFFF] {
         assert_eq!(opened.read("f/bad.txt", offset, 1).unwrap_err().reason, Reason::BeyondEnd, "{offset}");
     }
-    assert_eq!(opened.store.check(opened.id("f/bad.txt")).unwrap_err().reason, Reason::BeyondEnd);
+    assert_eq!(opened.store.file(opened.id("f/bad.txt")).check().unwrap_err().reason, Reason::BeyondEnd);
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn a_bad_extent_leaves_the_other_extents_of_its_file_readable() {
     let bad = Chunk::packed(vec![0x78, 0x9c, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7], 10_000);
     let file = Ba2File::general("a").chunk(Chunk::zlib(&one)).chunk(bad).chunk(Chunk::zlib(&three));
     let opened = Opened::one(&Ba2::general(1).add(file).build());
-    assert_eq!(opened.store.size(opened.id("a")), 30_000);
+    assert_eq!(opened.store.file(opened.id("a")).size(), 30_000);
     assert!(opened.read("a", 0, 10_000).unwrap() == one);
     assert!(opened.read("a", 20_000, 10_000).unwrap() == three);
     let error = opened.read("a", 9_999, 2).unwrap_err();

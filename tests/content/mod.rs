@@ -86,12 +86,12 @@ impl Opened {
     }
 
     fn read(&self, path: &str, offset: u64, len: u32) -> Result<Vec<u8>, EntryError> {
-        self.store.read_at(self.id(path), offset, len).map(|bytes| bytes.to_vec())
+        self.store.file(self.id(path)).read_at(offset, len).map(|bytes| bytes.to_vec())
     }
 
     /// Reads a whole file in one request, or its first [`LONGEST_READ`] bytes.
     fn whole(&self, path: &str) -> Result<Vec<u8>, EntryError> {
-        let size = u32::try_from(self.store.size(self.id(path))).unwrap();
+        let size = u32::try_from(self.store.file(self.id(path)).size()).unwrap();
         self.read(path, 0, size.min(LONGEST_READ))
     }
 }
@@ -130,14 +130,14 @@ fn every_sample_file_is_read_copied_and_checked_completely() {
     assert_eq!(files.len(), opened.files.len(), "two files of the samples have the same path");
     assert!(files.len() > 250, "{} files", files.len());
     for (id, name, content) in files {
-        assert_eq!(opened.store.size(*id), content.len() as u64, "{name}");
+        assert_eq!(opened.store.file(*id).size(), content.len() as u64, "{name}");
         let len = u32::try_from(content.len()).unwrap();
-        let whole = opened.store.read_at(*id, 0, len).unwrap();
+        let whole = opened.store.file(*id).read_at(0, len).unwrap();
         assert!(*whole == content[..], "{name}: wrong bytes in a single read");
         let mut copied = Vec::new();
-        assert_eq!(opened.store.copy(*id, &mut copied).unwrap(), content.len() as u64, "{name}");
+        assert_eq!(opened.store.file(*id).copy_to(&mut copied).unwrap(), content.len() as u64, "{name}");
         assert!(copied == *content, "{name}: wrong bytes in a copy");
-        assert_eq!(opened.store.check(*id).unwrap(), [], "{name}");
+        assert_eq!(opened.store.file(*id).check().unwrap(), [], "{name}");
     }
 }
 
@@ -167,7 +167,7 @@ proptest! {
         let (id, name, content) = &SAMPLES.files[file];
         let from = content.len().min(offset as usize);
         let to = content.len().min(offset as usize + len as usize);
-        let read = SAMPLES.opened.store.read_at(*id, offset, len).unwrap();
+        let read = SAMPLES.opened.store.file(*id).read_at(offset, len).unwrap();
         prop_assert!(*read == content[from..to], "{} at {} + {}", name, offset, len);
     }
 }

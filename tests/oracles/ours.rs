@@ -35,11 +35,12 @@ pub(crate) fn read(path: &Path) -> Vec<File> {
     let tree = tree::merge(vec![layer], tree::Rule::LastWins).unwrap();
     let file = |node| {
         let Kind::File(id) = tree.kind(node) else { return None };
-        let size = store.size(id);
+        let size = store.file(id).size();
         let mut content = Vec::new();
         while (content.len() as u64) < size {
             let before = content.len();
-            let added = store.read_at(id, before as u64, STEP).map(|bytes| content.extend_from_slice(&bytes));
+            let added = store.file(id).read_at(before as u64, STEP);
+            let added = added.map(|bytes| content.extend_from_slice(&bytes));
             added.unwrap_or_else(|error| panic!("{}: {node:?}: {error}", path.display()));
             assert!(content.len() > before, "{}: {node:?} ends before its size", path.display());
         }

@@ -114,11 +114,11 @@ fn read(paths: &[&Path], plan: Plan, names: &[u8]) -> Option<usize> {
     }
     let store = &opened.store;
     for file in opened.files(&scope) {
-        check_copy(store, file, u32::from(plan.step) + 1 + (store.size(file) >> 6) as u32);
+        check_copy(store, file, u32::from(plan.step) + 1 + (store.file(file).size() >> 6) as u32);
         check_content(store, file);
-        let salvaged = store.take_salvaged(file);
+        let salvaged = store.file(file).take_salvaged();
         assert!(opening.salvage || salvaged.is_none(), "a file was salvaged without --salvage");
-        assert!(store.take_salvaged(file).is_none(), "a salvaged file was reported twice");
+        assert!(store.file(file).take_salvaged().is_none(), "a salvaged file was reported twice");
     }
     if plan.has(Plan::LEARN) {
         let together = open(paths, &opening, &scope)?;
@@ -128,8 +128,8 @@ fn read(paths: &[&Path], plan: Plan, names: &[u8]) -> Option<usize> {
         assert!(learnt.is_ok() || needs_headers, "{learnt:?}");
         for file in opened.files(&scope) {
             assert_eq!(
-                together.store.size(file),
-                store.size(file),
+                together.store.file(file).size(),
+                store.file(file).size(),
                 "{file:?}: learn_sizes gives another size"
             );
         }
@@ -139,15 +139,15 @@ fn read(paths: &[&Path], plan: Plan, names: &[u8]) -> Option<usize> {
 
 /// A copied file must be as long as its size says, and have the bytes that reads of `step` bytes give.
 fn check_copy(store: &Store, file: EntryId, step: u32) {
-    if store.size(file) > COPY_MAX {
+    if store.file(file).size() > COPY_MAX {
         return;
     }
     let mut copied = Vec::new();
-    let is_copied = store.copy(file, &mut copied);
-    assert_eq!(is_copied.is_ok(), store.check(file).is_ok(), "{is_copied:?}");
+    let is_copied = store.file(file).copy_to(&mut copied);
+    assert_eq!(is_copied.is_ok(), store.file(file).check().is_ok(), "{is_copied:?}");
     let Ok(len) = is_copied else { return };
     assert_eq!(
-        (len, store.size(file)),
+        (len, store.file(file).size()),
         (copied.len() as u64, len),
         "the copy, its reported length and the size differ"
     );
@@ -155,7 +155,7 @@ fn check_copy(store: &Store, file: EntryId, step: u32) {
     while !rest.is_empty() {
         let (piece, others) = rest.split_at(rest.len().min(step as usize));
         let offset = len - rest.len() as u64;
-        let is_same = store.read_at(file, offset, step).map(|bytes| *bytes == *piece);
+        let is_same = store.file(file).read_at(offset, step).map(|bytes| *bytes == *piece);
         assert!(
             is_same.is_ok_and(|is_same| is_same),
             "{step} bytes at {offset} of {file:?} differ from its copy"

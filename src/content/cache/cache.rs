@@ -44,7 +44,7 @@ pub(crate) enum CachedContent {
 /// Decoded bytes. The first thread that asks for them decodes them, and the others wait.
 type DecodeCell<E> = OnceLock<Result<Buffer, E>>;
 
-/// Decoded bytes, shared with the cache. They stay in memory as long as this does, even if they are evicted.
+/// Decoded bytes, shared with the cache. They are freed when the last handle is dropped, even after eviction.
 #[derive(Debug)]
 pub(crate) struct Decoded<'c, E> {
     cache: &'c Cache<E>,
@@ -140,28 +140,29 @@ impl<E> Cache<E> {
         self.state().contains(key)
     }
 
-    /// The bytes of an extent, from the cache or decoded into it. `read` reads the packed bytes, and `decode`
-    /// decodes them. If another thread already decodes them, this thread reads them too before it waits. So
-    /// no thread waits for another one that waits for a device.
-    pub(crate) fn decode_once<P>(
+    /// The bytes of an extent, if they are cached and decoded.
+    pub(crate) fn get(&self, key: CacheKey) -> Option<Decoded<'_, E>> {
+        let mut state = self.state();
+        let cell = state.request(&key, Instant::now()).filter(|cell| matches!(cell.get(), Some(Ok(_))))?;
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        Some(Decoded { cache: self, cell, key })
+    }
+
+    /// The bytes of an extent, from the cache or decoded into it. If another thread decodes them, waits for
+    /// it. So `decode` must not wait for a device: the caller reads the packed bytes first.
+    pub(crate) fn decode_once(
         &self,
         key: CacheKey,
-        read: impl FnOnce() -> Result<P, E>,
-        decode: impl FnOnce(P) -> Result<Buffer, E>,
+        decode: impl FnOnce() -> Result<Buffer, E>,
     ) -> Result<Decoded<'_, E>, E>
     where
         E: Clone,
     {
-        if let Some(decoded) = self.get(key, Instant::now()) {
-            return Ok(decoded);
-        }
-        // The read may take seconds. They do not count as a time without a request.
-        let packed = read()?;
         let cell = self.cell(key, Instant::now());
         let mut is_hit = true;
         let result = cell.get_or_init(|| {
             is_hit = false;
-            decode(packed)
+            decode()
         });
         self.hits.fetch_add(u64::from(is_hit), Ordering::Relaxed);
         match result {
@@ -212,14 +213,6 @@ impl<E> Cache<E> {
         self.state().ahead
     }
 
-    /// The bytes of an extent, if they are cached and decoded.
-    fn get(&self, key: CacheKey, now: Instant) -> Option<Decoded<'_, E>> {
-        let mut state = self.state();
-        let cell = state.request(&key, now).filter(|cell| matches!(cell.get(), Some(Ok(_))))?;
-        self.hits.fetch_add(1, Ordering::Relaxed);
-        Some(Decoded { cache: self, cell, key })
-    }
-
     /// The cell of an extent; a new, empty one if the extent was not cached. Evicts others to make
     /// room. The bytes count before they exist, so that threads that decode at the same time stay
     /// within the limits together.
@@ -254,7 +247,7 @@ impl<E> Cache<E> {
         cell
     }
 
-    /// Records that so many bytes of an extent were served.
+    /// Records that `len` bytes of an extent were served.
     fn note_served(&self, key: &CacheKey, len: u64) {
         let mut state = self.state();
         let Some(entry) = state.entries.peek_mut(key) else { return };
@@ -442,7 +435,7 @@ mod tests {
         cache.decode_ahead(key(2, 40), read, decode);
         cache.decode_ahead(key(1, 40), || panic!("a cached extent was read again"), decode);
         assert_eq!(cache.ahead(), 80);
-        assert!(cache.get(key(1, 40), now).is_some(), "it was not decoded ahead");
+        assert!(cache.get(key(1, 40)).is_some(), "it was not decoded ahead");
         assert_eq!(cache.ahead(), 40);
         cache.cell(key(3, 100), now + 2 * RETURN);
         assert_eq!((cache.contains(&key(2, 40)), cache.ahead()), (false, 0));
@@ -466,8 +459,7 @@ mod tests {
         let cache = Cache::<()>::new(100);
         let read = || {
             assert!(cache.contains(&key(1, 40)), "the reader would decode it outside the cache");
-            let decode = |()| Ok(Buffer::for_cache(40, None).unwrap());
-            cache.decode_once(key(1, 40), || Ok(()), decode).map(drop)
+            cache.decode_once(key(1, 40), || Ok(Buffer::for_cache(40, None).unwrap())).map(drop)
         };
         cache.decode_ahead(key(1, 40), read, |()| panic!("it was decoded twice"));
         assert_eq!((cache.bytes(), cache.ahead()), (40, 0));
@@ -476,13 +468,10 @@ mod tests {
     #[test]
     fn a_slow_read_does_not_make_an_extent_old() {
         let cache = Cache::<()>::new(100);
-        let mut read_until = None;
-        let decode = |time| {
-            read_until = Some(time);
-            Ok(Buffer::for_cache(40, None).unwrap())
-        };
-        cache.decode_once(key(1, 40), || Ok(Instant::now()), decode).map(drop).unwrap();
-        assert!(cache.state().entries.peek(&key(1, 40)).map(|entry| entry.used) >= read_until);
+        let read_until = Instant::now();
+        cache.decode_once(key(1, 40), || Ok(Buffer::for_cache(40, None).unwrap())).map(drop).unwrap();
+        let state = cache.state();
+        assert!(state.entries.peek(&key(1, 40)).is_some_and(|entry| entry.used >= read_until));
     }
 
     #[test]
@@ -504,7 +493,7 @@ mod tests {
         assert!(!cache.contains(&key(1, 60)) && cache.contains(&key(2, 1 << 30)));
         assert!(!cache.trim(start + RETURN) && cache.trim(start + IDLE));
         assert_eq!(cache.bytes(), 0);
-        assert_eq!(cache.decode_once(key(3, 10), || Ok(()), |()| Err(())).map(drop), Err(()));
+        assert_eq!(cache.decode_once(key(3, 10), || Err(())).map(drop), Err(()));
         assert_eq!(cache.bytes(), 0, "an error was cached");
     }
 }

@@ -9,12 +9,11 @@ use std::ops::Range;
 use flate2::read::ZlibDecoder;
 use lz4_flex::frame::FrameDecoder;
 
-use super::archive_content::ArchiveContent;
 use super::codec::{self, BlockDecoder, XmemDecoder};
 use super::error::Reason;
-use super::pieces::Part;
-use super::store::Store;
-use crate::format::{Codec, EntryId};
+use super::read::{ArchiveContent, FileExtent};
+use super::stored_file::StoredFile;
+use crate::format::Codec;
 
 /// Length of an extent from which on it is decoded piece by piece, in bytes.
 const STREAM_FROM: u64 = 4 << 20;
@@ -27,8 +26,7 @@ const PROOF_LEN: usize = 64 << 10;
 
 /// A reader of a whole file from its beginning.
 pub(crate) struct FileStream<'s> {
-    store: &'s Store,
-    id: EntryId,
+    file: StoredFile<'s>,
     position: u64,
     /// The extent that is being decoded, and where it ends in the file.
     extent: Option<(u64, Box<dyn Read + 's>)>,
@@ -36,74 +34,61 @@ pub(crate) struct FileStream<'s> {
     plain_until: u64,
 }
 
-impl Store {
-    /// A reader of a whole file from its beginning.
-    pub(crate) fn stream(&self, id: EntryId) -> FileStream<'_> {
-        FileStream { store: self, id, position: 0, extent: None, plain_until: 0 }
+impl<'s> StoredFile<'s> {
+    /// A reader of the whole file from its beginning.
+    pub(crate) fn stream(self) -> FileStream<'s> {
+        FileStream { file: self, position: 0, extent: None, plain_until: 0 }
     }
 
-    /// The next extent of a file, from `position` on, that is decoded piece by piece, and its range in the
-    /// file.
-    fn next_large(&self, id: EntryId, position: u64) -> Option<(u32, Range<u64>)> {
-        let layer = self.content(id.layer).archive().filter(|_| !self.salvages)?;
-        if layer.converted(id.entry).is_some_and(|it| it.file_len().is_some()) {
-            return None;
-        }
-        let mut start = 0;
-        for (part, known) in layer.parts(id.entry) {
-            let len = known?;
-            if let Part::Extent(index) = part
-                && start >= position
-                && len >= STREAM_FROM
-                && layer.tables.extent(index).codec != Codec::Stored
-            {
-                return Some((index, start..start + len));
+    /// The next extent, from `position` on, that is decoded piece by piece, and its range in the file.
+    fn next_large(&self, position: u64) -> Option<(FileExtent<'s>, Range<u64>)> {
+        let file = self.shown_plain().filter(|file| !file.archive.shared.salvages())?;
+        let mut start = file.head_len();
+        for extent in file.extents() {
+            let len = u64::from(extent.known_size()?);
+            let is_large = len >= STREAM_FROM && extent.record().codec != Codec::Stored;
+            if start >= position && is_large {
+                return Some((extent, start..start + len));
             }
             start += len;
         }
         None
     }
-
-    /// A decoder of an extent of `len` bytes; `None` if it is better decoded as a whole.
-    fn decoder(&self, id: EntryId, index: u32, len: u64) -> Option<Box<dyn Read + '_>> {
-        self.checked_size(id.layer, index).ok()?;
-        self.content(id.layer).archive()?.decoder(index, len)
-    }
 }
 
-impl ArchiveContent {
-    /// A decoder of an extent of `len` bytes, whose first bytes did decode.
-    fn decoder(&self, index: u32, len: u64) -> Option<Box<dyn Read + '_>> {
-        let extent = self.tables.extent(index);
-        let prefix = self.prefix_range(index);
-        let mut first = vec![0; (prefix.end - prefix.start) as usize];
-        self.file.read_exact_at(&mut first, prefix.start).ok()?;
-        let start = first.len() as u64 - self.payload(index, &first).ok()?.len() as u64;
-        let payload = &first[start as usize..];
-        let packed = Packed {
-            archive: self,
-            position: extent.offset + start,
-            // Some stated lengths leave out the prefix. What follows a stream is not decoded.
-            end: (extent.offset + self.available(&extent) + start).min(self.file.len()),
-            buffer: Vec::new(),
-            at: 0,
-        };
-        let mut decoder: Box<dyn Read + '_> = match extent.codec {
-            Codec::Zlib if payload.starts_with(b"\x78") => Box::new(ZlibDecoder::new(packed)),
-            Codec::Lz4Frame if payload.starts_with(&[0x04, 0x22, 0x4d, 0x18]) => {
-                Box::new(FrameDecoder::new(packed))
-            }
-            // These begin with anything.
-            Codec::Lz4Block if !codec::has_signature(payload) => {
-                Box::new(BlockDecoder::new(BufReader::new(packed)))
-            }
-            Codec::Xmem if !codec::has_signature(payload) => Box::new(XmemDecoder::new(packed)),
-            _ => return None,
-        };
-        let mut proof = vec![0; PROOF_LEN.min(len as usize)];
-        decoder.read_exact(&mut proof).ok()?;
-        Some(Box::new(io::Cursor::new(proof).chain(decoder)))
-    }
+/// A decoder of an extent of `len` bytes, whose first bytes did decode; `None` if it is better decoded as a
+/// whole.
+fn decoder(extent: FileExtent<'_>, len: u64) -> Option<Box<dyn Read + '_>> {
+    extent.checked_size().ok()?;
+    let (archive, record) = (extent.archive, extent.record());
+    let prefix = archive.prefix_range(extent.index);
+    let mut first = vec![0; (prefix.end - prefix.start) as usize];
+    archive.file.read_exact_at(&mut first, prefix.start).ok()?;
+    let start = first.len() as u64 - archive.payload(extent.index, &first).ok()?.len() as u64;
+    let payload = &first[start as usize..];
+    let packed = Packed {
+        archive,
+        position: record.offset + start,
+        // Some stated lengths leave out the prefix. What follows a stream is not decoded.
+        end: (record.offset + archive.available(&record) + start).min(archive.file.len()),
+        buffer: Vec::new(),
+        at: 0,
+    };
+    let mut decoder: Box<dyn Read + '_> = match record.codec {
+        Codec::Zlib if payload.starts_with(b"\x78") => Box::new(ZlibDecoder::new(packed)),
+        Codec::Lz4Frame if payload.starts_with(&[0x04, 0x22, 0x4d, 0x18]) => {
+            Box::new(FrameDecoder::new(packed))
+        }
+        // These begin with anything.
+        Codec::Lz4Block if !codec::has_signature(payload) => {
+            Box::new(BlockDecoder::new(BufReader::new(packed)))
+        }
+        Codec::Xmem if !codec::has_signature(payload) => Box::new(XmemDecoder::new(packed)),
+        _ => return None,
+    };
+    let mut proof = vec![0; PROOF_LEN.min(len as usize)];
+    decoder.read_exact(&mut proof).ok()?;
+    Some(Box::new(io::Cursor::new(proof).chain(decoder)))
 }
 
 impl Read for FileStream<'_> {
@@ -113,9 +98,9 @@ impl Read for FileStream<'_> {
         }
         let mut len = out.len();
         if self.extent.is_none() && self.position >= self.plain_until {
-            match self.store.next_large(self.id, self.position) {
-                Some((index, range)) if range.start == self.position => {
-                    let decoder = self.store.decoder(self.id, index, range.end - range.start);
+            match self.file.next_large(self.position) {
+                Some((extent, range)) if range.start == self.position => {
+                    let decoder = decoder(extent, range.end - range.start);
                     self.extent = decoder.map(|decoder| (range.end, decoder));
                     self.plain_until = range.end;
                 }
@@ -143,7 +128,7 @@ impl Read for FileStream<'_> {
         let plain = usize::try_from(self.plain_until - self.position).unwrap_or(usize::MAX);
         len = len.min(STEP).min(plain);
         // At most 1 MiB, which fits into 32 bits.
-        let bytes = self.store.read_at(self.id, self.position, len as u32).map_err(io::Error::other)?;
+        let bytes = self.file.read_at(self.position, len as u32).map_err(io::Error::other)?;
         out[..bytes.len()].copy_from_slice(&bytes);
         self.position += bytes.len() as u64;
         Ok(bytes.len())

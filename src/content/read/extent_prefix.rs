@@ -4,20 +4,12 @@
 //! Flags say what the prefix has, but some packers set them wrongly. So the bytes decide where they prove
 //! something: a name must look like a path, a size must be possible, and a stream may have a signature.
 
-use std::ops::Range;
-use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
-
-use super::archive_content::ArchiveContent;
-use super::codec::{self, Quirk};
-use super::error::Reason;
-use crate::archive_file::ArchiveReadError;
+use crate::content::codec::{self, Quirk};
+use crate::content::error::Reason;
 use crate::format::Extent;
-use crate::limits::PACKED_MAX;
-use crate::shown::Shown;
 
 /// Maximum length of a prefix in bytes: a length byte, 255 bytes of name, a u32.
-pub(super) const MAX: usize = 260;
+pub(super) const PREFIX_MAX: usize = 260;
 /// Length of an unpacked size in bytes.
 const SIZE_LEN: u32 = 4;
 
@@ -32,113 +24,11 @@ pub(super) struct ParsedPrefix {
     pub(super) quirk: Option<Quirk>,
 }
 
-impl ArchiveContent {
-    /// Unpacked size of an extent. If only its prefix states the size, the first call reads the prefix.
-    ///
-    /// # Errors
-    /// The size cannot be read, or the packed bytes cannot yield it.
-    pub(super) fn size(&self, index: u32) -> Result<u32, Reason> {
-        let extent = self.tables.extent(index);
-        match (possible_size(&extent), extent.size) {
-            (Some(size), _) => Ok(size),
-            (None, Some(size)) => Err(Reason::UnpackedSize(size)),
-            (None, None) if extent.is_sized_by_decoding() => self.decoded_size(index),
-            (None, None) => Ok(self.read_prefix(index)?.size),
-        }
-    }
-
-    /// Unpacked size of an extent, if it is known and possible.
-    pub(super) fn known_extent_size(&self, index: u32) -> Option<u32> {
-        possible_size(&self.tables.extent(index))
-    }
-
-    /// How the prefix of an extent contradicts its flags. Reads it.
-    pub(super) fn prefix_quirk(&self, index: u32) -> Option<Quirk> {
-        if self.tables.extent(index).prefix.is_none() {
-            return None;
-        }
-        self.read_prefix(index).ok()?.quirk
-    }
-
-    fn read_prefix(&self, index: u32) -> Result<ParsedPrefix, Reason> {
-        let range = self.prefix_range(index);
-        let mut first = [0; MAX];
-        let first = &mut first[..(range.end - range.start) as usize];
-        match self.file.read_exact_at(first, range.start) {
-            Ok(()) => self.parse_prefix(index, first),
-            Err(fault) => {
-                if matches!(fault, ArchiveReadError::Beyond) {
-                    self.note_bad_prefix(index);
-                }
-                Err(fault.into())
-            }
-        }
-    }
-
-    /// Number of bytes of an extent that the archive has.
-    pub(super) fn available(&self, extent: &Extent) -> u64 {
-        u64::from(extent.packed).min(self.file.len().saturating_sub(extent.offset))
-    }
-
-    /// Unpacked size of an extent for which nothing states it. Reads all of its data.
-    fn decoded_size(&self, index: u32) -> Result<u32, Reason> {
-        let extent = self.tables.extent(index);
-        if extent.packed > PACKED_MAX {
-            return Err(Reason::PackedSize(extent.packed));
-        }
-        let payload = self.read_payload(index, u64::MAX)?;
-        let size = codec::unpacked_size(extent.codec, &payload).ok_or(Reason::Prefix)?;
-        let size = u32::try_from(size).unwrap_or(u32::MAX);
-        self.tables.set_size(index, size);
-        Ok(size)
-    }
-
-    /// The bytes of the archive that an extent's prefix may occupy.
-    pub(super) fn prefix_range(&self, index: u32) -> Range<u64> {
-        let extent = self.tables.extent(index);
-        extent.offset..extent.offset + self.available(&extent).min(MAX as u64)
-    }
-
-    /// Whether an extent's size can never be learnt, even from a sound disk.
-    pub(super) fn is_size_lost(&self, index: u32) -> bool {
-        let extent = self.tables.extent(index);
-        let is_impossible = extent.size.is_some() && possible_size(&extent).is_none();
-        let bad = self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner);
-        is_impossible || self.file.is_changed() || bad.contains(&index)
-    }
-
-    fn note_bad_prefix(&self, index: u32) {
-        self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner).insert(index);
-    }
-
-    /// Parses the prefix of an extent from its first bytes, and keeps the size that it states.
-    pub(super) fn parse_prefix(&self, index: u32, first: &[u8]) -> Result<ParsedPrefix, Reason> {
-        let extent = self.tables.extent(index);
-        let parsed = parse(&extent, first).inspect_err(|_| self.note_bad_prefix(index))?;
-        self.tables.set_size(index, parsed.size);
-        if let Some(quirk) = parsed.quirk
-            && !self.has_odd_prefix.swap(true, Ordering::Relaxed)
-        {
-            let (archive, offset) = (self.path.shown(), extent.offset);
-            log::info!("{archive}: data at offset {offset}: {quirk}");
-        }
-        Ok(parsed)
-    }
-}
-
-/// The size of an extent, if it is known and its packed bytes can yield it.
-fn possible_size(extent: &Extent) -> Option<u32> {
-    extent.size.filter(|&size| {
-        // An extent of the form that most have needs no arithmetic.
-        size <= extent.packed || u64::from(size) <= codec::max_unpacked(extent.codec, extent.packed.into())
-    })
-}
-
 /// Parses the prefix of an extent from its `first` bytes.
 ///
 /// An extent that ends where its size should begin is an empty file. Some packers write those
 /// (FORMATS.md 1.6, 4).
-fn parse(extent: &Extent, first: &[u8]) -> Result<ParsedPrefix, Reason> {
+pub(super) fn parse(extent: &Extent, first: &[u8]) -> Result<ParsedPrefix, Reason> {
     let (prefix, packed) = (extent.prefix, extent.packed);
     if packed == 0 {
         return Ok(ParsedPrefix { payload: 0, size: 0, quirk: None });

@@ -1,14 +1,18 @@
-//! Reads the packed bytes of one extent from its archive.
+//! The bytes of one extent as its archive stores them: the prefix, and the payload behind it.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 use super::archive_content::ArchiveContent;
-use super::cache::{Buffer, LARGE, Reservation};
-use super::error::Reason;
-use super::extent_prefix;
+use super::extent_prefix::{self, PREFIX_MAX, ParsedPrefix};
+use crate::archive_file::ArchiveReadError;
+use crate::content::cache::{Buffer, LARGE, Reservation};
+use crate::content::error::Reason;
+use crate::shown::Shown;
 
 /// The payload of an extent, or its first bytes. It dereferences to the bytes within the stated length.
-pub(super) struct Payload {
+pub(crate) struct Payload {
     packed: Buffer,
     start: usize,
     /// The end of the stated length.
@@ -36,7 +40,7 @@ impl Payload {
 
 /// A whole payload.
 #[derive(Clone, Copy)]
-pub(super) struct PayloadBytes<'a> {
+pub(crate) struct PayloadBytes<'a> {
     /// The bytes within the stated length.
     pub(super) stated: &'a [u8],
     /// The bytes if the stated length leaves out the prefix. They may be the same.
@@ -75,7 +79,7 @@ impl ArchiveContent {
         if available == 0 && extent.packed > 0 {
             return Err(Reason::BeyondEnd);
         }
-        let prefix_len = if extent.prefix.is_none() { 0 } else { extent_prefix::MAX as u64 };
+        let prefix_len = if extent.prefix.is_none() { 0 } else { PREFIX_MAX as u64 };
         let len = len.saturating_add(prefix_len).min(available);
         let is_all = len == available;
         // The bytes behind the stated length cost no read.
@@ -90,17 +94,56 @@ impl ArchiveContent {
     }
 
     /// What follows the prefix in `packed`: all bytes of an extent, or its first ones.
-    pub(super) fn payload<'p>(&self, index: u32, packed: &'p [u8]) -> Result<&'p [u8], Reason> {
-        let start = match self.tables.extent(index).prefix.is_none() {
-            true => 0,
-            false => self.parse_prefix(index, packed)?.payload,
-        };
-        Ok(&packed[start as usize..])
+    pub(crate) fn payload<'p>(&self, index: u32, packed: &'p [u8]) -> Result<&'p [u8], Reason> {
+        if self.tables.extent(index).prefix.is_none() {
+            return Ok(packed);
+        }
+        Ok(&packed[self.parse_prefix(index, packed)?.payload as usize..])
     }
 
     /// Reserves memory for `len` packed bytes; `None` if they are too few to count. Waits for other
     /// readers of the device.
-    pub(super) fn reserve_packed(&self, len: u64) -> Option<Reservation> {
+    pub(crate) fn reserve_packed(&self, len: u64) -> Option<Reservation> {
         (len >= LARGE as u64).then(|| self.packed_memory.reserve(len, || false))
+    }
+
+    /// The bytes of the archive that an extent's prefix may occupy.
+    pub(crate) fn prefix_range(&self, index: u32) -> Range<u64> {
+        let extent = self.tables.extent(index);
+        extent.offset..extent.offset + self.available(&extent).min(PREFIX_MAX as u64)
+    }
+
+    /// Reads the prefix of an extent, and keeps the size that it states.
+    pub(super) fn read_prefix(&self, index: u32) -> Result<ParsedPrefix, Reason> {
+        let range = self.prefix_range(index);
+        let mut first = [0; PREFIX_MAX];
+        let first = &mut first[..(range.end - range.start) as usize];
+        match self.file.read_exact_at(first, range.start) {
+            Ok(()) => self.parse_prefix(index, first),
+            Err(fault) => {
+                if matches!(fault, ArchiveReadError::Beyond) {
+                    self.note_bad_prefix(index);
+                }
+                Err(fault.into())
+            }
+        }
+    }
+
+    /// Parses the prefix of an extent from its first bytes, and keeps the size that it states.
+    pub(super) fn parse_prefix(&self, index: u32, first: &[u8]) -> Result<ParsedPrefix, Reason> {
+        let extent = self.tables.extent(index);
+        let parsed = extent_prefix::parse(&extent, first).inspect_err(|_| self.note_bad_prefix(index))?;
+        self.tables.set_size(index, parsed.size);
+        if let Some(quirk) = parsed.quirk
+            && !self.has_odd_prefix.swap(true, Ordering::Relaxed)
+        {
+            let (archive, offset) = (self.path.shown(), extent.offset);
+            log::info!("{archive}: data at offset {offset}: {quirk}");
+        }
+        Ok(parsed)
+    }
+
+    fn note_bad_prefix(&self, index: u32) {
+        self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner).insert(index);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Deref;
 
-use super::cache::{Buffer, DecodedRange};
-use super::error::Reason;
+use crate::content::cache::{Buffer, DecodedRange};
+use crate::content::error::Reason;
 
 /// Bytes of a file. They must be dropped before this thread reads more, because those of a large extent keep
 /// their share of the limited memory.
@@ -27,16 +27,16 @@ impl<'s> FileBytes<'s> {
     pub(crate) const EMPTY: Self = Self { place: Place::Empty, is_cut: false };
 
     /// The first `len` bytes of a buffer.
-    pub(super) fn in_buffer(buffer: Buffer, len: usize) -> Self {
+    pub(crate) fn in_buffer(buffer: Buffer, len: usize) -> Self {
         Self { place: Place::Buffer(buffer, len), is_cut: false }
     }
 
-    pub(super) fn in_cache(bytes: DecodedRange<'s, Reason>) -> Self {
+    pub(crate) fn in_cache(bytes: DecodedRange<'s, Reason>) -> Self {
         Self { place: Place::Cache(bytes), is_cut: false }
     }
 
     /// Sets [`FileBytes::is_cut`].
-    pub(super) fn with_cut(self, is_cut: bool) -> Self {
+    pub(crate) fn with_cut(self, is_cut: bool) -> Self {
         Self { is_cut, ..self }
     }
 

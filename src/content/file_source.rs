@@ -1,0 +1,165 @@
+//! Where the bytes of a file come from: its archive or its folder, and what changed there since it was
+//! opened.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::read::ArchiveContent;
+use super::stored_file::{Place, StoredFile};
+use crate::folder::{FileChange, LooseFile, LooseFolder};
+
+impl StoredFile<'_> {
+    /// The device of the bytes (`st_dev`).
+    pub fn device(&self) -> u64 {
+        match self.place {
+            Place::Archived(archive, _) => archive.content.file.identity().0,
+            Place::Loose(files) => files.folder.device(self.id.entry),
+        }
+    }
+
+    /// Where the data lies on its disk: in an archive its offset in bytes, and for a loose file the inode
+    /// number of its folder. Files of one archive or folder that lie side by side follow each other by place,
+    /// and then by entry.
+    pub fn place(&self) -> u64 {
+        match self.place {
+            Place::Archived(..) => self.offset(),
+            Place::Loose(files) => files.folder.inode_of_folder(self.id.entry),
+        }
+    }
+
+    /// Offset of the data in the archive; 0 for a file without data and for a loose file.
+    pub fn offset(&self) -> u64 {
+        let first = self.plain().and_then(|file| file.extents().next());
+        first.map_or(0, |extent| extent.record().offset)
+    }
+
+    /// Whether two files certainly have the same bytes; nothing is read. Two entries do if they are
+    /// the same entry of one unchanged archive, provided that both stores opened it with the same
+    /// options. Two loose files do if they are one file that both stores have statted.
+    pub fn is_same(&self, other: &StoredFile<'_>) -> bool {
+        match (self.place, other.place) {
+            (Place::Archived(one, _), Place::Archived(two, _)) => {
+                let state = |archive: &ArchiveContent| {
+                    let file = &archive.file;
+                    (file.identity(), file.modified(), file.len())
+                };
+                self.id.entry == other.id.entry && state(&one.content) == state(&two.content)
+            }
+            (Place::Loose(one), Place::Loose(two)) => {
+                let known = one.folder.known(self.id.entry);
+                known.is_some() && known == two.folder.known(other.id.entry)
+            }
+            _ => false,
+        }
+    }
+
+    /// What happened to the file since an earlier view had it at the same path. Stats a loose file if the
+    /// earlier view had statted it.
+    pub fn change_since(&self, earlier: &StoredFile<'_>) -> FileChange {
+        let is_kept = match (self.place, earlier.place) {
+            (Place::Archived(now, _), Place::Archived(then, _)) => {
+                now.content.number == then.content.number && self.id.entry == earlier.id.entry
+            }
+            (Place::Loose(now), Place::Loose(then)) => {
+                if Arc::ptr_eq(&now.folder, &then.folder) && self.id.entry == earlier.id.entry {
+                    return FileChange::None;
+                }
+                // Comparing bytes is much faster than comparing components.
+                if now.folder.path().as_os_str() == then.folder.path().as_os_str() {
+                    return loose_change(&now.folder, self.id.entry, &then.folder, earlier.id.entry);
+                }
+                false
+            }
+            _ => false,
+        };
+        if is_kept { FileChange::None } else { FileChange::Replaced }
+    }
+
+    /// Takes over what the earlier view has learnt meanwhile about an unchanged loose file, because the
+    /// kernel was sent it, and its descriptor. If the file was replaced since, its folder changed, and the
+    /// next view detects that.
+    pub fn learn_from(&self, earlier: &StoredFile<'_>) {
+        if let (Place::Loose(now), Place::Loose(then)) = (self.place, earlier.place)
+            && let Some(known) = then.folder.known(earlier.id.entry)
+        {
+            now.folder.set_known(self.id.entry, known);
+            now.folder.share_open(self.id.entry, &then.folder, earlier.id.entry);
+        }
+    }
+
+    /// The number of the archive, unique in the mount; `None` for a loose file.
+    pub fn archive_number(&self) -> Option<u32> {
+        self.plain().map(|file| file.archive.number)
+    }
+
+    /// A hash of the identity and state of the file's source. It is the same after a restart.
+    pub fn identity(&self) -> u64 {
+        match self.place {
+            Place::Archived(archive, _) => archive.content.file.state_hash(),
+            Place::Loose(files) => files.folder.known(self.id.entry).map_or(0, |stat| stat.object()),
+        }
+    }
+
+    /// Adds to the count of the kernel's references to the file's archive, or subtracts if `more` is
+    /// negative. Returns the new count.
+    pub fn count_lookups(&self, more: i64) -> i64 {
+        match self.place {
+            Place::Archived(archive, _) => {
+                archive.lookups.fetch_add(more, Ordering::Relaxed).saturating_add(more)
+            }
+            Place::Loose(_) => 0,
+        }
+    }
+
+    /// The path on the disk of the folder of a loose file; `None` for an entry of an archive.
+    pub fn loose_folder(&self) -> Option<PathBuf> {
+        self.folder().map(|folder| folder.folder_of(self.id.entry))
+    }
+
+    /// The folder on the disk whose watch reports writes to a loose file; `None` for an entry of an archive.
+    pub fn watched_folder(&self) -> Option<PathBuf> {
+        self.folder().map(|folder| folder.watched_folder_of(self.id.entry))
+    }
+
+    /// Whether a read since the last call found that a loose file was written to after it was statted.
+    pub fn take_outdated(&self) -> bool {
+        self.folder().is_some_and(|folder| folder.take_outdated(self.id.entry))
+    }
+
+    /// Whether a loose file changed since it was statted.
+    pub fn is_stale(&self) -> bool {
+        self.folder().is_some_and(|folder| folder.is_stale(self.id.entry))
+    }
+
+    /// Whether a loose file could not be statted because it is gone, or is no longer a file.
+    pub fn is_gone(&self) -> bool {
+        self.folder().is_some_and(|folder| folder.is_gone(self.id.entry))
+    }
+
+    /// A loose file, if it is open. It stays readable after its folder is gone.
+    pub fn open_loose(&self) -> Option<LooseFile> {
+        self.folder()?.open_file(self.id.entry)
+    }
+
+    fn folder(&self) -> Option<&LooseFolder> {
+        match self.place {
+            Place::Archived(..) => None,
+            Place::Loose(files) => Some(&files.folder),
+        }
+    }
+}
+
+/// What happened to a loose file since an earlier scan of its folder.
+fn loose_change(now: &LooseFolder, file: u32, then: &LooseFolder, earlier: u32) -> FileChange {
+    // The kernel has never seen the attributes of a file that was not statted.
+    let Some(known) = then.known(earlier) else { return FileChange::None };
+    match now.stat(file) {
+        Ok(stat) if !stat.is_same_file(&known) => FileChange::Replaced,
+        Ok(stat) if !stat.is_equal(&known) => FileChange::Written,
+        // If a file is statted while it is written, its attributes may stay the same afterwards.
+        Ok(_) if !known.is_settled() && !now.is_carried(file) => FileChange::Unknown,
+        Ok(_) => FileChange::None,
+        Err(_) => FileChange::Replaced,
+    }
+}

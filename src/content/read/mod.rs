@@ -1,0 +1,28 @@
+//! Reads of files as their archive stores them. Each file calls only those below it in this table.
+//!
+//! | step | file |
+//! |---|---|
+//! | cut a range at the borders of the header and the extents | `plain_file.rs` |
+//! | choose how each extent is read, and decode it | `extent.rs`; before it is needed: `ahead.rs` |
+//! | find out and check the size of an extent | `extent_size.rs` |
+//! | read the packed bytes, and find the payload | `payload.rs`, `extent_prefix.rs` |
+//! | the archive, and what all archives share | `archive_content.rs`, `resources.rs` |
+//!
+//! `file_bytes.rs` is what a read returns.
+
+mod ahead;
+mod archive_content;
+mod extent;
+mod extent_prefix;
+mod extent_size;
+mod file_bytes;
+mod payload;
+mod plain_file;
+mod resources;
+
+pub(crate) use ahead::REQUESTED_MAX;
+pub(crate) use archive_content::ArchiveContent;
+pub(crate) use extent::{FileExtent, PREFIX_LEN};
+pub use file_bytes::FileBytes;
+pub(crate) use plain_file::{Examined, PlainFile};
+pub(crate) use resources::Resources;

@@ -1,0 +1,148 @@
+//! Textures whose header decides how they are shown: as pixels, under another header, or as they are.
+//!
+//! If an archive stores headers within the files, the size of the shown file is known once the header has
+//! been read.
+
+use std::io::Write;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::headed_file::HeadedFile;
+use super::linear_file::LinearFile;
+use super::rgba_file::RgbaFile;
+use super::unconverted::Unconverted;
+use crate::content::error::{CopyError, ReadFault, Reason};
+use crate::content::read::{FileBytes, PlainFile};
+use crate::content::tables::{Converted, TOO_LARGE};
+use crate::texture::file_header::HEADER_MAX;
+
+/// A file that may be a texture to convert.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConvertedFile<'s> {
+    file: Unconverted<'s>,
+    /// How it is shown, once its header was read.
+    shown: &'s OnceLock<Converted>,
+}
+
+impl<'s> ConvertedFile<'s> {
+    /// A file that may be converted; `None` if it is not among the textures of its archive.
+    pub(crate) fn new(file: PlainFile<'s>, linear: Option<LinearFile<'s>>) -> Option<Self> {
+        let shown = file.archive.tables.converted().file(file.entry)?;
+        Some(Self { file: linear.map_or(Unconverted::Plain(file), Unconverted::Linear), shown })
+    }
+
+    /// Reads a range of the file, or less at the end of the file.
+    ///
+    /// # Errors
+    /// The fault of the first extent that cannot be read, or of the header, if it decides how the file is
+    /// shown.
+    pub(crate) fn read(&self, range: &Range<u64>) -> Result<FileBytes<'s>, ReadFault> {
+        match self.learnt()? {
+            Some(Converted::Rgba(texture)) => RgbaFile::new(self.file, texture).read(range),
+            Some(Converted::Headed(header)) => HeadedFile::new(self.file, header).read(range),
+            Some(Converted::Kept(_)) | None => self.file.read(range),
+        }
+    }
+
+    /// Writes the whole file. Returns its size in bytes.
+    pub(crate) fn copy(&self, to: &mut impl Write) -> Result<u64, CopyError> {
+        match self.learnt()? {
+            Some(Converted::Rgba(texture)) => RgbaFile::new(self.file, texture).copy(to),
+            Some(Converted::Headed(header)) => HeadedFile::new(self.file, header).copy(to),
+            Some(Converted::Kept(_)) | None => self.file.copy(to),
+        }
+    }
+
+    /// The file as it is stored.
+    pub(crate) fn plain(&self) -> PlainFile<'s> {
+        self.file.plain()
+    }
+
+    /// The file as it is stored, if that is from what it is converted.
+    pub(crate) fn as_plain(&self) -> Option<PlainFile<'s>> {
+        self.linear().is_none().then(|| self.plain())
+    }
+
+    /// The file with its texels in rows, if that is from what it is converted.
+    pub(crate) fn linear(&self) -> Option<LinearFile<'s>> {
+        match self.file {
+            Unconverted::Plain(_) => None,
+            Unconverted::Linear(file) => Some(file),
+        }
+    }
+
+    /// The size in bytes. Reads what is needed to know it. If the header cannot be read, the file has the
+    /// size of what is stored.
+    pub(crate) fn size(&self) -> Result<u64, ReadFault> {
+        let _ = self.learn_header();
+        self.converted_len().map_or_else(|| self.file.size(), Ok)
+    }
+
+    /// The size in bytes, if it is known without reading data.
+    pub(crate) fn known_size(&self) -> Option<u64> {
+        self.shown.get()?.file_len().or_else(|| self.file.known_size())
+    }
+
+    /// The size in bytes, if the header was read and makes it another size than the stored one.
+    pub(crate) fn converted_len(&self) -> Option<u64> {
+        self.shown.get()?.file_len()
+    }
+
+    /// Whether the header must be read to know how the file is shown.
+    pub(crate) fn needs_header(&self) -> bool {
+        self.shown.get().is_none()
+    }
+
+    /// Why the file is shown as it is stored, although another form was asked for; `None` if it is not, or
+    /// if its header was not read yet.
+    pub(crate) fn why_kept(&self) -> Option<&'static str> {
+        match self.shown.get()? {
+            Converted::Kept(why) if !why.is_empty() => Some(why),
+            _ => None,
+        }
+    }
+
+    /// Reads the header, unless it is known. If the data is damaged, the file is not converted.
+    ///
+    /// # Errors
+    /// The fault of the first extent that cannot be read.
+    pub(crate) fn learn_header(&self) -> Result<(), ReadFault> {
+        if !self.needs_header() {
+            return Ok(());
+        }
+        let PlainFile { archive, entry } = self.file.plain();
+        let textures = archive.tables.converted();
+        match self.read_header() {
+            Ok(shown) => textures.set(entry, shown),
+            // The device or the memory may be there again later.
+            Err(fault) if matches!(fault.reason, Reason::Io(_) | Reason::NoMemory(_) | Reason::Changed) => {
+                return Err(fault);
+            }
+            Err(fault) => {
+                textures.set(entry, Converted::Kept("damaged data"));
+                return Err(fault);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_header(&self) -> Result<Converted, ReadFault> {
+        let len = self.file.size()?;
+        let PlainFile { archive, entry } = self.file.plain();
+        if archive.tables.has_huge_extent(entry) {
+            return Ok(Converted::Kept(TOO_LARGE));
+        }
+        let mut first = [0; HEADER_MAX];
+        let first = &mut first[..len.min(HEADER_MAX as u64) as usize];
+        self.file.read_into(&(0..first.len() as u64), first)?;
+        Ok(Converted::of(archive.tables.textures(), first, len))
+    }
+
+    /// How the file is shown. Reads the header if that is not known.
+    fn learnt(&self) -> Result<Option<&'s Converted>, ReadFault> {
+        match self.learn_header() {
+            Err(fault) if self.shown.get().is_none() => Err(fault),
+            _ => Ok(self.shown.get()),
+        }
+    }
+}
