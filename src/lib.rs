@@ -168,16 +168,16 @@
 //! # The path of a change
 //!
 //! 1. `daemon/watching.rs` waits for events of `watch`, or SIGUSR1. If a name of a loose file changed, the
-//!    kernel drops it at once, and a LOOKUP of it waits for the next view (`fs/pending.rs`).
+//!    kernel drops it at once, and a LOOKUP of it waits for the next view (`fs/remembered/pending.rs`).
 //! 2. `daemon/trigger.rs` collects what changed until the disk is quiet or a LOOKUP waits.
 //! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again. `vfs/reuse.rs` keeps each
 //!    archive whose path, size and times did not change, and a source that cannot be opened now.
 //!    `folder/rescan.rs` lists only changed folders.
 //! 4. `fs/filesystem.rs` goes on with the earlier archive if one that was opened again proves to be the same
 //!    (`content/later_view.rs`), compares both trees (`tree/comparison.rs`), keeps the old sources of open
-//!    files (`fs/retired.rs`), and swaps the view.
+//!    files (`fs/remembered/retired.rs`), and swaps the view.
 //! 5. `fuse/notify.rs` has the kernel drop each name that changed, and the pages of files that were
-//!    written to (`fs/written.rs`).
+//!    written to (`fs/remembered/written.rs`).
 //!
 //! A READ that finds its archive changed starts a reload, too (`fs/read.rs`). It need not say which one,
 //! because each reload stats all archives.

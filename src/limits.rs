@@ -27,7 +27,7 @@
 //! | cache of decoded extents | `--cache-size`, by default `CACHE_SIZE` (64 MiB) | see below |
 //! | extents cached beyond that | for 1 to 5 s after their last read; see below | `CACHE_BEYOND` (256 MiB) |
 //! | a file that the library reads whole | its size | `READ_LIMIT` (1 GiB) by default |
-//! | free buffers (`content/cache/buffer.rs`) | 128 KiB and more, for a second | `FREE_BUFFERS_MAX` (64 MiB) |
+//! | free buffers (`cache/buffer.rs`) | 128 KiB and more, for a second | `FREE_BUFFERS_MAX` (64 MiB) |
 //! | extents being decoded | large buffers of all threads; see below | `EXTENT_MAX` (1 GiB) |
 //! | packed bytes being decoded | all threads, for each device; see below | `PACKED_MAX` (512 MiB) |
 //! | extents not counted there | packed bytes | fewer than `UNCOUNTED_BUFFER_MAX` (1 MiB) each |
@@ -35,14 +35,14 @@
 //! | state of decoders | about 100 KiB | one for each worker |
 //! | receive buffers of fuser | 16 MiB of addresses; only touched pages count | one for each worker |
 //! | spellings of folders | 120 and the name twice | `SPELLINGS_MAX` (65,536), about 10 MiB |
-//! | exposed names (`fs/exposed.rs`) | 60 and the name; see below | `EXPOSED_NAMES_MAX` (262,144) names |
+//! | exposed names (`exposed.rs`) | 60 and the name; see below | `EXPOSED_NAMES_MAX` (262,144) names |
 //! | exposed names together | | `EXPOSED_BYTES_MAX` (32 MiB) |
 //! | inode numbers, once something changed | 8 a node | nodes |
 //! | replaced archives | their extents, and 70 a file; see below | `RETIRED_ARCHIVES_MAX` (8) |
 //! | replaced loose files that may be open | a descriptor each | `RETIRED_FILES_MAX` (128) |
 //! | used folders (`fs/used_folders.rs`) | about 40 each, for a moment | `USED_FOLDERS_MAX` (65,536) |
 //! | watches of folders, unless `-o static` | about 250 and the path of each (`watch/`) | folders |
-//! | pending names (`fs/pending.rs`) | about 60 and the name | names that changed since the last reload |
+//! | pending names (`pending.rs`) | about 60 and the name | names that changed since the last reload |
 //! | replies that wait for a view | about 200 each, for a second | requests under way |
 //! | the next view | as the view | while a change is read |
 //! | listings of changed folders | their names, for 30 s | `KEPT_LISTINGS_MAX` (16 MiB) |

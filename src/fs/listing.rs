@@ -3,14 +3,13 @@
 //! A cookie has the position after an entry: 1 after `.`, 2 after `..`, then counted on through the
 //! children. Above it are seven bits that change with each change of the folder's listing. The listing
 //! continues with the names that the folder had when it began
-//! ([`KeptListings`](super::kept_listings::KeptListings)), because it would skip names if positions had
-//! shifted.
+//! (`remembered/kept_listings.rs`), because it would skip names if positions had shifted.
 //!
 //! Cookies stay below 2^31. A 32-bit program gets EOVERFLOW for a larger one, or loses its upper bits.
 
 use super::attr::{Attr, NodeKind};
 use super::error::Error;
-use super::kept_listings::LISTINGS;
+use super::remembered::kept_listings::LISTINGS;
 use super::view::View;
 use crate::tree::{Inode, Kind, NodeId};
 

@@ -14,9 +14,7 @@
 //! | how are sizes learnt that an answer needs? | `sizes.rs` |
 //! | what if no event reports a write? | `unwatched.rs` |
 //! | which folders do programs use? | `used_folders.rs` |
-//! | what must the kernel drop after a change? | `invalidation.rs`; what it may have cached: `exposed.rs` |
-//! | how does an open file of a replaced archive go on? | `retired.rs` |
-//! | which inode numbers and generations are there? | `inode_numbers.rs`, `generation.rs` |
+//! | what does the kernel remember, and which words are there for it? | the folder `remembered` |
 //! | what do all views of a mount have in common? | `shared.rs` |
 //! | what is reported? | the folder `reported`, `requests.rs`, `changed_files.rs` |
 //! | what does `stat` report? | `attr.rs` |
@@ -32,9 +30,9 @@
 pub use attr::{Attr, NodeKind, Owner, Presentation, Validity};
 pub use error::Error;
 pub use filesystem::{FileSystem, OutOfInodeNumbers, Replaced};
-pub use inode_numbers::{CHANGES_LINK, SOURCES_LINK, STATUS_LINK, WHICH_LINK};
 pub use listing::DirEntry;
 pub use read_target::ReadTarget;
+pub use remembered::inode_numbers::{CHANGES_LINK, SOURCES_LINK, STATUS_LINK, WHICH_LINK};
 pub use reported::change_log::{ChangedFile, FileChanges, FileEvent};
 pub use reported::json_pages::read_pages;
 pub use reported::sources::{MountedSource, MountedSources};
@@ -44,7 +42,7 @@ pub use reported::status::{
 pub use status_link::Caller;
 pub use view::{Lookup, View};
 
-pub(crate) use invalidation::{Invalidation, NameIn};
+pub(crate) use remembered::invalidation::{Invalidation, NameIn};
 pub(crate) use requests::Operation;
 pub(crate) use shared::Host;
 pub(crate) use sizes::SizeJob;
@@ -53,25 +51,18 @@ mod attr;
 mod callback;
 mod changed_files;
 mod error;
-mod exposed;
 mod filesystem;
-mod generation;
-mod inode_numbers;
-mod invalidation;
-mod kept_listings;
 mod listing;
-mod pending;
 mod prefetch;
 mod read;
 mod read_target;
+mod remembered;
 mod reported;
 mod requests;
-mod retired;
 mod shared;
 mod sizes;
 mod status_link;
 mod unwatched;
 mod used_folders;
 mod view;
-mod written;
 mod xattr;

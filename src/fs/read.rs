@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use super::error::Error;
 use super::prefetch::FollowedView;
 use super::read_target::{ReadFile, ReadTarget};
-use super::retired::RetiredBytes;
+use super::remembered::retired::RetiredBytes;
 use crate::content::{self, EntryError, FileBytes, Reason};
 use crate::format::EntryId;
 use crate::tree::NodeId;

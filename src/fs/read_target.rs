@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::error::Error;
-use super::inode_numbers::CIOPFS_INO;
-use super::retired::RetiredBytes;
+use super::remembered::inode_numbers::CIOPFS_INO;
+use super::remembered::retired::RetiredBytes;
 use super::view::View;
 use crate::format::EntryId;
 use crate::tree::{Kind, NodeId};

@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::inode_numbers::{CHANGES_INO, CHANGES_LINK, SOURCES_LINK, STATUS_INO, STATUS_LINK, sources_page};
+use super::remembered::inode_numbers::{
+    CHANGES_INO, CHANGES_LINK, SOURCES_LINK, STATUS_INO, STATUS_LINK, sources_page,
+};
 use crate::tree::NodeId;
 
 /// What a request asks for.

@@ -10,19 +10,19 @@ use std::time::{Instant, SystemTime};
 
 use super::attr::Presentation;
 use super::callback::OnChange;
-use super::exposed::{EarlyNumbers, ExposedNames};
-use super::invalidation::{Invalidation, NameIn};
-use super::kept_listings::KeptListings;
-use super::pending::PendingNames;
 use super::prefetch::Prefetch;
+use super::remembered::exposed::{EarlyNumbers, ExposedNames};
+use super::remembered::invalidation::{Invalidation, NameIn};
+use super::remembered::kept_listings::KeptListings;
+use super::remembered::pending::PendingNames;
+use super::remembered::retired::Retired;
+use super::remembered::written::WrittenFiles;
 use super::reported::change_log::ChangeLog;
 use super::reported::sources::MountedSources;
 use super::reported::status::{LastReload, WatchCounts};
 use super::reported::touched_files::TouchedFiles;
 use super::requests::Requests;
-use super::retired::Retired;
 use super::used_folders::UsedFolders;
-use super::written::WrittenFiles;
 use crate::tree::Spellings;
 
 /// What serves a mounted file system: the connection to the kernel, and threads for background work.

@@ -5,7 +5,9 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use super::error::Error;
-use super::inode_numbers::{CHANGES_INO, STATUS_INO, WHICH_INO, changes_from, sources_page, which};
+use super::remembered::inode_numbers::{
+    CHANGES_INO, STATUS_INO, WHICH_INO, changes_from, sources_page, which,
+};
 use super::reported::json_pages::page;
 use super::reported::status::{CacheStatus, DaemonStatus};
 use super::view::View;

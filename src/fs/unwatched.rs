@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::attr::{Attr, NodeKind, Validity};
-use super::invalidation::Invalidation;
+use super::remembered::invalidation::Invalidation;
 use super::reported::status::polling_interval;
 use super::view::View;
 use crate::format::EntryId;

@@ -9,8 +9,9 @@ use std::time::SystemTime;
 
 use super::attr::{Attr, NodeKind, Validity};
 use super::error::Error;
-use super::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, link_ino};
-use super::invalidation::NameIn;
+use super::remembered::generation::{ParentPath, generation_of_folder};
+use super::remembered::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, link_ino};
+use super::remembered::invalidation::NameIn;
 use super::shared::Shared;
 use crate::content::Store;
 use crate::format::EntryId;
@@ -296,5 +297,54 @@ impl View {
         let validity = known.map_or(Validity::None, |_| self.validity(entry));
         let now = Attr { ino, kind: NodeKind::File, size, modified, validity };
         self.shared.written.attr(ino).unwrap_or(now)
+    }
+}
+
+impl View {
+    /// Generation of an inode number; 0 for the root and for files that are in no archive.
+    pub fn generation(&self, ino: u64) -> u32 {
+        if ino == NodeId::ROOT_INO || ino >= CIOPFS_INO {
+            return 0;
+        }
+        let Ok(inode) = self.inode(ino) else { return 0 };
+        if let Some(node) = inode.node
+            && let Some(entry) = self.entry(node)
+        {
+            let path = self.tree().path(node);
+            let at = path.iter().rposition(|&byte| byte == b'/');
+            let (parent, name) = at.map_or((&b""[..], &path[..]), |at| (&path[..at], &path[at + 1..]));
+            return self.generation_of_file(ParentPath::new(parent), ino, name, entry);
+        }
+        generation_of_folder(&self.shared.spellings.path(self.tree(), inode))
+    }
+
+    /// The hash from which the generations in a folder derive.
+    pub(crate) fn parent_path(&self, folder: u64) -> ParentPath {
+        let path = self.inode(folder).map(|inode| self.shared.spellings.path(self.tree(), inode));
+        ParentPath::new(&path.unwrap_or_default())
+    }
+
+    /// Like [`View::generation`], for the child `name` of a folder.
+    pub(crate) fn generation_in(&self, parent: ParentPath, ino: u64, name: &[u8]) -> u32 {
+        let node = self.inode(ino).ok().and_then(|inode| inode.node);
+        match node.and_then(|node| self.entry(node)) {
+            Some(entry) => self.generation_of_file(parent, ino, name, entry),
+            // Beyond the limit of spellings, the number belongs to another path than this one.
+            None => self.generation(ino),
+        }
+    }
+
+    fn generation_of_file(&self, parent: ParentPath, ino: u64, name: &[u8], entry: EntryId) -> u32 {
+        parent.generation_of_file(name, self.exposed_identity(ino, entry))
+    }
+
+    /// The identity of a file's source. It stays 0 if it was unknown when the kernel was first sent the
+    /// number.
+    fn exposed_identity(&self, ino: u64, entry: EntryId) -> u64 {
+        let file = self.store().file(entry);
+        if file.archive_number().is_some() {
+            return file.identity();
+        }
+        self.shared.early_numbers.identity(ino, || file.identity())
     }
 }

@@ -4,9 +4,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::attr::{Attr, NodeKind, Validity};
 use crate::content::{LooseFile, Store};
 use crate::format::EntryId;
+use crate::fs::attr::{Attr, NodeKind, Validity};
 use crate::limits::{RETIRED_ARCHIVES_MAX, RETIRED_FILES_MAX};
 
 /// Retired files by inode number.

@@ -9,8 +9,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::callback::OnWait;
 use super::invalidation::NameIn;
+use crate::fs::callback::OnWait;
 
 /// An answer that waits for a view. It is given when this is dropped.
 pub(crate) type Waiting = Box<dyn Send>;

@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
-use super::attr::{Attr, Validity};
+use crate::fs::attr::{Attr, Validity};
 
 /// The files, by inode number.
 #[derive(Debug, Default)]
@@ -103,7 +103,7 @@ impl Table {
 mod tests {
     use std::time::SystemTime;
 
-    use super::super::attr::NodeKind;
+    use crate::fs::attr::NodeKind;
     use super::*;
 
     #[test]
