@@ -3,8 +3,12 @@
 /// Why an operation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The archive's bytes are damaged, missing or changed. The log names the fault.
+    /// The archive's bytes are damaged, or end too early. The log names the fault.
     Damaged,
+    /// The archive was changed while in use.
+    Changed,
+    /// The system refused to read the archive or the file.
+    Unreadable,
     /// The operation needs a file, but the node is a folder.
     IsFolder,
     /// There is not enough memory for the request.

@@ -8,20 +8,27 @@ use super::read_target::{ReadFile, ReadTarget};
 use super::remembered::retired::RetiredBytes;
 use crate::content::{self, EntryError, FileBytes, Reason};
 use crate::format::EntryId;
+use crate::shown::Shown;
 use crate::tree::NodeId;
 
 impl ReadTarget {
     /// Reads up to `len` bytes of the file from `offset` on. Fewer are read only at the end of the file.
     ///
     /// # Errors
-    /// [`Error::Damaged`], [`Error::NoMemory`], or for a loose file [`Error::Replaced`] or
-    /// [`Error::NotPermitted`]. Each fault of a file in the view is logged once.
+    /// [`Error::Damaged`], [`Error::Changed`], [`Error::Unreadable`], [`Error::NoMemory`], or for a loose file
+    /// [`Error::Replaced`] or [`Error::NotPermitted`]. Each fault of a file in the view is logged once.
     pub fn read(&self, offset: u64, len: u32) -> Result<FileBytes<'_>, Error> {
         match &self.file {
             ReadFile::Ciopfs => Ok(FileBytes::EMPTY),
             ReadFile::Shown { node, entry } => self.read_shown(*node, *entry, offset, len),
             ReadFile::Retired(RetiredBytes::Entry(store, id)) => {
-                store.file(*id).read_at(offset, len).map_err(|error| error_of(&error.reason))
+                store.file(*id).read_at(offset, len).map_err(|error| {
+                    // It has no path any more.
+                    if error.is_new {
+                        log::error!("{}: a file that is still open: {error}", store.path(id.layer).shown());
+                    }
+                    error_of(&error.reason)
+                })
             }
             ReadFile::Retired(RetiredBytes::Loose(file)) => {
                 content::read_open(file, offset, len).map_err(|reason| error_of(&reason))
@@ -96,6 +103,12 @@ fn error_of(reason: &Reason) -> Error {
         Reason::NoMemory(_) => Error::NoMemory,
         Reason::FileReplaced => Error::Replaced,
         Reason::FileIo(errno) if Errno::from_raw_os_error(*errno) == Errno::ACCESS => Error::NotPermitted,
-        _ => Error::Damaged,
+        Reason::Io(_) | Reason::FileIo(_) => Error::Unreadable,
+        Reason::Changed => Error::Changed,
+        Reason::BeyondEnd
+        | Reason::Prefix
+        | Reason::UnpackedSize(_)
+        | Reason::PackedSize(_)
+        | Reason::Decode(_) => Error::Damaged,
     }
 }

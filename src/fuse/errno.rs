@@ -1,4 +1,7 @@
-//! The error number that a program gets for each error of a request. No other place decides it.
+//! The error number that a program gets for each error of an operation.
+//!
+//! `adaptor.rs` itself answers ENOSYS to operations that bsafs does not have, and ENOTTY to ioctls. fuser
+//! answers EIO if a reply is dropped, for example because a request panicked.
 
 use fuser::Errno;
 
@@ -7,7 +10,7 @@ use crate::fs::Error;
 impl From<Error> for Errno {
     fn from(error: Error) -> Self {
         match error {
-            Error::Damaged => Self::EIO,
+            Error::Damaged | Error::Changed | Error::Unreadable => Self::EIO,
             Error::IsFolder => Self::EISDIR,
             Error::NoMemory => Self::ENOMEM,
             Error::ListingGone | Error::NoNode | Error::Replaced => Self::ESTALE,
