@@ -1,6 +1,6 @@
 //! The command line: global options, and one variant for each command.
 
-use clap::{ArgAction, ColorChoice, CommandFactory, Parser, Subcommand};
+use clap::{ArgAction, ColorChoice, Parser, Subcommand};
 
 #[cfg(feature = "desktop")]
 use super::command::open;
@@ -15,6 +15,7 @@ use super::command::{complete, completions};
 use super::command::{mount, mounts, reload, status, umount, watch};
 use super::exit::{Exit, Failure};
 use super::topics::topic;
+use super::ui::Ui;
 
 /// Mounts Bethesda's games and archives (BSA and BA2, Arena to Starfield) as a read-only folder.
 #[derive(Debug, Parser)]
@@ -97,43 +98,43 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         match self {
             #[cfg(feature = "mount")]
-            Self::Mount(it) => it.run(is_quiet),
+            Self::Mount(it) => it.run(ui),
             #[cfg(feature = "mount")]
-            Self::Umount(it) => it.run(is_quiet),
+            Self::Umount(it) => it.run(ui),
             #[cfg(feature = "desktop")]
-            Self::Open(it) => it.run(is_quiet),
+            Self::Open(it) => it.run(ui),
             #[cfg(feature = "mount")]
-            Self::Mounts(it) => it.run(),
-            Self::List(it) => it.run(),
-            Self::Cat(it) => it.run(),
-            Self::Extract(it) => it.run(is_quiet),
-            Self::Info(it) => it.run(),
-            Self::Verify(it) => it.run(is_quiet),
-            Self::Names(it) => it.run(),
-            Self::Which(it) => it.run(),
-            Self::Why(it) => it.run(),
+            Self::Mounts(it) => it.run(ui),
+            Self::List(it) => it.run(ui),
+            Self::Cat(it) => it.run(ui),
+            Self::Extract(it) => it.run(ui),
+            Self::Info(it) => it.run(ui),
+            Self::Verify(it) => it.run(ui),
+            Self::Names(it) => it.run(ui),
+            Self::Which(it) => it.run(ui),
+            Self::Why(it) => it.run(ui),
             #[cfg(feature = "mount")]
-            Self::Status(it) => it.run(),
+            Self::Status(it) => it.run(ui),
             #[cfg(feature = "mount")]
-            Self::Reload(it) => it.run(is_quiet),
+            Self::Reload(it) => it.run(ui),
             #[cfg(feature = "mount")]
-            Self::Watch(it) => it.run(is_quiet),
-            Self::Games(it) => it.run(),
-            Self::Order(it) => it.run(),
-            Self::Conflicts(it) => it.run(is_quiet),
-            Self::Diff(it) => it.run(is_quiet),
+            Self::Watch(it) => it.run(ui),
+            Self::Games(it) => it.run(ui),
+            Self::Order(it) => it.run(ui),
+            Self::Conflicts(it) => it.run(ui),
+            Self::Diff(it) => it.run(ui),
             #[cfg(feature = "pictures")]
-            Self::Thumbnail(it) => it.run(),
+            Self::Thumbnail(it) => it.run(ui),
             #[cfg(feature = "completion")]
-            Self::Completions(it) => it.run(),
-            Self::Man(it) => it.run(Cli::command()),
-            Self::Schema(it) => it.run(),
-            Self::Help(it) => it.run(Cli::command()),
+            Self::Completions(it) => it.run(ui),
+            Self::Man(it) => it.run(ui),
+            Self::Schema(it) => it.run(ui),
+            Self::Help(it) => it.run(ui),
             #[cfg(feature = "completion")]
-            Self::Complete(it) => it.run(Cli::command()),
+            Self::Complete(it) => it.run(ui),
         }
     }
 }

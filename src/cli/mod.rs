@@ -16,6 +16,7 @@ mod run;
 mod surroundings;
 pub(crate) mod terminal;
 pub(crate) mod topics;
+pub(crate) mod ui;
 
 pub use exit::{Exit, Failure};
 #[cfg(feature = "mount")]

@@ -15,6 +15,7 @@ use super::surroundings;
 use super::terminal::colours;
 use super::terminal::logger;
 use super::terminal::output::escaped;
+use super::ui::Ui;
 #[cfg(feature = "mount")]
 use crate::daemon::{detach, logging};
 use crate::shown::Shown;
@@ -50,7 +51,8 @@ pub fn main() -> ExitCode {
     logger::start(cli.verbose, cli.quiet);
     open_files::raise_limit();
     // Under a lower limit, not even a small command is sure to succeed.
-    let done = surroundings::check_memory(0).and_then(|()| cli.command.run(cli.quiet));
+    let ui = Ui { is_quiet: cli.quiet, definition: Cli::command };
+    let done = surroundings::check_memory(0).and_then(|()| cli.command.run(&ui));
     let done = done.map_err(surroundings::explained);
     let exit = done.unwrap_or_else(|failure| {
         match failure.what.as_str() {

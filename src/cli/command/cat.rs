@@ -11,6 +11,7 @@ use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{OpenArgs, SALVAGE};
 use crate::cli::options::same_names::same_names;
 use crate::cli::terminal::output::raw_stdout;
+use crate::cli::ui::Ui;
 use crate::shown::Shown;
 
 /// Write files of an archive, folder or game to standard output
@@ -29,7 +30,7 @@ pub(crate) struct Cat {
 }
 
 impl Cat {
-    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         let options = self.open.options().salvage(self.salvage);
         let vfs = open_sources(slice::from_ref(&self.archive), options)?;
         let mut out = raw_stdout();

@@ -6,13 +6,14 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
-use clap::{Args, Command};
+use clap::Args;
 
 use crate::cli::completion::candidates::Candidate;
 use crate::cli::completion::expected::Expected;
 use crate::cli::completion::shell_line::{Shell, Word, words};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{escaped, raw_stdout};
+use crate::cli::ui::Ui;
 use crate::system::subprocess::Program;
 
 /// Print the completions of the last word of a command line
@@ -42,7 +43,8 @@ const TAB_TIME: Duration = Duration::from_secs(3);
 const DESCENT_MAX: usize = 64;
 
 impl Complete {
-    pub(crate) fn run(&self, bsafs: Command) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
+        let bsafs = (ui.definition)();
         if !self.is_direct {
             return self.run_in_time();
         }

@@ -7,6 +7,7 @@ use clap::Args;
 use crate::cli::completion::shell_line::Shell;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::stdout;
+use crate::cli::ui::Ui;
 
 /// Print the completion script for a shell
 ///
@@ -21,7 +22,7 @@ pub(crate) struct Completions {
 // clap_complete is not used: its scripts cannot complete paths inside archives. Its unstable-dynamic mode
 // completes values without the words before them, and the shells expand what it prints.
 impl Completions {
-    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         let script = match self.shell {
             Shell::Bash => include_str!("../completion/scripts/bsafs.bash"),
             Shell::Zsh => include_str!("../completion/scripts/bsafs.zsh"),

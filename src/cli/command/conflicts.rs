@@ -17,6 +17,7 @@ use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
 use crate::cli::terminal::shown_layers::ShownLayers;
+use crate::cli::ui::Ui;
 use crate::game::ArchiveRule;
 use crate::note::NoteCode;
 use crate::shown::Shown;
@@ -122,7 +123,7 @@ struct LayerLine {
 const CONFLICT: usize = 200;
 
 impl Conflicts {
-    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         let (sources, selected) = self.selection.split(&self.sources)?;
         #[cfg(feature = "pictures")]
         let page = self.page.file()?;
@@ -152,12 +153,12 @@ impl Conflicts {
                 // Errors are ignored here: the page says which sizes are unknown.
                 let copies = found.conflicts.iter().flat_map(Conflict::copies);
                 let _ = vfs.store().learn_sizes(copies.map(VfsFile::entry));
-                self.page.write(&page, found.page(&is_asked), is_quiet)?;
+                self.page.write(&page, found.page(&is_asked), ui.is_quiet)?;
             }
             None => self.print(&found, &is_asked)?,
         }
         #[cfg(not(feature = "pictures"))]
-        let _ = is_quiet;
+        let _ = ui.is_quiet;
         #[cfg(not(feature = "pictures"))]
         self.print(&found, &is_asked)?;
         if let Some(what) = unsure(&vfs, &found.conflicts) {

@@ -16,6 +16,7 @@ use crate::cli::page::{difference_page::difference_page, page_args::PageArgs};
 use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
+use crate::cli::ui::Ui;
 use crate::shown::Shown;
 use crate::vfs::difference::differences;
 use crate::vfs::{Change, Comparing, Difference, Layout, Vfs, VfsFile};
@@ -100,7 +101,7 @@ struct Side {
 const COMPARED_PER_FILE: usize = 400;
 
 impl Diff {
-    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         #[cfg(feature = "pictures")]
         let page = self.page.file()?;
         // Open each source separately, because each profile has its own options.
@@ -118,11 +119,13 @@ impl Diff {
         differences.iter().for_each(|difference| counts.add(&difference.change));
         #[cfg(feature = "pictures")]
         match page {
-            Some(page) => self.page.write(&page, difference_page(&differences, counts.line()), is_quiet)?,
+            Some(page) => {
+                self.page.write(&page, difference_page(&differences, counts.line()), ui.is_quiet)?
+            }
             None => self.print(&differences, &counts)?,
         }
         #[cfg(not(feature = "pictures"))]
-        let _ = is_quiet;
+        let _ = ui.is_quiet;
         #[cfg(not(feature = "pictures"))]
         self.print(&differences, &counts)?;
         for difference in &differences {

@@ -17,6 +17,7 @@ use crate::cli::options::open_args::{LayoutArg, OpenArgs, SALVAGE};
 use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::progress;
+use crate::cli::ui::Ui;
 use crate::note::Reasons;
 use crate::picture::{FullPicture, PictureError, PngChannels};
 use crate::shown::Shown;
@@ -126,7 +127,7 @@ struct Outcomes {
 }
 
 impl Extract {
-    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         let options =
             OpenOptions { layout: self.layout.layout, salvage: self.salvage, ..self.open.options() };
         let (named, selected) = self.selection.split(&self.archives)?;
@@ -138,7 +139,7 @@ impl Extract {
         let sources = vfs.store().identities();
         let directory = self.directory(named, &sources);
         if self.dry_run {
-            return self.dry_run(&vfs, &files, &directory, is_quiet);
+            return self.dry_run(&vfs, &files, &directory, ui.is_quiet);
         }
         // In stored order, so that a disk is read in one pass.
         files.sort_by_key(VfsFile::place);
@@ -163,7 +164,7 @@ impl Extract {
         for failed in &outcomes.failed {
             log::error!("{failed}");
         }
-        if !is_quiet {
+        if !ui.is_quiet {
             // If standard output is closed, the files have been written all the same.
             let mut out = stdout();
             let _ = writeln!(out, "{}", outcomes.line(&directory)).and_then(|()| out.flush());

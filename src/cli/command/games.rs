@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{self, stdout_for, write_json};
+use crate::cli::ui::Ui;
 use crate::format::is_archive_name;
 use crate::game::caseless::fold;
 use crate::game::find::{Found, find, prefixes};
@@ -100,7 +101,7 @@ struct Unusable<'a> {
 }
 
 impl Games {
-    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         let (disk, environment) = (Disk::default(), Environment::of_process());
         let mut found = find(&disk, &environment);
         let instances = find_instances(&disk, &environment, &found, None);

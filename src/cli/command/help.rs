@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use clap::{Args, Command};
+use clap::Args;
 
 use super::man::show;
 use crate::cli::exit::{Exit, Failure};
@@ -10,6 +10,7 @@ use crate::cli::terminal::colours;
 use crate::cli::terminal::output::stdout;
 use crate::cli::topics::page::page;
 use crate::cli::topics::topic::topic;
+use crate::cli::ui::Ui;
 use crate::shown::Shown;
 
 /// Print the help of a command, or explain a topic
@@ -24,7 +25,8 @@ pub(crate) struct Help {
 }
 
 impl Help {
-    pub(crate) fn run(&self, bsafs: Command) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
+        let bsafs = (ui.definition)();
         if let Some(topic) = self.name.as_deref().and_then(topic) {
             if std::io::stdout().is_terminal() && show(page(topic).as_bytes()).is_ok() {
                 return Ok(Exit::Ok);

@@ -14,6 +14,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{StyledWrite, stdout_for, write_json};
+use crate::cli::ui::Ui;
 use crate::game::LoadOrder;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
@@ -71,7 +72,7 @@ struct Summary {
 }
 
 impl Info {
-    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         let mut out = stdout_for(self.json);
         for source in &self.archives {
             // Report each source separately, so that a profile's options apply only to the sources

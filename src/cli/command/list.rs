@@ -12,6 +12,7 @@ use crate::cli::options::open_args::{LayoutArg, OpenArgs};
 use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
+use crate::cli::ui::Ui;
 use crate::picture::{PictureError, RgbaTexture};
 use crate::shown::Shown;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
@@ -92,7 +93,7 @@ struct JsonTexture {
 type Pixels = (Option<JsonTexture>, Option<&'static str>);
 
 impl List {
-    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         let options = OpenOptions { layout: self.layout.layout, ..self.open.options() };
         let (sources, selected) = self.selection.split(&self.archives)?;
         let vfs = open_sources(sources, options)?;

@@ -12,6 +12,7 @@ use crate::cli::options::option_table::{MOUNT_OPTIONS, MountOption};
 use crate::cli::terminal::output::stdout;
 use crate::cli::topics::page::{self, roff};
 use crate::cli::topics::topic::{TOPICS, topic};
+use crate::cli::ui::Ui;
 use crate::shown::Shown;
 use crate::system::output_place::{Missing, OutputPlace};
 use crate::system::subprocess::Program;
@@ -30,7 +31,8 @@ pub(crate) struct Man {
 }
 
 impl Man {
-    pub(crate) fn run(&self, bsafs: Command) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
+        let bsafs = (ui.definition)();
         let mut bsafs = bsafs;
         bsafs.build();
         if let Some(folder) = &self.all {

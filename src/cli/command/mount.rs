@@ -18,6 +18,7 @@ use crate::cli::options::open_args::{LayoutArg, OpenArgs, SALVAGE};
 use crate::cli::options::{cache_size, saved_profile};
 use crate::cli::terminal::output::{escaped, stdout};
 use crate::cli::terminal::report::report;
+use crate::cli::ui::Ui;
 use crate::daemon::detach::{Detachment, ExistingMount};
 use crate::daemon::error::DaemonError;
 use crate::daemon::follow::{Follower, ReloadSignal};
@@ -115,7 +116,7 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
-    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         let flags = Flags {
             open: OpenOptions {
                 layout: self.layout.layout,
@@ -127,13 +128,13 @@ impl Mount {
             edit: self.edit.clone(),
         };
         if self.paths.is_empty() {
-            return list_sources();
+            return list_sources(ui);
         }
         refuse_hanging(&self.paths)?;
         let mut plan = MountPlan::new(&self.paths, &self.options, &flags)?;
         let reopening = Reopening::new(&plan.sources, &plan.given);
         if let Some(name) = &self.save_profile {
-            return Self::save_profile(name, &plan, is_quiet);
+            return Self::save_profile(name, &plan, ui.is_quiet);
         }
         let options = &mut plan.options;
         // Make the path absolute, because the daemon leaves the current folder.
@@ -161,19 +162,19 @@ impl Mount {
                     return Err(Failure::new(Exit::Usage, format!("-o {what}")));
                 }
                 (true, false) => {}
-                (false, true) => return self.mount_with_fewer_privileges(plan, is_quiet),
+                (false, true) => return self.mount_with_fewer_privileges(plan, ui.is_quiet),
                 (false, false) => {
                     let report = match &plan.options.request.passed {
                         Some(passed) => Self::start_on_passed(passed, plan.mountpoint.as_deref())?,
                         None => detach::start(&Self::unnamed_mountpoint(&plan))?,
                     };
                     warn_under_sudo(&plan.options);
-                    return Ok(print_report(&report, is_quiet));
+                    return Ok(print_report(&report, ui.is_quiet));
                 }
             }
         }
         let passed = plan.options.request.passed.clone();
-        let served = self.open_and_serve(plan, reopening, is_quiet);
+        let served = self.open_and_serve(plan, reopening, ui.is_quiet);
         // If the foreground process made the mount, that process also unmounts it.
         match passed.filter(|_| served.is_err() && !detach::is_mounted_by_parent()) {
             None => served,
@@ -359,8 +360,8 @@ impl Mount {
 }
 
 /// Lists the games and saved profiles that can be mounted, and says how to name one.
-fn list_sources() -> Result<Exit, Failure> {
-    let games = Games::default().run();
+fn list_sources(ui: &Ui) -> Result<Exit, Failure> {
+    let games = Games::default().run(ui);
     let saved = Profile::saved_names();
     if !saved.is_empty() {
         let mut out = stdout();

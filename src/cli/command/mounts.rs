@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::surroundings::check_mount_table;
 use crate::cli::terminal::output::{duration, quoted, stdout_for, write_json};
+use crate::cli::ui::Ui;
 use crate::daemon::overlay;
 use crate::mounts::holders::{Holder, Holders};
 use crate::mounts::status::{self, Answer, MountStatus};
@@ -31,8 +32,8 @@ pub(crate) struct Mounts {
 }
 
 /// Lists the mounts for a command that needs one, and says how to name it.
-pub(crate) fn list_instead(what: &str) -> Result<Exit, Failure> {
-    Mounts { json: false }.run()?;
+pub(crate) fn list_instead(ui: &Ui, what: &str) -> Result<Exit, Failure> {
+    Mounts { json: false }.run(ui)?;
     Err(Failure::new(Exit::Usage, what))
 }
 
@@ -53,7 +54,7 @@ const PROCESSES_TIME: Duration = Duration::from_secs(3);
 const SHOWN: usize = 8;
 
 impl Mounts {
-    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         check_mount_table()?;
         let mounts = status::all();
         let mut out = stdout_for(self.json);

@@ -9,6 +9,7 @@ use clap::Args;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::open_args::ParseArgs;
 use crate::cli::terminal::output::stdout;
+use crate::cli::ui::Ui;
 use crate::format::Name;
 use crate::format::encoding::Encoding;
 use crate::vfs::opened_archive::{stored_path, with_archive};
@@ -27,7 +28,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         let mut paths = BTreeMap::new();
         for archive in &self.archives {
             self.collect(archive, &mut paths)?;

@@ -15,6 +15,7 @@ use crate::cli::options::mount_plan::mounted_source;
 use crate::cli::options::mount_state::MountOptions;
 use crate::cli::options::named_sources::NamedSources;
 use crate::cli::terminal::output::{escaped, quoted, stdout};
+use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::mounts_folder::MountsFolder;
 use crate::daemon::overlay;
@@ -98,7 +99,7 @@ fn below_home(home: &Path) -> PathBuf {
 const MOUNT_TIME: Duration = Duration::from_secs(600);
 
 impl Open {
-    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         #[cfg(feature = "pictures")]
         if let Some(texture) = &self.as_png {
             let saved = save_as_png(texture);
@@ -109,7 +110,7 @@ impl Open {
         }
         let opened = self.find_chosen_or_mount().and_then(|mountpoint| {
             let Some(mountpoint) = mountpoint else { return Ok(()) };
-            if !is_quiet {
+            if !ui.is_quiet {
                 let mut out = stdout();
                 let path = quoted(&mountpoint.to_string_lossy());
                 writeln!(out, "{}\nunmount: bsafs umount {path}", mountpoint.shown())?;

@@ -12,6 +12,7 @@ use crate::cli::options::named_sources::source_set;
 use crate::cli::options::source_args::SourceArgs;
 use crate::cli::terminal::output::{self, ASIDE, StyledWrite, stdout_for};
 use crate::cli::terminal::shown_layers::ShownLayers;
+use crate::cli::ui::Ui;
 use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer};
 use crate::note::Note;
 use crate::shown::Shown;
@@ -92,7 +93,7 @@ struct Precedence<'a> {
 }
 
 impl Order {
-    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         let set = source_set(&self.sources, self.source.options().layout(Layout::Union))?;
         let mut orders = resolve::plan_each(&set.paths, &set.options)?;
         // Add notes to each order separately, because a game's rules apply only to its own layers.

@@ -10,6 +10,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::stdout;
+use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::overlay;
 use crate::fs;
@@ -34,7 +35,7 @@ const STEP: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_secs(120);
 
 impl Reload {
-    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         let mut exit = Exit::Ok;
         for path in &self.mountpoints {
             let (reload, claimant) = reload(path)?;
@@ -46,7 +47,7 @@ impl Reload {
             if reload.is_failed {
                 log::error!("{line}; the previous contents stay mounted");
                 exit = Exit::Data;
-            } else if !is_quiet {
+            } else if !ui.is_quiet {
                 writeln!(stdout(), "{line}")?;
             }
         }

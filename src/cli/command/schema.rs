@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::stdout;
+use crate::cli::ui::Ui;
 use crate::note::NoteCode;
 
 /// Print the JSON schema of what commands print with --json
@@ -22,7 +23,7 @@ const SCHEMA: &str = include_str!("../schema.json");
 
 impl Schema {
     #[expect(clippy::unused_self, reason = "every command has this form")]
-    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         let mut out = stdout();
         let codes: Vec<String> = NoteCode::ALL.iter().map(|code| format!("{:?}", code.as_str())).collect();
         out.write_all(SCHEMA.replace(NO_CODES, &format!("\"enum\": [{}]", codes.join(", "))).as_bytes())?;

@@ -10,6 +10,7 @@ use indicatif::BinaryBytes;
 use super::mounts::{self, write_how};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{duration, stdout_for, write_json};
+use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::has_no_daemon;
 use crate::fs::{self, WatchCounts};
 use crate::mounts::answering::status_of;
@@ -35,13 +36,13 @@ pub(crate) struct Status {
 }
 
 impl Status {
-    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         if self.is_dead {
             let is_dead = self.mountpoints.iter().any(|path| has_no_daemon(path));
             return Ok(if is_dead { Exit::Unavailable } else { Exit::Ok });
         }
         if self.mountpoints.is_empty() && !self.json {
-            return mounts::list_instead("name a mount: bsafs status MOUNTPOINT");
+            return mounts::list_instead(ui, "name a mount: bsafs status MOUNTPOINT");
         }
         let mut out = stdout_for(self.json);
         for path in &self.mountpoints {

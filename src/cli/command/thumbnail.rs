@@ -14,6 +14,7 @@ use rustix::fs::{Advice, FileType, Mode, OFlags};
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::raw_stdout;
+use crate::cli::ui::Ui;
 use crate::picture::{FullPicture, PictureError, PngChannels, SIZE_MAX, thumbnail, write_png};
 use crate::shown::Shown;
 use crate::system::output_place::{Missing, OutputPlace};
@@ -41,7 +42,7 @@ pub(crate) struct Thumbnail {
 }
 
 impl Thumbnail {
-    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         let path = path_of(&self.input);
         let failed = |error: PictureError| {
             let exit = if matches!(error, PictureError::Io(_)) { Exit::Io } else { Exit::Data };

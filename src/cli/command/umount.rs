@@ -19,6 +19,7 @@ use crate::cli::options::mount_plan::mounted_source;
 use crate::cli::surroundings::check_mount_table;
 use crate::cli::terminal::logger;
 use crate::cli::terminal::output::stdout;
+use crate::cli::ui::Ui;
 use crate::daemon::made_folder::MadeFolder;
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::mounts_folder::LastMount;
@@ -69,18 +70,18 @@ const HOLDERS_SHOWN: usize = 4;
 const BUSY_TIME: Duration = Duration::from_millis(300);
 
 impl Umount {
-    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         if self.all {
             check_mount_table()?;
-            return self.end_all(is_quiet);
+            return self.end_all(ui.is_quiet);
         }
         if self.mountpoints.is_empty() {
-            return mounts::list_instead("name what to unmount: bsafs umount MOUNTPOINT");
+            return mounts::list_instead(ui, "name what to unmount: bsafs umount MOUNTPOINT");
         }
         let mut outcome = Ok(Exit::Ok);
         for path in &self.mountpoints {
             let ended = find(path).and_then(|(mounted, answer)| {
-                self.end(path, &mounted, &answer).map(|()| report_edits(&mounted, is_quiet))
+                self.end(path, &mounted, &answer).map(|()| report_edits(&mounted, ui.is_quiet))
             });
             if let Err(failure) = ended {
                 self.notify(&failure);

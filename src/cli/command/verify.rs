@@ -13,6 +13,7 @@ use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress;
+use crate::cli::ui::Ui;
 use crate::format::Codec;
 use crate::game::LayerKind;
 use crate::note::{Note, NoteCode, Notes};
@@ -73,7 +74,7 @@ struct Finding {
 }
 
 impl Verify {
-    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         let mut out = stdout_for(self.json);
         let (sources, selected) = self.selection.split(&self.archives)?;
         let mut missing = selected.paths();
@@ -89,7 +90,7 @@ impl Verify {
             }
             match self.json {
                 true => write_json(&mut out, &findings)?,
-                false => findings.write(&mut out, is_quiet)?,
+                false => findings.write(&mut out, ui.is_quiet)?,
             }
             out.flush()
         };

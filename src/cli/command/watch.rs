@@ -9,6 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{stdout_for, write_json};
+use crate::cli::ui::Ui;
 use crate::mounts::watching::{BEGUN, Following, Watching};
 use crate::shown::Shown;
 
@@ -53,12 +54,12 @@ Examples:
 const INTERVAL: Duration = Duration::from_millis(200);
 
 impl Watch {
-    pub(crate) fn run(&self, is_quiet: bool) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         if self.direct {
             return self.run_directly();
         }
         let mut watching = Following::start(&self.mountpoint)?;
-        if !is_quiet {
+        if !ui.is_quiet {
             let path = self.mountpoint.shown();
             // A script may wait for this line before it changes a file.
             let said = watching.claimant().map(|user| format!(", as the daemon of user {user} says"));

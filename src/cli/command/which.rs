@@ -24,6 +24,7 @@ use crate::cli::surroundings::what_is_wrong;
 use crate::cli::terminal::logger;
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::shown_layers::ShownLayers;
+use crate::cli::ui::Ui;
 #[cfg(feature = "mount")]
 use crate::daemon::overlay::{self, Beneath};
 #[cfg(feature = "mount")]
@@ -82,7 +83,7 @@ const FOLDER: &str = "it is a folder, which comes from all archives that have it
 const LINE_MAX: u64 = 1 << 16;
 
 impl Which {
-    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         #[cfg(feature = "mount")]
         let mut answering = Answering::default();
         // Nothing in a mount whose daemon hangs is looked up.
@@ -104,16 +105,17 @@ impl Which {
             let provenance = match &unmounted {
                 #[cfg(feature = "mount")]
                 None => {
-                    answering.check(path).map_err(|error| why(&error)).and_then(|()| read_provenance(path))
+                    let checked = answering.check(path).map_err(|error| Unanswered::Why(why(&error)));
+                    checked.and_then(|()| read_provenance(path))
                 }
                 #[cfg(not(feature = "mount"))]
-                None => Err("this bsafs was built without mounts; give a source before the path".into()),
-                Some(asked) => {
-                    find_provenance(asked.vfs(), path).map_err(|what| match asked.is_folder(path) {
-                        true => what,
-                        false => format!("{what}{}", asked.reasons(path)),
-                    })
-                }
+                None => Err(Unanswered::Why(
+                    "this bsafs was built without mounts; give a source before the path".into(),
+                )),
+                Some(asked) => find_provenance(asked.vfs(), path).map_err(|what| {
+                    let reasons = if asked.is_folder(path) { String::new() } else { asked.reasons(path) };
+                    Unanswered::Why(format!("{what}{reasons}"))
+                }),
             };
             if !self.answer(provenance, (path, asks_mounts), &mut out)? {
                 exit = Exit::No;
@@ -142,13 +144,14 @@ impl Which {
     /// Prints where a file comes from, as [`write`] does. Returns whether that is known.
     fn answer(
         &self,
-        provenance: Result<String, String>,
+        provenance: Result<Provenance, Unanswered>,
         (path, asks_mounts): (&Path, bool),
         out: &mut impl StyledWrite,
     ) -> Result<bool, Failure> {
-        let text = match provenance {
-            Ok(text) => text,
-            Err(what) => {
+        let provenance = match provenance {
+            Ok(provenance) => provenance,
+            Err(Unanswered::Invalid(what)) => return Err(Failure::new(Exit::Data, what)),
+            Err(Unanswered::Why(what)) => {
                 let why = what_is_wrong().map_or_else(String::new, |why| format!("; {why}"));
                 let what = format!("{}: {what}{why}", path.shown());
                 logger::print_error(&what);
@@ -159,13 +162,6 @@ impl Which {
                 return Ok(false);
             }
         };
-        // Read before it is printed, because another user's daemon may answer anything.
-        let provenance: Provenance = serde_json::from_str(&text).map_err(|error| {
-            Failure::new(
-                Exit::Data,
-                format!("cannot read the daemon's answer: {}", excerpt(&error.to_string())),
-            )
-        })?;
         let claimed_by = if asks_mounts { claimant(path) } else { None };
         if self.json {
             write_json(out, &Answer { provenance, claimed_by })?;
@@ -185,6 +181,20 @@ impl Which {
             message::answer_without_terminal(String::from_utf8_lossy(&text).trim_end());
         }
         Ok(true)
+    }
+}
+
+/// Why it is not known where a file comes from.
+enum Unanswered {
+    /// There is no such file, or no daemon to ask.
+    Why(String),
+    /// The daemon's answer is not valid.
+    Invalid(String),
+}
+
+impl From<String> for Unanswered {
+    fn from(why: String) -> Self {
+        Self::Why(why)
     }
 }
 
@@ -238,8 +248,8 @@ fn each_line(list: &Path, mut call: impl FnMut(&Path) -> Result<(), Failure>) ->
     }
 }
 
-/// Finds the provenance of a file that is not mounted, as JSON.
-fn find_provenance(vfs: &Vfs, path: &Path) -> Result<String, String> {
+/// Finds the provenance of a file that is not mounted.
+fn find_provenance(vfs: &Vfs, path: &Path) -> Result<Provenance, String> {
     let bytes = path.as_os_str().as_encoded_bytes();
     let missing = || match vfs.folder(bytes) {
         Some(_) => FOLDER.to_owned(),
@@ -248,7 +258,7 @@ fn find_provenance(vfs: &Vfs, path: &Path) -> Result<String, String> {
     let file = vfs.file(bytes).ok_or_else(missing)?;
     // Reads the size from the data, as `stat` does in a mount, so that the provenance has it.
     file.shown_size();
-    Ok(file.provenance().to_json())
+    Ok(file.provenance())
 }
 
 /// Why a mount does not answer, without the path.
@@ -258,9 +268,9 @@ fn why(error: &StatusError) -> String {
     text.strip_prefix(&format!("{}: ", error.path.shown())).unwrap_or(&text).to_owned()
 }
 
-/// Reads the provenance of a mounted file from the daemon, as JSON.
+/// Reads the provenance of a mounted file from the daemon.
 #[cfg(feature = "mount")]
-fn read_provenance(path: &Path) -> Result<String, String> {
+fn read_provenance(path: &Path) -> Result<Provenance, Unanswered> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => NO_FILE.to_owned(),
         _ => error.to_string(),
@@ -272,28 +282,32 @@ fn read_provenance(path: &Path) -> Result<String, String> {
                 written_provenance(&lower, &within, &edit, &metadata)
             }
             Some(Beneath { lower, .. }) => read_provenance(&lower),
-            None => {
-                Err("it is not inside a bsafs mount; to ask about a source, give it before the path".into())
-            }
+            None => Err(Unanswered::Why(
+                "it is not inside a bsafs mount; to ask about a source, give it before the path".into(),
+            )),
         };
     };
     if metadata.is_dir() {
-        return Err(FOLDER.into());
+        return Err(Unanswered::Why(FOLDER.into()));
     }
     // Ask in the file's own folder, because only a subfolder may be visible, by a bind mount.
     let folder = path.parent().unwrap_or(Path::new("/"));
     if std::fs::metadata(folder).is_ok_and(|folder| folder.dev() != metadata.dev()) {
-        return Err(format!(
-            "it is bind-mounted on its own; use its path below {}",
-            mounted.mountpoint.shown()
-        ));
+        let mountpoint = mounted.mountpoint.shown();
+        let what = format!("it is bind-mounted on its own; use its path below {mountpoint}");
+        return Err(Unanswered::Why(what));
     }
     let link = |page| folder.join(format!("{WHICH_LINK}{}:{page}", metadata.ino()));
     let read =
         |page| std::fs::read_link(link(page)).map(|target| target.into_os_string().into_encoded_bytes());
-    read_pages(read).map_err(|error| match error.kind() {
+    let text = read_pages(read).map_err(|error| match error.kind() {
         std::io::ErrorKind::PermissionDenied => "permission denied: its folder cannot be listed".to_owned(),
         _ => format!("the daemon does not answer: {error}; `bsafs mounts` shows its state"),
+    })?;
+    // Another user's daemon may answer anything.
+    serde_json::from_str(&text).map_err(|error| {
+        let why = excerpt(&error.to_string()).to_string();
+        Unanswered::Invalid(format!("cannot read the daemon's answer: {why}"))
     })
 }
 
@@ -304,16 +318,15 @@ fn written_provenance(
     within: &Path,
     edit: &Path,
     metadata: &std::fs::Metadata,
-) -> Result<String, String> {
+) -> Result<Provenance, Unanswered> {
     if metadata.is_dir() {
-        return Err(FOLDER.into());
+        return Err(Unanswered::Why(FOLDER.into()));
     }
     // The file may be new. A folder may have been deleted in its place.
-    let hidden = match lower.is_file() {
-        true => Some(read_provenance(lower)?),
-        false => None,
+    let hidden = match lower.is_file().then(|| read_provenance(lower)) {
+        Some(Err(Unanswered::Invalid(_))) | None => None,
+        Some(hidden) => Some(hidden?),
     };
-    let hidden: Option<Provenance> = hidden.and_then(|hidden| serde_json::from_str(&hidden).ok());
     let path = within.to_string_lossy().into_owned();
     let from = FileCopy {
         archive: edit.to_string_lossy().into_owned(),
@@ -329,7 +342,7 @@ fn written_provenance(
         hides = std::iter::once(hidden.from).chain(hidden.hides).collect();
         (hides_more, names_only) = (hidden.hides_more, hidden.names_only);
     }
-    Ok(Provenance { path, size: metadata.len(), from, hides, hides_more, names_only }.to_json())
+    Ok(Provenance { path, size: metadata.len(), from, hides, hides_more, names_only })
 }
 
 /// Writes where a file comes from, and what it hides; if logging is verbose, with all that is known.

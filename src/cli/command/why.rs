@@ -10,6 +10,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
+use crate::cli::ui::Ui;
 use crate::game::find::find;
 use crate::game::{Disk, Environment, MO2_INI, find_instances};
 use crate::shown::Shown;
@@ -56,7 +57,7 @@ Examples:
 const SHOWN: usize = 8;
 
 impl AskWhy {
-    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         let mut out = stdout_for(self.json);
         let mut exit = Exit::Ok;
         // The things of one mount or of the named sources are asked together.
