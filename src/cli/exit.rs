@@ -98,20 +98,20 @@ impl Failure {
         let why = reason_not_made(path, error);
         Self::new(Exit::CannotCreate, format!("cannot create {what} {}: {why}", path.shown()))
     }
+}
 
-    /// Creates a failure to write the output. A closed pipe counts as success, as in `bsafs list
-    /// X.bsa | head`.
-    pub fn output(error: &io::Error) -> Self {
+/// A failure to write the output of a command. No other error of the system becomes a [`Failure`] by itself,
+/// so that an error of a read is never reported as one of the output.
+#[derive(Debug)]
+pub(crate) struct OutputError(pub(crate) io::Error);
+
+impl From<OutputError> for Failure {
+    /// A closed pipe counts as success, as in `bsafs list X.bsa | head`.
+    fn from(OutputError(error): OutputError) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::new(Exit::Ok, ""),
             _ => Self::new(Exit::Io, format!("cannot write the output: {error}")),
         }
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::output(&error)
     }
 }
 

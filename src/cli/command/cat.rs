@@ -1,12 +1,11 @@
 //! `bsafs cat`: writes files to standard output, without a mount.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::slice;
 
 use clap::Args;
 
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{OpenArgs, SALVAGE};
 use crate::cli::options::same_names::same_names;
@@ -54,7 +53,7 @@ impl Cat {
                 std::io::ErrorKind::Other => {
                     Failure::new(Exit::Data, format!("{}: {shown}: {error}", self.archive.shown()))
                 }
-                _ => Failure::output(&error),
+                _ => OutputError(error).into(),
             })?;
         }
         out.flush()?;

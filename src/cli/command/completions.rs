@@ -1,7 +1,5 @@
 //! `bsafs completions`: prints the scripts with which shells complete the arguments of bsafs.
 
-use std::io::Write;
-
 use clap::Args;
 
 use crate::cli::completion::shell_line::Shell;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
@@ -188,11 +188,11 @@ impl Conflicts {
         }
     }
 
-    fn print(&self, found: &Found, is_asked: &[bool]) -> io::Result<()> {
+    fn print(&self, found: &Found, is_asked: &[bool]) -> Result<(), OutputError> {
         let mut out = stdout_for(self.json);
         match self.json {
-            true => self.write_json(&mut out, found, is_asked)?,
-            false => self.write(&mut out, found, is_asked)?,
+            true => self.write_json(&mut out, found, is_asked).map_err(OutputError)?,
+            false => self.write(&mut out, found, is_asked).map_err(OutputError)?,
         }
         out.flush()
     }

@@ -1,13 +1,12 @@
 //! `bsafs diff`: prints how the trees of two sources differ.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::slice;
 
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
@@ -136,7 +135,7 @@ impl Diff {
         Ok(if counts.are_of_a_difference() { Exit::No } else { Exit::Ok })
     }
 
-    fn print(&self, differences: &[Difference], counts: &Counts) -> io::Result<()> {
+    fn print(&self, differences: &[Difference], counts: &Counts) -> Result<(), OutputError> {
         let mut out = stdout_for(self.json);
         for Difference { path, before, after, change } in differences {
             if *change == Change::Equal {
@@ -144,13 +143,14 @@ impl Diff {
             }
             if self.json {
                 let (a, b) = (before.as_ref().map(side), after.as_ref().map(side));
-                write_json(&mut out, &JsonDifference { path, change: name(change), a, b })?;
+                write_json(&mut out, &JsonDifference { path, change: name(change), a, b })
+                    .map_err(OutputError)?;
             } else if let Some(mark) = mark(change) {
                 writeln!(out, "{mark} {}", path.shown())?;
             }
         }
         match self.json {
-            true => write_json(&mut out, counts)?,
+            true => write_json(&mut out, counts).map_err(OutputError)?,
             false => writeln!(out, "{}", counts.line())?,
         }
         out.flush()

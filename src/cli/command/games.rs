@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::terminal::output::{self, stdout_for, write_json};
 use crate::cli::ui::Ui;
 use crate::format::is_archive_name;
@@ -113,20 +113,20 @@ impl Games {
             line.prefixes =
                 self.prefixes.then(|| all().into_iter().map(|it| json_prefix(it, installation)).collect());
             if self.json {
-                write_json(&mut out, &line)?;
+                write_json(&mut out, &line).map_err(OutputError)?;
             } else {
-                write_lines(&mut out, &line)?;
+                write_lines(&mut out, &line).map_err(OutputError)?;
             }
         }
         for instance in &instances {
             match self.json {
-                true => write_json(&mut out, &json(instance))?,
-                false => write_instance(&mut out, instance)?,
+                true => write_json(&mut out, &json(instance)).map_err(OutputError)?,
+                false => write_instance(&mut out, instance).map_err(OutputError)?,
             }
         }
         for (path, why) in &found.unusable {
             if self.json {
-                write_json(&mut out, &Unusable { unusable: path, why })?;
+                write_json(&mut out, &Unusable { unusable: path, why }).map_err(OutputError)?;
             } else {
                 writeln!(out, "not usable  {}\n            {}", path.shown(), why.shown())?;
             }

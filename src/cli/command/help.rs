@@ -1,11 +1,11 @@
 //! `bsafs help`: prints the help of a command, or explains a topic.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 use clap::Args;
 
 use super::man::show;
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::terminal::colours;
 use crate::cli::terminal::output::stdout;
 use crate::cli::topics::page::page;
@@ -43,7 +43,7 @@ impl Help {
         let arguments: Vec<_> = std::env::args_os().collect();
         let words = ["bsafs"].into_iter().chain(self.name.as_deref()).chain(["--help"]);
         match bsafs.color(colours::choice_among(&arguments)).try_get_matches_from(words) {
-            Err(help) => Ok(help.print().map(|()| Exit::Ok)?),
+            Err(help) => Ok(help.print().map(|()| Exit::Ok).map_err(OutputError)?),
             Ok(_) => Ok(Exit::Ok),
         }
     }

@@ -10,7 +10,7 @@ use indicatif::BinaryBytes;
 use serde::Serialize;
 
 use super::order;
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{StyledWrite, stdout_for, write_json};
@@ -95,18 +95,18 @@ impl Info {
         if let Some(mut order) = resolve::plan_source(source, &set.options)? {
             loose_notes::add(&mut order, &set.options);
             match self.json {
-                true => order::write_json(out, &order, &[])?,
-                false => write_game(out, &order)?,
+                true => order::write_json(out, &order, &[]).map_err(OutputError)?,
+                false => write_game(out, &order).map_err(OutputError)?,
             }
             return Ok(());
         }
         if !source.is_dir() {
-            return Ok(self.write(&summary(source, set)?, out)?);
+            return Ok(self.write(&summary(source, set)?, out).map_err(OutputError)?);
         }
         let NamedFolder { loose, archives } = NamedFolder::open(source, &set.options)?;
-        self.write(&of_folder(source, &loose.into()), out)?;
+        self.write(&of_folder(source, &loose.into()), out).map_err(OutputError)?;
         for archive in archives {
-            self.write(&summary(&archive, set)?, out)?;
+            self.write(&summary(&archive, set)?, out).map_err(OutputError)?;
         }
         Ok(())
     }

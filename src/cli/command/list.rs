@@ -1,12 +1,11 @@
 //! `bsafs list`: lists the files of archives and folders, without a mount.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{LayoutArg, OpenArgs};
 use crate::cli::options::selection::Selection;
@@ -108,7 +107,8 @@ impl List {
             if self.json {
                 let (texture, unconverted) = textures.get_mut(index).and_then(Option::take).unzip();
                 let unconverted = unconverted.flatten();
-                write_json(&mut out, &JsonFile { texture, unconverted, ..line(file) })?;
+                write_json(&mut out, &JsonFile { texture, unconverted, ..line(file) })
+                    .map_err(OutputError)?;
                 continue;
             }
             if self.long {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Command};
 use clap_mangen::Man as Page;
 
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, OutputError};
 #[cfg(feature = "mount")]
 use crate::cli::options::option_table::{MOUNT_OPTIONS, MountOption};
 use crate::cli::terminal::output::stdout;
@@ -42,7 +42,7 @@ impl Man {
             let topics =
                 TOPICS.iter().map(|it| (format!("bsafs-{}.7", it.name), page::page(it).into_bytes()));
             for page in commands.chain(topics.map(Ok)) {
-                let (name, page) = page?;
+                let (name, page) = page.map_err(OutputError)?;
                 let path = folder.join(name);
                 let place = OutputPlace::of(&path, Missing::Fail);
                 place
@@ -52,9 +52,9 @@ impl Man {
             return Ok(Exit::Ok);
         }
         let page = match self.command.as_deref().map(|name| (topic(name), bsafs.find_subcommand(name))) {
-            None => page(&bsafs)?,
+            None => page(&bsafs).map_err(OutputError)?,
             Some((Some(topic), _)) => page::page(topic).into_bytes(),
-            Some((None, Some(command))) => page(command)?,
+            Some((None, Some(command))) => page(command).map_err(OutputError)?,
             Some((None, None)) => {
                 let name = self.command.as_deref().unwrap_or_default().shown();
                 let what = "there is no such command or topic; `bsafs help` lists both";
@@ -85,7 +85,8 @@ fn name(command: &Command) -> String {
     }
 }
 
-fn page(command: &Command) -> Result<Vec<u8>, Failure> {
+/// The manual page of a command. The writes to memory do not fail.
+fn page(command: &Command) -> io::Result<Vec<u8>> {
     let is_mount = command.get_name() == "mount";
     let mut named = command.clone().name(name(command)).version(env!("CARGO_PKG_VERSION"));
     if is_mount {

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::surroundings::check_mount_table;
 use crate::cli::terminal::output::{duration, quoted, stdout_for, write_json};
 use crate::cli::ui::Ui;
@@ -69,8 +69,10 @@ impl Mounts {
         for (mounted, answer) in &mounts {
             let shown = overlay::shown(mounted);
             match self.json {
-                true => write_json(&mut out, &JsonMount::new(mounted, &shown, answer, &holders))?,
-                false => write(&mut out, mounted, &shown, answer, holders.of(&shown.device))?,
+                true => write_json(&mut out, &JsonMount::new(mounted, &shown, answer, &holders))
+                    .map_err(OutputError)?,
+                false => write(&mut out, mounted, &shown, answer, holders.of(&shown.device))
+                    .map_err(OutputError)?,
             }
         }
         if !self.json && !holders.is_complete {

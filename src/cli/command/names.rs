@@ -1,7 +1,6 @@
 //! `bsafs names`: prints the paths that archives store, for use with archives that store none.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;

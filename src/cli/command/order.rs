@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::source_args::SourceArgs;
 use crate::cli::terminal::output::{self, ASIDE, StyledWrite, stdout_for};
@@ -111,8 +111,8 @@ impl Order {
         };
         let mut out = stdout_for(self.json);
         match self.json {
-            true => write_json(&mut out, &order, &counts)?,
-            false => write_lines(&mut out, &order, &counts, self.all)?,
+            true => write_json(&mut out, &order, &counts).map_err(OutputError)?,
+            false => write_lines(&mut out, &order, &counts, self.all).map_err(OutputError)?,
         }
         out.flush()?;
         Ok(if self.check && !order.notes.is_empty() { Exit::No } else { Exit::Ok })

@@ -1,6 +1,5 @@
 //! `bsafs reload`: makes a mount read its sources again now.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};

@@ -1,7 +1,5 @@
 //! `bsafs schema`: prints the JSON schema of what commands print with `--json`.
 
-use std::io::Write;
-
 use clap::Args;
 
 use crate::cli::exit::{Exit, Failure};

@@ -8,7 +8,7 @@ use clap::Args;
 use indicatif::BinaryBytes;
 
 use super::mounts::{self, write_how};
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::terminal::output::{duration, stdout_for, write_json};
 use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::has_no_daemon;
@@ -48,8 +48,8 @@ impl Status {
         for path in &self.mountpoints {
             let status = if self.direct { MountStatus::read(path)? } else { status_of(path)? };
             match self.json {
-                true => write_json(&mut out, &status)?,
-                false => write(&mut out, path, &status)?,
+                true => write_json(&mut out, &status).map_err(OutputError)?,
+                false => write(&mut out, path, &status).map_err(OutputError)?,
             }
         }
         out.flush()?;

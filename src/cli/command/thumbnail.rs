@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rustix::fs::{Advice, FileType, Mode, OFlags};
 
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::terminal::output::raw_stdout;
 use crate::cli::ui::Ui;
 use crate::picture::{FullPicture, PictureError, PngChannels, SIZE_MAX, thumbnail, write_png};
@@ -68,7 +68,7 @@ impl Thumbnail {
             image = thumbnail(&mut file, size);
         }
         let mut png = Vec::new();
-        write_png(&image.map_err(failed)?, &mut png)?;
+        write_png(&image.map_err(failed)?, &mut png).map_err(OutputError)?;
         if self.output == Path::new("-") {
             let mut out = raw_stdout();
             out.write_all(&png)?;

@@ -1,6 +1,6 @@
 //! `bsafs umount`: ends mounts, named by mountpoint or source, and waits until their daemons have ended.
 
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;

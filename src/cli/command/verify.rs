@@ -1,13 +1,13 @@
 //! `bsafs verify`: decodes every file and lists the damaged ones.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::slice;
 
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
@@ -89,8 +89,8 @@ impl Verify {
                 exit = Exit::No;
             }
             match self.json {
-                true => write_json(&mut out, &findings)?,
-                false => findings.write(&mut out, ui.is_quiet)?,
+                true => write_json(&mut out, &findings).map_err(OutputError)?,
+                false => findings.write(&mut out, ui.is_quiet).map_err(OutputError)?,
             }
             out.flush()
         };
@@ -115,7 +115,7 @@ fn verify_source(
     source: &Path,
     set: &SourceSet,
     select: &mut impl FnMut(&Vfs) -> Vec<VfsFile>,
-    report: &mut impl FnMut(Findings) -> io::Result<()>,
+    report: &mut impl FnMut(Findings) -> Result<(), OutputError>,
 ) -> Result<(), Failure> {
     if let Some(order) = resolve::plan_source(source, &set.options)? {
         for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Archive) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::ui::Ui;
 use crate::mounts::watching::{BEGUN, Following, Watching};
@@ -70,7 +70,7 @@ impl Watch {
         while let Some(changes) = watching.read()? {
             for change in &changes {
                 match self.json {
-                    true => write_json(&mut out, change)?,
+                    true => write_json(&mut out, change).map_err(OutputError)?,
                     false => writeln!(out, "{:<8}  {}", change.change, change.path.shown())?,
                 }
             }
@@ -85,10 +85,11 @@ impl Watch {
     /// Asks the daemon, for the process that prints.
     fn run_directly(&self) -> Result<Exit, Failure> {
         let mut out = stdout_for(true);
-        let mut watching = Watching::start(&self.mountpoint, || writeln!(out).and_then(|()| out.flush()))?;
+        let mut show_life = || writeln!(out).and_then(|()| out.flush()).map_err(|OutputError(error)| error);
+        let mut watching = Watching::start(&self.mountpoint, &mut show_life)?;
         writeln!(out, "{BEGUN}")?;
         while let Some(changes) = watching.read()? {
-            changes.iter().try_for_each(|change| write_json(&mut out, change))?;
+            changes.iter().try_for_each(|change| write_json(&mut out, change)).map_err(OutputError)?;
             writeln!(out)?;
             out.flush()?;
             if changes.is_empty() && is_closed_within(INTERVAL) {

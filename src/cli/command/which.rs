@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::why::Asked;
 #[cfg(feature = "desktop")]
 use crate::cli::desktop::message;
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::same_names::same_names;
 use crate::cli::options::selection;
@@ -164,19 +164,19 @@ impl Which {
         };
         let claimed_by = if asks_mounts { claimant(path) } else { None };
         if self.json {
-            write_json(out, &Answer { provenance, claimed_by })?;
+            write_json(out, &Answer { provenance, claimed_by }).map_err(OutputError)?;
             return Ok(true);
         }
-        write(out, &provenance)?;
+        write(out, &provenance).map_err(OutputError)?;
         if let Some(user) = claimed_by {
-            writeln!(out, "  says the daemon of user {user}")?;
+            writeln!(out, "  says the daemon of user {user}").map_err(OutputError)?;
         }
         #[cfg(feature = "desktop")]
         if self.notify {
             let mut text = Vec::new();
-            write(&mut text, &provenance)?;
+            write(&mut text, &provenance).map_err(OutputError)?;
             if let Some(user) = claimed_by {
-                writeln!(text, "says the daemon of user {user}")?;
+                writeln!(text, "says the daemon of user {user}").map_err(OutputError)?;
             }
             message::answer_without_terminal(String::from_utf8_lossy(&text).trim_end());
         }

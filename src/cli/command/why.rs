@@ -1,12 +1,11 @@
 //! `bsafs why`: prints why a file, plugin, archive, mod or settings file is not in a game.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use log::{Level, LevelFilter};
 
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
@@ -79,8 +78,8 @@ impl AskWhy {
                 exit = Exit::No;
             }
             match self.json {
-                true => write_json(&mut out, &answer)?,
-                false => write(&mut out, &answer)?,
+                true => write_json(&mut out, &answer).map_err(OutputError)?,
+                false => write(&mut out, &answer).map_err(OutputError)?,
             }
         }
         out.flush()?;

@@ -1,6 +1,5 @@
 //! The options `--html` and `--open`.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -9,7 +8,7 @@ use indicatif::BinaryBytes;
 use super::contents::Contents;
 use super::html::Page;
 use super::page_file::PageFile;
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::opener;
 use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::stdout;
@@ -63,7 +62,7 @@ impl PageArgs {
     }
 
     /// Prints what was written, and what the page has no room for.
-    fn report(file: &PageFile<'_>, page: &Page, len: u64) -> io::Result<()> {
+    fn report(file: &PageFile<'_>, page: &Page, len: u64) -> Result<(), OutputError> {
         let mut out = stdout();
         let (path, files, len) = (file.path().shown(), count(page.listed(), "file"), BinaryBytes(len));
         writeln!(out, "wrote {path}: {files}, {} ({len})", count(page.pictures(), "picture"))?;

@@ -1,13 +1,14 @@
 //! Standard output: buffering, escapes for terminals, and the formats of durations, paths and JSON.
 
 use std::borrow::Cow;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::Path;
 
 use clap::builder::styling::Style;
 
 use super::colours;
+use crate::cli::exit::OutputError;
 use crate::shown::{self, is_printable};
 
 /// Standard output with a buffer of 64 KiB. Names in it may come from a stranger, so on a terminal
@@ -37,11 +38,11 @@ impl StyledWrite for Vec<u8> {}
 impl StyledWrite for Output {
     fn write_styled(&mut self, style: Style, text: impl Display) -> io::Result<()> {
         if !self.is_coloured {
-            return write!(self, "{text}");
+            return Write::write_fmt(self, format_args!("{text}"));
         }
         // The text is escaped, but the style is not.
         write!(self.out, "{style}")?;
-        write!(self, "{text}")?;
+        Write::write_fmt(self, format_args!("{text}"))?;
         write!(self.out, "{style:#}")
     }
 }
@@ -61,6 +62,23 @@ pub(crate) fn raw_stdout() -> Output {
 /// Returns [`raw_stdout`] if `is_raw`, otherwise [`stdout`].
 pub(crate) fn stdout_for(is_raw: bool) -> Output {
     if is_raw { raw_stdout() } else { stdout() }
+}
+
+/// What a command writes to its output directly. An error is known to be one of the output.
+impl Output {
+    /// For `write!` and `writeln!`.
+    pub(crate) fn write_fmt(&mut self, text: fmt::Arguments<'_>) -> Result<(), OutputError> {
+        Write::write_fmt(self, text).map_err(OutputError)
+    }
+
+    pub(crate) fn write_all(&mut self, bytes: &[u8]) -> Result<(), OutputError> {
+        Write::write_all(self, bytes).map_err(OutputError)
+    }
+
+    /// Writes what is in the buffer.
+    pub(crate) fn flush(&mut self) -> Result<(), OutputError> {
+        Write::flush(self).map_err(OutputError)
+    }
 }
 
 impl Write for Output {
