@@ -157,7 +157,7 @@
 //!    layers, and `vfs/sources/layer_plan.rs` turns them into sources to open.
 //! 4. `vfs/open.rs` walks folders, and opens and parses archives in parallel.
 //! 5. `tree/merge.rs` merges their names in load order.
-//! 6. `cli/command/mount.rs` prepares everything that can fail: the log, the mountpoint, threads
+//! 6. `daemon/service.rs` prepares everything that can fail: the log, the mountpoint, threads
 //!    and descriptors. (Threads that decode ahead start when they are needed.) The mountpoint is opened
 //!    once (`system/place.rs`), because another user may rename folders above it.
 //! 7. `fuse/mount.rs` mounts on what was opened. From here on, every failure unmounts.

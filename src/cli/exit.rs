@@ -7,6 +7,8 @@ use std::process::ExitCode;
 #[cfg(feature = "mount")]
 use crate::daemon::error::DaemonError;
 #[cfg(feature = "mount")]
+use crate::fuse::{MountError, SessionError};
+#[cfg(feature = "mount")]
 use crate::mounts::error::{StatusError, StatusErrorKind};
 use crate::shown::Shown;
 use crate::system::text::{reason, reason_not_made};
@@ -124,7 +126,20 @@ impl From<DaemonError> for Failure {
             | DaemonError::NotMade { .. }
             | DaemonError::Folder { .. }
             | DaemonError::Locked(_)
-            | DaemonError::Overlay(_) => Exit::CannotCreate,
+            | DaemonError::Overlay(_)
+            | DaemonError::Passed(..)
+            | DaemonError::Session(SessionError::Mount(MountError::Kernel(..))) => Exit::CannotCreate,
+            DaemonError::Session(SessionError::Mount(MountError::Device(error)))
+                if error.kind() == io::ErrorKind::PermissionDenied =>
+            {
+                Exit::NoPermission
+            }
+            DaemonError::Session(SessionError::Mount(
+                MountError::Device(_) | MountError::WrongDevice | MountError::NoHelper(_),
+            )) => Exit::Unavailable,
+            DaemonError::Session(SessionError::Mount(
+                MountError::Helper { .. } | MountError::Hindered(..),
+            )) => Exit::NoPermission,
             DaemonError::NoUsers(_) => Exit::Unavailable,
             DaemonError::NoUser(_) => Exit::Usage,
             DaemonError::Reported(code) => {
@@ -137,7 +152,11 @@ impl From<DaemonError> for Failure {
             | DaemonError::Terminal(_)
             | DaemonError::Signals(_)
             | DaemonError::LogFile { .. }
-            | DaemonError::LogThread(_) => Exit::Io,
+            | DaemonError::LogThread(_)
+            | DaemonError::Session(SessionError::Io(_))
+            | DaemonError::NotReported(_)
+            | DaemonError::OverlayEnd(_)
+            | DaemonError::Lost(_) => Exit::Io,
         };
         Self::new(exit, error.to_string())
     }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
+use crate::fuse::SessionError;
 use crate::shown::Shown;
 use crate::system::text::{reason, reason_not_made, reason_not_started};
 
@@ -53,6 +54,16 @@ pub(crate) enum DaemonError {
     LogFile { path: PathBuf, why: String },
     /// The thread that writes the log cannot be started.
     LogThread(io::Error),
+    /// The mount that another program made cannot be used.
+    Passed(PathBuf, io::Error),
+    /// The kernel or its helper did not mount, or workers cannot be started.
+    Session(SessionError),
+    /// The process that started the daemon cannot be notified, so nothing is mounted.
+    NotReported(io::Error),
+    /// The end of the overlay cannot be awaited.
+    OverlayEnd(io::Error),
+    /// The connection to the kernel was lost.
+    Lost(io::Error),
 }
 
 impl DaemonError {
@@ -108,6 +119,14 @@ impl fmt::Display for DaemonError {
             Self::LogThread(cause) => {
                 write!(f, "cannot start the log's thread: {}", reason_not_started(cause))
             }
+            Self::Passed(mountpoint, cause) => write!(f, "{}: {cause}", mountpoint.shown()),
+            Self::Session(error) => error.fmt(f),
+            Self::NotReported(cause) => {
+                let why = "because the command that started the daemon cannot be notified that it is ready";
+                write!(f, "unmounted again, {why}: {cause}")
+            }
+            Self::OverlayEnd(cause) => write!(f, "cannot wait for the unmount of the overlay: {cause}"),
+            Self::Lost(cause) => write!(f, "lost the connection to the kernel: {cause}"),
         }
     }
 }
@@ -121,7 +140,11 @@ impl std::error::Error for DaemonError {
             | Self::Start(cause)
             | Self::Terminal(cause)
             | Self::Signals(cause)
-            | Self::LogThread(cause) => Some(cause),
+            | Self::LogThread(cause)
+            | Self::Passed(_, cause)
+            | Self::NotReported(cause)
+            | Self::OverlayEnd(cause)
+            | Self::Lost(cause) => Some(cause),
             _ => None,
         }
     }

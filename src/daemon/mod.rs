@@ -3,6 +3,7 @@
 //!
 //! | question | file |
 //! |---|---|
+//! | how is a mount put together and served? | `service.rs` |
 //! | on which folder is it mounted? | `mountpoint.rs`; made by `bsafs open`: `mounts_folder.rs` |
 //! | how is a folder removed that bsafs made? | `made_folder.rs` |
 //! | how does a mount go to the background? | `detach.rs` |
@@ -27,5 +28,6 @@ pub(crate) mod overlay;
 mod polling;
 pub(crate) mod privileges;
 pub(crate) mod reload_line;
+pub(crate) mod service;
 mod trigger;
 mod watching;

@@ -3,11 +3,9 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use clap::Args;
-use sd_notify::NotifyState;
 
 use super::games::Games;
 use crate::cli::exit::{Exit, Failure};
@@ -19,19 +17,14 @@ use crate::cli::options::{cache_size, saved_profile};
 use crate::cli::terminal::output::{escaped, stdout};
 use crate::cli::terminal::report::report;
 use crate::cli::ui::Ui;
-use crate::daemon::detach::{Detachment, ExistingMount};
 use crate::daemon::error::DaemonError;
-use crate::daemon::follow::{Follower, ReloadSignal};
 use crate::daemon::mountpoint::Mountpoint;
-use crate::daemon::overlay::Overlay;
-use crate::daemon::privileges::Privileges;
-use crate::daemon::{detach, edit_folder, logging};
-use crate::fs::FileSystem;
-use crate::fuse::{MountError, MountRequest, PassedMount, Session, SessionError, unmount};
+use crate::daemon::service::{self, Service};
+use crate::daemon::{detach, logging};
+use crate::fuse::PassedMount;
 use crate::mounts::answering::Answering;
 use crate::mounts::error::StatusErrorKind;
 use crate::shown::Shown;
-use crate::system::covered::cover;
 use crate::vfs::OpenOptions;
 use crate::vfs::Vfs;
 use crate::vfs::reopening::Reopening;
@@ -165,7 +158,7 @@ impl Mount {
                 (false, true) => return self.mount_with_fewer_privileges(plan, ui.is_quiet),
                 (false, false) => {
                     let report = match &plan.options.request.passed {
-                        Some(passed) => Self::start_on_passed(passed, plan.mountpoint.as_deref())?,
+                        Some(passed) => start_on_passed(passed, plan.mountpoint.as_deref())?,
                         None => detach::start(&Self::unnamed_mountpoint(&plan))?,
                     };
                     warn_under_sudo(&plan.options);
@@ -213,28 +206,24 @@ impl Mount {
         refuse_empty(&plan)?;
         let opened = logging::while_opening(|| plan.source_set().open())?;
         let mut mountpoint = prepare_mountpoint(&plan, self.mountpoint.as_deref())?;
-        self.serve(plan, opened.into(), (reopening, began), &mut mountpoint, is_quiet)
-    }
-
-    /// Starts the daemon for a mount that the caller made. mount.fuse3 may have become the user of the mount
-    /// in the session of root, so the daemon is guarded from other processes of that user.
-    fn start_on_passed(passed: &PassedMount, named: Option<&Path>) -> Result<Vec<u8>, Failure> {
-        let failed = |failure: Failure| unmount_passed(passed, failure);
-        let connection = passed.connection().map_err(|error| {
-            failed(Failure::new(Exit::CannotCreate, format!("{}: {error}", passed.mountpoint.shown())))
-        })?;
-        let existing = ExistingMount {
-            connection: &connection,
-            mountpoint: &passed.mountpoint,
-            named: named.unwrap_or(Path::new("")),
-            is_of_caller: true,
+        let vfs: Vfs = opened.into();
+        let report = report(&plan.order_arguments, &vfs, &mountpoint, plan.options.edit.as_deref());
+        self.refuse_hidden_log(&mountpoint)?;
+        let MountOptions { presentation, request, is_static, edit, .. } = plan.options;
+        let service = Service {
+            vfs,
+            presentation,
+            request,
+            is_static,
+            edit,
+            sources: plan.mounted_sources,
+            reopening,
+            began,
+            log_file: self.log_file.as_deref(),
+            report: &report,
         };
-        let program = Privileges::default().program(None);
-        detach::start_on(program, &existing, print_line).map_err(|error| match error {
-            // The daemon has unmounted, or said how to.
-            DaemonError::Reported(_) => error.into(),
-            _ => failed(error.into()),
-        })
+        service.serve(&mut mountpoint, |report| _ = print_report(report.as_bytes(), is_quiet))?;
+        Ok(Exit::Ok)
     }
 
     /// Mounts as root, then serves the mount from a daemon that never had root's rights. That
@@ -253,101 +242,12 @@ impl Mount {
             let what = "no such folder; create it first, because setuid and drop_privileges do not";
             return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", path.shown())));
         }
-        let mut mountpoint = Mountpoint::named(&path, plan.options.nonempty)?;
+        let mountpoint = Mountpoint::named(&path, plan.options.nonempty)?;
         plan.check_outside(&mountpoint.path, self.log_file.as_deref())?;
-        let MountOptions { privileges, mut request, .. } = plan.options;
-        let user = privileges.find_user()?;
-        request.mountpoint.clone_from(&mountpoint.path);
-        request.place = mountpoint.place().cloned();
-        request.owner = user.as_ref().map(|user| (user.ids.uid, user.ids.gid));
-        let connection =
-            request.mount_directly().map_err(|error| not_mounted(&SessionError::Mount(error)))?;
-        let mounted = request.entry(&connection);
-        mountpoint.release();
-        drop(request);
-        let existing = ExistingMount {
-            connection: &connection,
-            mountpoint: &mountpoint.path,
-            named: &path,
-            is_of_caller: false,
-        };
-        let started = detach::start_on(privileges.program(user), &existing, print_line);
-        // The daemon has unmounted it if it could.
-        if started.is_err()
-            && let Some(mounted) = mounted.and_then(|mounted| mounted.now())
-            && let Err(error) = unmount(&mounted, true)
-        {
-            log::error!("cannot unmount {error}");
-        }
-        Ok(print_report(&started?, is_quiet))
-    }
-
-    fn serve(
-        &self,
-        plan: MountPlan,
-        vfs: Vfs,
-        (reopening, began): (Reopening, SystemTime),
-        mountpoint: &mut Mountpoint,
-        is_quiet: bool,
-    ) -> Result<Exit, Failure> {
-        let report = report(&plan.order_arguments, &vfs, mountpoint, plan.options.edit.as_deref());
-        self.refuse_hidden_log(mountpoint)?;
-        let (detachment, log) = match detach::is_daemon() {
-            true => (Some(Detachment::prepare(self.log_file.as_deref())?), None),
-            false => (None, Some(logging::open_for_foreground()?)),
-        };
-        let MountOptions { mut presentation, mut request, mut is_static, edit, .. } = plan.options;
-        let overlay = edit.map(|upper| Overlay::prepare(&upper, &mountpoint.path)).transpose()?;
-        presentation.is_exact |= overlay.is_some();
-        is_static |= overlay.is_some();
-        request.mountpoint.clone_from(&mountpoint.path);
-        request.place = mountpoint.place().cloned();
-        // A passed mount needs no `cover`, because `check_outside` refused sources below it.
-        if let Some(folder) = mountpoint.place().and_then(|place| place.found()) {
-            cover(&mountpoint.path, folder)
-                .map_err(|error| Failure::io(Exit::CannotCreate, &mountpoint.path, &error))?;
-        }
-        if let Some(overlay) = &overlay {
-            request.mountpoint = overlay.lower();
-            // Only root can rename the folders above, or the user is not root.
-            request.place = None;
-            // `umount` finds the mount by this name if the daemon is dead.
-            request.fsname = mountpoint.path.to_string_lossy().into_owned();
-        }
-        let signal = ReloadSignal::handle()?;
-        let fs = FileSystem::new(vfs, presentation);
-        let fs = Arc::new(fs.with_sources(plan.mounted_sources));
-        let follower = Follower::new(&fs, reopening, signal);
-        let follower = if is_static { follower.without_watching() } else { follower };
-        if overlay.is_some() {
-            fs.note_watches(0, 0, Arc::default());
-        }
-        let session = start_session(fs, request, overlay.as_ref(), mountpoint)?;
-        let reported = report_mounted(detachment, &report, is_quiet);
-        log.into_iter().for_each(logging::set);
-        if let Err(error) = reported {
-            session.take_back();
-            return Err(not_reported(&error));
-        }
-        // The layers of an overlay must not change, so the daemon does not follow the disk.
-        if overlay.is_none()
-            && let Err(error) = follower.start(began)
-        {
-            log::warn!(
-                "changes on the disk are not followed: {error}; to see changes, unmount and mount again"
-            );
-        }
-        // Fails without systemd, which is fine.
-        let _ = sd_notify::notify(&[NotifyState::Ready, NotifyState::Status(report.trim_end())]);
-        session
-            .serve()
-            .map_err(|error| Failure::new(Exit::Io, format!("lost the connection to the kernel: {error}")))?;
-        let _ = sd_notify::notify(&[NotifyState::Stopping]);
-        let edit = overlay.as_ref().map(Overlay::edit_folder);
-        if let Some(summary) = edit.and_then(edit_folder::summary) {
-            log::info!(target: logging::NEWS, "{summary}");
-        }
-        Ok(Exit::Ok)
+        let MountOptions { privileges, request, .. } = plan.options;
+        let report =
+            service::start_with_fewer_privileges(&privileges, request, mountpoint, &path, print_line)?;
+        Ok(print_report(&report, is_quiet))
     }
 
     fn refuse_hidden_log(&self, mountpoint: &Mountpoint) -> Result<(), Failure> {
@@ -384,21 +284,6 @@ fn warn_under_sudo(options: &MountOptions) {
     }
 }
 
-/// Reports the mount: to the process that waits for the daemon, or to the terminal if this process
-/// stays in the foreground.
-fn report_mounted(detachment: Option<Detachment>, report: &str, is_quiet: bool) -> io::Result<()> {
-    if let Some(detachment) = detachment {
-        return detachment.report(report);
-    }
-    print_report(report.as_bytes(), is_quiet);
-    Ok(())
-}
-
-fn not_reported(error: &io::Error) -> Failure {
-    let why = "because the command that started the daemon cannot be notified that it is ready";
-    Failure::new(Exit::Io, format!("unmounted again, {why}: {error}"))
-}
-
 /// Prints the report of a mount. A failure to print is ignored, because its exit code would deny
 /// that the mount exists.
 fn print_report(report: &[u8], is_quiet: bool) -> Exit {
@@ -414,39 +299,6 @@ fn print_line(line: &[u8]) {
     let line = String::from_utf8_lossy(line);
     // There is nowhere to report a failure to print.
     let _ = writeln!(io::stderr(), "{}", escaped(line.trim_end_matches('\n')));
-}
-
-/// Mounts, and mounts the overlay over that mount. If the overlay fails, unmounts again.
-fn start_session(
-    fs: Arc<FileSystem>,
-    request: MountRequest,
-    overlay: Option<&Overlay>,
-    mountpoint: &mut Mountpoint,
-) -> Result<Session, Failure> {
-    let session = Session::start(fs, &request).map_err(|error| not_mounted(&error))?;
-    if let Some(overlay) = overlay
-        && let Err(failure) = mount_over(overlay, &session, mountpoint, &request)
-    {
-        session.take_back();
-        return Err(failure);
-    }
-    mountpoint.release();
-    Ok(session)
-}
-
-/// Mounts an overlay over the session's mount. The session then ends when the overlay ends.
-fn mount_over(
-    overlay: &Overlay,
-    session: &Session,
-    mountpoint: &Mountpoint,
-    request: &MountRequest,
-) -> Result<(), Failure> {
-    // A passed mount has no overlay.
-    let Some(place) = mountpoint.place() else { return Ok(()) };
-    let upper = overlay.mount((&mountpoint.path, place), request)?;
-    session.end_with(upper).map_err(|error| {
-        Failure::new(Exit::Io, format!("cannot wait for the unmount of the overlay: {error}"))
-    })
 }
 
 /// Refuses a path in a mount whose daemon hangs, because this process would wait for it.
@@ -474,32 +326,21 @@ fn prepare_mountpoint(plan: &MountPlan, expected: Option<&Path>) -> Result<Mount
     })
 }
 
-/// Unmounts a mount that another program made, after a failure to serve it. If that requires more privileges,
-/// the message says how to unmount it.
-fn unmount_passed(passed: &PassedMount, failure: Failure) -> Failure {
-    match passed.entry().map(|mounted| unmount(&mounted, true)) {
-        Some(Ok(())) => failure,
-        _ => {
-            let mountpoint = passed.mountpoint.shown();
-            let what = format!("{}; to remove the dead mount, run `umount {mountpoint}`", failure.what);
-            Failure::new(failure.exit, what)
-        }
-    }
+/// Starts the daemon for a mount that the caller made, or unmounts it.
+fn start_on_passed(passed: &PassedMount, named: Option<&Path>) -> Result<Vec<u8>, Failure> {
+    service::start_on_passed(passed, named, print_line).map_err(|error| match error {
+        // The daemon has unmounted, or said how to.
+        DaemonError::Reported(_) => error.into(),
+        _ => unmount_passed(passed, error.into()),
+    })
 }
 
-fn not_mounted(error: &SessionError) -> Failure {
-    let exit = match error {
-        SessionError::Mount(MountError::Device(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Exit::NoPermission
-        }
-        SessionError::Mount(MountError::Device(_) | MountError::WrongDevice | MountError::NoHelper(_)) => {
-            Exit::Unavailable
-        }
-        SessionError::Mount(MountError::Helper { .. } | MountError::Hindered(..)) => Exit::NoPermission,
-        SessionError::Mount(MountError::Kernel(..)) => Exit::CannotCreate,
-        SessionError::Io(_) => Exit::Io,
-    };
-    Failure::new(exit, error.to_string())
+/// Unmounts a mount that another program made, after a failure to serve it.
+fn unmount_passed(passed: &PassedMount, failure: Failure) -> Failure {
+    match service::unmount_passed(passed) {
+        Ok(()) => failure,
+        Err(advice) => Failure::new(failure.exit, format!("{}; {advice}", failure.what)),
+    }
 }
 
 /// Refuses a single empty folder. It is probably the mountpoint, and the user forgot the source.

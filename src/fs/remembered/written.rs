@@ -103,8 +103,8 @@ impl Table {
 mod tests {
     use std::time::SystemTime;
 
-    use crate::fs::attr::NodeKind;
     use super::*;
+    use crate::fs::attr::NodeKind;
 
     #[test]
     fn a_file_that_was_cut_off_during_a_reload_stays_short_until_the_next_one_ends() {

@@ -1,0 +1,209 @@
+//! Assembles a mount from its parts, and serves it: the log, the file system, what follows the disk, the overlay
+//! of a writable mount, and the connection to the kernel.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use sd_notify::NotifyState;
+
+use super::detach::{self, Detachment, ExistingMount};
+use super::error::DaemonError;
+use super::follow::{Follower, ReloadSignal};
+use super::mountpoint::Mountpoint;
+use super::overlay::Overlay;
+use super::privileges::Privileges;
+use super::{edit_folder, logging};
+use crate::fs::{FileSystem, MountedSources, Presentation};
+use crate::fuse::{MountRequest, PassedMount, Session, SessionError, unmount};
+use crate::shown::Shown;
+use crate::system::covered::cover;
+use crate::vfs::Vfs;
+use crate::vfs::reopening::Reopening;
+
+/// What a mount serves, and how.
+#[derive(Debug)]
+pub(crate) struct Service<'a> {
+    pub(crate) vfs: Vfs,
+    pub(crate) presentation: Presentation,
+    /// The mount request without the mountpoint.
+    pub(crate) request: MountRequest,
+    /// Whether the daemon ignores changes on the disk.
+    pub(crate) is_static: bool,
+    /// The folder that receives files written to the mount.
+    pub(crate) edit: Option<PathBuf>,
+    /// The sources as reported to other processes.
+    pub(crate) sources: MountedSources,
+    /// How the sources are opened again.
+    pub(crate) reopening: Reopening,
+    /// When the sources began to be opened.
+    pub(crate) began: SystemTime,
+    pub(crate) log_file: Option<&'a Path>,
+    /// What is reported when the mount is ready.
+    pub(crate) report: &'a str,
+}
+
+impl Service<'_> {
+    /// Mounts, and serves the mount until it ends. When it is ready, reports it to the process that waits for
+    /// the daemon. If this process stays in the foreground, calls `print` instead.
+    ///
+    /// # Errors
+    /// It could not be mounted, or the connection to the kernel is lost. Then nothing is mounted any more.
+    pub(crate) fn serve(
+        self,
+        mountpoint: &mut Mountpoint,
+        print: impl FnOnce(&str),
+    ) -> Result<(), DaemonError> {
+        let Self { mut presentation, mut request, report, .. } = self;
+        let (detachment, log) = if detach::is_daemon() {
+            (Some(Detachment::prepare(self.log_file)?), None)
+        } else {
+            (None, Some(logging::open_for_foreground()?))
+        };
+        let overlay = self.edit.map(|upper| Overlay::prepare(&upper, &mountpoint.path)).transpose()?;
+        presentation.is_exact |= overlay.is_some();
+        request.mountpoint.clone_from(&mountpoint.path);
+        request.place = mountpoint.place().cloned();
+        // A passed mount needs no `cover`, because sources below it were refused.
+        if let Some(folder) = mountpoint.place().and_then(|place| place.found()) {
+            cover(&mountpoint.path, folder).map_err(|error| DaemonError::folder(&mountpoint.path, error))?;
+        }
+        if let Some(overlay) = &overlay {
+            request.mountpoint = overlay.lower();
+            // Only root can rename the folders above, or the user is not root.
+            request.place = None;
+            // `umount` finds the mount by this name if the daemon is dead.
+            request.fsname = mountpoint.path.to_string_lossy().into_owned();
+        }
+        let signal = ReloadSignal::handle()?;
+        let fs = FileSystem::new(self.vfs, presentation);
+        let fs = Arc::new(fs.with_sources(self.sources));
+        let follower = Follower::new(&fs, self.reopening, signal);
+        let is_static = self.is_static || overlay.is_some();
+        let follower = if is_static { follower.without_watching() } else { follower };
+        if overlay.is_some() {
+            fs.note_watches(0, 0, Arc::default());
+        }
+        let session = start_session(fs, request, overlay.as_ref(), mountpoint)?;
+        let reported = match detachment {
+            Some(detachment) => detachment.report(report),
+            None => {
+                print(report);
+                Ok(())
+            }
+        };
+        log.into_iter().for_each(logging::set);
+        if let Err(error) = reported {
+            session.take_back();
+            return Err(DaemonError::NotReported(error));
+        }
+        // The layers of an overlay must not change, so the daemon does not follow the disk.
+        if overlay.is_none()
+            && let Err(error) = follower.start(self.began)
+        {
+            log::warn!(
+                "changes on the disk are not followed: {error}; to see changes, unmount and mount again"
+            );
+        }
+        // Fails without systemd, which is fine.
+        let _ = sd_notify::notify(&[NotifyState::Ready, NotifyState::Status(report.trim_end())]);
+        session.serve().map_err(DaemonError::Lost)?;
+        let _ = sd_notify::notify(&[NotifyState::Stopping]);
+        let edit = overlay.as_ref().map(Overlay::edit_folder);
+        if let Some(summary) = edit.and_then(edit_folder::summary) {
+            log::info!(target: logging::NEWS, "{summary}");
+        }
+        Ok(())
+    }
+}
+
+/// Starts the daemon for a mount that the caller made. mount.fuse3 may have become the user of the mount
+/// in the session of root, so the daemon is guarded from other processes of that user. Returns the daemon's
+/// report. The daemon has unmounted after [`DaemonError::Reported`], or said how to.
+pub(crate) fn start_on_passed(
+    passed: &PassedMount,
+    named: Option<&Path>,
+    print_line: fn(&[u8]),
+) -> Result<Vec<u8>, DaemonError> {
+    let connection =
+        passed.connection().map_err(|error| DaemonError::Passed(passed.mountpoint.clone(), error))?;
+    let existing = ExistingMount {
+        connection: &connection,
+        mountpoint: &passed.mountpoint,
+        named: named.unwrap_or(Path::new("")),
+        is_of_caller: true,
+    };
+    detach::start_on(Privileges::default().program(None), &existing, print_line)
+}
+
+/// Mounts as root, then serves the mount from a daemon that never had root's rights. That daemon could not
+/// remove a folder made for the mount, so the mountpoint must exist; the user named it `named`. Returns the
+/// daemon's report.
+pub(crate) fn start_with_fewer_privileges(
+    privileges: &Privileges,
+    mut request: MountRequest,
+    mut mountpoint: Mountpoint,
+    named: &Path,
+    print_line: fn(&[u8]),
+) -> Result<Vec<u8>, DaemonError> {
+    let user = privileges.find_user()?;
+    request.mountpoint.clone_from(&mountpoint.path);
+    request.place = mountpoint.place().cloned();
+    request.owner = user.as_ref().map(|user| (user.ids.uid, user.ids.gid));
+    let connection =
+        request.mount_directly().map_err(|error| DaemonError::Session(SessionError::Mount(error)))?;
+    let mounted = request.entry(&connection);
+    mountpoint.release();
+    drop(request);
+    let existing =
+        ExistingMount { connection: &connection, mountpoint: &mountpoint.path, named, is_of_caller: false };
+    let started = detach::start_on(privileges.program(user), &existing, print_line);
+    // The daemon has unmounted it if it could.
+    if started.is_err()
+        && let Some(mounted) = mounted.and_then(|mounted| mounted.now())
+        && let Err(error) = unmount(&mounted, true)
+    {
+        log::error!("cannot unmount {error}");
+    }
+    started
+}
+
+/// Unmounts a mount that another program made, after a failure to serve it. If that requires more privileges,
+/// returns how to unmount it.
+pub(crate) fn unmount_passed(passed: &PassedMount) -> Result<(), String> {
+    match passed.entry().map(|mounted| unmount(&mounted, true)) {
+        Some(Ok(())) => Ok(()),
+        _ => Err(format!("to remove the dead mount, run `umount {}`", passed.mountpoint.shown())),
+    }
+}
+
+/// Mounts, and mounts the overlay over that mount. If the overlay fails, unmounts again.
+fn start_session(
+    fs: Arc<FileSystem>,
+    request: MountRequest,
+    overlay: Option<&Overlay>,
+    mountpoint: &mut Mountpoint,
+) -> Result<Session, DaemonError> {
+    let session = Session::start(fs, &request).map_err(DaemonError::Session)?;
+    if let Some(overlay) = overlay
+        && let Err(error) = mount_over(overlay, &session, mountpoint, &request)
+    {
+        session.take_back();
+        return Err(error);
+    }
+    mountpoint.release();
+    Ok(session)
+}
+
+/// Mounts an overlay over the session's mount. The session then ends when the overlay ends.
+fn mount_over(
+    overlay: &Overlay,
+    session: &Session,
+    mountpoint: &Mountpoint,
+    request: &MountRequest,
+) -> Result<(), DaemonError> {
+    // A passed mount has no overlay.
+    let Some(place) = mountpoint.place() else { return Ok(()) };
+    let upper = overlay.mount((&mountpoint.path, place), request)?;
+    session.end_with(upper).map_err(DaemonError::OverlayEnd)
+}
