@@ -10,7 +10,6 @@ use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use rustix::fs::OFlags;
@@ -25,6 +24,7 @@ use crate::read::Bytes;
 use crate::shown::Shown;
 use crate::system::covered::uncovered;
 use crate::system::paths;
+use crate::system::sync::Mutex;
 
 /// Value of [`ArchiveFile::compare_at`]: compare again only after the ctime moves.
 const NEVER: u64 = u64::MAX;
@@ -252,7 +252,7 @@ impl ArchiveFile {
         if self.is_known(&now) {
             return Ok(());
         }
-        let _comparing = self.comparing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _comparing = self.comparing.lock();
         let began = SystemTime::now();
         let is_same = || match &self.tables {
             Some(tables) => tables.are_in(&self.file),

@@ -9,7 +9,7 @@ use std::mem;
 use std::num::NonZeroU64;
 use std::ops::{DerefMut, Range};
 use std::os::unix::fs::FileExt;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use memmap2::{Advice as MapAdvice, MmapMut, MmapOptions};
 use rustix::fs::{Advice, fadvise};
@@ -17,6 +17,7 @@ use rustix::fs::{Advice, fadvise};
 use crate::limits::ARCHIVE_TABLES_MAX;
 use crate::read::{Bytes, Fetch};
 use crate::system::memory;
+use crate::system::sync::Mutex;
 
 /// Number of bytes read at once for a reader that walks a table. With blocks of 64 KiB, each in its own map,
 /// mounting 100 archives took 1.1 x as long, because a map is costly to remove while other threads run.
@@ -97,7 +98,7 @@ impl<'a> Pieces<'a> {
 
     /// Fails if a piece could not be read, because the parser's result is then wrong.
     pub(super) fn check(self) -> io::Result<()> {
-        self.index.into_inner().unwrap_or_else(PoisonError::into_inner).error.map_or(Ok(()), Err)
+        self.index.into_inner().error.map_or(Ok(()), Err)
     }
 
     /// The list in which a piece is kept, and its slot there.
@@ -155,7 +156,7 @@ impl<'a> Pieces<'a> {
 
 impl Fetch for Pieces<'_> {
     fn fetch(&self, range: Range<u64>, walks: bool) -> Option<&[u8]> {
-        let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut index = self.index.lock();
         if let Some(found) = self.find(&index, &range) {
             return Some(found);
         }
@@ -261,7 +262,7 @@ pub(super) mod tests {
                 assert!(found.starts_with(&bytes[start as usize..(start + len) as usize]), "{start}");
             }
         }
-        let index = pieces.index.into_inner().unwrap();
+        let index = pieces.index.into_inner();
         assert_eq!(index.count, 5, "one of these 5 blocks also holds (BLOCK - 7, 100)");
     }
 }

@@ -1,7 +1,9 @@
 //! What inotify has reported about an archive file. A `touch` disturbs no reader, but a write does.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 use std::time::Duration;
+
+use crate::system::sync::{Condvar, Mutex};
 
 /// How long a read waits for the event of a change that it found. The event is queued within the system call
 /// that makes the change, so it is only a matter of waking the thread that watches.
@@ -58,8 +60,7 @@ impl Reported {
     pub(super) fn accept_touch(&self, ctime: i64) -> bool {
         let events = self.lock();
         let is_awaited = |events: &mut Events| events.is_awaited(ctime);
-        let waited = self.changed.wait_timeout_while(events, EVENT_DELAY, is_awaited);
-        let mut events = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let mut events = self.changed.wait_timeout_while(events, EVENT_DELAY, is_awaited);
         !events.is_written && std::mem::take(&mut events.is_touched)
     }
 
@@ -69,7 +70,7 @@ impl Reported {
     }
 
     fn lock(&self) -> MutexGuard<'_, Events> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+        self.events.lock()
     }
 }
 

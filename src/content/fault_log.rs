@@ -1,12 +1,12 @@
 //! Decides which of many failing reads are logged.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
 use super::error::{ReadFault, Reason};
+use crate::system::sync::Mutex;
 
 /// Failing reads closer together than this are one outage.
 const OUTAGE_GAP: Duration = Duration::from_secs(600);
@@ -36,12 +36,12 @@ impl FaultLog {
 
     /// Records a fault of an entry. Returns whether it is the entry's first.
     fn is_first(&self, entry: u32) -> bool {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner).insert(entry)
+        self.entries.lock().insert(entry)
     }
 
     /// Records that the system refused a read. Returns whether this begins an outage.
     fn begins_outage(&self) -> bool {
-        let mut last = self.outage.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.outage.lock();
         last.replace(Instant::now()).is_none_or(|last| last.elapsed() > OUTAGE_GAP)
     }
 }
@@ -54,12 +54,12 @@ pub(crate) struct Salvaged(Mutex<HashMap<(u32, u32), Option<ReadFault>>>);
 impl Salvaged {
     /// Records a fault for the log, unless the file has had one before.
     pub(crate) fn record(&self, file: (u32, u32), fault: ReadFault) {
-        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = self.0.lock();
         files.entry(file).or_insert(Some(fault));
     }
 
     /// Returns the recorded fault of a file, but only once.
     pub(crate) fn take(&self, file: (u32, u32)) -> Option<ReadFault> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&file)?.take()
+        self.0.lock().get_mut(&file)?.take()
     }
 }

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -27,6 +27,7 @@ use crate::fs::{FileSystem, LastReload, POLLING_INTERVAL, View};
 use crate::game::ReadSet;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
+use crate::system::sync::Mutex;
 use crate::system::text::count;
 use crate::vfs::disk_changes::DiskChanges;
 use crate::vfs::reopening::Reopening;
@@ -294,7 +295,7 @@ impl Follower {
     }
 
     fn polling(&self) -> MutexGuard<'_, Polling> {
-        self.polling.lock().unwrap_or_else(PoisonError::into_inner)
+        self.polling.lock()
     }
 
     /// What to watch for a view, compared with what is watched.

@@ -2,13 +2,14 @@
 //! reader, blocks only this thread.
 
 use crate::limits::LOG_LINES_MAX;
+use crate::system::sync::Mutex;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -67,7 +68,7 @@ impl LogThread {
     /// Waits until all lines are written, for a second at most.
     pub(crate) fn finish(&self) {
         if self.lines.try_send(None).is_ok() {
-            let _ = self.ended.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(LAST);
+            let _ = self.ended.lock().recv_timeout(LAST);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use rustix::fs::{FileType, OFlags};
 use signal_hook::consts::SIGXFSZ;
@@ -16,6 +16,7 @@ use super::error::DaemonError;
 use super::log_thread::{LogTarget, LogThread};
 use crate::limits::LOG_REMEMBERED_MAX;
 use crate::system::output_place::OutputPlace;
+use crate::system::sync::Mutex;
 use crate::system::text::missing_parent;
 
 /// The log of the mount, set once mounted.
@@ -32,22 +33,22 @@ pub(crate) const NEWS: &str = "bsafs::news";
 /// Opens sources. Lines that were also logged during the previous opening are left out: a mount
 /// opens its sources whenever they change, and most of their oddities stay.
 pub(crate) fn while_opening<T>(open: impl FnOnce() -> T) -> T {
-    let lock = || OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+    let lock = || OPENING.lock();
     *lock() = Some(BTreeSet::new());
     let opened = open();
     let lines = lock().take().unwrap_or_default();
-    *OPENED.lock().unwrap_or_else(PoisonError::into_inner) = lines;
+    *OPENED.lock() = lines;
     opened
 }
 
 /// Whether a line was logged during the previous opening too. False if no sources are being opened.
 pub(crate) fn is_repeated(text: &str) -> bool {
-    let mut opening = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut opening = OPENING.lock();
     let Some(lines) = opening.as_mut() else { return false };
     if lines.len() < LOG_REMEMBERED_MAX {
         lines.insert(text.to_owned());
     }
-    OPENED.lock().unwrap_or_else(PoisonError::into_inner).contains(text)
+    OPENED.lock().contains(text)
 }
 
 /// Opens the log of a daemon: `file` if it is given, otherwise the system's log.

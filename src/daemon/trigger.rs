@@ -1,8 +1,9 @@
 //! Decides when a reload begins: when the disk is quiet, when a LOOKUP waits for it, or on request.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
+use crate::system::sync::{Condvar, Mutex};
 use crate::vfs::disk_changes::DiskChanges;
 use crate::vfs::reuse::SETTLED;
 
@@ -181,16 +182,13 @@ impl Trigger {
             }
             let next = due.into_iter().chain(until).min();
             state = match next {
-                Some(next) => {
-                    let waited = self.changed.wait_timeout(state, next.saturating_duration_since(now));
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(next) => self.changed.wait_timeout(state, next.saturating_duration_since(now)),
+                None => self.changed.wait(state),
             };
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use super::polling::Polling;
 use super::trigger::Trigger;
 use crate::fs::FileSystem;
 use crate::system::covered::uncovered;
+use crate::system::sync::Mutex;
 use crate::vfs::disk_changes::DiskChanges;
 use crate::watch::{DiskEvent, Watcher};
 
@@ -57,7 +58,7 @@ impl Watching {
 
     /// Waits for events, a signal, or the next check of folders without a watch.
     fn step(&mut self) -> io::Result<()> {
-        let due = self.polling.lock().unwrap_or_else(PoisonError::into_inner).due();
+        let due = self.polling.lock().due();
         let woken = self.watcher.wait(self.signal.as_fd(), due)?;
         let Some(fs) = self.fs.upgrade() else {
             self.trigger.end();
@@ -105,7 +106,7 @@ impl Watching {
                 thread::sleep(UNCOUNTED_PAUSE);
             }
         }
-        let changed = self.polling.lock().unwrap_or_else(PoisonError::into_inner).step();
+        let changed = self.polling.lock().step();
         if !changed.is_empty() {
             self.trigger.note(|changes| {
                 changes.add_plan();

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{FileType, OFlags, Statx};
 use rustix::io::Errno;
@@ -21,6 +21,7 @@ use super::mounts::Root;
 use super::names::{LooseNames, joined};
 use super::notes::{Notes, WalkNote};
 use super::open_files::OpenFiles;
+use crate::system::sync::Mutex;
 
 /// A folder of loose files, as a scan found it. Files are numbered in the order of [`LooseNames::files`].
 #[derive(Debug)]
@@ -312,7 +313,7 @@ impl LooseFolder {
     fn set_known_with(&self, file: u32, stat: FileStat, set: fn(&FileState, FileStat)) -> FileStat {
         let state = &self.states[file as usize];
         state.get().unwrap_or_else(|| {
-            let _learning = self.learning.lock().unwrap_or_else(PoisonError::into_inner);
+            let _learning = self.learning.lock();
             state.get().unwrap_or_else(|| {
                 set(state, stat);
                 self.learnt.fetch_add(1, Ordering::Relaxed);

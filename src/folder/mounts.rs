@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crate::system::covered::uncovered;
+use crate::system::sync::Mutex;
 use rustix::fs::{AtFlags, CWD, FileType, FsWord, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 
@@ -116,7 +117,7 @@ fn is_block_device(device: u64) -> bool {
 impl Mounts {
     /// The top of the mount with this number, which `path` is on.
     pub(super) fn top(&self, mount: u64, path: &Path) -> Result<Arc<Root>, Errno> {
-        let mut tops = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tops = self.0.lock();
         if let Some(top) = tops.get(&mount) {
             return Ok(top.clone());
         }

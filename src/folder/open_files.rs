@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use lru::LruCache;
 
 use super::mounts::Mounts;
 use crate::limits::OPEN_FILES_MAX;
+use crate::system::sync::Mutex;
 
 const MOST: NonZero<usize> = NonZero::new(OPEN_FILES_MAX).unwrap();
 
@@ -77,6 +78,6 @@ impl OpenFiles {
     }
 
     fn lock(&self) -> MutexGuard<'_, LruCache<Key, Arc<File>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 }

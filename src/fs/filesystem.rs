@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use super::attr::Presentation;
@@ -22,6 +22,7 @@ use crate::content::Store;
 use crate::folder::FileChange;
 use crate::format::EntryId;
 use crate::limits::SPELLINGS_MAX;
+use crate::system::sync::{Mutex, RwLock};
 use crate::tree::{Changes, CompareFiles, Kind, Spellings, Tree, compare};
 use crate::vfs::{Opened, Vfs};
 
@@ -76,7 +77,7 @@ impl FileSystem {
 
     /// The current view.
     pub fn view(&self) -> Arc<View> {
-        self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.view.read().clone()
     }
 
     /// Has files decoded before a program asks for them, in a number of threads. They decode only while fewer
@@ -177,7 +178,7 @@ impl FileSystem {
     /// and the absolute paths of those that have no watch, in order.
     pub fn note_watches(&self, watched: usize, used: usize, unwatched: Arc<[Arc<OsStr>]>) {
         let counts = WatchCounts { watched, used, polled: unwatched.len() };
-        *self.shared.watches.lock().unwrap_or_else(PoisonError::into_inner) = counts;
+        *self.shared.watches.lock() = counts;
         self.shared.set_unwatched(Some(unwatched));
     }
 
@@ -239,7 +240,7 @@ impl FileSystem {
     /// # Errors
     /// [`OutOfInodeNumbers`]. The current view then stays.
     pub fn replace(&self, mut opened: Opened) -> Result<Replaced, OutOfInodeNumbers> {
-        let _replacing = self.replacing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _replacing = self.replacing.lock();
         let then = self.view();
         opened.store.take_over(then.store());
         let files = ViewFiles { then: &then, store: &opened.store };
@@ -266,7 +267,7 @@ impl FileSystem {
         // New folders may have no watch.
         self.shared.set_unwatched(None);
         let exposed = self.shared.swap_view(now.number, || {
-            *self.view.write().unwrap_or_else(PoisonError::into_inner) = now.clone();
+            *self.view.write() = now.clone();
         });
         self.shared.written.end_reload();
         // From here on, the kernel caches no more answers of the earlier view.

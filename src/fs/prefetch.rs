@@ -18,12 +18,13 @@ use std::mem;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 use std::thread;
 
 use crate::content::{PREFIX_LEN, REQUESTED_MAX, Store};
 use crate::format::EntryId;
 use crate::system::memory;
+use crate::system::sync::{Condvar, Mutex};
 use crate::tree::{Kind, NodeId};
 use crate::vfs::{Opened, Vfs};
 
@@ -189,7 +190,7 @@ impl Prefetch {
             // The job is taken only if a processor is idle.
             let job = if self.can_start(&state) { state.jobs.pop_front() } else { None };
             let Some(job) = job else {
-                state = self.has_jobs.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.has_jobs.wait(state);
                 continue;
             };
             state.active += 1;
@@ -218,7 +219,7 @@ impl Prefetch {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

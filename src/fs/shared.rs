@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, MutexGuard, OnceLock};
 use std::time::{Instant, SystemTime};
 
 use super::attr::Presentation;
@@ -23,6 +23,7 @@ use super::reported::status::{LastReload, WatchCounts};
 use super::reported::touched_files::TouchedFiles;
 use super::requests::Requests;
 use super::used_folders::UsedFolders;
+use crate::system::sync::{Mutex, RwLock};
 use crate::tree::Spellings;
 
 /// What serves a mounted file system: the connection to the kernel, and threads for background work.
@@ -148,7 +149,7 @@ impl Shared {
     /// Records how the last reload went, or that one begins. The end of a reload may be recorded after the
     /// beginning of the next.
     pub(crate) fn note_reload(&self, reload: LastReload) {
-        let mut last = self.last_reload.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last_reload.lock();
         let is_next_running = last.is_running && last.began_after(&reload);
         *last = LastReload { is_running: reload.is_running || is_next_running, ..reload };
     }
@@ -163,12 +164,12 @@ impl Shared {
 
     /// The files with events on the disk since the last view.
     pub(crate) fn touched_files(&self) -> MutexGuard<'_, TouchedFiles> {
-        self.touched.lock().unwrap_or_else(PoisonError::into_inner)
+        self.touched.lock()
     }
 
     /// The last changes that the kernel was notified of.
     pub(crate) fn change_log(&self) -> MutexGuard<'_, ChangeLog> {
-        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.changes.lock()
     }
 
     /// Sets the folders without a watch.
@@ -176,18 +177,18 @@ impl Shared {
         if let Some(folders) = &folders {
             self.used.set_needed(!folders.is_empty());
         }
-        *self.unwatched.write().unwrap_or_else(PoisonError::into_inner) = folders;
+        *self.unwatched.write() = folders;
     }
 
     /// The folders without a watch.
     pub(crate) fn unwatched(&self) -> UnwatchedFolders {
-        self.unwatched.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.unwatched.read().clone()
     }
 
     /// The names in a folder that the kernel may have cached and that differ from `name` only in case, or not
     /// at all.
     pub(crate) fn exposed_like(&self, folder: u64, name: &[u8]) -> HashSet<Box<[u8]>> {
-        let exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
+        let exposed = self.exposed.lock();
         exposed.like(folder, name).map(Box::from).collect()
     }
 
@@ -199,7 +200,7 @@ impl Shared {
     /// Records a name before the kernel may cache the answer of a view for it. Returns false if the
     /// kernel must not cache the answer.
     pub(crate) fn record_exposed(&self, view: u32, parent: u64, name: &[u8]) -> bool {
-        let mut exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut exposed = self.exposed.lock();
         // If the view is no longer current, its successor has already taken the recorded names, and
         // would never invalidate this one.
         let is_lasting = self.is_current(view) && exposed.insert((parent, Box::from(name)));
@@ -212,13 +213,13 @@ impl Shared {
 
     /// Removes and returns some names if the set is full. The kernel must drop them.
     pub(crate) fn take_surplus(&self) -> Vec<NameIn> {
-        self.exposed.lock().unwrap_or_else(PoisonError::into_inner).take_surplus()
+        self.exposed.lock().take_surplus()
     }
 
     /// Makes a view the current one by calling `swap`. Returns the names that were recorded for
     /// earlier views.
     pub(crate) fn swap_view(&self, view: u32, swap: impl FnOnce()) -> HashSet<NameIn> {
-        let mut exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut exposed = self.exposed.lock();
         self.current.store(view, Ordering::SeqCst);
         swap();
         std::mem::take(&mut *exposed).into_names()
@@ -226,7 +227,7 @@ impl Shared {
 
     /// Records names again whose answers did not change. Returns those for which there is no room.
     pub(crate) fn record_exposed_again(&self, names: impl IntoIterator<Item = NameIn>) -> Vec<NameIn> {
-        let mut exposed = self.exposed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut exposed = self.exposed.lock();
         names.into_iter().filter(|name| !exposed.insert(name.clone())).collect()
     }
 }

@@ -1,7 +1,6 @@
 //! READLINK of the symbolic links whose targets are JSON: the daemon's status, the mounted sources, the last
 //! changes of files, and where a file comes from.
 
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use super::error::Error;
@@ -90,9 +89,9 @@ impl View {
             read_bytes: self.store().bytes_read() + self.shared.read_before.load(Ordering::Relaxed),
             errors: self.store().faults(),
             views: self.shared.announced.load(Ordering::Relaxed),
-            watches: *self.shared.watches.lock().unwrap_or_else(PoisonError::into_inner),
+            watches: *self.shared.watches.lock(),
             pending_names: self.shared.pending.len(),
-            last_reload: self.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            last_reload: self.shared.last_reload.lock().clone(),
         }
     }
 

@@ -3,10 +3,11 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{MutexGuard, OnceLock};
 
 use super::callback::OnWait;
 use crate::limits::USED_FOLDERS_MAX;
+use crate::system::sync::Mutex;
 
 /// The folders that were used since they were last taken.
 #[derive(Debug, Default)]
@@ -56,6 +57,6 @@ impl UsedFolders {
     }
 
     fn lock(&self) -> MutexGuard<'_, Used> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+        self.used.lock()
     }
 }

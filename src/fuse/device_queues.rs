@@ -11,11 +11,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::wake::Wake;
+use crate::system::sync::Mutex;
 
 /// A function that runs once and does not panic.
 type Job = Box<dyn FnOnce() + Send>;
@@ -189,7 +190,7 @@ pub(crate) struct TimedAnswer(Mutex<Option<Job>>);
 
 impl TimedAnswer {
     fn give(&self) {
-        let answer = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let answer = self.0.lock().take();
         if let Some(answer) = answer {
             answer();
         }
@@ -232,7 +233,7 @@ impl Drop for Pending {
 }
 
 fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
+    state.lock()
 }
 
 /// Gives each answer whose jobs do not end in time, until no answer waits. Most are given at once. So the
@@ -282,7 +283,7 @@ mod tests {
             let (hang, started, ended) = (hang.clone(), started.clone(), ended.clone());
             move || {
                 started.send(device).unwrap();
-                let _ = hang.lock().unwrap().recv();
+                let _ = hang.lock().recv();
                 ended.send(device).unwrap();
             }
         };
@@ -346,7 +347,7 @@ mod tests {
                 let (queues, hang, started) = (queues.clone(), hang.clone(), started.clone());
                 let request = move || {
                     started.send(()).unwrap();
-                    let _ = hang.lock().unwrap().recv();
+                    let _ = hang.lock().recv();
                 };
                 let worker = thread::spawn(move || queues.run(1, request));
                 starts.recv().unwrap();

@@ -11,7 +11,7 @@ use std::fmt;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, OnceLock, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use fuser::{INodeNo, Notifier};
 
 use super::wake::Wake;
 use crate::fs::{FileSystem, Host, Invalidation, NameIn};
+use crate::system::sync::{Condvar, Mutex};
 
 /// Interval between attempts to trim the cache, while it has something to evict or to free.
 const TRIM_STEP: Duration = Duration::from_secs(1);
@@ -145,7 +146,7 @@ impl Host for Notify {
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, Notices> {
-        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
+        self.notices.lock()
     }
 
     fn push(&self, notices: impl IntoIterator<Item = Notice>) {
@@ -163,12 +164,10 @@ impl Queue {
             if let Some(at) = notices.waiting.iter().position(&is_due) {
                 return notices.waiting.remove(at);
             }
-            notices = match notices.waiting.is_empty() {
-                true => self.changed.wait(notices).unwrap_or_else(PoisonError::into_inner),
-                false => {
-                    let waited = self.changed.wait_timeout(notices, POSTPONED);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
+            notices = if notices.waiting.is_empty() {
+                self.changed.wait(notices)
+            } else {
+                self.changed.wait_timeout(notices, POSTPONED)
             };
         }
     }

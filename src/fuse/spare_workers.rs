@@ -11,9 +11,11 @@
 
 use std::cell::OnceCell;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::thread;
 use std::time::Duration;
+
+use crate::system::sync::{Condvar, Mutex};
 
 /// Interval between checks.
 const STEP: Duration = Duration::from_millis(2);
@@ -128,7 +130,7 @@ impl Shared {
         if state.awake() > self.wanted(&state) {
             state.resting += 1;
             let is_spare = |state: &mut State| !state.is_ending && state.awake() >= self.wanted(state);
-            state = self.needed.wait_while(state, is_spare).unwrap_or_else(PoisonError::into_inner);
+            state = self.needed.wait_while(state, is_spare);
             state.resting -= 1;
         }
     }
@@ -151,7 +153,7 @@ impl Shared {
                 // A pause does not show that there is only one reader.
                 state.without_overlap = state.without_overlap.saturating_sub(IDLE);
                 let is_idle = |state: &mut State| !state.is_checking && !state.is_ending;
-                state = self.begun.wait_while(state, is_idle).unwrap_or_else(PoisonError::into_inner);
+                state = self.begun.wait_while(state, is_idle);
                 checks_without = 0;
             }
             drop(state);
@@ -164,7 +166,7 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
@@ -230,7 +232,7 @@ mod tests {
             let requests = Arc::new(Mutex::new(requests));
             let threads = (0..3).map(|_| {
                 let (spares, requests) = (spares.clone(), requests.clone());
-                let next = move || requests.lock().unwrap().recv();
+                let next = move || requests.lock().recv();
                 thread::spawn(move || {
                     while let Ok(request) = next() {
                         let _serving = spares.begin();

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, read_dir};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::shown::Shown;
 use crate::system::process;
+use crate::system::sync::Mutex;
 use crate::system::text::count;
 
 /// Maximum number of bytes that are read of a process's memory maps.
@@ -93,13 +94,13 @@ impl Holders {
         // The thread is abandoned if it takes too long: inspecting a process may block on its memory.
         let started = thread::Builder::new().spawn(move || {
             let is_complete = look_at_all(&for_thread).is_ok();
-            for_thread.lock().unwrap_or_else(PoisonError::into_inner).is_complete = is_complete;
+            for_thread.lock().is_complete = is_complete;
             let _ = sender.send(());
         });
         if started.is_ok() {
             let _ = finished.recv_timeout(limit);
         }
-        let found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = found.lock();
         found.clone()
     }
 
@@ -115,14 +116,14 @@ impl Holders {
 fn look_at_all(found: &Mutex<Holders>) -> io::Result<()> {
     for (pid, folder) in process::others()? {
         let seen = look_at(&folder);
-        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = found.lock();
         found.unseen += usize::from(!seen.is_whole && has_command_line(&folder));
         for (device, uses) in seen.uses {
             let name = name_of(&folder);
             found.by_device.entry(device).or_default().push(Holder { pid, name, uses });
         }
     }
-    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut found = found.lock();
     found.by_device.values_mut().for_each(|holders| holders.sort_unstable_by_key(|it| it.pid));
     Ok(())
 }

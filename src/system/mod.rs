@@ -21,5 +21,6 @@ pub(crate) mod processors;
 pub(crate) mod root_only;
 #[cfg(any(feature = "cli", feature = "mount"))]
 pub(crate) mod subprocess;
+pub(crate) mod sync;
 pub(crate) mod text;
 pub(crate) mod whole_file;

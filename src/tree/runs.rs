@@ -1,10 +1,10 @@
 //! Work on the children of all folders, spread over all processors.
 
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::system::memory;
 use crate::system::processors::processors;
+use crate::system::sync::Mutex;
 
 /// Number of items from which starting another thread pays off.
 const PARALLEL_FROM: usize = 1 << 14;
@@ -27,7 +27,7 @@ pub(super) fn for_each_run<T: Send>(items: &mut [T], starts: &[usize], work: imp
         (rest, starts) = (others, &starts[runs..]);
     }
     let shares = Mutex::new(shares);
-    let next = || shares.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let next = || shares.lock().pop();
     let worker = || {
         while let Some((mut part, starts)) = next() {
             for bounds in starts.windows(2) {

@@ -14,11 +14,12 @@
 //! inode numbers.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{RwLockReadGuard, RwLockWriteGuard};
 
 use super::assumed::AssumedFolders;
 use super::node::{Kind, NodeId};
 use super::tree::Tree;
+use crate::system::sync::RwLock;
 
 /// What an inode number stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -262,11 +263,11 @@ impl Spellings {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Table> {
-        self.table.read().unwrap_or_else(PoisonError::into_inner)
+        self.table.read()
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Table> {
-        self.table.write().unwrap_or_else(PoisonError::into_inner)
+        self.table.write()
     }
 }
 

@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crate::system::covered::uncovered;
+use crate::system::sync::Mutex;
 
 /// Device and inode number.
 type Identity = (u64, u64);
@@ -27,9 +28,9 @@ impl<T: Clone> OncePerFile<T> {
     /// The result for the file with this device and inode number. `make` is called if there is none, and its
     /// error is not kept. Other threads that need the result wait.
     pub(crate) fn get<E>(&self, file: Identity, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-        let results = || self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        let results = || self.results.lock();
         let result = results().entry(file).or_default().clone();
-        let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut result = result.lock();
         if let Some(known) = &*result {
             return Ok(known.clone());
         }
@@ -48,7 +49,7 @@ impl<T: Clone> OncePerFile<T> {
 
     /// Forgets all results.
     pub(crate) fn clear(&self) {
-        self.results.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.results.lock().clear();
     }
 }
 

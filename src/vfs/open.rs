@@ -5,8 +5,8 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use super::case_twins::case_twins;
 use super::dictionary;
@@ -29,6 +29,7 @@ use crate::format::{EntryId, ParseError};
 use crate::limits::LAYERS_FILES_MAX;
 use crate::note::Note;
 use crate::system::clock::unix_nanoseconds;
+use crate::system::sync::Mutex;
 use crate::system::{memory, open_files};
 use crate::tree::{self, DataPlace, Dictionary, Erased, LayerNames, MergeLayer, Rule, TooManyPaths};
 
@@ -102,7 +103,7 @@ impl Opened {
                 }
             }
         }
-        let unopened = opener.unopened.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let unopened = opener.unopened.into_inner();
         Ok(Self { textures: options.textures.unwrap_or_default(), ..opened.merge(files, unopened)? })
     }
 }
@@ -241,7 +242,7 @@ impl<'a> Opener<'a> {
     fn leave_out(&self, path: &Path, error: &OpenError) {
         log::warn!("{error}; the archive is not opened");
         let note = opened_archive::unreadable(path, error);
-        self.unopened.lock().unwrap_or_else(PoisonError::into_inner).push(note);
+        self.unopened.lock().push(note);
     }
 
     /// Opens the archives that are not open yet. If an archive stores only hashes, its files get

@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, Write};
 use std::num::NonZero;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use lru::LruCache;
 use rustix::fs::{FileType, Mode, OFlags};
@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use super::file::VfsFile;
 use crate::system::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
 use crate::system::output_place::{LastLink, Missing, open_folder};
+use crate::system::sync::Mutex;
 use crate::tree::{NodeId, Tree};
 
 /// Numbers of file systems that compress: Btrfs, ZFS, bcachefs, F2FS.
@@ -133,7 +134,7 @@ impl OutputFolder {
 
     /// The descriptor of a folder of the tree. A missing folder is made, but only once.
     fn folder(&self, tree: &Tree, node: NodeId) -> io::Result<Arc<OwnedFd>> {
-        self.folders.lock().unwrap_or_else(PoisonError::into_inner).open(&self.root, tree, node)
+        self.folders.lock().open(&self.root, tree, node)
     }
 }
 

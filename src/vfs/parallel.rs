@@ -2,11 +2,11 @@
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::system::memory;
 use crate::system::processors::processors;
+use crate::system::sync::Mutex;
 
 /// Runs `work` for every index below `count`, and calls `step` after each. Returns the results in order.
 pub(crate) fn in_parallel<T: Send>(
@@ -42,7 +42,7 @@ pub(crate) fn try_in_parallel<T: Send, E: Send>(
                 failed.fetch_min(index, Ordering::Relaxed);
             }
             step();
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
+            done.lock().push((index, result));
         }
     };
     let threads = processors().min(count);
@@ -53,7 +53,7 @@ pub(crate) fn try_in_parallel<T: Send, E: Send>(
             .for_each(|_| drop(thread::Builder::new().spawn_scoped(scope, worker)));
         worker();
     });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut done = done.into_inner();
     done.sort_unstable_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, result)| result).collect()
 }

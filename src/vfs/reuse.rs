@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::disk_changes::DiskChanges;
@@ -17,6 +17,7 @@ use crate::folder::{Filter, LooseFolder, OpenFiles, ScanError, scan_again};
 use crate::shown::Shown;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
+use crate::system::sync::Mutex;
 use crate::tree::LayerNames;
 
 /// The view that is served while its sources are opened again.
@@ -136,7 +137,7 @@ impl<'a> Reuse<'a> {
 
     /// The sources that could not be opened so far, without duplicates.
     pub(crate) fn kept(self) -> Vec<KeptSource> {
-        let mut kept = self.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.into_inner();
         kept.sort_unstable_by(|a, b| a.what.cmp(&b.what));
         kept.dedup();
         kept
@@ -208,7 +209,7 @@ impl<'a> Reuse<'a> {
     }
 
     fn note(&self, kept: KeptSource) {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
+        self.kept.lock().push(kept);
     }
 }
 

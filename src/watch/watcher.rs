@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -18,6 +18,7 @@ use rustix::io::Errno;
 use super::interest::{FolderPath, Interest, Interests, Meaning};
 use super::share::Share;
 use crate::system::covered::uncovered;
+use crate::system::sync::Mutex;
 
 /// Size in bytes of the buffer for events.
 const EVENTS: usize = 1 << 14;
@@ -322,7 +323,7 @@ impl Watcher {
     }
 
     fn lock(&self) -> MutexGuard<'_, Tables> {
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tables.lock()
     }
 }
 

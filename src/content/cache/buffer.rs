@@ -5,8 +5,8 @@
 //! are in the processor's cache, whichever thread used it.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memmap2::MmapMut;
 
@@ -14,6 +14,7 @@ use super::memory_limit::{LARGE, Reservation};
 use crate::content::error::Reason;
 use crate::limits::FREE_BUFFERS_MAX;
 use crate::system::memory;
+use crate::system::sync::Mutex;
 
 /// Length of the shortest map, in bytes. Pages that are not touched take no memory.
 const SHORTEST: usize = 128 << 10;
@@ -124,7 +125,7 @@ fn map(len: usize) -> Option<MmapMut> {
 }
 
 fn lock_free_list() -> MutexGuard<'static, Vec<MmapMut>> {
-    FREE.lock().unwrap_or_else(PoisonError::into_inner)
+    FREE.lock()
 }
 
 impl Drop for Buffer {

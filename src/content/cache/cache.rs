@@ -13,13 +13,14 @@
 
 use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 use lru::LruCache;
 
 use super::buffer::Buffer;
 use crate::limits::CACHE_BEYOND;
+use crate::system::sync::Mutex;
 
 /// Identifies decoded bytes. They have `size` bytes, and come from the archive with this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -310,7 +311,7 @@ impl<E> Cache<E> {
     }
 
     fn state(&self) -> MutexGuard<'_, State<E>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -4,10 +4,11 @@
 //! bytes once the packed ones are read. So no thread that holds decoded bytes waits for a device.
 //! Packed bytes are counted by device, so a thread waits only for other readers of its own device.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use crate::limits::UNCOUNTED_BUFFER_MAX;
+use crate::system::sync::{Condvar, Mutex};
 
 /// Smaller buffers are not counted.
 pub(crate) const LARGE: usize = UNCOUNTED_BUFFER_MAX;
@@ -42,15 +43,14 @@ impl MemoryLimit {
     /// Reserves `len` bytes, and waits until they are free. `make_room` may free some, and returns
     /// whether it did. A request above the limit waits until it is the only one.
     pub(crate) fn reserve(self: &Arc<Self>, len: u64, make_room: impl Fn() -> bool) -> Reservation {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.turn.lock();
         let mut taken = self.taken();
         while !self.has_room(*taken, len) {
             drop(taken);
             let has_made_room = make_room();
             taken = self.taken();
             if !has_made_room && !self.has_room(*taken, len) {
-                let waited = self.given_back.wait_timeout(taken, RETRY);
-                taken = waited.unwrap_or_else(PoisonError::into_inner).0;
+                taken = self.given_back.wait_timeout(taken, RETRY);
             }
         }
         *taken = taken.saturating_add(len);
@@ -62,7 +62,7 @@ impl MemoryLimit {
     }
 
     fn taken(&self) -> MutexGuard<'_, u64> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        self.taken.lock()
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
     fn a_waiting_thread_continues_when_memory_is_freed() {
         let memory = MemoryLimit::new(100);
         let cached = Mutex::new(Some(memory.reserve(80, || false)));
-        drop(memory.reserve(50, || cached.lock().expect("the lock is poisoned").take().is_some()));
+        drop(memory.reserve(50, || cached.lock().take().is_some()));
         let reservation = memory.reserve(100, || false);
         thread::scope(|scope| {
             let waiting = scope.spawn(|| drop(memory.reserve(100, || false)));
@@ -123,7 +123,7 @@ mod tests {
         let reservation = memory.reserve(60, || false);
         thread::scope(|scope| {
             let waiting = scope.spawn(|| memory.reserve(100, || false));
-            while memory.turn.try_lock().is_ok() {
+            while memory.turn.try_lock().is_some() {
                 thread::yield_now();
             }
             let little = scope.spawn(|| drop(memory.reserve(10, || false)));

@@ -2,14 +2,15 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 
 use super::resources::Resources;
 use crate::archive_file::ArchiveFile;
 use crate::content::cache::MemoryLimit;
 use crate::content::tables::LayerTables;
 use crate::format::Extent;
+use crate::system::sync::Mutex;
 
 /// One archive's content.
 #[derive(Debug)]

@@ -1,7 +1,5 @@
 //! Unpacked sizes of extents: what the tables or the data state, and whether that is possible.
 
-use std::sync::PoisonError;
-
 use super::archive_content::ArchiveContent;
 use crate::content::cache::Buffer;
 use crate::content::codec::{self, Quirk};
@@ -48,7 +46,7 @@ impl ArchiveContent {
     pub(super) fn is_size_lost(&self, index: u32) -> bool {
         let extent = self.tables.extent(index);
         let is_impossible = extent.size.is_some() && possible_size(&extent).is_none();
-        let bad = self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner);
+        let bad = self.bad_prefixes.lock();
         is_impossible || self.file.is_changed() || bad.contains(&index)
     }
 

@@ -1,7 +1,6 @@
 //! The bytes of one extent as its archive stores them: the prefix, and the payload behind it.
 
 use std::ops::{Deref, Range};
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use super::archive_content::ArchiveContent;
@@ -144,6 +143,6 @@ impl ArchiveContent {
     }
 
     fn note_bad_prefix(&self, index: u32) {
-        self.bad_prefixes.lock().unwrap_or_else(PoisonError::into_inner).insert(index);
+        self.bad_prefixes.lock().insert(index);
     }
 }

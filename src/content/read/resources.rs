@@ -1,13 +1,14 @@
 //! What the archives of all views of a mount share: the cache, the limits on memory, and counters.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::content::cache::{Cache, LARGE, MemoryLimit, Reservation};
 use crate::content::error::Reason;
 use crate::content::fault_log::Salvaged;
 use crate::format::Limits;
+use crate::system::sync::Mutex;
 
 /// What the stores of all views of a mount share.
 #[derive(Debug)]
@@ -68,7 +69,7 @@ impl Resources {
 
     /// The limit on large packed extents of a device.
     pub(crate) fn packed_memory(&self, device: u64) -> Arc<MemoryLimit> {
-        let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut packed = self.packed.lock();
         packed.entry(device).or_insert_with(|| MemoryLimit::new(u64::from(self.limits.packed))).clone()
     }
 

@@ -2,10 +2,10 @@
 //! on them.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
 
 use super::invalidation::NameIn;
 use crate::limits::{EXPOSED_BYTES_MAX, EXPOSED_NAMES_MAX};
+use crate::system::sync::Mutex;
 
 /// Bounded set of names that the kernel may have cached.
 #[derive(Debug, Default)]
@@ -85,7 +85,7 @@ impl EarlyNumbers {
     /// The identity of a file, as `look` returns it. Once reported as unknown (0), an identity stays unknown.
     pub(crate) fn identity(&self, ino: u64, look: impl FnOnce() -> u64) -> u64 {
         // `look` runs under the lock, because another thread may learn the identity at any moment.
-        let mut early = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut early = self.0.lock();
         match look() {
             0 => {
                 early.insert(ino);

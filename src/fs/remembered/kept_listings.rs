@@ -4,10 +4,11 @@
 //! the folder had when it began, without those that are gone meanwhile.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::limits::KEPT_LISTINGS_MAX;
+use crate::system::sync::Mutex;
 
 /// How long names are kept. A program that pauses longer in the middle of a listing gets ESTALE.
 const KEPT: Duration = Duration::from_secs(30);
@@ -92,7 +93,7 @@ impl KeptListings {
     }
 
     fn lock(&self) -> MutexGuard<'_, Listings> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

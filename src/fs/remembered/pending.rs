@@ -7,10 +7,11 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{MutexGuard, OnceLock};
 
 use super::invalidation::NameIn;
 use crate::fs::callback::OnWait;
+use crate::system::sync::Mutex;
 
 /// An answer that waits for a view. It is given when this is dropped.
 pub(crate) type Waiting = Box<dyn Send>;
@@ -103,7 +104,7 @@ impl PendingNames {
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 }
 

@@ -2,12 +2,13 @@
 //! open can read it to its end.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use crate::content::{LooseFile, Store};
 use crate::format::EntryId;
 use crate::fs::attr::{Attr, NodeKind, Validity};
 use crate::limits::{RETIRED_ARCHIVES_MAX, RETIRED_FILES_MAX};
+use crate::system::sync::Mutex;
 
 /// Retired files by inode number.
 #[derive(Debug, Default)]
@@ -121,7 +122,7 @@ impl Retired {
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -8,9 +8,10 @@
 //! file with zeros up to it.
 
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::RwLockWriteGuard;
 
 use crate::fs::attr::{Attr, Validity};
+use crate::system::sync::RwLock;
 
 /// The files, by inode number.
 #[derive(Debug, Default)]
@@ -79,12 +80,12 @@ impl WrittenFiles {
 
     /// The attributes to show for a file; `None` for all but a few files.
     pub(crate) fn attr(&self, ino: u64) -> Option<Attr> {
-        let table = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let table = self.0.read();
         table.files.get(&ino).map(|file| file.attr)
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Table> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        self.0.write()
     }
 }
 
