@@ -267,9 +267,10 @@ impl Note {
     /// How many things a summary counts for this note, and the name that it shows: the things in the subject
     /// if these have a reason, otherwise the subject.
     pub(crate) fn counted(&self) -> (usize, &str) {
-        match self.reason.is_empty() {
-            true => (self.more.saturating_add(1), &self.subject),
-            false => (self.count, &self.example),
+        if self.reason.is_empty() {
+            (self.more.saturating_add(1), &self.subject)
+        } else {
+            (self.count, &self.example)
         }
     }
 

@@ -70,7 +70,9 @@ fn after_three_files_in_order_the_next_ones_are_decoded_in_all_folders() {
     assert_eq!(served.decoded(), 2 * LEN_BYTES);
     served.read_whole("a/2");
     assert_eq!(served.decoded(), 8 * LEN_BYTES);
-    ["b/3", "b/4", "b/c/5", "d/6", "d/7"].into_iter().for_each(|path| served.read_whole(path));
+    for path in ["b/3", "b/4", "b/c/5", "d/6", "d/7"] {
+        served.read_whole(path);
+    }
     assert_eq!(served.decoded(), 8 * LEN_BYTES, "a file was decoded twice");
 }
 
@@ -78,29 +80,39 @@ fn after_three_files_in_order_the_next_ones_are_decoded_in_all_folders() {
 fn reading_parts_of_files_decodes_no_other_files() {
     let served = Served::eight_files();
     let paths = ["a/0", "a/1", "a/2", "b/3", "b/4"];
-    paths.into_iter().for_each(|path| served.read(path, 0, 4096));
-    paths.into_iter().for_each(|path| served.read(path, LEN_BYTES - 100, 4096));
+    for path in paths {
+        served.read(path, 0, 4096);
+    }
+    for path in paths {
+        served.read(path, LEN_BYTES - 100, 4096);
+    }
     assert_eq!(served.decoded(), 5 * LEN_BYTES);
 }
 
 #[test]
 fn reading_files_in_another_order_decodes_no_other_files() {
     let served = Served::eight_files();
-    ["a/2", "a/1", "a/0", "d/6", "b/4", "b/c/5"].into_iter().for_each(|path| served.read_whole(path));
+    for path in ["a/2", "a/1", "a/0", "d/6", "b/4", "b/c/5"] {
+        served.read_whole(path);
+    }
     assert_eq!(served.decoded(), 6 * LEN_BYTES);
 }
 
 #[test]
 fn a_program_that_leaves_the_order_has_nothing_more_decoded() {
     let served = Served::eight_files();
-    ["a/0", "a/1", "a/2", "d/7"].into_iter().for_each(|path| served.read_whole(path));
+    for path in ["a/0", "a/1", "a/2", "d/7"] {
+        served.read_whole(path);
+    }
     assert_eq!(served.decoded(), 4 * LEN_BYTES);
 }
 
 #[test]
 fn two_programs_that_read_in_order_are_followed_side_by_side() {
     let served = Served::eight_files();
-    ["a/0", "b/4", "a/1", "b/c/5", "d/6"].into_iter().for_each(|path| served.read_whole(path));
+    for path in ["a/0", "b/4", "a/1", "b/c/5", "d/6"] {
+        served.read_whole(path);
+    }
     assert_eq!(served.decoded(), 6 * LEN_BYTES);
 }
 
@@ -109,7 +121,9 @@ fn at_most_half_of_the_cache_is_decoded_ahead() {
     let paths: Vec<String> = (0..40).map(|number| format!("f\\{number:02}")).collect();
     let file = |path: &String| Ba2File::general(path).chunk(Chunk::zlib(texels(1, LEN)));
     let served = Served::new(&paths.iter().map(file).fold(Ba2::general(1), Ba2::add), 1 << 20);
-    ["f/00", "f/01", "f/02"].into_iter().for_each(|path| served.read_whole(path));
+    for path in ["f/00", "f/01", "f/02"] {
+        served.read_whole(path);
+    }
     let ahead = (1 << 19) / LEN_BYTES;
     assert_eq!(served.decoded(), (3 + ahead) * LEN_BYTES);
     for number in 3..11 {
@@ -143,7 +157,9 @@ fn files_of_unknown_size_take_no_more_than_half_of_the_cache() {
     let large = |archive: Tes4, name| archive.file("b", name, &bytes[..]);
     let archive = ["3", "4", "5", "6"].into_iter().fold(archive, large);
     let served = Served::serving(&archive.build(), 16 << 20);
-    ["a/0", "a/1", "a/2"].into_iter().for_each(|path| served.read_whole(path));
+    for path in ["a/0", "a/1", "a/2"] {
+        served.read_whole(path);
+    }
     assert_eq!(served.decoded(), 3 * LEN_BYTES + 5_000_000);
 }
 
@@ -154,7 +170,9 @@ fn files_that_decode_faster_than_a_thread_wakes_are_not_decoded_ahead() {
         let file = |archive: Tes4, name| archive.file("a", name, texels(1, len));
         let archive = ["0", "1", "2", "3"].into_iter().fold(archive, file);
         let served = Served::serving(&archive.build(), 64 << 20);
-        ["a/0", "a/1", "a/2"].into_iter().for_each(|path| served.read_whole(path));
+        for path in ["a/0", "a/1", "a/2"] {
+            served.read_whole(path);
+        }
         served.decoded() / len as u64
     };
     // Version 104 is packed with zlib, 105 with LZ4, which decodes several times as fast.

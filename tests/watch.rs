@@ -29,7 +29,9 @@ impl Watched {
     fn watch(&self, add: impl FnOnce(&mut Interests, &Path), folders: &[&str]) -> Vec<PathBuf> {
         let mut interests = Interests::default();
         add(&mut interests, self.dir.path());
-        folders.iter().for_each(|folder| interests.add_way_to(&self.path(folder)));
+        for folder in folders.iter() {
+            interests.add_way_to(&self.path(folder));
+        }
         let added = folders.iter().map(|folder| self.path(folder)).collect();
         let changes = WatchChanges { added, interests: Some(interests), ..WatchChanges::default() };
         self.watcher.watch(changes).iter().map(PathBuf::from).collect()

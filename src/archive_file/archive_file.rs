@@ -374,7 +374,9 @@ mod tests {
         let (source, file) = watched(folder.path());
         file.write_all_at(b"X", offset).unwrap();
         file.set_modified(UNIX_EPOCH).unwrap();
-        events.iter().for_each(|&is_written| source.note_event(is_written));
+        for &is_written in events.iter() {
+            source.note_event(is_written);
+        }
         matches!(source.read_exact_at(&mut [0; 4], 11), Err(ArchiveReadError::Changed))
     }
 

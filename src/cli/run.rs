@@ -85,10 +85,13 @@ fn print_usage(error: &clap::Error) {
             )
         }
         // Print in colours, unless an argument contains control characters.
-        None => match std::env::args_os().any(|it| it.shown().to_string() != it.to_string_lossy()) {
-            false => error.print(),
-            true => write!(std::io::stderr(), "{}", shown_usage(&error.render().to_string())),
-        },
+        None => {
+            if !std::env::args_os().any(|it| it.shown().to_string() != it.to_string_lossy()) {
+                error.print()
+            } else {
+                write!(std::io::stderr(), "{}", shown_usage(&error.render().to_string()))
+            }
+        }
     };
 }
 

@@ -24,26 +24,17 @@ pub(super) fn explained(failure: Failure) -> Failure {
 /// Fails if there is no `/proc`, which has the mount table. Without it, no mount is found.
 #[cfg(feature = "mount")]
 pub(crate) fn check_mount_table() -> Result<(), Failure> {
-    match has_proc() {
-        true => Ok(()),
-        false => Err(Failure::new(Exit::Unavailable, NO_PROC)),
-    }
+    if has_proc() { Ok(()) } else { Err(Failure::new(Exit::Unavailable, NO_PROC)) }
 }
 
 /// Fails if there is no memory for `bytes` more under the limit of the address space (`ulimit -v`).
 pub(crate) fn check_memory(bytes: usize) -> Result<(), Failure> {
-    match memory::has_room(bytes) {
-        true => Ok(()),
-        false => Err(Failure::new(Exit::Io, memory::not_enough())),
-    }
+    if memory::has_room(bytes) { Ok(()) } else { Err(Failure::new(Exit::Io, memory::not_enough())) }
 }
 
 /// What is wrong, and what the user can do. `None` if nothing is.
 pub(crate) fn what_is_wrong() -> Option<&'static str> {
-    match has_proc() {
-        true => wrong_folder(&std::env::current_dir()),
-        false => Some(NO_PROC),
-    }
+    if has_proc() { wrong_folder(&std::env::current_dir()) } else { Some(NO_PROC) }
 }
 
 fn has_proc() -> bool {

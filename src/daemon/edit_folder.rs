@@ -153,7 +153,9 @@ mod tests {
         let may_be_replaced = |name: &str| {
             EditFolder::check(&path(name), Path::new("/none")).map(|folder| folder.may_be_replaced())
         };
-        ["open", "open/theirs", "open/roots"].iter().for_each(|name| fs::create_dir(path(name)).unwrap());
+        for name in ["open", "open/theirs", "open/roots"] {
+            fs::create_dir(path(name)).unwrap();
+        }
         fs::set_permissions(path("open"), fs::Permissions::from_mode(0o1777)).unwrap();
         chown(path("open/theirs"), Some(12345), None).unwrap();
         assert_eq!(may_be_replaced("open/theirs"), Ok(true));

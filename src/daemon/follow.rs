@@ -284,7 +284,9 @@ impl Follower {
         if !changed.is_empty() {
             changes.add_plan();
         }
-        changed.iter().for_each(|folder| changes.add(Path::new(&**folder).into()));
+        for folder in changed.iter() {
+            changes.add(Path::new(&**folder).into());
+        }
         let all: HashSet<&OsStr> = added.iter().map(|folder| &**folder).collect();
         let is_added = |folder: &Path| all.contains(folder.as_os_str());
         fs.view().store().stale_folders(is_added).into_iter().for_each(|folder| changes.add(folder.into()));

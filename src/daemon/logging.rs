@@ -116,8 +116,9 @@ fn open_file(path: &Path) -> Result<File, DaemonError> {
         return Err(refused(pipe));
     }
     let file = place.open(OFlags::APPEND).map_err(|error| failed(&error))?;
-    match file.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {
-        true => Err(refused(pipe)),
-        false => Ok(file),
+    if file.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {
+        Err(refused(pipe))
+    } else {
+        Ok(file)
     }
 }

@@ -60,10 +60,13 @@ impl Mountpoint {
         }
         match MadeFolder::make(path) {
             Ok(made) => Self::claim_made(opened(path)?, made, nonempty),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match path.is_symlink() {
-                true => Err(refused(path, DANGLING)),
-                false => Err(refused(path, AT_ONCE)),
-            },
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if path.is_symlink() {
+                    Err(refused(path, DANGLING))
+                } else {
+                    Err(refused(path, AT_ONCE))
+                }
+            }
             Err(error) => Err(DaemonError::not_made("the mountpoint", path, error)),
         }
     }

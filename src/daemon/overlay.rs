@@ -186,13 +186,12 @@ impl Overlay {
         for (name, path) in ["lowerdir=", ",upperdir=", ",workdir="].into_iter().zip(self.folders()) {
             options.push(name);
             // No two kernels agree how separators are escaped.
-            match has_separator(&path) || path.as_os_str().len() > LONG {
-                false => options.push(path),
-                true => {
-                    let folder = File::open(path)?;
-                    options.push(format!("/proc/{}/fd/{}", std::process::id(), folder.as_raw_fd()));
-                    open.push(folder);
-                }
+            if !(has_separator(&path) || path.as_os_str().len() > LONG) {
+                options.push(path)
+            } else {
+                let folder = File::open(path)?;
+                options.push(format!("/proc/{}/fd/{}", std::process::id(), folder.as_raw_fd()));
+                open.push(folder);
             }
         }
         Ok((options, open))

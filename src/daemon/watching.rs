@@ -110,7 +110,9 @@ impl Watching {
         if !changed.is_empty() {
             self.trigger.note(|changes| {
                 changes.add_plan();
-                changed.into_iter().for_each(|folder| changes.add(Path::new(&*folder).into()));
+                for folder in changed {
+                    changes.add(Path::new(&*folder).into());
+                }
                 true
             });
         }

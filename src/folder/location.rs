@@ -117,9 +117,10 @@ impl Locations {
     pub(super) fn renumber(&mut self, direct: u32, kept: &[u32]) {
         let removed = direct - u32::try_from(kept.len()).unwrap_or(direct);
         self.links.retain_mut(|link| {
-            let new = match link.file < direct {
-                true => kept.binary_search(&link.file).ok().and_then(|at| u32::try_from(at).ok()),
-                false => Some(link.file - removed),
+            let new = if link.file < direct {
+                kept.binary_search(&link.file).ok().and_then(|at| u32::try_from(at).ok())
+            } else {
+                Some(link.file - removed)
             };
             link.file = new.unwrap_or(link.file);
             new.is_some()

@@ -220,8 +220,5 @@ pub(super) fn path_from(
 
 /// A path within another. Either may be empty.
 pub(super) fn joined(path: &[u8], within: &[u8]) -> Vec<u8> {
-    match path.is_empty() || within.is_empty() {
-        true => [path, within].concat(),
-        false => [path, within].join(&b'/'),
-    }
+    if path.is_empty() || within.is_empty() { [path, within].concat() } else { [path, within].join(&b'/') }
 }

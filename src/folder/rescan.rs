@@ -167,7 +167,9 @@ impl LooseFolder {
         let mut is_found = vec![false; earlier.names.records().len()];
         for now in 0..self.names.records().len() {
             let (now, then) = (now as u32, counterparts[now]);
-            then.into_iter().for_each(|then| is_found[then as usize] = true);
+            if let Some(then) = then {
+                is_found[then as usize] = true;
+            }
             for subfolder in self.names.subfolders(now) {
                 let name = self.names.folder_name(subfolder);
                 let found = then.and_then(|then| earlier.names.subfolder(then, name));

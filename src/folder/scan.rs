@@ -154,9 +154,10 @@ impl<'a> Scan<'a> {
         }
         self.room = self.bytes.len().saturating_mul(2).max(ROOM_MIN);
         // The tree takes more than the names. A folder has at most a few thousand files.
-        match memory::has_room(self.room.saturating_mul(4)) {
-            true => Ok(()),
-            false => Err(ScanError::Io(std::io::ErrorKind::OutOfMemory.into())),
+        if memory::has_room(self.room.saturating_mul(4)) {
+            Ok(())
+        } else {
+            Err(ScanError::Io(std::io::ErrorKind::OutOfMemory.into()))
         }
     }
 
@@ -442,10 +443,7 @@ impl<'a> Scan<'a> {
 
     fn check_count(&self) -> Result<(), ScanError> {
         let count = self.folders.len() + self.file_names.len() + self.whiteouts.len();
-        match count > FOLDER_ENTRIES_MAX as usize {
-            true => Err(ScanError::TooMany(FOLDER_ENTRIES_MAX)),
-            false => Ok(()),
-        }
+        if count > FOLDER_ENTRIES_MAX as usize { Err(ScanError::TooMany(FOLDER_ENTRIES_MAX)) } else { Ok(()) }
     }
 
     fn takes_file(&self, folder: &[u8], name: &[u8]) -> bool {

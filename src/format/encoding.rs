@@ -153,9 +153,10 @@ impl Encoding {
 
     /// Whether `byte` is the first byte of a two-byte character.
     pub(super) fn is_lead_byte(self, byte: u8) -> bool {
-        match self.0 == encoding_rs::SHIFT_JIS {
-            true => matches!(byte, 0x81..=0x9f | 0xe0..=0xfc),
-            false => self.is_double_byte() && matches!(byte, 0x81..=0xfe),
+        if self.0 == encoding_rs::SHIFT_JIS {
+            matches!(byte, 0x81..=0x9f | 0xe0..=0xfc)
+        } else {
+            self.is_double_byte() && matches!(byte, 0x81..=0xfe)
         }
     }
 }

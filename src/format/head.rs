@@ -48,9 +48,8 @@ impl Heads {
     pub fn get(&self, entry: usize) -> Head {
         let head = match self {
             Self::None => None,
-            Self::Textures(all) => all.get(entry).map(|texture| match texture.is_linear() {
-                true => Head::Dds(texture.dds),
-                false => Head::Xbox(*texture),
+            Self::Textures(all) => all.get(entry).map(|texture| {
+                if texture.is_linear() { Head::Dds(texture.dds) } else { Head::Xbox(*texture) }
             }),
             Self::Gnf(all) => all.get(entry).map(|descriptor| Head::Gnf(*descriptor)),
         };

@@ -32,9 +32,10 @@ impl Limits {
     /// Refuses a count over the limit of entries. `at` is the offset of the count, and `things` is
     /// what it counts.
     pub(super) fn check_count(&self, at: u64, count: u64, things: &str) -> Result<(), ParseError> {
-        match count > u64::from(self.entries) {
-            true => Err(ParseError::limit(at, format!("{count} {things}; the limit is {}", self.entries))),
-            false => Ok(()),
+        if count > u64::from(self.entries) {
+            Err(ParseError::limit(at, format!("{count} {things}; the limit is {}", self.entries)))
+        } else {
+            Ok(())
         }
     }
 }

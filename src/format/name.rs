@@ -29,22 +29,21 @@ const EXTENSION_MAX: usize = 16;
 
 /// Splits a stored path at its last separator into folder and file. The folder is empty for the root.
 pub fn split(stored: &[u8], encoding: Encoding) -> (&[u8], &[u8]) {
-    let last = match encoding.is_double_byte() {
-        false => stored.iter().rposition(|&byte| is_separator(byte)),
-        true => {
-            let pieces = Pieces { rest: stored, encoding };
-            let mut at = None;
-            let mut from = 0;
-            while let Some(more) = stored.get(from..).map(|tail| pieces.separator(tail)) {
-                let found = from.saturating_add(more);
-                if found >= stored.len() {
-                    break;
-                }
-                at = Some(found);
-                from = found.saturating_add(1);
+    let last = if !encoding.is_double_byte() {
+        stored.iter().rposition(|&byte| is_separator(byte))
+    } else {
+        let pieces = Pieces { rest: stored, encoding };
+        let mut at = None;
+        let mut from = 0;
+        while let Some(more) = stored.get(from..).map(|tail| pieces.separator(tail)) {
+            let found = from.saturating_add(more);
+            if found >= stored.len() {
+                break;
             }
-            at
+            at = Some(found);
+            from = found.saturating_add(1);
         }
+        at
     };
     match last.and_then(|at| stored.split_at_checked(at)) {
         Some((folder, rest)) => (folder, rest.get(1..).unwrap_or_default()),
@@ -240,7 +239,9 @@ fn decode_malformed(stored: &[u8], encoding: Encoding) -> String {
                 // The decoder may have consumed bytes after the malformed ones, whose output is to come.
                 let end = stored.len().saturating_sub(rest.len()).saturating_sub(usize::from(after));
                 let bytes = stored.get(end.saturating_sub(usize::from(len))..end).unwrap_or_default();
-                bytes.iter().for_each(|&byte| push_escape(&mut text, byte));
+                for &byte in bytes.iter() {
+                    push_escape(&mut text, byte);
+                }
             }
         }
     }

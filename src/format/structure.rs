@@ -158,7 +158,9 @@ fn shared_paths(archive: &Archive<'_>) -> (Vec<u32>, Vec<u32>) {
 fn path_digest(entry: &Entry<'_>) -> Option<u64> {
     let mut digest = DefaultHasher::new();
     for component in components(entry)? {
-        component.iter().for_each(|byte| digest.write_u8(byte.to_ascii_lowercase()));
+        for byte in component.iter() {
+            digest.write_u8(byte.to_ascii_lowercase());
+        }
         digest.write_u8(b'\\');
     }
     Some(digest.finish())

@@ -47,10 +47,7 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     let mut notes = Notes::new(limits.notes);
     let mut reader = Reader::at(archive, HEADER_LEN, "the file records")?;
     let mut records = reader.records(header.count, RECORD_LEN, "the file records")?;
-    let mut names = match header.names()? {
-        true => Some(Names::read(&mut reader, &header)?),
-        false => None,
-    };
+    let mut names = if header.names()? { Some(Names::read(&mut reader, &header)?) } else { None };
     let mut reader = Reader::at(archive, header.hashes, "the hashes")?;
     let mut hashes = reader.records(header.count, HASH_LEN, "the hashes")?;
     let data = reader.position();

@@ -214,9 +214,10 @@ impl Header {
     /// Where the file names begin according to the totals in the header. Unused bytes may lie between the
     /// last folder block and the names (OpenMW).
     fn computed_names(&self, count: u32) -> u64 {
-        let folder_names = match self.has(flag::FOLDER_NAMES) {
-            true => u64::from(self.folders).saturating_add(u64::from(self.folder_names_len)),
-            false => 0,
+        let folder_names = if self.has(flag::FOLDER_NAMES) {
+            u64::from(self.folders).saturating_add(u64::from(self.folder_names_len))
+        } else {
+            0
         };
         self.folder_records
             .saturating_add(len_of(self.folders, self.folder_record_len()))
@@ -312,9 +313,10 @@ impl<'a> Folders<'a> {
         let is_hash_of = |name: &[u8]| {
             hash != 0 && !name.is_empty() && self.family.folder_candidates(name).any(|it| it == hash)
         };
-        let name = match self.has_names {
-            true => Some(unpadded(blocks.bzstring("a folder's name")?, is_hash_of)),
-            false => None,
+        let name = if self.has_names {
+            Some(unpadded(blocks.bzstring("a folder's name")?, is_hash_of))
+        } else {
+            None
         };
         let files = blocks.records(count, FILE_RECORD_LEN, "a folder's file records")?;
         let is_proved = self.uses_offsets && name.is_some_and(is_hash_of);

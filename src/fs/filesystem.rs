@@ -118,7 +118,9 @@ impl FileSystem {
             let own = view.tree().ino(node);
             let shown = view.tree().lookup(node, name);
             let loose = shown.filter(|node| view.is_loose_in(*node, folder));
-            loose.into_iter().for_each(|node| self.shared.touched_files().add(view.tree().ino(node)));
+            if let Some(node) = loose {
+                self.shared.touched_files().add(view.tree().ino(node));
+            }
             // The new folder is merged with the one that is shown. Dropping its name would drop everything
             // below it.
             let is_merged = is_new_folder && shown.is_some_and(|it| view.tree().kind(it) == Kind::Folder);
@@ -202,7 +204,9 @@ impl FileSystem {
     /// Has the kernel drop what it cached of folders that lost their watches, so that it asks again.
     pub fn drop_unwatched(&self, folders: &[Arc<OsStr>]) {
         let (view, mut unwatched) = (self.view(), Invalidation::default());
-        folders.iter().for_each(|folder| view.cached_of(Path::new(&**folder), &mut unwatched));
+        for folder in folders.iter() {
+            view.cached_of(Path::new(&**folder), &mut unwatched);
+        }
         if let Some(host) = self.shared.host.get() {
             host.invalidate(unwatched);
         }

@@ -140,7 +140,9 @@ impl Prefetch {
         if is_last && let Some((next, requests)) = state.end_file(view, (node, entry)) {
             // The disk may not answer.
             drop(state);
-            requests.iter().for_each(|range| store.request(entry.layer, range));
+            for range in requests.iter() {
+                store.request(entry.layer, range);
+            }
             // What is decoded ahead comes later. Otherwise each thread would request its own extent.
             state = self.state();
             if decodes {

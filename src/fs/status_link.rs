@@ -109,9 +109,10 @@ impl View {
     }
 
     fn check_may_list(&self, caller: Caller) -> Result<(), Error> {
-        match self.shared.presentation.owner.may_list(caller.uid, caller.gid) {
-            true => Ok(()),
-            false => Err(Error::NotPermitted),
+        if self.shared.presentation.owner.may_list(caller.uid, caller.gid) {
+            Ok(())
+        } else {
+            Err(Error::NotPermitted)
         }
     }
 }

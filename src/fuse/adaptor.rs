@@ -290,17 +290,19 @@ impl Filesystem for Adaptor {
 
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         self.fs.shared.requests.count(Operation::Open);
-        match self.no_open {
-            true => reply.error(Errno::ENOSYS),
-            false => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH),
+        if self.no_open {
+            reply.error(Errno::ENOSYS)
+        } else {
+            reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH)
         }
     }
 
     fn opendir(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         self.fs.shared.requests.count(Operation::OpenDir);
-        match self.no_opendir {
-            true => reply.error(Errno::ENOSYS),
-            false => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_CACHE_DIR),
+        if self.no_opendir {
+            reply.error(Errno::ENOSYS)
+        } else {
+            reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_CACHE_DIR)
         }
     }
 
@@ -376,16 +378,22 @@ impl Filesystem for Adaptor {
     /// answered, each `ls -l` sends two for every file (FUSE.md section 3).
     fn getxattr(&self, request: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
         let (name, caller) = (name.as_bytes(), || caller_of(request));
-        self.answer(Operation::GetXattr, || match self.fs.view().has_xattrs() {
-            true => answer_xattr(self.fs.view().xattr(ino.0, name, caller), size, reply),
-            false => reply.error(Errno::ENOSYS),
+        self.answer(Operation::GetXattr, || {
+            if self.fs.view().has_xattrs() {
+                answer_xattr(self.fs.view().xattr(ino.0, name, caller), size, reply)
+            } else {
+                reply.error(Errno::ENOSYS)
+            }
         });
     }
 
     fn listxattr(&self, _: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
-        self.answer(Operation::ListXattr, || match self.fs.view().has_xattrs() {
-            true => answer_xattr(Ok(self.fs.view().xattr_names(ino.0)), size, reply),
-            false => reply.error(Errno::ENOSYS),
+        self.answer(Operation::ListXattr, || {
+            if self.fs.view().has_xattrs() {
+                answer_xattr(Ok(self.fs.view().xattr_names(ino.0)), size, reply)
+            } else {
+                reply.error(Errno::ENOSYS)
+            }
         });
     }
 
@@ -430,9 +438,10 @@ fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirect
         let is_pending = view.pending_folder(ino, entry.name).is_some();
         let ttl = ttl(attr.validity, view.is_current() && !is_pending);
         let is_unsized = attr.validity == Validity::None && view.unsized_file(entry.ino).is_some();
-        let attr = match is_unsized {
-            true => FileAttr { size: NO_SIZE, ..file_attr(&owner, &attr) },
-            false => file_attr(&owner, &attr),
+        let attr = if is_unsized {
+            FileAttr { size: NO_SIZE, ..file_attr(&owner, &attr) }
+        } else {
+            file_attr(&owner, &attr)
         };
         let generation = Generation(view.generation_in(parent, entry.ino, entry.name).into());
         let is_added = !reply.add(INodeNo(entry.ino), entry.cookie, name, &ttl, &attr, generation);

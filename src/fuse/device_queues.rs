@@ -307,7 +307,9 @@ mod tests {
         queues.run(4, request(4));
         assert!(starts.try_recv().is_err(), "a request occupied the last worker");
         drop(resume);
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        for worker in workers {
+            worker.join().unwrap();
+        }
         drop((started, ended));
         let devices: Vec<u64> = ends.iter().take(9 * WORKERS + 1).collect();
         assert!(devices.len() == 9 * WORKERS + 1 && devices.contains(&4), "a request was lost");
@@ -364,7 +366,9 @@ mod tests {
         assert_eq!([ends.try_recv(), ends.try_recv()], [Ok("job"), Ok("answer")]);
         assert!(ends.try_recv().is_err(), "a request ran on a worker beyond its half");
         drop(resume);
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        for worker in workers {
+            worker.join().unwrap();
+        }
         assert_eq!((ends.recv(), lock(&queues.state).free), (Ok("request"), WORKERS));
     }
 

@@ -167,9 +167,10 @@ impl Session {
 /// daemon would end and leave a dead mount.
 fn check_memory(workers: usize, prefetching: usize) -> io::Result<()> {
     let threads = workers + prefetching + OTHER_THREADS;
-    match memory::has_room(workers * RECEIVE_BUFFER + threads * memory::THREAD) {
-        true => Ok(()),
-        false => Err(io::ErrorKind::OutOfMemory.into()),
+    if memory::has_room(workers * RECEIVE_BUFFER + threads * memory::THREAD) {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::OutOfMemory.into())
     }
 }
 

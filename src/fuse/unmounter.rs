@@ -79,19 +79,19 @@ impl Unmounter {
                 continue;
             }
             let is_covered = !is_topmost(&mounted);
-            let unmounted = match is_covered {
-                true => Err(MountError::Kernel(mounted.mountpoint, io::ErrorKind::ResourceBusy.into())),
-                false => unmount(&mounted, is_lazy),
+            let unmounted = if is_covered {
+                Err(MountError::Kernel(mounted.mountpoint, io::ErrorKind::ResourceBusy.into()))
+            } else {
+                unmount(&mounted, is_lazy)
             };
             match unmounted {
                 Ok(()) => return,
                 Err(error) if is_lazy && !is_covered => return log::error!("cannot unmount: {error}"),
                 Err(error) if !is_reported => {
-                    let advice = match is_covered {
-                        true => "it will be unmounted once the mount over it is gone",
-                        false => {
-                            "it will be unmounted once no program uses it; a second signal unmounts at once"
-                        }
+                    let advice = if is_covered {
+                        "it will be unmounted once the mount over it is gone"
+                    } else {
+                        "it will be unmounted once no program uses it; a second signal unmounts at once"
                     };
                     log::warn!("{error}; {advice}");
                     is_reported = true;
@@ -126,9 +126,10 @@ impl Unmounter {
         let own = self.mounted.as_ref()?;
         let mut mounts = mountinfo::mounts().into_iter().filter(|it| it.device == own.device);
         let first = mounts.next()?;
-        match first.id == own.id {
-            true => Some(first),
-            false => Some(mounts.find(|it| it.id == own.id).unwrap_or(first)),
+        if first.id == own.id {
+            Some(first)
+        } else {
+            Some(mounts.find(|it| it.id == own.id).unwrap_or(first))
         }
     }
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 /// Whether two names differ at most in case.
 pub fn same(a: &str, b: &str) -> bool {
-    match a.is_ascii() && b.is_ascii() {
-        true => a.eq_ignore_ascii_case(b),
-        false => a == b || a.chars().map(fold_char).eq(b.chars().map(fold_char)),
+    if a.is_ascii() && b.is_ascii() {
+        a.eq_ignore_ascii_case(b)
+    } else {
+        a == b || a.chars().map(fold_char).eq(b.chars().map(fold_char))
     }
 }
 

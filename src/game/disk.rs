@@ -268,7 +268,9 @@ mod tests {
     fn all_files_of_a_plan_together_are_limited_and_the_note_names_the_limit() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Disk::default());
         let files: Vec<PathBuf> = (0..20).map(|number| dir.path().join(number.to_string())).collect();
-        files.iter().for_each(|file| fs::write(file, vec![b'x'; SETTINGS_MAX]).unwrap());
+        for file in files.iter() {
+            fs::write(file, vec![b'x'; SETTINGS_MAX]).unwrap();
+        }
         let mut notes = Vec::new();
         let read = files.iter().filter(|file| disk.list(file, &mut notes).is_some()).count();
         assert_eq!((read, notes.len()), (PLAN_READ_MAX / SETTINGS_MAX, 4));

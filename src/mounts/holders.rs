@@ -170,7 +170,9 @@ fn look_at(process: &Path) -> Seen {
                 .collect();
             program_and_files.sort_unstable();
             program_and_files.dedup();
-            program_and_files.into_iter().for_each(|(device, _)| seen.add(Ok(device), Use::MappedFile));
+            for (device, _) in program_and_files {
+                seen.add(Ok(device), Use::MappedFile);
+            }
         }
         Err(error) => seen.note(&error),
     }

@@ -67,10 +67,7 @@ fn serves(process: &Path, mounted: &MountEntry) -> Proof {
     }
     // Linux before 6.7 does not say which mount a descriptor belongs to. But a daemon also has the folder
     // open that its mount covers. Another user can open that one, too.
-    match has_unnumbered && has_covered && is_own(mounted) {
-        true => Proof::Proven,
-        false => Proof::None,
-    }
+    if has_unnumbered && has_covered && is_own(mounted) { Proof::Proven } else { Proof::None }
 }
 
 fn is_own(mounted: &MountEntry) -> bool {

@@ -69,7 +69,9 @@ impl Shrinker {
         };
         let mut rgba: Vec<[u8; 4]> = self.sums.iter().copied().map(shown).collect();
         if !self.has_cutouts && !is_all_in_alpha(&rgba) {
-            rgba.iter_mut().for_each(|pixel| pixel[3] = u8::MAX);
+            for pixel in rgba.iter_mut() {
+                pixel[3] = u8::MAX;
+            }
         }
         Image { width: self.to.0, height: self.to.1, rgba }
     }
@@ -107,7 +109,9 @@ mod tests {
 
     fn smaller(rows: &[&[[f32; 4]]], to: (u32, u32), transfer: Transfer, has_cutouts: bool) -> Vec<[u8; 4]> {
         let mut area = Shrinker::new((rows[0].len() as u32, rows.len() as u32), to, transfer, has_cutouts);
-        rows.iter().for_each(|row| area.take(row));
+        for row in rows.iter() {
+            area.take(row);
+        }
         area.finish().rgba
     }
 

@@ -97,11 +97,7 @@ fn decode(
     (row_len, rows): (u64, u32),
 ) -> Result<Image, PictureError> {
     let longest = width.max(height);
-    let to = |side: u32| match longest > size {
-        // Sides have at most 15 bits and sizes 12, so the product fits.
-        true => ((side * size + longest / 2) / longest).max(1),
-        false => side,
-    };
+    let to = |side: u32| if longest > size { ((side * size + longest / 2) / longest).max(1) } else { side };
     let shrunk = (to(width), to(height));
     let mut area = Shrinker::new((width, height), shrunk, texels.transfer(), texels.has_cutouts());
     let mut pixels = vec![vec![[0.0; 4]; width as usize]; texels.rows()];
@@ -114,7 +110,9 @@ fn decode(
         file.read_exact(piece)?;
         for row in piece.chunks_exact(row_len as usize) {
             texels.decode(row, &mut pixels);
-            pixels.iter().for_each(|row| area.take(row));
+            for row in pixels.iter() {
+                area.take(row);
+            }
         }
         left -= taken;
     }

@@ -303,13 +303,12 @@ impl Walk {
             return Err(Errno::NOTDIR.into());
         }
         let is_own = is_ours(link.st_uid) && !may_lie(&self.at);
-        match is_own && !may_others_rename(&self.at) {
-            true => Ok(opened),
-            false => {
-                let what = "is a link that another user can make or replace, so it is not followed; give a \
-                            path without it";
-                Err(io::Error::other(format!("{name:?} {what}")))
-            }
+        if is_own && !may_others_rename(&self.at) {
+            Ok(opened)
+        } else {
+            let what = "is a link that another user can make or replace, so it is not followed; give a \
+                        path without it";
+            Err(io::Error::other(format!("{name:?} {what}")))
         }
     }
 }
@@ -427,7 +426,9 @@ mod tests {
             place.replace_alike(b"<page>", |file| file.write_all(b"<page>new")).map_err(|error| error.kind())
         };
         for (name, content) in [("free", None), ("empty", Some("")), ("page", Some("<page>old"))] {
-            content.into_iter().for_each(|content| fs::write(path(name), content).unwrap());
+            if let Some(content) = content {
+                fs::write(path(name), content).unwrap();
+            }
             put(name).unwrap();
             assert_eq!(fs::read(path(name)).unwrap(), b"<page>new");
         }

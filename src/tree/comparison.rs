@@ -131,7 +131,9 @@ impl<F: CompareFiles> Comparison<'_, F> {
             is_changed |= match (removed, added) {
                 (Some(old), Some(new)) => self.child((then, old), (now, new), pairs)?,
                 (old, new) => {
-                    old.into_iter().for_each(|old| self.remove(old));
+                    if let Some(old) = old {
+                        self.remove(old);
+                    }
                     new.map_or(Some(()), |new| self.add(new))?;
                     true
                 }

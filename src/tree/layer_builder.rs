@@ -41,12 +41,12 @@ impl LayerNames {
         for (index, entry) in archive.entries().enumerate() {
             let index = u32::try_from(index).map_err(|_| NamesTooLarge)?;
             let extension = sniffed.next_if(|(of, _)| *of == index).map(|(_, extension)| *extension);
-            let recovered = match entry.name.is_whole() {
-                true => None,
-                // A dictionary in another encoding has the same bytes only for ASCII.
-                false => names
+            let recovered = if entry.name.is_whole() {
+                None
+            } else {
+                names
                     .path(archive.hashes, &entry.hash)
-                    .filter(|path| names.encoding() == encoding || path.is_ascii()),
+                    .filter(|path| names.encoding() == encoding || path.is_ascii())
             };
             builder.add(index, &entry, recovered, extension)?;
         }
@@ -189,9 +189,10 @@ impl<'a> LayerBuilder<'a> {
             (false, true) => NameSource::Changed,
             (false, false) => NameSource::Stored,
         };
-        let name = match listed.is_empty() {
-            true => self.layer.append(self.hash_name(entry, sniffed).as_bytes())?,
-            false => self.layer.append(&listed)?,
+        let name = if listed.is_empty() {
+            self.layer.append(self.hash_name(entry, sniffed).as_bytes())?
+        } else {
+            self.layer.append(&listed)?
         };
         Ok((File { folder: at.folder, name }, source))
     }

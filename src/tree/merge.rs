@@ -132,7 +132,9 @@ impl Merging {
         let parent = |&folder: &u32| map.parents[folder as usize];
         below.sort_unstable_by_key(parent);
         let mut counts = vec![0_usize; self.folders.len()];
-        below.iter().for_each(|folder| counts[parent(folder) as usize] += 1);
+        for folder in below.iter() {
+            counts[parent(folder) as usize] += 1;
+        }
         for (layer, merged) in self.layers.iter().zip(&map.of_layers) {
             layer.listed_files().for_each(|(_, file)| counts[merged[file.folder as usize] as usize] += 1);
         }
@@ -289,7 +291,9 @@ impl Merging {
     /// Then sets the key of each node to the hash of its name.
     fn sort(&self, run: &mut [Node]) {
         let name = |node: &Node| self.name(node.layer, node.name);
-        run.iter_mut().for_each(|node| node.key = fold::prefix(name(node)));
+        for node in run.iter_mut() {
+            node.key = fold::prefix(name(node));
+        }
         let compare =
             |a: &Node, b: &Node| a.key.cmp(&b.key).then_with(|| fold::compare_rest(name(a), name(b)));
         let rank = |node: &Node| (!node.is_folder, Reverse(node.layer));

@@ -91,9 +91,10 @@ impl MergeLayer {
     #[must_use]
     pub fn only_below(self, folder: &[u8]) -> Self {
         let base = self.names.base_name().to_ascii_lowercase();
-        let folder = match base.is_empty() {
-            true => Some(folder),
-            false => folder.strip_prefix(&base[..]).and_then(|folder| folder.strip_prefix(b"/")),
+        let folder = if base.is_empty() {
+            Some(folder)
+        } else {
+            folder.strip_prefix(&base[..]).and_then(|folder| folder.strip_prefix(b"/"))
         };
         self.without(|path| folder.is_none_or(|folder| !path.starts_with(folder)))
     }

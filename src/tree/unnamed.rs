@@ -71,12 +71,11 @@ impl UnnamedFiles {
 
     /// Converts a path from the root into a path within the layer, in the layer's code page.
     fn stored<'p>(&self, path: &'p [u8]) -> Option<Cow<'p, [u8]>> {
-        let within = match self.base.is_empty() {
-            true => path,
-            false => {
-                let (base, within) = path.split_at_checked(self.base.len())?;
-                within.strip_prefix(b"/").filter(|_| fold::same(base, &self.base))?
-            }
+        let within = if self.base.is_empty() {
+            path
+        } else {
+            let (base, within) = path.split_at_checked(self.base.len())?;
+            within.strip_prefix(b"/").filter(|_| fold::same(base, &self.base))?
         };
         self.encoding.encode(within)
     }

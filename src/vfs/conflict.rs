@@ -106,7 +106,9 @@ pub(crate) fn of_order(
         found.entry(layer.path().to_owned()).or_default().push_back(tally);
     }
     let mut named: HashMap<&Path, usize> = HashMap::new();
-    order.iter().for_each(|layer| *named.entry(&layer.path).or_default() += 1);
+    for layer in order.iter() {
+        *named.entry(&layer.path).or_default() += 1;
+    }
     let tally = |layer: &OrderLayer| {
         let (tallies, times) = (found.get_mut(&layer.path)?, named.get_mut(&*layer.path)?);
         // A folder may be opened as two layers, and a path may be named several times.

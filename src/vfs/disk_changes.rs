@@ -49,9 +49,10 @@ impl DiskChanges {
 
     /// Adds all changes of another value.
     pub(crate) fn extend(&mut self, other: Self) {
-        match other.is_anywhere {
-            true => self.add_anywhere(),
-            false => other.folders.into_iter().for_each(|folder| self.add(folder)),
+        if other.is_anywhere {
+            self.add_anywhere()
+        } else {
+            other.folders.into_iter().for_each(|folder| self.add(folder))
         }
         self.moved.extend(other.moved);
         self.is_plan |= other.is_plan;

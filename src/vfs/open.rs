@@ -89,7 +89,9 @@ impl Opened {
         for (index, (found, archive)) in found.into_iter().zip(archives).enumerate() {
             match found {
                 FoundLayer::Archive { why, rules, .. } => {
-                    archive.into_iter().for_each(|it| opened.add_archive(it, why.clone(), &rules));
+                    if let Some(it) = archive {
+                        opened.add_archive(it, why.clone(), &rules);
+                    }
                 }
                 FoundLayer::Folder { folder, lists_archives, why, rules } => {
                     opened.add_folder(folder, lists_archives, base(index), why, &rules)?;
@@ -170,9 +172,10 @@ impl LayersFiles {
     /// Counts the files of a layer.
     fn add(&self, files: usize, path: &Path) -> Result<(), OpenError> {
         let before = self.0.fetch_add(files, Ordering::Relaxed);
-        match before.saturating_add(files) > LAYERS_FILES_MAX {
-            true => Err(OpenError::too_large(path, TooManyFiles)),
-            false => Ok(()),
+        if before.saturating_add(files) > LAYERS_FILES_MAX {
+            Err(OpenError::too_large(path, TooManyFiles))
+        } else {
+            Ok(())
         }
     }
 }
@@ -233,9 +236,10 @@ impl<'a> Opener<'a> {
         let archive = self.parsed.get(identity, parse)?;
         let archive = archive.map_err(|cause| OpenError::new(path, OpenErrorKind::Archive(cause)))?;
         self.files.add(archive.layer.file_count(), path)?;
-        match archive.path == absolute && archive.layer.has_base(base) {
-            true => Ok(archive),
-            false => archive.linked(path, &absolute, base),
+        if archive.path == absolute && archive.layer.has_base(base) {
+            Ok(archive)
+        } else {
+            archive.linked(path, &absolute, base)
         }
     }
 
@@ -279,7 +283,9 @@ impl<'a> Opener<'a> {
             unnamed.into_iter().zip(named).for_each(|(index, archive)| archives[index] = archive);
         }
         for (found, archive) in found.iter().zip(&archives) {
-            archive.iter().for_each(|archive| archive.report(&found.path()));
+            for archive in archive.iter() {
+                archive.report(&found.path());
+            }
         }
         Ok(archives)
     }

@@ -31,10 +31,10 @@ impl Patterns {
         for pattern in patterns {
             let pattern = pattern.as_ref().replace('\\', "/");
             let pattern = with_whole_folders(&pattern);
-            let pattern = match pattern.contains('/') {
-                // Paths are relative to the root, with or without a leading slash.
-                true => pattern.trim_start_matches("./").trim_start_matches('/').to_owned(),
-                false => format!("**/{pattern}"),
+            let pattern = if pattern.contains('/') {
+                pattern.trim_start_matches("./").trim_start_matches('/').to_owned()
+            } else {
+                format!("**/{pattern}")
             };
             let mut glob = GlobBuilder::new(&pattern);
             glob.case_insensitive(true).literal_separator(true).backslash_escape(false);

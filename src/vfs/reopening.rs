@@ -34,9 +34,12 @@ impl Reopening {
         let is_name = |source: &Path| is_game(source) && !source.exists();
         let sources = sources
             .iter()
-            .map(|source| match is_name(source) {
-                true => source.clone(),
-                false => paths::absolute(source).unwrap_or_else(|_| folder.join(source)),
+            .map(|source| {
+                if is_name(source) {
+                    source.clone()
+                } else {
+                    paths::absolute(source).unwrap_or_else(|_| folder.join(source))
+                }
             })
             .collect();
         Self {

@@ -207,9 +207,10 @@ impl<'a> Question<'a> {
         let folder = around.max_by_key(|folder| folder.as_os_str().len())?;
         let rest = path.strip_prefix(&folder).ok()?;
         let is_mod = self.mod_lists().any(|(_, mods)| folder.parent() == Some(&mods.folder));
-        match rest.as_os_str().is_empty() && is_mod {
-            true => folder.file_name()?.to_str().map(str::to_owned),
-            false => rest.to_str().map(str::to_owned),
+        if rest.as_os_str().is_empty() && is_mod {
+            folder.file_name()?.to_str().map(str::to_owned)
+        } else {
+            rest.to_str().map(str::to_owned)
         }
     }
 
@@ -254,10 +255,10 @@ impl<'a> Question<'a> {
             let enabled: HashSet<String> = mods.enabled.iter().map(|name| fold(name)).collect();
             let profile = order.profile.as_ref().and_then(|it| it.file_name()).unwrap_or_default();
             for name in names.iter().filter(|name| !enabled.contains(&fold(name))) {
-                let text = match is_backup(name) {
-                    true => "Mod Organizer takes this folder for a backup of a mod, because of its name"
-                        .to_owned(),
-                    false => format!("the mod is off in the profile \"{}\"; turn it on", profile.shown()),
+                let text = if is_backup(name) {
+                    "Mod Organizer takes this folder for a backup of a mod, because of its name".to_owned()
+                } else {
+                    format!("the mod is off in the profile \"{}\"; turn it on", profile.shown())
                 };
                 off.push((mods.folder.join(name), text));
             }
@@ -327,11 +328,10 @@ impl<'a> Question<'a> {
         for note in notes.iter_mut().filter(|it| it.code == NoteCode::ArchiveCutOff.as_str()) {
             let end = file.place().1.saturating_add(file.packed_size());
             let is_cut = self.disk.metadata(layer.path()).is_ok_and(|it| end > it.len());
-            let own = match is_cut {
-                true => {
-                    "the data of this file lies beyond the end of the archive, so it cannot be read whole"
-                }
-                false => "the data of this file is not affected",
+            let own = if is_cut {
+                "the data of this file lies beyond the end of the archive, so it cannot be read whole"
+            } else {
+                "the data of this file is not affected"
             };
             note.text = format!("{own}; {}", note.text);
         }
@@ -907,20 +907,13 @@ impl<'a> Question<'a> {
         let opened: HashSet<PathBuf> = self.vfs.layers().map(|layer| layer.path().to_owned()).collect();
         let layers = self.orders.iter().flat_map(|order| &order.layers);
         for layer in layers.filter(|layer| layer.what == LayerKind::Archive && is_named(&layer.path)) {
-            match opened.contains(&layer.path) {
-                true => {
-                    self.is_there = true;
-                    self.add(Cause::new(
-                        "there",
-                        &layer.path,
-                        format!("the archive is loaded: {}", layer.why),
-                    ));
-                }
-                false => {
-                    let why = self.has_path(&layer.path, "").err().unwrap_or_default();
-                    let text = format!("the game loads this archive, but it cannot be opened: {why}");
-                    self.add(Cause::new(UNOPENED, &layer.path, text));
-                }
+            if opened.contains(&layer.path) {
+                self.is_there = true;
+                self.add(Cause::new("there", &layer.path, format!("the archive is loaded: {}", layer.why)));
+            } else {
+                let why = self.has_path(&layer.path, "").err().unwrap_or_default();
+                let text = format!("the game loads this archive, but it cannot be opened: {why}");
+                self.add(Cause::new(UNOPENED, &layer.path, text));
             }
         }
         let noted = self.notes().filter(|note| is_named(Path::new(&note.subject)));

@@ -381,7 +381,9 @@ impl Tables {
             self.paths.remove(&(before, folder.clone()));
             self.end_if_unused(inotify, before);
         }
-        watch.into_iter().for_each(|watch| _ = self.paths.insert((watch, folder.clone())));
+        if let Some(watch) = watch {
+            _ = self.paths.insert((watch, folder.clone()))
+        }
         match watch {
             Some(_) => watch != before || has_content && !had_content,
             None => is_unwatched && !was_unwatched,

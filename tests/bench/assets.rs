@@ -65,9 +65,9 @@ fn mesh(random: &mut Xorshift, length: usize) -> Vec<u8> {
     while out.len() < length {
         let number = random.next() >> 56;
         vertex = vertex.wrapping_add((number & 3) as u16);
-        [vertex, vertex.wrapping_add(1), vertex.wrapping_sub(2)]
-            .iter()
-            .for_each(|it| out.extend(it.to_le_bytes()));
+        for it in [vertex, vertex.wrapping_add(1), vertex.wrapping_sub(2)].iter() {
+            out.extend(it.to_le_bytes());
+        }
     }
     out.truncate(length);
     out

@@ -178,9 +178,10 @@ impl Changes {
     /// turns with files in a folder that many mods have.
     fn changing(&self, bench: &Bench, root: &Path, number: usize) -> (PathBuf, PathBuf) {
         let instance = self.instance;
-        let (owner, path) = match number.is_multiple_of(2) {
-            true => (number * 7 % instance.mods, instance.own_file(number * 7 % instance.mods)),
-            false => (instance.mods - 1, instance.winning_file(number)),
+        let (owner, path) = if number.is_multiple_of(2) {
+            (number * 7 % instance.mods, instance.own_file(number * 7 % instance.mods))
+        } else {
+            (instance.mods - 1, instance.winning_file(number))
         };
         (instance.mod_folder(&bench.corpora, owner).join(&path), root.join(path))
     }

@@ -333,9 +333,10 @@ fn write_tes4(path: &Path, version: u32, files: &[File], streams: &[Vec<u8>], to
     let mut archive = Tes4::new(version).flags(FOLDER_NAMES | FILE_NAMES | PACKED);
     for (number, file) in files.iter().enumerate() {
         let entry = Tes4File::new(&file.name, file.data.clone());
-        let entry = match number % toggled == toggled - 1 {
-            true => entry.toggle(),
-            false => entry.stream(streams[number].clone()),
+        let entry = if number % toggled == toggled - 1 {
+            entry.toggle()
+        } else {
+            entry.stream(streams[number].clone())
         };
         archive = archive.add(&file.folder, entry);
     }

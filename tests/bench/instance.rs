@@ -185,9 +185,10 @@ impl Instance {
         let mut built = Tes4::new(105);
         for file in 0..FILES_PER_ARCHIVE {
             let leaf = file / FILES_PER_ARCHIVE_FOLDER;
-            let within = match leaf % SHARES < SHARES - 1 {
-                true => shared_folder(self, number * LEAVES + leaf * 7),
-                false => format!("meshes/{}/part{leaf:02}", stem(number)),
+            let within = if leaf % SHARES < SHARES - 1 {
+                shared_folder(self, number * LEAVES + leaf * 7)
+            } else {
+                format!("meshes/{}/part{leaf:02}", stem(number))
             };
             let name = format!("object{:02}.nif", file % FILES_PER_ARCHIVE_FOLDER);
             let data = format!("archive {archive}, file {file}\n");

@@ -212,9 +212,10 @@ impl Mounted {
             return Ok(None);
         }
         let output = Command::new(&self.bsafs).args(["status", "--json"]).arg(&self.root).output()?;
-        match output.status.success() {
-            true => Ok(Some(serde_json::from_slice(&output.stdout)?)),
-            false => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
+        if output.status.success() {
+            Ok(Some(serde_json::from_slice(&output.stdout)?))
+        } else {
+            Err(String::from_utf8_lossy(&output.stderr).into_owned().into())
         }
     }
 

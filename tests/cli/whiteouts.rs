@@ -48,9 +48,10 @@ fn a_deleted_file_or_folder_is_hidden_in_the_layers_below() {
     ] {
         let dir = prepared();
         fs::create_dir_all(dir.path("mod").join(mark).parent().unwrap()).unwrap();
-        match is_device {
-            true => assert!(make_device(&dir, &format!("mod/{mark}")), "{mark}"),
-            false => fs::write(dir.path("mod").join(mark), "").unwrap(),
+        if is_device {
+            assert!(make_device(&dir, &format!("mod/{mark}")), "{mark}")
+        } else {
+            fs::write(dir.path("mod").join(mark), "").unwrap()
         }
         let expected: Vec<&str> = all.into_iter().filter(|path| !hidden.contains(path)).collect();
         assert_eq!(listed(&dir), expected, "{mark}");

@@ -34,9 +34,10 @@ fn every_archive_type_is_found_by_name_and_most_by_content() {
 
     let mut by_content = 0;
     for sample in samples() {
-        let expected = match sample.name.ends_with(".ba2") {
-            true => "application/x-bethesda-ba2",
-            false => "application/x-bethesda-bsa",
+        let expected = if sample.name.ends_with(".ba2") {
+            "application/x-bethesda-ba2"
+        } else {
+            "application/x-bethesda-bsa"
         };
         // Windows programs name archives in upper case.
         let capitals = sample.name.to_uppercase();

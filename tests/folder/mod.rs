@@ -24,7 +24,9 @@ impl Disk {
     fn new(paths: &[&str]) -> Self {
         let disk = Self { folder: TempDir::new().unwrap(), files: Arc::default() };
         fs::create_dir(disk.path("root")).unwrap();
-        paths.iter().for_each(|path| disk.write(path));
+        for path in paths.iter() {
+            disk.write(path);
+        }
         disk
     }
 

@@ -39,7 +39,9 @@ impl Home {
 
     /// Writes the files that identify Skyrim Special Edition, and returns their folder.
     pub(super) fn skyrim(&self, folder: &str) -> PathBuf {
-        SKYRIM.iter().for_each(|file| self.write(&format!("{folder}/{file}"), ""));
+        for file in SKYRIM.iter() {
+            self.write(&format!("{folder}/{file}"), "");
+        }
         self.path(folder)
     }
 
@@ -430,7 +432,9 @@ fn all_searched_places_are_listed() {
 /// Writes empty files below a new folder, and recognises the game in it.
 fn recognised(files: &[&str]) -> (Home, Installation) {
     let home = Home::new();
-    files.iter().for_each(|file| home.write(&format!("game/{file}"), ""));
+    for file in files.iter() {
+        home.write(&format!("game/{file}"), "");
+    }
     let found = recognise(&Disk::default(), &home.path("game"), &home.environment()).unwrap();
     (home, found)
 }

@@ -20,7 +20,9 @@ fn games(home: &Home) -> Vec<(&'static str, PathBuf)> {
 
 /// Writes the files that identify New Vegas, and returns their folder.
 fn new_vegas(home: &Home, folder: &str) -> PathBuf {
-    ["FalloutNV.exe", "Data/FalloutNV.esm"].iter().for_each(|it| home.write(&format!("{folder}/{it}"), ""));
+    for it in ["FalloutNV.exe", "Data/FalloutNV.esm"].iter() {
+        home.write(&format!("{folder}/{it}"), "");
+    }
     home.path(folder)
 }
 

@@ -34,9 +34,9 @@ fn name_in(path: &Path) -> String {
 fn no_two_public_types_share_a_name() {
     let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (path, text) in sources() {
-        public_types(&text)
-            .into_iter()
-            .for_each(|name| files.entry(name).or_default().push(format!("src/{path}")));
+        for name in public_types(&text) {
+            files.entry(name).or_default().push(format!("src/{path}"));
+        }
     }
     files.retain(|name, files| files.len() > 1 && !SHARED_NAMES.contains(&&**name));
     let wrong = |(name, files): (String, Vec<String>)| format!("{name}: {}", files.join(", "));

@@ -140,7 +140,9 @@ fn simultaneous_double_clicks_create_one_mount() {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let opening: Vec<_> = (0..5).map(|_| open()).collect();
-    opening.into_iter().for_each(|child| drop(finish(child).success()));
+    for child in opening {
+        drop(finish(child).success());
+    }
     assert_eq!(desktop.mounts(), [desktop.mounted("a")]);
     assert_eq!(desktop.opened(), vec![desktop.mounted("a"); 5]);
 }

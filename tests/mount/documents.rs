@@ -91,9 +91,12 @@ fn the_commands_of_readme_and_of_every_topic_run() {
                 script.replace("~/skyrim/TEXTURES/Village/IronPlate", "~/skyrim/TEXTURES/Village/Sword");
             let script = script.replace("--of SteelReforged.bsa", "--of Data");
             // `why` exits with 1 if something is not in the game.
-            let lines = script.lines().map(|line| match line.starts_with("bsafs why ") {
-                true => format!("{line} || test $? -eq 1\n"),
-                false => format!("{line}\n"),
+            let lines = script.lines().map(|line| {
+                if line.starts_with("bsafs why ") {
+                    format!("{line} || test $? -eq 1\n")
+                } else {
+                    format!("{line}\n")
+                }
             });
             let script: String = lines.collect();
             let mut shell = Command::new("bash");

@@ -133,9 +133,12 @@ fn a_dead_mount_is_replaced_even_if_its_attributes_are_cached() {
         let dir = TestDir::new();
         dir.archive("a.bsa", &world());
         dir.give_to_user();
-        let as_owner = |program: &str, arguments: &[&str]| match by_user {
-            true => run(&mut dir.as_user(program, arguments)),
-            false => run(Command::new(program).args(arguments).current_dir(dir.path(""))),
+        let as_owner = |program: &str, arguments: &[&str]| {
+            if by_user {
+                run(&mut dir.as_user(program, arguments))
+            } else {
+                run(Command::new(program).args(arguments).current_dir(dir.path("")))
+            }
         };
         as_owner("./bsafs", &["mount", "a.bsa", "mnt"]).success();
         let status = as_owner("readlink", &["mnt/.bsafs:status"]).success();
@@ -464,7 +467,9 @@ fn a_daemon_killed_during_reads_ends_and_its_mount_is_replaced() {
         });
         signal(mount.pid, Signal::KILL);
         mount.wait_for_end();
-        readers.into_iter().for_each(|reader| drop(finish(reader)));
+        for reader in readers {
+            drop(finish(reader));
+        }
     }
     let mount = dir.mount(["a.bsa"]);
     assert!(mount.read("f/3") == files[3]);

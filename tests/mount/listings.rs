@@ -81,7 +81,9 @@ fn loose_files_are_listed_in_the_order_of_their_inode_numbers() {
     let dir = TestDir::new();
     fs::create_dir(dir.path("mod")).unwrap();
     let names: Vec<String> = (0..40).map(|number| format!("{}.txt", number * 7 % 40)).collect();
-    names.iter().for_each(|name| fs::write(dir.path("mod").join(name), name).unwrap());
+    for name in names.iter() {
+        fs::write(dir.path("mod").join(name), name).unwrap();
+    }
     let number = |name: &String| fs::metadata(dir.path("mod").join(name)).unwrap().ino();
     let mount = dir.mount(["mod"]);
     let mut expected = names.clone();

@@ -15,9 +15,8 @@ use crate::support::{Ba2, Tes3, Tes4, hash};
 
 /// A path with the case of every second letter swapped, beginning with the `nth`.
 fn respelled(path: &str, nth: usize) -> String {
-    let turned = |letter: char| match letter.is_ascii_lowercase() {
-        true => letter.to_ascii_uppercase(),
-        false => letter.to_ascii_lowercase(),
+    let turned = |letter: char| {
+        if letter.is_ascii_lowercase() { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() }
     };
     path.chars().enumerate().map(|(at, letter)| if at % 2 == nth { turned(letter) } else { letter }).collect()
 }

@@ -60,9 +60,10 @@ fn programs_of_32_bits_list_folders_after_a_million_reloads() {
     let session = Session::start(fs_of_mount.clone(), &request).unwrap();
     let serving = thread::spawn(move || session.serve());
     // Other processors have no programs of 32 bits.
-    let flags: &[&[&str]] = match cfg!(target_arch = "x86_64") {
-        true => &[&["-m32"], &["-m32", "-D_FILE_OFFSET_BITS=64"], &[]],
-        false => &[&[]],
+    let flags: &[&[&str]] = if cfg!(target_arch = "x86_64") {
+        &[&["-m32"], &["-m32", "-D_FILE_OFFSET_BITS=64"], &[]]
+    } else {
+        &[&[]]
     };
     let programs: Vec<PathBuf> = flags.iter().map(|flags| compile(&dir, "readdir", flags)).collect();
     for change in 0..4 {
@@ -121,10 +122,8 @@ fn times_before_1970_and_after_2262_are_shown_as_they_are() {
     let mut seen = Vec::new();
     for (seconds, nanoseconds) in [(-315_619_200, 500_000_000), (-1, 999_999_999), (13_569_465_600, 7)] {
         let whole = Duration::from_secs(i64::unsigned_abs(seconds));
-        let second = match seconds < 0 {
-            true => SystemTime::UNIX_EPOCH - whole,
-            false => SystemTime::UNIX_EPOCH + whole,
-        };
+        let second =
+            if seconds < 0 { SystemTime::UNIX_EPOCH - whole } else { SystemTime::UNIX_EPOCH + whole };
         let time = second + Duration::from_nanos(nanoseconds);
         for path in ["mod/folder", "mod/old.txt", "a.bsa"] {
             fs::File::open(dir.path(path)).unwrap().set_modified(time).unwrap();
@@ -154,9 +153,9 @@ fn df_shows_a_mount_of_loose_files() {
         let mount = dir.mount([folder]);
         let blocks = || statvfs(&mount.path).unwrap().f_blocks;
         assert_eq!(blocks(), files.max(1));
-        fs::read_dir(&mount.path)
-            .unwrap()
-            .for_each(|it| assert_eq!(it.unwrap().metadata().unwrap().len(), 5_000));
+        for it in fs::read_dir(&mount.path).unwrap() {
+            assert_eq!(it.unwrap().metadata().unwrap().len(), 5_000);
+        }
         assert_eq!(blocks(), (files * 5_000).div_ceil(4096).max(1));
         let listed = run(Command::new("df").args(["--output=target"]).arg(&mount.path)).success();
         assert!(listed.contains(mount.path.to_str().unwrap()), "{listed}");

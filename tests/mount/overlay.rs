@@ -218,7 +218,9 @@ fn the_unmount_says_in_one_line_what_is_in_the_edit_folder() {
     ] {
         dir.run(["mount", "--edit", "mod", "a.bsa", "mnt"]).success();
         fs::write(dir.path("mnt/new.txt"), "new").unwrap();
-        deleted.iter().for_each(|path| fs::remove_file(dir.path("mnt").join(path)).unwrap());
+        for path in deleted.iter() {
+            fs::remove_file(dir.path("mnt").join(path)).unwrap();
+        }
         assert_eq!(dir.run(["umount", "mnt"]).success(), expected);
     }
     let mut foreground = dir.bsafs(["mount", "--foreground", "--edit", "mod", "a.bsa", "mnt"]);

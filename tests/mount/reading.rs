@@ -31,9 +31,10 @@ fn walk(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
         let path = format!("{prefix}{}", entry.file_name().to_str().unwrap());
-        match entry.file_type().unwrap().is_dir() {
-            true => walk(&entry.path(), &format!("{path}/"), found),
-            false => assert!(found.insert(path), "a file was listed twice"),
+        if entry.file_type().unwrap().is_dir() {
+            walk(&entry.path(), &format!("{path}/"), found)
+        } else {
+            assert!(found.insert(path), "a file was listed twice")
         }
     }
 }

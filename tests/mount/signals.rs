@@ -44,7 +44,9 @@ fn signals_that_are_ignored_at_the_start_stay_ignored() {
             let caught = u64::from_str_radix(caught.trim(), 16).unwrap();
             let is_caught = |signal: &Signal| caught >> (signal.as_raw() - 1) & 1 == 1;
             assert!(!ignored.iter().any(is_caught) && others.iter().all(is_caught), "{starter:?}: {status}");
-            ignored.iter().for_each(|it| signal(pid, *it));
+            for it in ignored.iter() {
+                signal(pid, *it);
+            }
             assert_eq!(fs::read(dir.path("mnt/readme.txt")).unwrap(), world_files()[4].1);
             signal(pid, other);
             assert!(child.wait().unwrap().success());

@@ -19,10 +19,7 @@ pub fn run(input: &[u8], folder: &Path) -> bool {
     let mut values = text.split('\0');
     let profile = values.next().unwrap_or_default();
     let values: Vec<String> = values.map(str::to_owned).collect();
-    let source = match profile.is_empty() {
-        true => folder.join("archive.bsa"),
-        false => folder.join("profile.toml"),
-    };
+    let source = if profile.is_empty() { folder.join("archive.bsa") } else { folder.join("profile.toml") };
     if !profile.is_empty() {
         std::fs::write(&source, profile).unwrap();
     }

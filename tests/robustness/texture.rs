@@ -62,7 +62,9 @@ pub fn run(input: &[u8]) -> usize {
     let of_xbox = xbox::XboxTexture { dds: input.texture, tile_mode: input.tile_mode };
     let compatible = Head::CompatibleDds(input.texture);
     let heads = [Head::Dds(input.texture), compatible, Head::Xbox(of_xbox), Head::Gnf(descriptor)];
-    heads.iter().for_each(|head| check_head(head, input.data.into()));
+    for head in heads.iter() {
+        check_head(head, input.data.into());
+    }
     check_pictures(&input, &heads);
     assert!(descriptor.mips() <= 16 && descriptor.header(0)[16..48] == input.descriptor);
     [Some(input.texture), descriptor.texture()]

@@ -72,9 +72,10 @@ impl Kind {
             }
             Layout::General { version, method } => {
                 let add = |archive: Ba2, (is_other, file): (bool, &contents::File)| {
-                    let chunk = match is_other || file.data.is_empty() {
-                        true => Chunk::stored(file.data.clone()),
-                        false => packed(method, &file.data),
+                    let chunk = if is_other || file.data.is_empty() {
+                        Chunk::stored(file.data.clone())
+                    } else {
+                        packed(method, &file.data)
                     };
                     archive.add(Ba2File::general(stored_path(file)).chunk(chunk))
                 };

@@ -385,10 +385,7 @@ impl Subject<'_> {
         self.act.begin(|| format!("stat {path}"));
         let metadata = fs::symlink_metadata(self.root.join(path)).map_err(refused(path))?;
         self.counts.lookups.add(1);
-        match metadata.is_dir() {
-            true => Ok(()),
-            false => Err(Trouble::Differs(format!("{path} is no folder"))),
-        }
+        if metadata.is_dir() { Ok(()) } else { Err(Trouble::Differs(format!("{path} is no folder"))) }
     }
 
     /// Drops a file's pages now and then, so that its bytes are requested again. Every user can do this.
@@ -409,8 +406,9 @@ fn refused(path: &str) -> impl Fn(io::Error) -> Trouble {
 }
 
 fn swap_case(character: char) -> char {
-    match character.is_ascii_uppercase() {
-        true => character.to_ascii_lowercase(),
-        false => character.to_ascii_uppercase(),
+    if character.is_ascii_uppercase() {
+        character.to_ascii_lowercase()
+    } else {
+        character.to_ascii_uppercase()
     }
 }

@@ -112,9 +112,10 @@ impl File {
             5 => only_in(number, index, extension),
             _ => format!("Object{index:03}.{extension}"),
         };
-        let folder = match SHARED.contains(&index) && !has_textures {
-            true => "Shared\\Common".into(),
-            false => format!("Data\\Mod{archive:02}\\Place{}", index / 50),
+        let folder = if SHARED.contains(&index) && !has_textures {
+            "Shared\\Common".into()
+        } else {
+            format!("Data\\Mod{archive:02}\\Place{}", index / 50)
         };
         let (lost, next) = Default::default();
         Self { index, number, lost, next, folder, name, data, texture }

@@ -220,9 +220,10 @@ fn mount(bsafs: &Path, sources: &Path, root: &Path, view: &View, cache_size: &st
     let mut command = Command::new(bsafs);
     command.arg("mount").args(["--layout", view.layout.name(), "--cache-size", cache_size, "--quiet"]);
     command.args(KINDS.iter().map(|kind| sources.join(ARCHIVES).join(kind.file_name)));
-    match follows(view) {
-        true => command.arg(sources.join(loose::NAME)),
-        false => command.args(["-o", "static"]),
+    if follows(view) {
+        command.arg(sources.join(loose::NAME))
+    } else {
+        command.args(["-o", "static"])
     };
     run(command.arg(root))?;
     Ok(status(root)?.pid as i32)

@@ -9,10 +9,8 @@ pub(crate) fn table(run: &Run, readers: usize, life: &Life) -> String {
     let counts = &run.counts;
     let minutes = run.began.elapsed().as_secs_f64() / 60.0;
     let gib = counts.compared_bytes.get() as f64 / f64::from(1 << 30);
-    let drops = match can_drop_caches() {
-        true => counts.drops.get().to_string(),
-        false => "none: only root can".to_owned(),
-    };
+    let drops =
+        if can_drop_caches() { counts.drops.get().to_string() } else { "none: only root can".to_owned() };
     let mut out = String::new();
     let mut row = |name: &str, value: String| out.push_str(&format!("{name:<48} {value}\n"));
     row("minutes; readers; seed", format!("{minutes:.1}; {readers}; {}", run.seed));

@@ -65,9 +65,10 @@ pub struct FakeMount {
 /// The user and group IDs of the hostile user: `nobody`, or this user if root does not run the tests.
 pub fn hostile_user() -> (u32, u32) {
     let id = |flag| run(Command::new("id").args(["nobody"]).arg(flag)).success().trim().parse().unwrap();
-    match is_root() {
-        true => (id("-u"), id("-g")),
-        false => (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
+    if is_root() {
+        (id("-u"), id("-g"))
+    } else {
+        (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
     }
 }
 

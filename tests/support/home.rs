@@ -79,10 +79,9 @@ pub fn plugin(extra: usize, flags: u32, masters: &[&str]) -> Vec<u8> {
 /// `misc/shared.txt` and a file in `misc` named after the archive. Both contain the archive's name.
 pub fn archive_named_after_itself(name: &str, version: u32) -> Vec<u8> {
     let own = format!("{name}.txt").to_lowercase();
-    match name.to_lowercase().ends_with(".ba2") {
-        true => {
-            Ba2::general(version).file("misc\\shared.txt", name).file(format!("misc\\{own}"), name).build()
-        }
-        false => Tes4::new(version).file("misc", "shared.txt", name).file("misc", own, name).build(),
+    if name.to_lowercase().ends_with(".ba2") {
+        Ba2::general(version).file("misc\\shared.txt", name).file(format!("misc\\{own}"), name).build()
+    } else {
+        Tes4::new(version).file("misc", "shared.txt", name).file("misc", own, name).build()
     }
 }

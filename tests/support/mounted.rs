@@ -280,13 +280,12 @@ impl TestDir {
         program: impl AsRef<OsStr>,
         arguments: impl IntoIterator<Item = I>,
     ) -> Command {
-        let mut command = match is_root() {
-            true => {
-                let mut command = Command::new("runuser");
-                command.args(["-u", "nobody", "--"]).arg(program);
-                command
-            }
-            false => Command::new(program),
+        let mut command = if is_root() {
+            let mut command = Command::new("runuser");
+            command.args(["-u", "nobody", "--"]).arg(program);
+            command
+        } else {
+            Command::new(program)
         };
         command.args(arguments).current_dir(self.path("")).envs([watchdog::mark()]);
         command

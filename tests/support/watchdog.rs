@@ -95,7 +95,9 @@ fn end(tests: &[Test], limit: Duration) -> ! {
         let _ = kill_process(pid, Signal::KILL);
     }
     for test in tests {
-        mounts_below(&test.folder).iter().for_each(|path| unmount_lazily(path));
+        for path in mounts_below(&test.folder).iter() {
+            unmount_lazily(path);
+        }
         // The folder stays if it still has a mount, so that no file in the mount is removed.
         if mounts_below(&test.folder).is_empty() {
             let _ = fs::remove_dir_all(&test.folder);

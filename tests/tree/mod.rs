@@ -84,9 +84,8 @@ fn hidden(tree: &Tree) -> usize {
 
 /// Swaps the case of ASCII letters.
 fn swapped(name: &[u8]) -> Vec<u8> {
-    let swap = |byte: &u8| match byte.is_ascii_lowercase() {
-        true => byte.to_ascii_uppercase(),
-        false => byte.to_ascii_lowercase(),
+    let swap = |byte: &u8| {
+        if byte.is_ascii_lowercase() { byte.to_ascii_uppercase() } else { byte.to_ascii_lowercase() }
     };
     name.iter().map(swap).collect()
 }

@@ -139,9 +139,10 @@ impl Conflicts {
         let mut tallies = tallies(vfs.store().layers(), files.iter().cloned());
         conflicts.retain(|conflict| conflict.copies().any(|file| is_asked[file.layer().number()]));
         conflicts.sort_by_cached_key(|conflict| conflict.winner.path_bytes().to_ascii_lowercase());
-        let compared = match self.compare {
-            true => compare_all(vfs.opened(), &conflicts, &steps("comparing", conflicts.len())),
-            false => Vec::new(),
+        let compared = if self.compare {
+            compare_all(vfs.opened(), &conflicts, &steps("comparing", conflicts.len()))
+        } else {
+            Vec::new()
         };
         count_equal(&mut tallies, &conflicts, &compared);
         let layers: Vec<(VfsLayer, Tally)> = vfs.layers().zip(tallies).collect();
@@ -179,20 +180,20 @@ impl Conflicts {
         let paths: Vec<PathBuf> = vfs.layers().map(|layer| layer.path().to_owned()).collect();
         let Some(of) = &self.of else { return Ok(vec![true; paths.len()]) };
         let found = named(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), of);
-        match found.contains(&true) {
-            true => Ok(found),
-            false => {
-                let what = "no such layer; `bsafs order SOURCE...` lists the layers";
-                Err(Failure::new(Exit::NoInput, format!("--of {of}: {what}")))
-            }
+        if found.contains(&true) {
+            Ok(found)
+        } else {
+            let what = "no such layer; `bsafs order SOURCE...` lists the layers";
+            Err(Failure::new(Exit::NoInput, format!("--of {of}: {what}")))
         }
     }
 
     fn print(&self, found: &Found, is_asked: &[bool]) -> Result<(), OutputError> {
         let mut out = stdout_for(self.json);
-        match self.json {
-            true => self.write_json(&mut out, found, is_asked).map_err(OutputError)?,
-            false => self.write(&mut out, found, is_asked).map_err(OutputError)?,
+        if self.json {
+            self.write_json(&mut out, found, is_asked).map_err(OutputError)?
+        } else {
+            self.write(&mut out, found, is_asked).map_err(OutputError)?
         }
         out.flush()
     }

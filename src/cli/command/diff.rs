@@ -115,7 +115,9 @@ impl Diff {
         check_memory((a.opened().tree.files() + b.opened().tree.files()).saturating_mul(COMPARED_PER_FILE))?;
         let differences = differences(a.opened(), b.opened(), &patterns, how, &steps);
         let mut counts = Counts::default();
-        differences.iter().for_each(|difference| counts.add(&difference.change));
+        for difference in differences.iter() {
+            counts.add(&difference.change);
+        }
         #[cfg(feature = "pictures")]
         match page {
             Some(page) => {
@@ -149,9 +151,10 @@ impl Diff {
                 writeln!(out, "{mark} {}", path.shown())?;
             }
         }
-        match self.json {
-            true => write_json(&mut out, counts).map_err(OutputError)?,
-            false => writeln!(out, "{}", counts.line())?,
+        if self.json {
+            write_json(&mut out, counts).map_err(OutputError)?
+        } else {
+            writeln!(out, "{}", counts.line())?
         }
         out.flush()
     }

@@ -376,12 +376,13 @@ impl Extract {
         if let Ok(Outcome::Kept(true)) = outcome {
             log::info!("{}: kept a file with other bytes", file.path());
         }
-        outcome.unwrap_or_else(|error| match is_no_space(&error) {
-            true => {
+        outcome.unwrap_or_else(|error| {
+            if is_no_space(&error) {
                 is_full.store(true, Ordering::Relaxed);
                 Outcome::Full(Some(error))
+            } else {
+                Outcome::Failed(format!("{}: {error}", file.path()))
             }
-            false => Outcome::Failed(format!("{}: {error}", file.path())),
         })
     }
 }
@@ -446,9 +447,10 @@ fn sound_offset(file: &mut impl Read) -> Result<u64, &'static str> {
     let mut magic = [0; 12];
     let skipped = io::copy(&mut file.take(lips), &mut io::sink()).map_err(|_| "unreadable")?;
     let has_magic = skipped == lips && file.read_exact(&mut magic).is_ok();
-    match has_magic && magic.starts_with(b"RIFF") && magic.ends_with(b"XWMA") {
-        true => Ok(header.len() as u64 + lips),
-        false => Err("no sound inside"),
+    if has_magic && magic.starts_with(b"RIFF") && magic.ends_with(b"XWMA") {
+        Ok(header.len() as u64 + lips)
+    } else {
+        Err("no sound inside")
     }
 }
 
@@ -457,7 +459,9 @@ impl Outcomes {
         let mut all = Self::default();
         for Done { kept, is_voice, .. } in &files {
             let reasons = if *is_voice { &mut all.voices } else { &mut all.textures };
-            kept.iter().for_each(|why| reasons.add(why, 1));
+            for why in kept.iter() {
+                reasons.add(why, 1);
+            }
         }
         for outcome in files.into_iter().flat_map(|done| done.outcomes) {
             match outcome {

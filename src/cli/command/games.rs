@@ -119,9 +119,10 @@ impl Games {
             }
         }
         for instance in &instances {
-            match self.json {
-                true => write_json(&mut out, &json(instance)).map_err(OutputError)?,
-                false => write_instance(&mut out, instance).map_err(OutputError)?,
+            if self.json {
+                write_json(&mut out, &json(instance)).map_err(OutputError)?
+            } else {
+                write_instance(&mut out, instance).map_err(OutputError)?
             }
         }
         for (path, why) in &found.unusable {
@@ -214,9 +215,8 @@ fn write_instance(out: &mut impl Write, instance: &FoundInstance) -> std::io::Re
     writeln!(out, "{game}  Mod Organizer 2 ({profile}, {})", count(instance.mods, "mod"))?;
     writeln!(out, "  instance  {}", instance.folder.shown())?;
     let is_selected = |name: &String| instance.profile.as_ref() == Some(name);
-    let named = |(name, _): &(String, PathBuf)| match is_selected(name) {
-        true => format!("{} (selected)", name.shown()),
-        false => name.shown().to_string(),
+    let named = |(name, _): &(String, PathBuf)| {
+        if is_selected(name) { format!("{} (selected)", name.shown()) } else { name.shown().to_string() }
     };
     let profiles: Vec<String> = instance.profiles.iter().map(named).collect();
     // A single one is named above.

@@ -94,9 +94,10 @@ impl Info {
     ) -> Result<(), Failure> {
         if let Some(mut order) = resolve::plan_source(source, &set.options)? {
             loose_notes::add(&mut order, &set.options);
-            match self.json {
-                true => order::write_json(out, &order, &[]).map_err(OutputError)?,
-                false => write_game(out, &order).map_err(OutputError)?,
+            if self.json {
+                order::write_json(out, &order, &[]).map_err(OutputError)?
+            } else {
+                write_game(out, &order).map_err(OutputError)?
             }
             return Ok(());
         }
@@ -112,10 +113,7 @@ impl Info {
     }
 
     fn write(&self, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
-        match self.json {
-            true => write_json(out, summary),
-            false => summary.write(out),
-        }
+        if self.json { write_json(out, summary) } else { summary.write(out) }
     }
 }
 
@@ -185,7 +183,9 @@ fn notes_of_data(vfs: &Vfs, subject: &str) -> Vec<Note> {
     for file in &files {
         let Ok(examined) = file.examine() else { continue };
         let codes: BTreeSet<NoteCode> = examined.quirks.iter().map(|quirk| quirk.code()).collect();
-        codes.into_iter().for_each(|code| found.entry(code).or_insert_with(|| (0, file.path())).0 += 1);
+        for code in codes {
+            found.entry(code).or_insert_with(|| (0, file.path())).0 += 1;
+        }
     }
     let note = |(code, (number, first)): (NoteCode, (usize, String))| {
         let (thing, which) = code.in_words();

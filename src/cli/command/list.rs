@@ -99,9 +99,10 @@ impl List {
         let mut out = stdout_for(self.json || self.zero);
         let files = selected.files(&vfs)?;
         let read = |index: usize| texture(&files[index]);
-        let mut textures = match self.pixels {
-            true => in_parallel(files.len(), &steps("reading headers", files.len()), read),
-            false => Vec::new(),
+        let mut textures = if self.pixels {
+            in_parallel(files.len(), &steps("reading headers", files.len()), read)
+        } else {
+            Vec::new()
         };
         for (index, file) in files.iter().enumerate() {
             if self.json {

@@ -348,8 +348,5 @@ fn refuse_empty(plan: &MountPlan) -> Result<(), Failure> {
     let ([source], None) = (&plan.expanded[..], &plan.mountpoint) else { return Ok(()) };
     let is_empty = std::fs::read_dir(source).is_ok_and(|mut entries| entries.next().is_none());
     let why = "the folder is empty; to mount on it, give the sources before it";
-    match is_empty {
-        true => Err(Failure::new(Exit::NoInput, format!("{}: {why}", source.shown()))),
-        false => Ok(()),
-    }
+    if is_empty { Err(Failure::new(Exit::NoInput, format!("{}: {why}", source.shown()))) } else { Ok(()) }
 }

@@ -68,11 +68,11 @@ impl Mounts {
         let holders = Holders::find(PROCESSES_TIME);
         for (mounted, answer) in &mounts {
             let shown = overlay::shown(mounted);
-            match self.json {
-                true => write_json(&mut out, &JsonMount::new(mounted, &shown, answer, &holders))
-                    .map_err(OutputError)?,
-                false => write(&mut out, mounted, &shown, answer, holders.of(&shown.device))
-                    .map_err(OutputError)?,
+            if self.json {
+                write_json(&mut out, &JsonMount::new(mounted, &shown, answer, &holders))
+                    .map_err(OutputError)?
+            } else {
+                write(&mut out, mounted, &shown, answer, holders.of(&shown.device)).map_err(OutputError)?
             }
         }
         if !self.json && !holders.is_complete {

@@ -176,12 +176,13 @@ impl Open {
             Some(below) => absolute(&expand_home(below)),
             None => {
                 let home = Environment::of_process().home;
-                match home.is_absolute() {
-                    true => Ok(below_home(&home)),
-                    false => Err(Failure::new(
+                if home.is_absolute() {
+                    Ok(below_home(&home))
+                } else {
+                    Err(Failure::new(
                         Exit::NoInput,
                         "no home folder; set $HOME, or give a folder with --below",
-                    )),
+                    ))
                 }
             }
         }

@@ -97,22 +97,24 @@ impl Order {
         let set = source_set(&self.sources, self.source.options().layout(Layout::Union))?;
         let mut orders = resolve::plan_each(&set.paths, &set.options)?;
         // Add notes to each order separately, because a game's rules apply only to its own layers.
-        orders.iter_mut().for_each(|order| loose_notes::add(order, &set.options));
+        for order in orders.iter_mut() {
+            loose_notes::add(order, &set.options);
+        }
         let mut order = resolve::joined(orders);
-        let counts = match self.counts {
-            true => {
-                let vfs = Vfs::from(set.open()?);
-                let left_out = vfs.left_out().filter(|note| !order.notes.contains(note));
-                let left_out: Vec<Note> = left_out.cloned().collect();
-                order.notes.extend(left_out);
-                of_order(&order.layers, vfs.layers(), tallies(vfs.store().layers(), vfs.files()))
-            }
-            false => Vec::new(),
+        let counts = if self.counts {
+            let vfs = Vfs::from(set.open()?);
+            let left_out = vfs.left_out().filter(|note| !order.notes.contains(note));
+            let left_out: Vec<Note> = left_out.cloned().collect();
+            order.notes.extend(left_out);
+            of_order(&order.layers, vfs.layers(), tallies(vfs.store().layers(), vfs.files()))
+        } else {
+            Vec::new()
         };
         let mut out = stdout_for(self.json);
-        match self.json {
-            true => write_json(&mut out, &order, &counts).map_err(OutputError)?,
-            false => write_lines(&mut out, &order, &counts, self.all).map_err(OutputError)?,
+        if self.json {
+            write_json(&mut out, &order, &counts).map_err(OutputError)?
+        } else {
+            write_lines(&mut out, &order, &counts, self.all).map_err(OutputError)?
         }
         out.flush()?;
         Ok(if self.check && !order.notes.is_empty() { Exit::No } else { Exit::Ok })

@@ -47,9 +47,10 @@ impl Status {
         let mut out = stdout_for(self.json);
         for path in &self.mountpoints {
             let status = if self.direct { MountStatus::read(path)? } else { status_of(path)? };
-            match self.json {
-                true => write_json(&mut out, &status).map_err(OutputError)?,
-                false => write(&mut out, path, &status).map_err(OutputError)?,
+            if self.json {
+                write_json(&mut out, &status).map_err(OutputError)?
+            } else {
+                write(&mut out, path, &status).map_err(OutputError)?
             }
         }
         out.flush()?;

@@ -88,9 +88,10 @@ impl Verify {
             if !findings.bad.is_empty() {
                 exit = Exit::No;
             }
-            match self.json {
-                true => write_json(&mut out, &findings).map_err(OutputError)?,
-                false => findings.write(&mut out, ui.is_quiet).map_err(OutputError)?,
+            if self.json {
+                write_json(&mut out, &findings).map_err(OutputError)?
+            } else {
+                findings.write(&mut out, ui.is_quiet).map_err(OutputError)?
             }
             out.flush()
         };

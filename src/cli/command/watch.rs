@@ -69,9 +69,10 @@ impl Watch {
         let mut out = stdout_for(self.json);
         while let Some(changes) = watching.read()? {
             for change in &changes {
-                match self.json {
-                    true => write_json(&mut out, change).map_err(OutputError)?,
-                    false => writeln!(out, "{:<8}  {}", change.change, change.path.shown())?,
+                if self.json {
+                    write_json(&mut out, change).map_err(OutputError)?
+                } else {
+                    writeln!(out, "{:<8}  {}", change.change, change.path.shown())?
                 }
             }
             out.flush()?;

@@ -227,9 +227,10 @@ fn claimant(_: &Path) -> Option<u32> {
 /// Calls a function with each line of a file, or of standard input if the file is `-`.
 fn each_line(list: &Path, mut call: impl FnMut(&Path) -> Result<(), Failure>) -> Result<(), Failure> {
     let failed = |error: &io::Error| Failure::io(Exit::NoInput, list, error);
-    let mut lines: Box<dyn BufRead> = match list == Path::new("-") {
-        true => Box::new(io::stdin().lock()),
-        false => Box::new(BufReader::new(File::open(list).map_err(|error| failed(&error))?)),
+    let mut lines: Box<dyn BufRead> = if list == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(BufReader::new(File::open(list).map_err(|error| failed(&error))?))
     };
     loop {
         let mut line = Vec::new();
@@ -356,9 +357,10 @@ fn write(out: &mut impl StyledWrite, provenance: &Provenance) -> std::io::Result
         let is_winner = std::ptr::eq(copy, from);
         let archive = Path::new(&copy.archive);
         write!(out, "  {role} ")?;
-        match is_winner {
-            true => out.write_styled(WINNER, names.shown(archive))?,
-            false => write!(out, "{}", names.shown(archive))?,
+        if is_winner {
+            out.write_styled(WINNER, names.shown(archive))?
+        } else {
+            write!(out, "{}", names.shown(archive))?
         }
         writeln!(out)?;
         let mut lines = Vec::new();

@@ -77,9 +77,10 @@ impl AskWhy {
             if !answer.is_there {
                 exit = Exit::No;
             }
-            match self.json {
-                true => write_json(&mut out, &answer).map_err(OutputError)?,
-                false => write(&mut out, &answer).map_err(OutputError)?,
+            if self.json {
+                write_json(&mut out, &answer).map_err(OutputError)?
+            } else {
+                write(&mut out, &answer).map_err(OutputError)?
             }
         }
         out.flush()?;

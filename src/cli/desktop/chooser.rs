@@ -97,12 +97,13 @@ fn choices() -> Vec<Choice> {
     for game in &found.installations {
         let is_only = found.installations.iter().filter(|it| it.title.id == game.title.id).count() == 1;
         let folder = game.folder.to_string_lossy();
-        choices.push(match is_only {
-            true => Choice { label: game.title.name.into(), source: game.title.id.into() },
-            false => Choice {
+        choices.push(if is_only {
+            Choice { label: game.title.name.into(), source: game.title.id.into() }
+        } else {
+            Choice {
                 label: format!("{} ({})", game.title.name, game.folder.shown()),
                 source: folder.into_owned(),
-            },
+            }
         });
     }
     for instance in find_instances(&disk, &environment, &found, None) {

@@ -83,9 +83,8 @@ impl MountOptions {
             let name = row.name.trim_end_matches('=').replace('_', "-");
             let values = (row.values)(self);
             if is_flag(&name) && values != (row.values)(given) {
-                let flag = |value: &String| match value.is_empty() {
-                    true => format!("--{name}"),
-                    false => format!("--{name}={value}"),
+                let flag = |value: &String| {
+                    if value.is_empty() { format!("--{name}") } else { format!("--{name}={value}") }
                 };
                 flags.extend(values.iter().map(flag));
             }

@@ -78,10 +78,7 @@ fn mountpoint(plan: &MountPlan) -> Result<PathBuf, Failure> {
 
 /// A source as an absolute path, so that it is valid in any current folder. The id of a game stays an id.
 fn source_text(source: &Path) -> Result<String, Failure> {
-    match is_game(source) {
-        true => text(source),
-        false => text(&absolute(source)?),
-    }
+    if is_game(source) { text(source) } else { text(&absolute(source)?) }
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {

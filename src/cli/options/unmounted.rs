@@ -36,9 +36,10 @@ impl Unmounted {
         let mounts = mountinfo::mounts();
         let mut all = Self::default();
         for source in sources {
-            let mounted = match mounts.iter().any(MountEntry::is_bsafs) && !is_game(source) {
-                true => SourceInMount::find(source, &mounts)?,
-                false => None,
+            let mounted = if mounts.iter().any(MountEntry::is_bsafs) && !is_game(source) {
+                SourceInMount::find(source, &mounts)?
+            } else {
+                None
             };
             match mounted {
                 Some(mounted) => all.add(&mounted)?,

@@ -30,7 +30,9 @@ pub(crate) fn difference_page(differences: &[Difference], summary: String) -> Co
             sections[at].rows.push(row(difference));
         }
     }
-    sections.iter_mut().for_each(|section| sort_by_folder(&mut section.rows));
+    for section in sections.iter_mut() {
+        sort_by_folder(&mut section.rows);
+    }
     Contents {
         title: "Differences".into(),
         summary: vec![summary],

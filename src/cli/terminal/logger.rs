@@ -53,10 +53,10 @@ pub(crate) fn start(verbose: u8, quiet: bool) {
 
 /// Prints an error, which may have several lines, or logs each of them.
 pub(crate) fn print_error(what: &str) {
-    match logs_final_error() {
-        true => what.lines().for_each(|line| log::error!("{line}")),
-        // There is nowhere to report a failure to print.
-        false => drop(writeln!(io::stderr(), "bsafs: {}", output::escaped(what))),
+    if logs_final_error() {
+        what.lines().for_each(|line| log::error!("{line}"))
+    } else {
+        drop(writeln!(io::stderr(), "bsafs: {}", output::escaped(what)))
     }
 }
 

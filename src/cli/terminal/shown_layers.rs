@@ -41,7 +41,9 @@ impl ShownLayers {
         paths.dedup();
         loop {
             let mut alike: HashMap<&Path, Vec<&Path>> = HashMap::new();
-            paths.iter().for_each(|path| alike.entry(self.name(path)).or_default().push(path));
+            for path in paths.iter() {
+                alike.entry(self.name(path)).or_default().push(path);
+            }
             let longer = alike.into_values().filter(|paths| paths.len() > 1).flatten();
             paths = longer.filter(|path| self.length(path) < path.components().count()).collect();
             if paths.is_empty() {

@@ -41,7 +41,9 @@ impl ExposedNames {
         }
         self.is_full = false;
         let taken: Vec<NameIn> = self.names().take(self.count / 4).collect();
-        taken.iter().for_each(|name| self.remove(name));
+        for name in taken.iter() {
+            self.remove(name);
+        }
         taken
     }
 

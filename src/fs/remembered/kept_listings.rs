@@ -67,9 +67,10 @@ impl KeptListings {
     pub(crate) fn next_number(&self, folder: u64, number: u8) -> u8 {
         let after = |number: u8| (number + 1) % LISTINGS;
         let listings = self.lock();
-        let kept: HashSet<u8> = match listings.counts.contains_key(&folder) {
-            true => listings.all.iter().filter(|it| it.folder == folder).map(|it| it.number).collect(),
-            false => HashSet::new(),
+        let kept: HashSet<u8> = if listings.counts.contains_key(&folder) {
+            listings.all.iter().filter(|it| it.folder == folder).map(|it| it.number).collect()
+        } else {
+            HashSet::new()
         };
         let mut next = after(number);
         while kept.contains(&next) && next != number {

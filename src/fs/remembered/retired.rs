@@ -71,7 +71,9 @@ impl Retired {
     pub(crate) fn prune(&self, is_shown: impl Fn(u64) -> bool, is_served: impl Fn(u32) -> bool) {
         let mut table = self.table();
         let shown: Vec<u64> = table.files.keys().copied().filter(|&ino| is_shown(ino)).collect();
-        shown.into_iter().for_each(|ino| table.remove(ino));
+        for ino in shown {
+            table.remove(ino);
+        }
         let mut unserved = table.sources.iter().filter(|(source, _)| !is_served(*source)).count();
         let mut closed = Vec::new();
         for (source, store) in &table.sources {
@@ -81,7 +83,9 @@ impl Retired {
                 closed.push(*source);
             }
         }
-        closed.into_iter().for_each(|source| table.close(source));
+        for source in closed {
+            table.close(source);
+        }
     }
 
     /// FORGET of an inode number that is not in the view.

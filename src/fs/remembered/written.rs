@@ -74,7 +74,9 @@ impl WrittenFiles {
     pub(crate) fn end_reload(&self) {
         let mut table = self.write();
         let Table { files, reloads } = &mut *table;
-        files.values_mut().for_each(|file| file.cut = file.cut.filter(|cut| cut >= reloads));
+        for file in files.values_mut() {
+            file.cut = file.cut.filter(|cut| cut >= reloads);
+        }
         table.drop_unused();
     }
 

@@ -66,9 +66,10 @@ impl MountedSource {
     /// The path or the id to open it by. The path is that of the user, unless that has bytes that are not
     /// UTF-8.
     pub(crate) fn to_open(&self) -> PathBuf {
-        match self.path.contains(char::REPLACEMENT_CHARACTER) {
-            true => PathBuf::from(OsString::from_vec(decoded(&self.identity))),
-            false => PathBuf::from(&self.path),
+        if self.path.contains(char::REPLACEMENT_CHARACTER) {
+            PathBuf::from(OsString::from_vec(decoded(&self.identity)))
+        } else {
+            PathBuf::from(&self.path)
         }
     }
 }

@@ -17,9 +17,10 @@ pub(crate) struct TouchedFiles {
 impl TouchedFiles {
     /// Adds a file.
     pub(crate) fn add(&mut self, ino: u64) {
-        match self.files.len() < KEPT_MAX {
-            true => _ = self.files.insert(ino),
-            false => self.are_more = true,
+        if self.files.len() < KEPT_MAX {
+            self.files.insert(ino);
+        } else {
+            self.are_more = true;
         }
     }
 

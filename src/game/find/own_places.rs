@@ -51,9 +51,12 @@ pub(super) fn candidates(
             let path = candidate::absolute(path, &environment.home);
             path.ok_or("a path must begin with / or ~/").map_err(|why| (list.clone(), why.to_owned()))
         };
-        let exists = |path: PathBuf| match report.disk.is_dir(&path) {
-            true => Ok(path),
-            false => Err((path, format!("{} names this folder, which does not exist", list.shown()))),
+        let exists = |path: PathBuf| {
+            if report.disk.is_dir(&path) {
+                Ok(path)
+            } else {
+                Err((path, format!("{} names this folder, which does not exist", list.shown())))
+            }
         };
         let (paths, wrong): (Vec<_>, Vec<_>) = paths
             .iter()

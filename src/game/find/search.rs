@@ -149,9 +149,12 @@ pub(crate) fn drives(disk: &Disk, instance: &Path, found: &Found) -> Vec<PathBuf
 /// The prefixes that run programs of an instance.
 fn of_instance(disk: &Disk, instance: &Path, found: &Found) -> impl Iterator<Item = KnownPrefix> {
     let of_manager = |it: &KnownPrefix| it.manages.iter().any(|folder| instance.starts_with(folder));
-    found.prefixes.iter().filter_map(move |it| match of_manager(it) {
-        true => Some(KnownPrefix { is_named: true, ..it.clone() }),
-        false => it.starts_in(disk, instance).then(|| it.clone()),
+    found.prefixes.iter().filter_map(move |it| {
+        if of_manager(it) {
+            Some(KnownPrefix { is_named: true, ..it.clone() })
+        } else {
+            it.starts_in(disk, instance).then(|| it.clone())
+        }
     })
 }
 

@@ -117,9 +117,10 @@ fn libraries(root: &Path, sandbox: Option<&Sandbox>, report: &mut Report<'_>) ->
 
 /// Reports a library that does not exist if Steam lists a known game in it.
 fn missing_library(library: &Library, is_sandboxed: bool, report: &mut Report<'_>) {
-    let why = match is_sandboxed {
-        true => "which does not exist outside Steam's sandbox; give the game's folder with --game-dir",
-        false => "which does not exist; is its disk mounted?",
+    let why = if is_sandboxed {
+        "which does not exist outside Steam's sandbox; give the game's folder with --game-dir"
+    } else {
+        "which does not exist; is its disk mounted?"
     };
     for title in TITLES {
         let is_listed = |id: &u32| library.apps.contains(&id.to_string());

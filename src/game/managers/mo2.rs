@@ -70,10 +70,8 @@ pub fn plan_mo2(
     let profile = instance.profile(overrides.mo2_profile.as_deref())?;
     let data = disk.find_folder(&installation.folder, installation.title.data);
     let is_mounted = data.is_some_and(|data| disk.is_fuse(&data));
-    let folders = match is_mounted {
-        true => Vec::new(),
-        false => instance.layers(&profile, installation.title, &mut notes),
-    };
+    let folders =
+        if is_mounted { Vec::new() } else { instance.layers(&profile, installation.title, &mut notes) };
     if is_mounted {
         let text = "a mod manager already shows its mods in the data folder; bsafs does not add them again";
         notes.push(Note::new(NoteCode::DataMounted, installation.folder.to_string_lossy(), text));
@@ -531,10 +529,7 @@ impl Drives<'_> {
 
     fn existing(&self, root: &Path, rest: &str) -> Option<PathBuf> {
         let exact = root.join(rest);
-        match self.disk.metadata(&exact).is_ok() {
-            true => Some(exact),
-            false => self.disk.find_folder(root, rest),
-        }
+        if self.disk.metadata(&exact).is_ok() { Some(exact) } else { self.disk.find_folder(root, rest) }
     }
 
     /// The folder in or beside the instance whose path ends in `rest`: lists of mods bring their own copy of

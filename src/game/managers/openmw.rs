@@ -33,10 +33,7 @@ pub fn plan_openmw(
     overrides: &Overrides,
 ) -> Result<LoadOrder, PlanError> {
     let cfg = paths::absolute(cfg).unwrap_or_else(|_| cfg.to_owned());
-    let folder = match disk.is_dir(&cfg) {
-        true => cfg,
-        false => cfg.parent().unwrap_or(&cfg).to_owned(),
-    };
+    let folder = if disk.is_dir(&cfg) { cfg } else { cfg.parent().unwrap_or(&cfg).to_owned() };
     let (places, mut notes) = (places(disk, &folder, environment), Vec::new());
     // TES3MP is made of an OpenMW whose own settings do not name the user's.
     let user = Some(&places.user_config)

@@ -101,9 +101,10 @@ impl<'a> ArchivePlanner<'a> {
             self.load(name, "always loaded, after the listed archives", false);
         }
         for &(section, key, name) in self.title.lists.switched {
-            match inis.is_set(section, key, false) {
-                true => self.load(name, &format!("loaded because {key} is set"), false),
-                false => drop(self.switched_off.insert(fold(name), key)),
+            if inis.is_set(section, key, false) {
+                self.load(name, &format!("loaded because {key} is set"), false)
+            } else {
+                self.switched_off.insert(fold(name), key);
             }
         }
     }

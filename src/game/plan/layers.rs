@@ -141,9 +141,10 @@ pub(super) fn loose_rule(setting: LooseSetting, inis: &IniFiles) -> (LooseRule, 
             let folders = inis.get(SECTION, "sResourceDataDirsFinal").map_or("STRINGS\\", |(value, _)| value);
             let folder = |name: &str| name.replace('\\', "/").trim_matches('/').to_ascii_lowercase();
             let folders: Vec<String> = list(folders).map(folder).collect();
-            match is_set && folders.is_empty() {
-                true => (LooseRule::Always, Confidence::High),
-                false => (LooseRule::Below(folders), Confidence::Medium),
+            if is_set && folders.is_empty() {
+                (LooseRule::Always, Confidence::High)
+            } else {
+                (LooseRule::Below(folders), Confidence::Medium)
             }
         }
     }

@@ -38,9 +38,10 @@ impl Ini {
             if let Some(name) = section_name(line) {
                 let folded = fold(name);
                 is_searched = seen.insert(folded.clone());
-                match is_searched {
-                    true => ini.sections.push(Section { folded, keys: Vec::new() }),
-                    false => drop(ini.repeated.insert(folded)),
+                if is_searched {
+                    ini.sections.push(Section { folded, keys: Vec::new() })
+                } else {
+                    ini.repeated.insert(folded);
                 }
             } else if is_searched
                 && !line.is_empty()

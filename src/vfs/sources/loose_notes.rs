@@ -67,7 +67,9 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     for of_folder in notes {
         kinds.iter_mut().zip(of_folder).for_each(|(kind, some)| kind.extend(some));
     }
-    kinds.into_iter().for_each(|some| add_some(some, &mut order.notes));
+    for some in kinds {
+        add_some(some, &mut order.notes);
+    }
 }
 
 /// Notes on archives that cannot be opened, or whose tables are odd: those that a mount reports.
@@ -157,7 +159,9 @@ impl Hiding {
 fn add_some(mut some: Vec<Note>, notes: &mut Vec<Note>) {
     some.sort_by(|a, b| a.subject.cmp(&b.subject));
     let mut kept = Notes::new(NOTES_MAX);
-    some.into_iter().for_each(|note| kept.add(note.code, || note));
+    for note in some {
+        kept.add(note.code, || note);
+    }
     notes.append(&mut kept.into_vec());
 }
 

@@ -90,9 +90,10 @@ impl Profile {
         let mut profile = Self::parse(&text, parent).map_err(|error| OpenError::profile(path, error))?;
         let mut archives = Vec::with_capacity(profile.archives.len());
         for archive in profile.archives {
-            match has_pattern(&archive) {
-                true => archives.append(&mut matches(&archive, path)?),
-                false => archives.push(archive),
+            if has_pattern(&archive) {
+                archives.append(&mut matches(&archive, path)?)
+            } else {
+                archives.push(archive)
             }
             if archives.len() > PROFILE_SOURCES_MAX {
                 let what = format!("it names more than {PROFILE_SOURCES_MAX} sources; name a folder instead");

@@ -248,7 +248,9 @@ fn readers_never_see_a_mixture_during_thirty_replacements() {
         }
         until("the last archive to be shown", || content(&mount.join("f/a.txt")) == Ok(text(30)));
         ends.store(true, Ordering::Relaxed);
-        readers.into_iter().for_each(|reader| assert!(reader.join().unwrap() > 0));
+        for reader in readers {
+            assert!(reader.join().unwrap() > 0);
+        }
     });
 }
 
@@ -418,7 +420,9 @@ fn an_open_listing_goes_on_after_another_program_listed_the_changed_folder() {
     // With the new file and the two dots, the kernel's copy of the listing ends at the end of a page.
     let names: Vec<String> = (0..765).map(|n| format!("f{n:05}")).collect();
     fs::create_dir_all(dir.path("mod/t")).unwrap();
-    names.iter().for_each(|name| fs::write(dir.path("mod/t").join(name), "").unwrap());
+    for name in names.iter() {
+        fs::write(dir.path("mod/t").join(name), "").unwrap();
+    }
     let mount = dir.mount(["mod"]);
     let count = || fs::read_dir(mount.join("t")).unwrap().count();
     assert_eq!(count(), 765);

@@ -259,7 +259,9 @@ fn loose_files_beside_an_archive_keep_their_sizes_when_a_file_is_added() {
     fs::create_dir_all(dir.path("Data/sub")).unwrap();
     fs::write(dir.path("Data/a.bsa"), archive(&[("a.txt", "a")])).unwrap();
     let files = [("Data/b.txt", "b"), ("Data/sub/c.txt", "of c"), ("Data/sub/d.txt", "what d is")];
-    files.iter().for_each(|(path, text)| fs::write(dir.path(path), text).unwrap());
+    for (path, text) in files.iter() {
+        fs::write(dir.path(path), text).unwrap();
+    }
     let mount = dir.mount(["Data"]);
     let look = || {
         files.map(|(path, text)| {
