@@ -113,13 +113,13 @@
 //! 2. `fs/read_target.rs`: finds the file of the inode number, and the device that has its bytes.
 //! 3. `fuse/device_queues.rs`: runs the request at once. If its device already uses its share of
 //!    workers, or if only one worker is free, the request waits in the queue of that device.
-//! 4. `fuse/read_request.rs`: calls the steps below, and sends the reply.
+//! 4. `answer_read` in `fuse/adaptor.rs`: calls the steps below, and sends the reply.
 //! 5. `fs/read.rs`: passes the range to `fs/prefetch.rs`, which may let other threads decode what comes next.
 //!    Then it reads the file, logs a fault once, and starts a reload if the source has changed.
 //! 6. `content/stored_file.rs`: knows whether the file is loose, and in which form it is shown.
 //! 7. `content/read/plain_file.rs`: cuts the range at the borders of the file's head and extents, and at the
 //!    end of the file.
-//! 8. `content/read/extent.rs`: decides how each extent is read, and decodes it:
+//! 8. `content/read/extent.rs`: checks the size of each extent, decides how it is read, and decodes it:
 //!
 //!    | `ReadStrategy` | if | the bytes come from |
 //!    |---|---|---|
@@ -136,9 +136,9 @@
 //! 11. `content/codec/`: decodes the payload into a buffer of the declared size. A `Prefix` reads and decodes
 //!     only as much as it needs.
 //!
-//! Each step calls the next ones. `content/read/extent_size.rs` finds out the size of an extent for step 7,
-//! and checks it for step 8. In steps 10 and 11, a thread that needs a large buffer may wait until others are
-//! freed (`content/cache/memory_limit.rs`). After the reply, `fuse/spare_workers.rs` rests a worker that is
+//! Each step calls the next ones. `content/read/extent_prefix.rs` finds where the payload begins. In steps 10
+//! and 11, a thread that needs a large buffer may wait until others are freed
+//! (`content/cache/memory_limit.rs`). After the reply, `fuse/spare_workers.rs` rests a worker that is
 //! not needed.
 //!
 //! Two kinds of files leave this path at step 6. `content/loose.rs` and `folder/` read loose files.

@@ -5,7 +5,7 @@
 //! and reads that are near each other are joined: one pass over the disk, with far fewer system calls.
 
 use super::error::{EntryError, Reason};
-use super::read::REQUESTED_MAX;
+use super::read::{PlainFile, REQUESTED_MAX};
 use super::store::Store;
 use super::stored_file::Place;
 use crate::format::EntryId;
@@ -118,7 +118,7 @@ impl Store {
         // read separately.
         let mut learnt = Ok(());
         for it in near {
-            if let Err(reason @ Reason::Io(_)) = archive.learn_size(it.index) {
+            if let Err(reason @ Reason::Io(_)) = PlainFile::new(archive, it.entry).extent(it.index).size() {
                 learnt = learnt.and(Err((*it, reason)));
             }
             note_progress();

@@ -21,7 +21,6 @@ use fuser::{
 
 use super::device_queues::DeviceQueues;
 use super::guard::guard;
-use super::read_request::ReadRequest;
 use super::spare_workers::SpareWorkers;
 use crate::fs::{
     Attr, Caller, Error, FileSystem, Lookup, NodeKind, Operation, Owner, ReadTarget, SizeJob, Validity, View,
@@ -323,8 +322,7 @@ impl Filesystem for Adaptor {
             match ReadTarget::find(view, ino.0) {
                 Ok(target) => {
                     let device = target.device;
-                    let request = ReadRequest { target, offset, len: size, reply };
-                    self.devices.run(device, || request.answer());
+                    self.devices.run(device, move || answer_read(&target, offset, size, reply));
                 }
                 Err(error) => reply.error(error.into()),
             }
@@ -456,6 +454,15 @@ fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirect
         Ok(()) => reply.ok(),
         Err(error) => reply.error(error.into()),
     }
+}
+
+/// Reads a file when its device has a worker for that, and sends the bytes from where they are. If this panics,
+/// the request whose worker took this one from a queue does not fail.
+fn answer_read(target: &ReadTarget, offset: u64, len: u32, reply: ReplyData) {
+    let _ = guard(Operation::Read, || match target.read(offset, len) {
+        Ok(bytes) => reply.data(&bytes),
+        Err(error) => reply.error(error.into()),
+    });
 }
 
 /// The user who sent a request. With FUSE_ALLOW_IDMAP, the kernel states only the thread, which waits for the

@@ -5,7 +5,6 @@
 //! |---|---|
 //! | What happens from the mount to the unmount, in order? | `session.rs` |
 //! | How is a request answered? | `adaptor.rs` has a method for each kind of request |
-//! | How is a READ answered, once its file is known? | `read_request.rs` |
 //! | Which error number does a program get? | `errno.rs` |
 //! | What if the code of a request panics? | `guard.rs`: only this request fails |
 //! | Which threads answer? | `worker_threads.rs` |
@@ -33,7 +32,6 @@ mod guard;
 mod mount;
 mod notify;
 mod passed_mount;
-mod read_request;
 mod session;
 mod signals;
 mod spare_workers;

@@ -1,4 +1,4 @@
-//! One extent of a file in an archive, and how a range of it is read: by a [`ReadStrategy`].
+//! One extent of a file in an archive: how a range of it is read, by a [`ReadStrategy`], and its unpacked size.
 
 use std::ops::Range;
 
@@ -8,6 +8,7 @@ use crate::content::cache::{Buffer, CacheKey, CachedContent, Decoded, DecodedRan
 use crate::content::codec::{self, DecodeError, Quirk};
 use crate::content::error::{ReadFault, Reason};
 use crate::format::{Codec, Extent};
+use crate::limits::PACKED_MAX;
 use crate::shown::Shown;
 
 /// Maximum length of a prefix that is decoded separately, in bytes. File managers and file(1) read
@@ -102,7 +103,7 @@ impl<'s> FileExtent<'s> {
         if extent.codec == Codec::Stored {
             return Ok(ReadStrategy::Stored);
         }
-        self.archive.check_size(self.index, size)?;
+        self.check_size(size)?;
         let key = self.cache_key(size);
         let size = u64::from(size);
         let is_prefix = if self.index == self.archive.tables.extents(self.entry).start {
@@ -239,29 +240,81 @@ impl<'s> FileExtent<'s> {
         self.archive.tables.extent(self.index)
     }
 
-    /// Unpacked size in bytes. If only the data states it, the first call reads it.
+    /// Unpacked size in bytes. If only the prefix states the size, the first call reads the prefix.
+    ///
+    /// # Errors
+    /// The size cannot be read, or the packed bytes cannot yield it.
     pub(crate) fn size(self) -> Result<u32, Reason> {
-        self.archive.size(self.index)
-    }
-
-    /// Unpacked size in bytes. It is within its limit, and the packed bytes can yield it.
-    pub(crate) fn checked_size(self) -> Result<u32, Reason> {
-        self.archive.checked_size(self.index)
+        let extent = self.record();
+        match (possible_size(&extent), extent.size) {
+            (Some(size), _) => Ok(size),
+            (None, Some(size)) => Err(Reason::UnpackedSize(size)),
+            (None, None) if extent.is_sized_by_decoding() => self.decoded_size(),
+            (None, None) => Ok(self.archive.read_prefix(self.index)?.size),
+        }
     }
 
     /// Unpacked size in bytes, if it is known and possible.
     pub(crate) fn known_size(self) -> Option<u32> {
-        self.archive.known_extent_size(self.index)
+        possible_size(&self.record())
+    }
+
+    /// Unpacked size in bytes. It is within its limit, and the packed bytes can yield it.
+    pub(crate) fn checked_size(self) -> Result<u32, Reason> {
+        let size = self.size()?;
+        self.check_size(size).map(|()| size)
     }
 
     /// Whether the size can never be learnt, even from a sound disk.
     pub(super) fn is_size_lost(self) -> bool {
-        self.archive.is_size_lost(self.index)
+        let extent = self.record();
+        let is_impossible = extent.size.is_some() && possible_size(&extent).is_none();
+        is_impossible || self.archive.file.is_changed() || self.archive.has_bad_prefix(self.index)
     }
 
     /// How the prefix contradicts its flags. Reads it.
     pub(super) fn prefix_quirk(self) -> Option<Quirk> {
-        self.archive.prefix_quirk(self.index)
+        if self.record().prefix.is_none() {
+            return None;
+        }
+        self.archive.read_prefix(self.index).ok()?.quirk
+    }
+
+    /// Checks the unpacked size, in bytes, before a buffer is allocated for it. The size must be
+    /// within its limit, and the packed bytes must be able to yield it. Stored bytes must lie within the
+    /// archive. Unless the codec is `Stored`, they must also be within their own limit, and no more than
+    /// data of this size can need.
+    fn check_size(self, size: u32) -> Result<(), Reason> {
+        let extent = self.record();
+        let packed = u64::from(extent.packed);
+        let limits = &self.archive.shared.limits;
+        if u64::from(size) > codec::max_unpacked(extent.codec, packed) || size > limits.extent {
+            return Err(Reason::UnpackedSize(size));
+        }
+        let available = self.archive.available(&extent);
+        let is_stored = extent.codec == Codec::Stored;
+        // A stream that is whole is read although its stated length passes the end of the archive.
+        if available < packed && (is_stored || available == 0) {
+            return Err(Reason::BeyondEnd);
+        }
+        let is_too_long = available > limits.packed.into() || available > codec::max_packed(size);
+        if !is_stored && is_too_long {
+            return Err(Reason::PackedSize(extent.packed));
+        }
+        Ok(())
+    }
+
+    /// Unpacked size of an extent for which nothing states it. Reads all of its data.
+    fn decoded_size(self) -> Result<u32, Reason> {
+        let extent = self.record();
+        if extent.packed > PACKED_MAX {
+            return Err(Reason::PackedSize(extent.packed));
+        }
+        let payload = self.payload()?;
+        let size = codec::unpacked_size(extent.codec, &payload).ok_or(Reason::Prefix)?;
+        let size = u32::try_from(size).unwrap_or(u32::MAX);
+        self.archive.tables.set_size(self.index, size);
+        Ok(size)
     }
 
     /// The key in the cache, given the unpacked size.
@@ -274,4 +327,12 @@ impl<'s> FileExtent<'s> {
     pub(crate) fn fault(self, reason: Reason) -> ReadFault {
         ReadFault { at: self.record().offset, reason }
     }
+}
+
+/// The size of an extent, if it is known and its packed bytes can yield it.
+fn possible_size(extent: &Extent) -> Option<u32> {
+    extent.size.filter(|&size| {
+        // An extent of the form that most have needs no arithmetic.
+        size <= extent.packed || u64::from(size) <= codec::max_unpacked(extent.codec, extent.packed.into())
+    })
 }

@@ -3,8 +3,8 @@
 //! | step | file |
 //! |---|---|
 //! | cut a range at the borders of the header and the extents | `plain_file.rs` |
-//! | choose how each extent is read, and decode it | `extent.rs`; before it is needed: `ahead.rs` |
-//! | find out and check the size of an extent | `extent_size.rs` |
+//! | choose how each extent is read, check its size, and decode it | `extent.rs` |
+//! | decode an extent before it is needed; learn sizes of many | `ahead.rs`; `learn_together.rs` |
 //! | read the packed bytes, and find the payload | `payload.rs`, `extent_prefix.rs` |
 //! | the archive, and what all archives share | `archive_content.rs`, `resources.rs` |
 //!
@@ -14,8 +14,8 @@ mod ahead;
 mod archive_content;
 mod extent;
 mod extent_prefix;
-mod extent_size;
 mod file_bytes;
+mod learn_together;
 mod payload;
 mod plain_file;
 mod resources;

@@ -142,6 +142,11 @@ impl ArchiveContent {
         Ok(parsed)
     }
 
+    /// Whether the prefix of an extent contradicts itself.
+    pub(super) fn has_bad_prefix(&self, index: u32) -> bool {
+        self.bad_prefixes.lock().contains(&index)
+    }
+
     fn note_bad_prefix(&self, index: u32) {
         self.bad_prefixes.lock().insert(index);
     }
