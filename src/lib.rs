@@ -251,48 +251,63 @@
 #![forbid(unsafe_code)]
 
 // The rooms are public for the crate's own tests, fuzz targets and oracles. They are not part of
-// the library's API.
+// the library's API, so their documents are for readers of the code.
 #[doc(hidden)]
+#[allow(missing_docs)]
 pub mod archive_file;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
+#[allow(missing_docs)]
 pub mod cli;
 #[doc(hidden)]
+#[allow(missing_docs)]
 pub mod content;
 #[cfg(feature = "mount")]
 pub(crate) mod daemon;
 #[doc(hidden)]
+#[allow(missing_docs)]
 pub mod folder;
 #[doc(hidden)]
+#[allow(missing_docs)]
 pub mod format;
 #[cfg(feature = "mount")]
 #[doc(hidden)]
+#[allow(missing_docs)]
 pub mod fs;
 #[cfg(feature = "mount")]
 #[doc(hidden)]
+#[allow(missing_docs)]
 pub mod fuse;
 #[doc(hidden)]
+#[allow(missing_docs)]
 pub mod game;
 #[doc(hidden)]
+#[allow(missing_docs)]
 pub mod limits;
 #[cfg(feature = "mount")]
 pub(crate) mod mounts;
 #[doc(hidden)]
 pub mod note;
 #[doc(hidden)]
+#[allow(missing_docs)]
 pub mod picture;
 #[doc(hidden)]
+#[allow(missing_docs)]
 pub mod read;
 pub(crate) mod shown;
 #[doc(hidden)]
+#[allow(missing_docs)]
 pub mod system;
 #[doc(hidden)]
+#[allow(missing_docs)]
 pub mod texture;
 #[doc(hidden)]
+#[allow(missing_docs)]
 pub mod tree;
 pub(crate) mod vfs;
 #[cfg(feature = "mount")]
 #[doc(hidden)]
+#[allow(missing_docs)]
 pub mod watch;
 
 pub use content::TextureForm;
