@@ -1,5 +1,5 @@
-//! Assembles a mount from its parts, and serves it: the log, the file system, what follows the disk, the overlay
-//! of a writable mount, and the connection to the kernel.
+//! Assembles a mount from its parts, and serves it: the log, the file system, what follows the disk, the
+//! overlay of a writable mount, and the connection to the kernel.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -15,8 +15,8 @@ impl ReadTarget {
     /// Reads up to `len` bytes of the file from `offset` on. Fewer are read only at the end of the file.
     ///
     /// # Errors
-    /// [`Error::Damaged`], [`Error::Changed`], [`Error::Unreadable`], [`Error::NoMemory`], or for a loose file
-    /// [`Error::Replaced`] or [`Error::NotPermitted`]. Each fault of a file in the view is logged once.
+    /// [`Error::Damaged`], [`Error::Changed`], [`Error::Unreadable`], [`Error::NoMemory`], or for a loose
+    /// file [`Error::Replaced`] or [`Error::NotPermitted`]. Each fault is logged once.
     pub fn read(&self, offset: u64, len: u32) -> Result<FileBytes<'_>, Error> {
         match &self.file {
             ReadFile::Ciopfs => Ok(FileBytes::EMPTY),

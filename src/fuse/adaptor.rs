@@ -456,8 +456,8 @@ fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirect
     }
 }
 
-/// Reads a file when its device has a worker for that, and sends the bytes from where they are. If this panics,
-/// the request whose worker took this one from a queue does not fail.
+/// Reads a file when its device has a worker for that, and sends the bytes from where they are. If this
+/// panics, the request whose worker took this one from a queue does not fail.
 fn answer_read(target: &ReadTarget, offset: u64, len: u32, reply: ReplyData) {
     let _ = guard(Operation::Read, || match target.read(offset, len) {
         Ok(bytes) => reply.data(&bytes),

@@ -80,7 +80,7 @@ impl Condvar {
         unpoisoned(self.0.wait_timeout(guard, limit)).0
     }
 
-    /// Gives the lock back until this is notified and the condition is false, but not for longer than `limit`.
+    /// Like [`Condvar::wait_while`], but does not wait for longer than `limit`.
     pub(crate) fn wait_timeout_while<'g, T>(
         &self,
         guard: MutexGuard<'g, T>,

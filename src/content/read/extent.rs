@@ -1,4 +1,5 @@
-//! One extent of a file in an archive: how a range of it is read, by a [`ReadStrategy`], and its unpacked size.
+//! One extent of a file in an archive: its unpacked size, and how a range of it is read, by a
+//! [`ReadStrategy`].
 
 use std::ops::Range;
 
