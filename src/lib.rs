@@ -50,8 +50,8 @@
 //! * **Memory**: `src/limits.rs` has a table of all limits. An archive has at most 16,777,216 files, a folder
 //!   4,194,304, and [`VfsFile::read`] reads at most [`OpenOptions::read_limit`]. Without memory for a large
 //!   buffer, a call returns an error.
-//! * **No side effects**: the library reads its sources, and writes no file. It prints nothing; warnings go
-//!   to the crate `log`. Outside of a `Vfs`, it keeps only buffers.
+//! * **No side effects**: the library reads its sources; only `pack` writes files. It prints nothing;
+//!   warnings go to the crate `log`. Outside of a `Vfs`, it keeps only buffers.
 //!
 //! # Stability
 //!
@@ -70,6 +70,7 @@
 //! | `desktop` | `bsafs open` and desktop notifications; needs `cli` and `mount` |
 //! | `completion` | shell completion; needs `cli` |
 //! | `pictures` | `bsafs thumbnail` |
+//! | `pack` | the module `pack`, which writes archives; `cli` includes it |
 //!
 //! All features are on by default. A program that uses the library sets `default-features = false`.
 //!
@@ -86,6 +87,8 @@
 //!    │
 //!   fs                         file system operations on a view, in plain types
 //!    │
+//!    │   pack                  writes archives: plan, encode, read back, place
+//!    ├────┘
 //!   vfs                        the library: sources -> layers -> tree and bytes
 //!    ├──────────┬─────────┐
 //!   tree     content     game  names; bytes on demand; what a game loads, and why
@@ -288,6 +291,8 @@ pub mod limits;
 pub(crate) mod mounts;
 #[doc(hidden)]
 pub mod note;
+#[cfg(feature = "pack")]
+pub mod pack;
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod picture;

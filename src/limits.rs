@@ -72,6 +72,8 @@
 //! | other text of such a page | its text | `PAGE_TEXT_MAX` (8 MiB) |
 //! | files that such a page lists | about 100 each | `PAGE_FILES_MAX` (20,000) |
 //! | output of a subprocess | its text | `SUBPROCESS_OUTPUT_MAX` (4 MiB) |
+//! | files that are packed | three times their size, and the largest one | `PACK_BUDGET` (512 MiB) |
+//! | larger ones than `PACK_WHOLE_MAX` (64 MiB) | some MiB each, one at a time | |
 //! | kept free under `ulimit -v`, for small allocations | | `HEADROOM` (16 MiB) |
 //!
 //! - **Names**: a node takes 36 bytes with its hash index. A file takes 12 more for its layer. A
@@ -223,3 +225,8 @@ pub const SUBPROCESS_OUTPUT_MAX: u64 = 4 << 20;
 /// Number of bytes of addresses that work under a limit of the address space leaves free. A small
 /// allocation that fails would end the process (`system/memory.rs`).
 pub const HEADROOM: usize = 16 << 20;
+/// Bytes of files that are packed at a time, with their encodings and what decoding them takes. A larger
+/// texture is packed alone.
+pub const PACK_BUDGET: u64 = 512 << 20;
+/// Maximum size of a file that is encoded in memory, in bytes. A larger one is encoded while it is copied.
+pub const PACK_WHOLE_MAX: u64 = 64 << 20;

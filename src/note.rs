@@ -168,6 +168,14 @@ codes! {
     PrefixesDiffer = "prefixes-differ", "prefix", " beside others with settings of the game";
     /// Nothing at the top of a mod is for the game.
     Mo2ModNested = "mo2-mod-nested", "mod", " with nothing for the game at its top";
+    /// A name has letters outside of ASCII, which tools hash differently.
+    PackName = "pack-name", "packed name", " outside of ASCII";
+    /// A folder that no game is known to read is packed.
+    PackFolder = "pack-folder", "packed folder", " that no game is known to read";
+    /// Something of a texture is lost or changes when it is packed.
+    PackTexture = "pack-texture", "packed texture", " that changes";
+    /// Nothing loads a packed archive yet.
+    PackLoader = "pack-loader", "packed archive", " that nothing loads yet";
     /// A folder that the user named is a game's data folder, or has a game below it.
     GameNearby = "game-nearby", "folder", " near a game, whose rules are not used";
 }

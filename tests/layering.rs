@@ -25,7 +25,7 @@ use imports::imports;
 const FOR_ALL: [&str; 3] = ["limits", "note", "shown"];
 
 /// The parts that each part may import, in addition to [`FOR_ALL`].
-const ALLOWED: [(&str, &[&str]); 20] = [
+const ALLOWED: [(&str, &[&str]); 21] = [
     ("limits", &[]),
     ("note", &[]),
     ("shown", &[]),
@@ -41,6 +41,7 @@ const ALLOWED: [(&str, &[&str]); 20] = [
     ("content", &["format", "archive_file", "folder", "picture", "texture", "system"]),
     ("game", &["read", "format", "folder", "system"]),
     ("vfs", &["game", "tree", "content", "format", "archive_file", "folder", "read", "system"]),
+    ("pack", &["vfs", "tree", "content", "format", "texture", "game", "system"]),
     ("fs", &["vfs", "tree", "content", "format", "folder", "system"]),
     ("fuse", &["fs", "system"]),
     ("daemon", &["fuse", "fs", "vfs", "watch", "folder", "archive_file", "game", "system"]),
@@ -60,6 +61,7 @@ const ALLOWED: [(&str, &[&str]); 20] = [
             "content",
             "game",
             "vfs",
+            "pack",
             "fs",
             "fuse",
             "daemon",

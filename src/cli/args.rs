@@ -7,7 +7,8 @@ use super::command::open;
 #[cfg(feature = "pictures")]
 use super::command::thumbnail;
 use super::command::{
-    cat, conflicts, diff, extract, games, help, info, list, man, names, order, schema, verify, which, why,
+    cat, conflicts, diff, extract, games, help, info, list, man, names, order, pack, schema, verify, which,
+    why,
 };
 #[cfg(feature = "completion")]
 use super::command::{complete, completions};
@@ -49,6 +50,7 @@ Examples:
   bsafs umount ~/mnt
   bsafs open \"Skyrim - Textures0.bsa\"              mount it, and open the folder
   bsafs extract Mod.bsa 'scripts/**' -C out
+  bsafs pack MyMod --game skyrimse -o out          write the archives that a game loads
   bsafs SOURCE MOUNTPOINT -o OPTIONS               as mount(8) calls it for fstab";
 
 const MORE: &str = "\
@@ -85,6 +87,7 @@ pub(crate) enum Command {
     Order(order::Order),
     Conflicts(conflicts::Conflicts),
     Diff(diff::Diff),
+    Pack(Box<pack::Pack>),
     #[cfg(feature = "pictures")]
     Thumbnail(thumbnail::Thumbnail),
     #[cfg(feature = "completion")]
@@ -126,6 +129,7 @@ impl Command {
             Self::Order(it) => it.run(ui),
             Self::Conflicts(it) => it.run(ui),
             Self::Diff(it) => it.run(ui),
+            Self::Pack(it) => it.run(ui),
             #[cfg(feature = "pictures")]
             Self::Thumbnail(it) => it.run(ui),
             #[cfg(feature = "completion")]

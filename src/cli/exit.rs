@@ -46,7 +46,8 @@ impl Exit {
             Self::No,
             "negative result: `verify` or `conflicts --compare` found a bad file, `which` found no file, \
              `extract` skipped a bad file or kept one that differs, `diff` found a difference, `games` found \
-             no game, `--glob` matched no file, or `order --check` found an oddity",
+             no game, `pack` left out what it should pack or refused it, `--glob` matched no file, or \
+             `order --check` found an oddity",
         ),
         (Self::Usage, "the command line is invalid"),
         (Self::Data, "an archive is damaged or of an unknown kind"),

@@ -83,6 +83,11 @@ impl Store {
         }
     }
 
+    /// The paths on the disk of all links to files and folders of a layer.
+    pub fn link_paths(&self, layer: u16) -> Vec<std::path::PathBuf> {
+        self.content(layer).folder().map(|files| files.folder.link_paths().collect()).unwrap_or_default()
+    }
+
     /// Whether a layer is a folder of loose files.
     pub fn is_folder(&self, layer: u16) -> bool {
         self.content(layer).folder().is_some()

@@ -26,10 +26,10 @@ use crate::texture::{dds, gnf, xbox};
 pub const FORMAT: Format =
     Format { name: "BA2", extensions: &["ba2"], shared_extensions: &[], recognises, parse };
 
-const MAGIC: &[u8] = b"BTDX";
+pub(super) const MAGIC: &[u8] = b"BTDX";
 
 /// The word at the end of every chunk record.
-const SENTINEL: u32 = 0xBAAD_F00D;
+pub(super) const SENTINEL: u32 = 0xBAAD_F00D;
 
 /// Length of the common beginning of file records of all kinds, in bytes.
 const RECORD_START: usize = 16;
@@ -72,7 +72,7 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
 
 /// The kind of archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     General,
     Textures,
     Gnf,
@@ -82,7 +82,7 @@ impl Kind {
     const ALL: [Self; 3] = [Self::General, Self::Textures, Self::Gnf];
 
     /// The code of this kind in the header.
-    fn code(self) -> &'static str {
+    pub(super) fn code(self) -> &'static str {
         match self {
             Self::General => "GNRL",
             Self::Textures => "DX10",
@@ -91,7 +91,7 @@ impl Kind {
     }
 
     /// Length of a file record without its chunk records, in bytes. Each record states it.
-    fn record_len(self) -> u16 {
+    pub(super) fn record_len(self) -> u16 {
         match self {
             Self::General => 16,
             Self::Textures => 24,
@@ -105,7 +105,7 @@ impl Kind {
     }
 
     /// Length of `chunks` chunk records, in bytes.
-    fn chunks_len(self, chunks: u8) -> u64 {
+    pub(super) fn chunks_len(self, chunks: u8) -> u64 {
         let each: u64 = if self == Self::General { 20 } else { 24 };
         each.saturating_mul(u64::from(chunks))
     }

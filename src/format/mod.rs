@@ -15,6 +15,7 @@
 //! | what is in a file without a name? | `sniff.rs` |
 //! | what of the tables would a game refuse? | `structure.rs` |
 //! | what may an archive declare? | `limits.rs` |
+//! | how are archives written? | the folder `write` |
 //! | what is wrong or odd? | `error.rs`, `../note.rs` |
 //!
 #![doc = include_str!("FORMATS.md")]
@@ -46,6 +47,8 @@ pub mod tes3;
 pub mod tes4;
 mod tes4_flag;
 mod tes4_names;
+#[cfg(feature = "pack")]
+pub mod write;
 
 pub use archive::{About, Archive};
 pub use detect::Format;

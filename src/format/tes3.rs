@@ -19,16 +19,16 @@ use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 pub const FORMAT: Format =
     Format { name: "TES3", extensions: &["bsa"], shared_extensions: &[], recognises, parse };
 
-const MAGIC: [u8; 4] = [0x00, 0x01, 0x00, 0x00];
+pub(super) const MAGIC: [u8; 4] = [0x00, 0x01, 0x00, 0x00];
 /// Length of the header in bytes: magic number, offset of the hashes (from the end of the header),
 /// count of files.
-const HEADER_LEN: u64 = 12;
+pub(super) const HEADER_LEN: u64 = 12;
 /// Length of a file record in bytes.
-const RECORD_LEN: usize = 8;
+pub(super) const RECORD_LEN: usize = 8;
 /// Length of a hash in bytes.
-const HASH_LEN: usize = 8;
+pub(super) const HASH_LEN: usize = 8;
 /// Length of an offset into the names, in bytes.
-const NAME_OFFSET_LEN: usize = 4;
+pub(super) const NAME_OFFSET_LEN: usize = 4;
 /// Minimum number of bytes of a file between header and hashes: its record. With names, also an
 /// offset and a NUL.
 const MIN_LEN: u64 = 8;

@@ -25,19 +25,19 @@ use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 pub const FORMAT: Format =
     Format { name: "TES4", extensions: &["bsa"], shared_extensions: &[], recognises, parse };
 
-const MAGIC: &[u8] = b"BSA\0";
-const HEADER_LEN: u64 = 36;
+pub(super) const MAGIC: &[u8] = b"BSA\0";
+pub(super) const HEADER_LEN: u64 = 36;
 /// Length of the common beginning of folder records of all versions, in bytes.
 const FOLDER_RECORD_START: usize = 12;
 /// Length of a file record in bytes.
-const FILE_RECORD_LEN: usize = 16;
+pub(super) const FILE_RECORD_LEN: usize = 16;
 
 /// Bit in a file record's size: inverts the archive's default of compression for this file.
-const INVERTED: u32 = 1 << 30;
+pub(super) const INVERTED: u32 = 1 << 30;
 /// Bit in a file record's offset: a mark of the running game, or the highest bit of an offset past 2 GiB.
 const SECONDARY: u32 = 1 << 31;
 /// The bits of a file record's size that are the size. The highest bit is a mark of the running game.
-const SIZE_MASK: u32 = INVERTED.wrapping_sub(1);
+pub(super) const SIZE_MASK: u32 = INVERTED.wrapping_sub(1);
 
 fn recognises(archive: Bytes<'_>) -> bool {
     archive.starts_with(MAGIC)

@@ -115,6 +115,84 @@ impl<'f> NewFile<'f> {
     }
 }
 
+/// A file, and the name that it will have.
+#[cfg(feature = "pack")]
+#[derive(Debug)]
+pub(crate) struct Placement<'f> {
+    pub(crate) file: NewFile<'f>,
+    pub(crate) name: Vec<u8>,
+    /// The regular file that it replaces.
+    pub(crate) replaced: Option<Stat>,
+}
+
+/// Puts several files of one folder in their places: all, or none. Until all are there, a file that is
+/// replaced keeps a second name.
+///
+/// # Errors
+/// A system call fails; everything is as before, unless taking it back fails, too.
+#[cfg(feature = "pack")]
+pub(crate) fn place_all(all: Vec<Placement<'_>>) -> io::Result<()> {
+    let mut done: Vec<Undo<'_>> = Vec::with_capacity(all.len());
+    let mut failed = None;
+    for Placement { file, name, replaced } in all {
+        let folder = file.folder;
+        let placed = Undo::new(folder, &name, replaced.is_some())
+            .and_then(|undo| file.place(&name, replaced.as_ref()).map(|()| undo));
+        match placed {
+            Ok(undo) => done.push(undo),
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        }
+    }
+    done.iter_mut().rev().for_each(|undo| undo.is_needed = failed.is_some());
+    failed.map_or(Ok(()), Err)
+}
+
+/// What is at a name before a file is placed there, to take that back.
+#[cfg(feature = "pack")]
+struct Undo<'f> {
+    folder: &'f OwnedFd,
+    name: Vec<u8>,
+    /// The second name of the replaced file.
+    kept: Option<String>,
+    is_new: bool,
+    is_needed: bool,
+}
+
+#[cfg(feature = "pack")]
+impl<'f> Undo<'f> {
+    fn new(folder: &'f OwnedFd, name: &[u8], is_replaced: bool) -> io::Result<Self> {
+        let mut kept = None;
+        while is_replaced && kept.is_none() {
+            let second = part_name();
+            match rustix::fs::linkat(folder, name, folder, &second, AtFlags::empty()) {
+                Ok(()) => kept = Some(second),
+                Err(Errno::EXIST) => {}
+                // The file system has no hard links, so that a replaced file cannot come back.
+                Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => break,
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(Self { folder, name: name.to_vec(), kept, is_new: !is_replaced, is_needed: false })
+    }
+}
+
+#[cfg(feature = "pack")]
+impl Drop for Undo<'_> {
+    fn drop(&mut self) {
+        let _ = match (&self.kept, self.is_needed) {
+            (Some(kept), true) => rustix::fs::renameat(self.folder, kept, self.folder, &self.name),
+            (Some(kept), false) => rustix::fs::unlinkat(self.folder, kept, AtFlags::empty()),
+            (None, true) if self.is_new => {
+                rustix::fs::unlinkat(self.folder, &self.name[..], AtFlags::empty())
+            }
+            (None, _) => Ok(()),
+        };
+    }
+}
+
 impl Drop for NewFile<'_> {
     fn drop(&mut self) {
         if self.has_name {

@@ -215,6 +215,11 @@ impl VfsFile {
         self.stored().is_same(&other.stored())
     }
 
+    /// Whether a read since the last call found that a loose file was written to after its size was learnt.
+    pub(crate) fn take_outdated(&self) -> bool {
+        self.opened.store.file(self.entry).take_outdated()
+    }
+
     /// What is wrong with a file whose bytes were read anyway, because of the option `salvage`.
     /// Each error is returned once.
     pub(crate) fn take_salvaged(&self) -> Option<content::EntryError> {

@@ -153,6 +153,12 @@ impl Vfs {
         self.opened.left_out.iter()
     }
 
+    /// The paths on the disk of all links in the folders among the layers.
+    pub(crate) fn link_paths(&self) -> Vec<PathBuf> {
+        let layers = u16::try_from(self.store().layers()).unwrap_or(u16::MAX);
+        (0..layers).flat_map(|layer| self.store().link_paths(layer)).collect()
+    }
+
     /// The id of the game among the sources; `None` if there is no game, or more than one.
     pub fn game(&self) -> Option<&'static str> {
         Some(self.opened.plan.order.game).filter(|game| !game.is_empty())

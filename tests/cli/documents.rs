@@ -31,6 +31,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "order",
     "conflicts",
     "diff",
+    "pack",
     #[cfg(feature = "pictures")]
     "thumbnail",
     "completions",
@@ -40,13 +41,14 @@ pub(crate) const COMMANDS: &[&str] = &[
 ];
 
 /// Every topic, in the order of the help.
-const TOPICS: [&str; 13] = [
+const TOPICS: [&str; 14] = [
     "sources",
     "load-order",
     "textures",
     "pages",
     "formats",
     "writing",
+    "packing",
     "profiles",
     "network",
     "desktop",

@@ -11,6 +11,9 @@ mod listing; // list
 #[cfg(feature = "mount")]
 mod options; // profiles and -o
 mod output; // where commands write: links, other users, names of pictures
+mod pack; // pack: every kind of archive, and what is refused
+mod pack_game; // pack: what changes in a game, and edited folders
+mod pack_writing; // pack: determinism, kills, full disks, existing archives
 #[cfg(feature = "pictures")]
 mod pages; // conflicts --html and diff --html
 mod schema; // schema, and that the output of each command follows it
@@ -23,8 +26,9 @@ mod which; // which --in
 mod whiteouts; // folders with marks of deleted files, as layers
 
 use crate::support::content::{noise, text};
+use crate::support::pack as packing;
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
-use crate::support::{Tes4, Tes4File, pack};
+use crate::support::{Tes4, Tes4File};
 
 /// An archive of good files and one that cannot be decoded, `sound/bad.wav`.
 fn with_a_bad_file() -> Vec<u8> {
@@ -41,7 +45,7 @@ fn with_a_bad_file() -> Vec<u8> {
 /// bsafs says of the wrong file, and its content.
 fn with_a_wrong_checksum() -> (Vec<u8>, String, Vec<u8>) {
     let content = text(3, 9_000);
-    let stream = pack::with_wrong_checksum(pack::zlib(&content));
+    let stream = packing::with_wrong_checksum(packing::zlib(&content));
     let stored = u32::from_be_bytes(*stream.last_chunk().unwrap());
     let computed = stored ^ 1;
     let what = format!(

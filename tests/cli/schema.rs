@@ -80,7 +80,7 @@ fn the_output_of_every_command_follows_the_schema() {
     assert_eq!(schema["version"], 3);
     let game = dir.path("home/Games/Skyrim");
     let mount = dir.mount(["--edit", "mod", "a.bsa", "b.bsa"]);
-    let commands: [&[&str]; 18] = [
+    let commands: [&[&str]; 20] = [
         &["list", "--pixels", "a.bsa", "b.bsa"],
         &["info", "a.bsa", "cut.bsa"],
         &["info", "home/MO2/profiles"],
@@ -99,6 +99,8 @@ fn the_output_of_every_command_follows_the_schema() {
         &["conflicts", "--compare", "a.bsa", "b.bsa"],
         &["diff", "a.bsa", "b.bsa"],
         &["diff", "b.bsa", "a.bsa"],
+        &["pack", "b.bsa", "--game", "morrowind", "--name", "B", "-n", "--in", game.to_str().unwrap()],
+        &["pack", "b.bsa", "--game", "skyrimse", "--name", "B", "-o", "packed", "--all"],
     ];
     for command in commands {
         let mut program = dir.bsafs([command, &["--json"]].concat());

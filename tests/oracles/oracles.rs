@@ -29,6 +29,7 @@ mod openmw_log; // the folders and archives that OpenMW itself loads
 mod openmw_worlds;
 mod other_readers; // the crates ba2 and dream_archive
 mod ours; // bsafs, called as a library
+mod packed; // archives that bsafs packs
 mod random_installation;
 mod textures; // pixels of uncompressed textures
 

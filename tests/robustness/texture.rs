@@ -9,6 +9,7 @@
 use bsafs::format::Head;
 use bsafs::picture::{FullPicture, PngChannels, RgbaTexture, thumbnail};
 use bsafs::texture::file_header::{FileHeader, HEADER_MAX};
+use bsafs::texture::parts::TextureParts;
 use bsafs::texture::tiling::{LINEAR, Padding, Surface, THIN_1D, WrongLength, to_rows};
 use bsafs::texture::{dds, gnf, xbox};
 
@@ -94,6 +95,7 @@ fn check_pictures(input: &Input, heads: &[Head]) {
 /// A file gives a picture of at most the requested size, or an error. The decoder does not allocate
 /// memory for texels that the file lacks.
 fn check_picture(file: &[u8]) {
+    check_parts(file);
     for size in [1, 16] {
         if let Ok(image) = thumbnail(&mut std::io::Cursor::new(file), size) {
             assert!((1..=size).contains(&image.width) && (1..=size).contains(&image.height), "{image:?}");
@@ -105,6 +107,25 @@ fn check_picture(file: &[u8]) {
         check_bands(&shown, file);
         check_bands(&shown.without_mips(), file);
         check_full_picture(file);
+    }
+}
+
+/// A file has parts for an archive only if it has all their bytes. Its header comes back with its meaning.
+fn check_parts(file: &[u8]) {
+    let len = file.len() as u64;
+    for may_convert in [false, true] {
+        let parts = TextureParts::of(&file[..file.len().min(HEADER_MAX)], len, may_convert);
+        let Ok(parts) = parts else { continue };
+        let mut ends = parts.chunks.iter().map(|chunk| chunk.range.end);
+        let starts = parts.chunks.iter().map(|chunk| chunk.range.start);
+        assert!(starts.eq(std::iter::once(0).chain(ends.clone()).take(parts.chunks.len())));
+        assert_eq!((ends.next_back(), parts.texture.texel_bytes()), (Some(parts.texels), Some(parts.texels)));
+        assert!(parts.chunks.len() <= 4 && parts.chunks.iter().all(|chunk| !chunk.range.is_empty()));
+        let read = if parts.converts.is_some() { parts.texels / 4 * 3 } else { parts.texels };
+        assert!(parts.header_len + read <= len);
+        let again = FileHeader::parse(&parts.texture.header()).unwrap();
+        let sides = (u32::from(parts.texture.width), u32::from(parts.texture.height));
+        assert_eq!((again.width, again.height, again.cube), (sides.0, sides.1, parts.texture.cube));
     }
 }
 

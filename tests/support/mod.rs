@@ -1,5 +1,5 @@
 //! Builders of test archives: small archives of every kind, in memory, both correct and damaged.
-//! Nothing else in this repository writes archives.
+//! `bsafs pack` writes archives, too; these stay independent of it.
 //!
 //! Nothing here uses the crate under test. The builders implement the formats a second time, from the same
 //! description but by other means. So a test compares two implementations, and not one with itself.
@@ -28,6 +28,7 @@ mod game_seeds;
 pub mod hash;
 pub mod home;
 pub mod legacy;
+pub mod mod_files;
 pub mod pack;
 pub mod parts;
 mod samples;

@@ -21,6 +21,7 @@ pub(crate) mod names;
 #[cfg(feature = "desktop")]
 pub(crate) mod open;
 pub(crate) mod order;
+pub(crate) mod pack;
 #[cfg(feature = "mount")]
 pub(crate) mod reload;
 pub(crate) mod schema;

@@ -70,7 +70,7 @@ enum Kind {
 }
 
 /// Value names in `--help`, and their kinds.
-const KINDS: [(&str, Kind); 26] = [
+const KINDS: [(&str, Kind); 32] = [
     ("SOURCE", Kind::Source),
     ("SOURCE... [MOUNTPOINT]", Kind::Source),
     ("SOURCE|PATH", Kind::SourceOrPath),
@@ -97,6 +97,12 @@ const KINDS: [(&str, Kind); 26] = [
     ("PROFILE", Kind::Profile),
     ("BYTES", Kind::Unknown),
     ("PIXELS", Kind::Unknown),
+    ("OUTPUT", Kind::Folder),
+    ("ID", Kind::Unknown),
+    ("GAME", Kind::Source),
+    ("SIZE", Kind::Unknown),
+    ("NUMBER", Kind::Unknown),
+    ("LEVEL", Kind::Unknown),
 ];
 
 impl Expected {

@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
 use crate::content::TextureForm;
+use crate::pack::{Level, OddTextures};
 use crate::vfs::{FolderArchives, Layout};
 
 impl ValueEnum for Layout {
@@ -30,6 +31,39 @@ impl ValueEnum for FolderArchives {
             Self::Open => "Open them as layers below the loose files, in order of name, and do not list them",
             Self::Files => "Show them as ordinary files, and do not open them",
             Self::Both => "Open them as layers, and also list them",
+        };
+        value(&Self::ALL, self, help)
+    }
+}
+
+impl ValueEnum for Level {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Fast, Self::Normal, Self::Best, Self::None]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self {
+            Self::Fast => ("fast", "zlib as small as official archives; LZ4 a sixth larger"),
+            Self::Normal => ("normal", "Smaller than official archives, at 20 MB/s and more a processor"),
+            Self::Best => ("best", "A few percent smaller, in five times the time"),
+            Self::None => {
+                ("none", "Compress nothing, except for textures in BA2, which a game needs compressed")
+            }
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
+}
+
+impl ValueEnum for OddTextures {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Error, Self::General, Self::Loose]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Self::Error => "Pack nothing, and name them",
+            Self::General => "Pack them as files, into the archive of everything else",
+            Self::Loose => "Leave them loose",
         };
         value(&Self::ALL, self, help)
     }

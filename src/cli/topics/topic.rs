@@ -18,13 +18,14 @@ macro_rules! topic {
 }
 
 /// All topics, in the order in which help lists them.
-pub(crate) const TOPICS: [Topic; 13] = [
+pub(crate) const TOPICS: [Topic; 14] = [
     topic!("sources", "what can be mounted, listed and compared"),
     topic!("load-order", "which games are found, and what they load"),
     topic!("textures", "which programs open them"),
     topic!("pages", "pictures of conflicts and differences"),
     topic!("formats", "which archives bsafs reads"),
     topic!("writing", "changes go to a folder of yours"),
+    topic!("packing", "archives from your files"),
     topic!("profiles", "saved mounts, systemd and fstab"),
     topic!("network", "shares and backups"),
     topic!("desktop", "double clicks, menus and thumbnails"),

@@ -21,7 +21,7 @@ use super::method::{EXCESS_MAX, Method};
 pub(super) static METHOD: Method = Method { decode, decode_prefix: Some(decode_prefix), max_ratio: 255 };
 
 /// The first word of a frame.
-const MAGIC: u32 = 0x184d_2204;
+pub(super) const MAGIC: u32 = 0x184d_2204;
 
 /// The first words of frames that hold no data.
 const SKIPPABLE: RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;

@@ -6,9 +6,13 @@
 //!
 //! Real archives have streams that are damaged in harmless ways. Those yield their bytes and a [`Quirk`].
 //!
+//! `encode.rs` has the other direction, for the three codecs in which archives are written.
+//!
 //! To add a codec, add a file in this folder, a variant of [`crate::format::Codec`], and a line in the table.
 
 mod detect;
+#[cfg(feature = "pack")]
+mod encode;
 mod error;
 mod lz4_block;
 mod lz4_frame;
@@ -19,6 +23,8 @@ mod table;
 mod xmem;
 mod zlib;
 
+#[cfg(feature = "pack")]
+pub use encode::{EncodeError, Encoder, Level, Stream};
 pub use error::{DecodeError, Quirk};
 pub(crate) use lz4_block::BlockDecoder;
 pub use table::{

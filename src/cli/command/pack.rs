@@ -1,0 +1,444 @@
+//! `bsafs pack`: writes the archives that a game loads.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use indicatif::BinaryBytes;
+use serde::Serialize;
+
+use crate::cli::exit::{Exit, Failure, OutputError};
+use crate::cli::options::cache_size;
+use crate::cli::options::named_sources::open_sources;
+use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::selection::Selection;
+use crate::cli::terminal::output::{self, Output, stdout, stdout_for};
+use crate::cli::terminal::progress;
+use crate::cli::ui::Ui;
+use crate::format::is_archive_name;
+use crate::note::Note;
+use crate::pack::{
+    Effect, EffectKind, How, LeftOut, Level, LooseReason, OddTextures, PackError, PackErrorKind, PackOptions,
+    Packed, Plan, PlannedArchive, effects,
+};
+use crate::shown::Shown;
+use crate::system::text::count;
+use crate::vfs::{FolderArchives, Layout, OpenOptions, Patterns, Vfs};
+
+/// Write the archives that a game loads, from folders or other archives
+///
+/// Sources are those of `mount`: folders, also those of `mount --edit`, and archives of any kind, which are
+/// converted. If several have a file, the rightmost wins. Each file is compressed or stored as the game needs
+/// it. What games and tools read only from the disk stays loose, and is listed. `bsafs help packing` has the
+/// rules.
+///
+/// Archives are called after the plugin of the source. They are read back and compared with the source before
+/// they get their names; if anything fails, nothing is left behind. Sources are never changed or removed. The
+/// same sources give the same bytes.
+///
+/// The exit status is 1 if a file that should be packed was left out, or kept everything from being packed.
+#[derive(Args, Debug)]
+pub(crate) struct Pack {
+    /// Folders and archives; if several have a file, the rightmost wins
+    #[arg(required = true, value_name = "SOURCE")]
+    sources: Vec<PathBuf>,
+    /// The game that will load the archives; `bsafs games --all` has the ids
+    #[arg(long, value_name = "ID")]
+    game: String,
+    /// Folder for the archives, by default the current one; or the file of the only archive
+    #[arg(short, long, value_name = "OUTPUT")]
+    output: Option<PathBuf>,
+    /// What the names of archives begin with, instead of the name of the plugin
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Print the plan, and write nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Print one JSON object for each archive, and for each file that stays loose
+    #[arg(long)]
+    json: bool,
+    /// How much time to spend for smaller archives
+    #[arg(long, value_enum, value_name = "LEVEL", default_value = "normal")]
+    level: Level,
+    /// Replace existing archives, once all new ones are complete
+    #[arg(long)]
+    overwrite: bool,
+    /// Print which files win or lose otherwise in this game once they are packed
+    #[arg(long = "in", value_name = "GAME")]
+    within: Option<PathBuf>,
+    #[command(flatten)]
+    selection: Selection,
+    /// Leave files that match this pattern loose; can be repeated
+    #[arg(long, value_name = "PATTERN")]
+    exclude: Vec<String>,
+    /// Store files that match this pattern without compression; can be repeated
+    #[arg(long, value_name = "PATTERN")]
+    store: Vec<String>,
+    /// Also pack what games or tools read only from the disk
+    #[arg(long)]
+    all: bool,
+    /// Also pack the sources of scripts
+    #[arg(long = "sources")]
+    script_sources: bool,
+    /// What to do with textures that an archive of textures cannot store
+    #[arg(long, value_enum, value_name = "CHOICE", default_value = "error")]
+    odd_textures: OddTextures,
+    /// Make 24-bit textures 32 bits, because archives of textures have no 24 bits
+    #[arg(long)]
+    convert: bool,
+    /// Store paths in a BA2 in lower case; a BSA always has them so
+    #[arg(long)]
+    lower: bool,
+    /// The largest archive, instead of the largest that the game reads: 1G, 500M
+    #[arg(long, value_name = "SIZE", value_parser = cache_size::parse)]
+    max_size: Option<u64>,
+    /// Fail instead of writing several archives of one kind
+    #[arg(long)]
+    no_split: bool,
+    /// Store equal data several times
+    #[arg(long)]
+    no_share: bool,
+    /// Write plugins without content for archives that need one
+    #[arg(long)]
+    dummy: bool,
+    /// Write an empty .override file beside each archive (Fallout 3 and New Vegas)
+    #[arg(long = "override")]
+    override_file: bool,
+    /// Version of a BA2, instead of the one that all versions of the game read: 7 or 8 for Fallout 4
+    #[arg(long, value_name = "NUMBER")]
+    archive_version: Option<u32>,
+    /// Pack what links lead to, instead of failing
+    #[arg(long)]
+    follow_links: bool,
+    /// Number of threads, by default as many as processors
+    #[arg(long, value_name = "NUMBER")]
+    threads: Option<usize>,
+    /// Do not read the archives back
+    #[arg(long)]
+    no_verify: bool,
+    #[command(flatten)]
+    open: OpenArgs,
+}
+
+/// A line of `--json`.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Line<'a> {
+    Archive(ArchiveLine<'a>),
+    Loose {
+        loose: &'a str,
+        reason: &'a str,
+        #[serde(skip_serializing_if = "str::is_empty")]
+        detail: &'a str,
+    },
+    Effect {
+        effect: &'a str,
+        path: &'a str,
+        other: &'a str,
+    },
+    Note {
+        note: &'a Note,
+    },
+}
+
+#[derive(Serialize)]
+struct ArchiveLine<'a> {
+    archive: &'a str,
+    kind: String,
+    files: usize,
+    size: u64,
+    loaded_by: String,
+    /// Paths of files that will be stored, and of others. Only of a plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<Vec<FileLine<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<ResultLine>,
+}
+
+#[derive(Serialize)]
+struct FileLine<'a> {
+    path: &'a str,
+    size: u64,
+    how: &'a str,
+}
+
+#[derive(Serialize)]
+struct ResultLine {
+    stored: usize,
+    compressed: usize,
+    shared: usize,
+    packed: u64,
+}
+
+impl Pack {
+    pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
+        let is_quiet = ui.is_quiet;
+        let open = self.open.options();
+        let options = self.options(&open)?;
+        let (folder, options) = self.place(options);
+        let archives = open.archives.or(Some(FolderArchives::Files));
+        let vfs =
+            open_sources(&self.sources, OpenOptions { archives, ..open.clone().layout(Layout::Union) })?;
+        let plan = Plan::new(&vfs, &options)?;
+        let changes = match &self.within {
+            Some(game) => self.effects(&plan, game)?,
+            None => Vec::new(),
+        };
+        let mut out = if self.json { stdout_for(true) } else { stdout() };
+        if self.dry_run {
+            self.print(&mut out, &plan, &changes, &[], &folder, is_quiet)?;
+        } else {
+            let (files, bytes) = plan.totals();
+            let rounds = if self.no_verify { 1 } else { 2 };
+            let advance = progress::bytes("packing", files, || bytes.saturating_mul(rounds));
+            let packed = plan.write_with(&folder, &|bytes| advance(bytes));
+            drop(advance);
+            self.print(&mut out, &plan, &changes, &packed?, &folder, is_quiet)?;
+        }
+        out.flush()?;
+        let is_all = plan.loose().iter().all(|left| left.reason.is_expected());
+        Ok(if is_all { Exit::Ok } else { Exit::No })
+    }
+
+    fn options(&self, open: &OpenOptions) -> Result<PackOptions, Failure> {
+        let patterns = |option: &str, patterns: &[String]| match patterns.is_empty() {
+            true => Ok(None),
+            false => Patterns::new(patterns)
+                .map(Some)
+                .map_err(|error| Failure::new(Exit::Usage, format!("--{option}: {error}"))),
+        };
+        let options = PackOptions {
+            name: self.name.clone(),
+            version: self.archive_version,
+            level: self.level,
+            size_max: self.max_size,
+            splits: !self.no_split,
+            shares: !self.no_share,
+            all: self.all,
+            sources: self.script_sources,
+            only: self.selection.patterns()?,
+            exclude: patterns("exclude", &self.exclude)?,
+            store: patterns("store", &self.store)?,
+            odd_textures: self.odd_textures,
+            converts: self.convert,
+            lowers: self.lower,
+            encoding: open.code_page(),
+            follows_links: self.follow_links,
+            overwrites: self.overwrite,
+            dummies: self.dummy,
+            override_file: self.override_file,
+            verifies: !self.no_verify,
+            threads: self.threads,
+            ..PackOptions::new(&self.game)?
+        };
+        options.check()?;
+        Ok(options)
+    }
+
+    /// The folder for the archives. An output that is called like an archive, and is no folder, is the file.
+    fn place(&self, options: PackOptions) -> (PathBuf, PackOptions) {
+        let Some(output) = &self.output else { return (PathBuf::from("."), options) };
+        match output.file_name().filter(|name| is_archive_name(name.as_bytes()) && !output.is_dir()) {
+            Some(name) => {
+                let parent = output.parent().filter(|parent| *parent != Path::new(""));
+                let folder = parent.map_or_else(|| PathBuf::from("."), Path::to_owned);
+                (folder, options.file_name(name.to_string_lossy()))
+            }
+            None => (output.clone(), options),
+        }
+    }
+
+    fn effects(&self, plan: &Plan, game: &Path) -> Result<Vec<Effect>, Failure> {
+        let options = OpenOptions { encoding: None, archives: None, ..self.open.options() };
+        let game: Vfs = open_sources(&[game.to_owned()], options.layout(Layout::Union))?;
+        Ok(effects(plan, &game))
+    }
+
+    fn print(
+        &self,
+        out: &mut Output,
+        plan: &Plan,
+        changes: &[Effect],
+        packed: &[Packed],
+        folder: &Path,
+        is_quiet: bool,
+    ) -> Result<(), Failure> {
+        if self.json {
+            return Ok(print_json(out, plan, changes, packed)?);
+        }
+        if is_quiet {
+            return Ok(());
+        }
+        if packed.is_empty() {
+            for archive in plan.archives() {
+                print_plan(out, archive)?;
+            }
+        }
+        for archive in packed {
+            let path = folder.join(OsStr::new(&archive.name));
+            let path = path.strip_prefix(".").unwrap_or(&path);
+            let shared = match archive.shared {
+                0 => String::new(),
+                shared => format!(", {shared} sharing the data of another"),
+            };
+            writeln!(
+                out,
+                "{}  {}: {} ({} compressed, {} stored{shared}), {} -> {}; {}",
+                path.shown(),
+                archive.kind,
+                count(archive.files, "file"),
+                archive.compressed,
+                archive.stored,
+                BinaryBytes(archive.size),
+                BinaryBytes(archive.packed_size),
+                archive.loader.words()
+            )?;
+        }
+        print_loose(out, plan.loose(), self.dry_run)?;
+        print_effects(out, changes)?;
+        for note in plan.notes() {
+            log::warn!("{}: {note}", note.subject.shown());
+        }
+        if packed.is_empty() {
+            let archives = plan.archives().len();
+            writeln!(out, "would write {}; nothing was written", count(archives, "archive"))?;
+        } else {
+            let (files, size) = plan.totals();
+            let after: u64 = packed.iter().map(|archive| archive.packed_size).sum();
+            let proved = if self.no_verify { "" } else { ", read back and equal to the source" };
+            writeln!(
+                out,
+                "packed {} in {}: {} -> {}{proved}",
+                count(files, "file"),
+                count(packed.len(), "archive"),
+                BinaryBytes(size),
+                BinaryBytes(after)
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Number of files of a plan that are printed for each way in which they stay loose.
+const LOOSE_SHOWN: usize = 5;
+
+fn how(how: How) -> &'static str {
+    match how {
+        How::Stored => "stored",
+        How::Compressed => "compressed",
+        How::Texture => "texture",
+    }
+}
+
+fn print_plan(out: &mut Output, archive: &PlannedArchive) -> Result<(), OutputError> {
+    let files = archive.files();
+    let size = files.iter().map(|file| file.size).sum();
+    writeln!(
+        out,
+        "{}  {}: {}, {}; {}",
+        archive.name.shown(),
+        archive.kind(),
+        count(files.len(), "file"),
+        BinaryBytes(size),
+        archive.loader.words()
+    )?;
+    for file in files {
+        writeln!(out, "  {:<10}  {:>10}  {}", how(file.how), file.size, file.path.shown())?;
+    }
+    Ok(())
+}
+
+/// Prints what stays loose, by reason: all files of a dry run, otherwise some.
+fn print_loose(out: &mut Output, loose: &[LeftOut], is_all: bool) -> Result<(), OutputError> {
+    for reason in LooseReason::ALL {
+        let files: Vec<&LeftOut> = loose.iter().filter(|left| left.reason == reason).collect();
+        if files.is_empty() {
+            continue;
+        }
+        let stay = if files.len() == 1 { "stays" } else { "stay" };
+        writeln!(out, "{} {stay} loose: {}", count(files.len(), "file"), reason.words())?;
+        let shown = if is_all || !reason.is_expected() { files.len() } else { LOOSE_SHOWN };
+        for left in files.iter().take(shown) {
+            let detail = if left.detail.is_empty() { String::new() } else { format!(": {}", left.detail) };
+            writeln!(out, "  {}{detail}", left.path.shown())?;
+        }
+        if let more @ 1.. = files.len().saturating_sub(shown) {
+            writeln!(out, "  and {more} more; --dry-run lists all")?;
+        }
+    }
+    Ok(())
+}
+
+fn print_effects(out: &mut Output, changes: &[Effect]) -> Result<(), OutputError> {
+    for (kind, what) in [
+        (
+            EffectKind::Unloaded,
+            "is not shown any more, because the archive's plugin is not active in the game",
+        ),
+        (EffectKind::Loses, "loses once it is packed, to"),
+        (EffectKind::Wins, "wins once it is packed, over"),
+    ] {
+        for change in changes.iter().filter(|change| change.kind == kind) {
+            let other = if kind == EffectKind::Unloaded { "" } else { &change.other };
+            let line = format!("{} {what} {}", change.path.shown(), other.shown());
+            writeln!(out, "{}", line.trim_end())?;
+        }
+    }
+    Ok(())
+}
+
+fn print_json(
+    out: &mut Output,
+    plan: &Plan,
+    changes: &[Effect],
+    packed: &[Packed],
+) -> Result<(), OutputError> {
+    for (nth, archive) in plan.archives().iter().enumerate() {
+        let result = packed.get(nth);
+        let file = |file: &'_ crate::pack::PlannedFile| (file.path.clone(), file.size, how(file.how));
+        let files: Vec<_> = archive.files().iter().map(file).collect();
+        let line = ArchiveLine {
+            archive: &archive.name,
+            kind: archive.kind(),
+            files: files.len(),
+            size: files.iter().map(|file| file.1).sum(),
+            loaded_by: archive.loader.words(),
+            plan: result
+                .is_none()
+                .then(|| files.iter().map(|(path, size, how)| FileLine { path, size: *size, how }).collect()),
+            result: result.map(|it| ResultLine {
+                stored: it.stored,
+                compressed: it.compressed,
+                shared: it.shared,
+                packed: it.packed_size,
+            }),
+        };
+        output::write_json(out, &Line::Archive(line)).map_err(OutputError)?;
+    }
+    for left in plan.loose() {
+        let (loose, reason, detail) = (&*left.path, left.reason.code(), &*left.detail);
+        output::write_json(out, &Line::Loose { loose, reason, detail }).map_err(OutputError)?;
+    }
+    for change in changes {
+        let (effect, path, other) = (change.kind.as_str(), &*change.path, &*change.other);
+        output::write_json(out, &Line::Effect { effect, path, other }).map_err(OutputError)?;
+    }
+    plan.notes()
+        .iter()
+        .try_for_each(|note| output::write_json(out, &Line::Note { note }).map_err(OutputError))
+}
+
+impl From<PackError> for Failure {
+    fn from(error: PackError) -> Self {
+        let exit = match error.kind() {
+            PackErrorKind::Option => Exit::Usage,
+            PackErrorKind::Source => Exit::No,
+            PackErrorKind::Unreadable => Exit::NoInput,
+            PackErrorKind::Output => Exit::CannotCreate,
+            PackErrorKind::Io => Exit::Io,
+            PackErrorKind::Differs => Exit::Data,
+        };
+        Self::new(exit, error.to_string())
+    }
+}

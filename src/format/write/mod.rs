@@ -1,0 +1,30 @@
+//! Writing archives: the tables of a new archive, made of names and of where the data lies.
+//!
+//! As parsing, this is pure: [`NewArchive`] takes paths, sorts them as the game needs it, refuses what an
+//! archive cannot have, and returns the bytes before and after the data. The caller writes the data, in
+//! the order of [`NewArchive::data_order`], from [`NewArchive::data_start`] on. FORMATS.md has the
+//! layouts, and its section 14 what a writer chooses.
+//!
+//! | question | file |
+//! |---|---|
+//! | which bytes are stored for a path? | `stored_path.rs` |
+//! | what is an archive made of? | `record.rs` |
+//! | which order, and which collisions? | `new_archive.rs` |
+//! | what is in the tables? | `tes3.rs`, `tes4.rs`, `ba2.rs` |
+//! | which flags does a BSA have? | `flags.rs` |
+
+mod ba2;
+mod block;
+mod bytes;
+mod flags;
+mod new_archive;
+mod record;
+mod stored_path;
+mod tes3;
+mod tes4;
+
+pub use block::{Block, TableError};
+pub use flags::{EMBEDDED_NAMES, archive_flags, content_flags};
+pub use new_archive::{Collision, NewArchive};
+pub use record::{NewEntry, NewKind, NewTexture};
+pub use stored_path::{NameError, PathForm, StoredPath};

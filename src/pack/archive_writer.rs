@@ -1,0 +1,261 @@
+//! Writes one archive: the data of its files in order, then the tables around it.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::error::{PackError, PackErrorKind};
+use super::options::{PackOptions, PackProgress};
+use super::piece::{GAIN_MIN, Piece, PieceDigest, codec, copy};
+use super::pipeline::{self, Made};
+use super::planned::{How, PlannedArchive, PlannedFile};
+use crate::content::codec::Stream;
+use crate::format::write::{Block, NewKind};
+use crate::shown::Shown;
+
+/// What was written of an archive.
+pub(super) struct Written {
+    /// The digests of each file's pieces, by its number in the plan.
+    pub(super) digests: Vec<Vec<PieceDigest>>,
+    /// Size of the archive in bytes.
+    pub(super) size: u64,
+    pub(super) stored: usize,
+    pub(super) compressed: usize,
+    /// Files whose data another file of the archive has.
+    pub(super) shared: usize,
+}
+
+/// An archive that is being written.
+struct Writer<'a> {
+    out: BufWriter<&'a File>,
+    path: &'a Path,
+    /// Where the next data goes, in bytes from the start of the archive.
+    at: u64,
+    kind: NewKind,
+    embeds_names: bool,
+    shares: bool,
+    /// Blocks that were written.
+    known: HashMap<(PieceDigest, u32, bool), Block>,
+}
+
+/// Writes an archive into an empty file.
+pub(super) fn write(
+    archive: &PlannedArchive,
+    options: &PackOptions,
+    (file, path): (&File, &Path),
+    progress: &PackProgress<'_>,
+) -> Result<Written, PackError> {
+    let layout = &archive.layout;
+    let embeds_names = layout.embeds_names();
+    let mut writer = Writer {
+        out: BufWriter::with_capacity(1 << 20, file),
+        path,
+        at: layout.data_start(),
+        kind: archive.kind,
+        embeds_names,
+        // The data would carry the name of the first file.
+        shares: options.shares && !embeds_names,
+        known: HashMap::new(),
+    };
+    let start = writer.at;
+    writer.do_io(|out| out.seek(SeekFrom::Start(start)).map(drop))?;
+    let order = layout.data_order();
+    let ids: Vec<usize> = order.iter().filter_map(|&at| layout.files().get(at)).map(|it| it.id).collect();
+    let files: Vec<&PlannedFile> = ids.iter().filter_map(|&id| archive.files.get(id)).collect();
+    let mut blocks = vec![Vec::new(); layout.files().len()];
+    let mut written = Written {
+        digests: vec![Vec::new(); archive.files.len()],
+        size: 0,
+        stored: 0,
+        compressed: 0,
+        shared: 0,
+    };
+    pipeline::run(&files, (archive.kind, options.level, options.threads), |index, made| {
+        let (file, before) = (files[index], writer.at);
+        let placed = match made {
+            Made::Pieces(pieces) => {
+                let digests = pieces.iter().map(|piece| piece.digest).collect();
+                let blocks =
+                    pieces.iter().map(|piece| writer.add(file, piece)).collect::<Result<Vec<_>, _>>()?;
+                (blocks, digests)
+            }
+            Made::Large => {
+                let (block, digest) = writer.add_large(file, options)?;
+                (vec![block], vec![digest])
+            }
+        };
+        let is_packed = placed.0.iter().any(|block| block.is_packed);
+        written.shared += usize::from(writer.at == before && file.size > 0);
+        written.compressed += usize::from(is_packed);
+        written.stored += usize::from(!is_packed);
+        (blocks[order[index]], written.digests[ids[index]]) = placed;
+        progress(file.size);
+        Ok(())
+    })?;
+    let end = writer.at;
+    let tables = |what: crate::format::write::TableError| {
+        PackError::new(PackErrorKind::Source, format!("{}: {what}", archive.name.shown()))
+    };
+    let tail = layout.tail().map_err(tables)?;
+    let head = layout.head(&blocks, end).map_err(tables)?;
+    if head.len() as u64 != layout.data_start() {
+        return Err(tables(crate::format::write::TableError::Blocks));
+    }
+    written.size = end + tail.len() as u64;
+    writer.do_io(|out| {
+        out.write_all(&tail)?;
+        out.seek(SeekFrom::Start(0))?;
+        out.write_all(&head)?;
+        out.flush()
+    })?;
+    Ok(written)
+}
+
+impl Writer<'_> {
+    fn do_io(&mut self, work: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<(), PackError> {
+        work(&mut self.out).map_err(|error| PackError::io(self.path, &error))
+    }
+
+    /// What precedes a file's data.
+    fn prefix(&self, file: &PlannedFile, size: u32, is_packed: bool) -> Vec<u8> {
+        let mut prefix = Vec::new();
+        if !matches!(self.kind, NewKind::Tes4(_)) {
+            return prefix;
+        }
+        if self.embeds_names {
+            let path = file.stored.bytes();
+            prefix.push(path.len() as u8);
+            prefix.extend_from_slice(path);
+        }
+        if is_packed {
+            prefix.extend(size.to_le_bytes());
+        }
+        prefix
+    }
+
+    fn add(&mut self, file: &PlannedFile, piece: &Piece) -> Result<Block, PackError> {
+        let key = (piece.digest, piece.size, piece.is_packed);
+        if self.shares
+            && piece.size > 0
+            && let Some(block) = self.known.get(&key)
+        {
+            return Ok(*block);
+        }
+        let prefix = self.prefix(file, piece.size, piece.is_packed);
+        let len = prefix.len() as u64 + piece.bytes.len() as u64;
+        self.do_io(|out| out.write_all(&prefix).and_then(|()| out.write_all(&piece.bytes)))?;
+        let block = self.block(len, piece.size, piece.is_packed)?;
+        if self.shares {
+            self.known.insert(key, block);
+        }
+        Ok(block)
+    }
+
+    /// The block of what was just written.
+    fn block(&mut self, len: u64, size: u32, is_packed: bool) -> Result<Block, PackError> {
+        let block = Block {
+            offset: self.at,
+            len: u32::try_from(len).map_err(|_| {
+                PackError::new(PackErrorKind::Source, "a file becomes larger than an archive can state")
+            })?,
+            size,
+            is_packed,
+        };
+        self.at += len;
+        Ok(block)
+    }
+
+    /// Encodes a file while it is copied, because it is too large to be held in memory. Once it turns out
+    /// that it does not become smaller, it is copied again as it is.
+    fn add_large(
+        &mut self,
+        file: &PlannedFile,
+        options: &PackOptions,
+    ) -> Result<(Block, PieceDigest), PackError> {
+        let size = u32::try_from(file.size).unwrap_or(u32::MAX);
+        let start = self.at;
+        if file.how == How::Compressed {
+            let prefix = self.prefix(file, size, true);
+            self.do_io(|out| out.write_all(&prefix))?;
+            let mut bounded =
+                Bounded { out: &mut self.out, left: file.size - GAIN_MIN, is_full: false, len: 0 };
+            let mut hash = Sha256::new();
+            let encoded = encode(file, options, codec(self.kind), &mut bounded, &mut hash);
+            let (is_full, len) = (bounded.is_full, bounded.len);
+            if !is_full {
+                encoded?;
+                let block = self.block(prefix.len() as u64 + len, size, true)?;
+                return Ok((block, hash.finalize().into()));
+            }
+            self.do_io(|out| out.seek(SeekFrom::Start(start)).map(drop))?;
+        }
+        let prefix = self.prefix(file, size, false);
+        self.do_io(|out| out.write_all(&prefix))?;
+        let mut hash = Sha256::new();
+        let mut both = Both { out: &mut self.out, hash: &mut hash };
+        copy(&file.file, file.size, &mut both)?;
+        let block = self.block(prefix.len() as u64 + file.size, size, false)?;
+        Ok((block, hash.finalize().into()))
+    }
+}
+
+fn encode(
+    file: &PlannedFile,
+    options: &PackOptions,
+    codec: crate::format::Codec,
+    out: &mut Bounded<'_, BufWriter<&File>>,
+    hash: &mut Sha256,
+) -> Result<(), PackError> {
+    let failed =
+        |error: io::Error| PackError::new(PackErrorKind::Io, format!("{}: {error}", file.path.shown()));
+    let Some(mut stream) = Stream::new(codec, options.level, out).map_err(failed)? else {
+        return Err(failed(io::ErrorKind::Unsupported.into()));
+    };
+    copy(&file.file, file.size, &mut Both { out: &mut stream, hash })?;
+    stream.finish().map(drop).map_err(failed)
+}
+
+/// A writer that stops once more bytes come than are worth it.
+struct Bounded<'o, W> {
+    out: &'o mut W,
+    left: u64,
+    is_full: bool,
+    len: u64,
+}
+
+impl<W: Write> Write for Bounded<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.len() as u64 > self.left {
+            self.is_full = true;
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        let written = self.out.write(bytes)?;
+        (self.left, self.len) = (self.left - written as u64, self.len + written as u64);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Writes and hashes.
+struct Both<'o, W> {
+    out: &'o mut W,
+    hash: &'o mut Sha256,
+}
+
+impl<W: Write> Write for Both<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

@@ -1,0 +1,184 @@
+//! What packing changes in a game: which files win or lose otherwise than loose.
+//!
+//! A loose file beats nearly every archive. Packed, it has only the place of its plugin.
+
+use std::path::Path;
+
+use super::plan::Plan;
+use super::planned::{Loader, PlannedArchive, PlannedFile};
+use crate::game::{ArchiveRule, LooseRule};
+use crate::vfs::{Vfs, VfsFile};
+
+/// A file that wins or loses otherwise once it is packed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Effect {
+    /// The path in the game.
+    pub path: String,
+    /// What changes.
+    pub kind: EffectKind,
+    /// The archive or folder that it loses to, or wins over.
+    pub other: String,
+}
+
+/// What packing changes for a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EffectKind {
+    /// The game shows it now, and will show another mod's file.
+    Loses,
+    /// The game shows another mod's file now, and will show it.
+    Wins,
+    /// The game shows it now, and nothing loads its archive: the plugin is not active.
+    Unloaded,
+}
+
+impl EffectKind {
+    /// The kind in a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Loses => "loses",
+            Self::Wins => "wins",
+            Self::Unloaded => "unloaded",
+        }
+    }
+}
+
+/// Compares each file of a plan with the game, in which the sources may be installed: as they are now, and
+/// with the archives in their place. Files of sources that are not installed count as loose files above all.
+///
+/// An archive's place is that of its plugin among the active ones. Where a game orders archives by their
+/// names (New Vegas), the answer is a guess.
+pub fn effects(plan: &Plan, game: &Vfs) -> Vec<Effect> {
+    let places = Places::new(game);
+    let mut all = Vec::new();
+    for archive in plan.archives() {
+        let place = places.of_planned(archive);
+        for file in archive.files() {
+            all.extend(places.effect(plan, archive, place, file));
+        }
+    }
+    all.sort_by(|a, b| (a.kind, &a.path).cmp(&(b.kind, &b.path)));
+    all
+}
+
+/// Where an archive stands among others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// A list of an INI file loads it.
+    Listed,
+    /// The plugin of this number does.
+    Plugin(usize),
+}
+
+struct Places<'g> {
+    game: &'g Vfs,
+    /// The stems of active plugins in their order, in lower case.
+    plugins: Vec<String>,
+}
+
+impl<'g> Places<'g> {
+    fn new(game: &'g Vfs) -> Self {
+        let stem = |name: &String| {
+            let lower = name.to_lowercase();
+            lower.rsplit_once('.').map_or(lower.clone(), |(stem, _)| stem.to_owned())
+        };
+        Self { game, plugins: game.order().plugins.iter().map(stem).collect() }
+    }
+
+    /// The place of a planned archive; `None` if nothing loads it.
+    fn of_planned(&self, archive: &PlannedArchive) -> Option<Place> {
+        let plugin = match &archive.loader {
+            Loader::Line(_) => return Some(Place::Listed),
+            Loader::Plugin(plugin) => plugin.rsplit_once('.').map_or(&**plugin, |(stem, _)| stem),
+            Loader::Missing(plugin) => plugin,
+        };
+        let plugin = plugin.to_lowercase();
+        self.plugins.iter().position(|it| *it == plugin).map(Place::Plugin)
+    }
+
+    /// The place of an archive of the game: that of the plugin with the longest name that begins its own.
+    fn of_layer(&self, path: &Path) -> Place {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
+        let owns = |(_, stem): &(usize, &String)| {
+            name.strip_prefix(&***stem).is_some_and(|rest| rest.is_empty() || rest.starts_with(" "))
+        };
+        let plugins = self.plugins.iter().enumerate().filter(owns);
+        plugins.max_by_key(|(_, stem)| stem.len()).map_or(Place::Listed, |(at, _)| Place::Plugin(at))
+    }
+
+    fn effect(
+        &self,
+        plan: &Plan,
+        archive: &PlannedArchive,
+        place: Option<Place>,
+        file: &PlannedFile,
+    ) -> Option<Effect> {
+        let found = self.game.file(&file.path);
+        let copies: Vec<VfsFile> = found
+            .into_iter()
+            .flat_map(|it| std::iter::once(it.clone()).chain(it.hidden().collect::<Vec<_>>()))
+            .collect();
+        let is_own = |copy: &VfsFile| copy.is_same(&file.file);
+        // The archive takes the place of one with its name.
+        let is_replaced = |copy: &VfsFile| {
+            let layer = copy.layer();
+            let name = layer.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+            !layer.is_folder() && name.eq_ignore_ascii_case(&archive.name)
+        };
+        let is_installed = copies.iter().any(|copy| is_own(copy) || is_replaced(copy));
+        let winner = copies.first();
+        let wins_now = !is_installed || winner.is_some_and(|copy| is_own(copy) || is_replaced(copy));
+        let mut others = copies.iter().filter(|copy| !is_own(copy) && !is_replaced(copy));
+        let effect = |kind, other: &VfsFile| Effect {
+            path: file.path.clone(),
+            kind,
+            other: other.layer().path().to_string_lossy().into_owned(),
+        };
+        let Some(place) = place else {
+            let other = others.next();
+            return wins_now.then(|| match other {
+                Some(other) => effect(EffectKind::Unloaded, other),
+                None => Effect { path: file.path.clone(), kind: EffectKind::Unloaded, other: String::new() },
+            });
+        };
+        let beats = |other: &&VfsFile| self.beats(plan, archive, place, file, other);
+        match (wins_now, others.clone().find(beats)) {
+            (true, Some(other)) => Some(effect(EffectKind::Loses, other)),
+            (false, None) => winner.map(|winner| effect(EffectKind::Wins, winner)),
+            _ => None,
+        }
+    }
+
+    /// Whether a copy beats the packed file.
+    fn beats(
+        &self,
+        plan: &Plan,
+        archive: &PlannedArchive,
+        place: Place,
+        file: &PlannedFile,
+        other: &VfsFile,
+    ) -> bool {
+        let precedence = &self.game.order().precedence;
+        let layer = other.layer();
+        if layer.is_folder() {
+            return match &precedence.loose {
+                LooseRule::Always => true,
+                LooseRule::Never => false,
+                LooseRule::Below(folders) => {
+                    let path = file.path.to_ascii_lowercase();
+                    folders
+                        .iter()
+                        .any(|folder| path.starts_with(&format!("{}/", folder.trim_end_matches('/'))))
+                }
+                // The archive gets the newest date of its files.
+                LooseRule::ByDate if plan.weighs_dates() => Some(other.modified()) > archive.newest(),
+                LooseRule::ByDate => false,
+            };
+        }
+        let other = self.of_layer(layer.path());
+        match precedence.archives {
+            ArchiveRule::LastWins => other > place,
+            ArchiveRule::FirstWins | ArchiveRule::NewVegas | ArchiveRule::Oblivion => other < place,
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Writes archives that a game loads, from anything that a [`Vfs`](crate::Vfs) opens.
+//!
+//! A [`Plan`] decides everything that can be decided without compressing: which archive each file goes to,
+//! whether it is compressed, and what stays loose and why. [`Plan::write`] writes the archives into files
+//! without names, reads them back through the parsers of this crate, compares every file with what was read
+//! of the source, and only then gives all of them their names. The same input gives the same bytes, whatever
+//! the number of threads.
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # std::env::set_current_dir(&folder)?;
+//! # std::fs::create_dir_all("MyMod/Textures/Rocks")?;
+//! # std::fs::write("MyMod/MyMod.esp", b"TES4")?;
+//! # std::fs::write("MyMod/Textures/Rocks/Rock.dds", vec![7; 5000])?;
+//! use bsafs::pack::{PackOptions, Plan};
+//!
+//! let vfs = bsafs::OpenOptions::new().archives(bsafs::FolderArchives::Files).open(["MyMod"])?;
+//! let plan = Plan::new(&vfs, &PackOptions::new("skyrimse")?)?;
+//! for left in plan.loose() {
+//!     println!("{} stays loose: {}", left.path, left.reason.words());
+//! }
+//! let packed = plan.write("Packed".as_ref())?;
+//! assert_eq!(packed[0].name, "MyMod - Textures.bsa");
+//! let archive = bsafs::Vfs::open(["Packed/MyMod - Textures.bsa"])?;
+//! assert_eq!(archive.file("textures/rocks/rock.dds").ok_or("not there")?.size()?, 5000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | question | file |
+//! |---|---|
+//! | what does a game load, and how? | `rules.rs` |
+//! | what may the caller choose? | `options.rs` |
+//! | is a file packed, and how? | `verdict.rs` |
+//! | which archive gets which file? | `plan.rs`, with `planned.rs`, `source.rs`, `base_name.rs`, `split.rs` |
+//! | how does a file become blocks? | `piece.rs`, on all processors in `pipeline.rs` |
+//! | how is an archive written? | `archive_writer.rs` |
+//! | is it what the source was? | `read_back.rs` |
+//! | how do archives get their names? | `write.rs` |
+//! | which plugins do archives need? | `dummy.rs` |
+//! | what changes in a game? | `effects.rs` |
+//! | what can go wrong? | `error.rs` |
+
+mod archive_writer;
+mod base_name;
+mod dummy;
+mod effects;
+mod error;
+mod options;
+mod piece;
+mod pipeline;
+mod plan;
+mod planned;
+mod read_back;
+mod rules;
+mod source;
+mod split;
+mod verdict;
+mod write;
+
+pub use effects::{Effect, EffectKind, effects};
+pub use error::{PackError, PackErrorKind};
+pub use options::{OddTextures, PackOptions, PackProgress};
+pub use plan::Plan;
+pub use planned::{How, Loader, PlannedArchive, PlannedFile};
+pub use rules::{GAMES, Game};
+pub use verdict::{LeftOut, LooseReason};
+pub use write::Packed;
+
+pub use crate::content::codec::Level;

@@ -1,0 +1,159 @@
+//! Writes the archives of a plan, compares them with their sources, and gives all of them their names.
+
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Stat};
+
+use super::archive_writer;
+use super::dummy::{self, Beside};
+use super::error::{PackError, PackErrorKind};
+use super::options::PackProgress;
+use super::plan::Plan;
+use super::planned::{Loader, PlannedArchive};
+use super::read_back;
+use crate::shown::Shown;
+use crate::system::new_file::{NeedsNames, NewFile, Placement, in_the_way, place_all, stat_in};
+use crate::system::output_place::{LastLink, Missing, open_folder};
+use crate::system::text::reason_not_made;
+
+/// An archive that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Packed {
+    /// The name of the file.
+    pub name: String,
+    /// The kind in words.
+    pub kind: String,
+    /// How many files it has.
+    pub files: usize,
+    /// How many of them are stored as they are.
+    pub stored: usize,
+    /// How many of them are compressed.
+    pub compressed: usize,
+    /// How many of them share the data of another file.
+    pub shared: usize,
+    /// Size of the files in bytes.
+    pub size: u64,
+    /// Size of the archive in bytes.
+    pub packed_size: u64,
+    /// What loads it.
+    pub loader: Loader,
+}
+
+impl Plan {
+    /// Writes the archives into a folder, which is made if it is missing.
+    ///
+    /// # Errors
+    /// [`PackError`]. Nothing was placed.
+    pub fn write(&self, folder: &Path) -> Result<Vec<Packed>, PackError> {
+        self.write_with(folder, &|_| {})
+    }
+
+    /// As [`Plan::write`], and calls `progress` from any thread.
+    ///
+    /// # Errors
+    /// As [`Plan::write`].
+    pub fn write_with(&self, folder: &Path, progress: &PackProgress<'_>) -> Result<Vec<Packed>, PackError> {
+        let not_made = |error: std::io::Error| {
+            let what =
+                format!("cannot create the folder {}: {}", folder.shown(), reason_not_made(folder, &error));
+            PackError::new(PackErrorKind::Output, what)
+        };
+        let opened = open_folder(folder, Missing::Make, LastLink::Follow).map_err(not_made)?;
+        let beside = dummy::beside(&self.archives, &self.options);
+        let names = self.archives.iter().map(|archive| &archive.name).chain(beside.iter().map(|it| &it.name));
+        let existing = names
+            .map(|name| self.existing(folder, name, stat_in(&opened, name.as_bytes())))
+            .collect::<Result<Vec<_>, _>>()?;
+        self.check_existing(folder, &existing, &beside)?;
+        let needs_names = NeedsNames::of(&opened);
+        let (mut made, mut packed) = (Vec::new(), Vec::new());
+        let mut existing = existing.into_iter();
+        for archive in &self.archives {
+            let path = folder.join(&archive.name);
+            let io = |error: std::io::Error| PackError::io(&path, &error);
+            let file = NewFile::make(&opened, 0o666, &needs_names).map_err(io)?;
+            packed.push(self.write_archive(archive, &file, &path, progress)?);
+            if let Some(time) = archive.newest().filter(|_| self.options.game.weighs_dates) {
+                file.file.set_modified(time).map_err(io)?;
+            }
+            let replaced = existing.next().flatten();
+            made.push(Placement { file, name: archive.name.clone().into_bytes(), replaced });
+        }
+        for Beside { name, bytes } in beside {
+            // A plugin or mark that is there stays.
+            if existing.next().flatten().is_some() {
+                continue;
+            }
+            let io = |error: std::io::Error| PackError::io(&folder.join(&name), &error);
+            let file = NewFile::make(&opened, 0o666, &needs_names).map_err(io)?;
+            (&file.file).write_all(&bytes).map_err(io)?;
+            made.push(Placement { file, name: name.clone().into_bytes(), replaced: None });
+        }
+        place_all(made).map_err(|error| PackError::io(folder, &error))?;
+        Ok(packed)
+    }
+
+    fn write_archive(
+        &self,
+        archive: &PlannedArchive,
+        file: &NewFile<'_>,
+        path: &Path,
+        progress: &PackProgress<'_>,
+    ) -> Result<Packed, PackError> {
+        let written = archive_writer::write(archive, &self.options, (&file.file, path), progress)?;
+        if self.options.verifies {
+            // The file has no name yet.
+            let own = PathBuf::from(format!("/proc/self/fd/{}", file.file.as_raw_fd()));
+            read_back::compare(archive, &written.digests, &self.options, &own, progress)?;
+        }
+        Ok(Packed {
+            name: archive.name.clone(),
+            kind: archive.kind(),
+            files: archive.files.len(),
+            stored: written.stored,
+            compressed: written.compressed,
+            shared: written.shared,
+            size: archive.files.iter().map(|file| file.size).sum(),
+            packed_size: written.size,
+            loader: archive.loader.clone(),
+        })
+    }
+
+    /// What is at a name. Only a regular file can be replaced.
+    fn existing(
+        &self,
+        folder: &Path,
+        name: &str,
+        stat: std::io::Result<Option<Stat>>,
+    ) -> Result<Option<Stat>, PackError> {
+        let path = folder.join(name);
+        let stat = stat.map_err(|error| PackError::io(&path, &error))?;
+        match stat.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+            None | Some(FileType::RegularFile) => Ok(stat),
+            Some(kind) => Err(PackError::io(&path, &in_the_way(kind))),
+        }
+    }
+
+    /// Fails if archives exist and may not be replaced.
+    fn check_existing(
+        &self,
+        folder: &Path,
+        existing: &[Option<Stat>],
+        beside: &[Beside],
+    ) -> Result<(), PackError> {
+        let archives = existing.len() - beside.len();
+        let names = self.archives.iter().zip(&existing[..archives]).filter(|(_, stat)| stat.is_some());
+        let names: Vec<String> =
+            names.map(|(archive, _)| folder.join(&archive.name).shown().to_string()).collect();
+        match names.is_empty() || self.options.overwrites {
+            true => Ok(()),
+            false => {
+                let what = "archives that exist already; --overwrite replaces them:";
+                Err(PackError::list(PackErrorKind::Output, what, &names))
+            }
+        }
+    }
+}
