@@ -183,8 +183,8 @@ fn have_equal_pixels(one: &VfsFile, two: &VfsFile) -> bool {
     matches!((digest(one), digest(two)), (Ok(one), Ok(two)) if one == two)
 }
 
-/// A picture that shows where the pixels of two textures of equal size differ. `None` if only pixels differ that
-/// no mip of moderate size has.
+/// A picture that shows where the pixels of two textures of equal size differ. `None` if only mips above
+/// moderate size differ.
 fn picture_of_difference(one: &VfsFile, two: &VfsFile) -> Option<Vec<u8>> {
     [SIDE_COMPARED, SIDE_COMPARED_LARGE].into_iter().find_map(|side| {
         let image = |mut file: FileReader| thumbnail(&mut file, side).ok();
