@@ -97,7 +97,9 @@ impl ArchiveContent {
         if self.tables.extent(index).prefix.is_none() {
             return Ok(packed);
         }
-        Ok(&packed[self.parse_prefix(index, packed)?.payload as usize..])
+        let start = self.parse_prefix(index, packed)?.payload as usize;
+        // An extent that is cut off may end within its prefix.
+        packed.get(start..).ok_or(Reason::BeyondEnd)
     }
 
     /// Reserves memory for `len` packed bytes; `None` if they are too few to count. Waits for other
