@@ -6,6 +6,9 @@ use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use rustix::process::geteuid;
+
+use crate::system::root_only::first_other_user;
 use crate::system::subprocess::Program;
 
 /// The program that finds the others (xdg-utils).
@@ -13,8 +16,13 @@ const OPENER: &str = "xdg-open";
 /// An opener that runs for longer than this has found the program, and may have become it.
 const OPENER_TIME: Duration = Duration::from_secs(2);
 
-/// Opens an absolute path. `program` says which kind of program is wanted. Returns why that failed.
+/// Opens an absolute path without links. `program` says which kind of program is wanted. Returns why that
+/// failed. Root opens nothing that another user can exchange.
 pub(crate) fn open(path: &Path, program: &str) -> Result<(), String> {
+    // What is mounted on the path, or was just written there, is the caller's own.
+    if geteuid().is_root() && path.parent().is_some_and(|parent| first_other_user(parent).is_some()) {
+        return Err(format!("root starts no {program} on what another user can exchange"));
+    }
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if !["WAYLAND_DISPLAY", "DISPLAY"].iter().any(is_set) {
         return Err("there is no display to open it on; set $WAYLAND_DISPLAY or $DISPLAY".into());

@@ -8,12 +8,10 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags, open};
-use rustix::io::Errno;
-
 use super::error::DaemonError;
 use super::made_folder::MadeFolder;
 use crate::system::folder_lock;
+use crate::system::place::Place;
 
 /// How long to wait for another process that mounts.
 const LOCK_TIME: Duration = Duration::from_secs(120);
@@ -44,10 +42,7 @@ impl MountsFolder {
                 Err(error) => return Err(DaemonError::not_made("the folder for mountpoints", path, error)),
             }
             match lock_existing(path) {
-                Ok(Some(lock)) => {
-                    let path = path.canonicalize().map_err(|error| DaemonError::folder(path, error))?;
-                    return Ok(Self { path, lock: Some(lock) });
-                }
+                Ok(Some((path, lock))) => return Ok(Self { path, lock: Some(lock) }),
                 // Another process has locked the folder, or has removed it since.
                 Ok(None) => sleep(STEP),
                 Err(error) => return Err(DaemonError::folder(path, error)),
@@ -109,20 +104,23 @@ fn remove_if_left(path: &Path) -> bool {
     !path.exists()
 }
 
-/// Locks a folder. Returns `None` if another process has locked it, or if it is not at its path any more.
-fn lock_existing(path: &Path) -> io::Result<Option<File>> {
-    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let folder = match open(path, flags, Mode::empty()) {
-        Ok(folder) => File::from(folder),
-        Err(Errno::NOENT) => return Ok(None),
-        Err(errno) => return Err(errno.into()),
+/// Locks a folder, and returns its path without links. Returns `None` if another process has locked it, or if
+/// it is not at its path any more. Links in the path are followed as [`Place::open`] does.
+fn lock_existing(path: &Path) -> io::Result<Option<(PathBuf, File)>> {
+    let opened = || -> io::Result<Option<(Place, File)>> {
+        match Place::open(path).and_then(|place| place.read().map(|folder| (place, folder))) {
+            Ok(opened) => Ok(Some(opened)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     };
+    let Some((place, folder)) = opened()? else { return Ok(None) };
     if !folder_lock::lock(&folder) {
         return Ok(None);
     }
-    let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
-    let is_there = std::fs::metadata(path).map(identity).ok() == folder.metadata().map(identity).ok();
-    Ok(is_there.then_some(folder))
+    let identity = |folder: &File| folder.metadata().map(|it| (it.dev(), it.ino())).ok();
+    let is_there = opened()?.is_some_and(|(_, now)| identity(&now) == identity(&folder));
+    Ok(if is_there { Some((place.path()?, folder)) } else { None })
 }
 
 #[cfg(test)]

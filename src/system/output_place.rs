@@ -4,7 +4,8 @@
 //! A path is resolved name by name, because another user may own a folder in it. A link counts only if no
 //! other user can have put it there. Root follows a link only in a folder in which no other user can rename,
 //! and only a link of its own. Other users follow their own links, and those of root. Nothing that a FUSE
-//! mount of another user says about a link counts.
+//! mount of another user says about a link counts. Root also follows no `..` out of a folder that another user
+//! can move.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -19,7 +20,7 @@ use rustix::process::geteuid;
 
 use super::mountinfo::{self, MountEntry};
 use super::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
-use super::place::mount_id;
+use super::place::{absolute, mount_id};
 #[cfg(feature = "pictures")]
 use super::whole_file::read_stream;
 
@@ -231,13 +232,18 @@ struct Walk {
     left: Vec<OsString>,
     /// The number of links that were followed.
     links: usize,
+    /// Whether another user can move the folder that was reached, or what is in it. Only known for root.
+    is_movable: bool,
 }
 
 impl Walk {
     fn new(path: &Path) -> io::Result<Self> {
+        // For root, `..` at the beginning leads out of the path that the current folder has now.
+        let path = if geteuid().is_root() { absolute(path)? } else { path.to_owned() };
         let start = if path.is_absolute() { "/" } else { "." };
-        let mut walk = Self { at: open(start, FOLDER, Mode::empty())?, left: Vec::new(), links: 0 };
-        walk.push(path);
+        let at = open(start, FOLDER, Mode::empty())?;
+        let mut walk = Self { at, left: Vec::new(), links: 0, is_movable: false };
+        walk.push(&path);
         Ok(walk)
     }
 
@@ -250,6 +256,10 @@ impl Walk {
 
     /// Enters the folder of this name, or the one that a link of this name leads to.
     fn enter(&mut self, name: &OsStr, missing: Missing, link: LastLink) -> io::Result<()> {
+        if name == ".." && self.is_movable {
+            let what = "`..` leads out of a folder that another user can move; give a path without it";
+            return Err(io::Error::other(what));
+        }
         let opened = || openat(&self.at, name, FOLDER | OFlags::NOFOLLOW, Mode::empty());
         let entered = match opened() {
             Err(Errno::NOENT) if missing == Missing::Make => {
@@ -261,7 +271,11 @@ impl Walk {
             entered => entered,
         };
         match entered {
-            Ok(folder) => self.at = folder,
+            Ok(folder) => {
+                let is_of_others = || may_others_rename(&folder) || may_lie(&folder);
+                self.is_movable = self.is_movable || geteuid().is_root() && is_of_others();
+                self.at = folder;
+            }
             // The folder may have been exchanged for a link since its path was given.
             Err(Errno::NOTDIR | Errno::LOOP) if link == LastLink::Refuse && is_link(&self.at, name)? => {
                 return Err(in_the_way(FileType::Symlink));
@@ -282,6 +296,8 @@ impl Walk {
         if is_proc(&self.at) {
             // The text of such a link may be no path.
             self.at = openat(&self.at, name, FOLDER, Mode::empty())?;
+            // Where the folder is, and who can move it, is not known.
+            self.is_movable = geteuid().is_root();
             return Ok(());
         }
         // Of the link that was examined: another user may have put his own under this name since.
@@ -289,6 +305,7 @@ impl Walk {
         let target = OsString::from_vec(target.into_bytes());
         if Path::new(&target).is_absolute() {
             self.at = open("/", FOLDER, Mode::empty())?;
+            self.is_movable = false;
         }
         self.push(Path::new(&target));
         Ok(())
@@ -459,6 +476,27 @@ mod tests {
         assert!(behind.unwrap_err().to_string().contains("is a link that another user can make"));
         in_plain_sight.unwrap();
         OutputPlace::behind_links(&path("log")).unwrap();
+    }
+
+    #[test]
+    fn root_leaves_no_folder_that_another_user_can_move_by_its_parent() {
+        if !geteuid().is_root() {
+            return eprintln!("SKIPPED: needs root");
+        }
+        let dir = tempfile::TempDir::new().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::create_dir_all(path("home/a/roots")).unwrap();
+        fs::create_dir_all(path("roots/a")).unwrap();
+        symlink("../../file", path("home/a/roots/link")).unwrap();
+        symlink("a/../file", path("roots/link")).unwrap();
+        std::os::unix::fs::chown(path("home"), Some(12345), Some(12345)).unwrap();
+        let of = |name: &str| OutputPlace::behind_links(&path(name)).map(|_| ());
+        for name in ["home/../file", "home/a/../file", "home/a/roots/link", "home/a/roots/../../file"] {
+            assert!(of(name).unwrap_err().to_string().starts_with("`..` leads out of a folder "), "{name}");
+        }
+        for name in ["home/a/file", "roots/a/../file", "roots/link"] {
+            assert!(of(name).is_ok(), "{name}: {:?}", of(name));
+        }
     }
 
     #[test]

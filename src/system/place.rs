@@ -361,7 +361,7 @@ fn names(path: &Path) -> VecDeque<OsString> {
 }
 
 /// The absolute path. The current folder's path has no links, so a `..` at the beginning is its parent.
-fn absolute(path: &Path) -> io::Result<PathBuf> {
+pub(super) fn absolute(path: &Path) -> io::Result<PathBuf> {
     if path.as_os_str().is_empty() {
         return Err(io::ErrorKind::NotFound.into());
     }

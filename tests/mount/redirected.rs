@@ -178,6 +178,19 @@ fn a_link_that_another_user_set_is_no_mountpoint_for_root() {
 }
 
 #[test]
+fn root_opens_sources_in_no_folder_that_a_link_of_another_user_leads_to() {
+    let Some(world) = World::new() else { return };
+    for below in ["home/link", "home/link/new"] {
+        let below = world.path(below);
+        let opened = run(world.dir.bsafs(["open", "a.bsa", "--below"]).arg(&below).env_remove("DISPLAY"));
+        assert_eq!(opened.code, 73, "{opened:?}");
+        assert!(opened.err.contains("another user can change the link "), "{opened:?}");
+    }
+    assert_eq!(fs::read_dir(world.path("roots")).unwrap().count(), 1, "a folder was made beside `mnt`");
+    assert!(world.is_untouched());
+}
+
+#[test]
 fn a_daemon_that_says_it_is_dead_makes_root_unmount_only_its_own_mount() {
     let Some(world) = World::new() else { return };
     let home = world.path("home");
