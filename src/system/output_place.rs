@@ -4,8 +4,8 @@
 //! A path is resolved name by name, because another user may own a folder in it. A link counts only if no
 //! other user can have put it there. Root follows a link only in a folder in which no other user can rename,
 //! and only a link of its own. Other users follow their own links, and those of root. Nothing that a FUSE
-//! mount of another user says about a link counts. Root also follows no `..` out of a folder that another user
-//! can move.
+//! mount of another user says about a link counts. Root also follows no `..` out of a folder that another
+//! user can move.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

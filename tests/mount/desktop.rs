@@ -342,6 +342,20 @@ fn without_a_display_open_only_names_the_mountpoint() {
 }
 
 #[test]
+fn root_starts_no_file_manager_on_what_another_user_can_exchange() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let desktop = Desktop::new();
+    fs::create_dir(desktop.dir.path("theirs")).unwrap();
+    std::os::unix::fs::chown(desktop.dir.path("theirs"), Some(12345), Some(12345)).unwrap();
+    let refused = desktop.run(["open", "a.bsa", "--below", "theirs"]);
+    assert!(refused.code == 69 && refused.err.contains("root starts no file manager"), "{refused:?}");
+    assert!(desktop.opened().is_empty());
+    assert_eq!(desktop.mounts(), [desktop.dir.path("theirs/a")]);
+}
+
+#[test]
 fn open_fails_without_a_file_manager_and_does_not_wait_for_it() {
     let desktop = Desktop::new();
     desktop.program("notify-send", "exit 0");
