@@ -41,9 +41,10 @@ impl BaseName {
             [name] => Ok(Self { name: (*name).to_owned(), plugins: plugins.clone() }),
             _ => {
                 let endings: Vec<String> = game.plugins.iter().map(|ending| format!(".{ending}")).collect();
-                let found = match names.is_empty() {
-                    true => format!("the source has no plugin ({}) at its top", endings.join(", ")),
-                    false => "the source has several plugins".to_owned(),
+                let found = if names.is_empty() {
+                    format!("the source has no plugin ({}) at its top", endings.join(", "))
+                } else {
+                    "the source has several plugins".to_owned()
                 };
                 let why = match game.loads {
                     Loads::Plugin => "the game loads an archive that is called after a plugin",

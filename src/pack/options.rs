@@ -198,9 +198,10 @@ impl PackOptions {
             };
             if !known.contains(&version) {
                 let all: Vec<String> = known.iter().map(u32::to_string).collect();
-                return wrong(match known.is_empty() {
-                    true => "--archive-version: this game has BSA archives of one version".to_owned(),
-                    false => format!("--archive-version: this game reads {}", all.join(", ")),
+                return wrong(if known.is_empty() {
+                    "--archive-version: this game has BSA archives of one version".to_owned()
+                } else {
+                    format!("--archive-version: this game reads {}", all.join(", "))
                 });
             }
         }

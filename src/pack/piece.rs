@@ -70,9 +70,10 @@ impl PieceMaker {
                 }
                 let mut packed = Vec::new();
                 self.encode(file, &bytes, &mut packed)?;
-                Ok(vec![match packed.len() as u64 + GAIN_MIN <= u64::from(size) {
-                    true => Piece { bytes: packed, is_packed: true, size, digest },
-                    false => Piece { bytes, is_packed: false, size, digest },
+                Ok(vec![if packed.len() as u64 + GAIN_MIN <= u64::from(size) {
+                    Piece { bytes: packed, is_packed: true, size, digest }
+                } else {
+                    Piece { bytes, is_packed: false, size, digest }
                 }])
             }
         }

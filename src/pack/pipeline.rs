@@ -65,9 +65,10 @@ pub(super) fn run(
             at.next += 1;
             at.used = at.used.saturating_add(cost(files[index]));
             drop(at);
-            let made = match is_large(files[index]) {
-                true => Ok(Made::Large),
-                false => maker.pieces(files[index]).map(Made::Pieces),
+            let made = if is_large(files[index]) {
+                Ok(Made::Large)
+            } else {
+                maker.pieces(files[index]).map(Made::Pieces)
             };
             lock().done.push((index, made));
             changed.notify_all();

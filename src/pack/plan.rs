@@ -170,9 +170,10 @@ impl<'o> Planner<'o> {
             let parts = Parts::of(&file.path);
             let path = String::from_utf8_lossy(&file.path).into_owned();
             let is_excluded = options.exclude.as_ref().is_some_and(|exclude| exclude.select(&file.file));
-            let reason = match is_excluded {
-                true => Some(LooseReason::Excluded),
-                false => left_out(options.game, &parts, options),
+            let reason = if is_excluded {
+                Some(LooseReason::Excluded)
+            } else {
+                left_out(options.game, &parts, options)
             };
             if let Some(reason) = reason {
                 self.loose.push(LeftOut { path, reason, detail: String::new() });
@@ -384,13 +385,10 @@ fn add_loader_notes(archives: &[PlannedArchive], options: &PackOptions, notes: &
         let Loader::Missing(plugin) = &archive.loader else { continue };
         let endings: Vec<String> = options.game.plugins.iter().map(|it| format!("{plugin}.{it}")).collect();
         let endings = endings.join(" or ");
-        let text = match options.dummies && options.game.dummy.is_some() {
-            true => {
-                format!("a plugin without content is written for it: {}", super::dummy::name(plugin, options))
-            }
-            false => {
-                format!("the game loads it only with a plugin {endings}; --dummy writes one without content")
-            }
+        let text = if options.dummies && options.game.dummy.is_some() {
+            format!("a plugin without content is written for it: {}", super::dummy::name(plugin, options))
+        } else {
+            format!("the game loads it only with a plugin {endings}; --dummy writes one without content")
         };
         notes.push(Note::new(NoteCode::PackLoader, archive.name.clone(), text));
     }

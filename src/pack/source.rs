@@ -76,13 +76,14 @@ fn refuse_oddities(vfs: &Vfs, options: &PackOptions) -> Result<(), PackError> {
         return Ok(());
     }
     let links: Vec<String> = vfs.link_paths().iter().map(|path| path.shown().to_string()).collect();
-    match links.is_empty() {
-        true => Ok(()),
-        false => Err(PackError::list(
+    if links.is_empty() {
+        Ok(())
+    } else {
+        Err(PackError::list(
             PackErrorKind::Source,
             "the source has links; --follow-links packs what they lead to:",
             &links,
-        )),
+        ))
     }
 }
 

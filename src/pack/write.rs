@@ -148,12 +148,11 @@ impl Plan {
         let names = self.archives.iter().zip(&existing[..archives]).filter(|(_, stat)| stat.is_some());
         let names: Vec<String> =
             names.map(|(archive, _)| folder.join(&archive.name).shown().to_string()).collect();
-        match names.is_empty() || self.options.overwrites {
-            true => Ok(()),
-            false => {
-                let what = "archives that exist already; --overwrite replaces them:";
-                Err(PackError::list(PackErrorKind::Output, what, &names))
-            }
+        if names.is_empty() || self.options.overwrites {
+            Ok(())
+        } else {
+            let what = "archives that exist already; --overwrite replaces them:";
+            Err(PackError::list(PackErrorKind::Output, what, &names))
         }
     }
 }

@@ -202,11 +202,14 @@ impl Pack {
     }
 
     fn options(&self, open: &OpenOptions) -> Result<PackOptions, Failure> {
-        let patterns = |option: &str, patterns: &[String]| match patterns.is_empty() {
-            true => Ok(None),
-            false => Patterns::new(patterns)
-                .map(Some)
-                .map_err(|error| Failure::new(Exit::Usage, format!("--{option}: {error}"))),
+        let patterns = |option: &str, patterns: &[String]| {
+            if patterns.is_empty() {
+                Ok(None)
+            } else {
+                Patterns::new(patterns)
+                    .map(Some)
+                    .map_err(|error| Failure::new(Exit::Usage, format!("--{option}: {error}")))
+            }
         };
         let options = PackOptions {
             name: self.name.clone(),

@@ -1,6 +1,5 @@
 //! Arguments and mount options that commands share.
 
-#[cfg(feature = "mount")]
 pub(crate) mod cache_size;
 #[cfg(feature = "mount")]
 pub(crate) mod mount_options;

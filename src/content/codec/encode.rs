@@ -234,13 +234,12 @@ fn append_framed_block(block: &[u8], level: Level, out: &mut Vec<u8>) -> Result<
     reserve(out, 4)?;
     out.extend([0; 4]);
     let packed = append_block(block, level, out)?;
-    let length = match packed < block.len() {
-        true => packed as u32,
-        false => {
-            out.truncate(at + 4);
-            out.extend_from_slice(block);
-            block.len() as u32 | STORED
-        }
+    let length = if packed < block.len() {
+        packed as u32
+    } else {
+        out.truncate(at + 4);
+        out.extend_from_slice(block);
+        block.len() as u32 | STORED
     };
     out[at..][..4].copy_from_slice(&length.to_le_bytes());
     Ok(())

@@ -145,9 +145,10 @@ fn collisions(kind: NewKind, files: &[NewEntry]) -> Vec<Collision> {
         let path = &file.path;
         if let Some((earlier, other)) = hashes.insert(path.hash(), (path, file.id)) {
             let is_path = earlier.bytes().eq_ignore_ascii_case(path.bytes());
-            found.push(match is_path {
-                true => Collision::Path(other, file.id),
-                false => Collision::Hash(other, file.id),
+            found.push(if is_path {
+                Collision::Path(other, file.id)
+            } else {
+                Collision::Hash(other, file.id)
             });
         } else if matches!(kind, NewKind::Tes4(_)) {
             // A folder record stands for all folders of its hash.

@@ -36,6 +36,8 @@ pub(super) fn head(files: &[NewEntry], blocks: &[Vec<Block>]) -> Result<Vec<u8>,
         out.bytes(file.path.bytes());
         out.u8(0);
     }
-    files.iter().for_each(|file| out.u64(file.path.hash().file));
+    for file in files.iter() {
+        out.u64(file.path.hash().file);
+    }
     Ok(out.0)
 }
