@@ -85,7 +85,7 @@ fn a_picture_is_not_written_through_a_link_or_over_its_texture() {
         ("link.png", "cannot write the picture link.png: it is a link"),
         ("same.png", "cannot write the picture same.png: it is the texture itself"),
         ("none/a.png", missing.as_str()),
-        (".", "cannot create the picture .: "),
+        (".", "cannot write the picture .: it is not a regular file"),
     ] {
         let finished = dir.run(["thumbnail", "a.dds", name]);
         assert_eq!(finished.code, 73, "{finished:?}");
