@@ -7,7 +7,7 @@ use indicatif::BinaryBytes;
 use sha2::{Digest, Sha256};
 
 use super::contents::{Pixels, Row, Side};
-use crate::limits::PAGE_PICTURES_MAX;
+use crate::limits::{PAGE_PICTURES_MAX, PAGE_TEXTURES_MAX};
 use crate::picture::{Image, PictureError, difference, thumbnail, write_pixels, write_reduced_png};
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::vfs::parallel::in_parallel;
@@ -58,7 +58,10 @@ impl Pictures {
     pub(super) fn of(rows: &[&Row], step: &(dyn Fn() + Sync)) -> (Self, Vec<Option<ShownRow>>) {
         let mut pictures = Self::default();
         let mut shown: Vec<Option<ShownRow>> = rows.iter().map(|_| None).collect();
-        let textures: Vec<usize> = (0..rows.len()).filter(|&index| rows[index].is_texture()).collect();
+        let mut textures: Vec<usize> = (0..rows.len()).filter(|&index| rows[index].is_texture()).collect();
+        let sizes = textures.iter().map(|&index| size(rows[index]));
+        let within = count_within(sizes, PAGE_TEXTURES_MAX);
+        textures.truncate(within);
         for chunk in textures.chunks(ROWS_AT_ONCE) {
             let mut order = chunk.to_vec();
             // In stored order, so that a disk is read in one pass.
@@ -118,6 +121,21 @@ impl Pictures {
         }
         number
     }
+}
+
+/// The size of the textures of a row in bytes. A size that cannot be learnt counts as nothing, because no
+/// picture can be made then.
+fn size(row: &Row) -> u64 {
+    row.sides.iter().map(|side| side.file.size().unwrap_or(0)).fold(0, u64::saturating_add)
+}
+
+/// How many of the sizes, from the first on, have a sum of at most `max`.
+fn count_within(sizes: impl Iterator<Item = u64>, max: u64) -> usize {
+    let sums = sizes.scan(0_u64, |sum, size| {
+        *sum = sum.saturating_add(size);
+        Some(*sum)
+    });
+    sums.take_while(|&sum| sum <= max).count()
 }
 
 fn hash(bytes: &[u8]) -> [u8; 32] {
@@ -257,6 +275,15 @@ mod tests {
 
     fn numbers(shown: Option<ShownRow>) -> Vec<usize> {
         shown.unwrap().sides.into_iter().map(|side| side.picture.unwrap()).collect()
+    }
+
+    #[test]
+    fn textures_are_shown_until_their_sizes_reach_the_limit() {
+        assert_eq!(count_within([3, 4, 3, 1].into_iter(), 10), 3);
+        assert_eq!(count_within([3, 4, 4, 1].into_iter(), 10), 2);
+        assert_eq!(count_within([u64::MAX, u64::MAX].into_iter(), u64::MAX), 2);
+        assert_eq!(count_within([11].into_iter(), 10), 0);
+        assert_eq!(count_within(std::iter::empty(), 10), 0);
     }
 
     #[test]
