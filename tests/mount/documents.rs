@@ -27,6 +27,18 @@ fn home() -> TestDir {
     for file in ["home/work/Data/Interface/a.swf", "home/mods/SkyUI/interface/b.swf"] {
         fs::write(dir.path(file), "swf").unwrap();
     }
+    for (file, content) in [
+        ("MyMod/MyMod.esp", &b""[..]),
+        ("MyMod/textures/mine.dds", &texture),
+        ("MyMod/meshes/mine.nif", b"mesh"),
+        ("Voices/Voices.esm", b""),
+        ("Voices/sound/voice/voices.esm/hello.wem", b"sound"),
+    ] {
+        let path = dir.path("home/work").join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    dir.archive("home/work/Old.bsa", &Tes4::new(104).file("meshes", "old.nif", b"old").build());
     instance(&dir.path("home/MO2"), &dir.path("home/Games/Skyrim Special Edition"));
     dir
 }
@@ -90,9 +102,10 @@ fn the_commands_of_readme_and_of_every_topic_run() {
             let script =
                 script.replace("~/skyrim/TEXTURES/Village/IronPlate", "~/skyrim/TEXTURES/Village/Sword");
             let script = script.replace("--of SteelReforged.bsa", "--of Data");
-            // `why` exits with 1 if something is not in the game.
+            // These exit with 1 if something is not in the game, or differs.
             let lines = script.lines().map(|line| {
-                if line.starts_with("bsafs why ") {
+                let line = line.split_once("  # ").map_or(line, |(command, _)| command);
+                if line.starts_with("bsafs why ") || line.starts_with("bsafs diff ") {
                     format!("{line} || test $? -eq 1\n")
                 } else {
                     format!("{line}\n")
