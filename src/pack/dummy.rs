@@ -1,5 +1,7 @@
 //! Plugins without content, which only make a game load archives.
 
+use std::collections::HashSet;
+
 use super::options::PackOptions;
 use super::planned::{Loader, PlannedArchive};
 use super::rules::Dummy;
@@ -33,8 +35,9 @@ pub(super) fn beside(archives: &[PlannedArchive], options: &PackOptions) -> Vec<
             all.push(Beside { name: format!("{stem}.override"), bytes: Vec::new() });
         }
     }
-    // Two archives of one plugin need it once.
-    all.dedup_by(|a, b| a.name.eq_ignore_ascii_case(&b.name));
+    // Two archives of one plugin need it once. There are as few as archives.
+    let mut names = HashSet::new();
+    all.retain(|beside| names.insert(beside.name.to_ascii_lowercase()));
     all
 }
 

@@ -520,6 +520,12 @@ fn plugins_without_content_are_written_only_on_request() {
         assert!(fs::read(dir.path("out").join(plugin)).unwrap().starts_with(b"TES4"), "{game}");
         fs::remove_dir_all(dir.path("out")).unwrap();
     }
+    // Two archives of one plugin need it once, whatever else is written for each of them.
+    let two = with_files(&[("meshes/a.nif", noise(1, 40_000)), ("meshes/b.nif", noise(2, 40_000))]);
+    let finished = pack(&two, "falloutnv", &["--dummy", "--override", "--max-size", "60K"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    let written = ["MyMod - 2.bsa", "MyMod - 2.override", "MyMod.bsa", "MyMod.esp", "MyMod.override"];
+    assert_eq!(names(&two.path("out")), written);
     // One that is there stays as it is.
     fs::create_dir(dir.path("out")).unwrap();
     fs::write(dir.path("out/MyMod.esp"), "mine").unwrap();
