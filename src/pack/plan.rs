@@ -41,15 +41,16 @@ impl Plan {
     /// # Errors
     /// Files that cannot be packed as they are, or an option that does not fit them.
     pub fn new(vfs: &Vfs, options: &PackOptions) -> Result<Self, PackError> {
-        let files = source::files(vfs, options)?;
+        let (files, beside) = source::files(vfs, options)?;
         let base = BaseName::find(&files, options)?;
         let mut planner = Planner::new(options);
+        planner.loose = beside;
         planner.sort(files)?;
         if planner.groups.values().all(Vec::is_empty) {
             let what = "the source has no file that can be packed; nothing was written";
             return Err(PackError::new(PackErrorKind::Source, what));
         }
-        let Planner { groups, loose, mut notes, .. } = planner;
+        let Planner { groups, mut loose, mut notes, .. } = planner;
         let mut archives = Vec::new();
         for (group, files) in groups {
             let parts = split::split(group.kind(options), files, options)?;
@@ -71,6 +72,7 @@ impl Plan {
             let what = "-o names one archive, but the files need several; name a folder, and --name:";
             return Err(PackError::list(PackErrorKind::Option, what, &names));
         }
+        loose.sort_by(|a, b| a.path.cmp(&b.path));
         add_loader_notes(&archives, options, &mut notes);
         Ok(Self { options: options.clone(), archives, loose, notes })
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::error::{PackError, PackErrorKind};
 use super::options::PackOptions;
-use super::verdict::KNOWN_TOPS;
+use super::verdict::{KNOWN_TOPS, LeftOut, LooseReason};
 use crate::note::NoteCode;
 use crate::shown::Shown;
 use crate::tree::Kind;
@@ -22,8 +22,9 @@ pub(super) struct SourceFile {
 /// The folders that stand for the data folder itself, in lower case.
 const DATA: [&str; 2] = ["data", "data files"];
 
-/// All files that the options select, ordered by path without regard to case.
-pub(super) fn files(vfs: &Vfs, options: &PackOptions) -> Result<Vec<SourceFile>, PackError> {
+/// All files that the options select, ordered by path without regard to case, and those that stay loose
+/// because they lie beside the data folder.
+pub(super) fn files(vfs: &Vfs, options: &PackOptions) -> Result<(Vec<SourceFile>, Vec<LeftOut>), PackError> {
     refuse_oddities(vfs, options)?;
     let files = vfs.select(&options.only);
     let data = data_folder(vfs)?;
@@ -38,20 +39,21 @@ pub(super) fn files(vfs: &Vfs, options: &PackOptions) -> Result<Vec<SourceFile>,
     if !failed.is_empty() {
         return Err(PackError::list(PackErrorKind::Unreadable, "files that cannot be read:", &failed));
     }
-    let source = |file: VfsFile| {
-        let path = stored_path(&file);
-        let path = match &data {
-            // What lies beside the data folder is not of the game.
-            Some(data) => path.get(data.len()..)?.strip_prefix(b"/")?.to_vec(),
-            None => path,
-        };
-        Some(SourceFile { path, size: file.shown_size(), file })
-    };
     let is_below = |file: &VfsFile| {
         let path = file.path_bytes();
         data.as_ref().is_none_or(|data| path.starts_with(data) && path.get(data.len()) == Some(&b'/'))
     };
-    Ok(files.into_iter().filter(is_below).filter_map(source).collect())
+    let (below, beside): (Vec<VfsFile>, Vec<VfsFile>) = files.into_iter().partition(is_below);
+    let source = |file: VfsFile| {
+        let mut path = stored_path(&file);
+        if let Some(data) = &data {
+            path.drain(..path.len().min(data.len() + 1));
+        }
+        SourceFile { path, size: file.shown_size(), file }
+    };
+    let left_out =
+        |file: VfsFile| LeftOut { path: file.path(), reason: LooseReason::BesideData, detail: String::new() };
+    Ok((below.into_iter().map(source).collect(), beside.into_iter().map(left_out).collect()))
 }
 
 /// The path of a file as it is stored. Bytes of a name on the disk that are not UTF-8 are listed as `%XX`,

@@ -37,6 +37,8 @@ pub enum LooseReason {
     NotGame,
     /// It is in no folder.
     Root,
+    /// It lies beside the folder of the game's files.
+    BesideData,
     /// An archive cannot store its name.
     Name,
     /// The user excluded it.
@@ -47,7 +49,7 @@ pub enum LooseReason {
 
 impl LooseReason {
     /// All reasons.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::DataOnly,
         Self::Settings,
         Self::Extender,
@@ -57,6 +59,7 @@ impl LooseReason {
         Self::Source,
         Self::NotGame,
         Self::Root,
+        Self::BesideData,
         Self::Name,
         Self::Excluded,
         Self::Texture,
@@ -74,6 +77,7 @@ impl LooseReason {
             Self::Source => "source",
             Self::NotGame => "not-game",
             Self::Root => "root",
+            Self::BesideData => "beside-data",
             Self::Name => "name",
             Self::Excluded => "excluded",
             Self::Texture => "texture",
@@ -92,6 +96,7 @@ impl LooseReason {
             Self::Source => "a source of a script; --sources packs it",
             Self::NotGame => "not a file of the game",
             Self::Root => "it is in no folder, where games look for hardly anything in archives",
+            Self::BesideData => "it is beside the folder Data, in which the game's files begin",
             Self::Name => "an archive cannot store its name",
             Self::Excluded => "--exclude",
             Self::Texture => "an archive of textures cannot store it",

@@ -292,8 +292,13 @@ fn names_outside_of_the_code_page_are_an_error_that_lists_them() {
 #[test]
 fn a_data_folder_is_stripped_if_it_is_the_only_one() {
     let dir = with_files(&[("Data/meshes/a.nif", "1"), ("readme.txt", "2")]);
-    pack(&dir, "skyrimse", &[]);
+    let finished = pack(&dir, "skyrimse", &[]);
     assert_eq!(dir.run(["list", "out/MyMod.bsa"]).success(), "meshes/a.nif\n");
+    let beside =
+        "1 file stays loose: it is beside the folder Data, in which the game's files begin\n  readme.txt\n";
+    assert!(finished.out.contains(beside), "{finished:?}");
+    let planned = pack(&dir, "skyrimse", &["--dry-run", "--json"]).out;
+    assert!(planned.contains(r#"{"loose":"readme.txt","reason":"beside-data"}"#), "{planned}");
     let dir = with_files(&[("Data/meshes/a.nif", "1"), ("textures/b.dds", "2")]);
     refused(&dir, &pack(&dir, "skyrimse", &[]), 1, &["Data", "textures"]);
     // A folder above the source does not matter.
