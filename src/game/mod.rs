@@ -39,6 +39,8 @@ pub use managers::{
 
 pub(crate) use managers::is_backup;
 pub(crate) use plan::is_plugin;
+#[cfg(feature = "pack")]
+pub(crate) use plan::stem;
 pub use plan::{FolderFilter, Header, LayerKind, LoadOrder, ModList, OrderLayer, PlanError, plan_game};
 pub use precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 pub(crate) use settings::{decode_ini, ini_list};

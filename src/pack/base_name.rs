@@ -4,6 +4,7 @@ use super::error::{PackError, PackErrorKind};
 use super::options::PackOptions;
 use super::rules::Loads;
 use super::source::SourceFile;
+use crate::game::stem;
 
 /// The plugins at the top of the source that load archives, and what archives are called after.
 pub(super) struct BaseName {
@@ -60,9 +61,4 @@ impl BaseName {
     pub(super) fn plugin(&self, name: &str) -> Option<&str> {
         self.plugins.iter().map(String::as_str).find(|plugin| stem(plugin).eq_ignore_ascii_case(name))
     }
-}
-
-/// The name of a plugin without its extension.
-fn stem(plugin: &str) -> &str {
-    plugin.rsplit_once('.').map_or(plugin, |(stem, _)| stem)
 }

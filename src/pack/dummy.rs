@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::options::PackOptions;
 use super::planned::{Loader, PlannedArchive};
 use super::rules::Dummy;
+use crate::game::stem;
 
 /// The author that they name, so that a later program can tell them.
 const AUTHOR: &[u8] = b"bsafs\0";
@@ -31,8 +32,7 @@ pub(super) fn beside(archives: &[PlannedArchive], options: &PackOptions) -> Vec<
             all.push(Beside { name: name(plugin, options), bytes: plugin_bytes(&dummy) });
         }
         if options.override_file && options.game.is_gamebryo_fallout() {
-            let stem = archive.name.rsplit_once('.').map_or(&*archive.name, |(stem, _)| stem);
-            all.push(Beside { name: format!("{stem}.override"), bytes: Vec::new() });
+            all.push(Beside { name: format!("{}.override", stem(&archive.name)), bytes: Vec::new() });
         }
     }
     // Two archives of one plugin need it once. There are as few as archives.

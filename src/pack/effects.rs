@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::plan::Plan;
 use super::planned::{Loader, PlannedArchive, PlannedFile};
-use crate::game::{ArchiveRule, LooseRule};
+use crate::game::{ArchiveRule, LooseRule, stem};
 use crate::vfs::{Vfs, VfsFile};
 
 /// A file that wins or loses otherwise once it is packed.
@@ -78,18 +78,15 @@ struct Places<'g> {
 
 impl<'g> Places<'g> {
     fn new(game: &'g Vfs) -> Self {
-        let stem = |name: &String| {
-            let lower = name.to_lowercase();
-            lower.rsplit_once('.').map_or(lower.clone(), |(stem, _)| stem.to_owned())
-        };
-        Self { game, plugins: game.order().plugins.iter().map(stem).collect() }
+        let plugins = game.order().plugins.iter().map(|plugin| stem(plugin).to_lowercase()).collect();
+        Self { game, plugins }
     }
 
     /// The place of a planned archive; `None` if nothing loads it.
     fn of_planned(&self, archive: &PlannedArchive) -> Option<Place> {
         let plugin = match &archive.loader {
             Loader::Line(_) => return Some(Place::Listed),
-            Loader::Plugin(plugin) => plugin.rsplit_once('.').map_or(&**plugin, |(stem, _)| stem),
+            Loader::Plugin(plugin) => stem(plugin),
             Loader::Missing(plugin) => plugin,
         };
         let plugin = plugin.to_lowercase();

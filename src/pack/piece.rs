@@ -211,24 +211,13 @@ impl PieceHasher {
     fn end_pieces(&mut self) {
         while self.left.last() == Some(&0) {
             self.left.pop();
-            self.digests.push(self.hash.finalize_reset_into_array());
+            self.digests.push(std::mem::take(&mut self.hash).finalize().into());
         }
     }
 }
 
 fn lengths(parts: &TextureParts) -> Vec<u64> {
     parts.chunks.iter().map(|chunk| chunk.range.end - chunk.range.start).collect()
-}
-
-/// Ends a hash, and begins the next one.
-trait FinalizeReset {
-    fn finalize_reset_into_array(&mut self) -> PieceDigest;
-}
-
-impl FinalizeReset for Sha256 {
-    fn finalize_reset_into_array(&mut self) -> PieceDigest {
-        std::mem::take(self).finalize().into()
-    }
 }
 
 impl Write for PieceHasher {

@@ -4,7 +4,6 @@
 //! begins a file only if its bytes and their encoding fit into the budget, or if nothing else is in memory.
 //! So the number of threads changes neither the result nor the memory by much.
 
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
 use super::error::{PackError, PackErrorKind};
@@ -15,6 +14,7 @@ use crate::format::write::NewKind;
 use crate::limits::{PACK_BUDGET, PACK_WHOLE_MAX};
 use crate::system::memory;
 use crate::system::processors::processors;
+use crate::system::sync::{Condvar, Mutex};
 
 /// What a file became.
 pub(super) enum Made {
@@ -47,20 +47,19 @@ pub(super) fn run(
 ) -> Result<(), PackError> {
     let state = State { next: 0, used: 0, done: Vec::new(), is_stopped: false };
     let (state, changed) = (Mutex::new(state), Condvar::new());
-    let lock = || state.lock().unwrap_or_else(PoisonError::into_inner);
     // The bytes, their encoding, and what decoding them from an archive takes.
     let cost = |file: &PlannedFile| if is_large(file) { 0 } else { file.size.saturating_mul(3) };
     let work = || {
         let _stop = StopIfPanicking { state: &state, changed: &changed };
         let mut maker = PieceMaker::new(kind, level);
         loop {
-            let mut at = lock();
+            let mut at = state.lock();
             let index = loop {
                 let Some(file) = files.get(at.next).filter(|_| !at.is_stopped) else { return };
                 if at.used == 0 || at.used.saturating_add(cost(file)) <= PACK_BUDGET {
                     break at.next;
                 }
-                at = changed.wait(at).unwrap_or_else(PoisonError::into_inner);
+                at = changed.wait(at);
             };
             at.next += 1;
             at.used = at.used.saturating_add(cost(files[index]));
@@ -70,7 +69,7 @@ pub(super) fn run(
             } else {
                 maker.pieces(files[index]).map(Made::Pieces)
             };
-            lock().done.push((index, made));
+            state.lock().done.push((index, made));
             changed.notify_all();
         }
     };
@@ -92,7 +91,7 @@ pub(super) fn run(
         } else {
             take_all(files, &state, &changed, cost, &mut take)
         };
-        lock().is_stopped = true;
+        state.lock().is_stopped = true;
         changed.notify_all();
         taken
     })
@@ -107,7 +106,7 @@ struct StopIfPanicking<'s> {
 impl Drop for StopIfPanicking<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.state.lock().unwrap_or_else(PoisonError::into_inner).is_stopped = true;
+            self.state.lock().is_stopped = true;
             self.changed.notify_all();
         }
     }
@@ -123,9 +122,8 @@ fn take_all(
     cost: impl Fn(&PlannedFile) -> u64,
     take: &mut impl FnMut(usize, Made) -> Result<(), PackError>,
 ) -> Result<(), PackError> {
-    let lock = || state.lock().unwrap_or_else(PoisonError::into_inner);
     for (index, file) in files.iter().enumerate() {
-        let mut at = lock();
+        let mut at = state.lock();
         let made = loop {
             if at.is_stopped {
                 return Err(PackError::new(PackErrorKind::Io, "a thread that encodes files has failed"));
@@ -133,11 +131,11 @@ fn take_all(
             if let Some(found) = at.done.iter().position(|(done, _)| *done == index) {
                 break at.done.swap_remove(found).1;
             }
-            at = changed.wait(at).unwrap_or_else(PoisonError::into_inner);
+            at = changed.wait(at);
         };
         drop(at);
         take(index, made?)?;
-        let mut at = lock();
+        let mut at = state.lock();
         at.used = at.used.saturating_sub(cost(file));
         drop(at);
         changed.notify_all();

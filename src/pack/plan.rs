@@ -12,6 +12,7 @@ use super::split;
 use super::verdict::{KNOWN_TOPS, LeftOut, LooseReason, Parts, left_out};
 use crate::content::codec::Level;
 use crate::format::write::{Collision, NameError, NewArchive, NewEntry, NewKind, NewTexture, StoredPath};
+use crate::game::stem;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::texture::file_header::HEADER_MAX;
@@ -339,8 +340,7 @@ fn archive(
                 let what = format!("-o {name}: the archive is a {kind}, so its name ends otherwise");
                 return Err(PackError::new(PackErrorKind::Option, what));
             }
-            let stem = name.rsplit_once('.').map_or(&**name, |(stem, _)| stem);
-            (name.clone(), name.strip_suffix(ending).unwrap_or(stem).to_owned())
+            (name.clone(), name.strip_suffix(ending).unwrap_or(stem(name)).to_owned())
         }
         None => {
             let (first, number) = (&base.name, nth + 1);

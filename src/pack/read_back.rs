@@ -10,7 +10,7 @@ use crate::shown::Shown;
 use crate::texture::dds::Texture;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::vfs::parallel::try_in_parallel;
-use crate::vfs::{OpenOptions, Vfs, VfsFile};
+use crate::vfs::{OpenOptions, VfsFile};
 
 /// Compares an archive with what was read of its sources.
 pub(super) fn compare(
@@ -38,7 +38,7 @@ pub(super) fn compare(
         .filter_map(|at| archive.layout.files().get(at))
         .map(|file| {
             let path = options.encoding.decode(file.path.bytes()).map(|path| path.into_owned());
-            let found = path.as_ref().and_then(|path| find(&vfs, path));
+            let found = path.and_then(|path| vfs.file(&path));
             let planned = &archive.files[file.id];
             let lacks = || differs(format!("it lacks {}", planned.path.shown()));
             found.map(|found| (file.id, found)).ok_or_else(lacks)
@@ -52,10 +52,6 @@ pub(super) fn compare(
         compared.map_err(|what| differs(format!("{}: {what}", file.path.shown())))
     })
     .map(drop)
-}
-
-fn find(vfs: &Vfs, path: &str) -> Option<VfsFile> {
-    vfs.file(path)
 }
 
 fn compare_file(file: &PlannedFile, digests: &[PieceDigest], found: &VfsFile) -> Result<(), String> {

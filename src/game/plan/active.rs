@@ -56,7 +56,7 @@ pub(crate) fn is_plugin(name: &str) -> bool {
     EXTENSIONS.iter().any(|extension| folded.ends_with(extension))
 }
 
-/// A plugin's name without its extension.
+/// The name of a plugin or an archive without its extension.
 pub(crate) fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }

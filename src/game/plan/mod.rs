@@ -33,6 +33,8 @@ mod ranks;
 mod unread_ini;
 
 pub(crate) use active::is_plugin;
+#[cfg(feature = "pack")]
+pub(crate) use active::stem;
 pub use load_order::{FolderFilter, LayerKind, LoadOrder, ModList, OrderLayer, PlanError};
 pub use plan_game::plan_game;
 pub use plugin::Header;
