@@ -8,6 +8,7 @@ use rustix::process::geteuid;
 use super::mount_state::MountOptions;
 use crate::cli::exit::{Exit, Failure};
 use crate::daemon::overlay;
+use crate::mounts::serving::process_of;
 use crate::mounts::status::{self, Answer, MountStatus};
 use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
@@ -227,11 +228,11 @@ fn answer_of(
             Exit::Unavailable,
             format!("the daemon has ended; run `bsafs umount {}`, and give the sources", mountpoint.shown()),
         ),
-        Some((_, Answer::Hangs)) => (
-            Exit::Unavailable,
-            "the daemon of this mount does not answer, so its sources are not known; give them instead"
-                .into(),
-        ),
+        Some((mounted, Answer::Hangs)) => {
+            let process = process_of(mounted).map_or_else(String::new, |pid| format!(" (process {pid})"));
+            let why = "does not answer, so the sources of the mount are not known; give them instead";
+            (Exit::Unavailable, format!("the daemon{process} {why}"))
+        }
         Some((_, Answer::Refused)) => {
             (Exit::NoPermission, "the mount is another user's; run as that user".into())
         }
