@@ -32,7 +32,7 @@ use crate::vfs::{OpenOptions, Vfs};
 pub(crate) struct AskWhy {
     /// Paths of files, or names of plugins, archives, mods or INI files
     ///
-    /// In front of these, a game or an instance of Mod Organizer 2 is the source, as with --in.
+    /// In front of these, a game, a mount or an instance of Mod Organizer 2 is the source, as with --in.
     #[arg(required = true, value_name = "FILE|PLUGIN|MOD")]
     things: Vec<PathBuf>,
     /// Game, instance of Mod Organizer 2, or other source to ask about [default: the only one installed]
@@ -94,7 +94,7 @@ impl AskWhy {
             return Ok((sources.to_owned(), name));
         }
         #[cfg(feature = "mount")]
-        if let Some((mountpoint, within)) = in_mount(thing) {
+        if let Some((mountpoint, within)) = in_mount(thing).filter(|(_, within)| !within.is_empty()) {
             return Ok((vec![mountpoint], within));
         }
         only_source().map(|source| (vec![source], name))
@@ -155,12 +155,17 @@ fn without_warnings<T>(open: impl FnOnce() -> T) -> T {
     opened
 }
 
-/// Whether a path is a game's id or the folder of an instance of Mod Organizer 2, about which users ask.
+/// Whether users ask about a path and not for it: a game's id, a mount, or the folder of an instance of Mod
+/// Organizer 2. Nothing in a mount is opened, because its daemon may hang.
 fn is_asked(source: &Path) -> bool {
-    is_game(source) || source.join(MO2_INI).is_file()
+    #[cfg(feature = "mount")]
+    if let Some((_, within)) = in_mount(source) {
+        return within.is_empty();
+    }
+    is_game(source) || Disk::default().is_file(&source.join(MO2_INI))
 }
 
-/// The mount that a path is in, and the path in it.
+/// The mount that a path is in, and the path in it, which is empty for the mountpoint.
 #[cfg(feature = "mount")]
 fn in_mount(path: &Path) -> Option<(PathBuf, String)> {
     let path = std::path::absolute(path).ok()?;
@@ -168,7 +173,7 @@ fn in_mount(path: &Path) -> Option<(PathBuf, String)> {
     let around = mounts.iter().rev().filter(|it| it.is_bsafs() && it.is_whole());
     let found = around.into_iter().find(|it| path.starts_with(&it.mountpoint))?;
     let within = path.strip_prefix(&found.mountpoint).ok()?.to_string_lossy().into_owned();
-    (!within.is_empty()).then(|| (found.mountpoint.clone(), within))
+    Some((found.mountpoint.clone(), within))
 }
 
 /// The only instance, or else the only game.
