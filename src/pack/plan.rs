@@ -388,7 +388,8 @@ fn add_loader_notes(archives: &[PlannedArchive], options: &PackOptions, notes: &
         let endings: Vec<String> = options.game.plugins.iter().map(|it| format!("{plugin}.{it}")).collect();
         let endings = endings.join(" or ");
         let text = if options.dummies && options.game.dummy.is_some() {
-            format!("a plugin without content is written for it: {}", super::dummy::name(plugin, options))
+            let name = super::dummy::name(plugin, options);
+            format!("a plugin without content is written for it, unless there is one: {name}")
         } else {
             format!("the game loads it only with a plugin {endings}; --dummy writes one without content")
         };
