@@ -48,9 +48,11 @@ impl MountEntry {
         self.options.split(',').any(|set| set == option)
     }
 
-    /// The entry of this mount in the table as it is now. `None` if the mount has ended.
+    /// The entry of this mount in the table as it is now. `None` if the mount has ended. Its numbers may then
+    /// belong to another mount, so what was mounted is compared, too.
     pub fn now(&self) -> Option<Self> {
-        mounts().into_iter().find(|it| it.id == self.id && it.device == self.device)
+        let numbers = |it: &Self| it.id == self.id && it.device == self.device;
+        mounts().into_iter().find(|it| numbers(it) && it.kind == self.kind && it.source == self.source)
     }
 
     /// Whether this is a mount of bsafs.
