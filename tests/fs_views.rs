@@ -189,7 +189,8 @@ fn cookies_of_listings_stay_below_31_bits_whatever_changes() {
         fs::rename(&at[change % 2], &at[(change + 1) % 2]).unwrap();
         reload(&fs);
         let (rest, _) = list(cookie, usize::MAX);
-        let mut names: Vec<&String> = first.iter().chain(&rest).filter(|name| name.starts_with('b')).collect();
+        let mut names: Vec<&String> =
+            first.iter().chain(&rest).filter(|name| name.starts_with('b')).collect();
         // They are listed in the order of their inode numbers, which a file system may give in any order.
         names.sort_unstable();
         assert!(names.into_iter().eq(&expected), "change {change}: {first:?}, then {rest:?}");

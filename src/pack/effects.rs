@@ -2,11 +2,12 @@
 //!
 //! A loose file beats nearly every archive. Packed, it has only the place of its plugin.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::plan::Plan;
 use super::planned::{Loader, PlannedArchive, PlannedFile};
-use crate::game::{ArchiveRule, LooseRule, stem};
+use crate::game::{ArchiveRule, LooseRule, OrderLayer, stem};
 use crate::vfs::{Vfs, VfsFile};
 
 /// A file that wins or loses otherwise once it is packed.
@@ -72,35 +73,35 @@ enum Place {
 
 struct Places<'g> {
     game: &'g Vfs,
-    /// The stems of active plugins in their order, in lower case.
-    plugins: Vec<String>,
+    /// The places of active plugins by their stems, in lower case.
+    plugins: HashMap<String, Place>,
+    /// The places of archives that are attached to plugins.
+    attached: HashMap<&'g Path, Place>,
 }
 
 impl<'g> Places<'g> {
     fn new(game: &'g Vfs) -> Self {
-        let plugins = game.order().plugins.iter().map(|plugin| stem(plugin).to_lowercase()).collect();
-        Self { game, plugins }
+        let folded = |plugin: &str| stem(plugin).to_lowercase();
+        let plugins = game.order().plugins.iter().enumerate();
+        let plugins: HashMap<_, _> = plugins.map(|(at, it)| (folded(it), Place::Plugin(at))).collect();
+        let place =
+            |layer: &'g OrderLayer| Some((&*layer.path, *plugins.get(&folded(layer.plugin.as_ref()?))?));
+        let attached = game.order().layers.iter().filter_map(place).collect();
+        Self { game, plugins, attached }
     }
 
     /// The place of a planned archive; `None` if nothing loads it.
     fn of_planned(&self, archive: &PlannedArchive) -> Option<Place> {
-        let plugin = match &archive.loader {
-            Loader::Line(_) => return Some(Place::Listed),
-            Loader::Plugin(plugin) => stem(plugin),
-            Loader::Missing(plugin) => plugin,
-        };
-        let plugin = plugin.to_lowercase();
-        self.plugins.iter().position(|it| *it == plugin).map(Place::Plugin)
+        match &archive.loader {
+            Loader::Line(_) => Some(Place::Listed),
+            Loader::Plugin(plugin) => self.plugins.get(&stem(plugin).to_lowercase()).copied(),
+            Loader::Missing(stem) => self.plugins.get(&stem.to_lowercase()).copied(),
+        }
     }
 
-    /// The place of an archive of the game: that of the plugin with the longest name that begins its own.
+    /// The place of an archive of the game.
     fn of_layer(&self, path: &Path) -> Place {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
-        let owns = |(_, stem): &(usize, &String)| {
-            name.strip_prefix(&***stem).is_some_and(|rest| rest.is_empty() || rest.starts_with(" "))
-        };
-        let plugins = self.plugins.iter().enumerate().filter(owns);
-        plugins.max_by_key(|(_, stem)| stem.len()).map_or(Place::Listed, |(at, _)| Place::Plugin(at))
+        self.attached.get(path).copied().unwrap_or(Place::Listed)
     }
 
     fn effect(

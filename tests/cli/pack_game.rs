@@ -73,13 +73,16 @@ fn game() -> (TestDir, PathBuf) {
     };
     fs::write(game.join("Data/Early.bsa"), archive(&["early.nif", "both.nif"])).unwrap();
     fs::write(game.join("Data/Late.bsa"), archive(&["late.nif", "both.nif"])).unwrap();
+    // Called as a plugin, but loaded by a list, so before all plugins.
+    fs::write(game.join("Data/Late - More.bsa"), archive(&["listed.nif"])).unwrap();
+    write(game.join("Skyrim_Default.ini"), b"[Archive]\nsResourceArchiveList=Late - More.bsa\n");
     (dir, game)
 }
 
 #[test]
 fn files_that_win_or_lose_otherwise_in_a_game_are_listed() {
     let (dir, game) = game();
-    for name in ["early", "late", "both", "own", "loose"] {
+    for name in ["early", "late", "both", "own", "loose", "listed"] {
         write(dir.path(format!("MyMod/meshes/{name}.nif")), name.as_bytes());
     }
     write(dir.path("MyMod/MyMod.esp"), b"TES4");
@@ -109,7 +112,7 @@ fn files_that_win_or_lose_otherwise_in_a_game_are_listed() {
         "a loose file beats every archive, a packed one has the place of its plugin"
     );
     fs::write(dir.path("plugins.txt"), "*Early.esp\n*Late.esp\n").unwrap();
-    assert_eq!(changes(&dir).iter().filter(|line| line.starts_with("unloaded")).count(), 5);
+    assert_eq!(changes(&dir).iter().filter(|line| line.starts_with("unloaded")).count(), 6);
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub(crate) struct LoadedArchive {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
     pub(crate) why: String,
+    /// The plugin that it is attached to. `None` if a list names it.
+    pub(crate) plugin: Option<String>,
 }
 
 /// Maximum number of listed names with a folder (`a/b.bsa`) that are looked up. Unmodified games list none,
@@ -132,7 +134,11 @@ impl<'a> ArchivePlanner<'a> {
     pub(crate) fn load_attached(&mut self, plugin: &str, place: &str) {
         let names = std::mem::take(&mut self.names);
         for archive in attached(self.title.attach, plugin, self.language, &names) {
+            let before = self.loaded.len();
             self.load(archive, &format!("attached to {plugin} ({place})"), false);
+            if let Some(loaded) = self.loaded.get_mut(before) {
+                loaded.plugin = Some(plugin.to_owned());
+            }
         }
         for archive in disputed(self.title.attach, plugin, &names) {
             self.disputed.entry(fold(archive)).or_insert_with(|| plugin.to_owned());
@@ -279,7 +285,7 @@ impl<'a> ArchivePlanner<'a> {
         match found {
             Some(path) => {
                 let (name, why) = (name.to_owned(), why.to_owned());
-                self.loaded.push(LoadedArchive { name, path, why });
+                self.loaded.push(LoadedArchive { name, path, why, plugin: None });
             }
             None if note_missing => {
                 let text = match path {

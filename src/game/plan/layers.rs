@@ -152,7 +152,10 @@ pub(super) fn loose_rule(setting: LooseSetting, inis: &IniFiles) -> (LooseRule, 
 
 /// Turns archives in load order into layers, lowest first.
 fn by_rule(rule: ArchiveRule, loaded: &[LoadedArchive]) -> Vec<OrderLayer> {
-    let layer = |archive: &LoadedArchive| OrderLayer::archive(&archive.path, &archive.why);
+    let layer = |archive: &LoadedArchive| OrderLayer {
+        plugin: archive.plugin.clone(),
+        ..OrderLayer::archive(&archive.path, &archive.why)
+    };
     match rule {
         ArchiveRule::LastWins => loaded.iter().map(layer).collect(),
         ArchiveRule::FirstWins | ArchiveRule::Oblivion => loaded.iter().rev().map(layer).collect(),

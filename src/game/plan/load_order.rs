@@ -64,6 +64,8 @@ pub struct OrderLayer {
     pub shown: FolderFilter,
     /// Whether the layer is a folder of a mod manager, which merges folders regardless of case.
     pub is_managed: bool,
+    /// The plugin that an archive is attached to. `None` if a list names the archive, or the user.
+    pub plugin: Option<String>,
 }
 
 impl OrderLayer {
@@ -78,7 +80,7 @@ impl OrderLayer {
     }
 
     fn new(what: LayerKind, path: PathBuf, why: String) -> Self {
-        Self { what, path, why, shown: FolderFilter::default(), is_managed: false }
+        Self { what, path, why, shown: FolderFilter::default(), is_managed: false, plugin: None }
     }
 }
 
