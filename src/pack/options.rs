@@ -167,6 +167,13 @@ impl PackOptions {
         self
     }
 
+    /// Whether plugins are written that only make the game load the archives.
+    #[must_use]
+    pub fn dummies(mut self, is_on: bool) -> Self {
+        self.dummies = is_on;
+        self
+    }
+
     /// How many threads encode; all processors by default. The result does not depend on it.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {

@@ -17,6 +17,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod dummies; // plugins that bsafs writes for archives
 mod games; // the games whose plugin order is compared
 mod hashes; // the games' hash functions, on random names
 mod installations; // small installations of games
