@@ -5,6 +5,8 @@ use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
+use bsafs::pack::{PackOptions, Plan};
+
 use super::pack::{add, names, pack, whole_mod, with_files};
 use crate::mounted::{TestDir, is_root, run};
 use crate::support::content::{noise, text};
@@ -185,14 +187,26 @@ fn a_file_that_changes_while_it_is_packed_is_an_error_with_its_name() {
 }
 
 #[test]
+fn a_file_that_vanishes_while_it_is_packed_is_an_error_with_its_name() {
+    let dir = with_files(&[("meshes/a.nif", b"1"), ("meshes/zz.nif", b"2")]);
+    let vfs = bsafs::Vfs::open([dir.path("MyMod")]).unwrap();
+    let options = PackOptions::new("skyrimse").unwrap().name("MyMod");
+    let plan = Plan::new(&vfs, &options).unwrap();
+    fs::remove_file(dir.path("MyMod/meshes/zz.nif")).unwrap();
+    let error = plan.write(&dir.path("out")).unwrap_err().to_string();
+    assert!(error.contains("zz.nif"), "{error}");
+    assert_eq!(names(&dir.path("out")), [""; 0]);
+}
+
+#[test]
 fn a_large_file_is_packed_piece_by_piece_within_its_memory() {
     let dir = TestDir::new();
     // More than 64 MiB, so that neither file is held in memory: one compresses, the other does not.
     add(
         &dir,
         &[
-            ("meshes/text.nif", text(1, 1 << 20).repeat(80)),
-            ("meshes/noise.nif", noise(2, 1 << 20).repeat(70)),
+            ("meshes/text.nif", text(1, 1 << 20).repeat(65)),
+            ("meshes/noise.nif", noise(2, 1 << 20).repeat(65)),
         ],
     );
     for (game, archive) in
@@ -202,7 +216,6 @@ fn a_large_file_is_packed_piece_by_piece_within_its_memory() {
         assert_eq!(finished.code, 0, "{finished:?}");
         let equal = dir.run(["diff", "--compare", archive, "MyMod"]).success();
         assert_eq!(equal, "0 added, 0 removed, 0 changed, 2 equal\n");
-        assert!(fs::metadata(dir.path(archive)).unwrap().len() < 120 << 20);
-        dir.run(["verify", archive]).success();
+        assert!(fs::metadata(dir.path(archive)).unwrap().len() < 100 << 20);
     }
 }

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::process::{Command, Stdio};
+use std::thread;
 
 use rustix::io::Errno;
 use rustix::process::Signal;
@@ -552,7 +553,8 @@ fn no_command_waits_for_a_daemon_that_was_stopped() {
     assert!(dir.run(["which", "link/sky.dds"]).success().contains("a.bsa"));
     stop(mount.pid);
     let who = format!("the daemon (process {}) does not answer", mount.pid);
-    for (command, code) in [
+    // Each waits for its limit of time, so they wait together.
+    let commands = [
         (&["status", "mnt"][..], 74),
         (&["status", "--json", "mnt"], 74),
         (&["which", "mnt/readme.txt"], 1),
@@ -564,10 +566,16 @@ fn no_command_waits_for_a_daemon_that_was_stopped() {
         (&["watch", "mnt"], 74),
         (&["mount", "a.bsa", "mnt"], 74),
         (&["mount", "mnt/textures", "elsewhere"], 74),
-    ] {
-        let finished = dir.run(command);
-        assert!(finished.code == code && finished.err.contains(&who), "{command:?}: {finished:?}");
-    }
+    ];
+    thread::scope(|scope| {
+        for (command, code) in commands {
+            let (dir, who) = (&dir, &who);
+            scope.spawn(move || {
+                let finished = dir.run(command);
+                assert!(finished.code == code && finished.err.contains(who), "{command:?}: {finished:?}");
+            });
+        }
+    });
     signal(mount.pid, Signal::CONT);
     assert!(dir.run(["which", "mnt/readme.txt"]).success().contains("a.bsa"));
     signal(mount.pid, Signal::KILL);
