@@ -162,7 +162,9 @@ fn cookies_of_listings_stay_below_31_bits_whatever_changes() {
     let at = [dir.path().join("a"), shown.join("a")];
     fs::write(&at[0], "x").unwrap();
     let expected: Vec<String> = (0..20).map(|n| format!("b{n:02}")).collect();
-    expected.iter().for_each(|name| fs::write(shown.join(name), "x").unwrap());
+    for name in &expected {
+        fs::write(shown.join(name), "x").unwrap();
+    }
     let vfs = Vfs::open([&shown]).unwrap();
     let fs = FileSystem::after_reloads(vfs, Presentation::default(), 4_000_000_000, 1);
     let list = |mut cookie: u64, most: usize| {
