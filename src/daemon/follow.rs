@@ -93,9 +93,19 @@ struct WatchedSources {
 impl Follower {
     /// A follower for a file system that serves what `reopening` opens.
     pub(crate) fn new(fs: &Arc<FileSystem>, reopening: Reopening, signal: ReloadSignal) -> Self {
-        let (trigger, watcher, polling, watched, last, kept) = Default::default();
         let fs = Arc::downgrade(fs);
-        Self { fs, reopening, signal, trigger, watcher, polling, is_watching: true, watched, last, kept }
+        Self {
+            fs,
+            reopening,
+            signal,
+            trigger: Default::default(),
+            watcher: Default::default(),
+            polling: Default::default(),
+            is_watching: true,
+            watched: Default::default(),
+            last: Default::default(),
+            kept: Default::default(),
+        }
     }
 
     /// Makes the follower wait only for the signal, without watching the disk.

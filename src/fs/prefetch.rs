@@ -104,8 +104,12 @@ struct Reader {
 impl Prefetch {
     /// Decodes from a store, and from those that replace it.
     pub(crate) fn new(store: &Store) -> Arc<Self> {
-        let (state, has_jobs, is_off) = Default::default();
-        Arc::new(Self { state, has_jobs, decoding: store.decoding(), is_off })
+        Arc::new(Self {
+            state: Default::default(),
+            has_jobs: Default::default(),
+            decoding: store.decoding(),
+            is_off: Default::default(),
+        })
     }
 
     /// Decodes ahead from now on, in a number of threads, or in fewer if the system has no more. They start
@@ -247,8 +251,13 @@ impl State {
         if self.readers.len() == READERS_MAX {
             self.readers.remove(0);
         }
-        let (in_order, ahead, requested) = Default::default();
-        self.readers.push(Reader { file: Some(node), has_begun: true, in_order, ahead, requested });
+        self.readers.push(Reader {
+            file: Some(node),
+            has_begun: true,
+            in_order: Default::default(),
+            ahead: Default::default(),
+            requested: Default::default(),
+        });
     }
 
     /// Notes that a program has read a file to its end. Once it reads in order, returns the file that it will

@@ -71,8 +71,12 @@ struct State {
 impl SpareWorkers {
     /// Starts the thread that checks the requests. Called before the mount.
     pub(crate) fn start(min_awake: usize) -> io::Result<Self> {
-        let (state, needed, begun) = Default::default();
-        let shared = Arc::new(Shared { min_awake, state, needed, begun });
+        let shared = Arc::new(Shared {
+            min_awake,
+            state: Default::default(),
+            needed: Default::default(),
+            begun: Default::default(),
+        });
         let checked = shared.clone();
         thread::Builder::new().name("spares".into()).spawn(move || checked.check_requests())?;
         Ok(Self(Arc::new(End(shared))))
@@ -278,8 +282,12 @@ mod tests {
 
     /// Counters without a thread that checks.
     fn counters() -> Arc<Shared> {
-        let (state, needed, begun) = Default::default();
-        Arc::new(Shared { min_awake: 2, state, needed, begun })
+        Arc::new(Shared {
+            min_awake: 2,
+            state: Default::default(),
+            needed: Default::default(),
+            begun: Default::default(),
+        })
     }
 
     fn check(shared: &Shared) -> usize {

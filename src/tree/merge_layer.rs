@@ -34,8 +34,13 @@ pub struct MergeLayer {
 
 impl From<Arc<LayerNames>> for MergeLayer {
     fn from(names: Arc<LayerNames>) -> Self {
-        let (left_out, folders_out) = Default::default();
-        Self { names, left_out, folders_out, times: Times::None, game: 0 }
+        Self {
+            names,
+            left_out: Default::default(),
+            folders_out: Default::default(),
+            times: Times::None,
+            game: 0,
+        }
     }
 }
 

@@ -80,8 +80,13 @@ impl Spellings {
     /// Starts with the tree of a first view. At most `max_spellings` are kept. All numbers are below `end`.
     pub fn new(tree: &Tree, max_spellings: usize, end: u64) -> Self {
         let first = u64::from(tree.len()) + NodeId::ROOT_INO;
-        let (numbers, spellings, assumed) = Default::default();
-        let table = Table { next: first, end, numbers, spellings, assumed };
+        let table = Table {
+            next: first,
+            end,
+            numbers: Default::default(),
+            spellings: Default::default(),
+            assumed: Default::default(),
+        };
         Self { first, max_spellings, table: RwLock::new(table) }
     }
 

@@ -47,8 +47,16 @@ impl Tree {
     ) -> Self {
         let by_hash = HashIndex::new(&nodes);
         let unnamed = UnnamedFiles::of_layers(&layers, &nodes);
-        let (listing, numbers) = Default::default();
-        Self { nodes, by_hash, listing, layers, hidden, unnamed, times, numbers }
+        Self {
+            nodes,
+            by_hash,
+            listing: Default::default(),
+            layers,
+            hidden,
+            unnamed,
+            times,
+            numbers: Default::default(),
+        }
     }
 
     /// Has folders list their children in the order of the places of their files.

@@ -194,8 +194,13 @@ impl std::error::Error for TooManyFiles {}
 
 impl<'a> Opener<'a> {
     fn new(earlier: Option<&'a Reuse<'a>>, options: &'a OpenOptions) -> Self {
-        let (unopened, parsed, files) = Default::default();
-        Self { earlier, options, unopened, parsed, files }
+        Self {
+            earlier,
+            options,
+            unopened: Default::default(),
+            parsed: Default::default(),
+            files: Default::default(),
+        }
     }
 
     /// Opens a layer if it is an archive. Returns `None` for a folder, and for an optional archive
@@ -333,20 +338,18 @@ const MERGED_PER_FILE: usize = 150;
 
 impl<'a> Opening<'a> {
     fn new(plan: Arc<OpenPlan>, store: Store, earlier: Option<&'a Reuse<'a>>) -> Self {
-        let (archives, deep_archives, served) = Default::default();
-        let (names, layers, descriptions, reasons, folders) = Default::default();
         Self {
             plan,
             earlier,
             store,
-            names,
-            layers,
-            descriptions,
-            reasons,
-            folders,
-            archives,
-            deep_archives,
-            served,
+            names: Default::default(),
+            layers: Default::default(),
+            descriptions: Default::default(),
+            reasons: Default::default(),
+            folders: Default::default(),
+            archives: Default::default(),
+            deep_archives: Default::default(),
+            served: Default::default(),
         }
     }
 
@@ -448,7 +451,6 @@ impl<'a> Opening<'a> {
                  both"
             );
         }
-        let (sources, options, textures) = Default::default();
         let mut left_out = loose_notes::left_out(&plan.order.notes, folders.iter().map(|folder| &**folder));
         left_out.extend(unopened);
         Ok(Opened {
@@ -460,9 +462,9 @@ impl<'a> Opening<'a> {
             reasons,
             plan,
             files,
-            sources,
-            options,
-            textures,
+            sources: Default::default(),
+            options: Default::default(),
+            textures: Default::default(),
         })
     }
 }

@@ -164,9 +164,18 @@ struct Question<'a> {
 
 impl<'a> Question<'a> {
     fn new(vfs: &'a Vfs, orders: &'a [LoadOrder], options: &'a OpenOptions) -> Self {
-        let (looked_up, mods_off, hinted, is_there, reasons) = Default::default();
         let disk = Disk::remembering();
-        Self { vfs, orders, options, disk, looked_up, mods_off, hinted, is_there, reasons }
+        Self {
+            vfs,
+            orders,
+            options,
+            disk,
+            looked_up: Default::default(),
+            mods_off: Default::default(),
+            hinted: Default::default(),
+            is_there: Default::default(),
+            reasons: Default::default(),
+        }
     }
 
     fn kind_of(&self, thing: &str) -> ThingKind {

@@ -205,8 +205,14 @@ struct ParsedLine<'a> {
 
 impl<'a> ParsedLine<'a> {
     fn read(bsafs: &'a Command, words: &'a [Vec<u8>]) -> Self {
-        let (positionals, sources) = Default::default();
-        let mut line = Self { command: bsafs, words, pending: None, is_escaped: false, positionals, sources };
+        let mut line = Self {
+            command: bsafs,
+            words,
+            pending: None,
+            is_escaped: false,
+            positionals: Default::default(),
+            sources: Default::default(),
+        };
         for word in words {
             line.read_word(word);
         }

@@ -66,7 +66,6 @@ impl<'a> ArchivePlanner<'a> {
         let names = SortedNames::new(
             all.iter().map(|found| found.name()).filter(|name| is_archive_name(name.as_bytes())),
         );
-        let (loaded, disputed, switched_off, seen, notes) = Default::default();
         Self {
             title,
             data,
@@ -74,12 +73,12 @@ impl<'a> ArchivePlanner<'a> {
             looked_up: 0,
             language,
             names,
-            loaded,
+            loaded: Default::default(),
             are_lists_sure: true,
-            disputed,
-            switched_off,
-            seen,
-            notes,
+            disputed: Default::default(),
+            switched_off: Default::default(),
+            seen: Default::default(),
+            notes: Default::default(),
         }
     }
 
