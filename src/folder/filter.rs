@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::hidden_names::HiddenNames;
 
 /// Which files and folders a scan takes. Comparisons ignore the case of ASCII letters, and `/` equals `\`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Filter {
     /// If set, a scan takes only what lies directly in the folder and what lies below these folders.
     pub only_below: Option<Vec<String>>,

@@ -1,6 +1,7 @@
 //! Names of files and folders that a mod manager hides, compiled once for all folders of an instance.
 
 use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
 
 /// Names that scans leave out. Comparisons ignore the case of ASCII letters. A lookup takes about the same
 /// time however many names there are.
@@ -49,6 +50,13 @@ impl HiddenNames {
         // An ending of the name sorts directly before it: all between the two would begin with that ending.
         let after = self.endings.partition_point(|ending| *ending <= name);
         after.checked_sub(1).is_some_and(|at| name.starts_with(&self.endings[at]))
+    }
+}
+
+/// Hashes only how many names there are. Lists that differ are rare, and each folder's list is hashed.
+impl Hash for HiddenNames {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.at_root.len(), self.folders.len(), self.endings.len()).hash(state);
     }
 }
 

@@ -6,7 +6,7 @@ use super::mounts::Root;
 use super::names::{FolderRecord, joined, name_at, path_from};
 
 /// A folder that paths are relative to: the scanned folder, or one that a link leads to.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Base {
     pub(super) root: Arc<Root>,
     /// Path beneath the root.
@@ -23,7 +23,7 @@ struct LinkedFile {
 }
 
 /// Locations of files and folders that are reached through a link. All others are where their names say.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Locations {
     /// The scanned folder comes first.
     bases: Vec<Base>,

@@ -15,12 +15,12 @@ use super::error::FileFault;
 use super::file_state::{FileStat, FileState};
 use super::file_time::FileTime;
 use super::filter::Filter;
-use super::location::Locations;
 use super::loose_file::LooseFile;
 use super::mounts::Root;
 use super::names::{LooseNames, joined};
-use super::notes::{Notes, WalkNote};
+use super::notes::WalkNote;
 use super::open_files::OpenFiles;
+use super::walk::Walk;
 use crate::system::sync::Mutex;
 
 /// A folder of loose files, as a scan found it. Files are numbered in the order of [`LooseNames::files`].
@@ -29,10 +29,8 @@ pub struct LooseFolder {
     /// Distinguishes this folder from others that share the open files.
     number: u32,
     path: PathBuf,
-    filter: Filter,
-    pub(super) names: LooseNames,
-    pub(super) locations: Locations,
-    notes: Notes,
+    /// What the walk found. Folders that are one on the disk share it.
+    pub(super) walk: Arc<Walk>,
     states: Vec<FileState>,
     /// Held while a file's state is set.
     learning: Mutex<()>,
@@ -43,22 +41,12 @@ pub struct LooseFolder {
 }
 
 impl LooseFolder {
-    pub(super) fn new(
-        path: PathBuf,
-        filter: Filter,
-        names: LooseNames,
-        locations: Locations,
-        notes: Notes,
-        files: Arc<OpenFiles>,
-    ) -> Self {
-        let states = (0..names.file_count()).map(|_| FileState::default()).collect();
+    pub(super) fn new(path: PathBuf, walk: Arc<Walk>, files: Arc<OpenFiles>) -> Self {
+        let states = (0..walk.names.file_count()).map(|_| FileState::default()).collect();
         Self {
             number: files.allocate_folder_number(),
             path,
-            filter,
-            names,
-            locations,
-            notes,
+            walk,
             states,
             learning: Mutex::new(()),
             learnt: AtomicU32::new(0),
@@ -75,7 +63,7 @@ impl LooseFolder {
 
     /// The filter that the scan used.
     pub fn filter(&self) -> &Filter {
-        &self.filter
+        &self.walk.filter
     }
 
     /// The open files that this folder shares with others.
@@ -85,39 +73,40 @@ impl LooseFolder {
 
     /// The names of all files and folders.
     pub fn names(&self) -> &LooseNames {
-        &self.names
+        &self.walk.names
     }
 
     /// What the scan left out: at most 1,000 notes, and how many more there were.
     pub fn notes(&self) -> (&[WalkNote], usize) {
-        (&self.notes.kept, self.notes.dropped)
+        (&self.walk.notes.kept, self.walk.notes.dropped)
     }
 
     /// The paths of the folder and of all folders in it, its own path first.
     pub fn folder_paths(&self) -> impl Iterator<Item = PathBuf> {
-        let folders = 0..u32::try_from(self.names.folders().len()).unwrap_or(u32::MAX);
+        let folders = 0..u32::try_from(self.walk.names.folders().len()).unwrap_or(u32::MAX);
         folders.map(|folder| self.folder_path(folder))
     }
 
     /// Whether links lead to some of its files or folders.
     pub fn has_links(&self) -> bool {
-        self.locations.linked_folders().next().is_some() || self.locations.files_of_links().next().is_some()
+        self.walk.locations.linked_folders().next().is_some()
+            || self.walk.locations.files_of_links().next().is_some()
     }
 
     /// The inode number of the folder that contains a file, on the disk.
     pub fn inode_of_folder(&self, file: u32) -> u64 {
-        let folder = self.names.folder_of(file) as usize;
-        self.names.records().get(folder).map_or(0, |folder| folder.identity.1)
+        let folder = self.walk.names.folder_of(file) as usize;
+        self.walk.names.records().get(folder).map_or(0, |folder| folder.identity.1)
     }
 
     /// The path of the folder that contains a file.
     pub fn folder_of(&self, file: u32) -> PathBuf {
-        self.folder_path(self.names.folder_of(file))
+        self.folder_path(self.walk.names.folder_of(file))
     }
 
     /// The path of a folder.
     pub(super) fn folder_path(&self, folder: u32) -> PathBuf {
-        self.path.join(OsStr::from_bytes(&self.names.folder_path(folder)))
+        self.path.join(OsStr::from_bytes(&self.walk.names.folder_path(folder)))
     }
 
     /// The folder at a path relative to the scanned one.
@@ -126,7 +115,7 @@ impl LooseFolder {
     /// The nearest folder above the path, if no folder is known there.
     pub(super) fn find_folder(&self, path: &Path) -> Result<u32, u32> {
         let mut names = path.components().map(|it| it.as_os_str().as_bytes());
-        names.try_fold(0, |folder, name| self.names.subfolder(folder, name).ok_or(folder))
+        names.try_fold(0, |folder, name| self.walk.names.subfolder(folder, name).ok_or(folder))
     }
 
     /// The path of the folder at a path relative to the scanned one, if it has exactly these names.
@@ -136,33 +125,37 @@ impl LooseFolder {
 
     /// The targets of all links to files.
     pub fn link_targets(&self) -> impl Iterator<Item = PathBuf> {
-        let targets = self.locations.linked_files(self.names.bytes());
+        let targets = self.walk.locations.linked_files(self.walk.names.bytes());
         targets.map(|(root, path)| root.path.join(OsStr::from_bytes(&path)))
     }
 
     /// The paths in this folder of all links to files and folders.
     pub fn link_paths(&self) -> impl Iterator<Item = PathBuf> {
-        let folders = self.locations.linked_folders().map(|folder| self.names.folder_path(folder));
-        let files = self.locations.files_of_links().map(|file| self.names.file_path(file));
+        let folders = self.walk.locations.linked_folders().map(|folder| self.walk.names.folder_path(folder));
+        let files = self.walk.locations.files_of_links().map(|file| self.walk.names.file_path(file));
         folders.chain(files).map(|path| self.path.join(OsStr::from_bytes(&path)))
     }
 
     /// The device (`st_dev`) and inode number of the folder.
     pub fn identity(&self) -> (u64, u64) {
-        self.locations.root().identity
+        self.walk.locations.root().identity
     }
 
     /// The mtime of the folder: when an entry was last added or removed.
     pub fn modified(&self) -> FileTime {
-        self.names.modified()
+        self.walk.names.modified()
     }
 
     /// Removes the direct files for which `is_out` holds, given a file's number and name. Files get
     /// new numbers, so call this before a direct file is statted.
     pub fn leave_out(&mut self, is_out: impl Fn(u32, &[u8]) -> bool) {
-        let direct = u32::try_from(self.names.direct_files().count()).unwrap_or(u32::MAX);
-        let kept = self.names.remove_direct(is_out);
-        self.locations.renumber(direct, &kept);
+        let direct = u32::try_from(self.walk.names.direct_files().count()).unwrap_or(u32::MAX);
+        if !self.walk.names.direct_files().any(|(file, name)| is_out(file, name)) {
+            return;
+        }
+        let walk = Arc::make_mut(&mut self.walk);
+        let kept = walk.names.remove_direct(is_out);
+        walk.locations.renumber(direct, &kept);
         // Nothing is known of the direct files, so any of them may be removed.
         self.states.drain(..direct as usize - kept.len());
         self.states.shrink_to_fit();
@@ -170,9 +163,10 @@ impl LooseFolder {
 
     /// The device of a file's location (`st_dev`).
     pub fn device(&self, file: u32) -> u64 {
-        let of_link = self.locations.link(self.names.bytes(), file).map(|(base, _)| base);
-        let base = of_link
-            .unwrap_or_else(|| self.locations.base_above(self.names.records(), self.names.folder_of(file)).1);
+        let of_link = self.walk.locations.link(self.walk.names.bytes(), file).map(|(base, _)| base);
+        let base = of_link.unwrap_or_else(|| {
+            self.walk.locations.base_above(self.walk.names.records(), self.walk.names.folder_of(file)).1
+        });
         base.root.identity.0
     }
 
@@ -188,7 +182,7 @@ impl LooseFolder {
 
     /// How many files were not statted.
     pub fn unknown_files(&self) -> u32 {
-        self.names.file_count().saturating_sub(self.learnt.load(Ordering::Relaxed))
+        self.walk.names.file_count().saturating_sub(self.learnt.load(Ordering::Relaxed))
     }
 
     /// Total size of all files that were statted, in bytes.
@@ -325,11 +319,11 @@ impl LooseFolder {
 
     /// The descriptor beneath which a file is, and the path from there.
     pub(super) fn locate(&self, file: u32) -> (&Arc<Root>, Vec<u8>) {
-        let bytes = self.names.bytes();
-        self.locations.of_link(bytes, file).unwrap_or_else(|| {
-            let folder = self.names.folder_of(file);
-            let (root, path) = self.locations.of_folder(bytes, self.names.records(), folder);
-            (root, joined(&path, self.names.file_name(file)))
+        let bytes = self.walk.names.bytes();
+        self.walk.locations.of_link(bytes, file).unwrap_or_else(|| {
+            let folder = self.walk.names.folder_of(file);
+            let (root, path) = self.walk.locations.of_folder(bytes, self.walk.names.records(), folder);
+            (root, joined(&path, self.walk.names.file_name(file)))
         })
     }
 }

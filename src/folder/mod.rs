@@ -3,7 +3,7 @@
 //! A scan walks the folder once. It keeps the names (`names`), where they are on disk (`location`),
 //! and notes on what it left out. Sizes and times are learnt on demand (`file_state`). Bytes are
 //! read through descriptors that all folders of a mount share (`open_files`). After a change on the disk, a
-//! later scan copies what did not change (`rescan`).
+//! later scan copies what did not change (`rescan`). Paths that lead to one folder share a walk (`walks`).
 //!
 //! # No path leads astray
 //!
@@ -38,6 +38,8 @@ mod open_files;
 mod rescan;
 mod scan;
 mod stale;
+mod walk;
+mod walks;
 mod whiteouts;
 
 pub use changes::StoredChanges;
@@ -52,5 +54,5 @@ pub use loose_folder::LooseFolder;
 pub use names::{LooseName, LooseNames};
 pub use notes::{WalkNote, Why};
 pub use open_files::OpenFiles;
-pub use rescan::{ScanChanges, scan_again};
-pub use scan::scan;
+pub use rescan::ScanChanges;
+pub use walks::{Walks, scan, scan_again};

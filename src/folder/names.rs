@@ -15,7 +15,7 @@ pub struct LooseName<'a> {
 }
 
 /// The names of a folder of loose files: all folders, the scanned one first, and all files by folder.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct LooseNames {
     /// Each name follows a byte with its length.
     bytes: Arc<[u8]>,

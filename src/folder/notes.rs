@@ -98,7 +98,7 @@ impl fmt::Display for Why {
 }
 
 /// The notes of one scan.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Notes {
     pub(super) kept: Vec<WalkNote>,
     /// How many more notes there were.

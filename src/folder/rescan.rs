@@ -1,8 +1,9 @@
 //! A later scan of a folder. It lists only the folders in which something changed, and copies all other
 //! names, sizes and times from the earlier scan.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::OFlags;
 
@@ -11,13 +12,14 @@ use super::location::Base;
 use super::loose_folder::LooseFolder;
 use super::mounts::{Found, Root};
 use super::notes::Notes;
-use super::scan::{Scan, scan};
+use super::scan::Scan;
+use super::walk::Walk;
 
 /// What changed in a folder since a scan.
 #[expect(missing_debug_implementations, reason = "it has a function")]
 pub struct ScanChanges<'a> {
     /// The numbers of the folders in which something changed. Their subfolders are not included.
-    pub folders: HashSet<u32>,
+    pub folders: BTreeSet<u32>,
     /// Whether something changed in a folder with this path, to which a link leads.
     pub is_changed: &'a dyn Fn(&Path) -> bool,
 }
@@ -25,17 +27,20 @@ pub struct ScanChanges<'a> {
 /// Files that were copied: their first number, their first number in the earlier scan, and how many they are.
 type Copied = (u32, u32, u32);
 
-/// Scans a folder again. The folder itself is always listed.
+/// A later walk of a folder.
+#[derive(Debug)]
+pub(super) struct Rescan {
+    walk: Arc<Walk>,
+    copied: Vec<Copied>,
+}
+
+/// Walks a folder again that is still the one at its path. The folder itself is always listed.
 ///
 /// # Errors
-/// As [`scan`].
-pub fn scan_again(earlier: &LooseFolder, changes: &ScanChanges<'_>) -> Result<LooseFolder, ScanError> {
-    let root = Root::open(earlier.path(), OFlags::DIRECTORY)?;
-    let known = earlier.locations.root();
-    if !root.is_same(known) {
-        return scan(earlier.path(), earlier.filter(), earlier.files());
-    }
-    let mut scan = Scan::new(known.clone(), earlier.filter(), earlier.files());
+/// See [`walk`](super::scan::walk).
+pub(super) fn walk_again(earlier: &LooseFolder, changes: &ScanChanges<'_>) -> Result<Rescan, ScanError> {
+    let root = earlier.walk.locations.root().clone();
+    let mut scan = Scan::new(root, earlier.filter(), earlier.files());
     scan.add_root()?;
     let mut counterparts = vec![Some(0)];
     let (mut copied, mut listed) = (Vec::new(), HashSet::new());
@@ -44,7 +49,7 @@ pub fn scan_again(earlier: &LooseFolder, changes: &ScanChanges<'_>) -> Result<Lo
         match then {
             Some(then) if at != 0 && !changes.folders.contains(&then) => {
                 copied.push(scan.copy_folder(at, earlier, then)?);
-                counterparts.extend(earlier.names.subfolders(then).map(Some));
+                counterparts.extend(earlier.walk.names.subfolders(then).map(Some));
             }
             then => {
                 scan.read_folder(at)?;
@@ -57,36 +62,44 @@ pub fn scan_again(earlier: &LooseFolder, changes: &ScanChanges<'_>) -> Result<Lo
         at += 1;
     }
     scan.keep_notes(earlier, &listed);
-    let folder = scan.finish(earlier.path().to_owned());
-    for (first, then, len) in copied {
-        (0..len).for_each(|nth| folder.carry_unmoved(first + nth, earlier, then + nth, changes));
+    Ok(Rescan { walk: scan.finish().into(), copied })
+}
+
+impl Rescan {
+    /// The folder, with what `earlier` knew of its files. The names of `earlier` must be those of the folder
+    /// that was walked.
+    pub(super) fn folder(&self, earlier: &LooseFolder, changes: &ScanChanges<'_>) -> LooseFolder {
+        let folder = LooseFolder::new(earlier.path().to_owned(), self.walk.clone(), earlier.files().clone());
+        for &(first, then, len) in &self.copied {
+            (0..len).for_each(|nth| folder.carry_unmoved(first + nth, earlier, then + nth, changes));
+        }
+        folder
     }
-    Ok(folder)
 }
 
 impl Scan<'_> {
     /// Copies the entries of a folder from an earlier scan.
     fn copy_folder(&mut self, folder: u32, earlier: &LooseFolder, then: u32) -> Result<Copied, ScanError> {
-        let record = earlier.names.records()[then as usize];
+        let record = earlier.walk.names.records()[then as usize];
         let first = self.begin_files(folder)?;
         let copy = &mut self.folders[folder as usize];
         (copy.modified, copy.identity) = (record.modified, record.identity);
-        for subfolder in earlier.names.subfolders(then) {
-            let base = earlier.locations.base_of(subfolder);
+        for subfolder in earlier.walk.names.subfolders(then) {
+            let base = earlier.walk.locations.base_of(subfolder);
             let base = base.map(|Base { root, path }| {
                 self.locations.add_base(Base { root: root.clone(), path: path.clone() })
             });
-            self.push_folder(folder, earlier.names.folder_name(subfolder), base)?;
+            self.push_folder(folder, earlier.walk.names.folder_name(subfolder), base)?;
         }
-        let files = earlier.names.files_in(then);
+        let files = earlier.walk.names.files_in(then);
         for file in files.clone() {
-            let name = earlier.names.file_name(file);
-            match earlier.locations.link(earlier.names.bytes(), file) {
+            let name = earlier.walk.names.file_name(file);
+            match earlier.walk.locations.link(earlier.walk.names.bytes(), file) {
                 Some((base, target)) => self.push_link(name, &base.root, &base.path, target)?,
                 None => _ = self.add_file(name)?,
             }
         }
-        for name in earlier.names.whiteouts_in(then) {
+        for name in earlier.walk.names.whiteouts_in(then) {
             self.add_whiteout(folder, name)?;
         }
         Ok((first, files.start, files.end - files.start))
@@ -96,13 +109,13 @@ impl Scan<'_> {
     /// folder, or reached through a link.
     fn counterpart(&self, new: usize, earlier: &LooseFolder, parent: u32) -> Option<u32> {
         let new = u32::try_from(new).ok()?;
-        let then = earlier.names.subfolder(parent, self.folder_name(new))?;
-        if self.locations.base_of(new).is_some() || earlier.locations.base_of(then).is_some() {
+        let then = earlier.walk.names.subfolder(parent, self.folder_name(new))?;
+        if self.locations.base_of(new).is_some() || earlier.walk.locations.base_of(then).is_some() {
             return None;
         }
         let (root, path) = self.locations.of_folder(&self.bytes, &self.folders, new);
         let found = Found::of(root.open_beneath(&path, OFlags::PATH).ok()?).ok()?;
-        (found.identity == earlier.names.records()[then as usize].identity).then_some(then)
+        (found.identity == earlier.walk.names.records()[then as usize].identity).then_some(then)
     }
 
     /// Copies the notes about folders that were not listed again.
@@ -139,16 +152,16 @@ impl LooseFolder {
         is_changed: &'a dyn Fn(&Path) -> bool,
     ) -> Option<ScanChanges<'a>> {
         let within = |path: &'a Path| path.strip_prefix(self.path()).ok();
-        let (mut folders, mut is_above) = (HashSet::new(), false);
+        let (mut folders, mut is_above) = (BTreeSet::new(), false);
         for path in paths {
             is_above |= self.path().starts_with(path);
             folders.extend(within(path).map(|path| self.find_folder(path).unwrap_or_else(|above| above)));
         }
         // A link is resolved again if something changed in the folder of its target.
-        for file in self.locations.files_of_links() {
+        for file in self.walk.locations.files_of_links() {
             let target = self.link_target(file);
             if target.is_some_and(|target| target.parent().is_some_and(is_changed)) {
-                folders.insert(self.names.folder_of(file));
+                folders.insert(self.walk.names.folder_of(file));
             }
         }
         (is_above || !folders.is_empty()).then_some(ScanChanges { folders, is_changed })
@@ -157,22 +170,22 @@ impl LooseFolder {
     /// Whether the path of the folder no longer leads to the folder that was scanned.
     pub fn is_moved(&self) -> bool {
         let found = Root::open(self.path(), OFlags::DIRECTORY);
-        !found.is_ok_and(|root| root.is_same(self.locations.root()))
+        !found.is_ok_and(|root| root.is_same(self.walk.locations.root()))
     }
 
     /// The paths of folders that this scan found and an earlier one of the same folder did not, and of those
     /// that only the earlier one found. A folder that another one has replaced is in both.
     pub fn folder_differences(&self, earlier: &Self) -> (Vec<PathBuf>, Vec<PathBuf>) {
         let mut counterparts: Vec<Option<u32>> = vec![self.is_same_folder(0, earlier, 0).then_some(0)];
-        let mut is_found = vec![false; earlier.names.records().len()];
-        for now in 0..self.names.records().len() {
+        let mut is_found = vec![false; earlier.walk.names.records().len()];
+        for now in 0..self.walk.names.records().len() {
             let (now, then) = (now as u32, counterparts[now]);
             if let Some(then) = then {
                 is_found[then as usize] = true;
             }
-            for subfolder in self.names.subfolders(now) {
-                let name = self.names.folder_name(subfolder);
-                let found = then.and_then(|then| earlier.names.subfolder(then, name));
+            for subfolder in self.walk.names.subfolders(now) {
+                let name = self.walk.names.folder_name(subfolder);
+                let found = then.and_then(|then| earlier.walk.names.subfolder(then, name));
                 counterparts.push(found.filter(|then| self.is_same_folder(subfolder, earlier, *then)));
             }
         }
@@ -182,6 +195,7 @@ impl LooseFolder {
     }
 
     fn is_same_folder(&self, folder: u32, earlier: &Self, then: u32) -> bool {
-        self.names.records()[folder as usize].identity == earlier.names.records()[then as usize].identity
+        self.walk.names.records()[folder as usize].identity
+            == earlier.walk.names.records()[then as usize].identity
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, StatxAttributes, StatxFlags};
@@ -16,32 +16,26 @@ use super::error::ScanError;
 use super::file_time::FileTime;
 use super::filter::Filter;
 use super::location::{Base, Locations};
-use super::loose_folder::LooseFolder;
 use super::mounts::{Found, Root, device_of, path_of, refused};
 use super::names::{FolderRecord, LooseNames, Whiteout, joined, name_at, path_from};
 use super::notes::{Notes, Why};
 use super::open_files::OpenFiles;
+use super::walk::Walk;
 use super::whiteouts::{Mark, is_opaque};
 use crate::limits::FOLDER_ENTRIES_MAX;
 use crate::system::covered::{PATH_MAX, is_mountpoint, uncovered_target};
 use crate::system::memory;
-use crate::system::paths;
 
 /// Maximum depth, as for names in archives. Other programs cannot walk deeper trees.
 const DEPTH_MAX: u8 = 64;
 /// Buffer size of a directory listing, in bytes.
 const LISTING: usize = 1 << 15;
 
-/// Walks a folder. Links in `path` itself are followed, since the user named it. Whatever cannot be
-/// read is left out with a note.
+/// Walks a folder, and finds all that the filter takes.
 ///
 /// # Errors
-/// The folder itself cannot be opened, is on proc or sysfs, or has more than 4,194,304 files and folders.
-pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<LooseFolder, ScanError> {
-    let root = Arc::new(Root::open(path, OFlags::DIRECTORY)?);
-    if let Some(kind) = root.without_files()? {
-        return Err(ScanError::NoFiles(kind));
-    }
+/// A folder of this many files and folders is too large, or a system call fails for the folder itself.
+pub(super) fn walk(root: Arc<Root>, filter: &Filter, files: &Arc<OpenFiles>) -> Result<Walk, ScanError> {
     let mut scan = Scan::new(root, filter, files);
     scan.add_root()?;
     let mut at = 0;
@@ -49,8 +43,7 @@ pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<Loos
         scan.read_folder(at)?;
         at += 1;
     }
-    // A relative path must become absolute because the daemon changes its working directory.
-    Ok(scan.finish(paths::absolute(path).map_err(ScanError::Io)?))
+    Ok(scan.finish())
 }
 
 /// Minimum number of bytes of names for which a check of the memory holds.
@@ -132,12 +125,12 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Ends the scan of the folder with this absolute path.
-    pub(super) fn finish(self, path: PathBuf) -> LooseFolder {
-        let Self { filter, files, bytes, folders, file_names, whiteouts, mut locations, notes, .. } = self;
+    /// Ends the scan.
+    pub(super) fn finish(self) -> Walk {
+        let Self { filter, bytes, folders, file_names, whiteouts, mut locations, notes, .. } = self;
         locations.shrink();
         let names = LooseNames::new(bytes, folders, file_names, whiteouts);
-        LooseFolder::new(path, filter.clone(), names, locations, notes, files.clone())
+        Walk { filter: filter.clone(), names, locations, notes }
     }
 
     /// Makes the files that are added from now on those of a folder. Returns the number of the first one.

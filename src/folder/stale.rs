@@ -17,7 +17,7 @@ impl LooseFolder {
         let mut stale = Vec::new();
         for (folder, path) in (0_u32..).zip(self.folder_paths()) {
             let is_asked_here = is_asked(&path);
-            for file in self.names.files_in(folder) {
+            for file in self.walk.names.files_in(folder) {
                 let Some(known) = self.known(file) else { continue };
                 let at = match self.link_target(file) {
                     Some(target) => target.parent().map(Path::to_owned).filter(|at| is_asked(at)),
@@ -55,7 +55,7 @@ impl LooseFolder {
 
     /// The target of a file that is reached through a link.
     pub(super) fn link_target(&self, file: u32) -> Option<PathBuf> {
-        let (root, path) = self.locations.of_link(self.names.bytes(), file)?;
+        let (root, path) = self.walk.locations.of_link(self.walk.names.bytes(), file)?;
         Some(root.path.join(OsStr::from_bytes(&path)))
     }
 }

@@ -1,6 +1,6 @@
 //! The operating system: the mount table, absolute paths, places that no other user can redirect (`place.rs`;
 //! to write there: `output_place.rs`, `new_file.rs`), paths below this process's mount, paths that only root
-//! can change, other processes, subprocesses and the users they become, locks of folders, processors, open
+//! can change, work that is done once for each file, other processes, subprocesses and the users they become, locks of folders, processors, open
 //! files, whole files, the limit of memory.
 
 pub(crate) mod clock;
@@ -12,6 +12,7 @@ pub(crate) mod folder_lock;
 pub(crate) mod memory;
 pub mod mountinfo;
 pub(crate) mod new_file;
+pub(crate) mod once_per_file;
 pub(crate) mod open_files;
 pub(crate) mod output_place;
 pub(crate) mod paths;

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use super::error::OpenError;
 use super::reuse::Reuse;
 use super::sources::layer_plan::{LayerRules, PlannedFolder};
-use crate::folder::{self, LooseFolder, LooseNames, OpenFiles, ScanError};
+use crate::folder::{LooseFolder, LooseNames, ScanError, Walks};
 use crate::format::is_archive_name;
 use crate::shown::Shown;
 
@@ -44,8 +44,8 @@ impl FoundLayer {
 
 impl PlannedFolder {
     /// Walks the folder.
-    pub(crate) fn scan(&self, files: &Arc<OpenFiles>) -> Result<LooseFolder, OpenError> {
-        folder::scan(&self.path, &self.filter, files).map_err(|error| self.error(error))
+    pub(crate) fn scan(&self, walks: &Walks) -> Result<LooseFolder, OpenError> {
+        walks.scan(&self.path, &self.filter).map_err(|error| self.error(error))
     }
 
     fn error(&self, error: ScanError) -> OpenError {
@@ -62,13 +62,13 @@ impl PlannedFolder {
     /// from a game's load order is left out with a warning, so that the rest of the game is opened.
     pub(crate) fn scan_or_warn(
         &self,
-        files: &Arc<OpenFiles>,
+        walks: &Walks,
         earlier: Option<&Reuse<'_>>,
     ) -> Result<Option<Arc<LooseFolder>>, OpenError> {
-        let again = earlier.and_then(|earlier| earlier.folder_again(&self.path, &self.filter));
+        let again = earlier.and_then(|earlier| earlier.folder_again(&self.path, &self.filter, walks));
         let scanned = match again {
             Some(again) => again.map_err(|error| self.error(error)),
-            None => self.scan(files).map(Arc::new),
+            None => self.scan(walks).map(Arc::new),
         };
         match scanned {
             Ok(folder) => {
@@ -89,13 +89,13 @@ impl PlannedFolder {
     /// Walks the folder. Returns its archives, lowest first, and above them the folder.
     pub(crate) fn find(
         &self,
-        files: &Arc<OpenFiles>,
+        walks: &Walks,
         earlier: Option<&Reuse<'_>>,
     ) -> Result<Vec<FoundLayer>, OpenError> {
         if self.hides_served {
             return Ok(vec![FoundLayer::Later(self.clone())]);
         }
-        let Some(folder) = self.scan_or_warn(files, earlier)? else { return Ok(Vec::new()) };
+        let Some(folder) = self.scan_or_warn(walks, earlier)? else { return Ok(Vec::new()) };
         let archives = match (self.opens_archives, earlier.filter(|it| it.contains_folder(&folder))) {
             (false, _) => Vec::new(),
             (true, None) => archives_in(folder.path(), folder.names()),

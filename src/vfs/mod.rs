@@ -10,7 +10,6 @@
 //! | which layers are in a folder? | `found_layer.rs`; for each archive separately: `named_folder.rs` |
 //! | what is known after that? | `opened.rs`, `opened_archive.rs` |
 //! | what are files called if an archive stores only hashes? | `dictionary.rs` |
-//! | how is an archive with many links parsed once? | `once_per_file.rs` |
 //! | which names does a game take for one? | `case_twins.rs` |
 //! | how are sources opened again after a change? | `reopening.rs`, `reuse.rs`, `disk_changes.rs` |
 //! | are two files equal? | `comparison.rs` |
@@ -30,7 +29,6 @@ pub(crate) mod folder;
 pub(crate) mod found_layer;
 pub(crate) mod layer;
 pub(crate) mod named_folder;
-pub(crate) mod once_per_file;
 pub(crate) mod open;
 pub(crate) mod opened;
 pub(crate) mod opened_archive;

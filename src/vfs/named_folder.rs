@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use super::error::OpenError;
 use super::found_layer::archives_in;
-use super::once_per_file::OncePerFile;
 use super::opened::Opened;
 use super::opened_archive::is_archive;
 use super::options::{CACHE_SIZE, FolderArchives, OpenOptions};
 use super::sources::layer_plan::{PlannedFolder, PlannedLayer};
 use super::sources::resolve::OpenPlan;
 use crate::content::Store;
-use crate::folder::{Filter, OpenFiles};
+use crate::folder::{Filter, Walks};
+use crate::system::once_per_file::OncePerFile;
 
 /// The contents of a folder.
 pub(crate) struct NamedFolder {
@@ -29,7 +29,7 @@ impl NamedFolder {
         let mut planned = PlannedFolder::named(path, how);
         let mut archives = Vec::new();
         if planned.opens_archives {
-            let scanned = planned.scan(&OpenFiles::default().into())?;
+            let scanned = planned.scan(&Walks::default())?;
             archives = archives_in(scanned.path(), scanned.names());
             let known = OncePerFile::default();
             archives.retain(|archive| match known.at(archive, || is_archive(archive, options)) {

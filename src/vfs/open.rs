@@ -12,7 +12,6 @@ use super::case_twins::case_twins;
 use super::dictionary;
 use super::error::{OpenError, OpenErrorKind};
 use super::found_layer::FoundLayer;
-use super::once_per_file::OncePerFile;
 use super::opened::Opened;
 use super::opened_archive::{self, Content, Description, OpenedArchive};
 use super::options::{CACHE_SIZE, Layout, OpenOptions};
@@ -24,11 +23,12 @@ use super::sources::source_set::SourceSet;
 use super::sources::{folder_name, loose_notes, resolve};
 use crate::archive_file::ArchiveFile;
 use crate::content::Store;
-use crate::folder::{LooseFolder, OpenFiles};
+use crate::folder::{LooseFolder, LooseNames, OpenFiles, Walks};
 use crate::format::{EntryId, ParseError};
 use crate::limits::LAYERS_FILES_MAX;
 use crate::note::Note;
 use crate::system::clock::unix_nanoseconds;
+use crate::system::once_per_file::OncePerFile;
 use crate::system::sync::Mutex;
 use crate::system::{memory, open_files};
 use crate::tree::{self, DataPlace, Dictionary, Erased, LayerNames, MergeLayer, Rule, TooManyPaths};
@@ -113,13 +113,14 @@ impl Opened {
 /// Layers, and for each its archive if that is open already.
 type FoundLayers = (Vec<FoundLayer>, Vec<Option<OpenedArchive>>);
 
-/// Walks the folders among the layers. If `names` is given, opens the planned archives at the same time.
+/// Walks the folders among the layers, each once. If `names` is given, opens the planned archives at the same time.
 fn find_layers(
     planned: &[PlannedLayer],
     files: &Arc<OpenFiles>,
     opener: &Opener<'_>,
     names: Option<&Dictionary>,
 ) -> Result<FoundLayers, OpenError> {
+    let walks = Walks::new(files.clone());
     // Folders first: a walk takes longer than opening most archives, and uses only one thread.
     let mut order: Vec<usize> = (0..planned.len()).collect();
     order.sort_by_key(|&index| matches!(planned[index], PlannedLayer::Archive { .. }));
@@ -132,7 +133,7 @@ fn find_layers(
             Ok(opened.map(|archive| vec![(layer, Some(archive))]).unwrap_or_default())
         }
         PlannedLayer::Folder(folder) => {
-            let layers = folder.find(files, opener.earlier)?;
+            let layers = folder.find(&walks, opener.earlier)?;
             for layer in &layers {
                 if let FoundLayer::Folder { folder, .. } = layer {
                     opener.files.add_folder(folder)?;
@@ -325,6 +326,8 @@ struct Opening<'a> {
     descriptions: Vec<Option<Arc<Description>>>,
     reasons: Vec<String>,
     folders: Vec<Arc<LooseFolder>>,
+    /// The names of layers, by the address of the names of their folders, which `folders` keeps.
+    names_of_walks: HashMap<*const LooseNames, Arc<LayerNames>>,
     /// The paths of the archives that are layers. They are absolute, like those of folders.
     archives: HashSet<PathBuf>,
     /// For each folder, the archives in its subfolders, as lower-case paths relative to the folder.
@@ -347,6 +350,7 @@ impl<'a> Opening<'a> {
             descriptions: Default::default(),
             reasons: Default::default(),
             folders: Default::default(),
+            names_of_walks: Default::default(),
             archives: Default::default(),
             deep_archives: Default::default(),
             served: Default::default(),
@@ -368,7 +372,7 @@ impl<'a> Opening<'a> {
     ) -> Result<Option<Arc<LooseFolder>>, OpenError> {
         let mut planned = planned.clone();
         planned.filter.not_at_root.extend(self.served.iter().cloned());
-        planned.scan_or_warn(files, self.earlier)
+        planned.scan_or_warn(&Walks::new(files.clone()), self.earlier)
     }
 
     fn add_archive(&mut self, archive: OpenedArchive, why: String, rules: &LayerRules) {
@@ -406,12 +410,7 @@ impl<'a> Opening<'a> {
             let parent = folder.path().to_owned();
             folder.leave_out(|_, name| self.archives.contains(&parent.join(OsStr::from_bytes(name))));
         }
-        let names = match self.earlier.and_then(|earlier| earlier.names_of(&folder, base)) {
-            Some(names) => names,
-            None => LayerNames::of_folder(folder.names(), base)
-                .map_err(|error| OpenError::too_large(folder.path(), error))?
-                .into(),
-        };
+        let names = self.names_of_folder(&folder, base)?;
         self.names.push(names.clone());
         let layer = MergeLayer::from(names);
         let layer = match self.deep_archives.get(folder.path()).filter(|_| !lists_archives) {
@@ -432,6 +431,25 @@ impl<'a> Opening<'a> {
         self.layers.push(layer);
         self.reasons.push(why);
         Ok(())
+    }
+
+    /// The names of a layer. Folders that are one on the disk share them.
+    fn names_of_folder(
+        &mut self,
+        folder: &Arc<LooseFolder>,
+        base: Option<&str>,
+    ) -> Result<Arc<LayerNames>, OpenError> {
+        let shared = std::ptr::from_ref(folder.names());
+        let known = self.names_of_walks.get(&shared).filter(|names| names.has_base(base)).cloned();
+        let known = known.or_else(|| self.earlier?.names_of(folder, base));
+        let names = match known {
+            Some(names) => names,
+            None => LayerNames::of_folder(folder.names(), base)
+                .map_err(|error| OpenError::too_large(folder.path(), error))?
+                .into(),
+        };
+        self.names_of_walks.insert(shared, names.clone());
+        Ok(names)
     }
 
     fn merge(self, files: Arc<OpenFiles>, unopened: Vec<Note>) -> Result<Opened, OpenError> {

@@ -13,7 +13,7 @@ use super::opened::Opened;
 use super::opened_archive::{Content, OpenedArchive};
 use super::sources::resolve::OpenPlan;
 use crate::content::Store;
-use crate::folder::{Filter, LooseFolder, OpenFiles, ScanError, scan_again};
+use crate::folder::{Filter, LooseFolder, OpenFiles, ScanError, Walks};
 use crate::shown::Shown;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
@@ -71,6 +71,7 @@ impl<'a> Reuse<'a> {
         &self,
         path: &Path,
         filter: &Filter,
+        walks: &Walks,
     ) -> Option<Result<Arc<LooseFolder>, ScanError>> {
         let store = &self.opened.store;
         let mut mounted = self.layers_at(path).filter_map(|layer| store.folder(layer));
@@ -81,7 +82,7 @@ impl<'a> Reuse<'a> {
             // A source may be reached through a link that is in none of the folders above it.
             None if !self.changes.moved().is_empty() && mounted.is_moved() => return None,
             None => Ok(mounted.clone()),
-            Some(changes) => scan_again(mounted, &changes).map(Arc::new),
+            Some(changes) => walks.scan_again(mounted, &changes).map(Arc::new),
         })
     }
 

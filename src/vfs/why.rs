@@ -9,7 +9,6 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::file::VfsFile;
-use super::once_per_file::OncePerFile;
 use super::opened_archive::{stored_path, with_archive};
 use super::options::OpenOptions;
 use super::sources::resolve;
@@ -23,6 +22,7 @@ use crate::game::{
 };
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
+use crate::system::once_per_file::OncePerFile;
 use crate::system::text::count;
 
 /// Whether something is in a game, and why.

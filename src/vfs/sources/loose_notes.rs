@@ -5,16 +5,15 @@
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::folder_case;
 use super::layer_plan::filter_of;
-use crate::folder::{self, LooseFolder, OpenFiles};
+use crate::folder::{LooseFolder, Walks};
 use crate::format::Entry;
 use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule, OrderLayer};
 use crate::note::{Note, NoteCode, Notes};
 use crate::system::clock::unix_nanoseconds;
-use crate::vfs::once_per_file::OncePerFile;
+use crate::system::once_per_file::OncePerFile;
 use crate::vfs::opened_archive::{notes_on, stored_path, unreadable, with_archive};
 use crate::vfs::options::OpenOptions;
 use crate::vfs::parallel::in_parallel;
@@ -32,9 +31,9 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     order.notes.append(&mut of_archives);
     if order.game.is_empty() {
         let folders = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
-        let files = Arc::new(OpenFiles::default());
+        let walks = Walks::default();
         let walked: Vec<_> =
-            folders.filter_map(|it| folder::scan(&it.path, &filter_of(&it.shown), &files).ok()).collect();
+            folders.filter_map(|it| walks.scan(&it.path, &filter_of(&it.shown)).ok()).collect();
         let mut notes = left_out(&order.notes, walked.iter());
         order.layers.retain(|layer| {
             layer.what == LayerKind::Folder
@@ -46,7 +45,7 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     // OpenMW ignores case, and prefers loose files to archives.
     let is_openmw = order.game == "openmw";
     let hiding = if is_openmw { None } else { Hiding::of(order, options) };
-    let files = Arc::new(OpenFiles::default());
+    let walks = Walks::default();
     // Managers that deploy by links link into the game's own folder. Walking all mods would take seconds.
     let is_asked = |layer: &&OrderLayer| !layer.is_managed || hiding.is_some();
     let folders = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
@@ -55,7 +54,7 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     let notes = in_parallel(layers.len(), &options.steps("listing folders", layers.len()), |index| {
         let OrderLayer { path, shown, is_managed, .. } = layers[index];
         // Walks the folder as a mount does. If that fails, the plan has a note already.
-        let Ok(folder) = folder::scan(path, &filter_of(shown), &files) else { return Default::default() };
+        let Ok(folder) = walks.scan(path, &filter_of(shown)) else { return Default::default() };
         let ignores_case = *is_managed || is_openmw;
         [
             if ignores_case { Vec::new() } else { folder_case::notes(folder.names()) },

@@ -1,33 +1,34 @@
-//! Results of work on files, each file once, whatever links lead to it. A mod may have thousands of links to
-//! one archive.
+//! Results of work on files and folders, each once, whatever links lead to it. A mod may have thousands of
+//! links to one archive, and an instance of a mod manager thousands of links to one mod.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::system::covered::uncovered;
-use crate::system::sync::Mutex;
+use super::covered::uncovered;
+use super::sync::Mutex;
 
 /// Device and inode number.
 type Identity = (u64, u64);
 
-/// The results so far.
+/// The results so far. `K` says which file it is, and what else the result depends on.
 #[derive(Debug)]
-pub(crate) struct OncePerFile<T> {
-    results: Mutex<HashMap<Identity, Arc<Mutex<Option<T>>>>>,
+pub(crate) struct OncePerFile<T, K = Identity> {
+    results: Mutex<HashMap<K, Arc<Mutex<Option<T>>>>>,
 }
 
-impl<T> Default for OncePerFile<T> {
+impl<T, K> Default for OncePerFile<T, K> {
     fn default() -> Self {
         Self { results: Mutex::default() }
     }
 }
 
-impl<T: Clone> OncePerFile<T> {
-    /// The result for the file with this device and inode number. `make` is called if there is none, and its
-    /// error is not kept. Other threads that need the result wait.
-    pub(crate) fn get<E>(&self, file: Identity, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+impl<T: Clone, K: Eq + Hash> OncePerFile<T, K> {
+    /// The result for a file. `make` is called if there is none, and its error is not kept. Other threads
+    /// that need the result wait.
+    pub(crate) fn get<E>(&self, file: K, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let results = || self.results.lock();
         let result = results().entry(file).or_default().clone();
         let mut result = result.lock();
@@ -39,17 +40,19 @@ impl<T: Clone> OncePerFile<T> {
         Ok(made)
     }
 
+    /// Forgets all results.
+    pub(crate) fn clear(&self) {
+        self.results.lock().clear();
+    }
+}
+
+impl<T: Clone> OncePerFile<T> {
     /// As [`Self::get`], for the file that a path leads to. A file that cannot be statted has no result.
     pub(crate) fn at<E>(&self, path: &Path, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         match std::fs::metadata(uncovered(path)) {
             Ok(file) => self.get((file.dev(), file.ino()), make),
             Err(_) => make(),
         }
-    }
-
-    /// Forgets all results.
-    pub(crate) fn clear(&self) {
-        self.results.lock().clear();
     }
 }
 
