@@ -25,7 +25,8 @@ use crate::shown::Shown;
 use crate::system::folder_lock;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::output_place::{Missing, OutputPlace};
-use crate::system::place::{Place, is_root_controlled};
+use crate::system::place::Place;
+use crate::system::root_only::{OtherUser, first_other_user};
 use crate::system::subprocess::Program;
 
 /// The folders of an overlay, ready to be mounted.
@@ -71,12 +72,12 @@ impl Overlay {
         made.push(name.unwrap_or_default());
         made.push(MADE_END);
         let made = parent.join(made);
-        // In a folder such as /tmp, a user can replace his own folder.
-        let is_fixed = || is_root_controlled(&made) && !upper.may_be_replaced();
-        if rustix::process::geteuid().is_root() && !is_fixed() {
-            let what =
-                "another user can replace a folder in its path; mount as that user, or give another folder";
-            return Err(cannot(format!("{shown}: {what}")));
+        if rustix::process::geteuid().is_root() {
+            // In a folder such as /tmp, a user can replace his own folder.
+            let is_own_of_user = || upper.may_be_replaced().then_some(OtherUser::Unknown);
+            if let Some(other) = first_other_user(parent).or_else(is_own_of_user) {
+                return Err(cannot(format!("{shown}: {}", refusal(&other))));
+            }
         }
         if mountpoint.to_str().is_none() {
             return Err(cannot(format!("{shown}: the path of the mountpoint is not UTF-8; mount elsewhere")));
@@ -254,6 +255,23 @@ impl Drop for OverlayWork {
     fn drop(&mut self) {
         self.empty();
         let _ = std::fs::remove_dir(&self.path);
+    }
+}
+
+/// Why root cannot use a folder that another user can replace.
+fn refusal(other: &OtherUser) -> String {
+    match other {
+        OtherUser::Known(_) | OtherUser::Unknown => {
+            "another user can replace a folder in its path; mount as that user, or give another folder".into()
+        }
+        OtherUser::OfDisk(disk) => {
+            let disk = disk.shown();
+            format!(
+                "the disk on {disk} is mounted with nosuid, so another user may have written it and made root \
+                 the owner of anything; give a folder on another disk, or remount it if you trust it: \
+                 `mount -o remount,suid {disk}`"
+            )
+        }
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod clock;
 pub mod covered;
 #[cfg(any(feature = "cli", feature = "mount"))]
 pub(crate) mod credentials;
+mod exchange;
 #[cfg(feature = "mount")]
 pub(crate) mod folder_lock;
 pub(crate) mod memory;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use rustix::fs::{major, minor};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
+use super::process::file_in_proc;
 use super::whole_file;
 use crate::limits::MOUNT_TABLE_MAX;
 
@@ -110,6 +111,16 @@ pub fn mounted_at(mountpoint: &Path) -> Option<MountEntry> {
 /// As [`mounted_at`], among mounts in the order of the table.
 pub fn topmost<'a>(mounts: &'a [MountEntry], mountpoint: &Path) -> Option<&'a MountEntry> {
     mounts.iter().rev().find(|mounted| mounted.mountpoint == mountpoint && mounted.kind != "autofs")
+}
+
+/// The number of the mount that a descriptor is in (`proc_pid_fdinfo(5)`). The file system is not asked.
+///
+/// # Errors
+/// `/proc` is not mounted.
+pub fn mount_id(file: BorrowedFd<'_>) -> io::Result<u32> {
+    let info = file_in_proc(Path::new(&format!("/proc/self/fdinfo/{}", file.as_raw_fd())))?;
+    let id = info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
+    id.ok_or_else(|| io::Error::other("the kernel reports no mnt_id in /proc/self/fdinfo"))
 }
 
 /// The mount with a device number, as `stat` returns it.

@@ -18,9 +18,10 @@ use rustix::fs::{FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, fstat, fstatfs,
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::mountinfo::{self, MountEntry};
+use super::exchange::{is_ours, lying_mount, may_others_exchange, written_by_others};
+use super::mountinfo;
 use super::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
-use super::place::{absolute, mount_id};
+use super::place::absolute;
 #[cfg(feature = "pictures")]
 use super::whole_file::read_stream;
 
@@ -272,7 +273,7 @@ impl Walk {
         };
         match entered {
             Ok(folder) => {
-                let is_of_others = || may_others_rename(&folder) || may_lie(&folder);
+                let is_of_others = || may_lie(&folder) || may_others_rename(&folder);
                 self.is_movable = self.is_movable || geteuid().is_root() && is_of_others();
                 self.at = folder;
             }
@@ -319,7 +320,7 @@ impl Walk {
         if FileType::from_raw_mode(link.st_mode) != FileType::Symlink {
             return Err(Errno::NOTDIR.into());
         }
-        let is_own = is_ours(link.st_uid) && !may_lie(&self.at);
+        let is_own = is_ours(link.st_uid, geteuid()) && !may_lie(&self.at);
         if is_own && !may_others_rename(&self.at) {
             Ok(opened)
         } else {
@@ -340,42 +341,20 @@ fn is_proc(folder: impl AsFd) -> bool {
     fstatfs(folder).is_ok_and(|system| system.f_type == PROC_SUPER_MAGIC)
 }
 
-/// Whether a user is root, or the one who runs this process.
-fn is_ours(user: u32) -> bool {
-    user == 0 || user == geteuid().as_raw()
-}
-
-/// Whether a folder is in a FUSE mount of another user, who chooses what it shows.
-fn is_of_others(folder: impl AsFd) -> bool {
-    let Ok(stat) = fstat(folder) else { return true };
-    mountinfo::mounted_as(stat.st_dev).is_some_and(|mounted| !is_ours(mounted.user()))
-}
-
-/// Whether the owner of what is in a folder proves nothing: the folder is in a FUSE mount of another user, or
-/// for root on a disk that a user may have written.
-fn may_lie(folder: impl AsFd + Copy) -> bool {
-    let Ok(id) = mount_id(folder.as_fd()) else { return true };
-    let is_it = |mounted: &MountEntry| mounted.id == id && mounted.may_lie_about_owners();
-    is_of_others(folder) || geteuid().is_root() && mountinfo::mounts().iter().any(is_it)
-}
-
-/// The permission to write for others. The group counts only for root: many systems give each user a group.
-fn written_by_others() -> u32 {
-    if geteuid().is_root() { 0o022 } else { 0o002 }
+/// Whether the owner of what is in a folder proves nothing.
+fn may_lie(folder: impl AsFd) -> bool {
+    lying_mount(folder.as_fd(), &mountinfo::mounts(), geteuid()).map_or(true, |mounted| mounted.is_some())
 }
 
 /// Whether another user can make names in a folder.
 fn may_others_add(folder: &OwnedFd) -> bool {
-    let may = |it: Stat| !is_ours(it.st_uid) || it.st_mode & written_by_others() != 0;
-    fstat(folder).map_or(true, may) || is_of_others(folder)
+    let may = |it: Stat| !is_ours(it.st_uid, geteuid()) || written_by_others(&it, geteuid()) != 0;
+    may_lie(folder) || fstat(folder).map_or(true, may)
 }
 
 /// Whether another user can rename or replace names of others in a folder.
 fn may_others_rename(folder: &OwnedFd) -> bool {
-    const STICKY: u32 = 0o1000;
-    let may =
-        |it: Stat| !is_ours(it.st_uid) || it.st_mode & written_by_others() != 0 && it.st_mode & STICKY == 0;
-    fstat(folder).map_or(true, may)
+    fstat(folder).map_or(true, |it| may_others_exchange(&it, geteuid()))
 }
 
 #[cfg(test)]

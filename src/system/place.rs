@@ -19,10 +19,10 @@ use rustix::fs::{
     statx,
 };
 use rustix::io::Errno;
-use rustix::process::geteuid;
+use rustix::process::{Uid, geteuid};
 
-use super::mountinfo::{self, MountEntry};
-use super::process::file_in_proc;
+use super::exchange::{lying_mount, may_others_exchange, written_by_others};
+use super::mountinfo::{self, MountEntry, mount_id};
 use crate::shown::Shown;
 
 /// Maximum number of links in a path that are followed, as in the kernel.
@@ -164,16 +164,6 @@ impl Place {
     }
 }
 
-/// The number of the mount that a descriptor is in (`proc_pid_fdinfo(5)`). The file system is not asked.
-///
-/// # Errors
-/// `/proc` is not mounted.
-pub fn mount_id(file: BorrowedFd<'_>) -> io::Result<u32> {
-    let info = file_in_proc(Path::new(&format!("/proc/self/fdinfo/{}", file.as_raw_fd())))?;
-    let id = info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
-    id.ok_or_else(|| io::Error::other("the kernel reports no mnt_id in /proc/self/fdinfo"))
-}
-
 /// The path of an open file at this moment.
 fn current_path(file: BorrowedFd<'_>) -> io::Result<PathBuf> {
     std::fs::read_link(descriptor_path(file))
@@ -294,7 +284,8 @@ impl Walk {
     }
 
     fn end(self, name: OsString, found: Option<OwnedFd>) -> io::Result<Place> {
-        let is_fixed = self.is_kept && (!self.is_root || fstat(&self.at)?.st_mode & OTHERS_WRITE == 0);
+        let is_fixed =
+            self.is_kept && (!self.is_root || written_by_others(&fstat(&self.at)?, Uid::ROOT) == 0);
         Ok(Place { parent: self.at, name, found, is_fixed })
     }
 
@@ -307,12 +298,8 @@ impl Walk {
     /// Whether only root can change what is in a folder. A daemon of another user may lie or hang, so it is
     /// not asked.
     fn is_kept_by_root(&self, folder: &OwnedFd) -> io::Result<bool> {
-        let id = mount_id(folder.as_fd())?;
-        if self.mounts.iter().any(|mounted| mounted.id == id && mounted.may_lie_about_owners()) {
-            return Ok(false);
-        }
-        let stat = fstat(folder)?;
-        Ok(stat.st_uid == 0 && is_kept(stat.st_mode))
+        let may_lie = lying_mount(folder.as_fd(), &self.mounts, Uid::ROOT)?.is_some();
+        Ok(!may_lie && !may_others_exchange(&fstat(folder)?, Uid::ROOT))
     }
 
     fn go_up(&mut self) -> io::Result<()> {
@@ -379,32 +366,6 @@ pub(super) fn absolute(path: &Path) -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Whether only root can replace the folders above the end of an absolute path without links.
-/// Otherwise other users choose what root acts on.
-pub fn is_root_controlled(path: &Path) -> bool {
-    let mounts = mountinfo::mounts();
-    let is_of_root = |id: u32| !mounts.iter().any(|mounted| mounted.id == id && mounted.user() != 0);
-    let ancestors: Vec<&Path> = path.ancestors().skip(1).collect();
-    // The check goes from `/` downwards, and reads nothing below a folder that another user controls. The
-    // daemon of another user's mount would say that root owns it.
-    ancestors.iter().rev().all(|folder| {
-        let opened = open(*folder, FOLDER | OFlags::NOFOLLOW, Mode::empty());
-        opened.is_ok_and(|opened| {
-            mount_id(opened.as_fd()).is_ok_and(is_of_root)
-                && fstat(&opened).is_ok_and(|it| it.st_uid == 0 && is_kept(it.st_mode))
-        })
-    })
-}
-
-/// Mode bits with which users other than the owner may change a folder.
-const OTHERS_WRITE: u32 = 0o022;
-
-/// Whether only root can rename root's files in a folder that root owns and that has this mode.
-fn is_kept(mode: u32) -> bool {
-    const STICKY: u32 = 0o1000;
-    mode & OTHERS_WRITE == 0 || mode & STICKY != 0
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -413,14 +374,6 @@ mod tests {
     use rustix::mount::{MountFlags, UnmountFlags};
 
     use super::*;
-
-    #[test]
-    fn a_folder_writable_by_others_is_safe_only_with_the_sticky_bit() {
-        assert!(is_kept(0o40755) && is_kept(0o41777));
-        assert!(!is_kept(0o40777) && !is_kept(0o40775));
-        assert!(is_root_controlled(Path::new("/tmp")) && is_root_controlled(Path::new("/")));
-        assert!(!is_root_controlled(Path::new("/missing/folder")));
-    }
 
     #[test]
     fn a_place_is_where_the_system_would_lead() {

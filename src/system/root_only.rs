@@ -2,26 +2,33 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fs::File;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::process::Uid;
 
+use super::exchange::{lying_mount, may_others_exchange};
 use super::mountinfo;
-use super::place::mount_id;
 
 /// Maximum number of links that are followed in a path.
 const LINKS_MAX: u32 = 40;
-/// Stands for users who are not known: a folder is writable for others, on a disk that a user may have
-/// written, or does not exist.
-pub(crate) const ANYBODY: u32 = u32::MAX;
+
+/// A user other than root who can decide what a path leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OtherUser {
+    /// The user with this number.
+    Known(u32),
+    /// A user who is not known: a folder is writable for others, or does not exist.
+    Unknown,
+    /// The user who wrote the disk that is mounted on this folder. It is mounted with `nosuid`.
+    OfDisk(PathBuf),
+}
 
 /// The first user other than root who can decide what an absolute path leads to: the owner of a folder, a
 /// link, the file itself, or the mount that they are in. `None` if only root can. The search ends at the
 /// first such place.
-pub(crate) fn first_other_user(path: &Path) -> Option<u32> {
+pub(crate) fn first_other_user(path: &Path) -> Option<OtherUser> {
     let mounts = mountinfo::mounts();
     let parts = |path: &Path| path.components().map(|it| it.as_os_str().to_owned()).collect::<Vec<_>>();
     let mut left: VecDeque<OsString> = parts(path).into();
@@ -39,19 +46,20 @@ pub(crate) fn first_other_user(path: &Path) -> Option<u32> {
         let next = at.join(part);
         // Opened only as a place, so that no daemon of another user is asked.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let Ok(opened) = open(&next, flags, Mode::empty()) else { return Some(ANYBODY) };
-        let Ok(mount) = mount_id(opened.as_fd()) else { return Some(ANYBODY) };
-        let foreign = mounts.iter().find(|mounted| mounted.id == mount && mounted.may_lie_about_owners());
-        if let Some(foreign) = foreign {
-            return Some(if foreign.user() == 0 { ANYBODY } else { foreign.user() });
+        let Ok(opened) = open(&next, flags, Mode::empty()) else { return Some(OtherUser::Unknown) };
+        match lying_mount(opened.as_fd(), &mounts, Uid::ROOT) {
+            Ok(None) => {}
+            Ok(Some(disk)) if disk.user() == 0 => return Some(OtherUser::OfDisk(disk.mountpoint.clone())),
+            Ok(Some(mount)) => return Some(OtherUser::Known(mount.user())),
+            Err(_) => return Some(OtherUser::Unknown),
         }
-        let Ok(found) = File::from(opened).metadata() else { return Some(ANYBODY) };
-        if found.uid() != 0 {
-            return Some(found.uid());
+        let Ok(found) = fstat(&opened) else { return Some(OtherUser::Unknown) };
+        if found.st_uid != 0 {
+            return Some(OtherUser::Known(found.st_uid));
         }
-        if !found.is_symlink() {
-            if !is_kept(&found) {
-                return Some(ANYBODY);
+        if !FileType::from_raw_mode(found.st_mode).is_symlink() {
+            if may_others_exchange(&found, Uid::ROOT) {
+                return Some(OtherUser::Unknown);
             }
             at = next;
             continue;
@@ -60,17 +68,10 @@ pub(crate) fn first_other_user(path: &Path) -> Option<u32> {
         match next.read_link().ok().filter(|_| links <= LINKS_MAX) {
             // A target that begins with `/` replaces the path so far.
             Some(target) => parts(&target).into_iter().rev().for_each(|part| left.push_front(part)),
-            None => return Some(ANYBODY),
+            None => return Some(OtherUser::Unknown),
         }
     }
     None
-}
-
-/// Whether other users can neither write to a file of root's, nor exchange root's files in a folder of his.
-fn is_kept(found: &std::fs::Metadata) -> bool {
-    const STICKY: u32 = 0o1000;
-    const WRITABLE_BY_OTHERS: u32 = 0o022;
-    found.mode() & WRITABLE_BY_OTHERS == 0 || found.is_dir() && found.mode() & STICKY != 0
 }
 
 #[cfg(test)]
@@ -84,8 +85,9 @@ mod tests {
 
     #[test]
     fn the_first_user_who_can_exchange_a_part_of_a_path_is_found() {
-        for (path, expected) in [("/", None), ("/usr/../usr/bin/.", None), ("/no/folder", Some(ANYBODY))] {
-            assert_eq!(first_other_user(Path::new(path)), expected, "{path}");
+        let unknown = Some(OtherUser::Unknown);
+        for (path, expected) in [("/", &None), ("/usr/../usr/bin/.", &None), ("/no/folder", &unknown)] {
+            assert_eq!(&first_other_user(Path::new(path)), expected, "{path}");
         }
         if !rustix::process::geteuid().is_root() {
             return;
@@ -114,20 +116,20 @@ mod tests {
             ("roots/file", None),
             ("links/file", None),
             ("links/below/../file", None),
-            ("their_link/file", Some(12346)),
-            ("theirs/file", Some(12345)),
-            ("theirs/to_root", Some(12345)),
-            ("open/file", Some(ANYBODY)),
-            ("loop", Some(ANYBODY)),
+            ("their_link/file", Some(OtherUser::Known(12346))),
+            ("theirs/file", Some(OtherUser::Known(12345))),
+            ("theirs/to_root", Some(OtherUser::Known(12345))),
+            ("open/file", unknown.clone()),
+            ("loop", unknown.clone()),
         ] {
             assert_eq!(first_other_user(&path(name)), expected, "{name}");
         }
         mode("roots/file", 0o664);
-        assert_eq!(first_other_user(&path("roots/file")), Some(ANYBODY));
+        assert_eq!(first_other_user(&path("roots/file")), unknown);
     }
 
     #[test]
-    fn a_file_of_root_on_a_disk_that_a_user_may_have_written_is_anybodys() {
+    fn a_file_of_root_on_a_disk_that_a_user_may_have_written_is_that_users() {
         if !rustix::process::geteuid().is_root() {
             return eprintln!("SKIPPED: needs root");
         }
@@ -143,8 +145,8 @@ mod tests {
             rustix::mount::unmount(dir.join("disk"), UnmountFlags::DETACH).unwrap();
             users
         };
-        assert_eq!(users(MountFlags::empty()), [None; 4]);
-        let anybody = Some(ANYBODY);
-        assert_eq!(users(MountFlags::NOSUID), [anybody, anybody, anybody, None]);
+        assert_eq!(users(MountFlags::empty()), [const { None }; 4]);
+        let of_disk = Some(OtherUser::OfDisk(dir.join("disk")));
+        assert_eq!(users(MountFlags::NOSUID), [of_disk.clone(), of_disk.clone(), of_disk, None]);
     }
 }

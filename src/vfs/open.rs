@@ -598,6 +598,36 @@ mod tests {
     }
 
     #[test]
+    fn links_to_one_folder_share_its_names_unless_an_archive_is_left_out() {
+        let dir = tempfile::TempDir::new().expect("cannot create the folder");
+        let path = |name: &str| dir.path().join(name);
+        fs::create_dir(path("mod")).expect("cannot create the folder");
+        fs::write(path("mod/a.txt"), b"loose").expect("cannot write");
+        let names = ["1", "2", "mod", "mod/."];
+        names[..2].iter().for_each(|name| {
+            std::os::unix::fs::symlink("mod", path(name)).expect("cannot make a link");
+        });
+        let paths: Vec<PathBuf> = names.map(path).into();
+        let open = |layout| {
+            let options = OpenOptions { layout: Some(layout), ..OpenOptions::default() };
+            Opened::open(&paths, &options).unwrap_or_else(|failure| panic!("{failure}"))
+        };
+        let is_shared = |opened: &Opened| opened.names.iter().all(|it| Arc::ptr_eq(it, &opened.names[0]));
+        let opened = open(Layout::Union);
+        assert!(is_shared(&opened) && opened.tree.files() == 1);
+        let (_, winner) = opened.tree.entries().next().expect("the tree is empty");
+        assert_eq!((winner.layer, opened.store.path(0), opened.store.path(1)), (3, &*paths[0], &*paths[1]));
+        let opened = open(Layout::PerArchive);
+        assert!(!is_shared(&opened) && opened.tree.files() == 4);
+        // Each path is that of an archive, which is no loose file.
+        fs::write(path("mod/x.bsa"), archive()).expect("cannot write");
+        let opened = open(Layout::Union);
+        let folders = (0..8).filter_map(|layer| opened.store.folder(layer));
+        assert_eq!(folders.map(|folder| folder.names().file_count()).collect::<Vec<_>>(), [1; 4]);
+        assert_eq!(opened.tree.files(), 1);
+    }
+
+    #[test]
     fn all_layers_together_have_a_limit_of_files() {
         let files = LayersFiles::default();
         files.add(LAYERS_FILES_MAX, Path::new("a.bsa")).unwrap_or_else(|failure| panic!("{failure}"));

@@ -1,6 +1,7 @@
 //! Folders of loose files: what a walk finds and leaves out, stats, reads, and changes on disk.
 
 mod links;
+mod links_to_one;
 mod reads;
 mod rescan;
 mod walk;

@@ -34,6 +34,21 @@ fn why_looks_once_into_an_archive_that_many_links_lead_to() {
 }
 
 #[test]
+fn a_folder_that_10_000_mods_are_links_to_is_walked_once() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", "")]);
+    let mods: Vec<String> = (0..10_000).map(|number| format!("Mod{number}")).collect();
+    let source = world.instance(&mods.iter().map(String::as_str).collect::<Vec<_>>(), &[]);
+    let folder = world.installed.path("home/mo2/mods");
+    fs::create_dir_all(folder.join("one/textures")).unwrap();
+    // So many that the count of all files ends the opening.
+    (0..2_000).for_each(|number| fs::write(folder.join(format!("one/textures/{number}.dds")), "").unwrap());
+    mods.iter().for_each(|name| symlink("one", folder.join(name)).unwrap());
+    let (finished, took) = timed(&world, &["list", &source]);
+    assert!(finished.err.contains("all sources together have more than 16777216 files"), "{finished:?}");
+    assert!(took < Duration::from_secs(15), "{took:?}");
+}
+
+#[test]
 fn why_looks_up_10_000_endings_of_hidden_names_at_once() {
     let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", "")]);
     let mods: Vec<String> = (0..20).map(|number| format!("Mod{number}")).collect();

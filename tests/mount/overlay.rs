@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::process::Signal;
 
 use super::{world, world_files};
@@ -351,6 +352,32 @@ fn root_refuses_an_edit_folder_that_its_owner_can_exchange_in_a_folder_such_as_t
         dir.run(["mount", "--edit", edit, "a.bsa", "mnt"]).success();
         dir.run(["umount", "mnt"]).success();
     }
+}
+
+#[test]
+fn root_refuses_an_edit_folder_on_a_disk_whose_owners_prove_nothing_and_says_why() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = prepared();
+    fs::create_dir_all(dir.path("disk/mod")).unwrap();
+    rustix::mount::mount_bind(dir.path("disk"), dir.path("disk")).unwrap();
+    let remount =
+        |flags| rustix::mount::mount_remount(dir.path("disk"), flags | MountFlags::BIND, "").unwrap();
+    remount(MountFlags::NOSUID);
+    let refused = ["disk/mod", "disk/new"].map(|edit| dir.run(["mount", "--edit", edit, "a.bsa", "mnt"]));
+    let left = names(&dir.path("disk"));
+    remount(MountFlags::empty());
+    let mounted = dir.run(["mount", "--edit", "disk/mod", "a.bsa", "mnt"]);
+    let unmounted = dir.run(["umount", "mnt"]);
+    rustix::mount::unmount(dir.path("disk"), UnmountFlags::DETACH).unwrap();
+    let why = format!("the disk on {} is mounted with nosuid", dir.path("disk").display());
+    for refused in refused {
+        assert!(refused.code == 73 && refused.err.contains(&why), "{refused:?}");
+    }
+    assert_eq!(left, ["mod"]);
+    mounted.success();
+    unmounted.success();
 }
 
 #[test]
