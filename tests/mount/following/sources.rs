@@ -72,6 +72,36 @@ fn a_retargeted_link_and_changes_behind_it_are_followed() {
 }
 
 #[test]
+fn changes_are_followed_by_all_links_to_one_folder_and_each_link_by_itself() {
+    let dir = TestDir::new();
+    for (file, text) in [("mod/a.txt", "one"), ("mod/sub/b.txt", "b"), ("other/a.txt", "other")] {
+        fs::create_dir_all(dir.path(file).parent().unwrap()).unwrap();
+        fs::write(dir.path(file), text).unwrap();
+    }
+    symlink("mod", dir.path("low")).unwrap();
+    symlink(dir.path("mod"), dir.path("high")).unwrap();
+    let mount = dir.mount(["low", "high"]);
+    let read = |path: &str| content(&mount.join(path));
+    let inode = || fs::metadata(mount.join("sub/b.txt")).unwrap().ino();
+    let before = (inode(), read("a.txt"), read("sub/b.txt"));
+    assert_eq!(before, (before.0, Ok("one".into()), Ok("b".into())));
+    fs::write(dir.path("mod/a.txt"), "written").unwrap();
+    fs::write(dir.path("mod/sub/c.txt"), "c").unwrap();
+    until("the write to be shown", || read("a.txt") == Ok("written".into()));
+    until("the file to be shown", || read("sub/c.txt") == Ok("c".into()));
+    // The upper layer leads elsewhere; the lower one still leads to the folder.
+    symlink("other", dir.path("new")).unwrap();
+    fs::rename(dir.path("new"), dir.path("high")).unwrap();
+    until("the other folder to be shown", || read("a.txt") == Ok("other".into()));
+    fs::remove_file(dir.path("mod/sub/c.txt")).unwrap();
+    fs::write(dir.path("mod/sub/d.txt"), "d").unwrap();
+    until("the removal to be shown", || {
+        read("sub/c.txt") == Err(ENOENT) && read("sub/d.txt") == Ok("d".into())
+    });
+    assert_eq!((inode(), read("sub/b.txt")), (before.0, before.2));
+}
+
+#[test]
 fn a_replaced_folder_far_above_the_source_is_followed() {
     let dir = TestDir::new();
     for (name, text) in [("disk", "one"), ("other", "two")] {
