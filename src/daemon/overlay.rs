@@ -267,8 +267,8 @@ fn refusal(other: &OtherUser) -> String {
         OtherUser::OfDisk(disk) => {
             let disk = disk.shown();
             format!(
-                "the disk on {disk} is mounted with nosuid, so another user may have written it and made root \
-                 the owner of anything; give a folder on another disk, or remount it if you trust it: \
+                "the disk on {disk} is mounted with nosuid, so another user may have written it and made \
+                 root the owner of anything; give a folder on another disk, or remount it if you trust it: \
                  `mount -o remount,suid {disk}`"
             )
         }

@@ -113,7 +113,8 @@ impl Opened {
 /// Layers, and for each its archive if that is open already.
 type FoundLayers = (Vec<FoundLayer>, Vec<Option<OpenedArchive>>);
 
-/// Walks the folders among the layers, each once. If `names` is given, opens the planned archives at the same time.
+/// Walks the folders among the layers, each once. If `names` is given, opens the planned archives at the same
+/// time.
 fn find_layers(
     planned: &[PlannedLayer],
     files: &Arc<OpenFiles>,
