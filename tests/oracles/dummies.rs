@@ -6,8 +6,8 @@ use bsafs::OpenOptions;
 use bsafs::pack::{Loader, PackOptions, Plan};
 use esplugin::{GameId, ParseOptions, Plugin};
 
-/// The game, how esplugin calls it, the ending of a plugin, whether it is light, the version of the format, and
-/// the masters, as PACKING.md lists them (Mod Organizer 2 and BSArch write the same).
+/// The game, how esplugin calls it, the ending of a plugin, whether it is light, the version of the format,
+/// and the masters: as FORMATS.md lists them.
 type Row = (&'static str, GameId, &'static str, bool, f32, &'static [&'static str]);
 
 const ROWS: [Row; 8] = [
