@@ -19,6 +19,9 @@ use crate::system::{mountinfo, whole_file};
 /// Maximum number of entries read from one folder.
 const NAMES_MAX: usize = 1 << 20;
 
+/// What is kept beside each name in a data folder, in bytes.
+const NAME_COST: usize = 64;
+
 /// Files and folders that a plan depends on: it read them or would have read them. If one of them
 /// changes, the mount plans again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,6 +112,15 @@ impl Disk {
     fn note_read(&self, path: &Path) -> io::Result<()> {
         self.read.borrow_mut().files.insert(path.to_owned());
         self.pay(path, 0)
+    }
+
+    /// Counts a name that a plan keeps, with what it keeps beside it. Ten thousand mods may be links to one
+    /// folder with many names.
+    ///
+    /// # Errors
+    /// One plan would keep too much. The note [`Self::left_out`] then names the folder.
+    pub(crate) fn keep_name(&self, folder: &Path, name: &str) -> io::Result<()> {
+        self.pay(folder, name.len() + NAME_COST)
     }
 
     /// Counts the cost of a file.
@@ -232,8 +244,8 @@ fn cost(content: &[u8]) -> usize {
 
 fn too_much() -> String {
     format!(
-        "the files of this plan have more than {} together, if each line counts as {LINE_COST} \
-         bytes more",
+        "the files of this plan and the names in its data folders have more than {} together, if each line \
+         counts as {LINE_COST} and each name as {NAME_COST} bytes more",
         size(PLAN_READ_MAX as u64)
     )
 }

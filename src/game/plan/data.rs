@@ -33,7 +33,7 @@ pub(crate) struct DataFolder {
 }
 
 impl DataFolder {
-    /// Reads the names in a folder. `note_case` adds notes on folders that differ in case alone.
+    /// Reads the names in a folder, as far as one plan may keep them. `note_case` adds notes on folders that differ in case alone.
     pub(crate) fn read(disk: &Disk, path: &Path, note_case: bool, notes: &mut Vec<Note>) -> Self {
         let mut folder = Self { path: path.to_owned(), ..Self::default() };
         let entries = match disk.entries(path) {
@@ -45,6 +45,9 @@ impl DataFolder {
         };
         for entry in entries.flatten() {
             let Ok(name) = entry.file_name().into_string() else { continue };
+            if disk.keep_name(path, &name).is_err() {
+                break;
+            }
             // This `metadata` follows links.
             match std::fs::metadata(entry.path()) {
                 Ok(found) if found.is_dir() => folder.folders.push(name),
@@ -155,6 +158,8 @@ impl<'a> FoundFile<'a> {
 #[cfg(test)]
 mod tests {
     use super::{DataFile, DataFolder, DataFolders};
+    use crate::game::disk::Disk;
+    use crate::limits::PLAN_READ_MAX;
 
     /// Creates data folders from the names and times of their files.
     fn folders(folders: &[(&str, &[(&str, i64)])]) -> DataFolders {
@@ -184,5 +189,20 @@ mod tests {
         assert_eq!(data.find("X.esp").unwrap().name(), "X.esp");
         assert_eq!(data.find("x.EsP").unwrap().name(), "X.ESP");
         assert!(data.hidden().is_empty());
+    }
+
+    #[test]
+    fn names_that_one_plan_may_not_keep_are_left_out_with_a_note() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mods, disk, mut notes) = (dir.path().join("mods"), Disk::default(), Vec::new());
+        std::fs::create_dir(&mods).unwrap();
+        std::fs::write(mods.join("a.esp"), "").unwrap();
+        assert_eq!(DataFolder::read(&disk, &mods, false, &mut notes).files.len(), 1);
+        assert!(disk.left_out().is_none());
+        // Only the sum counts, whatever it is made of.
+        std::fs::File::create(dir.path().join("large")).unwrap().set_len(PLAN_READ_MAX as u64).unwrap();
+        let _ = disk.read_start(&dir.path().join("large"), PLAN_READ_MAX);
+        assert_eq!(DataFolder::read(&disk, &mods, false, &mut notes).files.len(), 0);
+        assert!(disk.left_out().is_some());
     }
 }
