@@ -23,6 +23,7 @@ use super::tables::Tables;
 use crate::read::Bytes;
 use crate::shown::Shown;
 use crate::system::covered::uncovered;
+use crate::system::disk_id::DiskId;
 use crate::system::paths;
 use crate::system::sync::Mutex;
 
@@ -96,9 +97,9 @@ impl ArchiveFile {
         &self.path
     }
 
-    /// The device of the archive (`st_dev`), and its inode number there.
-    pub fn identity(&self) -> (u64, u64) {
-        (self.opened.device, self.opened.inode)
+    /// Which file it is on the disk.
+    pub fn identity(&self) -> DiskId {
+        DiskId { device: self.opened.device, inode: self.opened.inode }
     }
 
     /// Whether an earlier opening of this file is still right: it has the same tables, and the file was not

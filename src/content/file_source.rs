@@ -13,7 +13,7 @@ impl StoredFile<'_> {
     /// The device of the bytes (`st_dev`).
     pub fn device(&self) -> u64 {
         match self.place {
-            Place::Archived(archive, _) => archive.content.file.identity().0,
+            Place::Archived(archive, _) => archive.content.file.identity().device,
             Place::Loose(files) => files.folder.device(self.id.entry),
         }
     }

@@ -10,6 +10,7 @@ use super::read::ArchiveContent;
 use super::store::Store;
 use crate::archive_file::ArchiveFile;
 use crate::folder::LooseFolder;
+use crate::system::disk_id::DiskId;
 
 impl Store {
     /// An empty store for a later view of the same mount. It shares the cache, limits and counters.
@@ -91,7 +92,7 @@ impl Store {
 
     /// Records an event of the file with this device and inode number, if it is an archive: `is_written` says
     /// whether its content was written to; otherwise its attributes were changed.
-    pub fn note_archive_event(&self, identity: (u64, u64), is_written: bool) {
+    pub fn note_archive_event(&self, identity: DiskId, is_written: bool) {
         // Layers may share a file, and one event may excuse only one touch.
         let mut noted = HashSet::new();
         for archive in self.archives().filter(|archive| archive.file.identity() == identity) {

@@ -16,6 +16,7 @@ use super::tables::LayerTables;
 use crate::archive_file::ArchiveFile;
 use crate::folder::LooseFolder;
 use crate::format::{EntryId, Limits};
+use crate::system::disk_id::DiskId;
 
 /// The bytes of all layers.
 #[derive(Debug)]
@@ -62,7 +63,7 @@ impl Store {
     }
 
     /// Device and inode number of each archive and folder.
-    pub fn identities(&self) -> Vec<(u64, u64)> {
+    pub fn identities(&self) -> Vec<DiskId> {
         let identity = |layer: &LayerContent| match layer {
             LayerContent::Archive(layer) => layer.content.file.identity(),
             LayerContent::Folder(files) => files.folder.identity(),

@@ -11,6 +11,7 @@ use rustix::fs::{
 };
 use rustix::process::geteuid;
 
+use crate::system::disk_id::DiskId;
 use crate::system::place::Place;
 
 /// The extended attribute of folders that bsafs made. If a killed daemon left such a folder behind,
@@ -23,7 +24,7 @@ pub(crate) struct MadeFolder {
     parent: OwnedFd,
     name: OsString,
     /// Device and inode number.
-    identity: (u64, u64),
+    identity: DiskId,
 }
 
 impl MadeFolder {
@@ -39,7 +40,7 @@ impl MadeFolder {
         // On file systems without such attributes, a folder that a killed daemon leaves behind stays.
         let _ = openat(&parent, &name, READABLE, Mode::empty())
             .and_then(|made| fsetxattr(&made, MARK, b"1", XattrFlags::empty()));
-        Ok(Self { parent, name, identity: (stat.st_dev, stat.st_ino) })
+        Ok(Self { parent, name, identity: DiskId::from(&stat) })
     }
 
     /// An existing folder, if bsafs made it once for this user. In a folder that others may write to, anybody
@@ -51,13 +52,13 @@ impl MadeFolder {
         fgetxattr(&left, MARK, &mut value[..]).ok()?;
         let stat = rustix::fs::fstat(&left).ok()?;
         let is_own = stat.st_uid == geteuid().as_raw() && stat.st_mode & WRITTEN_BY_OTHERS == 0;
-        is_own.then(|| Self { parent, name, identity: (stat.st_dev, stat.st_ino) })
+        is_own.then(|| Self { parent, name, identity: DiskId::from(&stat) })
     }
 
     /// Whether this is the folder that was found at a place.
     pub(crate) fn is_at(&self, place: &Place) -> bool {
         let stat = place.found().and_then(|found| rustix::fs::fstat(found).ok());
-        stat.is_some_and(|stat| (stat.st_dev, stat.st_ino) == self.identity)
+        stat.is_some_and(|stat| DiskId::from(&stat) == self.identity)
     }
 
     /// Leaves the folder where it is.
@@ -81,7 +82,7 @@ fn parent_and_name(path: &Path) -> io::Result<(OwnedFd, OsString)> {
 impl Drop for MadeFolder {
     fn drop(&mut self) {
         let now = statat(&self.parent, &self.name, AtFlags::SYMLINK_NOFOLLOW);
-        if now.is_ok_and(|now| (now.st_dev, now.st_ino) == self.identity) {
+        if now.is_ok_and(|now| DiskId::from(&now) == self.identity) {
             // Fails if the folder is in use again. Then it stays.
             let _ = unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
         }

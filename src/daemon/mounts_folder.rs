@@ -3,13 +3,13 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::error::DaemonError;
 use super::made_folder::MadeFolder;
+use crate::system::disk_id::DiskId;
 use crate::system::folder_lock;
 use crate::system::place::Place;
 
@@ -118,7 +118,7 @@ fn lock_existing(path: &Path) -> io::Result<Option<(PathBuf, File)>> {
     if !folder_lock::lock(&folder) {
         return Ok(None);
     }
-    let identity = |folder: &File| folder.metadata().map(|it| (it.dev(), it.ino())).ok();
+    let identity = |folder: &File| folder.metadata().map(|it| DiskId::from(&it)).ok();
     let is_there = opened()?.is_some_and(|(_, now)| identity(&now) == identity(&folder));
     Ok(if is_there { Some((place.path()?, folder)) } else { None })
 }

@@ -22,6 +22,7 @@ use super::edit_folder::EditFolder;
 use super::error::DaemonError;
 use crate::fuse::{MountError, MountRequest, unmount};
 use crate::shown::Shown;
+use crate::system::disk_id::DiskId;
 use crate::system::folder_lock;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::output_place::{Missing, OutputPlace};
@@ -223,7 +224,7 @@ impl OverlayWork {
             return Err(in_use());
         }
         // A mount that has just ended may have removed the folder.
-        let is_there = lstat(&path).is_ok_and(|now| (now.st_dev, now.st_ino) == (stat.st_dev, stat.st_ino));
+        let is_there = lstat(&path).is_ok_and(|now| DiskId::from(&now) == DiskId::from(&stat));
         if is_there { Ok(Self { path, lock: folder }) } else { Err(in_use()) }
     }
 

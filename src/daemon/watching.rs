@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
@@ -16,6 +15,7 @@ use super::polling::Polling;
 use super::trigger::Trigger;
 use crate::fs::FileSystem;
 use crate::system::covered::uncovered;
+use crate::system::disk_id::DiskId;
 use crate::system::sync::Mutex;
 use crate::vfs::disk_changes::DiskChanges;
 use crate::watch::{DiskEvent, Watcher};
@@ -97,7 +97,7 @@ impl Watching {
             // Requests may need the lock of the trigger, so nothing that may hang is done under it.
             for ((folder, name), is_write) in files {
                 let Ok(found) = std::fs::metadata(uncovered(&folder.join(&name))) else { continue };
-                fs.note_archive_event((found.dev(), found.ino()), is_write);
+                fs.note_archive_event(DiskId::from(&found), is_write);
                 if is_write {
                     fs.note_written_file(&folder, name.as_bytes(), found.len());
                 }

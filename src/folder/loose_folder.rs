@@ -21,6 +21,7 @@ use super::names::{LooseNames, joined};
 use super::notes::WalkNote;
 use super::open_files::OpenFiles;
 use super::walk::Walk;
+use crate::system::disk_id::DiskId;
 use crate::system::sync::Mutex;
 
 /// A folder of loose files, as a scan found it. Files are numbered in the order of [`LooseNames::files`].
@@ -96,7 +97,7 @@ impl LooseFolder {
     /// The inode number of the folder that contains a file, on the disk.
     pub fn inode_of_folder(&self, file: u32) -> u64 {
         let folder = self.walk.names.folder_of(file) as usize;
-        self.walk.names.records().get(folder).map_or(0, |folder| folder.identity.1)
+        self.walk.names.records().get(folder).map_or(0, |folder| folder.identity.inode)
     }
 
     /// The path of the folder that contains a file.
@@ -136,8 +137,8 @@ impl LooseFolder {
         folders.chain(files).map(|path| self.path.join(OsStr::from_bytes(&path)))
     }
 
-    /// The device (`st_dev`) and inode number of the folder.
-    pub fn identity(&self) -> (u64, u64) {
+    /// Which folder it is on the disk.
+    pub fn identity(&self) -> DiskId {
         self.walk.locations.root().identity
     }
 
@@ -167,7 +168,7 @@ impl LooseFolder {
         let base = of_link.unwrap_or_else(|| {
             self.walk.locations.base_above(self.walk.names.records(), self.walk.names.folder_of(file)).1
         });
-        base.root.identity.0
+        base.root.identity.device
     }
 
     /// What is known of a file; `None` before it was first statted.

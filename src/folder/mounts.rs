@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::system::covered::uncovered;
+use crate::system::disk_id::DiskId;
 use crate::system::sync::Mutex;
 use rustix::fs::{AtFlags, CWD, FileType, FsWord, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
 use rustix::io::Errno;
@@ -36,7 +37,7 @@ pub(super) struct Root {
     pub(super) path: PathBuf,
     pub(super) mount: u64,
     /// `st_dev` and the inode number.
-    pub(super) identity: (u64, u64),
+    pub(super) identity: DiskId,
 }
 
 impl Root {
@@ -71,7 +72,7 @@ pub(super) struct Found {
     pub(super) kind: FileType,
     /// The mount number; the device number before Linux 5.8.
     pub(super) mount: u64,
-    pub(super) identity: (u64, u64),
+    pub(super) identity: DiskId,
 }
 
 impl Found {
@@ -81,7 +82,11 @@ impl Found {
         let at = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
         let stat = rustix::fs::statx(fd, "", at, flags)?;
         let kind = FileType::from_raw_mode(stat.stx_mode.into());
-        Ok(Self { kind, mount: mount_of(&stat), identity: (device_of(&stat), stat.stx_ino) })
+        Ok(Self {
+            kind,
+            mount: mount_of(&stat),
+            identity: DiskId { device: device_of(&stat), inode: stat.stx_ino },
+        })
     }
 }
 

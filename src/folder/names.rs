@@ -1,5 +1,6 @@
 //! The names in a folder. Each is stored once; the tree of names refers to these bytes.
 
+use crate::system::disk_id::DiskId;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -40,13 +41,13 @@ pub(super) struct FolderRecord {
     /// The mtime.
     pub(super) modified: FileTime,
     /// Device (`st_dev`) and inode number on disk; 0 if the folder could not be read.
-    pub(super) identity: (u64, u64),
+    pub(super) identity: DiskId,
 }
 
 impl FolderRecord {
     /// A folder that was not read yet.
     pub(super) fn new(parent: u32, name: u32) -> Self {
-        Self { parent, name, first_file: 0, modified: FileTime::default(), identity: (0, 0) }
+        Self { parent, name, first_file: 0, modified: FileTime::default(), identity: DiskId::default() }
     }
 }
 

@@ -24,6 +24,7 @@ use super::walk::Walk;
 use super::whiteouts::{Mark, is_opaque};
 use crate::limits::FOLDER_ENTRIES_MAX;
 use crate::system::covered::{PATH_MAX, is_mountpoint, uncovered_target};
+use crate::system::disk_id::DiskId;
 use crate::system::memory;
 
 /// Maximum depth, as for names in archives. Other programs cannot walk deeper trees.
@@ -170,7 +171,7 @@ impl<'a> Scan<'a> {
             }
         };
         self.folders[folder as usize].modified = FileTime::of(&stat.stx_mtime);
-        self.folders[folder as usize].identity = (device_of(&stat), stat.stx_ino);
+        self.folders[folder as usize].identity = DiskId { device: device_of(&stat), inode: stat.stx_ino };
         if is_opaque(&fd) {
             self.add_whiteout(folder, b"")?;
         }
@@ -297,7 +298,7 @@ impl<'a> Scan<'a> {
             let found = Found { mount: root.mount, identity: root.identity, ..found };
             return Ok(Target { found, root, path: Vec::new() });
         }
-        if !is_same_mount && let Some(kind) = refused(fd, found.identity.0)? {
+        if !is_same_mount && let Some(kind) = refused(fd, found.identity.device)? {
             return Err(Why::Mount(kind));
         }
         let root = self.files.mounts.top(found.mount, &path)?;

@@ -15,6 +15,7 @@ use super::open_files::OpenFiles;
 use super::rescan::{Rescan, ScanChanges, walk_again};
 use super::scan::walk;
 use super::walk::Walk;
+use crate::system::disk_id::DiskId;
 use crate::system::once_per_file::OncePerFile;
 use crate::system::paths;
 
@@ -40,7 +41,7 @@ pub fn scan_again(earlier: &LooseFolder, changes: &ScanChanges<'_>) -> Result<Lo
 struct Walked {
     mount: u64,
     /// Device and inode number.
-    identity: (u64, u64),
+    identity: DiskId,
     /// The path of the folder without links. Before Linux 5.8, `mount` does not distinguish bind mounts.
     path: PathBuf,
     filter: Filter,

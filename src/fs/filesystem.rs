@@ -22,6 +22,7 @@ use crate::content::Store;
 use crate::folder::FileChange;
 use crate::format::EntryId;
 use crate::limits::SPELLINGS_MAX;
+use crate::system::disk_id::DiskId;
 use crate::system::sync::{Mutex, RwLock};
 use crate::tree::{Changes, CompareFiles, Kind, Spellings, Tree, compare};
 use crate::vfs::{Opened, Vfs};
@@ -166,7 +167,7 @@ impl FileSystem {
 
     /// Records an event of a file that may be an archive, given its device and inode number: `is_written`
     /// says whether its content was written to; otherwise its attributes were changed.
-    pub fn note_archive_event(&self, identity: (u64, u64), is_written: bool) {
+    pub fn note_archive_event(&self, identity: DiskId, is_written: bool) {
         self.view().store().note_archive_event(identity, is_written);
     }
 

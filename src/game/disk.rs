@@ -5,7 +5,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::caseless::CaselessNames;
@@ -13,6 +12,7 @@ use super::settings::ini::Ini;
 use crate::limits::{LINE_COST, LISTED_NAMES_MAX, PLAN_READ_MAX, SETTINGS_MAX};
 use crate::note::{Note, NoteCode};
 use crate::system::covered::Covered;
+use crate::system::disk_id::DiskId;
 use crate::system::text::size;
 use crate::system::{mountinfo, whole_file};
 
@@ -215,16 +215,16 @@ impl Disk {
         self.metadata(path).is_ok_and(|it| it.is_dir())
     }
 
-    /// Device and inode number of a folder, following links.
-    pub(crate) fn identity(&self, folder: &Path) -> Option<(u64, u64)> {
+    /// Which folder it is, following links.
+    pub(crate) fn identity(&self, folder: &Path) -> Option<DiskId> {
         let metadata = self.metadata(folder).ok().filter(Metadata::is_dir)?;
-        Some((metadata.dev(), metadata.ino()))
+        Some(DiskId::from(&metadata))
     }
 
-    /// Device and inode number of a file, following links.
-    pub(crate) fn file_identity(&self, path: &Path) -> Option<(u64, u64)> {
+    /// Which file it is, following links.
+    pub(crate) fn file_identity(&self, path: &Path) -> Option<DiskId> {
         let metadata = self.metadata(path).ok().filter(Metadata::is_file)?;
-        Some((metadata.dev(), metadata.ino()))
+        Some(DiskId::from(&metadata))
     }
 
     /// Whether a FUSE file system is mounted on a folder, such as a mod manager's or another bsafs

@@ -1,21 +1,18 @@
 //! Results of work on files and folders, each once, whatever links lead to it. A mod may have thousands of
 //! links to one archive, and an instance of a mod manager thousands of links to one mod.
 
+use crate::system::disk_id::DiskId;
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::covered::uncovered;
 use super::sync::Mutex;
 
-/// Device and inode number.
-type Identity = (u64, u64);
-
 /// The results so far. `K` says which file it is, and what else the result depends on.
 #[derive(Debug)]
-pub(crate) struct OncePerFile<T, K = Identity> {
+pub(crate) struct OncePerFile<T, K = DiskId> {
     results: Mutex<HashMap<K, Arc<Mutex<Option<T>>>>>,
 }
 
@@ -50,7 +47,7 @@ impl<T: Clone> OncePerFile<T> {
     /// As [`Self::get`], for the file that a path leads to. A file that cannot be statted has no result.
     pub(crate) fn at<E>(&self, path: &Path, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         match std::fs::metadata(uncovered(path)) {
-            Ok(file) => self.get((file.dev(), file.ino()), make),
+            Ok(file) => self.get(DiskId::from(&file), make),
             Err(_) => make(),
         }
     }

@@ -14,6 +14,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::file::VfsFile;
+use crate::system::disk_id::DiskId;
 use crate::system::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
 use crate::system::output_place::{LastLink, Missing, open_folder};
 use crate::system::sync::Mutex;
@@ -31,7 +32,7 @@ pub(crate) struct OutputFolder {
     root: Arc<OwnedFd>,
     /// Device and inode numbers of files that must not be replaced, and of folders that must not be
     /// written to.
-    kept: Vec<(u64, u64)>,
+    kept: Vec<DiskId>,
     folders: Mutex<Folders>,
     needs_names: NeedsNames,
 }
@@ -64,13 +65,13 @@ struct Folders {
 }
 
 impl OutputFolder {
-    /// Opens the folder, and makes it if it is missing. Files in `kept` (device and inode number) are never
+    /// Opens the folder, and makes it if it is missing. Files in `kept` are never
     /// replaced. Links in its path are followed if the user named it, unless another user made them. If bsafs
     /// chose its name, a link may have come with a mod, so it takes that name.
     ///
     /// # Errors
     /// A link is in the way, or a system call fails.
-    pub(crate) fn open(path: &Path, last: LastLink, kept: Vec<(u64, u64)>) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, last: LastLink, kept: Vec<DiskId>) -> io::Result<Self> {
         let root = open_folder(path, Missing::Make, last).map_err(|error| match error.kind() {
             io::ErrorKind::NotADirectory => in_the_way(FileType::RegularFile),
             _ => error,
@@ -92,7 +93,7 @@ impl OutputFolder {
     /// Whether the output folder itself is one of the kept folders.
     pub(crate) fn is_kept(&self) -> bool {
         let stat = rustix::fs::fstat(&*self.root);
-        stat.is_ok_and(|stat| self.kept.contains(&(stat.st_dev, stat.st_ino)))
+        stat.is_ok_and(|stat| self.kept.contains(&DiskId::from(&stat)))
     }
 
     /// Writes a file of the tree under a name in its folder. `write` fills a temporary file, which is moved
@@ -111,7 +112,7 @@ impl OutputFolder {
         let (tree, node) = of.tree_node();
         let folder = self.folder(tree, tree.parent(node))?;
         let existing = stat_in(&folder, name)?;
-        match existing.map(|stat| (FileType::from_raw_mode(stat.st_mode), (stat.st_dev, stat.st_ino))) {
+        match existing.map(|stat| (FileType::from_raw_mode(stat.st_mode), DiskId::from(&stat))) {
             Some(_) if if_exists == Existing::Skip => return Ok(Placed::Kept(None)),
             Some((_, identity)) if self.kept.contains(&identity) => {
                 return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the archive itself is in the way"));

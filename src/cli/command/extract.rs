@@ -21,6 +21,7 @@ use crate::cli::ui::Ui;
 use crate::note::Reasons;
 use crate::picture::{FullPicture, PictureError, PngChannels};
 use crate::shown::Shown;
+use crate::system::disk_id::DiskId;
 use crate::system::mountinfo;
 use crate::system::output_place::LastLink;
 use crate::system::text::{count, reason};
@@ -202,21 +203,18 @@ impl Extract {
 
     /// The folder to extract to: the one that the user named, or one named after the last source. That one
     /// may exist, but is neither a source nor a mount of bsafs, which gives its mountpoints the same names.
-    fn directory(&self, named: &[PathBuf], sources: &[(u64, u64)]) -> PathBuf {
+    fn directory(&self, named: &[PathBuf], sources: &[DiskId]) -> PathBuf {
         if let Some(directory) = &self.directory {
             return directory.clone();
         }
         // A mount is named instead of its sources.
         let found = named.iter().filter_map(|source| std::fs::metadata(source).ok());
-        let taken: Vec<(u64, u64)> =
-            sources.iter().copied().chain(found.map(|it| (it.dev(), it.ino()))).collect();
+        let taken: Vec<DiskId> = sources.iter().copied().chain(found.map(|it| DiskId::from(&it))).collect();
         let mounted = mountinfo::bsafs_devices();
         let is_mounted = |device| mounted.as_ref().is_some_and(|is_mounted| is_mounted(device));
         // A link may have come with a mod, and lead anywhere. So it takes its name.
         let is_free = |name: &String| match std::fs::symlink_metadata(name) {
-            Ok(found) => {
-                found.is_dir() && !is_mounted(found.dev()) && !taken.contains(&(found.dev(), found.ino()))
-            }
+            Ok(found) => found.is_dir() && !is_mounted(found.dev()) && !taken.contains(&DiskId::from(&found)),
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
         let last = named.last().map_or(Path::new(""), PathBuf::as_path);

@@ -6,7 +6,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -17,6 +16,7 @@ use crate::cli::terminal::output::raw_stdout;
 use crate::cli::ui::Ui;
 use crate::picture::{FullPicture, PictureError, PngChannels, SIZE_MAX, thumbnail, write_png};
 use crate::shown::Shown;
+use crate::system::disk_id::DiskId;
 use crate::system::output_place::{Missing, OutputPlace};
 
 /// `FUSE_SUPER_MAGIC` of linux/magic.h.
@@ -177,7 +177,7 @@ fn place_of(path: &Path, texture: &File) -> Result<OutputPlace, Failure> {
     let Some(found) = place.stat().map_err(|error| not_made(&error))? else { return Ok(place) };
     match FileType::from_raw_mode(found.st_mode) {
         FileType::Symlink => Err(refused(path, "it is a link")),
-        FileType::RegularFile if (found.st_dev, found.st_ino) == (read.dev(), read.ino()) => {
+        FileType::RegularFile if DiskId::from(&found) == DiskId::from(&read) => {
             Err(refused(path, "it is the texture itself"))
         }
         FileType::RegularFile => Ok(place),

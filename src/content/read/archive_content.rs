@@ -38,7 +38,7 @@ impl ArchiveContent {
     ) -> Self {
         Self {
             number: shared.next_archive(),
-            packed_memory: shared.packed_memory(file.identity().0),
+            packed_memory: shared.packed_memory(file.identity().device),
             path,
             file,
             tables,

@@ -14,6 +14,7 @@ use crate::game::storefront::Storefront;
 use crate::game::titles::title::Title;
 use crate::limits::SEARCH_READ_MAX;
 use crate::shown::excerpt;
+use crate::system::disk_id::DiskId;
 use crate::system::text::size;
 
 /// A folder that may hold a game.
@@ -66,19 +67,16 @@ pub(super) struct Report<'a> {
     pub(super) instances: Vec<(PathBuf, u8)>,
     /// Programs that Steam starts but did not install.
     pub(super) shortcuts: Vec<Shortcut>,
-    visited: HashSet<(String, Identity)>,
+    visited: HashSet<(String, DiskId)>,
     /// Lists that [`Self::read_once`] read.
-    read: HashSet<Identity>,
+    read: HashSet<DiskId>,
     /// Lists in JSON that were parsed, `None` if that failed. Many games may need one list.
-    parsed: HashMap<Identity, Option<Rc<Value>>>,
+    parsed: HashMap<DiskId, Option<Rc<Value>>>,
     /// Number of bytes of all lists that were read.
     bytes: usize,
     /// What the folders contain that were recognised, because lists may name a folder again and again.
-    recognised: RefCell<HashMap<(Identity, Option<&'static str>), Recognised>>,
+    recognised: RefCell<HashMap<(DiskId, Option<&'static str>), Recognised>>,
 }
-
-/// Device and inode number. A file or folder may have many paths.
-type Identity = (u64, u64);
 
 impl<'a> Report<'a> {
     /// Creates an empty report.

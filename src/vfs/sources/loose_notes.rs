@@ -3,7 +3,6 @@
 //! ignores.
 
 use std::collections::{HashMap, HashSet};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::folder_case;
@@ -13,6 +12,7 @@ use crate::format::Entry;
 use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule, OrderLayer};
 use crate::note::{Note, NoteCode, Notes};
 use crate::system::clock::unix_nanoseconds;
+use crate::system::disk_id::DiskId;
 use crate::system::once_per_file::OncePerFile;
 use crate::vfs::opened_archive::{notes_on, stored_path, unreadable, with_archive};
 use crate::vfs::options::OpenOptions;
@@ -178,7 +178,7 @@ impl Archives {
         let layers = order.layers.iter().filter(|layer| layer.what == LayerKind::Archive);
         // Links to one archive have the same names and time.
         let mut seen = HashSet::new();
-        let identity = |path: &PathBuf| std::fs::metadata(path).map(|it| (it.dev(), it.ino())).ok();
+        let identity = |path: &PathBuf| std::fs::metadata(path).map(|it| DiskId::from(&it)).ok();
         let paths = layers.map(|layer| &layer.path);
         let paths: Vec<_> = paths.filter(|path| identity(path).is_none_or(|it| seen.insert(it))).collect();
         let read = |index: usize| paths_in(paths[index], options);

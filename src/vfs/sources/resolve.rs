@@ -20,6 +20,7 @@ use crate::game::{
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::covered::{Covered, uncovered};
+use crate::system::disk_id::DiskId;
 use crate::system::mountinfo;
 use crate::system::paths;
 use crate::system::text::count;
@@ -192,7 +193,7 @@ struct Planner<'a> {
     /// As `found`, for notes only.
     found_nearby: OnceCell<Rc<Found>>,
     /// Folders near which a game was looked for. A profile may name a folder again and again.
-    looked_nearby: RefCell<HashSet<(u64, u64)>>,
+    looked_nearby: RefCell<HashSet<DiskId>>,
 }
 
 impl Planner<'_> {
