@@ -52,7 +52,7 @@
 //! | paths of these lists | 8 each, and 24 for each hash function used | `NAMES_PATHS_MAX` (4,194,304) |
 //! | a settings file, or a list of plugins or mods | its text and lines | `SETTINGS_MAX` (4 MiB) |
 //! | a list of games of Steam or Heroic | its values, about 15 times its size | `LAUNCHER_LIST_MAX` (4 MiB) |
-//! | all files that one plan or search reads, and names in data folders | see below | `PLAN_READ_MAX` (64 MiB) |
+//! | files that one plan or search reads, and names of data folders | see below | `PLAN_READ_MAX` (64 MiB) |
 //! | all lists of launchers that one search reads | their values, as above | `SEARCH_READ_MAX` (8 MiB) |
 //! | each line of such a file | counts as more bytes | `LINE_COST` (256) |
 //! | values of a chain of `openmw.cfg` | their text; see below | `CHAIN_VALUES_MAX` (8 MiB) |

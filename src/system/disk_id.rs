@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 
 use rustix::fs::Stat;
 
-/// The device and the inode number of a file or folder. Two that exist at the same time differ in one of them.
+/// The device and the inode number of a file or folder. Two that exist at the same time differ in one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DiskId {
     /// The device (`st_dev`).

@@ -33,7 +33,8 @@ pub(crate) struct DataFolder {
 }
 
 impl DataFolder {
-    /// Reads the names in a folder, as far as one plan may keep them. `note_case` adds notes on folders that differ in case alone.
+    /// Reads the names in a folder, as far as one plan may keep them. `note_case` adds notes on folders that
+    /// differ in case alone.
     pub(crate) fn read(disk: &Disk, path: &Path, note_case: bool, notes: &mut Vec<Note>) -> Self {
         let mut folder = Self { path: path.to_owned(), ..Self::default() };
         let entries = match disk.entries(path) {
