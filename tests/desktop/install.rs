@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::mounted::{Finished, TestDir, run};
 
@@ -292,6 +293,38 @@ fn setup_says_everything_that_is_missing_and_uses_no_sudo_unasked() {
         assert!(finished.err.contains(what), "{what}: {finished:?}");
     }
     assert!(!dir.path("called").exists(), "the script called apt-get or sudo unasked");
+}
+
+/// dpkg's question about a changed configuration file went to /dev/null, and the script waited for an answer.
+#[test]
+fn setup_installs_without_questions_that_nobody_sees() {
+    let dir = TestDir::new();
+    let tools = recording_tools(&dir);
+    fs::write(dir.path("script"), "#!/bin/sh\necho cargo 99.0.0\n").unwrap();
+    assert!(Command::new("cp").arg(dir.path("script")).arg(tools.join("cargo")).status().unwrap().success());
+    let mut terminal = Command::new("script");
+    let command = format!("PATH='{}' scripts/setup --build", tools.display());
+    terminal.args(["-qec", &command, "/dev/null"]).env("SHELL", "/bin/sh");
+    terminal.env("HOME", dir.path("")).env_remove("SUDO_USER").env_remove("CARGO_HOME");
+    let mut setup = terminal.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    setup.stdin.as_ref().unwrap().write_all(b"y\n").unwrap();
+    setup.wait().unwrap();
+    let called = fs::read_to_string(dir.path("called")).unwrap();
+    let install = called.lines().find(|line| line.contains("apt-get install")).unwrap();
+    assert!(install.contains("sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y"), "{install}");
+    assert!(install.contains("--force-confdef") && install.contains("--force-confold"), "{install}");
+    assert_eq!(install.matches(" gcc").count(), 1, "{install}");
+}
+
+#[test]
+fn setup_without_sudo_says_what_root_installs() {
+    let dir = TestDir::new();
+    let tools = recording_tools(&dir);
+    fs::remove_file(tools.join("sudo")).unwrap();
+    let mut script = Command::new("scripts/setup");
+    let finished = run(script.arg("--build").env_clear().env("PATH", &tools).env("HOME", dir.path("")));
+    assert_eq!(finished.code, 1, "{finished:?}");
+    assert!(finished.err.contains("on Debian: as root, apt-get install"), "{finished:?}");
 }
 
 #[test]
