@@ -1,6 +1,7 @@
 //! `bsafs thumbnail`: pictures of textures, where they are written, and what is refused.
 
 use std::fs;
+use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use crate::mounted::{TestDir, is_root, run};
@@ -36,6 +37,28 @@ fn a_picture_replaces_an_existing_file_and_keeps_its_permissions() {
     assert_eq!(sides(&fs::read(dir.path("new.png")).unwrap()), (256, 64), "the default size is wrong");
     let mut to_stdout = dir.bsafs(["thumbnail", "--size", "64", "a b.dds", "-"]);
     assert!(to_stdout.output().unwrap().stdout == picture);
+}
+
+/// tumbler 4.18 makes an empty file, keeps it open, and reads what it has open: Thunar of Debian 12 showed no
+/// thumbnails.
+#[test]
+fn a_caller_that_keeps_an_empty_file_open_reads_the_picture_from_it() {
+    let dir = TestDir::new();
+    fs::write(dir.path("a.dds"), red(64, 64)).unwrap();
+    let mut made = fs::File::create_new(dir.path("out.png")).unwrap();
+    fs::set_permissions(dir.path("out.png"), PermissionsExt::from_mode(0o600)).unwrap();
+    let mut held = fs::File::open(dir.path("out.png")).unwrap();
+    assert_eq!(dir.run(["thumbnail", "a.dds", "out.png"]).success(), "");
+    let mut picture = Vec::new();
+    held.read_to_end(&mut picture).unwrap();
+    assert_eq!(sides(&picture), (64, 64));
+    // A picture that is cut off is removed.
+    made.set_len(0).unwrap();
+    let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" thumbnail a.dds out.png";
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_bsafs")]);
+    let finished = run(command.current_dir(dir.path("")));
+    assert_eq!((finished.code, made.seek(SeekFrom::End(0)).unwrap()), (74, 0), "{finished:?}");
 }
 
 #[test]
