@@ -190,6 +190,11 @@ fn an_unpacked_tarball_installs_its_own_program() {
     let program = dir.path("home/.local/bin/bsafs");
     assert_eq!(fs::read(&program).unwrap(), fs::read(PROGRAM).unwrap());
     assert_eq!(fs::read(dir.path("home/.local/share/doc/bsafs/copyright")).unwrap(), b"as packed");
+    assert!(finished.out.contains("put this line into ~/.profile"), "{finished:?}");
+    // Debian's ~/.profile, which has such a line.
+    fs::write(dir.path("home/.profile"), "PATH=\"$HOME/.local/bin:$PATH\"\n").unwrap();
+    let finished = unpacked(&[prefix]);
+    assert!(finished.out.contains("bin is not in PATH; log in again, and ~/.profile"), "{finished:?}");
     assert_eq!(unpacked(&["--uninstall", prefix]).code, 0);
     assert!(!Path::new(prefix).exists(), "{:?}", tree(&dir.path("home")));
 }
