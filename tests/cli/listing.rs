@@ -134,6 +134,11 @@ fn a_pattern_that_matches_nothing_is_named_and_the_exit_status_is_1() {
         }
     }
     assert!(!dir.path("a").exists());
+    let shallow = dir.run(["list", "a.bsa", "sou*/none/*"]).err;
+    assert!(
+        shallow.ends_with(" all paths, and `/**` instead of `/*` also matches in folders below\n"),
+        "{shallow}"
+    );
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn a_hidden_loose_file_has_no_size_as_long_as_it_was_not_read() {
     let lines: Vec<&str> = found.lines().map(str::trim_start).collect();
     assert_eq!((lines[0], lines[1], lines[4]), ("a.txt  (4 B)", "from   high", "hides  low"), "{found}");
     assert_eq!([lines[2], lines[5]], ["high", "low"].map(|name| dir.path(name).display().to_string()));
-    assert_eq!(lines[3], "uncompressed, 4 B packed, stored as a.txt");
+    assert_eq!(lines[3], "uncompressed, 4 B, stored as a.txt");
     assert_eq!(lines[6], "uncompressed, stored as a.txt");
 }
 

@@ -211,7 +211,10 @@ fn umount_of_a_busy_mount_fails_with_advice_and_lazy_succeeds() {
     let inside = dir.run(["umount", "mnt"]).err;
     shell.kill().unwrap();
     shell.wait().unwrap();
-    assert!(inside.ends_with("; change to a folder outside of it there (`cd`), or add --lazy\n"), "{inside}");
+    assert!(
+        inside.ends_with("; change to a folder outside of the mount (`cd`), or add --lazy\n"),
+        "{inside}"
+    );
     let file = File::open(mount.join("meshes/tower.nif")).unwrap();
 
     // `--lazy` detaches the mount at once, and the open file can still be read to its end.

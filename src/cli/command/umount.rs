@@ -270,8 +270,8 @@ fn advice(mounted: &MountEntry, error: &MountError) -> String {
     let is_inside = |holder: &&Holder| holder.uses.keys().all(|how| *how == Use::CurrentFolder);
     let what_to_do = match holders.iter().filter(is_inside).count() {
         0 => "close these programs",
-        inside if inside == holders.len() => "change to a folder outside of it there (`cd`)",
-        _ => "close these programs, or change to a folder outside of it there (`cd`)",
+        inside if inside == holders.len() => "change to a folder outside of the mount (`cd`)",
+        _ => "close these programs, or change to a folder outside of the mount (`cd`)",
     };
     match (shown.is_empty(), more) {
         (true, _) => "; if a program uses it, close that program or add --lazy".into(),

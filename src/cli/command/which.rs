@@ -396,6 +396,7 @@ fn how_stored(copy: &FileCopy) -> String {
     // The size of a hidden loose file is not known before the file is read.
     let packed = match copy.packed {
         0 => String::new(),
+        bytes if copy.codec == "uncompressed" => format!(", {}", BinaryBytes(bytes)),
         bytes => format!(", {} packed", BinaryBytes(bytes)),
     };
     format!("{}{packed}, {stored}{}", copy.codec.shown(), tiled.unwrap_or_default())

@@ -104,13 +104,17 @@ impl Selected<'_> {
     pub(crate) fn is_unmatched(&self, files: usize) -> bool {
         let is_unmatched = files == 0 && !self.given.is_empty();
         if is_unmatched {
-            log::error!("{}: {UNMATCHED}", self.given.join(" "));
+            // In a shell, `folder/*` also names folders, so users expect what is in them.
+            let is_of_folder = |pattern: &String| pattern.replace('\\', "/").ends_with("/*");
+            let deeper = if self.given.iter().any(is_of_folder) { DEEPER } else { "" };
+            log::error!("{}: {UNMATCHED}{deeper}", self.given.join(" "));
         }
         is_unmatched
     }
 }
 
 const UNMATCHED: &str = "no file matches; `bsafs list` prints all paths";
+const DEEPER: &str = ", and `/**` instead of `/*` also matches in folders below";
 
 /// The number of arguments that are sources. What follows are paths and patterns in them.
 fn sources(arguments: &[PathBuf]) -> usize {
