@@ -128,6 +128,14 @@ fn a_mount_of_a_game_that_mod_organizer_manages_names_the_instance() {
         let report = mount(source);
         assert!(report.contains(&line), "{report}");
     }
+    // A file of a mod is not in the game without the instance.
+    let why = |source: &str| {
+        let mut command = dir.bsafs(["why", "--in", source, "textures/of-a-mod.dds"]);
+        command.env("HOME", dir.path("home")).env("USER", "nobody");
+        run(command.env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME")).out
+    };
+    let (of_game, of_instance) = (why("skyrimse"), why(&instance));
+    assert!(of_game.ends_with(&line) && !of_instance.contains("manages"), "{of_game}{of_instance}");
     // The instance itself has the mods, and another game has no instance.
     assert!(!mount(&instance).contains("manages this game"));
     write(&dir, "Other/SkyrimSE.exe");

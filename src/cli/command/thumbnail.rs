@@ -77,7 +77,7 @@ impl Thumbnail {
             let place = place_of(&self.output, &file)?;
             match open_empty(&place) {
                 Some(mut out) => out.write_all(&png).map_err(|error| {
-                    // A part of a picture is none. If the file cannot be emptied, the error is reported anyway.
+                    // If the file cannot be emptied, the error is reported anyway.
                     let _ = out.set_len(0);
                     Failure::io(Exit::Io, &self.output, &error)
                 })?,
@@ -192,8 +192,8 @@ fn place_of(path: &Path, texture: &File) -> Result<OutputPlace, Failure> {
     }
 }
 
-/// Opens the empty file that the caller made for the picture, if there is one. tumbler 4.18 of Debian 12 makes
-/// it, keeps it open, and reads what it has open, so it would not see a file that takes the name.
+/// Opens the empty file that the caller made for the picture, if there is one. tumbler 4.18 of Debian 12
+/// makes it, keeps it open, and reads what it has open, so it would not see a file that takes the name.
 fn open_empty(place: &OutputPlace) -> Option<File> {
     let found = place.stat().ok()??;
     let is_empty = found.st_size == 0 && found.st_uid == rustix::process::geteuid().as_raw();

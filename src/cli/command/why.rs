@@ -9,6 +9,8 @@ use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
+#[cfg(feature = "mount")]
+use crate::cli::terminal::report::instance;
 use crate::cli::ui::Ui;
 use crate::game::find::find;
 use crate::game::{Disk, Environment, MO2_INI, find_instances};
@@ -80,7 +82,11 @@ impl AskWhy {
             if self.json {
                 write_json(&mut out, &answer).map_err(OutputError)?
             } else {
-                write(&mut out, &answer).map_err(OutputError)?
+                write(&mut out, &answer).map_err(OutputError)?;
+                #[cfg(feature = "mount")]
+                if let [Cause { code: NOT_FOUND, .. }] = &answer.reasons[..] {
+                    out.write_all(instance(asked.vfs.order()).as_bytes())?;
+                }
             }
         }
         out.flush()?;

@@ -77,7 +77,7 @@ fn game(order: &LoadOrder) -> String {
 const SEARCH_TIME: Duration = Duration::from_secs(1);
 
 /// Names the instance of Mod Organizer 2 that manages a game, if the game was mounted without it.
-fn instance(order: &LoadOrder) -> String {
+pub(crate) fn instance(order: &LoadOrder) -> String {
     if order.game.is_empty() || order.game == "openmw" || order.profile.is_some() {
         return String::new();
     }
