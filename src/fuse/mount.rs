@@ -99,6 +99,10 @@ impl std::fmt::Display for MountError {
             Self::NoHelper(error) => write!(f, "cannot start fusermount3: {}", reason_not_started(error)),
             Self::Helper { mountpoint, stderr } => explain(f, mountpoint, stderr),
             Self::Hindered(path, hindrance) => write!(f, "{}: {hindrance}", path.shown()),
+            // As fusermount3 says it for other users than root.
+            Self::Kernel(path, error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                write!(f, "{}: Device or resource busy", path.shown())
+            }
             Self::Kernel(path, error) => write!(f, "{}: {error}", path.shown()),
         }
     }

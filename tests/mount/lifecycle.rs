@@ -198,7 +198,7 @@ fn umount_of_a_busy_mount_fails_with_advice_and_lazy_succeeds() {
     let finished = dir.run(["umount", "mnt"]);
     assert_eq!((finished.code, finished.out.as_str()), (73, ""));
     assert!(finished.err.starts_with("bsafs: cannot unmount "), "{}", finished.err);
-    assert!(finished.err.contains("busy"), "{}", finished.err);
+    assert!(finished.err.contains(": Device or resource busy; in use by "), "{}", finished.err);
     let (users, advice) = ("; in use by ", "; close these programs, or add --lazy\n");
     let this = format!("(process {}: ", std::process::id());
     assert!(finished.err.contains(users) && finished.err.contains(&this), "{}", finished.err);
