@@ -126,6 +126,28 @@ impl OutputPlace {
         Ok(file.into())
     }
 
+    /// Writes into the file of this name if it is an empty one of this user. Returns whether it is. tumbler
+    /// 4.18 makes such a file, keeps it open, and would not see another that takes the name.
+    ///
+    /// # Errors
+    /// The file cannot be written whole. It is then empty again.
+    #[cfg(feature = "pictures")]
+    pub(crate) fn fill_empty(&self, content: &[u8]) -> io::Result<bool> {
+        let found = self.stat()?.filter(|it| it.st_size == 0 && it.st_uid == geteuid().as_raw());
+        let is_file = |it: &Stat| FileType::from_raw_mode(it.st_mode) == FileType::RegularFile;
+        let Some(found) = found.filter(is_file) else { return Ok(false) };
+        let Ok(mut file) = self.open(OFlags::empty()) else { return Ok(false) };
+        // Another user may have exchanged the name since.
+        let opened = fstat(&file)?;
+        if (opened.st_dev, opened.st_ino, opened.st_size) != (found.st_dev, found.st_ino, 0) {
+            return Ok(false);
+        }
+        file.write_all(content).map(|()| true).inspect_err(|_| {
+            // The first error is reported even if the file cannot be emptied.
+            let _ = file.set_len(0);
+        })
+    }
+
     /// Whether an open file has this name and no other. A user may remove the name that he made between the
     /// opening and this check, so the number of names alone proves nothing.
     fn is_only_name(&self, file: &OwnedFd) -> io::Result<bool> {

@@ -75,13 +75,9 @@ impl Thumbnail {
             out.flush()?;
         } else {
             let place = place_of(&self.output, &file)?;
-            match open_empty(&place) {
-                Some(mut out) => out.write_all(&png).map_err(|error| {
-                    // If the file cannot be emptied, the error is reported anyway.
-                    let _ = out.set_len(0);
-                    Failure::io(Exit::Io, &self.output, &error)
-                })?,
-                None => put(&place, &self.output, |out| out.write_all(&png))?,
+            let failed = |error: io::Error| Failure::io(Exit::Io, &self.output, &error);
+            if !place.fill_empty(&png).map_err(failed)? {
+                put(&place, &self.output, |out| out.write_all(&png))?;
             }
         }
         Ok(Exit::Ok)
@@ -190,20 +186,6 @@ fn place_of(path: &Path, texture: &File) -> Result<OutputPlace, Failure> {
         FileType::RegularFile => Ok(place),
         _ => Err(refused(path, "it is not a regular file")),
     }
-}
-
-/// Opens the empty file that the caller made for the picture, if there is one. tumbler 4.18 of Debian 12
-/// makes it, keeps it open, and reads what it has open, so it would not see a file that takes the name.
-fn open_empty(place: &OutputPlace) -> Option<File> {
-    let found = place.stat().ok()??;
-    let is_empty = found.st_size == 0 && found.st_uid == rustix::process::geteuid().as_raw();
-    if !is_empty || FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-        return None;
-    }
-    let opened = place.open(OFlags::empty()).ok()?;
-    // Another user may have exchanged the name since.
-    let is_it = |it: std::fs::Metadata| (it.dev(), it.ino(), it.len()) == (found.st_dev, found.st_ino, 0);
-    opened.metadata().is_ok_and(is_it).then_some(opened)
 }
 
 /// Puts a new file in the place of the picture, once it is complete.
