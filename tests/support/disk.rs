@@ -66,7 +66,18 @@ impl Disk {
 
     /// Sets how reads are answered from now on, and empties the page cache.
     pub fn set(&self, mode: Mode) {
-        self.shared.set(mode);
+        // The kernel waits for the reads of the pages that it drops, so it would never drop them if a read
+        // hung already.
+        if mode == Mode::Hangs {
+            self.drop_pages();
+            self.shared.set(mode);
+        } else {
+            self.shared.set(mode);
+            self.drop_pages();
+        }
+    }
+
+    fn drop_pages(&self) {
         let notifier = self.session.as_ref().unwrap().notifier();
         for ino in (2..).take(self.shared.files.len()) {
             // Fails with ENOENT if the kernel does not know the file.
