@@ -388,10 +388,13 @@ fn add_loader_notes(archives: &[PlannedArchive], options: &PackOptions, notes: &
         let endings: Vec<String> = options.game.plugins.iter().map(|it| format!("{plugin}.{it}")).collect();
         let endings = endings.join(" or ");
         let text = if options.dummies && options.game.dummy.is_some() {
-            let name = super::dummy::name(plugin, options);
-            format!("a plugin without content is written for it, unless there is one: {name}")
+            // An existing plugin stays.
+            format!("its plugin is {}, without content, beside it", super::dummy::name(plugin, options))
         } else {
-            format!("the game loads it only with a plugin {endings}; --dummy writes one without content")
+            format!(
+                "the source has no plugin for it: the game loads it only with {endings}; --dummy writes one \
+                 without content"
+            )
         };
         notes.push(Note::new(NoteCode::PackLoader, archive.name.clone(), text));
     }

@@ -78,9 +78,7 @@ impl Loader {
     pub fn words(&self) -> String {
         match self {
             Self::Plugin(plugin) => format!("loaded by {}", plugin.shown()),
-            Self::Missing(name) => {
-                format!("loaded by a plugin called {}, which the source lacks", name.shown())
-            }
+            Self::Missing(name) => format!("loaded by a plugin called {}", name.shown()),
             Self::Line(line) => format!("loaded by {}", line.shown()),
         }
     }
