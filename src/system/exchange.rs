@@ -1,13 +1,8 @@
 //! Who can exchange what is in a folder: the rule of all walks along a path. The walks differ in what they
-//! follow and open (`place.rs`, `output_place.rs`, `root_only.rs`).
-
-use std::io;
-use std::os::fd::BorrowedFd;
+//! follow and open (`place.rs`, `output_place.rs`, `root_only.rs`). Whether owners are true: `liar.rs`.
 
 use rustix::fs::Stat;
 use rustix::process::Uid;
-
-use super::mountinfo::{MountEntry, mount_id};
 
 /// The sticky bit of a folder: users may rename only what they own.
 const STICKY: u32 = 0o1000;
@@ -29,24 +24,6 @@ pub(super) fn may_others_exchange(stat: &Stat, user: Uid) -> bool {
     let is_folder = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir();
     let is_sticky = is_folder && stat.st_mode & STICKY != 0;
     !is_ours(stat.st_uid, user) || written_by_others(stat, user) != 0 && !is_sticky
-}
-
-/// The mount that an open file or folder is in, if owners prove nothing there: the FUSE mount of another
-/// user, who chooses what it shows, or for root a disk that a user may have written. The file system is not
-/// asked, because the daemon of another user may lie or hang.
-///
-/// # Errors
-/// `/proc` is not mounted.
-pub(super) fn lying_mount<'a>(
-    file: BorrowedFd<'_>,
-    mounts: &'a [MountEntry],
-    user: Uid,
-) -> io::Result<Option<&'a MountEntry>> {
-    let may_lie = |mounted: &MountEntry| {
-        !is_ours(mounted.user(), user) || user.is_root() && mounted.may_lie_about_owners()
-    };
-    let id = mount_id(file)?;
-    Ok(mounts.iter().find(|mounted| mounted.id == id && may_lie(mounted)))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub mod disk_id;
 mod exchange;
 #[cfg(feature = "mount")]
 pub(crate) mod folder_lock;
+pub(crate) mod liar;
 pub(crate) mod memory;
 pub mod mountinfo;
 pub(crate) mod new_file;

@@ -56,6 +56,12 @@ impl MountEntry {
         mounts().into_iter().find(|it| numbers(it) && it.kind == self.kind && it.source == self.source)
     }
 
+    /// What another process compares to know that it found this mount, and not one that took its place. Root
+    /// and other users never have a mount of the same text.
+    pub fn identity(&self) -> String {
+        format!("{},{}", self.device, self.user())
+    }
+
     /// Whether this is a mount of bsafs.
     pub fn is_bsafs(&self) -> bool {
         self.kind == "fuse.bsafs"

@@ -18,8 +18,8 @@ use rustix::fs::{FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, fstat, fstatfs,
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::exchange::{is_ours, lying_mount, may_others_exchange, written_by_others};
-use super::mountinfo;
+use super::exchange::{is_ours, may_others_exchange, written_by_others};
+use super::liar::Liar;
 use super::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
 use super::place::absolute;
 #[cfg(feature = "pictures")]
@@ -365,7 +365,7 @@ fn is_proc(folder: impl AsFd) -> bool {
 
 /// Whether the owner of what is in a folder proves nothing.
 fn may_lie(folder: impl AsFd) -> bool {
-    lying_mount(folder.as_fd(), &mountinfo::mounts(), geteuid()).map_or(true, |mounted| mounted.is_some())
+    Liar::about(folder.as_fd()).is_some_and(Liar::is_other)
 }
 
 /// Whether another user can make names in a folder.

@@ -21,7 +21,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::{Uid, geteuid};
 
-use super::exchange::{lying_mount, may_others_exchange, written_by_others};
+use super::exchange::{may_others_exchange, written_by_others};
+use super::liar::Liars;
 use super::mountinfo::{self, MountEntry, mount_id};
 use crate::shown::Shown;
 
@@ -231,8 +232,8 @@ struct Walk {
     /// The names that are still to be walked.
     names: VecDeque<OsString>,
     links: u32,
-    /// The mount table, for root.
-    mounts: Vec<MountEntry>,
+    /// The mounts on the way, for root.
+    liars: Liars,
 }
 
 impl Walk {
@@ -245,7 +246,7 @@ impl Walk {
             follows_last,
             names: names(&absolute(path)?),
             links: 0,
-            mounts: if is_root { mountinfo::mounts() } else { Vec::new() },
+            liars: Liars::default(),
         })
     }
 
@@ -297,8 +298,8 @@ impl Walk {
 
     /// Whether only root can change what is in a folder. A daemon of another user may lie or hang, so it is
     /// not asked.
-    fn is_kept_by_root(&self, folder: &OwnedFd) -> io::Result<bool> {
-        let may_lie = lying_mount(folder.as_fd(), &self.mounts, Uid::ROOT)?.is_some();
+    fn is_kept_by_root(&mut self, folder: &OwnedFd) -> io::Result<bool> {
+        let may_lie = self.liars.about(folder.as_fd()).is_some();
         Ok(!may_lie && !may_others_exchange(&fstat(folder)?, Uid::ROOT))
     }
 
@@ -431,6 +432,24 @@ mod tests {
         {
             assert_eq!(Place::open(&dir.join(name)).unwrap().is_fixed(), is_fixed, "{name}");
         }
+    }
+
+    #[test]
+    fn what_was_mounted_since_the_walk_began_is_not_believed() {
+        if !geteuid().is_root() {
+            return eprintln!("SKIPPED: needs root");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        fs::create_dir(dir.join("disk")).unwrap();
+        symlink("/etc", dir.join("link")).unwrap();
+        let walk = Walk::new(&dir.join("disk/link"), true).unwrap();
+        rustix::mount::mount_bind(&dir, dir.join("disk")).unwrap();
+        let flags = MountFlags::NOSUID | MountFlags::BIND;
+        rustix::mount::mount_remount(dir.join("disk"), flags, "").unwrap();
+        let opened = walk.run();
+        rustix::mount::unmount(dir.join("disk"), UnmountFlags::DETACH).unwrap();
+        assert!(is_redirected(&opened.unwrap_err()));
     }
 
     #[test]

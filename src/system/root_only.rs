@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::process::Uid;
 
-use super::exchange::{lying_mount, may_others_exchange};
-use super::mountinfo;
+use super::exchange::may_others_exchange;
+use super::liar::{self, Liar, Liars};
 
 /// Maximum number of links that are followed in a path.
 const LINKS_MAX: u32 = 40;
@@ -29,7 +29,7 @@ pub(crate) enum OtherUser {
 /// link, the file itself, or the mount that they are in. `None` if only root can. The search ends at the
 /// first such place.
 pub(crate) fn first_other_user(path: &Path) -> Option<OtherUser> {
-    let mounts = mountinfo::mounts();
+    let mut liars = Liars::default();
     let parts = |path: &Path| path.components().map(|it| it.as_os_str().to_owned()).collect::<Vec<_>>();
     let mut left: VecDeque<OsString> = parts(path).into();
     let (mut at, mut links) = (PathBuf::new(), 0);
@@ -47,11 +47,14 @@ pub(crate) fn first_other_user(path: &Path) -> Option<OtherUser> {
         // Opened only as a place, so that no daemon of another user is asked.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let Ok(opened) = open(&next, flags, Mode::empty()) else { return Some(OtherUser::Unknown) };
-        match lying_mount(opened.as_fd(), &mounts, Uid::ROOT) {
-            Ok(None) => {}
-            Ok(Some(disk)) if disk.user() == 0 => return Some(OtherUser::OfDisk(disk.mountpoint.clone())),
-            Ok(Some(mount)) => return Some(OtherUser::Known(mount.user())),
-            Err(_) => return Some(OtherUser::Unknown),
+        match liars.about(opened.as_fd()) {
+            None => {}
+            Some(Liar::User(user)) => return Some(OtherUser::Known(user)),
+            Some(Liar::Unknown) => return Some(OtherUser::Unknown),
+            Some(Liar::Writer) => {
+                let disk = liar::mount_of(opened.as_fd());
+                return Some(disk.map_or(OtherUser::Unknown, |disk| OtherUser::OfDisk(disk.mountpoint)));
+            }
         }
         let Ok(found) = fstat(&opened) else { return Some(OtherUser::Unknown) };
         if found.st_uid != 0 {

@@ -191,6 +191,27 @@ fn root_opens_sources_in_no_folder_that_a_link_of_another_user_leads_to() {
 }
 
 #[test]
+fn a_daemon_that_detaches_its_mount_before_it_answers_leads_root_nowhere() {
+    let Some(world) = World::new() else { return };
+    fs::create_dir(world.path("roots/folder")).unwrap();
+    let mountpoint = world.path("home/a/mnt");
+    let target = world.path("roots/folder").to_str().unwrap().to_owned();
+    let answers = Answers {
+        source: "x".into(),
+        allow_other: true,
+        owner: Some(0),
+        links: [("out".into(), target)].into(),
+        before_lookup: Some(format!("fusermount3 -uz '{}'", mountpoint.display())),
+        ..Answers::default()
+    };
+    let _fake = FakeMount::start(&mountpoint, &answers);
+    let finished = run(world.dir.bsafs(["extract", "a.bsa", "-C"]).arg(mountpoint.join("out/new")));
+    assert_eq!(mountinfo::mounted_at(&mountpoint), None, "the daemon was not asked: {finished:?}");
+    assert!(finished.code != 0 && finished.err.contains("another user can"), "{finished:?}");
+    assert_eq!(fs::read_dir(world.path("roots/folder")).unwrap().count(), 0, "{finished:?}");
+}
+
+#[test]
 fn a_daemon_that_says_it_is_dead_makes_root_unmount_only_its_own_mount() {
     let Some(world) = World::new() else { return };
     let home = world.path("home");

@@ -45,6 +45,8 @@ pub struct Answers {
     pub statfs: Option<i32>,
     /// What every LOOKUP fails with.
     pub lookup: Option<i32>,
+    /// The user who owns all files; the hostile user himself if it is `None`.
+    pub owner: Option<u32>,
     /// Names whose LOOKUP is never answered; `statfs` stands for that request.
     pub mute: Vec<String>,
     /// What GETATTR of the root fails with.
@@ -168,7 +170,7 @@ impl Fake {
             self.names().find(|it| it.0 == number).map(|(_, _, text, kind)| (text.len() as u64, kind));
         let (size, kind) = if number == 1 { (0, FileType::Directory) } else { found? };
         let perm = if kind == FileType::RegularFile { 0o644 } else { 0o755 };
-        let uid = rustix::process::getuid().as_raw();
+        let uid = self.0.owner.unwrap_or(rustix::process::getuid().as_raw());
         let gid = rustix::process::getgid().as_raw();
         let (ino, blocks, nlink, rdev, flags, blksize) = (INodeNo(number), 1, 1, 0, 0, 512);
         let (atime, mtime, ctime, crtime) = (UNIX_EPOCH, UNIX_EPOCH, UNIX_EPOCH, UNIX_EPOCH);
