@@ -3,11 +3,12 @@
 
 use std::collections::HashSet;
 use std::ffi::CString;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags, fstat, major, minor, open, readlinkat};
+use rustix::fs::{Mode, OFlags, open, readlinkat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,7 @@ use crate::fs::{self, MountedSource, MountedSources, SOURCES_LINK, STATUS_LINK, 
 use crate::note::NoteSummary;
 use crate::shown::Shown;
 use crate::system::credentials::Credentials;
+use crate::system::liar::mount_of;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::subprocess::Program;
 
@@ -50,10 +52,14 @@ pub(crate) struct MountStatus {
 
 impl MountStatus {
     /// Asks the daemon of a mount, and waits for the answer, perhaps for ever. Commands call
-    /// [`status_of`](super::answering::status_of).
-    pub(crate) fn read(path: &Path) -> Result<Self, StatusError> {
+    /// [`status_of`](super::answering::status_of). Another user may put his mount in the place of the one
+    /// with this identity.
+    pub(crate) fn read(path: &Path, identity: &str) -> Result<Self, StatusError> {
         let error = |kind| StatusError { path: path.to_owned(), kind };
         let mounted = mount_at(path, &resolve_mountpoint(path))?;
+        if mounted.identity() != identity {
+            return Err(error(StatusErrorKind::NotMounted));
+        }
         let read = |name: &str| read_in(&mounted, name).map_err(|errno| error(StatusErrorKind::of(errno)));
         let text = read(STATUS_LINK)?;
         let unreadable = |cause| error(StatusErrorKind::Unreadable(cause));
@@ -100,9 +106,8 @@ pub(crate) fn mount_at(path: &Path, mountpoint: &Path) -> Result<MountEntry, Sta
 /// Reads a link in the root of a mount. Fails if the path of the mount does not lead to it.
 pub(super) fn read_in(mounted: &MountEntry, name: &str) -> Result<Vec<u8>, Errno> {
     let root = open(&mounted.mountpoint, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    let device = fstat(&root)?.st_dev;
-    if format!("{}:{}", major(device), minor(device)) != mounted.device {
-        // Another mount covers a folder in the path.
+    if mount_of(root.as_fd()).is_none_or(|it| it.identity() != mounted.identity()) {
+        // Another mount covers a folder in the path, or took its place.
         return Err(Errno::NOENT);
     }
     readlinkat(&root, name, Vec::new()).map(CString::into_bytes)
@@ -198,7 +203,7 @@ pub(super) fn ask_within(mounted: &MountEntry, limit: Duration) -> Answer {
         None => Program::itself(),
     };
     let program = program
-        .args(["status", "--json", "--direct", "--"])
+        .args(["status", "--json", "--direct", &mounted.identity(), "--"])
         .arg(&mounted.mountpoint)
         .env("RUST_LOG", "error");
     let output = match program.output_within(limit) {

@@ -6,11 +6,12 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use bsafs::system::mountinfo;
 use serde_json::json;
 
 use super::{world, world_files};
 use crate::fake_mount::{Answers, FakeMount, hostile_user};
-use crate::mounted::{TestDir, is_alive, is_root, mount_table, mounts_below, run, status};
+use crate::mounted::{Mounted, TestDir, is_alive, is_root, mount_table, mounts_below, run, status};
 
 /// A folder of the hostile user, in a folder of root's.
 fn users_folder(dir: &TestDir, name: &str) -> PathBuf {
@@ -140,6 +141,28 @@ fn root_opens_nothing_that_the_daemon_of_a_user_names() {
         assert_eq!(mounts_below(&dir.path("")), vec![there.clone()], "{arguments:?}");
     }
     assert!(!dir.path("out").exists() && !dir.path("config").exists());
+    drop(fake);
+}
+
+#[test]
+fn a_mount_of_a_user_that_took_the_place_of_roots_is_not_asked_in_its_stead() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mountpoint = users_folder(&dir, "users/mnt");
+    let answer = |identity: String| dir.run(["status", "--json", "--direct", &identity, "--", "users/mnt"]);
+    let identity = |user: u32| format!("{},{user}", mountinfo::mounted_at(&mountpoint).unwrap().device);
+    let mounted = Mounted::at(&mountpoint, dir.run(["mount", "a.bsa", "users/mnt"]).success());
+    assert_eq!(answer(identity(0)).code, 0);
+    assert_ne!(answer("0:1,0".into()).code, 0);
+    drop(mounted);
+    let fake = lying(&dir, &mountpoint, &[Path::new("/root")], 1);
+    // As if it had the number of root's mount.
+    let asked = answer(identity(0));
+    assert!(asked.code != 0 && asked.out.is_empty(), "{asked:?}");
+    assert!(answer(identity(hostile_user().0)).out.contains("/root"));
     drop(fake);
 }
 

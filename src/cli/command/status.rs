@@ -30,9 +30,10 @@ pub(crate) struct Status {
     /// Print nothing, and fail as for a dead mount if the kernel says that one of them is dead
     #[arg(long, hide = true)]
     is_dead: bool,
-    /// Wait for the daemon without a time limit. Other commands, which have one, run this
-    #[arg(long, hide = true)]
-    direct: bool,
+    /// Wait for the daemon of exactly this mount without a time limit. Other commands, which have one, run
+    /// this
+    #[arg(long, hide = true, value_name = "IDENTITY")]
+    direct: Option<String>,
 }
 
 impl Status {
@@ -46,7 +47,10 @@ impl Status {
         }
         let mut out = stdout_for(self.json);
         for path in &self.mountpoints {
-            let status = if self.direct { MountStatus::read(path)? } else { status_of(path)? };
+            let status = match &self.direct {
+                Some(identity) => MountStatus::read(path, identity)?,
+                None => status_of(path)?,
+            };
             if self.json {
                 write_json(&mut out, &status).map_err(OutputError)?
             } else {
