@@ -62,6 +62,11 @@ const OF_DESKTOP: &str = "\
 /// Variables that name what a program talks to, and no program or folder of programs.
 const OF_SERVERS: &str =
     "DBUS_SESSION_BUS_ADDRESS DISPLAY SESSION_MANAGER SSH_AUTH_SOCK XAUTHORITY XDG_RUNTIME_DIR";
+/// Variables whose value is a command. Root passes them only if it is a single word: `PAGER` may be a whole
+/// script.
+const OF_COMMANDS: &str = "BROWSER EDITOR PAGER SHELL TERMINAL VISUAL";
+/// Variables with options that run commands, or overwrite files: `LESS=+!id`. Root passes none of them.
+const OF_OPTIONS: &str = "GROFF_* LESS* MAN*";
 /// Variables of a program that shows text on the terminal.
 const OF_TERMINAL: &str = "\
     COLORTERM COLUMNS EDITOR GROFF_* HOME LANG LANGUAGE LC_* LESS* LINES LOGNAME MAN* PAGER SHELL TERM \
@@ -236,6 +241,8 @@ impl Program {
         close_fds::set_fds_cloexec(3, &[]);
         let mut command = Command::new(find(name)?);
         command.env_clear().envs(self.environment).args(self.arguments).stdin(Stdio::piped());
+        // Of a user's folder, relative paths in variables would lead to his files.
+        command.current_dir("/");
         let mut child = command.spawn()?;
         if let Some(mut input) = child.stdin.take() {
             // Fails if the program ends early. Its exit status says so, too.
@@ -303,33 +310,48 @@ fn restart_with(variable: &str, value: &str) -> io::Error {
 
 /// The variables of this process that a list names, and the folders of programs.
 fn chosen(list: &str) -> Vec<(OsString, OsString)> {
-    let is_chosen = |variable: &OsStr| {
-        list.split(' ').any(|name| match name.strip_suffix('*') {
-            Some(beginning) => variable.as_bytes().starts_with(beginning.as_bytes()),
-            None => variable == name,
-        })
-    };
-    let chosen = env::vars_os().filter(|(variable, _)| is_chosen(variable));
+    let chosen = env::vars_os().filter(|(variable, _)| is_in(list, variable));
     chosen.chain([("PATH".into(), path())]).collect()
 }
 
-/// For root, only variables that lead to no file that another user can exchange. `su` leaves root variables
-/// of a user, which name programs (`BROWSER`, `PAGER`, `LESSOPEN`) and folders of programs (`XDG_DATA_HOME`).
+/// Whether a list names a variable.
+fn is_in(list: &str, variable: &OsStr) -> bool {
+    list.split(' ').any(|name| match name.strip_suffix('*') {
+        Some(beginning) => variable.as_bytes().starts_with(beginning.as_bytes()),
+        None => variable == name,
+    })
+}
+
+/// For root, only variables that lead to no file that another user can exchange or make. `su` leaves root
+/// variables of a user, which have commands (`BROWSER`, `PAGER`, `LESSOPEN`) and name folders of programs
+/// (`XDG_DATA_HOME`).
 fn without_others(mut variables: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {
     if geteuid().is_root() {
-        let is_server = |name: &OsStr| OF_SERVERS.split(' ').any(|it| name == it);
-        variables.retain(|(name, value)| name == "PATH" || is_server(name) || !leads_to_others(value));
+        variables.retain(|(name, value)| {
+            let is_command = is_in(OF_COMMANDS, name) && !is_word(value) || is_in(OF_OPTIONS, name);
+            name == "PATH" || is_in(OF_SERVERS, name) || !is_command && !leads_to_others(value)
+        });
     }
     variables
 }
 
-/// Whether an absolute path in the value of a variable leads to what another user can exchange.
+/// Whether a command is the name or the absolute path of a program, without anything that a shell would
+/// replace.
+fn is_word(command: &OsStr) -> bool {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.+/".contains(byte);
+    let bytes = command.as_bytes();
+    bytes.iter().all(is_plain) && (bytes.starts_with(b"/") || !bytes.contains(&b'/'))
+}
+
+/// Whether a path in the value of a variable leads to what another user can exchange, or to where he can make
+/// files, as in /tmp. Programs begin in `/`, so relative paths begin there, too.
 fn leads_to_others(value: &OsStr) -> bool {
     let parts = value.as_bytes().split(|byte| b":;,|= ".contains(byte)).map(OsStr::from_bytes);
-    let mut paths = parts.map(Path::new).filter(|path| path.is_absolute());
+    let mut paths = parts.filter(|part| !part.is_empty()).map(|part| Path::new("/").join(part));
     paths.any(|path| {
         let existing = path.ancestors().find(|it| it.symlink_metadata().is_ok());
-        existing.and_then(first_other_user).is_some()
+        let may_add = |it: &Path| it.metadata().map_or(true, |it| it.permissions().mode() & 0o022 != 0);
+        existing.is_some_and(|it| first_other_user(it).is_some() || may_add(it))
     })
 }
 
@@ -601,10 +623,20 @@ mod tests {
             ("XDG_DATA_DIRS", "/usr/share:/usr/local/share:/usr/none".into()),
             ("XDG_RUNTIME_DIR", format!("{theirs}")),
             ("EDITOR", "vi".into()),
+            ("VISUAL", "/bin/sh".into()),
+            ("PAGER", "sh -c id".into()),
+            ("SHELL", "./sh".into()),
+            ("TERMINAL", "$(id)".into()),
+            ("LESS", "-R".into()),
+            ("MANPAGER", "less".into()),
+            ("QT_PLUGIN_PATH", "/tmp".into()),
+            ("GTK_PATH", "/tmp/none".into()),
+            ("GIO_MODULE_DIR", "tmp".into()),
+            ("LANG", "de_DE.UTF-8".into()),
         ];
         let given = given.map(|(name, value)| (OsString::from(name), OsString::from(value)));
         let kept: Vec<_> = without_others(given.into()).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(kept, ["XDG_DATA_DIRS", "XDG_RUNTIME_DIR", "EDITOR"]);
+        assert_eq!(kept, ["XDG_DATA_DIRS", "XDG_RUNTIME_DIR", "EDITOR", "VISUAL", "LANG"]);
     }
 
     #[test]
