@@ -8,16 +8,13 @@ use std::time::{Duration, Instant};
 
 use super::error::{StatusError, StatusErrorKind};
 use super::serving::process_of;
-use super::status::{ANSWER_TIME, Answer, MountStatus, ask, ask_within, mount_at};
+use super::status::{ANSWER_TIME, Answer, MountStatus, SHORT_TIME, ask, ask_within, mount_at};
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::overlay::{bsafs_mount_at, shown};
 use crate::system::mountinfo::{self, MountEntry};
 
 /// Maximum number of links that are followed in a path, as the system does.
 const LINKS_MAX: usize = 40;
-
-/// How long a daemon may take to answer after others have used up the time of the command.
-const SHORT_TIME: Duration = Duration::from_millis(300);
 
 /// The mounts whose daemons were asked, each once for the whole command.
 #[derive(Debug, Default)]

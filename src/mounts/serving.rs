@@ -4,6 +4,7 @@
 use std::fs::{read_dir, read_link};
 use std::io;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::process::geteuid;
 
@@ -12,17 +13,22 @@ use crate::fuse::connection_number;
 use crate::system::mountinfo::MountEntry;
 use crate::system::process::{self, runs_as, runs_bsafs};
 
-/// The process that serves a mount. `None` if there is none, or if this user may not inspect it.
+/// How long the search may take. A user may have millions of open descriptors.
+const SEARCH_TIME: Duration = Duration::from_secs(1);
+
+/// The process that serves a mount. `None` if there is none, if this user may not inspect it, or if the
+/// search takes too long.
 pub(crate) fn process_of(mounted: &MountEntry) -> Option<u32> {
+    let end = Instant::now() + SEARCH_TIME;
     let mut processes = process::others().ok()?;
-    processes.find(|(_, folder)| serves(folder, mounted) == Proof::Proven).map(|(pid, _)| pid)
+    processes.find(|(_, folder)| serves(folder, mounted, end) == Proof::Proven).map(|(pid, _)| pid)
 }
 
 /// Whether a process serves a mount, so that it may get a signal that would end any other one.
 pub(crate) fn is_served_by(mounted: &MountEntry, pid: u32) -> bool {
     let process = format!("/proc/{pid}");
     let process = Path::new(&process);
-    match serves(process, mounted) {
+    match serves(process, mounted, Instant::now() + SEARCH_TIME) {
         Proof::Proven => true,
         // A daemon that cannot be traced. The user cannot signal processes of others.
         Proof::Hidden => is_own(mounted) && !geteuid().is_root() && runs_bsafs(process),
@@ -39,8 +45,9 @@ enum Proof {
     None,
 }
 
-/// Whether a process, named by its folder in `/proc`, serves a mount.
-fn serves(process: &Path, mounted: &MountEntry) -> Proof {
+/// Whether a process, named by its folder in `/proc`, serves a mount. It does not if that is not found until
+/// `end`.
+fn serves(process: &Path, mounted: &MountEntry, end: Instant) -> Proof {
     // A user's setuid program may have inherited his descriptor, but runs with other rights.
     if !runs_as(process, mounted.user()) {
         return Proof::None;
@@ -53,6 +60,9 @@ fn serves(process: &Path, mounted: &MountEntry) -> Proof {
     let covered = overlay::mountpoint(mounted);
     let (mut has_unnumbered, mut has_covered) = (false, false);
     for descriptor in descriptors.flatten() {
+        if Instant::now() > end {
+            return Proof::None;
+        }
         let Ok(target) = read_link(descriptor.path()) else { continue };
         has_covered |= target == covered;
         if target != Path::new("/dev/fuse") {
@@ -114,11 +124,14 @@ mod tests {
                 source: String::new(),
                 owner: Some((user, 0)),
             };
-            let proof = serves(process.path(), &mounted);
+            let later = Instant::now() + Duration::from_secs(60);
+            let proof = serves(process.path(), &mounted, later);
             assert_eq!(proof == Proof::Proven, expected, "{user} {runs_as} {info} {covered}");
+            assert_eq!(serves(process.path(), &mounted, Instant::now()), Proof::None, "it takes too long");
             write(path("status"), format!("Name:\tbsafs\nUid:\t{user}\t0\t{user}\t{user}\n"))
                 .expect("cannot write");
-            assert!(user == 0 || serves(process.path(), &mounted) == Proof::None, "a setuid program");
+            let proof = serves(process.path(), &mounted, later);
+            assert!(user == 0 || proof == Proof::None, "a setuid program");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::ffi::CString;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags, open, readlinkat};
 use rustix::io::Errno;
@@ -131,6 +131,8 @@ pub(crate) enum Answer {
 
 /// How long a daemon may take to answer. A live daemon takes a millisecond.
 pub(crate) const ANSWER_TIME: Duration = Duration::from_secs(3);
+/// How long a daemon may take to answer after others have used up the time of the command.
+pub(super) const SHORT_TIME: Duration = Duration::from_millis(300);
 /// The exit code of `bsafs status` if the mount is another user's.
 pub(crate) const REFUSED_CODE: i32 = 77;
 /// Maximum number of mounts that are asked at the same time.
@@ -142,10 +144,16 @@ pub(crate) fn all() -> Vec<(MountEntry, Answer)> {
     let mut answers = Vec::with_capacity(mounts.len());
     // A user may have a thousand mounts that do not answer, and each costs time and a process.
     let mut silent = HashSet::new();
+    // Or a thousand that take their time.
+    let mut waited = Duration::ZERO;
     for mounts in mounts.chunks(AT_ONCE) {
-        let asked_before = answers.len();
-        let ask = |mounted: &MountEntry| match mounted.claimant().filter(|user| silent.contains(user)) {
-            Some(user) => Answer::Failed(format!("not asked, because another mount of user {user} hangs")),
+        let (asked_before, began) = (answers.len(), Instant::now());
+        let left = ANSWER_TIME.saturating_sub(waited).max(SHORT_TIME);
+        let ask = |mounted: &MountEntry| match mounted.claimant() {
+            Some(user) if silent.contains(&user) => {
+                Answer::Failed(format!("not asked, because another mount of user {user} hangs"))
+            }
+            Some(_) => ask_within(mounted, left),
             None => ask(mounted),
         };
         thread::scope(|scope| {
@@ -161,6 +169,9 @@ pub(crate) fn all() -> Vec<(MountEntry, Answer)> {
                 Err(error) => Answer::Failed(error.to_string()),
             }));
         });
+        if mounts.iter().any(|mounted| mounted.claimant().is_some()) {
+            waited += began.elapsed();
+        }
         let answered = mounts.iter().zip(&answers[asked_before..]);
         let hanging = answered.filter(|(_, answer)| matches!(answer, Answer::Hangs));
         silent.extend(hanging.filter_map(|(mounted, _)| mounted.claimant()));

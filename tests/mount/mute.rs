@@ -19,11 +19,17 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// A fake mount on `theirs/mnt`, which says that it is a mount of bsafs, and never answers `mute`.
 fn mute(dir: &TestDir, mute: &[&str]) -> FakeMount {
+    let mute = mute.iter().map(|&name| name.to_owned()).collect();
+    fake(dir, "theirs/mnt", &Answers { mute, ..answers(dir) })
+}
+
+/// What a mount of bsafs answers.
+fn answers(dir: &TestDir) -> Answers {
     dir.archive("a.bsa", &world());
     let mount = dir.mount(["a.bsa"]);
     let said = status(&mount.path).to_string();
     mount.umount(dir);
-    let answers = Answers {
+    Answers {
         source: "mute".into(),
         // Others need not see it if they are its user.
         allow_other: is_root(),
@@ -32,15 +38,18 @@ fn mute(dir: &TestDir, mute: &[&str]) -> FakeMount {
             (".bsafs:sources:0".into(), json!({"sources": [], "options": ""}).to_string()),
         ]
         .into(),
-        mute: mute.iter().map(|&name| name.to_owned()).collect(),
         ..Answers::default()
-    };
-    fs::create_dir_all(dir.path("theirs/mnt")).unwrap();
+    }
+}
+
+/// A fake mount on a folder in `theirs`.
+fn fake(dir: &TestDir, mountpoint: &str, answers: &Answers) -> FakeMount {
+    fs::create_dir_all(dir.path(mountpoint)).unwrap();
     let (user, group) = hostile_user();
-    for path in ["theirs", "theirs/mnt"] {
+    for path in ["theirs", mountpoint] {
         chown(dir.path(path), Some(user), Some(group)).unwrap();
     }
-    FakeMount::start(&dir.path("theirs/mnt"), &answers)
+    FakeMount::start(&dir.path(mountpoint), answers)
 }
 
 fn timed(dir: &TestDir, arguments: &[&str]) -> Finished {
@@ -96,6 +105,19 @@ fn hundreds_of_mounts_of_a_user_that_do_not_answer_cost_no_more_time_than_one() 
     let listed = listed.expect("the listing took too long").success();
     assert!(listed.contains("another mount of user"), "{listed}");
     assert!(ended.code == 0, "{ended:?}");
+}
+
+#[test]
+fn daemons_of_a_user_that_stay_after_their_mounts_cost_no_more_time_than_one() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    let answers = Answers { stays: true, ..answers(&dir) };
+    let fakes: Vec<_> = (0..6).map(|number| fake(&dir, &format!("theirs/{number}"), &answers)).collect();
+    let ended = timed(&dir, &["umount", "--all", "--below", "theirs"]);
+    assert!(ended.err.contains("still runs") && fakes.len() == 6, "{ended:?}");
+    assert_eq!(mounts_below(&dir.path("theirs")), Vec::<std::path::PathBuf>::new());
 }
 
 #[test]

@@ -47,6 +47,8 @@ pub struct Answers {
     pub lookup: Option<i32>,
     /// The user who owns all files; the hostile user himself if it is `None`.
     pub owner: Option<u32>,
+    /// Whether the process stays after its mount has ended.
+    pub stays: bool,
     /// Names whose LOOKUP is never answered; `statfs` stands for that request.
     pub mute: Vec<String>,
     /// What GETATTR of the root fails with.
@@ -147,7 +149,12 @@ fn serve() {
     config.acl = if answers.allow_other { SessionACL::All } else { SessionACL::Owner };
     if fs::read_link("/proc/self/fd/0").is_ok_and(|it| it == Path::new("/dev/fuse")) {
         let connection = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
-        return Session::from_fd(Fake(answers), connection, SessionACL::All, config).unwrap().run().unwrap();
+        let stays = answers.stays;
+        let ended = Session::from_fd(Fake(answers), connection, SessionACL::All, config).unwrap().run();
+        while stays {
+            std::thread::park();
+        }
+        return ended.unwrap();
     }
     fuser::mount(Fake(answers), mountpoint, &config).unwrap();
 }

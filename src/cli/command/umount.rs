@@ -58,7 +58,7 @@ pub(crate) struct Umount {
     notify: bool,
 }
 
-/// How long to wait for a daemon to end.
+/// How long to wait for a daemon to end. Daemons of other users are waited for as long all together.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// How long to wait for a daemon that has not answered in time before.
 const HANGING_TIMEOUT: Duration = Duration::from_secs(1);
@@ -78,10 +78,10 @@ impl Umount {
         if self.mountpoints.is_empty() {
             return mounts::list_instead(ui, "name what to unmount: bsafs umount MOUNTPOINT");
         }
-        let mut outcome = Ok(Exit::Ok);
+        let (mut outcome, mut waited) = (Ok(Exit::Ok), Duration::ZERO);
         for path in &self.mountpoints {
             let ended = find(path).and_then(|(mounted, answer)| {
-                self.end(path, &mounted, &answer).map(|()| report_edits(&mounted, ui.is_quiet))
+                self.end(path, &mounted, &answer, &mut waited).map(|()| report_edits(&mounted, ui.is_quiet))
             });
             if let Err(failure) = ended {
                 self.notify(&failure);
@@ -107,7 +107,7 @@ impl Umount {
     /// Ends all mounts that the user may end, the newest first.
     fn end_all(&self, is_quiet: bool) -> Result<Exit, Failure> {
         let below = self.below.as_deref().map(resolve_mountpoint);
-        let mut exit = Exit::Ok;
+        let (mut exit, mut waited) = (Exit::Ok, Duration::ZERO);
         for (mounted, answer) in status::all().into_iter().rev() {
             let shown = overlay::shown(&mounted);
             let path = &shown.mountpoint;
@@ -118,7 +118,7 @@ impl Umount {
                 log::info!("{}: stays mounted, because it belongs to another user", path.shown());
                 continue;
             }
-            match self.end(path, &mounted, &answer) {
+            match self.end(path, &mounted, &answer, &mut waited) {
                 Ok(()) => report_edits(&mounted, is_quiet),
                 Err(failure) => {
                     logger::print_error(&failure.what);
@@ -130,8 +130,15 @@ impl Umount {
         Ok(exit)
     }
 
-    /// Ends a mount, and waits until its daemon has ended. `path` is the user's name for the mount.
-    fn end(&self, path: &Path, mounted: &MountEntry, answer: &Answer) -> Result<(), Failure> {
+    /// Ends a mount, and waits until its daemon has ended. `path` is the user's name for the mount. `waited`
+    /// is how long the command has waited for daemons of other users, who may have hundreds that do not end.
+    fn end(
+        &self,
+        path: &Path,
+        mounted: &MountEntry,
+        answer: &Answer,
+        waited: &mut Duration,
+    ) -> Result<(), Failure> {
         check_ours(path, &mounted.mountpoint)?;
         if !may_unmount(mounted) {
             if is_in_user_namespace() {
@@ -142,13 +149,16 @@ impl Umount {
             let what = format!("{path}: the mount belongs to user {user}; run as that user or as root");
             return Err(Failure::new(Exit::NoPermission, what));
         }
+        let (is_claimed, began) = (mounted.claimant().is_some(), Instant::now());
+        let left = TIMEOUT.saturating_sub(*waited);
         let overlay = overlay::overlay_of(mounted);
         // Found before the mount ends, because then the kernel may give its number to another mount.
         let hanging = matches!(answer, Answer::Hangs).then(|| serving::process_of(mounted));
         let daemon = match answer {
             // Another user's daemon could name any process.
             Answer::Status(status) if mounted.is_trusted() => Some(status.status.pid),
-            Answer::Status(_) => serving::process_of(mounted),
+            Answer::Status(_) if !left.is_zero() => serving::process_of(mounted),
+            Answer::Status(_) => None,
             _ => hanging.flatten(),
         };
         let process = daemon.and_then(Process::open);
@@ -163,8 +173,11 @@ impl Umount {
             Failure::new(exit, format!("cannot unmount {error}{advice}"))
         })?;
         if matches!(answer, Answer::Status(_)) {
-            let wait = |pid| self.wait_for_daemon(&ended.mountpoint, mounted, pid, process.as_ref());
-            return daemon.map_or(Ok(()), wait);
+            let limit = if is_claimed { left } else { TIMEOUT };
+            let wait = |pid| self.wait_for_daemon(&ended.mountpoint, mounted, pid, process.as_ref(), limit);
+            let done = daemon.map_or(Ok(()), wait);
+            *waited += if is_claimed { began.elapsed() } else { Duration::ZERO };
+            return done;
         }
         // There is no daemon that could end the mount beneath the overlay.
         overlay::take_back(mounted)
@@ -205,17 +218,18 @@ impl Umount {
         Err(Failure::new(Exit::CannotCreate, what))
     }
 
-    /// Waits until the daemon of an ended mount has ended.
+    /// Waits until the daemon of an ended mount has ended, for at most `limit`.
     fn wait_for_daemon(
         &self,
         path: &Path,
         mounted: &MountEntry,
         daemon: u32,
         process: Option<&Process>,
+        limit: Duration,
     ) -> Result<(), Failure> {
         // If a daemon has several mounts, only the end of the last one ends it.
         let remains = self.all && mountinfo::mounts().iter().any(|it| it.device == mounted.device);
-        let has_ended = || process.is_none_or(|process| process.wait(TIMEOUT));
+        let has_ended = || process.is_none_or(|process| process.wait(limit));
         if !self.lazy && !remains && !has_ended() {
             let what = format!(
                 "{}: unmounted, but the daemon (process {daemon}) still runs, because a container \
