@@ -151,8 +151,10 @@ fn serve() {
         let connection = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
         let stays = answers.stays;
         let ended = Session::from_fd(Fake(answers), connection, SessionACL::All, config).unwrap().run();
-        while stays {
-            std::thread::park();
+        if stays {
+            loop {
+                std::thread::park();
+            }
         }
         return ended.unwrap();
     }
