@@ -14,7 +14,7 @@ use crate::mounted::{
 };
 
 /// Whether ordinary users may pass `allow_other` on this machine. Then there is no refusal to test.
-fn users_may_allow_other() -> bool {
+pub(super) fn users_may_allow_other() -> bool {
     let text = fs::read_to_string("/etc/fuse.conf").unwrap_or_default();
     text.lines().any(|line| line.trim() == "user_allow_other")
 }
