@@ -28,6 +28,9 @@ pub(super) struct Piece {
 /// A file is stored unless it becomes smaller by this many bytes.
 pub(super) const GAIN_MIN: u64 = 32;
 
+/// Largest piece, in bytes, whose memory is used again for the next one.
+const REUSED_MAX: usize = 1 << 20;
+
 /// The codec of an archive's compressed files.
 pub(super) fn codec(kind: NewKind) -> Codec {
     match kind {
@@ -41,11 +44,13 @@ pub(super) fn codec(kind: NewKind) -> Codec {
 /// Makes pieces of files; each thread has one.
 pub(super) struct PieceMaker {
     encoder: Encoder,
+    /// What was encoded last, if it was small: new memory costs more than the copy of a packed piece.
+    encoded: Vec<u8>,
 }
 
 impl PieceMaker {
     pub(super) fn new(kind: NewKind, level: Level) -> Self {
-        Self { encoder: Encoder::new(codec(kind), level) }
+        Self { encoder: Encoder::new(codec(kind), level), encoded: Vec::new() }
     }
 
     /// Reads a file, and makes its pieces.
@@ -68,8 +73,7 @@ impl PieceMaker {
                 if how != How::Compressed || bytes.is_empty() {
                     return Ok(vec![Piece { bytes, is_packed: false, size, digest }]);
                 }
-                let mut packed = Vec::new();
-                self.encode(file, &bytes, &mut packed)?;
+                let packed = self.encode(file, &bytes)?;
                 Ok(vec![if packed.len() as u64 + GAIN_MIN <= u64::from(size) {
                     Piece { bytes: packed, is_packed: true, size, digest }
                 } else {
@@ -87,22 +91,26 @@ impl PieceMaker {
     ) -> Result<Piece, PackError> {
         let at = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
         let bytes = texels.get(at(range.start)..at(range.end)).ok_or_else(|| changed(&file.file))?;
-        let mut packed = Vec::new();
-        self.encode(file, bytes, &mut packed)?;
-        packed.shrink_to_fit();
         // The game expects packed chunks, even if they are larger.
         Ok(Piece {
-            bytes: packed,
+            bytes: self.encode(file, bytes)?,
             is_packed: true,
             size: bytes.len() as u32,
             digest: Sha256::digest(bytes).into(),
         })
     }
 
-    fn encode(&mut self, file: &PlannedFile, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), PackError> {
+    fn encode(&mut self, file: &PlannedFile, bytes: &[u8]) -> Result<Vec<u8>, PackError> {
+        self.encoded.clear();
         self.encoder
-            .encode(bytes, out)
-            .map_err(|error| PackError::new(PackErrorKind::Io, format!("{}: {error}", file.path.shown())))
+            .encode(bytes, &mut self.encoded)
+            .map_err(|error| PackError::new(PackErrorKind::Io, format!("{}: {error}", file.path.shown())))?;
+        if bytes.len() <= REUSED_MAX {
+            return Ok(self.encoded.clone());
+        }
+        let mut packed = std::mem::take(&mut self.encoded);
+        packed.shrink_to_fit();
+        Ok(packed)
     }
 }
 
