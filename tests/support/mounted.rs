@@ -351,8 +351,8 @@ impl Mounted {
     }
 
     /// Unmounts with `bsafs umount`, and waits until the daemon has ended. Tries again while the mount is
-    /// busy, because a child that another test forks inherits this process's open files until it execs. A mount
-    /// namespace that another test makes has a copy of the mount until it ends.
+    /// busy, because a child that another test forks inherits this process's open files until it execs. A
+    /// mount namespace that another test makes has a copy of the mount until it ends.
     pub fn umount(&self, dir: &TestDir) {
         until("the unmount to succeed", || {
             let finished = dir.run([OsStr::new("umount"), self.path.as_os_str()]);
