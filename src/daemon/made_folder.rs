@@ -12,6 +12,7 @@ use rustix::fs::{
 use rustix::process::geteuid;
 
 use crate::system::disk_id::DiskId;
+use crate::system::exchange::written_by_others;
 use crate::system::place::Place;
 
 /// The extended attribute of folders that bsafs made. If a killed daemon left such a folder behind,
@@ -51,7 +52,8 @@ impl MadeFolder {
         let mut value = [0; 8];
         fgetxattr(&left, MARK, &mut value[..]).ok()?;
         let stat = rustix::fs::fstat(&left).ok()?;
-        let is_own = stat.st_uid == geteuid().as_raw() && stat.st_mode & WRITTEN_BY_OTHERS == 0;
+        let user = geteuid();
+        let is_own = stat.st_uid == user.as_raw() && written_by_others(&stat, user) == 0;
         is_own.then(|| Self { parent, name, identity: DiskId::from(&stat) })
     }
 
@@ -68,8 +70,6 @@ impl MadeFolder {
     }
 }
 
-/// The permission to write for users outside the group. Many systems give each user a group.
-const WRITTEN_BY_OTHERS: u32 = 0o002;
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 /// Flags for access to extended attributes, which `O_PATH` does not allow.
 const READABLE: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -123,6 +123,14 @@ mod tests {
         drop(MadeFolder::left_behind(&path("left")).unwrap());
         assert!(path("left/file").exists());
         fs::remove_file(path("left/file")).unwrap();
+        // Who may write to the folder may set the mark.
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(path("left"), fs::Permissions::from_mode(0o2775)).unwrap();
+        assert_eq!(
+            MadeFolder::left_behind(&path("left")).map(MadeFolder::keep).is_none(),
+            geteuid().is_root()
+        );
+        fs::set_permissions(path("left"), fs::Permissions::from_mode(0o755)).unwrap();
         drop(MadeFolder::left_behind(&path("left")).unwrap());
         assert!(!path("left").exists() && path("users").exists());
     }

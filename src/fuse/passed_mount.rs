@@ -87,6 +87,23 @@ impl PassedMount {
         mount_of(self.descriptor)
     }
 
+    /// Checks that the mount is one of the user who runs this process. A descriptor and a variable that `su`
+    /// leaves may name another user's, who would then read what only this user may.
+    ///
+    /// # Errors
+    /// The owner, as a sentence.
+    pub fn check_owner(&self) -> Result<(), String> {
+        let user = rustix::process::geteuid().as_raw();
+        match self.entry() {
+            Some(mounted) if mounted.user() != user => Err(format!(
+                "{}: not served: user {} made this mount",
+                mounted.mountpoint.shown(),
+                mounted.user()
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Checks that the mount restricts programs as mounts of bsafs do. mount.fuse3 sets only the options that
     /// the line in fstab has.
     ///

@@ -14,7 +14,7 @@ pub(super) fn is_ours(owner: u32, user: Uid) -> bool {
 
 /// The permissions to write that others have. The group counts only for root: many systems give each user a
 /// group.
-pub(super) fn written_by_others(stat: &Stat, user: Uid) -> u32 {
+pub(crate) fn written_by_others(stat: &Stat, user: Uid) -> u32 {
     stat.st_mode & if user.is_root() { 0o022 } else { 0o002 }
 }
 

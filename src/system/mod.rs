@@ -9,7 +9,7 @@ pub mod covered;
 #[cfg(any(feature = "cli", feature = "mount"))]
 pub(crate) mod credentials;
 pub mod disk_id;
-mod exchange;
+pub(crate) mod exchange;
 #[cfg(feature = "mount")]
 pub(crate) mod folder_lock;
 pub(crate) mod liar;

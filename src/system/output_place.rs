@@ -136,6 +136,10 @@ impl OutputPlace {
         let found = self.stat()?.filter(|it| it.st_size == 0 && it.st_uid == geteuid().as_raw());
         let is_file = |it: &Stat| FileType::from_raw_mode(it.st_mode) == FileType::RegularFile;
         let Some(found) = found.filter(is_file) else { return Ok(false) };
+        // A file of the kernel shows no size, and what is written into it is a setting.
+        if !keeps_bytes(&self.folder) {
+            return Ok(false);
+        }
         let Ok(mut file) = self.open(OFlags::empty()) else { return Ok(false) };
         // Another user may have exchanged the name since.
         let opened = fstat(&file)?;
@@ -361,6 +365,12 @@ fn is_link(folder: &OwnedFd, name: &OsStr) -> io::Result<bool> {
 /// Whether a folder is in `/proc`, whose links lead to open files and folders.
 fn is_proc(folder: impl AsFd) -> bool {
     fstatfs(folder).is_ok_and(|system| system.f_type == PROC_SUPER_MAGIC)
+}
+
+/// Whether a folder is in a file system that keeps bytes. Those of the kernel have no blocks.
+#[cfg(feature = "pictures")]
+fn keeps_bytes(folder: impl AsFd) -> bool {
+    fstatfs(folder).is_ok_and(|system| system.f_blocks != 0)
 }
 
 /// Whether the owner of what is in a folder proves nothing.

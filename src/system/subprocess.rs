@@ -64,9 +64,10 @@ const OF_SERVERS: &str =
     "DBUS_SESSION_BUS_ADDRESS DISPLAY SESSION_MANAGER SSH_AUTH_SOCK XAUTHORITY XDG_RUNTIME_DIR";
 /// Variables whose value is a command. Root passes them only if it is a single word: `PAGER` may be a whole
 /// script.
-const OF_COMMANDS: &str = "BROWSER EDITOR PAGER SHELL TERMINAL VISUAL";
-/// Variables with options that run commands, or overwrite files: `LESS=+!id`. Root passes none of them.
-const OF_OPTIONS: &str = "GROFF_* LESS* MAN*";
+const OF_COMMANDS: &str = "EDITOR PAGER SHELL VISUAL";
+/// Variables with options that run commands, or overwrite files: `LESS=+!id`; and those with a program that
+/// opens any file. Root passes none of them.
+const OF_OPTIONS: &str = "BROWSER GROFF_* LESS* MAN* TERMINAL";
 /// Variables of a program that shows text on the terminal.
 const OF_TERMINAL: &str = "\
     COLORTERM COLUMNS EDITOR GROFF_* HOME LANG LANGUAGE LC_* LESS* LINES LOGNAME MAN* PAGER SHELL TERM \
@@ -329,7 +330,15 @@ fn without_others(mut variables: Vec<(OsString, OsString)>) -> Vec<(OsString, Os
     if geteuid().is_root() {
         variables.retain(|(name, value)| {
             let is_command = is_in(OF_COMMANDS, name) && !is_word(value) || is_in(OF_OPTIONS, name);
-            name == "PATH" || is_in(OF_SERVERS, name) || !is_command && !leads_to_others(value)
+            let is_of_root = || is_plain(value) && !is_command && !leads_to_others(value);
+            match name.to_str() {
+                Some("PATH") => true,
+                // Other transports start a program.
+                Some("DBUS_SESSION_BUS_ADDRESS") => {
+                    value.as_bytes().split(|&byte| byte == b';').all(|it| it.starts_with(b"unix:"))
+                }
+                _ => is_in(OF_SERVERS, name) || is_of_root(),
+            }
         });
     }
     variables
@@ -343,10 +352,25 @@ fn is_word(command: &OsStr) -> bool {
     bytes.iter().all(is_plain) && (bytes.starts_with(b"/") || !bytes.contains(&b'/'))
 }
 
+/// Whether a value is words and absolute paths, without anything that a shell or a program expands: `*`, `~`,
+/// `$`; or that leads out of a folder in which a program looks for it: `de/../..`.
+fn is_plain(value: &OsStr) -> bool {
+    let is_known = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.+/@%:;,|= ".contains(byte);
+    let is_path = |part: &[u8]| {
+        !part.contains(&b'/') || part.starts_with(b"/") && !part.split(|&it| it == b'/').any(|it| it == b"..")
+    };
+    value.as_bytes().iter().all(is_known) && parts(value).all(is_path)
+}
+
+/// What the separators of lists leave of a value.
+fn parts(value: &OsStr) -> impl Iterator<Item = &[u8]> {
+    value.as_bytes().split(|byte| b":;,|= ".contains(byte))
+}
+
 /// Whether a path in the value of a variable leads to what another user can exchange, or to where he can make
 /// files, as in /tmp. Programs begin in `/`, so relative paths begin there, too.
 fn leads_to_others(value: &OsStr) -> bool {
-    let parts = value.as_bytes().split(|byte| b":;,|= ".contains(byte)).map(OsStr::from_bytes);
+    let parts = parts(value).map(OsStr::from_bytes);
     let mut paths = parts.filter(|part| !part.is_empty()).map(|part| Path::new("/").join(part));
     paths.any(|path| {
         let existing = path.ancestors().find(|it| it.symlink_metadata().is_ok());
@@ -632,11 +656,20 @@ mod tests {
             ("QT_PLUGIN_PATH", "/tmp".into()),
             ("GTK_PATH", "/tmp/none".into()),
             ("GIO_MODULE_DIR", "tmp".into()),
-            ("LANG", "de_DE.UTF-8".into()),
+            ("LANG", "de_DE.UTF-8@euro".into()),
+            ("XDG_CONFIG_DIRS", "/ro?t/share".into()),
+            ("GTK_MODULES", "/none/../home".into()),
+            ("XDG_CURRENT_DESKTOP", "systemd/../../home/x".into()),
+            ("LANGUAGE", "en/../../home/x".into()),
+            ("XDG_CONFIG_HOME", "~x/cfg".into()),
+            ("DBUS_SESSION_BUS_ADDRESS", "unixexec:path=/bin/sh,argv1=x".into()),
+            ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/user/1/bus;unixexec:path=/bin/sh".into()),
+            ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/user/0/bus".into()),
         ];
         let given = given.map(|(name, value)| (OsString::from(name), OsString::from(value)));
         let kept: Vec<_> = without_others(given.into()).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(kept, ["XDG_DATA_DIRS", "XDG_RUNTIME_DIR", "EDITOR", "VISUAL", "LANG"]);
+        let bus = "DBUS_SESSION_BUS_ADDRESS";
+        assert_eq!(kept, ["XDG_DATA_DIRS", "XDG_RUNTIME_DIR", "EDITOR", "VISUAL", "LANG", bus]);
     }
 
     #[test]

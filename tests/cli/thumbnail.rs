@@ -62,6 +62,15 @@ fn a_caller_that_keeps_an_empty_file_open_reads_the_picture_from_it() {
 }
 
 #[test]
+fn a_setting_of_the_kernel_is_not_taken_for_an_empty_file() {
+    let dir = TestDir::new();
+    fs::write(dir.path("a.dds"), red(64, 64)).unwrap();
+    // The name of the process, which it may write itself.
+    let finished = dir.run(["thumbnail", "a.dds", "/proc/self/comm"]);
+    assert!(finished.code != 0 && finished.err.contains("/proc/self/comm"), "{finished:?}");
+}
+
+#[test]
 fn an_invalid_texture_is_refused_and_the_output_is_unchanged() {
     let dir = TestDir::new();
     let fifo = std::process::Command::new("mkfifo").arg(dir.path("pipe.dds")).status().unwrap();

@@ -117,6 +117,19 @@ fn uninstall_keeps_a_file_that_the_user_changed() {
 }
 
 #[test]
+fn uninstall_removes_no_file_above_the_prefix_whatever_its_list_says() {
+    let dir = TestDir::new();
+    assert_eq!(install(&dir, &built(), "home/.local").code, 0);
+    fs::write(dir.path("victim"), "").unwrap();
+    let list = dir.path("home/.local/share/bsafs/installed");
+    let sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    let lines = format!("file {sum} ../../victim\ncache - ../../victim\nfile {sum} bin/../../../victim\n");
+    fs::write(&list, fs::read_to_string(&list).unwrap() + &lines).unwrap();
+    assert_eq!(install(&dir, &["--uninstall"], "home/.local").code, 0);
+    assert!(dir.path("victim").exists());
+}
+
+#[test]
 fn install_never_overwrites_a_file_of_the_user() {
     let dir = TestDir::new();
     fs::create_dir_all(dir.path("prefix/bin")).unwrap();

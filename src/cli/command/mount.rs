@@ -139,6 +139,7 @@ impl Mount {
         if let Some(passed) = &options.request.passed {
             let cannot = |what| Failure::new(Exit::CannotCreate, what);
             passed.check().map_err(cannot)?;
+            passed.check_owner().map_err(cannot)?;
             // A mount that this program made has all restrictions.
             if detach::passed_mount().is_none() {
                 passed.check_restrictions().map_err(|what| unmount_passed(passed, cannot(what)))?;

@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use crate::system::root_only::first_other_user;
 use crate::system::subprocess::Program;
 
 /// How long a service may take to start, in seconds. Reading a game on a slow disk takes a minute.
@@ -20,10 +21,13 @@ pub(crate) fn is_running() -> bool {
     else {
         return false;
     };
-    let user = rustix::process::geteuid().as_raw();
-    // `su` leaves another user's XDG_RUNTIME_DIR in the environment, so check the owner.
-    std::fs::symlink_metadata(folder.join("systemd/private"))
-        .is_ok_and(|socket| socket.file_type().is_socket() && socket.uid() == user)
+    let user = rustix::process::geteuid();
+    let socket = folder.join("systemd/private");
+    // `su` leaves another user's XDG_RUNTIME_DIR in the environment, so check the owner. A link in a folder
+    // of that user may lead to a socket of root's.
+    std::fs::symlink_metadata(&socket)
+        .is_ok_and(|socket| socket.file_type().is_socket() && socket.uid() == user.as_raw())
+        && (!user.is_root() || first_other_user(&socket).is_none())
 }
 
 /// Runs this program as a transient service, and returns when the service reports that it is ready.
