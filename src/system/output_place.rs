@@ -18,6 +18,8 @@ use rustix::fs::{FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, fstat, fstatfs,
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
+#[cfg(feature = "pictures")]
+use super::disk_id::DiskId;
 use super::exchange::{is_ours, may_others_exchange, written_by_others};
 use super::liar::Liar;
 use super::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
@@ -143,7 +145,7 @@ impl OutputPlace {
         let Ok(mut file) = self.open(OFlags::empty()) else { return Ok(false) };
         // Another user may have exchanged the name since.
         let opened = fstat(&file)?;
-        if (opened.st_dev, opened.st_ino, opened.st_size) != (found.st_dev, found.st_ino, 0) {
+        if DiskId::from(&opened) != DiskId::from(&found) || opened.st_size != 0 {
             return Ok(false);
         }
         file.write_all(content).map(|()| true).inspect_err(|_| {

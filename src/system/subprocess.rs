@@ -31,10 +31,12 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::stat;
 use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
-use rustix::process::{Pid, PidfdFlags, geteuid, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Uid, geteuid, pidfd_open};
 
 use super::credentials::{self, Credentials};
+use super::exchange::written_by_others;
 use super::memory;
 use super::process;
 use super::root_only::first_other_user;
@@ -374,7 +376,7 @@ fn leads_to_others(value: &OsStr) -> bool {
     let mut paths = parts.filter(|part| !part.is_empty()).map(|part| Path::new("/").join(part));
     paths.any(|path| {
         let existing = path.ancestors().find(|it| it.symlink_metadata().is_ok());
-        let may_add = |it: &Path| it.metadata().map_or(true, |it| it.permissions().mode() & 0o022 != 0);
+        let may_add = |it: &Path| stat(it).map_or(true, |it| written_by_others(&it, Uid::ROOT) != 0);
         existing.is_some_and(|it| first_other_user(it).is_some() || may_add(it))
     })
 }

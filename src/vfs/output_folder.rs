@@ -65,9 +65,9 @@ struct Folders {
 }
 
 impl OutputFolder {
-    /// Opens the folder, and makes it if it is missing. Files in `kept` are never
-    /// replaced. Links in its path are followed if the user named it, unless another user made them. If bsafs
-    /// chose its name, a link may have come with a mod, so it takes that name.
+    /// Opens the folder, and makes it if it is missing. Files in `kept` are never replaced. Links in its path
+    /// are followed if the user named it, unless another user made them. If bsafs chose its name, a link may
+    /// have come with a mod, so it takes that name.
     ///
     /// # Errors
     /// A link is in the way, or a system call fails.
