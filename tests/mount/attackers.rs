@@ -108,7 +108,13 @@ fn spy() {
                 continue;
             }
             let stat = String::from_utf8_lossy(&read("stat")).into_owned();
-            let Some((name, _)) = stat.rsplit_once(") ") else { continue };
+            let Some((name, fields)) = stat.rsplit_once(") ") else { continue };
+            // What his own mount starts has no environment yet while it begins.
+            let parent = fields.split(' ').nth(1).map(|parent| format!("/proc/{parent}/environ"));
+            let parent = parent.and_then(|path| fs::read(path).ok()).unwrap_or_default();
+            if String::from_utf8_lossy(&parent).contains("BSAFS_FAKE_MOUNT") {
+                continue;
+            }
             let terminal = terminal_in(&stat);
             note(format!("saw {name}"));
             if terminal != own_terminal && terminal != "0" {
