@@ -113,12 +113,13 @@
 //! # The path of a read
 //!
 //! 1. `fuse/adaptor.rs`: receives a READ for an inode number from fuser.
-//! 2. `fs/read_target.rs`: finds the file of the inode number, and the device that has its bytes.
+//! 2. `ReadTarget::find` in `fs/read.rs`: finds the file of the inode number, and the device that has its
+//!    bytes.
 //! 3. `fuse/device_queues.rs`: runs the request at once. If its device already uses its share of
 //!    workers, or if only one worker is free, the request waits in the queue of that device.
 //! 4. `answer_read` in `fuse/adaptor.rs`: calls the steps below, and sends the reply.
-//! 5. `fs/read.rs`: passes the range to `fs/prefetch.rs`, which may let other threads decode what comes next.
-//!    Then it reads the file, logs a fault once, and starts a reload if the source has changed.
+//! 5. `ReadTarget::read`: passes the range to `fs/prefetch.rs`, which may let other threads decode what comes
+//!    next. Then it reads the file, logs a fault once, and starts a reload if the source has changed.
 //! 6. `content/stored_file.rs`: knows whether the file is loose, and in which form it is shown.
 //! 7. `content/read/plain_file.rs`: cuts the range at the borders of the file's head and extents, and at the
 //!    end of the file.
@@ -201,7 +202,7 @@
 //! | Which files count as archives? | the extensions in the rows of `FORMATS`, `format/mod.rs` |
 //! | Where are checksums verified? | `content/codec/zlib.rs`, `content/codec/lz4_frame.rs` |
 //! | What if a checksum is wrong? | EIO; with `--salvage` see `content/read/extent.rs` |
-//! | Which error does a program get? | `fuse/errno.rs` |
+//! | Which error does a program get? | `fuse/adaptor.rs` |
 //! | Which exit code does a command have? | `cli/exit.rs`, for every error of the library |
 //! | What does the kernel cache, for how long? | `FUSE.md` 2.1 to 2.4: everything, until a view differs |
 //! | What if a disk fails? | EIO, and one line in the log for each outage |

@@ -15,10 +15,9 @@ use std::time::{Instant, SystemTime};
 use rustix::fs::OFlags;
 use twox_hash::XxHash3_64;
 
-use super::fault::ArchiveReadError;
 use super::pieces::{FirstBlocks, Pieces, request};
 use super::reported::Reported;
-use super::stat::{COARSEST_TICK, Stat, Unchanged, compare};
+use super::stat::{ArchiveReadError, COARSEST_TICK, Stat, Unchanged, compare};
 use super::tables::Tables;
 use crate::read::Bytes;
 use crate::shown::Shown;

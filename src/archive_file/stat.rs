@@ -1,15 +1,24 @@
-//! What `fstat` reports of an archive file, and how to detect that the file changed.
+//! What `fstat` reports of an archive file, how to detect that the file changed, and why a read fails.
 
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::fault::ArchiveReadError;
-
 /// Coarsest resolution of timestamps (FAT's). A file that was changed this recently may change
 /// again without its times moving.
 pub const COARSEST_TICK: Duration = Duration::from_secs(2);
+
+/// Why a read failed.
+#[derive(Debug)]
+pub enum ArchiveReadError {
+    /// The file was changed since its tables were read.
+    Changed,
+    /// The bytes lie beyond the end of the file.
+    Beyond,
+    /// The system returned an error.
+    Io(io::Error),
+}
 
 /// What `fstat` reports of a file's content. Times are in nanoseconds since 1970, and saturate in 2262.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

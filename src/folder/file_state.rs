@@ -10,6 +10,20 @@ use twox_hash::XxHash3_64;
 use super::file_time::FileTime;
 use super::mounts::device_of;
 
+/// What happened to a file since an earlier view had it at the same path. Archives and loose files share this
+/// type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileChange {
+    /// It is the same file with the same bytes.
+    None,
+    /// It is the same file. Its attributes are the same, but it may have been written to.
+    Unknown,
+    /// It is the same file. It was written to, or its attributes changed.
+    Written,
+    /// Another file is at the path.
+    Replaced,
+}
+
 /// A file's size and mtime, and which file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStat {

@@ -23,7 +23,6 @@
 mod changes;
 mod descriptor;
 mod error;
-mod file_change;
 mod file_state;
 mod file_time;
 mod filter;
@@ -44,8 +43,7 @@ mod whiteouts;
 
 pub use changes::StoredChanges;
 pub use error::{FileFault, ScanError};
-pub use file_change::FileChange;
-pub use file_state::FileStat;
+pub use file_state::{FileChange, FileStat};
 pub use file_time::FileTime;
 pub use filter::Filter;
 pub use hidden_names::HiddenNames;

@@ -1,4 +1,4 @@
-//! Errors of file system operations. The error numbers that programs get are in `fuse/errno.rs`.
+//! Errors of file system operations. The error numbers that programs get are in `fuse/adaptor.rs`.
 
 /// Why an operation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

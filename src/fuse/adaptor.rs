@@ -8,6 +8,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -20,7 +21,6 @@ use fuser::{
 };
 
 use super::device_queues::DeviceQueues;
-use super::guard::guard;
 use super::spare_workers::SpareWorkers;
 use crate::fs::{
     Attr, Caller, Error, FileSystem, Lookup, NodeKind, Operation, Owner, ReadTarget, SizeJob, Validity, View,
@@ -172,6 +172,42 @@ impl Adaptor {
             (device, job)
         };
         self.devices.run_before(jobs.into_iter().map(guarded).collect(), answer);
+    }
+}
+
+/// Runs a handler; `None` if it panics.
+///
+/// A panic would end the worker's thread, and in the first worker it would end the mount (FUSE.md
+/// section 1.2). Caught here, it drops the reply, and fuser sends EIO.
+fn guard<T>(operation: Operation, handler: impl FnOnce() -> T) -> Option<T> {
+    let handled = catch_unwind(AssertUnwindSafe(handler)).ok();
+    if handled.is_none() {
+        let name = operation.name();
+        log::error!(
+            "bug in bsafs: {name} panicked, so the request failed with EIO; please report it with this log"
+        );
+    }
+    handled
+}
+
+/// The error number that a program gets. `Adaptor` itself answers ENOSYS to operations that bsafs does not
+/// have, and ENOTTY to ioctls. fuser answers EIO if a reply is dropped, for example after a panic.
+impl From<Error> for Errno {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Damaged | Error::Changed | Error::Unreadable => Self::EIO,
+            Error::IsFolder => Self::EISDIR,
+            Error::NoMemory => Self::ENOMEM,
+            Error::ListingGone | Error::NoNode | Error::Replaced => Self::ESTALE,
+            Error::OutOfInodeNumbers => Self::EOVERFLOW,
+            Error::NotPermitted => Self::EACCES,
+            Error::NoXattr => Self::ENODATA,
+            Error::NotFound => Self::ENOENT,
+            Error::NotFolder => Self::ENOTDIR,
+            Error::NameTooLong => Self::ENAMETOOLONG,
+            Error::TooSmall => Self::ERANGE,
+            Error::Invalid => Self::EINVAL,
+        }
     }
 }
 

@@ -5,8 +5,7 @@
 //! |---|---|
 //! | What happens from the mount to the unmount, in order? | `session.rs` |
 //! | How is a request answered? | `adaptor.rs` has a method for each kind of request |
-//! | Which error number does a program get? | `errno.rs` |
-//! | What if the code of a request panics? | `guard.rs`: only this request fails |
+//! | Which error number does a program get, also after a panic? | `adaptor.rs` |
 //! | Which threads answer? | `worker_threads.rs` |
 //! | Which of them rest? | `spare_workers.rs` |
 //! | How many of them may wait for one device? | `device_queues.rs` |
@@ -26,9 +25,7 @@ pub use unmount::unmount;
 
 mod adaptor;
 mod device_queues;
-mod errno;
 mod fusermount;
-mod guard;
 mod mount;
 mod notify;
 mod passed_mount;

@@ -1,6 +1,6 @@
 //! Shows where two pictures differ.
 
-use super::image::Image;
+use super::shrinker::Image;
 
 /// By how much differences are amplified. A difference of 64 of 255 is shown as bright as can be.
 const AMPLIFIED: u8 = 4;

@@ -7,8 +7,8 @@ use flate2::write::ZlibEncoder;
 use flate2::{Compression, Crc};
 
 use super::error::PictureError;
-use super::image::Image;
 use super::rgba_texture::RgbaTexture;
+use super::shrinker::Image;
 use super::thumbnail::next_header;
 
 /// The filter of all rows.

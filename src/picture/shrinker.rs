@@ -1,10 +1,20 @@
 //! Shrinks a picture. Each pixel is the average of the area that it covers.
 
-use super::image::Image;
 use super::transfer::Transfer;
 
 /// If the values of a channel differ by less than this, of 255, the channel shows nothing.
 const UNIFORM: u8 = 4;
+
+/// Pixels as a screen shows them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// In pixels.
+    pub width: u32,
+    /// In pixels.
+    pub height: u32,
+    /// Red, green, blue (sRGB) and alpha (not multiplied into them) of each pixel, rows from the top.
+    pub rgba: Vec<[u8; 4]>,
+}
 
 /// Sums up the rows of a picture, from the top, into a smaller picture.
 #[derive(Debug)]

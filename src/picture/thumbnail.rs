@@ -3,8 +3,7 @@
 use std::io::{Cursor, Read, Seek, SeekFrom};
 
 use super::error::PictureError;
-use super::image::Image;
-use super::shrinker::Shrinker;
+use super::shrinker::{Image, Shrinker};
 use super::texels::Texels;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::texture::tiling::{self, Surface};
