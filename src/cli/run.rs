@@ -4,10 +4,12 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches};
 use rustix::process::geteuid;
+use signal_hook::consts::SIGXFSZ;
 
 use super::args::Cli;
 use super::exit::Exit;
@@ -50,6 +52,11 @@ pub fn main() -> ExitCode {
     colours::choose(cli.color);
     logger::start(cli.verbose, cli.quiet);
     open_files::raise_limit();
+    // Without a handler, a file that reaches the limit of sizes (`ulimit -f`) would end the process. With
+    // one, the write fails, and a log loses the line.
+    if let Err(error) = signal_hook::flag::register(SIGXFSZ, Arc::default()) {
+        log::debug!("cannot handle SIGXFSZ: {error}");
+    }
     // Under a lower limit, not even a small command is sure to succeed.
     let ui = Ui { is_quiet: cli.quiet, definition: Cli::command };
     let done = surroundings::check_memory(0).and_then(|()| cli.command.run(&ui));

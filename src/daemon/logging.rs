@@ -7,10 +7,9 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use rustix::fs::{FileType, OFlags};
-use signal_hook::consts::SIGXFSZ;
 
 use super::error::DaemonError;
 use super::log_thread::{LogTarget, LogThread};
@@ -78,11 +77,6 @@ pub(crate) fn open_for_foreground() -> Result<LogThread, DaemonError> {
 
 /// Sends all lines to a log from now on.
 pub(crate) fn set(log: LogThread) {
-    // Without a handler, a log that reaches the limit of the size of files (`ulimit -f`) would end the daemon
-    // by SIGXFSZ. With one, the line is lost.
-    if let Err(error) = signal_hook::flag::register(SIGXFSZ, Arc::default()) {
-        log::debug!("cannot handle SIGXFSZ: {error}");
-    }
     // A second call changes nothing: a process mounts once.
     let _ = MOUNT_LOG.set(log);
 }

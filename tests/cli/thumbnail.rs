@@ -54,7 +54,7 @@ fn a_caller_that_keeps_an_empty_file_open_reads_the_picture_from_it() {
     assert_eq!(sides(&picture), (64, 64));
     // A picture that is cut off is removed.
     made.set_len(0).unwrap();
-    let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" thumbnail a.dds out.png";
+    let script = "ulimit -f 0; exec \"$0\" thumbnail a.dds out.png";
     let mut command = std::process::Command::new("sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_bsafs")]);
     let finished = run(command.current_dir(dir.path("")));
@@ -141,7 +141,7 @@ fn a_picture_that_cannot_be_written_whole_leaves_the_old_one() {
     fs::write(dir.path("a.dds"), &texture).unwrap();
     fs::write(dir.path("out.png"), "kept").unwrap();
     for size in ["full", "512"] {
-        let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\"";
+        let script = "ulimit -f 8; exec \"$0\" \"$@\"";
         let mut command = std::process::Command::new("sh");
         command.args(["-c", script, env!("CARGO_BIN_EXE_bsafs"), "thumbnail", "--size", size]);
         let finished = run(command.args(["a.dds", "out.png"]).current_dir(dir.path("")));
