@@ -5,11 +5,11 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::mounted::{Finished, TestDir, run};
+use crate::mounted::{Finished, TestDir, is_root, run};
 
 /// Runs the script with a prefix in the test's folder, and a home folder beside it.
 fn install(dir: &TestDir, arguments: &[impl AsRef<OsStr>], prefix: &str) -> Finished {
@@ -125,8 +125,32 @@ fn uninstall_removes_no_file_above_the_prefix_whatever_its_list_says() {
     let sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     let lines = format!("file {sum} ../../victim\ncache - ../../victim\nfile {sum} bin/../../../victim\n");
     fs::write(&list, fs::read_to_string(&list).unwrap() + &lines).unwrap();
-    assert_eq!(install(&dir, &["--uninstall"], "home/.local").code, 0);
+    let uninstalled = install(&dir, &["--uninstall"], "home/.local");
+    assert_eq!(uninstalled.code, 0);
+    assert_eq!(uninstalled.err.matches("not removed, because it is not below").count(), 3, "{uninstalled:?}");
     assert!(dir.path("victim").exists());
+}
+
+#[test]
+fn root_installs_nothing_below_a_folder_of_another_user() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("users/prefix")).unwrap();
+    fs::create_dir(dir.path("victim")).unwrap();
+    symlink(dir.path("victim"), dir.path("users/prefix/bin")).unwrap();
+    chown(dir.path("users"), Some(12345), None).unwrap();
+    for arguments in [built(), vec!["--uninstall".into()]] {
+        let refused = install(&dir, &arguments, "users/prefix");
+        let said = format!("install: another user can change {}", dir.path("users").display());
+        assert!(refused.code == 1 && refused.err.starts_with(&said), "{refused:?}");
+    }
+    assert_eq!(tree(&dir.path("victim")), BTreeSet::new());
+    // Everybody may write there, too.
+    chown(dir.path("users"), Some(0), None).unwrap();
+    fs::set_permissions(dir.path("users"), fs::Permissions::from_mode(0o777)).unwrap();
+    assert_eq!(install(&dir, &built(), "users/prefix").code, 1);
 }
 
 #[test]
@@ -269,7 +293,21 @@ fn licences_are_printed_without_the_crates_of_tests() {
 fn without_cargo_install_names_rustup() {
     let dir = TestDir::new();
     // Without apt-get and sudo, so that the script installs nothing.
-    for tool in ["bash", "cc", "cut", "dirname", "env", "fusermount3", "head", "id", "paste", "sed", "sort"] {
+    for tool in [
+        "bash",
+        "cc",
+        "cut",
+        "dirname",
+        "env",
+        "find",
+        "fusermount3",
+        "head",
+        "id",
+        "paste",
+        "realpath",
+        "sed",
+        "sort",
+    ] {
         let found =
             ["/usr/bin", "/bin"].map(|it| Path::new(it).join(tool)).into_iter().find(|it| it.exists());
         if let Some(found) = found {

@@ -350,9 +350,19 @@ fn a_profile_of_another_user_sets_nothing_that_only_root_may_set() {
         chown(&profile, Some(user), Some(group)).unwrap();
     };
     let setuid = format!("setuid={ATTACKER}");
-    for option in
-        ["allow_other", "uid=0", "gid=0", "fsname=/dev/sda1", "nonempty", "setuid=root", "max_read=4096"]
-    {
+    for option in [
+        "allow_other",
+        "uid=0",
+        "gid=0",
+        "fsname=/dev/sda1",
+        "nonempty",
+        "setuid=root",
+        "max_read=4096",
+        "context=u:r:t",
+        "fscontext=u:r:t",
+        "defcontext=u:r:t",
+        "rootcontext=u:r:t",
+    ] {
         write(&format!("options = '{option}'"));
         for by_root in ["ro", &setuid] {
             let refused = dir.run(["mount", "home/p.toml", "mnt", "-o", by_root]);

@@ -22,7 +22,8 @@ const IGNORED: &str = "\
 
 /// Options that decide how a mount appears, what it covers, whom it shows its files to, and who serves it.
 const OF_MOUNTER: &str = "\
-    allow_other drop_privileges edit foreground fsname gid max_read nonempty readahead setuid uid";
+    allow_other context defcontext drop_privileges edit foreground fscontext fsname gid max_read nonempty \
+    readahead rootcontext setuid uid";
 
 /// Whether only the user who mounts may set an option, and not a profile that another user can change.
 pub(crate) fn is_of_mounter(name: &str) -> bool {
