@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::Dir;
+use rustix::fs::{Dir, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 
@@ -17,6 +18,7 @@ use crate::fuse::{PassedMount, unmount};
 use crate::shown::Shown;
 use crate::system::credentials::Credentials;
 use crate::system::folder_lock;
+use crate::system::liar::mount_of;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::place::Place;
 use crate::system::subprocess::Program;
@@ -263,15 +265,19 @@ fn is_dead(mounted: &MountEntry) -> bool {
         Some(owner) => Program::itself_as(Credentials::of_owner(owner)),
         None => Program::itself(),
     };
-    let asking = program.args(["status", "--is-dead", "--"]).arg(&mounted.mountpoint);
+    let asking = program.args(["status", "--is-dead", &mounted.identity(), "--"]).arg(&mounted.mountpoint);
     let output = asking.output_within(ANSWER_TIME);
     output.is_ok_and(|output| output.is_some_and(|output| output.status.code() == Some(DEAD_CODE)))
 }
 
-/// Whether the kernel says that a mount, which belongs to this user, has no daemon.
-pub(crate) fn has_no_daemon(mountpoint: &Path) -> bool {
+/// Whether the kernel says that a mount, which belongs to this user, has no daemon. Another user may put his
+/// mount in the place of the one with this identity.
+pub(crate) fn has_no_daemon(mountpoint: &Path, identity: &str) -> bool {
+    let opened = rustix::fs::open(mountpoint, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    let Ok(opened) = opened else { return false };
     // ECONNABORTED: the daemon died during the request.
-    matches!(rustix::fs::statfs(mountpoint), Err(Errno::NOTCONN | Errno::CONNABORTED))
+    mount_of(opened.as_fd()).is_some_and(|mounted| mounted.identity() == identity)
+        && matches!(rustix::fs::fstatfs(&opened), Err(Errno::NOTCONN | Errno::CONNABORTED))
 }
 
 /// The absolute path of a mountpoint, without links. The mountpoint itself is resolved only if it

@@ -5,7 +5,7 @@
 //! The mount itself is next to that folder, and not below the overlay on the same path, because fusermount3
 //! may not access a FUSE mount, not even to mount over it.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CString, OsString};
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -23,6 +23,9 @@ use super::error::DaemonError;
 use crate::fuse::{MountError, MountRequest, unmount};
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
+use crate::system::edit_mount::{
+    self, edit_folder, is_overlay, made_folder, overlay_among, overlay_of, overlay_path,
+};
 use crate::system::folder_lock;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::output_place::{Missing, OutputPlace};
@@ -50,10 +53,7 @@ struct OverlayWork {
 const PROGRAM: &str = "fuse-overlayfs";
 /// How long that program may take to mount.
 const MOUNT_TIME: Duration = Duration::from_secs(60);
-/// The mount's folder in the made folder. The overlay prepares files in [`WORK`] before it renames them.
-const LOWER: &str = "lower";
-/// The suffix of the made folder's name.
-const MADE_END: &str = ".bsafs-work";
+/// The folder beside the mount's in which the overlay prepares files before it renames them.
 const WORK: &str = "work";
 /// The folders that overlays make in [`WORK`].
 const IN_WORK: [&str; 2] = ["work", "index"];
@@ -68,15 +68,11 @@ impl Overlay {
         let cannot = |what: String| DaemonError::Overlay(format!(" {what}"));
         let upper = EditFolder::check(upper, mountpoint).map_err(cannot)?;
         let shown = upper.path.shown();
-        let (parent, name) = (upper.path.parent().unwrap_or(Path::new("/")), upper.path.file_name());
-        let mut made = OsString::from(".");
-        made.push(name.unwrap_or_default());
-        made.push(MADE_END);
-        let made = parent.join(made);
+        let made = edit_mount::made_for(&upper.path);
         if rustix::process::geteuid().is_root() {
             // In a folder such as /tmp, a user can replace his own folder.
             let is_own_of_user = || upper.may_be_replaced().then_some(OtherUser::Unknown);
-            if let Some(other) = first_other_user(parent).or_else(is_own_of_user) {
+            if let Some(other) = upper.path.parent().and_then(first_other_user).or_else(is_own_of_user) {
                 return Err(cannot(format!("{shown}: {}", refusal(&other))));
             }
         }
@@ -99,12 +95,12 @@ impl Overlay {
             unmount(&left, true).map_err(|error| cannot(error.to_string()))?;
         }
         overlay.made.empty();
-        for name in [LOWER, WORK] {
-            match mkdirat(&overlay.made.lock, name, Mode::RWXU) {
+        for folder in [overlay.lower(), overlay.work()] {
+            match mkdirat(&overlay.made.lock, folder.file_name().unwrap_or_default(), Mode::RWXU) {
                 // A folder may be left from a crash of the system. The overlay empties it.
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => {
-                    let (folder, error) = (overlay.made.path.join(name), io::Error::from(errno));
+                    let error = io::Error::from(errno);
                     return Err(cannot(format!("cannot create {}: {error}", folder.shown())));
                 }
             }
@@ -119,7 +115,11 @@ impl Overlay {
 
     /// The folder to mount on, beneath the overlay.
     pub(crate) fn lower(&self) -> PathBuf {
-        self.made.path.join(LOWER)
+        edit_mount::lower_in(&self.made.path)
+    }
+
+    fn work(&self) -> PathBuf {
+        self.made.path.join(WORK)
     }
 
     /// Mounts the overlay on a folder. The mount that `request` made must already answer, on other
@@ -200,7 +200,7 @@ impl Overlay {
     }
 
     fn folders(&self) -> [PathBuf; 3] {
-        [self.lower(), self.upper.path.clone(), self.made.path.join(WORK)]
+        [self.lower(), self.upper.path.clone(), self.work()]
     }
 }
 
@@ -246,8 +246,8 @@ impl OverlayWork {
                 let _ = unlinkat(&work, name, AtFlags::REMOVEDIR);
             }
         }
-        for name in [WORK, LOWER] {
-            let _ = unlinkat(&self.lock, name, AtFlags::REMOVEDIR);
+        for folder in [self.path.join(WORK), edit_mount::lower_in(&self.path)] {
+            let _ = unlinkat(&self.lock, folder.file_name().unwrap_or_default(), AtFlags::REMOVEDIR);
         }
     }
 }
@@ -276,16 +276,6 @@ fn refusal(other: &OtherUser) -> String {
     }
 }
 
-/// The overlay that makes a bsafs mount writable, if it is still mounted. The mount's source is the path of
-/// the overlay. Any user can mount something that looks like an overlay, so it must belong to the same user.
-pub(crate) fn overlay_of(mounted: &MountEntry) -> Option<MountEntry> {
-    if !is_lower(&mounted.mountpoint) {
-        return None;
-    }
-    let overlay = mountinfo::mounted_at(Path::new(&mounted.source))?;
-    (is_overlay(&overlay) && overlay.user() == mounted.user()).then_some(overlay)
-}
-
 /// The mount that users see and use: the overlay if there is one, otherwise the mount itself.
 pub(crate) fn shown(mounted: &MountEntry) -> MountEntry {
     overlay_of(mounted).unwrap_or_else(|| mounted.clone())
@@ -293,13 +283,14 @@ pub(crate) fn shown(mounted: &MountEntry) -> MountEntry {
 
 /// The path where users see a mount, or saw it before its overlay was unmounted.
 pub(crate) fn mountpoint(mounted: &MountEntry) -> PathBuf {
-    if is_lower(&mounted.mountpoint) { PathBuf::from(&mounted.source) } else { mounted.mountpoint.clone() }
+    overlay_path(mounted).unwrap_or_else(|| mounted.mountpoint.clone())
 }
 
-/// The bsafs mount that is left of a writable mount on a path, after the overlay there was unmounted.
+/// The bsafs mount of root or of the caller that is left of a writable mount on a path, after the overlay
+/// there was unmounted.
 pub(crate) fn leftover_of(path: &Path) -> Option<MountEntry> {
     let is_left =
-        |it: &MountEntry| it.is_bsafs() && is_lower(&it.mountpoint) && Path::new(&it.source) == path;
+        |it: &MountEntry| it.is_trusted() && Path::new(&it.source) == path && made_folder(it).is_some();
     mountinfo::mounts().into_iter().find(is_left)
 }
 
@@ -311,15 +302,10 @@ pub(crate) fn bsafs_mount_at(mountpoint: &Path) -> Option<MountEntry> {
 /// The bsafs mount that the overlay on a path makes writable.
 pub(crate) fn beneath(mountpoint: &Path) -> Option<MountEntry> {
     mountinfo::mounted_at(mountpoint).filter(is_overlay)?;
-    let is_there = |it: &MountEntry| overlay_of(it).is_some_and(|overlay| overlay.mountpoint == mountpoint);
-    mountinfo::mounts().into_iter().filter(MountEntry::is_bsafs).find(is_there)
-}
-
-/// The folder that contains the changes of a writable mount.
-pub(crate) fn edit_folder(mounted: &MountEntry) -> Option<PathBuf> {
-    let made = mounted.mountpoint.parent().filter(|_| is_lower(&mounted.mountpoint))?;
-    let name = made.file_name()?.as_bytes().strip_prefix(b".")?.strip_suffix(MADE_END.as_bytes())?;
-    Some(made.with_file_name(OsStr::from_bytes(name)))
+    let mounts = mountinfo::mounts();
+    let is_there =
+        |it: &&MountEntry| Path::new(&it.source) == mountpoint && overlay_among(&mounts, it).is_some();
+    mounts.iter().find(is_there).cloned()
 }
 
 /// A path in a writable mount.
@@ -347,12 +333,10 @@ pub(crate) fn beneath_path(path: &Path) -> Option<Beneath> {
 /// Unmounts a mount whose overlay is gone, if its daemon does not, and removes the folders that
 /// were made for both. Does nothing for other mounts.
 pub(crate) fn take_back(mounted: &MountEntry) -> Result<(), MountError> {
-    if !is_lower(&mounted.mountpoint) {
-        return Ok(());
-    }
+    let Some(made) = made_folder(mounted) else { return Ok(()) };
     // Root must not make or open a folder that another user chose.
     let is_own = mounted.user() == rustix::process::geteuid().as_raw();
-    let made = mounted.mountpoint.parent().filter(|_| is_own).map(Path::to_owned);
+    let made = Some(made.to_owned()).filter(|_| is_own);
     // Fails if a daemon that hangs, or the next mount, has locked the folder.
     let made = made.and_then(|made| OverlayWork::lock(made).ok());
     if let Some(mounted) = mounted.now() {
@@ -360,16 +344,6 @@ pub(crate) fn take_back(mounted: &MountEntry) -> Result<(), MountError> {
     }
     drop(made);
     Ok(())
-}
-
-/// Whether a path is the folder of a mount beneath an overlay.
-pub(crate) fn is_lower(path: &Path) -> bool {
-    let made = path.parent().filter(|_| path.ends_with(LOWER));
-    made.is_some_and(|made| made.as_os_str().as_bytes().ends_with(MADE_END.as_bytes()))
-}
-
-fn is_overlay(mounted: &MountEntry) -> bool {
-    ["overlay", "fuse.fuse-overlayfs"].contains(&mounted.kind.as_str())
 }
 
 /// Whether a path contains a character that separates options or layers.

@@ -20,6 +20,7 @@ use crate::fs::{self, MountedSource, MountedSources, SOURCES_LINK, STATUS_LINK, 
 use crate::note::NoteSummary;
 use crate::shown::Shown;
 use crate::system::credentials::Credentials;
+use crate::system::edit_mount;
 use crate::system::liar::mount_of;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::subprocess::Program;
@@ -56,10 +57,7 @@ impl MountStatus {
     /// with this identity.
     pub(crate) fn read(path: &Path, identity: &str) -> Result<Self, StatusError> {
         let error = |kind| StatusError { path: path.to_owned(), kind };
-        let mounted = mount_at(path, &resolve_mountpoint(path))?;
-        if mounted.identity() != identity {
-            return Err(error(StatusErrorKind::NotMounted));
-        }
+        let mounted = mount_with_identity(path, identity)?;
         let read = |name: &str| read_in(&mounted, name).map_err(|errno| error(StatusErrorKind::of(errno)));
         let text = read(STATUS_LINK)?;
         let unreadable = |cause| error(StatusErrorKind::Unreadable(cause));
@@ -72,7 +70,7 @@ impl MountStatus {
                 MountedSources::default()
             }
         };
-        let edit = overlay::edit_folder(&mounted).map(|edit| edit.to_string_lossy().into_owned());
+        let edit = edit_mount::edit_folder(&mounted).map(|edit| edit.to_string_lossy().into_owned());
         let claimed_by = mounted.claimant();
         Ok(Self { status, sources, options, profile, odd, edit, claimed_by })
     }
@@ -101,6 +99,15 @@ pub(crate) fn mount_at(path: &Path, mountpoint: &Path) -> Result<MountEntry, Sta
         None => StatusErrorKind::NotMounted,
     };
     Err(StatusError { path: path.to_owned(), kind })
+}
+
+/// As [`mount_at`], for a process that another one started to ask a mount that it had found.
+pub(super) fn mount_with_identity(path: &Path, identity: &str) -> Result<MountEntry, StatusError> {
+    let mounted = mount_at(path, &resolve_mountpoint(path))?;
+    if mounted.identity() != identity {
+        return Err(StatusError { path: path.to_owned(), kind: StatusErrorKind::NotMounted });
+    }
+    Ok(mounted)
 }
 
 /// Reads a link in the root of a mount. Fails if the path of the mount does not lead to it.

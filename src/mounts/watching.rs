@@ -16,7 +16,7 @@ use rustix::process::geteuid;
 use super::answering::Answering;
 use super::error::{StatusError, StatusErrorKind};
 use super::serving::process_of;
-use super::status::{REFUSED_CODE, mount_at, read_in};
+use super::status::{REFUSED_CODE, mount_at, mount_with_identity, read_in};
 use crate::daemon::mountpoint::{DEAD_CODE, resolve_mountpoint};
 use crate::daemon::overlay;
 use crate::fs::{CHANGES_LINK, ChangedFile, FileChanges, STATUS_LINK};
@@ -62,7 +62,8 @@ impl Following {
             Some(owner) => Program::itself_as(Credentials::of_owner(owner)),
             None => Program::itself(),
         };
-        let program = program.args(["watch", "--json", "--direct", "--"]).arg(&mounted.mountpoint);
+        let program =
+            program.args(["watch", "--json", "--direct", &mounted.identity(), "--"]).arg(&mounted.mountpoint);
         let mut asking = program.env("RUST_LOG", "error").start_with_pipes().map_err(failed)?;
         let pipe = asking.stdout.take().ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
         let lines = Lines::new(pipe.into()).map_err(failed)?;
@@ -138,14 +139,15 @@ pub(crate) struct Watching {
 }
 
 impl Watching {
-    /// Begins to follow a mount, as soon as its daemon watches the disk. Calls `note_answer` after each
-    /// answer.
+    /// Begins to follow the mount with this identity, as soon as its daemon watches the disk. Calls
+    /// `note_answer` after each answer. Another user may put his mount in its place.
     pub(crate) fn start(
         path: &Path,
+        identity: &str,
         mut note_answer: impl FnMut() -> io::Result<()>,
     ) -> Result<Self, StatusError> {
         let mountpoint = resolve_mountpoint(path);
-        let mounted = mount_at(path, &mountpoint)?;
+        let mounted = mount_with_identity(path, identity)?;
         let mut watching = Self { path: path.to_owned(), mountpoint, mounted, pid: 0, next: 0 };
         let began = Instant::now();
         let answer = loop {

@@ -1,5 +1,6 @@
-//! The operating system: the mount table, absolute paths, places that no other user can redirect (`place.rs`;
-//! to write there: `output_place.rs`, `new_file.rs`), paths below this process's mount, paths that only root
+//! The operating system: the mount table, the two mounts of a writable mount (`edit_mount.rs`), absolute
+//! paths, places that no other user can redirect (`place.rs`; to write there: `output_place.rs`,
+//! `new_file.rs`), paths below this process's mount, paths that only root
 //! can change (the rule of all these: `exchange.rs`), which file it is (`disk_id.rs`), work that is done
 //! once for each file, other processes, subprocesses and the users they become, locks of folders, processors,
 //! open files, whole files, memory.
@@ -9,6 +10,7 @@ pub mod covered;
 #[cfg(any(feature = "cli", feature = "mount"))]
 pub(crate) mod credentials;
 pub mod disk_id;
+pub mod edit_mount;
 pub(crate) mod exchange;
 #[cfg(feature = "mount")]
 pub(crate) mod folder_lock;

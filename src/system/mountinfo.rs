@@ -1,6 +1,5 @@
 //! The mount table, as `/proc/self/mountinfo` lists it (`proc_pid_mountinfo(5)`).
 
-use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -133,24 +132,6 @@ pub fn mount_id(file: BorrowedFd<'_>) -> io::Result<u32> {
 pub fn mounted_as(device: u64) -> Option<MountEntry> {
     let device = format!("{}:{}", major(device), minor(device));
     mounts().into_iter().rev().find(|mounted| mounted.device == device)
-}
-
-/// Returns a function that checks whether a device number, as `stat` returns it, belongs to a mount of bsafs
-/// or to the overlay that makes such a mount writable. `None` if there is no such mount.
-pub fn bsafs_devices() -> Option<impl Fn(u64) -> bool> {
-    let mounts = mounts();
-    let (mut devices, mut overlays) = (HashSet::new(), HashSet::new());
-    for mounted in mounts.iter().filter(|mounted| mounted.is_bsafs()) {
-        devices.insert(mounted.device.clone());
-        // A mount beneath an overlay bears the path of the overlay.
-        overlays.insert(Path::new(&mounted.source));
-    }
-    let is_overlay = |it: &&MountEntry| it.kind.contains("overlay") && overlays.contains(&*it.mountpoint);
-    devices.extend(mounts.iter().filter(is_overlay).map(|mounted| mounted.device.clone()));
-    if devices.is_empty() {
-        return None;
-    }
-    Some(move |device| devices.contains(&format!("{}:{}", major(device), minor(device))))
 }
 
 /// Waits until `is_over` is true, or until `other` can be read. `is_over` is called after each

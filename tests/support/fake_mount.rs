@@ -55,7 +55,7 @@ pub struct Answers {
     pub getattr: Option<i32>,
     /// A shell command that runs before each answer to `statfs`.
     pub before_statfs: Option<String>,
-    /// A shell command that runs before each answer to a LOOKUP.
+    /// A shell command that runs before each answer to a LOOKUP; `$1` is the name.
     pub before_lookup: Option<String>,
 }
 
@@ -211,9 +211,9 @@ impl Fake {
     }
 }
 
-fn run_first(script: Option<&String>) {
+fn run_first(script: Option<&String>, name: &OsStr) {
     if let Some(script) = script {
-        let _ = Command::new("sh").args(["-c", script]).status();
+        let _ = Command::new("sh").args(["-c", script, "sh"]).arg(name).status();
     }
 }
 
@@ -222,7 +222,7 @@ impl Filesystem for Fake {
         if self.is_mute(name) {
             return std::mem::forget(reply);
         }
-        run_first(self.0.before_lookup.as_ref());
+        run_first(self.0.before_lookup.as_ref(), name);
         if let Some(errno) = self.0.lookup {
             return reply.error(Errno::from_i32(errno));
         }
@@ -281,7 +281,7 @@ impl Filesystem for Fake {
         if self.is_mute(OsStr::new("statfs")) {
             return std::mem::forget(reply);
         }
-        run_first(self.0.before_statfs.as_ref());
+        run_first(self.0.before_statfs.as_ref(), OsStr::new(""));
         match self.0.statfs {
             Some(errno) => reply.error(Errno::from_i32(errno)),
             None => reply.statfs(0, 0, 0, 0, 0, 512, 255, 0),

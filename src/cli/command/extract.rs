@@ -22,7 +22,7 @@ use crate::note::Reasons;
 use crate::picture::{FullPicture, PictureError, PngChannels};
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
-use crate::system::mountinfo;
+use crate::system::edit_mount;
 use crate::system::output_place::LastLink;
 use crate::system::text::{count, reason};
 use crate::vfs::comparison::{equals, equals_written};
@@ -210,7 +210,7 @@ impl Extract {
         // A mount is named instead of its sources.
         let found = named.iter().filter_map(|source| std::fs::metadata(source).ok());
         let taken: Vec<DiskId> = sources.iter().copied().chain(found.map(|it| DiskId::from(&it))).collect();
-        let mounted = mountinfo::bsafs_devices();
+        let mounted = edit_mount::bsafs_devices();
         let is_mounted = |device| mounted.as_ref().is_some_and(|is_mounted| is_mounted(device));
         // A link may have come with a mod, and lead anywhere. So it takes its name.
         let is_free = |name: &String| match std::fs::symlink_metadata(name) {

@@ -15,6 +15,7 @@ use crate::mounts::holders::{Holder, Holders};
 use crate::mounts::status::{self, Answer, MountStatus};
 use crate::shown::Shown;
 use crate::system::clock::unix_seconds;
+use crate::system::edit_mount;
 use crate::system::mountinfo::MountEntry;
 use crate::system::text::{count, layers};
 
@@ -134,7 +135,7 @@ impl<'a> JsonMount<'a> {
             sources: sources(mounted, shown, answer),
             profile: status.and_then(|it| it.profile.as_deref()),
             options: status.map(|it| it.options.as_str()),
-            edit: overlay::edit_folder(mounted).map(|edit| edit.to_string_lossy().into_owned()),
+            edit: edit_mount::edit_folder(mounted).map(|edit| edit.to_string_lossy().into_owned()),
             since: status.map(since),
             files: status.map(|it| it.status.files),
             archives: status.map(|it| it.status.archives),
@@ -206,7 +207,7 @@ fn write(
     if let Answer::Status(status) = answer {
         write_how(out, status)?;
     }
-    if let Some(edit) = overlay::edit_folder(mounted) {
+    if let Some(edit) = edit_mount::edit_folder(mounted) {
         writeln!(out, "  edits      go to {}", edit.shown())?;
     }
     let path = quoted(&path);

@@ -17,6 +17,7 @@ use crate::mounts::answering::status_of;
 use crate::mounts::serving::is_served_by;
 use crate::mounts::status::mount_at;
 use crate::shown::Shown;
+use crate::system::edit_mount;
 
 /// Reload the sources of mounts now, and print what changed
 ///
@@ -58,7 +59,7 @@ impl Reload {
 fn reload(path: &Path) -> Result<(fs::LastReload, Option<u32>), Failure> {
     let mountpoint = resolve_mountpoint(path);
     let mounted = mount_at(path, &mountpoint)?;
-    if overlay::beneath(&mountpoint).is_some() || overlay::is_lower(&mountpoint) {
+    if overlay::beneath(&mountpoint).is_some() || edit_mount::is_lower(&mountpoint) {
         let what = "a mount made with --edit cannot reload its sources; unmount it, and mount it again";
         return Err(Failure::new(Exit::Usage, format!("{}: {what}", path.shown())));
     }

@@ -27,9 +27,9 @@ pub(crate) struct Status {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
-    /// Print nothing, and fail as for a dead mount if the kernel says that one of them is dead
-    #[arg(long, hide = true)]
-    is_dead: bool,
+    /// Print nothing, and fail as for a dead mount if the kernel says that this one is dead
+    #[arg(long, hide = true, value_name = "IDENTITY")]
+    is_dead: Option<String>,
     /// Wait for the daemon of exactly this mount without a time limit. Other commands, which have one, run
     /// this
     #[arg(long, hide = true, value_name = "IDENTITY")]
@@ -38,8 +38,8 @@ pub(crate) struct Status {
 
 impl Status {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
-        if self.is_dead {
-            let is_dead = self.mountpoints.iter().any(|path| has_no_daemon(path));
+        if let Some(identity) = &self.is_dead {
+            let is_dead = self.mountpoints.iter().any(|path| has_no_daemon(path, identity));
             return Ok(if is_dead { Exit::Unavailable } else { Exit::Ok });
         }
         if self.mountpoints.is_empty() && !self.json {

@@ -29,6 +29,7 @@ use crate::mounts::holders::{Holder, Holders, Use};
 use crate::mounts::serving;
 use crate::mounts::status::{self, Answer};
 use crate::shown::Shown;
+use crate::system::edit_mount;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::paths;
 use crate::system::place::{Place, is_redirected};
@@ -151,7 +152,7 @@ impl Umount {
         }
         let (is_claimed, began) = (mounted.claimant().is_some(), Instant::now());
         let left = TIMEOUT.saturating_sub(*waited);
-        let overlay = overlay::overlay_of(mounted);
+        let overlay = edit_mount::overlay_of(mounted);
         // Found before the mount ends, because then the kernel may give its number to another mount.
         let hanging = matches!(answer, Answer::Hangs).then(|| serving::process_of(mounted));
         let daemon = match answer {
@@ -246,7 +247,7 @@ impl Umount {
 /// place that looks like one beside such a folder, so root reads no folder beside another user's mount.
 fn report_edits(mounted: &MountEntry, is_quiet: bool) {
     let is_own = mounted.user() == rustix::process::geteuid().as_raw();
-    let edit = overlay::edit_folder(mounted).filter(|_| is_own && !is_quiet);
+    let edit = edit_mount::edit_folder(mounted).filter(|_| is_own && !is_quiet);
     if let Some(summary) = edit.and_then(|edit| edit_folder::summary(&edit)) {
         let mut out = stdout();
         // The mount has ended even if standard output is closed.

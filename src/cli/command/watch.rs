@@ -40,9 +40,10 @@ pub(crate) struct Watch {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
-    /// Wait for the daemon without a time limit, and print a line after each answer. This command runs that
-    #[arg(long, hide = true)]
-    direct: bool,
+    /// Wait for the daemon of exactly this mount without a time limit, and print a line after each answer.
+    /// This command runs that
+    #[arg(long, hide = true, value_name = "IDENTITY")]
+    direct: Option<String>,
 }
 
 const EXAMPLES: &str = "\
@@ -55,8 +56,8 @@ const INTERVAL: Duration = Duration::from_millis(200);
 
 impl Watch {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
-        if self.direct {
-            return self.run_directly();
+        if let Some(identity) = &self.direct {
+            return self.run_directly(identity);
         }
         let mut watching = Following::start(&self.mountpoint)?;
         if !ui.is_quiet {
@@ -84,10 +85,10 @@ impl Watch {
     }
 
     /// Asks the daemon, for the process that prints.
-    fn run_directly(&self) -> Result<Exit, Failure> {
+    fn run_directly(&self, identity: &str) -> Result<Exit, Failure> {
         let mut out = stdout_for(true);
         let mut show_life = || writeln!(out).and_then(|()| out.flush()).map_err(|OutputError(error)| error);
-        let mut watching = Watching::start(&self.mountpoint, &mut show_life)?;
+        let mut watching = Watching::start(&self.mountpoint, identity, &mut show_life)?;
         writeln!(out, "{BEGUN}")?;
         while let Some(changes) = watching.read()? {
             changes.iter().try_for_each(|change| write_json(&mut out, change)).map_err(OutputError)?;

@@ -1,9 +1,13 @@
 //! `bsafs which`: prints which archive a file comes from, and what it hides. The file is in a
 //! mount, or in sources that are not mounted.
 
+#[cfg(feature = "mount")]
+use std::ffi::CString;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
+#[cfg(feature = "mount")]
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 #[cfg(feature = "mount")]
 use std::os::unix::fs::MetadataExt;
@@ -11,6 +15,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::BinaryBytes;
+#[cfg(feature = "mount")]
+use rustix::fs::{Mode, OFlags, open, readlinkat};
+#[cfg(feature = "mount")]
+use rustix::io::Errno;
 use serde::Serialize;
 
 use super::why::Asked;
@@ -37,7 +45,9 @@ use crate::mounts::answering::Answering;
 use crate::mounts::error::StatusError;
 use crate::shown::{Shown, excerpt};
 #[cfg(feature = "mount")]
-use crate::system::mountinfo;
+use crate::system::liar::mount_of;
+#[cfg(feature = "mount")]
+use crate::system::mountinfo::{self, MountEntry};
 use crate::vfs::{FileCopy, Provenance, Vfs};
 
 /// Print which archive a file inside a mount comes from, and what it hides
@@ -112,12 +122,15 @@ impl Which {
                 None => Err(Unanswered::Why(
                     "this bsafs was built without mounts; give a source before the path".into(),
                 )),
-                Some(asked) => find_provenance(asked.vfs(), path).map_err(|what| {
-                    let reasons = if asked.is_folder(path) { String::new() } else { asked.reasons(path) };
-                    Unanswered::Why(format!("{what}{reasons}"))
-                }),
+                Some(asked) => match find_provenance(asked.vfs(), path) {
+                    Ok(provenance) => Ok(Answer { provenance, claimed_by: None }),
+                    Err(what) => {
+                        let reasons = if asked.is_folder(path) { String::new() } else { asked.reasons(path) };
+                        Err(Unanswered::Why(format!("{what}{reasons}")))
+                    }
+                },
             };
-            if !self.answer(provenance, (path, asks_mounts), &mut out)? {
+            if !self.answer(provenance, path, &mut out)? {
                 exit = Exit::No;
             }
             // A program may wait for the answer before it writes the next path.
@@ -144,12 +157,12 @@ impl Which {
     /// Prints where a file comes from, as [`write`] does. Returns whether that is known.
     fn answer(
         &self,
-        provenance: Result<Provenance, Unanswered>,
-        (path, asks_mounts): (&Path, bool),
+        provenance: Result<Answer, Unanswered>,
+        path: &Path,
         out: &mut impl StyledWrite,
     ) -> Result<bool, Failure> {
-        let provenance = match provenance {
-            Ok(provenance) => provenance,
+        let answer = match provenance {
+            Ok(answer) => answer,
             Err(Unanswered::Invalid(what)) => return Err(Failure::new(Exit::Data, what)),
             Err(Unanswered::Why(what)) => {
                 let why = what_is_wrong().map_or_else(String::new, |why| format!("; {why}"));
@@ -162,11 +175,11 @@ impl Which {
                 return Ok(false);
             }
         };
-        let claimed_by = if asks_mounts { claimant(path) } else { None };
         if self.json {
-            write_json(out, &Answer { provenance, claimed_by }).map_err(OutputError)?;
+            write_json(out, &answer).map_err(OutputError)?;
             return Ok(true);
         }
+        let Answer { provenance, claimed_by } = answer;
         write(out, &provenance).map_err(OutputError)?;
         if let Some(user) = claimed_by {
             writeln!(out, "  says the daemon of user {user}").map_err(OutputError)?;
@@ -206,22 +219,6 @@ struct Answer {
     /// The user whose daemon says so, if it is neither root nor the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     claimed_by: Option<u32>,
-}
-
-/// The user whose daemon answers for a mounted file; `None` if it is trusted.
-#[cfg(feature = "mount")]
-fn claimant(path: &Path) -> Option<u32> {
-    let device = std::fs::metadata(path).ok()?.dev();
-    match mountinfo::mounted_as(device).filter(mountinfo::MountEntry::is_bsafs) {
-        Some(mounted) => mounted.claimant(),
-        None => claimant(&overlay::beneath_path(&path.canonicalize().ok()?)?.lower),
-    }
-}
-
-/// A program that is built without mounts asks none.
-#[cfg(not(feature = "mount"))]
-fn claimant(_: &Path) -> Option<u32> {
-    None
 }
 
 /// Calls a function with each line of a file, or of standard input if the file is `-`.
@@ -271,13 +268,22 @@ fn why(error: &StatusError) -> String {
 
 /// Reads the provenance of a mounted file from the daemon.
 #[cfg(feature = "mount")]
-fn read_provenance(path: &Path) -> Result<Provenance, Unanswered> {
+fn read_provenance(path: &Path) -> Result<Answer, Unanswered> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => NO_FILE.to_owned(),
         _ => error.to_string(),
     })?;
     let path = path.canonicalize().map_err(|error| error.to_string())?;
-    let Some(mounted) = mountinfo::mounted_as(metadata.dev()).filter(mountinfo::MountEntry::is_bsafs) else {
+    // Ask in the file's own folder, because only a subfolder may be visible, by a bind mount. It is opened
+    // once, because another user may put his mount in its place.
+    let parent = path.parent().unwrap_or(Path::new("/"));
+    let folder = open(parent, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(|it| it.to_string())?;
+    let Some(mounted) = mount_of(folder.as_fd()).filter(MountEntry::is_bsafs) else {
+        if let Some(mounted) = mountinfo::mounted_as(metadata.dev()).filter(MountEntry::is_bsafs) {
+            let mountpoint = mounted.mountpoint.shown();
+            let what = format!("it is bind-mounted on its own; use its path below {mountpoint}");
+            return Err(Unanswered::Why(if metadata.is_dir() { FOLDER.into() } else { what }));
+        }
         return match overlay::beneath_path(&path) {
             Some(Beneath { lower, within, written: Some(edit) }) => {
                 written_provenance(&lower, &within, &edit, &metadata)
@@ -291,25 +297,18 @@ fn read_provenance(path: &Path) -> Result<Provenance, Unanswered> {
     if metadata.is_dir() {
         return Err(Unanswered::Why(FOLDER.into()));
     }
-    // Ask in the file's own folder, because only a subfolder may be visible, by a bind mount.
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    if std::fs::metadata(folder).is_ok_and(|folder| folder.dev() != metadata.dev()) {
-        let mountpoint = mounted.mountpoint.shown();
-        let what = format!("it is bind-mounted on its own; use its path below {mountpoint}");
-        return Err(Unanswered::Why(what));
-    }
-    let link = |page| folder.join(format!("{WHICH_LINK}{}:{page}", metadata.ino()));
-    let read =
-        |page| std::fs::read_link(link(page)).map(|target| target.into_os_string().into_encoded_bytes());
-    let text = read_pages(read).map_err(|error| match error.kind() {
-        std::io::ErrorKind::PermissionDenied => "permission denied: its folder cannot be listed".to_owned(),
-        _ => format!("the daemon does not answer: {error}; `bsafs mounts` shows its state"),
+    let link = |page| format!("{WHICH_LINK}{}:{page}", metadata.ino());
+    let read = |page| readlinkat(&folder, link(page), Vec::new()).map(CString::into_bytes);
+    let text = read_pages(read).map_err(|errno| match errno {
+        Errno::ACCESS | Errno::PERM => "permission denied: its folder cannot be listed".to_owned(),
+        _ => format!("the daemon does not answer: {errno}; `bsafs mounts` shows its state"),
     })?;
     // Another user's daemon may answer anything.
-    serde_json::from_str(&text).map_err(|error| {
+    let provenance = serde_json::from_str(&text).map_err(|error| {
         let why = excerpt(&error.to_string()).to_string();
         Unanswered::Invalid(format!("cannot read the daemon's answer: {why}"))
-    })
+    })?;
+    Ok(Answer { provenance, claimed_by: mounted.claimant() })
 }
 
 /// The provenance of a file that was written to a writable mount. `lower` is its path beneath the overlay.
@@ -319,7 +318,7 @@ fn written_provenance(
     within: &Path,
     edit: &Path,
     metadata: &std::fs::Metadata,
-) -> Result<Provenance, Unanswered> {
+) -> Result<Answer, Unanswered> {
     if metadata.is_dir() {
         return Err(Unanswered::Why(FOLDER.into()));
     }
@@ -338,12 +337,14 @@ fn written_provenance(
         packed: metadata.len(),
         tile_mode: None,
     };
-    let (mut hides, mut hides_more, mut names_only) = (Vec::new(), 0, false);
-    if let Some(hidden) = hidden {
+    let (mut hides, mut hides_more, mut names_only, mut claimant) = (Vec::new(), 0, false, None);
+    if let Some(Answer { provenance: hidden, claimed_by }) = hidden {
+        claimant = claimed_by;
         hides = std::iter::once(hidden.from).chain(hidden.hides).collect();
         (hides_more, names_only) = (hidden.hides_more, hidden.names_only);
     }
-    Ok(Provenance { path, size: metadata.len(), from, hides, hides_more, names_only })
+    let provenance = Provenance { path, size: metadata.len(), from, hides, hides_more, names_only };
+    Ok(Answer { provenance, claimed_by: claimant })
 }
 
 /// Writes where a file comes from, and what it hides; if logging is verbose, with all that is known.

@@ -11,6 +11,7 @@ use crate::daemon::overlay;
 use crate::mounts::serving::process_of;
 use crate::mounts::status::{self, Answer, MountStatus};
 use crate::shown::Shown;
+use crate::system::edit_mount;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::paths;
 use crate::vfs::options::Within;
@@ -121,7 +122,7 @@ impl SourceInMount {
         let beneath = path.strip_prefix(&top.mountpoint).unwrap_or(Path::new(""));
         let within = top.root.join(beneath).strip_prefix("/").map(Path::to_owned).unwrap_or_default();
         check_trusted(source, &mounted)?;
-        let edit = overlay::edit_folder(&mounted).filter(|_| !top.is_bsafs());
+        let edit = edit_mount::edit_folder(&mounted).filter(|_| !top.is_bsafs());
         let found = Self { named: source.to_owned(), mounted, status, within, edit };
         found.check_user()?;
         Ok(Some(found))
@@ -201,11 +202,10 @@ fn entered_mount<'a>(path: &Path, mounts: &'a [MountEntry], links: u32) -> Optio
 
 /// The mounts of bsafs beneath an overlay.
 fn beneath<'a>(top: &'a MountEntry, mounts: &'a [MountEntry]) -> impl Iterator<Item = &'a MountEntry> {
-    let is_overlay = top.kind.contains("overlay");
-    let is_beneath = move |it: &&MountEntry| {
-        it.is_bsafs() && overlay::overlay_of(it).is_some_and(|overlay| overlay.device == top.device)
+    let is_beneath = |it: &&MountEntry| {
+        edit_mount::overlay_among(mounts, it).is_some_and(|overlay| overlay.device == top.device)
     };
-    mounts.iter().filter(move |_| is_overlay).filter(is_beneath)
+    mounts.iter().filter(|_| edit_mount::is_overlay(top)).filter(is_beneath)
 }
 
 /// Asks the daemon of a mount that a source enters. Returns the mount that shows all of the tree.

@@ -21,7 +21,7 @@ use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::covered::{Covered, uncovered};
 use crate::system::disk_id::DiskId;
-use crate::system::mountinfo;
+use crate::system::edit_mount;
 use crate::system::paths;
 use crate::system::text::count;
 use crate::tree::Rule;
@@ -103,7 +103,7 @@ pub(crate) fn open_plan(sources: &[PathBuf], options: &OpenOptions) -> Result<Op
 
 /// Refuses a folder in a mount of bsafs. What it shows is no layer, but the result of merging layers.
 fn refuse_mounts<'a>(mut folders: impl Iterator<Item = &'a Path>) -> Result<(), OpenError> {
-    let Some(is_of_bsafs) = mountinfo::bsafs_devices() else { return Ok(()) };
+    let Some(is_of_bsafs) = edit_mount::bsafs_devices() else { return Ok(()) };
     let is_mounted = |folder: &&Path| {
         std::fs::metadata(uncovered(folder)).is_ok_and(|it| it.is_dir() && is_of_bsafs(it.dev()))
     };
