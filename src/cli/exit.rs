@@ -186,6 +186,7 @@ impl From<OpenError> for Failure {
             OpenErrorKind::Unreadable(_) | OpenErrorKind::NotFound(_) | OpenErrorKind::IsMount => {
                 Exit::NoInput
             }
+            OpenErrorKind::OfOtherUser(_) => Exit::NoPermission,
             OpenErrorKind::Archive(_) | OpenErrorKind::TooLarge(_) => Exit::Data,
             OpenErrorKind::Profile(_) | OpenErrorKind::Option(_) => Exit::Usage,
         };

@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::io::Errno;
 use rustix::process::Uid;
 
 use super::exchange::may_others_exchange;
@@ -29,7 +30,18 @@ pub(crate) enum OtherUser {
 /// link, the file itself, or the mount that they are in. `None` if only root can. The search ends at the
 /// first such place.
 pub(crate) fn first_other_user(path: &Path) -> Option<OtherUser> {
+    first_along(path, &mut Liars::default(), Some(&OtherUser::Unknown))
+}
+
+/// The first of some absolute paths that a user other than root can decide. A path that does not exist is
+/// root's if only root can make it.
+pub(crate) fn first_of_others<'a>(mut paths: impl Iterator<Item = &'a Path>) -> Option<&'a Path> {
     let mut liars = Liars::default();
+    paths.find(|path| first_along(path, &mut liars, None).is_some())
+}
+
+/// As [`first_other_user`]; `missing` is who decides what a path leads to that does not exist.
+fn first_along(path: &Path, liars: &mut Liars, missing: Option<&OtherUser>) -> Option<OtherUser> {
     let parts = |path: &Path| path.components().map(|it| it.as_os_str().to_owned()).collect::<Vec<_>>();
     let mut left: VecDeque<OsString> = parts(path).into();
     let (mut at, mut links) = (PathBuf::new(), 0);
@@ -46,7 +58,11 @@ pub(crate) fn first_other_user(path: &Path) -> Option<OtherUser> {
         let next = at.join(part);
         // Opened only as a place, so that no daemon of another user is asked.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let Ok(opened) = open(&next, flags, Mode::empty()) else { return Some(OtherUser::Unknown) };
+        let opened = match open(&next, flags, Mode::empty()) {
+            Ok(opened) => opened,
+            Err(Errno::NOENT) => return missing.cloned(),
+            Err(_) => return Some(OtherUser::Unknown),
+        };
         match liars.about(opened.as_fd()) {
             None => {}
             Some(Liar::User(user)) => return Some(OtherUser::Known(user)),

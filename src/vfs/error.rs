@@ -35,6 +35,9 @@ pub enum OpenErrorKind {
     Option(String),
     /// The folder is in a mount of bsafs, which shows the merged files of its own sources.
     IsMount,
+    /// Another user can change this folder or list, which root opens for others to read. The text says what
+    /// to do.
+    OfOtherUser(&'static str),
 }
 
 impl OpenError {
@@ -120,6 +123,11 @@ impl fmt::Display for OpenErrorKind {
                 "a mount of bsafs covers this folder and hides its files; run `bsafs umount` on the mount, \
                  or give the sources of the mount instead",
             ),
+            Self::OfOtherUser(advice) => write!(
+                f,
+                "another user can change this, so that links and lists in it lead to any file that root can \
+                 read; {advice}"
+            ),
         }
     }
 }
@@ -133,7 +141,8 @@ impl Error for OpenError {
             OpenErrorKind::NotFound(_)
             | OpenErrorKind::Profile(_)
             | OpenErrorKind::Option(_)
-            | OpenErrorKind::IsMount => None,
+            | OpenErrorKind::IsMount
+            | OpenErrorKind::OfOtherUser(_) => None,
         }
     }
 }

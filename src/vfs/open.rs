@@ -20,7 +20,7 @@ use super::reuse::Reuse;
 use super::sources::layer_plan::{LayerRules, PlannedFolder, PlannedLayer};
 use super::sources::resolve::OpenPlan;
 use super::sources::source_set::SourceSet;
-use super::sources::{folder_name, loose_notes, resolve};
+use super::sources::{folder_name, for_others, loose_notes, resolve};
 use crate::archive_file::ArchiveFile;
 use crate::content::Store;
 use crate::folder::{LooseFolder, LooseNames, OpenFiles, Walks};
@@ -65,6 +65,7 @@ impl Opened {
         store: Store,
         earlier: Option<&Reuse<'_>>,
     ) -> Result<Self, OpenError> {
+        for_others::check_plan(&plan, options)?;
         let layout = options.layout.unwrap_or_default();
         let names = dictionary::read(&options.names, options.code_page())?;
         let files = earlier.map(Reuse::files).unwrap_or_default();

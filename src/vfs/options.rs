@@ -38,6 +38,9 @@ pub struct OpenOptions {
     /// beyond the end have their whole tree.
     pub(crate) within: Vec<Option<Within>>,
     pub(crate) progress: Option<Progress>,
+    /// If root opens sources for other users to read: what to do instead about a folder or list that another
+    /// user can change. Links and names in it could show them every file that root can read.
+    pub(crate) advice_to_root: Option<&'static str>,
 }
 
 /// A folder of a tree.
@@ -229,6 +232,7 @@ impl OpenOptions {
             mo2_profile: self.mo2_profile.or(lower.mo2_profile),
             within: if self.within.is_empty() { lower.within } else { self.within },
             progress: self.progress.or(lower.progress),
+            advice_to_root: self.advice_to_root.or(lower.advice_to_root),
         }
     }
 

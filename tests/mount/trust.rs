@@ -1,7 +1,7 @@
 //! What root and other users do not believe: what the daemon of another user says, and links that he made.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, chown, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,15 +43,15 @@ fn roots_unmount_counts_no_files_behind_the_links_of_a_user() {
         assert_eq!((finished.code, finished.out.as_str()), (0, ""), "{finished:?}");
         drop(fake);
     }
-    // Root's own mount in such a place counts nothing behind links either.
+    // Root's own mount in such a place reads nothing there either.
     dir.archive("a.bsa", &world());
-    for (name, said) in [("link", ""), ("folder", "so root does not count the files in it\n")] {
+    for name in ["link", "folder"] {
         let lower = dir.path(format!("users/.{name}.bsafs-work/lower"));
         let finished = dir.run([Path::new("mount"), "a.bsa".as_ref(), &lower]);
         assert_eq!(finished.code, 0, "{finished:?}");
         let ended = dir.run([Path::new("umount"), &lower]);
         assert_eq!(ended.code, 0, "{ended:?}");
-        assert!(ended.out.ends_with(said) && (ended.out.is_empty() || !said.is_empty()), "{ended:?}");
+        assert_eq!(ended.out, "");
     }
 }
 
@@ -84,14 +84,155 @@ fn the_mount_table_shows_only_the_name_of_a_source_that_others_may_read() {
         }
         mount.umount(&dir);
     }
+    chown(dir.path(""), Some(0), None).unwrap();
+    chown(dir.path("private folder"), Some(0), None).unwrap();
     let mount = dir.mount(["private folder", "-o", "allow_other"]);
     assert_eq!(shown(), "private folder");
     mount.umount(&dir);
 }
 
+#[test]
+fn the_place_and_the_source_of_a_mount_make_it_no_part_of_roots_overlay() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let lower = users_folder(&dir, "users/.x.bsafs-work/lower");
+    let (overlay, gone) = (dir.path("mnt"), dir.path("gone"));
+    let there = || {
+        let mut there = mounts_below(&dir.path(""));
+        there.retain(|path| !path.ends_with(".mod.bsafs-work/lower"));
+        there
+    };
+    let claims = |path: &Path| Answers { source: path.to_str().unwrap().into(), ..Answers::default() };
+    dir.run(["mount", "--edit", "mod", "a.bsa", "mnt"]).success();
+    // Neither a user's mount that bears the name of the overlay, nor one of root's in the user's folder.
+    let fake = FakeMount::start(&lower, &claims(&overlay));
+    dir.run([Path::new("umount"), "--lazy".as_ref(), &lower]).success();
+    assert_eq!(there(), std::slice::from_ref(&overlay));
+    drop(fake);
+    let name = format!("fsname={}", overlay.display());
+    dir.run([Path::new("mount"), "a.bsa".as_ref(), &lower, "-o".as_ref(), name.as_ref()]).success();
+    dir.run([Path::new("umount"), "--lazy".as_ref(), &lower]).success();
+    assert_eq!(there(), std::slice::from_ref(&overlay));
+    dir.run(["umount", "mnt"]).success();
+    // A place where nothing is mounted has no part that is left of it.
+    let fake = FakeMount::start(&lower, &claims(&gone));
+    let finished = dir.run(["umount", "gone"]);
+    assert_eq!((finished.code, there()), (66, vec![lower.clone()]), "{finished:?}");
+    drop(fake);
+    // An overlay that a user names is no mount of bsafs.
+    for name in ["lower", "upper", "work", "other"] {
+        fs::create_dir(dir.path(name)).unwrap();
+    }
+    fs::write(dir.path("lower/x.txt"), "").unwrap();
+    let script = "mount -t overlay other -o lowerdir=lower,upperdir=upper,workdir=work other";
+    run(Command::new("sh").args(["-c", script]).current_dir(dir.path(""))).success();
+    let fake = FakeMount::start(&lower, &claims(&dir.path("other")));
+    let listed = dir.run(["list", "other"]);
+    run(Command::new("umount").arg(dir.path("other"))).success();
+    assert!(listed.code == 0 && listed.out.contains("x.txt"), "{listed:?}");
+    drop(fake);
+}
+
+#[test]
+fn a_daemon_that_detaches_its_mount_while_it_answers_which_still_only_claims() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let there = users_folder(&dir, "users/mnt");
+    let detach = format!("case $1 in .bsafs:which*) fusermount3 -uz '{}';; esac", there.display());
+    let _fake = lying(&dir, &there, &[Path::new("/forged")], 1, Some(detach));
+    let which = dir.run(["which", "users/mnt/x.txt"]);
+    assert_eq!(mountinfo::mounted_at(&there), None, "the daemon was not asked: {which:?}");
+    let claim = format!("  says the daemon of user {}\n", hostile_user().0);
+    assert!(which.out.ends_with(&claim) && which.out.contains("from   forged"), "{which:?}");
+}
+
+#[test]
+fn what_root_shows_to_others_comes_from_no_folder_or_list_of_a_user() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    let users = users_folder(&dir, "users/mods");
+    users_folder(&dir, "users/MO2/mods/Mod");
+    users_folder(&dir, "users/MO2/profiles/Default");
+    fs::create_dir_all(dir.path("roots/game/Data")).unwrap();
+    fs::write(dir.path("roots/secret"), "secret").unwrap();
+    dir.archive("users/a.bsa", &world());
+    fs::write(users.join("x.txt"), "").unwrap();
+    let game = dir.path("roots/game");
+    fs::write(game.join("SkyrimSE.exe"), "").unwrap();
+    fs::write(game.join("Data/Skyrim.esm"), "").unwrap();
+    let settings = format!(
+        "[General]\ngameName=Skyrim Special Edition\ngamePath={}\nselected_profile=Default\n",
+        game.display()
+    );
+    fs::write(dir.path("users/MO2/ModOrganizer.ini"), settings).unwrap();
+    fs::write(dir.path("users/MO2/profiles/Default/modlist.txt"), "+Mod\n").unwrap();
+    fs::write(dir.path("users/p.toml"), "archives = ['../roots']").unwrap();
+    for source in ["users/mods", "users/MO2", "users/p.toml"] {
+        // What the user does in the end.
+        let _ = symlink(dir.path("roots/secret"), users.join("link.txt"));
+        for arguments in [
+            &["mount", source, "mnt", "-o", "allow_other"][..],
+            &["mount", source, "mnt", "-o", "allow_other,drop_privileges"],
+            &["mount", source, "mnt", "--edit", "edits"],
+            &["extract", source, "-C", "out"],
+        ] {
+            fs::create_dir_all(dir.path("mnt")).unwrap();
+            let finished = dir.run(arguments);
+            assert_eq!(finished.code, 77, "{arguments:?}: {finished:?}");
+            assert!(finished.err.contains("another user can change this"), "{arguments:?}: {finished:?}");
+            assert!(!dir.path("out").exists() && mounts_below(&dir.path("")).is_empty(), "{arguments:?}");
+        }
+    }
+    // Archives have no links. Who reads with the user's rights, or alone, follows his links.
+    dir.mount(["users/a.bsa", "-o", "allow_other"]).umount(&dir);
+    dir.mount(["users/mods"]).umount(&dir);
+    dir.run(["extract", "users/a.bsa", "-C", "out"]).success();
+    dir.run(["extract", "users/mods", "--follow-links", "-C", "out"]).success();
+    assert_eq!(fs::read(dir.path("out/link.txt")).unwrap(), b"secret");
+    fs::create_dir_all(dir.path("mnt")).unwrap();
+    fs::set_permissions(dir.path("roots"), fs::Permissions::from_mode(0o700)).unwrap();
+    let mounted = dir.run(["mount", "users/mods", "mnt", "-o", "allow_other,setuid=nobody"]);
+    assert!(mounted.code == 0 && mounted.err.contains("link.txt: left out"), "{mounted:?}");
+    let mount = Mounted::at(&dir.path("mnt"), mounted.out);
+    assert!(mount.path.join("x.txt").exists() && !mount.path.join("link.txt").exists());
+    mount.umount(&dir);
+}
+
+#[test]
+fn a_folder_that_becomes_a_users_leaves_roots_mount_at_the_next_reload() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mods")).unwrap();
+    fs::write(dir.path("mods/x.txt"), "old").unwrap();
+    fs::write(dir.path("secret"), "secret").unwrap();
+    let mount = dir.mount(["mods", "-o", "allow_other,static"]);
+    chown(dir.path("mods"), Some(hostile_user().0), None).unwrap();
+    symlink(dir.path("secret"), dir.path("mods/y.txt")).unwrap();
+    let reloaded = dir.run(["reload", "mnt"]);
+    assert!(reloaded.code == 65 && reloaded.err.contains("another user can change this"), "{reloaded:?}");
+    assert!(!mount.path.join("y.txt").exists());
+    mount.umount(&dir);
+}
+
 /// A fake mount of the hostile user that every user may read, and that says what a real mount of `sources` by
 /// the process `pid` would say.
-fn lying(dir: &TestDir, mountpoint: &Path, sources: &[&Path], pid: u32) -> FakeMount {
+fn lying(
+    dir: &TestDir,
+    mountpoint: &Path,
+    sources: &[&Path],
+    pid: u32,
+    before_lookup: Option<String>,
+) -> FakeMount {
     let mount = dir.mount(["a.bsa"]);
     let mut said = status(&mount.path);
     mount.umount(dir);
@@ -110,6 +251,7 @@ fn lying(dir: &TestDir, mountpoint: &Path, sources: &[&Path], pid: u32) -> FakeM
         ]
         .into(),
         files: [("x.txt".into(), "text".into())].into(),
+        before_lookup,
         ..Answers::default()
     };
     FakeMount::start(mountpoint, &answers)
@@ -125,7 +267,7 @@ fn root_opens_nothing_that_the_daemon_of_a_user_names() {
     let there = users_folder(&dir, "users/mnt");
     fs::create_dir(dir.path("roots")).unwrap();
     fs::write(dir.path("roots/secret"), "secret").unwrap();
-    let fake = lying(&dir, &there, &[&dir.path("roots"), &dir.path("a.bsa")], 1);
+    let fake = lying(&dir, &there, &[&dir.path("roots"), &dir.path("a.bsa")], 1, None);
     let name = there.to_str().unwrap();
     for arguments in [
         &["mount", name, "srv", "-o", "allow_other"][..],
@@ -158,10 +300,13 @@ fn a_mount_of_a_user_that_took_the_place_of_roots_is_not_asked_in_its_stead() {
     assert_eq!(answer(identity(0)).code, 0);
     assert_ne!(answer("0:1,0".into()).code, 0);
     drop(mounted);
-    let fake = lying(&dir, &mountpoint, &[Path::new("/root")], 1);
+    let fake = lying(&dir, &mountpoint, &[Path::new("/root")], 1, None);
     // As if it had the number of root's mount.
     let asked = answer(identity(0));
     assert!(asked.code != 0 && asked.out.is_empty(), "{asked:?}");
+    let watched = |identity: String| dir.run(["watch", "--json", "--direct", &identity, "--", "users/mnt"]);
+    let (of_root, of_user) = (watched(identity(0)), watched(identity(hostile_user().0)));
+    assert!(of_root.code == 66 && of_user.code != 66, "{of_root:?} {of_user:?}");
     assert!(answer(identity(hostile_user().0)).out.contains("/root"));
     drop(fake);
 }
@@ -174,7 +319,7 @@ fn what_the_daemon_of_another_user_says_is_shown_as_his_claim() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let there = users_folder(&dir, "users/mnt");
-    let _fake = lying(&dir, &there, &[Path::new("/forged")], 1);
+    let _fake = lying(&dir, &there, &[Path::new("/forged")], 1, None);
     let user = hostile_user().0;
     let claim = format!("  owner      user {user}, whose daemon says:\n");
     let mounts = dir.run(["mounts"]);
@@ -255,7 +400,7 @@ fn the_daemon_of_a_user_catches_no_unmount_and_blames_no_process() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     let there = users_folder(&dir, "users/mnt");
-    let _fake = lying(&dir, &there, &[&dir.path("a.bsa")], 1);
+    let _fake = lying(&dir, &there, &[&dir.path("a.bsa")], 1, None);
     let mount = dir.mount(["a.bsa"]);
     // The name means root's own mount, although two daemons name the source.
     dir.run(["umount", "a.bsa"]).success();
@@ -286,7 +431,7 @@ fn no_process_gets_a_signal_because_the_daemon_of_a_user_names_it() {
     for owner in [0, user] {
         let mut victim = start(owner);
         let there = users_folder(&dir, "users/mnt");
-        let fake = lying(&dir, &there, &[Path::new("/forged")], victim.id());
+        let fake = lying(&dir, &there, &[Path::new("/forged")], victim.id(), None);
         let finished = dir.run([Path::new("reload"), &there]);
         let is_there = victim.try_wait().unwrap().is_none();
         victim.kill().unwrap();

@@ -70,6 +70,9 @@ pub(crate) struct Extract {
     /// Write the sounds in voice files (*.fuz) as *.xwm files, which players open
     #[arg(long)]
     voices: bool,
+    /// As root: also extract from folders that another user can change, whose links may lead to any file
+    #[arg(long)]
+    follow_links: bool,
     #[arg(long, help = SALVAGE)]
     salvage: bool,
     #[command(flatten)]
@@ -127,10 +130,18 @@ struct Outcomes {
     voices: Reasons,
 }
 
+/// What root does instead of extracting from another user's folder.
+const AS_USER: &str = "run the command as that user, or add --follow-links if you trust them";
+
 impl Extract {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
-        let options =
-            OpenOptions { layout: self.layout.layout, salvage: self.salvage, ..self.open.options() };
+        let options = OpenOptions {
+            layout: self.layout.layout,
+            salvage: self.salvage,
+            // Everybody may read what is extracted.
+            advice_to_root: (!self.follow_links).then_some(AS_USER),
+            ..self.open.options()
+        };
         let (named, selected) = self.selection.split(&self.archives)?;
         let vfs = open_sources(named, options)?;
         let mut files = selected.files(&vfs)?;

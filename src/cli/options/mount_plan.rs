@@ -59,6 +59,9 @@ impl MountPlan {
         let mut given = MountOptions::default();
         option_lists.iter().try_for_each(|list| given.add(list, Path::new("")))?;
         option_lists.iter().try_for_each(|list| options.add(list, Path::new("")))?;
+        let advice = advice_to_root(&options);
+        options.open.advice_to_root = advice;
+        expanded.check_for_others(&options.open)?;
         let shown_source = shown_source(sources, options.request.allow_other);
         if options.request.fsname.is_empty() {
             options.request.fsname.clone_from(&shown_source);
@@ -66,7 +69,8 @@ impl MountPlan {
         let is_of_profile = mountpoint.is_none() && expanded.mountpoint.is_some();
         let mountpoint = mountpoint.or(expanded.mountpoint);
         let order_arguments = order_arguments(sources, &options, &expanded.options);
-        let given = given.open.merged_over(flags.open.clone()).merged_over(of_mounts);
+        let mut given = given.open.merged_over(flags.open.clone()).merged_over(of_mounts);
+        given.advice_to_root = advice;
         let mounted_sources = MountedSources {
             sources: sources.iter().map(|source| mounted_source(source)).collect(),
             options: MountOptions { open: given.clone(), ..MountOptions::default() }
@@ -114,6 +118,16 @@ impl MountPlan {
             }
         }
         Ok(())
+    }
+}
+
+/// What root does instead of mounting a folder of another user for others to read. `None` if only the caller
+/// reads the mount, or if the user of `setuid=` reads the sources.
+fn advice_to_root(options: &MountOptions) -> Option<&'static str> {
+    match (&options.privileges.user, &options.edit) {
+        (Some(_), _) => None,
+        (None, Some(_)) => Some("mount as that user, or without --edit and with -o setuid=USER"),
+        (None, None) => options.request.allow_other.then_some("add -o setuid=USER, or mount as that user"),
     }
 }
 

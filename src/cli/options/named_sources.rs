@@ -23,6 +23,8 @@ use crate::shown::Shown;
 use crate::system::root_only::first_other_user;
 use crate::vfs::OpenOptions;
 use crate::vfs::Vfs;
+#[cfg(feature = "mount")]
+use crate::vfs::sources::for_others;
 use crate::vfs::sources::profile::Profile;
 #[cfg(feature = "mount")]
 use crate::vfs::sources::source_set::Expanded;
@@ -51,6 +53,11 @@ impl NamedSources {
             options.add_all(&profile.options(), &profile.parent)?;
         }
         Ok(Self { paths, mountpoint, options, profiles })
+    }
+
+    /// Fails if root opens the sources for other users, and another user can change a profile.
+    pub(crate) fn check_for_others(&self, options: &OpenOptions) -> Result<(), Failure> {
+        Ok(for_others::check_profiles(&self.profiles, options)?)
     }
 
     /// Fails if this is a mount of root, and a profile that another user can change decides what only root

@@ -74,6 +74,14 @@ impl PlannedLayer {
         Self::Archive { path: path.to_owned(), is_needed: true, why: String::new(), rules }
     }
 
+    /// The folder of loose files; `None` for an archive.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Archive { .. } => None,
+            Self::Folder(folder) => Some(&folder.path),
+        }
+    }
+
     /// Limits the layer to the files below a folder of the tree.
     pub(crate) fn limit(&mut self, within: Option<&Within>) {
         match self {

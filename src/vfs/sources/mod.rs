@@ -7,9 +7,11 @@
 //! | which layers are opened, and why? | `layer_plan.rs` |
 //! | what is odd about loose files? | `loose_notes.rs`, `folder_case.rs` |
 //! | how is a folder for an archive named? | `folder_name.rs` |
+//! | what does root refuse, because others will read it? | `for_others.rs` |
 
 pub(crate) mod folder_case;
 pub(crate) mod folder_name;
+pub(crate) mod for_others;
 pub(crate) mod layer_plan;
 pub(crate) mod loose_notes;
 pub(crate) mod profile;

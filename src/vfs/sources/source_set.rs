@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::for_others;
 use super::profile::Profile;
 use crate::shown::excerpt;
 use crate::vfs::error::OpenError;
@@ -49,6 +50,7 @@ impl SourceSet {
     /// profile outranks an earlier one. Options that only concern a mount are ignored.
     pub(crate) fn new(sources: &[PathBuf], options: OpenOptions) -> Result<Self, OpenError> {
         let Expanded { paths, named_by, profiles } = Expanded::new(sources)?;
+        for_others::check_profiles(&profiles, &options)?;
         let mut lower = OpenOptions::default();
         for profile in &profiles {
             for (name, value) in profile.options() {
