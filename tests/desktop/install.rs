@@ -132,6 +132,27 @@ fn uninstall_removes_no_file_above_the_prefix_whatever_its_list_says() {
 }
 
 #[test]
+fn root_stages_in_no_folder_that_a_variable_of_a_user_names() {
+    for script in fs::read_dir("scripts").unwrap().map(|it| it.unwrap().path()) {
+        let text = fs::read_to_string(&script).unwrap_or_default();
+        let is_for_admins = ["install", "setup", "demo", "third-party", "check-packages"]
+            .iter()
+            .any(|it| script.ends_with(it));
+        assert!(!is_for_admins || text.contains("for it in TMPDIR XDG_RUNTIME_DIR"), "{script:?}");
+    }
+    if !is_root() {
+        return;
+    }
+    let dir = TestDir::new();
+    let mut script = Command::new("scripts/install");
+    // Nothing can be made in a folder that is not there any more.
+    let script =
+        script.args(built()).arg(dir.path("prefix")).env("HOME", dir.path("home")).envs(cargo_home());
+    let finished = run(script.env("TMPDIR", dir.path("gone")).env_remove("DESTDIR"));
+    assert_eq!(finished.code, 0, "{finished:?}");
+}
+
+#[test]
 fn root_installs_nothing_below_a_folder_of_another_user() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
@@ -147,6 +168,30 @@ fn root_installs_nothing_below_a_folder_of_another_user() {
         assert!(refused.code == 1 && refused.err.starts_with(&said), "{refused:?}");
     }
     assert_eq!(tree(&dir.path("victim")), BTreeSet::new());
+    // A folder below a prefix of root, or a link in its place.
+    for user in ["users/share", "users/share/man"] {
+        let dir = TestDir::new();
+        fs::create_dir_all(dir.path("users/share/man")).unwrap();
+        fs::create_dir(dir.path("victim")).unwrap();
+        fs::create_dir_all(dir.path("users/share/bsafs")).unwrap();
+        fs::write(dir.path("victim/x"), "x").unwrap();
+        symlink(dir.path("victim"), dir.path("users/share/link")).unwrap();
+        let lines = "cache - share/link/x\ncache - share/mime/../link/x\nfile 0 share/man/x\n";
+        fs::write(dir.path("users/share/bsafs/installed"), lines).unwrap();
+        chown(dir.path(user), Some(12345), None).unwrap();
+        for arguments in [built(), vec!["--uninstall".into()]] {
+            let refused = install(&dir, &arguments, "users");
+            let said = format!("install: another user can change {}", dir.path(user).display());
+            assert!(refused.code == 1 && refused.err.starts_with(&said), "{refused:?}");
+        }
+        chown(dir.path(user), Some(0), None).unwrap();
+        let uninstalled = install(&dir, &["--uninstall"], "users");
+        assert!(uninstalled.code == 0 && dir.path("victim/x").exists(), "{uninstalled:?}");
+        fs::remove_dir(dir.path("users/share/man")).unwrap();
+        symlink(dir.path("victim"), dir.path("users/share/man")).unwrap();
+        assert_eq!(install(&dir, &built(), "users").code, 1);
+        assert_eq!(tree(&dir.path("victim")), BTreeSet::from(["x".to_owned()]));
+    }
     // Everybody may write there, too.
     chown(dir.path("users"), Some(0), None).unwrap();
     fs::set_permissions(dir.path("users"), fs::Permissions::from_mode(0o777)).unwrap();
