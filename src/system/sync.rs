@@ -26,12 +26,6 @@ impl<T> Mutex<T> {
         unpoisoned(self.0.lock())
     }
 
-    /// The value, if no thread has the lock.
-    #[cfg(test)]
-    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        self.0.try_lock().ok()
-    }
-
     /// The value.
     pub(crate) fn into_inner(self) -> T {
         unpoisoned(self.0.into_inner())

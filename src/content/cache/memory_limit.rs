@@ -75,6 +75,7 @@ impl Drop for Reservation {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
 
     use super::*;
@@ -83,19 +84,41 @@ mod tests {
         *memory.taken()
     }
 
+    /// The attempts of a thread to make room. None succeeds.
+    #[derive(Default)]
+    struct Attempts(AtomicUsize);
+
+    impl Attempts {
+        fn fail(&self) -> bool {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            false
+        }
+
+        /// Waits until the thread was refused memory again.
+        fn wait(&self) {
+            let before = self.0.load(Ordering::Relaxed);
+            // An attempt that has begun may still be the one before.
+            while self.0.load(Ordering::Relaxed) < before + 2 {
+                thread::yield_now();
+            }
+        }
+    }
+
     #[test]
     fn only_a_thread_alone_may_exceed_the_limit() {
         let memory = MemoryLimit::new(100);
         let never = || panic!("memory was freed although enough was free");
         let shares = [60, 40].map(|len| memory.reserve(len, never));
+        let attempts = Attempts::default();
         thread::scope(|scope| {
-            let alone = scope.spawn(|| memory.reserve(1000, || false));
+            let alone = scope.spawn(|| memory.reserve(1000, || attempts.fail()));
+            attempts.wait();
             let next = scope.spawn(|| drop(memory.reserve(1, || false)));
-            thread::sleep(RETRY * 3);
+            attempts.wait();
             assert!(taken(&memory) == 100 && !alone.is_finished() && !next.is_finished());
             let [first, second] = shares;
             drop(first);
-            thread::sleep(RETRY * 3);
+            attempts.wait();
             assert!(!alone.is_finished(), "the request was granted while another share was taken");
             drop(second);
             drop(alone.join().expect("a thread panicked"));
@@ -121,16 +144,21 @@ mod tests {
     fn small_requests_do_not_starve_a_large_one() {
         let memory = MemoryLimit::new(100);
         let reservation = memory.reserve(60, || false);
+        let (attempts, began) = (Attempts::default(), Attempts::default());
         thread::scope(|scope| {
-            let waiting = scope.spawn(|| memory.reserve(100, || false));
-            while memory.turn.try_lock().is_some() {
+            let waiting = scope.spawn(|| drop(memory.reserve(100, || attempts.fail())));
+            attempts.wait();
+            let little = scope.spawn(|| {
+                began.fail();
+                drop(memory.reserve(10, || false));
+            });
+            while began.0.load(Ordering::Relaxed) == 0 {
                 thread::yield_now();
             }
-            let little = scope.spawn(|| drop(memory.reserve(10, || false)));
-            thread::sleep(RETRY * 3);
+            attempts.wait();
             assert!(!little.is_finished(), "the small request overtook the waiting one");
             drop(reservation);
-            drop(waiting.join().expect("a thread panicked"));
+            waiting.join().expect("a thread panicked");
             little.join().expect("a thread panicked");
         });
     }

@@ -2,9 +2,9 @@
 //!
 //! | step | file |
 //! |---|---|
+//! | decode an extent before it is needed; learn sizes of many | `ahead.rs`; `learn_together.rs` |
 //! | cut a range at the borders of the header and the extents | `plain_file.rs` |
 //! | choose how each extent is read, check its size, and decode it | `extent.rs` |
-//! | decode an extent before it is needed; learn sizes of many | `ahead.rs`; `learn_together.rs` |
 //! | read the packed bytes, and find the payload | `payload.rs`, `extent_prefix.rs` |
 //! | the archive, and what all archives share | `archive_content.rs`, `resources.rs` |
 //!
