@@ -150,6 +150,8 @@ codes! {
     LinkDangling = "link-dangling", "dangling link", "";
     /// A link leads to a folder that contains it, or to itself.
     LinkCircle = "link-circle", "link", " in a circle";
+    /// Another user decides where a link leads, and root opens the folder for others to read.
+    LinkOfOtherUser = "link-of-other-user", "link", " of another user";
     /// A file or folder is on another mount, which is not entered.
     OtherMount = "other-mount", "path", " on another mount";
     /// Something is neither a file, nor a folder, nor a link.

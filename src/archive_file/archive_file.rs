@@ -91,6 +91,11 @@ impl ArchiveFile {
         })
     }
 
+    /// The open file.
+    pub(crate) fn as_file(&self) -> &File {
+        &self.file
+    }
+
     /// The absolute path of the archive.
     pub fn path(&self) -> &Path {
         &self.path

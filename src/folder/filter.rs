@@ -13,6 +13,9 @@ pub struct Filter {
     pub no_direct_files: bool,
     /// Names of files and folders to leave out directly in the folder.
     pub not_at_root: Vec<String>,
+    /// Whether to leave out links that a user other than root can have made, or that lead where another user
+    /// decides.
+    pub only_roots_links: bool,
     /// What a mod manager hides. All folders of an instance share it.
     pub hidden: Arc<HiddenNames>,
 }
@@ -43,9 +46,9 @@ impl Filter {
         })
     }
 
-    /// Whether the filter takes everything.
+    /// Whether the filter takes everything, but perhaps not all links.
     pub(super) fn is_all(&self) -> bool {
-        *self == Self::default()
+        *self == Self { only_roots_links: self.only_roots_links, ..Self::default() }
     }
 
     fn is_not_at_root(&self, name: &[u8]) -> bool {

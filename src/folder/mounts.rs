@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::system::covered::uncovered;
 use crate::system::disk_id::DiskId;
+use crate::system::liar;
 use crate::system::sync::Mutex;
 use rustix::fs::{AtFlags, CWD, FileType, FsWord, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
 use rustix::io::Errno;
@@ -18,11 +19,9 @@ const BENEATH: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_MAGICLINKS)
     .union(ResolveFlags::NO_SYMLINKS);
 
-/// Mounts that are not entered, by file system magic. A FUSE daemon may be this process or wait for
-/// it. A direct autofs mount may be the one that is just being mounted.
-const REFUSED: [(FsWord, &str); 4] = [FUSE, PROC, SYSFS, (0x0187, "autofs")];
-
-const FUSE: (FsWord, &str) = (0x6573_5546, "FUSE");
+/// Mounts that are not entered, by the names that the mount table has for their file systems. A direct autofs
+/// mount may be the one that is just being mounted.
+const REFUSED: [&str; 3] = ["proc", "sysfs", "autofs"];
 
 /// File systems that are not walked even if the user names a folder on them. Their links lead from one
 /// folder to another, so that a walk of sysfs finds millions of paths.
@@ -102,21 +101,18 @@ pub(super) fn path_of(fd: &OwnedFd) -> Result<PathBuf, Errno> {
 #[derive(Debug, Default)]
 pub(super) struct Mounts(Mutex<HashMap<u64, Arc<Root>>>);
 
-/// The kind of the mount that a descriptor is on, if it must not be entered. The caller must then
-/// drop the descriptor: while it is open, the mount cannot be unmounted.
-pub(super) fn refused(fd: &OwnedFd, device: u64) -> Result<Option<&'static str>, Errno> {
-    let magic = rustix::fs::fstatfs(fd)?.f_type;
-    if magic == FUSE.0 && is_block_device(device) {
-        return Ok(None);
+/// The kind of the mount that a descriptor is on, if it must not be entered. A FUSE daemon may be this
+/// process or wait for it, and it may never answer, so the file system is not asked. (A disk that FUSE reads,
+/// of the type `fuseblk`, waits for nobody else.) The caller must then drop the descriptor: while it is open,
+/// the mount cannot be unmounted.
+pub(super) fn refused(fd: &OwnedFd, device: u64) -> Option<&'static str> {
+    match liar::mount_of(fd.as_fd()) {
+        Some(mounted) if mounted.is_fuse() => Some("FUSE"),
+        Some(mounted) => REFUSED.into_iter().find(|refused| *refused == mounted.kind),
+        // Detached meanwhile, or beyond the folder that is `/` for this process. Only disks have a major
+        // number.
+        None => (rustix::fs::major(device) == 0).then_some("detached"),
     }
-    Ok(REFUSED.iter().find(|(refused, _)| *refused == magic).map(|(_, kind)| *kind))
-}
-
-/// Whether a device number is that of a block device. The kernel gives it to a disk that FUSE reads
-/// (`fuseblk`: ntfs-3g, exfat-fuse), which waits for nobody else. Other FUSE mounts have a number without
-/// a device, whose major part is 0.
-fn is_block_device(device: u64) -> bool {
-    rustix::fs::major(device) != 0
 }
 
 impl Mounts {

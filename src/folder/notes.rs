@@ -38,6 +38,8 @@ pub enum Why {
     Dangling,
     /// A link to a folder that contains it, or a circle of links.
     Circle,
+    /// A link that a user other than root decides, where only root's links are followed.
+    OfOtherUser,
     /// A file or folder on a mount of this kind, which is not entered.
     Mount(&'static str),
     /// Neither a file, nor a folder, nor a link: a pipe, a socket, a device.
@@ -54,6 +56,7 @@ impl Why {
         match self {
             Self::Dangling => NoteCode::LinkDangling,
             Self::Circle => NoteCode::LinkCircle,
+            Self::OfOtherUser => NoteCode::LinkOfOtherUser,
             Self::Mount(_) => NoteCode::OtherMount,
             Self::Special => NoteCode::SpecialFile,
             Self::Deep => NoteCode::PathTooDeep,
@@ -63,7 +66,7 @@ impl Why {
 
     /// Whether to warn the user, because the missing file is perhaps wanted.
     pub fn is_warning(self) -> bool {
-        matches!(self, Self::Refused(_) | Self::Deep)
+        matches!(self, Self::Refused(_) | Self::Deep | Self::OfOtherUser)
     }
 }
 
@@ -82,6 +85,10 @@ impl fmt::Display for Why {
         match self {
             Self::Dangling => f.write_str("left out: the target of the link does not exist"),
             Self::Circle => f.write_str("left out: the link leads back to a folder that contains it"),
+            Self::OfOtherUser => f.write_str(
+                "left out: another user can decide where the link leads, and others would read what root can \
+                 read; mount with -o setuid=USER, or as that user",
+            ),
             Self::Mount(kind) if *kind != "FUSE" => write!(f, "left out: it is on a {kind} mount"),
             Self::Mount(kind) => write!(
                 f,

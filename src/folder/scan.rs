@@ -1,9 +1,10 @@
 //! The walk through a folder. It reads every name once, works by descriptors, and follows links
 //! without running in circles.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,9 +24,13 @@ use super::open_files::OpenFiles;
 use super::walk::Walk;
 use super::whiteouts::{Mark, is_opaque};
 use crate::limits::FOLDER_ENTRIES_MAX;
-use crate::system::covered::{PATH_MAX, is_mountpoint, uncovered_target};
+use crate::system::covered::{PATH_MAX, is_mountpoint, uncovered, uncovered_target};
 use crate::system::disk_id::DiskId;
+use crate::system::exchange::may_others_add;
+use crate::system::foreign_mounts::ForeignMounts;
+use crate::system::liar::Liars;
 use crate::system::memory;
+use crate::system::root_only::only_root_decides;
 
 /// Maximum depth, as for names in archives. Other programs cannot walk deeper trees.
 const DEPTH_MAX: u8 = 64;
@@ -68,6 +73,9 @@ pub(super) struct Scan<'a> {
     /// Bases of linked files, by mount number and by the paths of root and folder.
     bases: HashMap<(u64, Vec<u8>), u32>,
     pub(super) notes: Notes,
+    liars: Liars,
+    /// Known as soon as there is a link.
+    foreign: Option<ForeignMounts>,
     buffer: Vec<MaybeUninit<u8>>,
 }
 
@@ -89,6 +97,14 @@ impl From<ScanError> for Left {
     fn from(error: ScanError) -> Self {
         Self::All(error)
     }
+}
+
+/// Which links of a folder are followed.
+#[derive(Clone, Copy)]
+enum Follows {
+    All,
+    /// Only those that lead where only root decides, and none if another user can make links in the folder.
+    OnlyRoots(bool),
 }
 
 /// An entry of a directory listing.
@@ -122,6 +138,8 @@ impl<'a> Scan<'a> {
             whiteouts: Vec::new(),
             bases: HashMap::new(),
             notes: Notes::default(),
+            liars: Liars::default(),
+            foreign: None,
             buffer: vec![MaybeUninit::uninit(); LISTING],
         }
     }
@@ -175,6 +193,12 @@ impl<'a> Scan<'a> {
         if is_opaque(&fd) {
             self.add_whiteout(folder, b"")?;
         }
+        let follows = if self.filter.only_roots_links {
+            let is_roots = !may_others_add(stat.stx_uid, stat.stx_mode.into());
+            Follows::OnlyRoots(is_roots && self.liars.about(fd.as_fd()).is_none())
+        } else {
+            Follows::All
+        };
         let listed_path = if self.filter.is_all() { Vec::new() } else { self.listed_path(folder) };
         for Listed { name, kind, .. } in self.list(folder, &fd)? {
             if path.len() + 1 + name.len() > PATH_MAX {
@@ -182,7 +206,7 @@ impl<'a> Scan<'a> {
                 continue;
             }
             let kind = if kind == FileType::Unknown { kind_of(&fd, &name) } else { kind };
-            match self.take(folder, &fd, &name, kind, &listed_path) {
+            match self.take(folder, &fd, (&name, kind), &listed_path, follows) {
                 Ok(()) => {}
                 Err(Left::Out(why)) => self.note(folder, &name, why),
                 Err(Left::All(error)) => return Err(error),
@@ -196,9 +220,9 @@ impl<'a> Scan<'a> {
         &mut self,
         folder: u32,
         fd: &OwnedFd,
-        name: &[u8],
-        kind: FileType,
+        (name, kind): (&[u8], FileType),
         listed: &[u8],
+        follows: Follows,
     ) -> Result<(), Left> {
         if let Some(mark) = Mark::of(fd, name, kind) {
             match mark {
@@ -212,7 +236,10 @@ impl<'a> Scan<'a> {
             FileType::RegularFile if self.takes_file(listed, name) => self.add_file(name).map(|_| ())?,
             FileType::Directory if self.takes_folder(listed, name) => self.add_subfolder(folder, fd, name)?,
             FileType::RegularFile | FileType::Directory => {}
-            FileType::Symlink => self.add_link(folder, fd, name, listed)?,
+            FileType::Symlink => {
+                self.check_link(folder, fd, name, follows)?;
+                self.add_link(folder, fd, name, listed)?;
+            }
             _ => return Err(Why::Special.into()),
         }
         Ok(())
@@ -264,6 +291,33 @@ impl<'a> Scan<'a> {
         self.add_linked_folder(folder, name, target)
     }
 
+    /// Refuses a link into a FUSE mount of another user, whose daemon may never answer, and one that another
+    /// user decides, if only root's links are followed.
+    fn check_link(&mut self, folder: u32, fd: &OwnedFd, name: &[u8], follows: Follows) -> Result<(), Why> {
+        let foreign = self.foreign.get_or_insert_with(ForeignMounts::now);
+        let is_of_roots_folder = match follows {
+            Follows::All if foreign.is_empty() => return Ok(()),
+            Follows::All => true,
+            Follows::OnlyRoots(is_of_roots_folder) => is_of_roots_folder,
+        };
+        let link = rustix::fs::readlinkat(fd, name, Vec::new())?;
+        let (root, within) = self.locations.of_folder(&self.bytes, &self.folders, folder);
+        let within = Path::new(std::ffi::OsStr::from_bytes(&within));
+        let path = root.path.join(within).join(Path::new(std::ffi::OsStr::from_bytes(link.as_bytes())));
+        // What this process has mounted over cannot be checked, because the walk would enter the mount.
+        let is_covered = matches!(uncovered(&path), Cow::Owned(_)) || is_mountpoint(&path);
+        if !is_covered && foreign.are_entered_by(&path) {
+            return Err(Why::Mount("FUSE"));
+        }
+        if matches!(follows, Follows::All) {
+            return Ok(());
+        }
+        if is_of_roots_folder && !is_covered && only_root_decides(&path, &mut self.liars) {
+            return Ok(());
+        }
+        Err(Why::OfOtherUser)
+    }
+
     /// Takes the target of a link.
     fn add_link(&mut self, folder: u32, fd: &OwnedFd, name: &[u8], listed_path: &[u8]) -> Result<(), Left> {
         let target = open_link(fd, name).map_err(|errno| match errno {
@@ -298,7 +352,7 @@ impl<'a> Scan<'a> {
             let found = Found { mount: root.mount, identity: root.identity, ..found };
             return Ok(Target { found, root, path: Vec::new() });
         }
-        if !is_same_mount && let Some(kind) = refused(fd, found.identity.device)? {
+        if !is_same_mount && let Some(kind) = refused(fd, found.identity.device) {
             return Err(Why::Mount(kind));
         }
         let root = self.files.mounts.top(found.mount, &path)?;

@@ -1,6 +1,7 @@
 //! The disk as a plan reads it. Reads are recorded and never go through this process's own mount.
 
-use std::cell::{Cell, RefCell};
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::fs::Metadata;
@@ -13,6 +14,7 @@ use crate::limits::{LINE_COST, LISTED_NAMES_MAX, PLAN_READ_MAX, SETTINGS_MAX};
 use crate::note::{Note, NoteCode};
 use crate::system::covered::Covered;
 use crate::system::disk_id::DiskId;
+use crate::system::foreign_mounts::ForeignMounts;
 use crate::system::text::size;
 use crate::system::{mountinfo, whole_file};
 
@@ -36,6 +38,8 @@ pub struct ReadSet {
 #[derive(Debug, Default)]
 pub struct Disk {
     covered: Covered,
+    /// Known as soon as something is looked up.
+    foreign: OnceCell<ForeignMounts>,
     read: RefCell<ReadSet>,
     /// What all files that were read cost together. Each has the cost of [`cost`].
     cost: Cell<usize>,
@@ -74,7 +78,7 @@ impl Disk {
     /// The file cannot be read, has more than `limit` bytes, or exceeds what one plan may read.
     pub(crate) fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
         self.note_read(path)?;
-        let content = whole_file::read(&self.covered.uncovered(path), limit)?;
+        let content = whole_file::read(&self.entered(path)?, limit)?;
         self.pay(path, cost(&content))?;
         Ok(content)
     }
@@ -82,7 +86,7 @@ impl Disk {
     /// Reads the first `limit` bytes of a regular file.
     pub(crate) fn read_start(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
         self.note_read(path)?;
-        let (content, _) = whole_file::read_start(&self.covered.uncovered(path), limit)?;
+        let (content, _) = whole_file::read_start(&self.entered(path)?, limit)?;
         self.pay(path, content.len())?;
         Ok(content)
     }
@@ -139,7 +143,7 @@ impl Disk {
         folder: &Path,
     ) -> io::Result<impl Iterator<Item = io::Result<std::fs::DirEntry>>> {
         self.read.borrow_mut().folders.insert(folder.to_owned());
-        Ok(std::fs::read_dir(self.covered.uncovered(folder))?.take(NAMES_MAX))
+        Ok(std::fs::read_dir(self.entered(folder)?)?.take(NAMES_MAX))
     }
 
     /// The names in a folder that are UTF-8; a game cannot refer to others.
@@ -180,9 +184,7 @@ impl Disk {
                     OsString::from(names.get(name)?)
                 }
                 // The folder allows entering but not listing.
-                Err(_) if self.covered.uncovered(&found.path.join(name)).symlink_metadata().is_ok() => {
-                    name.into()
-                }
+                Err(_) if self.is_there(&found.path.join(name)) => name.into(),
                 Err(_) => return None,
             };
             found.path.push(stored);
@@ -202,7 +204,29 @@ impl Disk {
 
     /// The metadata of a file or folder, following links.
     pub(crate) fn metadata(&self, path: &Path) -> io::Result<Metadata> {
-        std::fs::metadata(self.covered.uncovered(path))
+        std::fs::metadata(self.entered(path)?)
+    }
+
+    /// The path that opens what is at a path. Fails if it is in a FUSE mount of another user, whose daemon
+    /// may never answer.
+    fn entered<'a>(&self, path: &'a Path) -> io::Result<Cow<'a, Path>> {
+        let uncovered = self.covered.uncovered(path);
+        let foreign = self.foreign.get_or_init(ForeignMounts::now);
+        if matches!(uncovered, Cow::Borrowed(_)) && foreign.are_entered_by(&std::path::absolute(path)?) {
+            return Err(io::Error::other("it is on a FUSE mount of another user, which is not entered"));
+        }
+        Ok(uncovered)
+    }
+
+    /// The absolute path without links.
+    pub(crate) fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        self.entered(path)?;
+        path.canonicalize()
+    }
+
+    /// Whether a path exists, be it a dangling link.
+    fn is_there(&self, path: &Path) -> bool {
+        self.entered(path).is_ok_and(|path| path.symlink_metadata().is_ok())
     }
 
     /// Whether a path leads to a regular file.
@@ -230,7 +254,7 @@ impl Disk {
     /// Whether a FUSE file system is mounted on a folder, such as a mod manager's or another bsafs
     /// mount. The mount of this process does not count, because plans read beneath it.
     pub(crate) fn is_fuse(&self, folder: &Path) -> bool {
-        let Ok(folder) = folder.canonicalize() else { return false };
+        let Ok(folder) = self.canonical(folder) else { return false };
         let is_one = |it: &mountinfo::MountEntry| it.mountpoint == folder && it.is_fuse();
         !self.covered.is_mountpoint(&folder) && mountinfo::mounts().iter().any(is_one)
     }

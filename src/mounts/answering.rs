@@ -1,9 +1,8 @@
 //! Asks a daemon, with a time limit, before a path in its mount is accessed. A daemon that was stopped (a
 //! signal, a freezer, a debugger) never answers, and a process that waits for it hangs.
 
-use std::collections::{HashMap, VecDeque};
-use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
+use std::collections::HashMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::error::{StatusError, StatusErrorKind};
@@ -12,9 +11,7 @@ use super::status::{ANSWER_TIME, Answer, MountStatus, SHORT_TIME, ask, ask_withi
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::overlay::{bsafs_mount_at, shown};
 use crate::system::mountinfo::{self, MountEntry};
-
-/// Maximum number of links that are followed in a path, as the system does.
-const LINKS_MAX: usize = 40;
+use crate::system::paths::first_on_the_way;
 
 /// The mounts whose daemons were asked, each once for the whole command.
 #[derive(Debug, Default)]
@@ -84,33 +81,5 @@ fn refusal(mounted: &MountEntry, answer: &Answer) -> Option<StatusErrorKind> {
 
 /// The first mount of bsafs that a path enters. Follows links, but accesses nothing in the mount.
 fn entered(path: &Path) -> Option<MountEntry> {
-    let absolute = std::path::absolute(path).ok()?;
-    let parts = |path: &Path| path.components().map(part).collect::<Vec<_>>();
-    let mut rest: VecDeque<OsString> = parts(&absolute).into();
-    let (mut at, mut links) = (PathBuf::from("/"), 0);
-    while let Some(name) = rest.pop_front() {
-        match name.to_str() {
-            Some("/") => at = PathBuf::from("/"),
-            Some(".") => {}
-            Some("..") => _ = at.pop(),
-            _ => {
-                let next = at.join(&name);
-                if let Some(mounted) = bsafs_mount_at(&next) {
-                    return Some(mounted);
-                }
-                match next.read_link() {
-                    Ok(target) if links < LINKS_MAX => {
-                        links += 1;
-                        parts(&target).into_iter().rev().for_each(|part| rest.push_front(part));
-                    }
-                    _ => at = next,
-                }
-            }
-        }
-    }
-    None
-}
-
-fn part(component: Component<'_>) -> OsString {
-    component.as_os_str().to_owned()
+    first_on_the_way(&std::path::absolute(path).ok()?, bsafs_mount_at)
 }

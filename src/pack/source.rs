@@ -66,8 +66,19 @@ fn stored_path(file: &VfsFile) -> Vec<u8> {
 /// Fails if there is something that is not a plain file, so that nothing is left out in silence.
 fn refuse_oddities(vfs: &Vfs, options: &PackOptions) -> Result<(), PackError> {
     let is_odd = |code| {
-        use NoteCode::{FileUnreadable, LinkCircle, LinkDangling, OtherMount, PathTooDeep, SpecialFile};
-        matches!(code, FileUnreadable | LinkCircle | LinkDangling | OtherMount | PathTooDeep | SpecialFile)
+        use NoteCode::{
+            FileUnreadable, LinkCircle, LinkDangling, LinkOfOtherUser, OtherMount, PathTooDeep, SpecialFile,
+        };
+        matches!(
+            code,
+            FileUnreadable
+                | LinkCircle
+                | LinkDangling
+                | LinkOfOtherUser
+                | OtherMount
+                | PathTooDeep
+                | SpecialFile
+        )
     };
     let odd = vfs.left_out().filter(|note| is_odd(note.code));
     let odd: Vec<String> = odd.map(|note| format!("{}: {note}", note.subject.shown())).collect();

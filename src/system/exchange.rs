@@ -26,6 +26,12 @@ pub(super) fn may_others_exchange(stat: &Stat, user: Uid) -> bool {
     !is_ours(stat.st_uid, user) || written_by_others(stat, user) != 0 && !is_sticky
 }
 
+/// Whether others than root can add names to a folder with this owner and mode. The sticky bit keeps them
+/// from exchanging names, but not from adding some.
+pub(crate) fn may_others_add(owner: u32, mode: u32) -> bool {
+    owner != 0 || mode & 0o022 != 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

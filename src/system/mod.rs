@@ -14,6 +14,7 @@ pub mod edit_mount;
 pub(crate) mod exchange;
 #[cfg(feature = "mount")]
 pub(crate) mod folder_lock;
+pub(crate) mod foreign_mounts;
 pub(crate) mod liar;
 pub(crate) mod memory;
 pub mod mountinfo;

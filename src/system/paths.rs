@@ -1,5 +1,7 @@
 //! Absolute paths.
 
+use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -29,6 +31,38 @@ pub(crate) fn absolute(path: &Path) -> io::Result<PathBuf> {
         }
     }
     Ok(direct)
+}
+
+/// Maximum number of links that are followed in a path, as the system does.
+const LINKS_MAX: usize = 40;
+
+/// Follows an absolute path and its links from folder to folder, and calls `find` with each. Returns what it
+/// first finds. Nothing is looked up in that folder, so `find` can keep the walk out of a mount.
+pub(crate) fn first_on_the_way<T>(path: &Path, find: impl Fn(&Path) -> Option<T>) -> Option<T> {
+    let parts = |path: &Path| path.components().map(|it| it.as_os_str().to_owned()).collect::<Vec<_>>();
+    let mut left: VecDeque<OsString> = parts(path).into();
+    let (mut at, mut links) = (PathBuf::from("/"), 0);
+    while let Some(part) = left.pop_front() {
+        match part.to_str() {
+            Some("/") => at = PathBuf::from("/"),
+            Some(".") => {}
+            Some("..") => _ = at.pop(),
+            _ => {
+                let next = at.join(&part);
+                if let Some(found) = find(&next) {
+                    return Some(found);
+                }
+                match next.read_link() {
+                    Ok(target) if links < LINKS_MAX => {
+                        links += 1;
+                        parts(&target).into_iter().rev().for_each(|part| left.push_front(part));
+                    }
+                    _ => at = next,
+                }
+            }
+        }
+    }
+    None
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Whether only root decides what a path leads to. Root must not act on what another user can exchange.
 
 use std::collections::VecDeque;
-use std::ffi::OsString;
-use std::os::fd::AsFd;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::fs::{FileType, Mode, OFlags, fstat, open, readlink};
 use rustix::io::Errno;
 use rustix::process::Uid;
 
@@ -33,11 +35,24 @@ pub(crate) fn first_other_user(path: &Path) -> Option<OtherUser> {
     first_along(path, &mut Liars::default(), Some(&OtherUser::Unknown))
 }
 
+/// Who decides what an open file is, by the path that it has now: the first user other than root.
+pub(crate) fn first_other_user_of(file: &File) -> Option<OtherUser> {
+    match readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new()) {
+        Ok(path) => first_other_user(Path::new(OsStr::from_bytes(path.as_bytes()))),
+        Err(_) => Some(OtherUser::Unknown),
+    }
+}
+
 /// The first of some absolute paths that a user other than root can decide. A path that does not exist is
 /// root's if only root can make it.
 pub(crate) fn first_of_others<'a>(mut paths: impl Iterator<Item = &'a Path>) -> Option<&'a Path> {
     let mut liars = Liars::default();
     paths.find(|path| first_along(path, &mut liars, None).is_some())
+}
+
+/// Whether only root decides what an absolute path leads to. The path exists.
+pub(crate) fn only_root_decides(path: &Path, liars: &mut Liars) -> bool {
+    first_along(path, liars, Some(&OtherUser::Unknown)).is_none()
 }
 
 /// As [`first_other_user`]; `missing` is who decides what a path leads to that does not exist.

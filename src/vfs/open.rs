@@ -55,7 +55,9 @@ impl Opened {
         options: &OpenOptions,
         earlier: Option<&Reuse<'_>>,
     ) -> Result<Self, OpenError> {
-        Self::open_plan(Arc::new(resolve::open_plan(sources, options)?), options, store, earlier)
+        let mut plan = resolve::open_plan(sources, options)?;
+        for_others::limit_links(&mut plan, options);
+        Self::open_plan(Arc::new(plan), options, store, earlier)
     }
 
     /// Opens the layers of a plan and merges them by its rule.
@@ -233,6 +235,7 @@ impl<'a> Opener<'a> {
     /// Opens an archive, and parses it unless a link to the same file was opened before.
     fn parse(&self, path: &Path, base: Option<&str>, names: &Dictionary) -> Result<OpenedArchive, OpenError> {
         let source = ArchiveFile::open(path).map_err(|error| OpenError::unreadable(path, error))?;
+        for_others::check_archive(path, source.as_file(), self.options)?;
         let (identity, absolute) = (source.identity(), source.path().to_owned());
         let parse = || match OpenedArchive::parse(path, source, base, names, self.options) {
             Ok(archive) => Ok(Ok(archive)),

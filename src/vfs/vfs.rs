@@ -17,6 +17,7 @@ use super::options::OpenOptions;
 use super::patterns::Patterns;
 use super::reopening::Reopening;
 use super::reuse::{KeptSource, Reuse};
+use super::sources::layer_plan::PlannedLayer;
 use super::sources::source_set::SourceSet;
 use crate::content::Store;
 use crate::game::LoadOrder;
@@ -153,10 +154,13 @@ impl Vfs {
         self.opened.left_out.iter()
     }
 
-    /// The paths on the disk of all links in the folders among the layers.
+    /// The paths on the disk of all links in the folders among the layers, and of the folders that a game or
+    /// a mod manager loads and that are links themselves.
     pub(crate) fn link_paths(&self) -> Vec<PathBuf> {
         let layers = u16::try_from(self.store().layers()).unwrap_or(u16::MAX);
-        (0..layers).flat_map(|layer| self.store().link_paths(layer)).collect()
+        let loaded = self.opened.plan.layers.iter().filter_map(PlannedLayer::loaded_folder);
+        let links = loaded.filter(|path| path.is_symlink()).map(Path::to_owned);
+        links.chain((0..layers).flat_map(|layer| self.store().link_paths(layer))).collect()
     }
 
     /// The id of the game among the sources; `None` if there is no game, or more than one.

@@ -1077,6 +1077,7 @@ fn is_of_left_out(code: NoteCode) -> bool {
         code,
         NoteCode::LinkDangling
             | NoteCode::LinkCircle
+            | NoteCode::LinkOfOtherUser
             | NoteCode::OtherMount
             | NoteCode::SpecialFile
             | NoteCode::PathTooDeep

@@ -310,6 +310,33 @@ fn a_data_folder_is_stripped_if_it_is_the_only_one() {
 }
 
 #[test]
+fn a_folder_of_an_instance_that_is_a_link_counts_as_a_link() {
+    let dir = with_files(&[("meshes/a.nif", "1")]);
+    for folder in ["game/Data", "MO2/mods", "MO2/profiles/Default"] {
+        fs::create_dir_all(dir.path(folder)).unwrap();
+    }
+    fs::write(dir.path("game/SkyrimSE.exe"), "").unwrap();
+    fs::write(dir.path("game/Data/Skyrim.esm"), "").unwrap();
+    let settings = format!(
+        "[General]\ngameName=Skyrim Special Edition\ngamePath={}\nselected_profile=Default\n",
+        dir.path("game").display()
+    );
+    fs::write(dir.path("MO2/ModOrganizer.ini"), settings).unwrap();
+    fs::write(dir.path("MO2/profiles/Default/modlist.txt"), "+Linked\n").unwrap();
+    symlink(dir.path("MyMod"), dir.path("MO2/mods/Linked")).unwrap();
+    let packed = |source: &str, more: &[&str]| {
+        let arguments = ["pack", source, "--game", "skyrimse", "--name", "MyMod", "-o", "out"];
+        dir.run([&arguments, more].concat())
+    };
+    refused(&dir, &packed("MO2", &[]), 1, &["mods/Linked", "--follow-links"]);
+    packed("MO2", &["--follow-links"]);
+    assert!(dir.path("out/MyMod.bsa").exists());
+    // What the user names may be a link.
+    fs::remove_dir_all(dir.path("out")).unwrap();
+    assert_eq!(packed("MO2/mods/Linked", &[]).code, 0);
+}
+
+#[test]
 fn links_and_special_files_are_errors_with_their_names() {
     let dir = with_files(&[("meshes/a.nif", "1")]);
     symlink("a.nif", dir.path("MyMod/meshes/link.nif")).unwrap();

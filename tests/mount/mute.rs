@@ -2,7 +2,7 @@
 //! answer cannot be killed. So a command must not wait itself.
 
 use std::fs::{self, File};
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{chown, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::world;
 use crate::fake_mount::{Answers, FakeMount, hostile_user};
-use crate::mounted::{Finished, TestDir, is_root, mounts_below, run, status, unmount_lazily, until};
+use crate::mounted::{Finished, Mounted, TestDir, is_root, mounts_below, run, status, unmount_lazily, until};
 
 /// How long a command may take. Each waits for a few seconds.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -153,4 +153,43 @@ fn a_user_who_locks_a_folder_keeps_nobody_else_from_mounting_there() {
         drop(process.stdin.take());
         process.wait().unwrap();
     }
+}
+
+#[test]
+fn a_link_into_a_mount_of_a_user_that_never_answers_hangs_nobody() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    let fake = mute(&dir, &["statfs", "inner", "Data", "x.ini", "SkyrimSE.exe"]);
+    let there = |name: &str| dir.path("theirs/mnt").join(name);
+    for folder in ["mods/sub", "game/Data"] {
+        fs::create_dir_all(dir.path(folder)).unwrap();
+    }
+    fs::write(dir.path("mods/sub/file.txt"), "").unwrap();
+    symlink(there(""), dir.path("mods/link")).unwrap();
+    symlink(there("inner"), dir.path("mods/sub/deep")).unwrap();
+    // The search for a game near a folder looks at more.
+    symlink(there("SkyrimSE.exe"), dir.path("game/SkyrimSE.exe")).unwrap();
+    symlink(there("inner"), dir.path("game/Data/inner")).unwrap();
+    let openmw = format!("data=\"{}\"\nconfig=\"{}\"\n", there("Data").display(), there("inner").display());
+    fs::write(dir.path("openmw.cfg"), openmw).unwrap();
+    for source in ["mods", "game", "openmw.cfg", "."] {
+        for command in ["list", "order"] {
+            timed(&dir, &[command, source]);
+        }
+    }
+    assert_eq!(timed(&dir, &["list", "mods"]).out, "sub/file.txt\n");
+    let extracted = timed(&dir, &["extract", "mods", "-C", "out"]);
+    assert!(extracted.code == 0 && dir.path("out/sub/file.txt").exists(), "{extracted:?}");
+    let mounted = timed(&dir, &["mount", "mods", "mnt"]);
+    assert!(mounted.out.contains("on another mount"), "{mounted:?}");
+    let mount = Mounted::at(&dir.path("mnt"), mounted.out);
+    // One that comes later does not stop the daemon.
+    symlink(there("inner"), dir.path("mods/sub/later")).unwrap();
+    fs::write(dir.path("mods/sub/new.txt"), "").unwrap();
+    until("the new file", || mount.path.join("sub/new.txt").exists());
+    timed(&dir, &["reload", "mnt"]);
+    mount.umount(&dir);
+    drop(fake);
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::{world, world_files};
 use crate::fake_mount::{Answers, FakeMount, hostile_user};
-use crate::mounted::{Mounted, TestDir, is_alive, is_root, mount_table, mounts_below, run, status};
+use crate::mounted::{Mounted, TestDir, is_alive, is_root, mount_table, mounts_below, run, status, until};
 
 /// A folder of the hostile user, in a folder of root's.
 fn users_folder(dir: &TestDir, name: &str) -> PathBuf {
@@ -183,6 +183,7 @@ fn what_root_shows_to_others_comes_from_no_folder_or_list_of_a_user() {
             &["mount", source, "mnt", "-o", "allow_other,drop_privileges"],
             &["mount", source, "mnt", "--edit", "edits"],
             &["extract", source, "-C", "out"],
+            &["pack", source, "--game", "skyrimse", "--name", "x", "-o", "out"],
         ] {
             fs::create_dir_all(dir.path("mnt")).unwrap();
             let finished = dir.run(arguments);
@@ -203,6 +204,104 @@ fn what_root_shows_to_others_comes_from_no_folder_or_list_of_a_user() {
     assert!(mounted.code == 0 && mounted.err.contains("link.txt: left out"), "{mounted:?}");
     let mount = Mounted::at(&dir.path("mnt"), mounted.out);
     assert!(mount.path.join("x.txt").exists() && !mount.path.join("link.txt").exists());
+    mount.umount(&dir);
+}
+
+#[test]
+fn root_shows_others_no_link_that_a_user_decides() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    let theirs = users_folder(&dir, "users/mod");
+    for name in ["mods/theirs", "mods/open", "mods/sticky", "mods/roots", "elsewhere"] {
+        fs::create_dir_all(dir.path(name)).unwrap();
+    }
+    fs::write(dir.path("elsewhere/secret"), "secret").unwrap();
+    fs::write(dir.path("elsewhere/fine"), "fine").unwrap();
+    let mode = |name: &str, mode| {
+        fs::set_permissions(dir.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    chown(dir.path("mods/theirs"), Some(hostile_user().0), None).unwrap();
+    mode("mods/open", 0o775);
+    mode("mods/sticky", 0o1777);
+    // By the user: in his own folders, and in one of root to which everybody may add names.
+    for name in ["mods/theirs/a", "mods/open/a", "mods/sticky/a", "users/mod/a"] {
+        fs::write(dir.path(name).with_file_name("file"), "").unwrap();
+        symlink(dir.path("elsewhere/secret"), dir.path(name)).unwrap();
+    }
+    // By root: to where only root decides, to a folder of the user, and through a link of the user.
+    symlink("../../elsewhere/fine", dir.path("mods/roots/fine")).unwrap();
+    symlink(dir.path("elsewhere"), dir.path("mods/roots/folder")).unwrap();
+    symlink(&theirs, dir.path("mods/roots/mod")).unwrap();
+    symlink(theirs.join("a"), dir.path("mods/roots/through")).unwrap();
+    let expected =
+        ["open/file", "roots/fine", "roots/folder/fine", "roots/folder/secret", "sticky/file", "theirs/file"];
+    let listed = |folder: PathBuf| {
+        let found = run(Command::new("find").args(["-L", ".", "-type", "f"]).current_dir(folder)).success();
+        let mut found: Vec<String> = found.lines().map(|it| it.trim_start_matches("./").into()).collect();
+        found.sort();
+        found
+    };
+    let extracted = dir.run(["extract", "mods", "-C", "out"]);
+    assert!(extracted.code == 0 && extracted.err.contains("another user can decide"), "{extracted:?}");
+    assert_eq!(listed(dir.path("out")), expected);
+    for options in [&["-o", "allow_other"][..], &["--edit", "edits"]] {
+        let mounted = dir.run([&["mount", "mods", "mnt"], options].concat());
+        assert!(mounted.out.contains("links of another user"), "{mounted:?}");
+        let mount = Mounted::at(&dir.path("mnt"), mounted.out);
+        assert_eq!(listed(mount.path.clone()), expected, "{options:?}");
+        // A link that the user makes later is left out, too.
+        if options[0] == "-o" {
+            symlink(dir.path("elsewhere/secret"), dir.path("mods/theirs/later")).unwrap();
+            fs::write(dir.path("mods/theirs/shown"), "").unwrap();
+            until("the new file", || mount.path.join("theirs/shown").exists());
+            assert!(!mount.path.join("theirs/later").exists());
+            fs::remove_file(dir.path("mods/theirs/later")).unwrap();
+            fs::remove_file(dir.path("mods/theirs/shown")).unwrap();
+        }
+        mount.umount(&dir);
+    }
+    // What only root reads has all links.
+    let mounted = dir.run(["mount", "mods", "mnt"]).success();
+    let mount = Mounted::at(&dir.path("mnt"), mounted);
+    assert_eq!(listed(mount.path.clone()).len(), expected.len() + 6);
+    mount.umount(&dir);
+}
+
+#[test]
+fn root_shows_others_no_archive_to_which_the_link_of_a_user_leads() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    let victim = 12345;
+    users_folder(&dir, "users");
+    fs::create_dir(dir.path("victims")).unwrap();
+    dir.archive("victims/private.bsa", &world());
+    dir.archive("roots.bsa", &world());
+    for path in ["victims/private.bsa", "victims"] {
+        chown(dir.path(path), Some(victim), None).unwrap();
+    }
+    dir.archive("users/own.bsa", &world());
+    chown(dir.path("users/own.bsa"), Some(hostile_user().0), None).unwrap();
+    symlink(dir.path("victims/private.bsa"), dir.path("users/victims.bsa")).unwrap();
+    symlink(dir.path("roots.bsa"), dir.path("users/roots.bsa")).unwrap();
+    for source in ["users/victims.bsa", "users/roots.bsa"] {
+        for arguments in
+            [&["mount", source, "mnt", "-o", "allow_other"][..], &["extract", source, "-C", "out"]]
+        {
+            let refused = dir.run(arguments);
+            assert!(refused.code == 77 && refused.err.contains("another user can change"), "{refused:?}");
+            assert!(mounts_below(&dir.path("")).is_empty() && !dir.path("out").exists(), "{arguments:?}");
+        }
+        dir.mount([source]).umount(&dir);
+    }
+    let mount = dir.mount(["users/own.bsa", "-o", "allow_other,static"]);
+    fs::remove_file(dir.path("users/own.bsa")).unwrap();
+    symlink(dir.path("victims/private.bsa"), dir.path("users/own.bsa")).unwrap();
+    let reloaded = dir.run(["reload", "mnt"]);
+    assert!(reloaded.code == 65 && reloaded.err.contains("another user can change"), "{reloaded:?}");
     mount.umount(&dir);
 }
 

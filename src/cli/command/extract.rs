@@ -13,7 +13,7 @@ use indicatif::BinaryBytes;
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::open_sources;
-use crate::cli::options::open_args::{LayoutArg, OpenArgs, SALVAGE};
+use crate::cli::options::open_args::{AS_USER, LayoutArg, OpenArgs, SALVAGE};
 use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::progress;
@@ -129,9 +129,6 @@ struct Outcomes {
     /// Why voice files stay as they are.
     voices: Reasons,
 }
-
-/// What root does instead of extracting from another user's folder.
-const AS_USER: &str = "run the command as that user, or add --follow-links if you trust them";
 
 impl Extract {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {

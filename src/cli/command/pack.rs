@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::cache_size;
 use crate::cli::options::named_sources::open_sources;
-use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::open_args::{AS_USER, OpenArgs};
 use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::{self, Output, stdout, stdout_for};
 use crate::cli::terminal::progress;
@@ -178,8 +178,10 @@ impl Pack {
         let options = self.options(&open)?;
         let (folder, options) = self.place(options);
         let archives = open.archives.or(Some(FolderArchives::Files));
-        let vfs =
-            open_sources(&self.sources, OpenOptions { archives, ..open.clone().layout(Layout::Union) })?;
+        // Everybody may read what is packed.
+        let advice_to_root = (!self.follow_links).then_some(AS_USER);
+        let open = OpenOptions { archives, advice_to_root, ..open.layout(Layout::Union) };
+        let vfs = open_sources(&self.sources, open)?;
         let plan = Plan::new(&vfs, &options)?;
         let changes = match &self.within {
             Some(game) => self.effects(&plan, game)?,

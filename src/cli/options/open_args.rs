@@ -10,6 +10,9 @@ use crate::format::encoding::Encoding;
 use crate::vfs::options::parse_encoding;
 use crate::vfs::{Layout, OpenOptions};
 
+/// What root does instead of opening another user's folder to write files that everybody may read.
+pub(crate) const AS_USER: &str = "run the command as that user, or add --follow-links if you trust them";
+
 /// How archives are parsed.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ParseArgs {

@@ -1,7 +1,7 @@
 //! Mounts of bsafs as sources. What a mount shows is the result of merging its layers, so a mount, or a
 //! folder in one, stands for the sources that were mounted, with their options.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
@@ -109,7 +109,7 @@ impl SourceInMount {
     /// Finds the mount of a source. `None` if the source is no folder in a mount of bsafs.
     fn find(source: &Path, mounts: &[MountEntry]) -> Result<Option<Self>, Failure> {
         let absolute = paths::absolute(source).unwrap_or_else(|_| source.to_owned());
-        let Some(entered) = entered_mount(&absolute, mounts, 0) else { return Ok(None) };
+        let Some(entered) = entered_mount(&absolute, mounts) else { return Ok(None) };
         // The daemon is asked before anything in the mount is accessed, because it may hang.
         let (mounted, status) = answer_of(source, entered, mounts)?;
         if !std::fs::metadata(source).is_ok_and(|metadata| metadata.is_dir()) {
@@ -173,31 +173,12 @@ fn check_trusted(source: &Path, mounted: &MountEntry) -> Result<(), Failure> {
     Err(Failure::new(Exit::NoPermission, what))
 }
 
-/// Maximum number of links that are followed in a path.
-const LINKS_MAX: u32 = 40;
-
 /// The first mount of bsafs, or overlay over one, that a path enters. Nothing in it is accessed.
-fn entered_mount<'a>(path: &Path, mounts: &'a [MountEntry], links: u32) -> Option<&'a MountEntry> {
-    let mut at = PathBuf::from("/");
-    let mut parts = path.components();
-    while let Some(part) = parts.next() {
-        match part {
-            Component::ParentDir => _ = at.pop(),
-            Component::Normal(name) => at.push(name),
-            Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
-        }
+fn entered_mount<'a>(path: &Path, mounts: &'a [MountEntry]) -> Option<&'a MountEntry> {
+    paths::first_on_the_way(path, |at| {
         let top = mounts.iter().rev().find(|mounted| mounted.mountpoint == at);
-        if let Some(top) = top.filter(|top| top.is_bsafs() || beneath(top, mounts).next().is_some()) {
-            return Some(top);
-        }
-        if links < LINKS_MAX
-            && let Ok(target) = std::fs::read_link(&at)
-        {
-            let parent = at.parent().unwrap_or(Path::new("/"));
-            return entered_mount(&parent.join(target).join(parts.as_path()), mounts, links + 1);
-        }
-    }
-    None
+        top.filter(|top| top.is_bsafs() || beneath(top, mounts).next().is_some())
+    })
 }
 
 /// The mounts of bsafs beneath an overlay.

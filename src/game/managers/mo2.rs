@@ -104,7 +104,7 @@ pub fn instance_of_profile(
     let instance = profiles.parent()?;
     // The plan of the instance adds the notes. The instance may keep its profiles elsewhere.
     let known = read_instance(disk, instance, drives, overrides)?.profiles?;
-    let is_one = known.canonicalize().ok()? == profiles.canonicalize().ok()?;
+    let is_one = disk.canonical(&known).ok()? == disk.canonical(profiles).ok()?;
     is_one.then(|| (instance.to_owned(), name.to_owned()))
 }
 
@@ -338,10 +338,10 @@ impl<'a> Instance<'a> {
     fn note_outside(&self, mods: &[(PathBuf, String)], notes: &mut Vec<Note>) {
         let game = self.game.as_ref().and_then(|(_, path)| path.as_deref());
         let known = [Some(&*self.folder), game].into_iter().flatten();
-        let mut roots: Vec<PathBuf> = known.filter_map(|path| path.canonicalize().ok()).collect();
-        let base = self.base.as_deref().and_then(|base| base.canonicalize().ok()).unwrap_or_default();
+        let mut roots: Vec<PathBuf> = known.filter_map(|path| self.disk.canonical(path).ok()).collect();
+        let base = self.base.as_deref().and_then(|base| self.disk.canonical(base).ok()).unwrap_or_default();
         let mut check = |path: &Path, roots: &[PathBuf]| {
-            let Ok(real) = path.canonicalize() else { return };
+            let Ok(real) = self.disk.canonical(path) else { return };
             if roots.iter().any(|root| real.starts_with(root))
                 || DEFAULT_FOLDERS.iter().any(|it| real == base.join(it))
             {
@@ -355,7 +355,7 @@ impl<'a> Instance<'a> {
         };
         if let (Some(folder), false) = (&self.mods, mods.is_empty()) {
             check(folder, &roots);
-            roots.extend(folder.canonicalize());
+            roots.extend(self.disk.canonical(folder));
         }
         let is_elsewhere = |path: &Path| path.is_symlink() || path.parent() != self.mods.as_deref();
         mods.iter().filter(|(path, _)| is_elsewhere(path)).for_each(|(path, _)| check(path, &roots));
@@ -390,7 +390,7 @@ impl<'a> Instance<'a> {
             let stored = names.as_ref().and_then(|names| names.get(name));
             let path = self.mods.as_ref().and_then(|mods| Some(mods.join(stored?)));
             match path.filter(|path| self.disk.is_dir(path)) {
-                Some(path) if is_around(&path, &self.folder) => {
+                Some(path) if is_around(self.disk, &path, &self.folder) => {
                     let text = "left out: its folder is a link to a folder that contains the instance";
                     notes.push(Note::new(NoteCode::Mo2ModMissing, excerpt(name), text));
                 }
@@ -553,8 +553,8 @@ impl Drives<'_> {
 }
 
 /// Whether a folder is another one or contains it, following links. `/` contains everything.
-fn is_around(folder: &Path, other: &Path) -> bool {
-    folder.canonicalize().is_ok_and(|folder| other.canonicalize().is_ok_and(|it| it.starts_with(folder)))
+fn is_around(disk: &Disk, folder: &Path, other: &Path) -> bool {
+    disk.canonical(folder).is_ok_and(|folder| disk.canonical(other).is_ok_and(|it| it.starts_with(folder)))
 }
 
 /// The prefix whose drive C contains an instance.

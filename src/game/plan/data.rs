@@ -50,7 +50,7 @@ impl DataFolder {
                 break;
             }
             // This `metadata` follows links.
-            match std::fs::metadata(entry.path()) {
+            match disk.metadata(&entry.path()) {
                 Ok(found) if found.is_dir() => folder.folders.push(name),
                 Ok(found) if found.is_file() => {
                     let nanoseconds = u32::try_from(found.mtime_nsec()).unwrap_or(0);

@@ -3,6 +3,7 @@
 //! change these.
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
@@ -12,16 +13,28 @@ use super::profile::Profile;
 use super::resolve::OpenPlan;
 use crate::system::covered::uncovered;
 use crate::system::paths;
-use crate::system::root_only::first_of_others;
+use crate::system::root_only::{first_of_others, first_other_user, first_other_user_of};
 use crate::vfs::error::{OpenError, OpenErrorKind};
 use crate::vfs::options::OpenOptions;
 
-/// Refuses a plan with folders or lists that another user can change. Archives may be any user's, because
-/// they have no links.
+/// Refuses a plan with folders or lists that another user can change.
 pub(crate) fn check_plan(plan: &OpenPlan, options: &OpenOptions) -> Result<(), OpenError> {
     let folders = plan.layers.iter().filter_map(PlannedLayer::folder);
     let read = plan.read_set.files.iter().chain(&plan.read_set.folders).map(PathBuf::as_path);
     check(folders.chain(read), options)
+}
+
+/// Refuses an archive to which another user's link leads, unless the archive is that user's, too. An archive
+/// has no links, so it may be any user's.
+pub(crate) fn check_archive(path: &Path, archive: &File, options: &OpenOptions) -> Result<(), OpenError> {
+    let Some(advice) = advice(options) else { return Ok(()) };
+    let Cow::Borrowed(path) = uncovered(path) else { return Ok(()) };
+    let absolute = paths::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let Some(named_by) = first_other_user(&absolute) else { return Ok(()) };
+    if first_other_user_of(archive) == Some(named_by) {
+        return Ok(());
+    }
+    Err(OpenError::new(path, OpenErrorKind::OfOtherUser(advice)))
 }
 
 /// As [`check_plan`], for profiles.
@@ -29,8 +42,21 @@ pub(crate) fn check_profiles(profiles: &[Profile], options: &OpenOptions) -> Res
     check(profiles.iter().map(|profile| &*profile.file), options)
 }
 
+/// Has the walks of folders leave out links that another user decides: in a subfolder of his, or by a link of
+/// root's that leads to a place of his.
+pub(crate) fn limit_links(plan: &mut OpenPlan, options: &OpenOptions) {
+    if advice(options).is_some() {
+        plan.layers.iter_mut().for_each(PlannedLayer::follow_only_roots_links);
+    }
+}
+
+/// What to do instead, if root opens sources for other users to read.
+fn advice(options: &OpenOptions) -> Option<&'static str> {
+    options.advice_to_root.filter(|_| geteuid().is_root())
+}
+
 fn check<'a>(paths: impl Iterator<Item = &'a Path>, options: &OpenOptions) -> Result<(), OpenError> {
-    let Some(advice) = options.advice_to_root.filter(|_| geteuid().is_root()) else { return Ok(()) };
+    let Some(advice) = advice(options) else { return Ok(()) };
     // What this process has mounted over was checked before, and must not be entered.
     let uncovered = paths.filter(|path| matches!(uncovered(path), Cow::Borrowed(_)));
     let absolute: Vec<PathBuf> =

@@ -82,6 +82,21 @@ impl PlannedLayer {
         }
     }
 
+    /// The folder of loose files, if a game or a mod manager loads it and the user did not name it.
+    pub(crate) fn loaded_folder(&self) -> Option<&Path> {
+        match self {
+            Self::Folder(folder) if !folder.why.is_empty() => Some(&folder.path),
+            _ => None,
+        }
+    }
+
+    /// Has the walk of a folder leave out links that another user decides.
+    pub(crate) fn follow_only_roots_links(&mut self) {
+        if let Self::Folder(folder) = self {
+            folder.filter.only_roots_links = true;
+        }
+    }
+
     /// Limits the layer to the files below a folder of the tree.
     pub(crate) fn limit(&mut self, within: Option<&Within>) {
         match self {

@@ -220,7 +220,9 @@ fn another_user_is_refused_the_sources_of_a_mount() {
     mount.umount(&dir);
     dir.give_to_user();
     // Root shows others no folder that a user can change.
-    ["", "data"].iter().for_each(|path| chown(dir.path(path), Some(0), None).unwrap());
+    for path in ["", "data"] {
+        chown(dir.path(path), Some(0), None).unwrap();
+    }
     let _mount = dir.mount(["-o", "allow_other", "data"]);
     let refused = run(&mut dir.bsafs_as_user(["list", "mnt"]));
     assert!(refused.code == 77 && refused.err.contains("may know the sources"), "{refused:?}");
