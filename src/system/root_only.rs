@@ -7,11 +7,11 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, open, readlink};
+use rustix::fs::{FileType, Mode, OFlags, fstat, open, readlink, stat};
 use rustix::io::Errno;
 use rustix::process::Uid;
 
-use super::exchange::may_others_exchange;
+use super::exchange::{may_others_add, may_others_exchange};
 use super::liar::{self, Liar, Liars};
 
 /// Maximum number of links that are followed in a path.
@@ -33,6 +33,11 @@ pub(crate) enum OtherUser {
 /// first such place.
 pub(crate) fn first_other_user(path: &Path) -> Option<OtherUser> {
     first_along(path, &mut Liars::default(), Some(&OtherUser::Unknown))
+}
+
+/// Whether a user other than root can decide what an absolute path leads to, or add names there, as in /tmp.
+pub(crate) fn may_others_add_to(path: &Path) -> bool {
+    first_other_user(path).is_some() || stat(path).map_or(true, |it| may_others_add(it.st_uid, it.st_mode))
 }
 
 /// Who decides what an open file is, by the path that it has now: the first user other than root.

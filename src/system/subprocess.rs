@@ -31,15 +31,13 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::stat;
 use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
-use rustix::process::{Pid, PidfdFlags, Uid, geteuid, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, geteuid, pidfd_open};
 
 use super::credentials::{self, Credentials};
-use super::exchange::written_by_others;
 use super::memory;
 use super::process;
-use super::root_only::first_other_user;
+use super::root_only::{first_other_user, may_others_add_to};
 use crate::limits::SUBPROCESS_OUTPUT_MAX;
 
 /// Where programs are looked for if root runs bsafs. `su` and some settings of sudo leave root the `PATH` of
@@ -376,18 +374,22 @@ fn leads_to_others(value: &OsStr) -> bool {
     let mut paths = parts.filter(|part| !part.is_empty()).map(|part| Path::new("/").join(part));
     paths.any(|path| {
         let existing = path.ancestors().find(|it| it.symlink_metadata().is_ok());
-        let may_add = |it: &Path| stat(it).map_or(true, |it| written_by_others(&it, Uid::ROOT) != 0);
-        existing.is_some_and(|it| first_other_user(it).is_some() || may_add(it))
+        existing.is_some_and(may_others_add_to)
     })
 }
 
 /// The folders of programs, separated by colons.
 fn path() -> OsString {
-    let given = env::var_os("PATH").unwrap_or_default();
+    folders_of_programs(env::var_os("PATH").unwrap_or_default())
+}
+
+/// As [`path`], with `given` as the variable.
+fn folders_of_programs(given: OsString) -> OsString {
     if !geteuid().is_root() {
         return if given.is_empty() { PATH_OF_ROOT.into() } else { given };
     }
-    let of_root = |folder: &PathBuf| folder.is_absolute() && first_other_user(folder).is_none();
+    // A folder such as /tmp is root's, but others add programs. A program that bsafs starts looks there, too.
+    let of_root = |folder: &PathBuf| folder.is_absolute() && !may_others_add_to(folder);
     let given = env::split_paths(&given).filter(of_root);
     env::join_paths(given.chain(env::split_paths(PATH_OF_ROOT))).unwrap_or_else(|_| PATH_OF_ROOT.into())
 }
@@ -680,6 +682,9 @@ mod tests {
             return assert!(find("sh").is_ok());
         }
         assert!(path().to_string_lossy().ends_with(PATH_OF_ROOT));
+        // Everybody may add programs to the first two.
+        let given = folders_of_programs("/tmp:/var/tmp:/usr/bin:bin".into());
+        assert_eq!(given.to_string_lossy(), format!("/usr/bin:{PATH_OF_ROOT}"));
         assert!(find("sh").is_ok_and(|path| path.is_absolute()));
         assert_eq!(find("../bin/no-such-program").unwrap_err().kind(), io::ErrorKind::NotFound);
     }
