@@ -11,7 +11,7 @@ use bsafs::fs::{
     Caller, Error, FileSystem, MountedSource, MountedSources, Owner, Presentation, ReadTarget, SOURCES_LINK,
     Validity, View, WHICH_LINK,
 };
-use bsafs::tree::NodeId;
+use bsafs::tree::Ino;
 use tempfile::TempDir;
 
 fn mounted(path: &Path) -> FileSystem {
@@ -19,7 +19,7 @@ fn mounted(path: &Path) -> FileSystem {
 }
 
 /// The first bytes of a file.
-fn read(view: &Arc<View>, ino: u64) -> Result<Vec<u8>, Error> {
+fn read(view: &Arc<View>, ino: Ino) -> Result<Vec<u8>, Error> {
     ReadTarget::find(view.clone(), ino)?.read(0, 9).map(|bytes| bytes.to_vec())
 }
 
@@ -38,12 +38,11 @@ fn a_file_first_read_during_a_reload_is_known_afterwards() {
     let cached = thread::scope(|scope| {
         let reader = scope.spawn(|| {
             let mut cached = Vec::new();
-            for node in 1..=3000 {
+            for ino in (2..=3001).map(Ino) {
                 if ends.load(Ordering::Relaxed) {
                     break;
                 }
                 let view = fs.view();
-                let ino = NodeId::ROOT_INO + node;
                 read(&view, ino).unwrap();
                 // The kernel may now cache the file's size without a time limit.
                 if view.is_current() {
@@ -71,7 +70,7 @@ fn replaced_loose_files_do_not_leak_descriptors() {
     fs::write(&path, "x").unwrap();
     let fs = mounted(dir.path());
     for n in 0..400 {
-        let ino = fs.view().lookup(NodeId::ROOT_INO, b"a").unwrap().attr.unwrap().ino;
+        let ino = fs.view().lookup(Ino::ROOT, b"a").unwrap().attr.unwrap().ino;
         read(&fs.view(), ino).unwrap();
         fs::write(dir.path().join("b"), "longer".repeat(n)).unwrap();
         fs::rename(dir.path().join("b"), &path).unwrap();
@@ -94,7 +93,7 @@ fn a_change_is_detected_even_with_equal_size_and_mtime() {
     write("red");
     let fs = mounted(dir.path());
     let look = || {
-        let ino = fs.view().lookup(NodeId::ROOT_INO, b"a").unwrap().attr.unwrap().ino;
+        let ino = fs.view().lookup(Ino::ROOT, b"a").unwrap().attr.unwrap().ino;
         (ino, read(&fs.view(), ino).unwrap())
     };
     let red = look();
@@ -171,7 +170,7 @@ fn cookies_of_listings_stay_below_31_bits_whatever_changes() {
         let mut names = Vec::new();
         while names.len() < most {
             let before = names.len();
-            let listed = fs.view().list(NodeId::ROOT_INO, cookie, |entry| {
+            let listed = fs.view().list(Ino::ROOT, cookie, |entry| {
                 assert!((1..1 << 31).contains(&entry.cookie), "{}", entry.cookie);
                 names.push(String::from_utf8(entry.name.to_vec()).unwrap());
                 cookie = entry.cookie;
@@ -207,14 +206,14 @@ fn a_mount_without_free_inode_numbers_stays_as_it_is() {
     let fs = FileSystem::after_reloads(vfs, Presentation::default(), 5, 1 << 32);
     fs::write(dir.path().join("b"), "x").unwrap();
     assert!(fs.replace(fs.view().vfs().reopened().unwrap()).is_err());
-    let lookup = |name: &[u8]| fs.view().lookup(NodeId::ROOT_INO, name).unwrap().attr;
+    let lookup = |name: &[u8]| fs.view().lookup(Ino::ROOT, name).unwrap().attr;
     assert!(lookup(b"a").is_some() && lookup(b"b").is_none());
 }
 
 /// Inode number and generation of a path.
-fn generation(fs: &FileSystem, path: &str) -> (u64, u32) {
+fn generation(fs: &FileSystem, path: &str) -> (Ino, u32) {
     let view = fs.view();
-    let ino = path.split('/').fold(NodeId::ROOT_INO, |ino, name| {
+    let ino = path.split('/').fold(Ino::ROOT, |ino, name| {
         view.lookup(ino, name.as_bytes()).unwrap().attr.unwrap_or_else(|| panic!("no {path}")).ino
     });
     let _ = read(&view, ino);
@@ -235,7 +234,7 @@ fn generations_stay_stable_until_a_file_is_replaced() {
     assert_ne!(before[1].1, before[3].1, "each spelling of a folder must have its own generation");
     let nonzero: std::collections::HashSet<u32> = before.iter().map(|it| it.1).collect();
     assert_eq!(nonzero.len(), 5, "{before:?}");
-    assert_eq!(fs.view().generation(NodeId::ROOT_INO), 0);
+    assert_eq!(fs.view().generation(Ino::ROOT), 0);
     fs::write(dir.path().join("Low/Sub/0"), "x").unwrap();
     reload(&fs);
     assert_eq!(all(&fs), before, "an unchanged file has another number or generation");
@@ -263,7 +262,7 @@ fn the_generation_does_not_change_when_a_slow_stat_completes() {
     fs::write(dir.path().join("Low/b"), "x").unwrap();
     let fs = mounted(dir.path());
     let view = fs.view();
-    let folder = view.lookup(NodeId::ROOT_INO, b"low").unwrap().attr.unwrap().ino;
+    let folder = view.lookup(Ino::ROOT, b"low").unwrap().attr.unwrap().ino;
     let ino = view.lookup(folder, b"b").unwrap().attr.unwrap().ino;
     // LOOKUP and READDIRPLUS answer this if the disk does not respond within a second.
     let before = view.generation(ino);
@@ -283,12 +282,12 @@ fn a_node_and_its_parent_are_found_by_inode_number() {
     let [a, b, c, spelled] = ["a", "a/b", "a/b/c", "A/B"].map(|path| generation(&fs, path).0);
     let view = fs.view();
     let dots = |ino, name: &str| view.lookup(ino, name.as_bytes()).map(|it| it.attr.unwrap().ino).ok();
-    for ino in [NodeId::ROOT_INO, a, b, c, spelled] {
+    for ino in [Ino::ROOT, a, b, c, spelled] {
         assert_eq!(dots(ino, "."), Some(ino));
     }
-    assert_eq!([a, b].map(|ino| dots(ino, "..")), [Some(NodeId::ROOT_INO), Some(a)]);
+    assert_eq!([a, b].map(|ino| dots(ino, "..")), [Some(Ino::ROOT), Some(a)]);
     assert_eq!(dots(spelled, ".."), Some(generation(&fs, "A").0));
-    assert_eq!((dots(c, ".."), dots(1_000_000, ".")), (None, None));
+    assert_eq!((dots(c, ".."), dots(Ino(1_000_000), ".")), (None, None));
 }
 
 #[test]
@@ -298,8 +297,8 @@ fn only_root_and_the_user_of_the_daemon_learn_paths_of_sources() {
     let sources = MountedSources { sources: vec![MountedSource::file(dir.path())], ..Default::default() };
     let presentation = Presentation { owner: Owner::new(0, 0), xattrs: true, ..Presentation::default() };
     let view = FileSystem::new(Vfs::open([dir.path()]).unwrap(), presentation).with_sources(sources).view();
-    let ino = |name: &str| view.lookup(NodeId::ROOT_INO, name.as_bytes()).unwrap().attr.unwrap().ino;
-    let links = [ino(&format!("{WHICH_LINK}{}:0", ino("a"))), ino(&format!("{SOURCES_LINK}:0"))];
+    let ino = |name: &str| view.lookup(Ino::ROOT, name.as_bytes()).unwrap().attr.unwrap().ino;
+    let links = [ino(&format!("{WHICH_LINK}{}:0", ino("a").0)), ino(&format!("{SOURCES_LINK}:0"))];
     let path = dir.path().to_str().unwrap();
     let name = dir.path().file_name().unwrap().to_str().unwrap();
     let user = rustix::process::geteuid().as_raw();
@@ -322,7 +321,7 @@ fn a_file_that_is_cut_off_is_cached_again_after_the_reload_that_its_read_starts(
     let fs = Arc::new(mounted(dir.path()));
     let of_change = Arc::downgrade(&fs);
     fs.on_change(move |_| of_change.upgrade().unwrap().begin_reload());
-    let ino = NodeId::ROOT_INO + 1;
+    let ino = Ino(2);
     let len = || ReadTarget::find(fs.view(), ino).unwrap().read(0, 200).unwrap().len();
     assert_eq!(len(), 100);
     fs::File::options().write(true).open(&path).unwrap().set_len(50).unwrap();

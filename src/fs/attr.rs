@@ -2,11 +2,13 @@
 
 use std::time::SystemTime;
 
+use crate::tree::Ino;
+
 /// Attributes of a node. Owner and permissions are not among them, because all nodes share these ([`Owner`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attr {
     /// Inode number.
-    pub ino: u64,
+    pub ino: Ino,
     /// File, folder or link.
     pub kind: NodeKind,
     /// Size in bytes; an estimate if a file's size is unknown.

@@ -24,7 +24,7 @@ use crate::format::EntryId;
 use crate::limits::SPELLINGS_MAX;
 use crate::system::disk_id::DiskId;
 use crate::system::sync::{Mutex, RwLock};
-use crate::tree::{Changes, CompareFiles, Kind, Spellings, Tree, compare};
+use crate::tree::{Changes, CompareFiles, Ino, Kind, Spellings, Tree, compare};
 use crate::vfs::{Opened, Vfs};
 
 /// A mounted file system.
@@ -325,7 +325,7 @@ impl CompareFiles for ViewFiles<'_> {
         self.store.file(later).change_since(&self.then.store().file(earlier))
     }
 
-    fn held(&self, later: EntryId) -> Option<u64> {
+    fn held(&self, later: EntryId) -> Option<Ino> {
         self.then.shared.retired.held(self.store.file(later).archive_number()?, later.entry)
     }
 }
@@ -355,9 +355,9 @@ fn keep_listings(then: &View, changes: &Changes) {
 }
 
 /// The last change of each folder since the mount, for the next view. Folders that are gone are left out.
-fn folder_changes(then: &View, tree: &Tree, changes: &Changes) -> HashMap<u64, FolderChange> {
+fn folder_changes(then: &View, tree: &Tree, changes: &Changes) -> HashMap<Ino, FolderChange> {
     let at = SystemTime::now();
-    let change = |ino: u64| {
+    let change = |ino: Ino| {
         let listing = then.shared.listings.next_number(ino, listing_before(then, ino));
         (ino, FolderChange { listing, at })
     };
@@ -369,7 +369,7 @@ fn folder_changes(then: &View, tree: &Tree, changes: &Changes) -> HashMap<u64, F
 }
 
 /// The number of a folder's listing in the earlier view.
-fn listing_before(then: &View, ino: u64) -> u8 {
+fn listing_before(then: &View, ino: Ino) -> u8 {
     then.changes.get(&ino).map_or(then.shared.first_listing, |change| change.listing)
 }
 
@@ -383,7 +383,7 @@ fn changed_answers(then: &View, now: &View, exposed: HashSet<NameIn>) -> (Vec<Na
 #[derive(PartialEq, Eq)]
 enum Answer {
     /// A node whose number the kernel may have.
-    Given(u64),
+    Given(Ino),
     /// A folder that has no number yet.
     NotGiven,
     Assumed,
@@ -392,7 +392,7 @@ enum Answer {
     NoFolder,
 }
 
-fn answer(view: &View, folder: u64, name: &[u8]) -> Answer {
+fn answer(view: &View, folder: Ino, name: &[u8]) -> Answer {
     let Ok(folder) = view.folder(folder) else { return Answer::NoFolder };
     match view.child(folder, name) {
         Child::Node(node) => {

@@ -11,13 +11,13 @@ use super::attr::{Attr, NodeKind};
 use super::error::Error;
 use super::remembered::kept_listings::LISTINGS;
 use super::view::View;
-use crate::tree::{Inode, Kind, NodeId};
+use crate::tree::{Ino, Inode, Kind, NodeId};
 
 /// An entry of a listing.
 #[derive(Clone, Copy, Debug)]
 pub struct DirEntry<'a> {
     /// Inode number.
-    pub ino: u64,
+    pub ino: Ino,
     /// The position from which a listing continues after this entry.
     pub cookie: u64,
     /// File or folder.
@@ -44,7 +44,7 @@ impl View {
     /// listing began.
     pub fn list(
         &self,
-        ino: u64,
+        ino: Ino,
         cookie: u64,
         mut add: impl FnMut(DirEntry<'_>) -> bool,
     ) -> Result<(), Error> {
@@ -94,7 +94,7 @@ impl View {
     /// [`Error::NoNode`] or [`Error::NotFolder`].
     pub fn list_with_attrs(
         &self,
-        ino: u64,
+        ino: Ino,
         cookie: u64,
         mut add: impl FnMut(DirEntry<'_>, Attr) -> bool,
     ) -> Result<(), Error> {
@@ -109,7 +109,7 @@ impl View {
     }
 
     /// Files [to learn](View::is_to_learn) among the next entries of a folder after `cookie`.
-    pub(crate) fn children_to_learn(&self, ino: u64, cookie: u64) -> impl Iterator<Item = NodeId> {
+    pub(crate) fn children_to_learn(&self, ino: Ino, cookie: u64) -> impl Iterator<Item = NodeId> {
         let folder = self.folder(ino).ok().filter(|_| !self.store().states_sizes());
         let next = folder.and_then(|folder| self.children_after(folder, self.place(folder, cookie)).ok());
         let next = next.into_iter().flatten().take(AT_ONCE as usize);

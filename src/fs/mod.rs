@@ -42,6 +42,8 @@ pub use reported::status::{
 pub use status_link::Caller;
 pub use view::{Lookup, View};
 
+pub(crate) use crate::tree::Ino;
+
 pub(crate) use remembered::invalidation::{Invalidation, NameIn};
 pub(crate) use requests::Operation;
 pub(crate) use shared::Host;

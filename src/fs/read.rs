@@ -13,7 +13,7 @@ use super::view::View;
 use crate::content::{self, EntryError, FileBytes, Reason};
 use crate::format::EntryId;
 use crate::shown::Shown;
-use crate::tree::{Kind, NodeId};
+use crate::tree::{Ino, Kind, NodeId};
 
 /// The file that a READ is for.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl ReadTarget {
     ///
     /// # Errors
     /// [`Error::IsFolder`] if it is a folder; [`Error::Replaced`] if no file has the number any more.
-    pub fn find(view: Arc<View>, ino: u64) -> Result<Self, Error> {
+    pub fn find(view: Arc<View>, ino: Ino) -> Result<Self, Error> {
         let (file, device) = match view.inode(ino) {
             _ if ino == CIOPFS_INO => (ReadFile::Ciopfs, 0),
             Ok(inode) => {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::remembered::inode_numbers::{
     CHANGES_INO, CHANGES_LINK, SOURCES_LINK, STATUS_INO, STATUS_LINK, sources_page,
 };
-use crate::tree::NodeId;
+use crate::tree::Ino;
 
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,14 +45,14 @@ impl Operation {
     }
 
     /// The counter for this operation on a name in a folder.
-    pub(crate) fn on_name(self, parent: u64, name: &[u8]) -> Self {
+    pub(crate) fn on_name(self, parent: Ino, name: &[u8]) -> Self {
         let is_status = name == STATUS_LINK.as_bytes()
             || [SOURCES_LINK, CHANGES_LINK].iter().any(|link| name.starts_with(link.as_bytes()));
-        if is_status && parent == NodeId::ROOT_INO { Self::Status } else { self }
+        if is_status && parent == Ino::ROOT { Self::Status } else { self }
     }
 
     /// The counter for this operation on a node.
-    pub(crate) fn on_node(self, ino: u64) -> Self {
+    pub(crate) fn on_node(self, ino: Ino) -> Self {
         let is_status = ino == STATUS_INO || ino >= CHANGES_INO || sources_page(ino).is_some();
         if is_status { Self::Status } else { self }
     }

@@ -24,7 +24,7 @@ use super::reported::touched_files::TouchedFiles;
 use super::requests::Requests;
 use super::used_folders::UsedFolders;
 use crate::system::sync::{Mutex, RwLock};
-use crate::tree::Spellings;
+use crate::tree::{Ino, Spellings};
 
 /// What serves a mounted file system: the connection to the kernel, and threads for background work.
 pub(crate) trait Host: fmt::Debug + Send + Sync {
@@ -32,11 +32,11 @@ pub(crate) trait Host: fmt::Debug + Send + Sync {
     fn invalidate(&self, invalidation: Invalidation);
 
     /// Has the kernel drop the pages of a file soon. Does not block.
-    fn drop_pages(&self, ino: u64);
+    fn drop_pages(&self, ino: Ino);
 
     /// Has the kernel drop the cached part of a folder's listing, before this returns. For a request that
     /// lists the folder.
-    fn drop_listing(&self, ino: u64);
+    fn drop_listing(&self, ino: Ino);
 
     /// Runs a job when the kernel has dropped all that it was asked to drop before. Does not block.
     fn after_notices(&self, job: Box<dyn FnOnce() + Send>);
@@ -184,7 +184,7 @@ impl Shared {
 
     /// The names in a folder that the kernel may have cached and that differ from `name` only in case, or not
     /// at all.
-    pub(crate) fn exposed_like(&self, folder: u64, name: &[u8]) -> HashSet<Box<[u8]>> {
+    pub(crate) fn exposed_like(&self, folder: Ino, name: &[u8]) -> HashSet<Box<[u8]>> {
         let exposed = self.exposed.lock();
         exposed.like(folder, name).map(Box::from).collect()
     }
@@ -196,7 +196,7 @@ impl Shared {
 
     /// Records a name before the kernel may cache the answer of a view for it. Returns false if the
     /// kernel must not cache the answer.
-    pub(crate) fn record_exposed(&self, view: u32, parent: u64, name: &[u8]) -> bool {
+    pub(crate) fn record_exposed(&self, view: u32, parent: Ino, name: &[u8]) -> bool {
         let mut exposed = self.exposed.lock();
         // If the view is no longer current, its successor has already taken the recorded names, and
         // would never invalidate this one.

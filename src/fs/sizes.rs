@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::error::Error;
 use super::view::View;
-use crate::tree::NodeId;
+use crate::tree::{Ino, NodeId};
 
 /// Number of files whose sizes are learnt together. They are few, so that a slow disk finishes the first ones
 /// while an answer waits.
@@ -24,7 +24,7 @@ impl View {
     }
 
     /// The node, if it is a file of unknown size.
-    pub(crate) fn unsized_file(&self, ino: u64) -> Option<NodeId> {
+    pub(crate) fn unsized_file(&self, ino: Ino) -> Option<NodeId> {
         self.inode(ino).ok()?.node.filter(|node| self.is_unsized(*node))
     }
 

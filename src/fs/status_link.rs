@@ -12,6 +12,7 @@ use super::reported::status::{CacheStatus, DaemonStatus};
 use super::view::View;
 use crate::note::summaries;
 use crate::system::clock::unix_seconds;
+use crate::tree::Ino;
 use crate::vfs::{Provenance, VfsFile};
 
 /// Replaces the text about the last reload for users who may not know the paths of the sources.
@@ -34,7 +35,7 @@ impl View {
     /// - [`Error::NoNode`] if the link describes no node, or if the page does not exist.
     /// - [`Error::NotPermitted`] if the caller may not list folders and so not know the file, or if the
     ///   caller asks for the sources and may not know their paths.
-    pub fn read_link(&self, ino: u64, caller: Caller) -> Result<Vec<u8>, Error> {
+    pub fn read_link(&self, ino: Ino, caller: Caller) -> Result<Vec<u8>, Error> {
         match ino {
             STATUS_INO => {
                 let mut status = self.status();
@@ -44,13 +45,13 @@ impl View {
                 }
                 Ok(status.to_json().into_bytes())
             }
-            CHANGES_INO.. => {
+            _ if ino >= CHANGES_INO => {
                 self.check_may_list(caller)?;
                 let log = self.shared.change_log();
                 let is_watching = self.shared.unwatched().is_some();
                 Ok(log.since(changes_from(ino).unwrap_or(log.next()), is_watching).into_bytes())
             }
-            WHICH_INO.. => {
+            _ if ino >= WHICH_INO => {
                 self.check_may_list(caller)?;
                 let (file, number) = which(ino);
                 let node = self.inode(file)?.node.ok_or(Error::Invalid)?;

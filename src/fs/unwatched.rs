@@ -14,7 +14,7 @@ use super::remembered::invalidation::Invalidation;
 use super::reported::status::polling_interval;
 use super::view::View;
 use crate::format::EntryId;
-use crate::tree::{Kind, NodeId};
+use crate::tree::{Ino, Kind, NodeId};
 
 impl View {
     /// How long the attributes of a file that was statted stay valid.
@@ -40,12 +40,12 @@ impl View {
     }
 
     /// The node with this number, if it is [unwatched](View::is_unwatched).
-    pub(crate) fn unwatched_file(&self, ino: u64) -> Option<NodeId> {
+    pub(crate) fn unwatched_file(&self, ino: Ino) -> Option<NodeId> {
         self.inode(ino).ok()?.node.filter(|node| self.is_unwatched(*node))
     }
 
     /// The child of a folder, if it is [unwatched](View::is_unwatched).
-    pub(crate) fn unwatched_child(&self, parent: u64, name: &[u8]) -> Option<NodeId> {
+    pub(crate) fn unwatched_child(&self, parent: Ino, name: &[u8]) -> Option<NodeId> {
         let is_any = self.shared.unwatched().is_some_and(|folders| !folders.is_empty());
         let child = is_any.then(|| self.tree().lookup(self.folder(parent).ok()?.node?, name))?;
         child.filter(|node| self.is_unwatched(*node))
@@ -74,21 +74,21 @@ impl View {
 
 impl View {
     /// Records that a program listed a folder.
-    pub(crate) fn note_listed(&self, folder: u64) {
+    pub(crate) fn note_listed(&self, folder: Ino) {
         if self.shared.used.is_needed() {
             self.shared.used.note(folder);
         }
     }
 
     /// Records that a program looked up a name in a folder. Folders on the way to a file are not used.
-    pub(crate) fn note_looked_up(&self, parent: u64, found: Option<&Attr>) {
+    pub(crate) fn note_looked_up(&self, parent: Ino, found: Option<&Attr>) {
         if found.is_none_or(|attr| attr.kind == NodeKind::File) {
             self.note_listed(parent);
         }
     }
 
     /// Records that a program used a file.
-    pub(crate) fn note_used_file(&self, ino: u64) {
+    pub(crate) fn note_used_file(&self, ino: Ino) {
         if !self.shared.used.is_needed() {
             return;
         }
@@ -99,7 +99,7 @@ impl View {
     }
 
     /// The folders on the disk that a folder of the mount shows, and those with its files.
-    pub(crate) fn disk_folders(&self, ino: u64) -> Vec<PathBuf> {
+    pub(crate) fn disk_folders(&self, ino: Ino) -> Vec<PathBuf> {
         let Some(node) = self.folder(ino).ok().and_then(|inode| inode.node) else { return Vec::new() };
         let path = self.tree().path(node);
         let layers = self.store().folders();

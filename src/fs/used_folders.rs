@@ -8,6 +8,7 @@ use std::sync::{MutexGuard, OnceLock};
 use super::callback::OnWait;
 use crate::limits::USED_FOLDERS_MAX;
 use crate::system::sync::Mutex;
+use crate::tree::Ino;
 
 /// The folders that were used since they were last taken.
 #[derive(Debug, Default)]
@@ -22,8 +23,8 @@ pub(crate) struct UsedFolders {
 /// Inode numbers of folders, in the order of their first use.
 #[derive(Debug, Default)]
 struct Used {
-    order: Vec<u64>,
-    all: HashSet<u64>,
+    order: Vec<Ino>,
+    all: HashSet<Ino>,
 }
 
 impl UsedFolders {
@@ -38,7 +39,7 @@ impl UsedFolders {
     }
 
     /// Records a use of a folder.
-    pub(crate) fn note(&self, folder: u64) {
+    pub(crate) fn note(&self, folder: Ino) {
         let mut used = self.lock();
         if used.order.len() >= USED_FOLDERS_MAX || !used.all.insert(folder) {
             return;
@@ -52,7 +53,7 @@ impl UsedFolders {
     }
 
     /// Takes the folders that were used, in the order of their first use.
-    pub(crate) fn take(&self) -> Vec<u64> {
+    pub(crate) fn take(&self) -> Vec<Ino> {
         std::mem::take(&mut *self.lock()).order
     }
 

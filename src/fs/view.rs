@@ -18,7 +18,7 @@ use crate::format::EntryId;
 use crate::format::name::COMPONENT_MAX;
 use crate::limits::ASSUMED_MAX;
 use crate::shown::Shown;
-use crate::tree::{Inode, Kind, NodeId, Tree};
+use crate::tree::{Ino, Inode, Kind, NodeId, Tree};
 use crate::vfs::Vfs;
 
 /// Maximum number of surplus assumed folders to drop at a time. Fewer are added in the meantime.
@@ -31,7 +31,7 @@ pub struct View {
     pub(crate) number: u32,
     pub(crate) vfs: Vfs,
     /// The last change of each folder since the mount, by the folder's own inode number.
-    pub(crate) changes: HashMap<u64, FolderChange>,
+    pub(crate) changes: HashMap<Ino, FolderChange>,
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -87,7 +87,7 @@ impl View {
     /// # Errors
     /// [`Error::NoNode`] or [`Error::NotFolder`] if `parent` is not a folder; [`Error::NameTooLong`];
     /// [`Error::OutOfInodeNumbers`].
-    pub fn lookup(&self, parent: u64, name: &[u8]) -> Result<Lookup, Error> {
+    pub fn lookup(&self, parent: Ino, name: &[u8]) -> Result<Lookup, Error> {
         if let b"." | b".." = name {
             return self.lookup_dots(parent, name);
         }
@@ -118,7 +118,7 @@ impl View {
     }
 
     /// LOOKUP of `.`, which works for files too, and `..`. NFS servers use them to resolve a handle.
-    fn lookup_dots(&self, ino: u64, name: &[u8]) -> Result<Lookup, Error> {
+    fn lookup_dots(&self, ino: Ino, name: &[u8]) -> Result<Lookup, Error> {
         let inode = match name {
             b"." => self.inode(ino)?,
             _ => self.inode(self.shared.spellings.parent(self.tree(), self.folder(ino)?))?,
@@ -127,7 +127,7 @@ impl View {
     }
 
     /// Counts one more answer that gave the kernel this inode number.
-    pub fn count_lookup(&self, ino: u64) {
+    pub fn count_lookup(&self, ino: Ino) {
         let node = self.tree().node(ino);
         if let Some(entry) = node.and_then(|node| self.entry(node)) {
             self.store().file(entry).count_lookups(1);
@@ -142,7 +142,7 @@ impl View {
     }
 
     /// FORGET: the kernel dropped an inode number that `lookups` answers had given it.
-    pub fn forget(&self, ino: u64, lookups: u64) {
+    pub fn forget(&self, ino: Ino, lookups: u64) {
         let less = i64::try_from(lookups).unwrap_or(i64::MAX).saturating_neg();
         match self.tree().node(ino).map(|node| self.entry(node)) {
             Some(Some(entry)) => _ = self.store().file(entry).count_lookups(less),
@@ -158,10 +158,10 @@ impl View {
     ///
     /// # Errors
     /// [`Error::NoNode`].
-    pub fn attr(&self, ino: u64) -> Result<Attr, Error> {
+    pub fn attr(&self, ino: Ino) -> Result<Attr, Error> {
         let (kind, modified, validity) = match ino {
             CIOPFS_INO => (NodeKind::File, self.shared.modified, Validity::Lasting),
-            STATUS_INO.. => (NodeKind::StatusLink, SystemTime::now(), Validity::None),
+            _ if ino >= STATUS_INO => (NodeKind::StatusLink, SystemTime::now(), Validity::None),
             _ => {
                 let retired = || self.shared.retired.attr(ino).ok_or(Error::NoNode);
                 return self.inode(ino).map_or_else(|_| retired(), |inode| Ok(self.node_attr(inode)));
@@ -230,7 +230,7 @@ impl View {
         folders: &[NodeId],
         folder: &Path,
         name: &[u8],
-    ) -> impl Iterator<Item = u64> {
+    ) -> impl Iterator<Item = Ino> {
         let found = folders.iter().filter_map(|node| self.tree().lookup(*node, name));
         found.filter(|node| self.is_loose_in(*node, folder)).map(|node| self.tree().ino(node))
     }
@@ -242,7 +242,7 @@ impl View {
     }
 
     /// The own number of a folder, if the answer to a LOOKUP of `name` in it must wait for the next view.
-    pub(crate) fn pending_folder(&self, parent: u64, name: &[u8]) -> Option<u64> {
+    pub(crate) fn pending_folder(&self, parent: Ino, name: &[u8]) -> Option<Ino> {
         if self.shared.pending.is_empty() {
             return None;
         }
@@ -261,12 +261,12 @@ impl View {
     }
 
     /// The node of the tree with this number, another spelling of it, or an assumed folder.
-    pub(crate) fn inode(&self, ino: u64) -> Result<Inode, Error> {
+    pub(crate) fn inode(&self, ino: Ino) -> Result<Inode, Error> {
         self.shared.spellings.inode(self.tree(), ino).ok_or(Error::NoNode)
     }
 
     /// Like [`View::inode`], but fails if the node is not a folder.
-    pub(crate) fn folder(&self, ino: u64) -> Result<Inode, Error> {
+    pub(crate) fn folder(&self, ino: Ino) -> Result<Inode, Error> {
         if ino >= CIOPFS_INO {
             return Err(Error::NotFolder);
         }
@@ -302,8 +302,8 @@ impl View {
 
 impl View {
     /// Generation of an inode number; 0 for the root and for files that are in no archive.
-    pub fn generation(&self, ino: u64) -> u32 {
-        if ino == NodeId::ROOT_INO || ino >= CIOPFS_INO {
+    pub fn generation(&self, ino: Ino) -> u32 {
+        if ino == Ino::ROOT || ino >= CIOPFS_INO {
             return 0;
         }
         let Ok(inode) = self.inode(ino) else { return 0 };
@@ -319,13 +319,13 @@ impl View {
     }
 
     /// The hash from which the generations in a folder derive.
-    pub(crate) fn parent_path(&self, folder: u64) -> ParentPath {
+    pub(crate) fn parent_path(&self, folder: Ino) -> ParentPath {
         let path = self.inode(folder).map(|inode| self.shared.spellings.path(self.tree(), inode));
         ParentPath::new(&path.unwrap_or_default())
     }
 
     /// Like [`View::generation`], for the child `name` of a folder.
-    pub(crate) fn generation_in(&self, parent: ParentPath, ino: u64, name: &[u8]) -> u32 {
+    pub(crate) fn generation_in(&self, parent: ParentPath, ino: Ino, name: &[u8]) -> u32 {
         let node = self.inode(ino).ok().and_then(|inode| inode.node);
         match node.and_then(|node| self.entry(node)) {
             Some(entry) => self.generation_of_file(parent, ino, name, entry),
@@ -334,13 +334,13 @@ impl View {
         }
     }
 
-    fn generation_of_file(&self, parent: ParentPath, ino: u64, name: &[u8], entry: EntryId) -> u32 {
+    fn generation_of_file(&self, parent: ParentPath, ino: Ino, name: &[u8], entry: EntryId) -> u32 {
         parent.generation_of_file(name, self.exposed_identity(ino, entry))
     }
 
     /// The identity of a file's source. It stays 0 if it was unknown when the kernel was first sent the
     /// number.
-    fn exposed_identity(&self, ino: u64, entry: EntryId) -> u64 {
+    fn exposed_identity(&self, ino: Ino, entry: EntryId) -> u64 {
         let file = self.store().file(entry);
         if file.archive_number().is_some() {
             return file.identity();

@@ -3,6 +3,7 @@
 use super::error::Error;
 use super::status_link::Caller;
 use super::view::View;
+use crate::tree::Ino;
 use crate::vfs::{Provenance, VfsFile};
 
 /// Prefix of the names of all attributes.
@@ -37,7 +38,7 @@ impl View {
     ///
     /// # Errors
     /// [`Error::NoXattr`].
-    pub fn xattr(&self, ino: u64, name: &[u8], caller: impl FnOnce() -> Caller) -> Result<Vec<u8>, Error> {
+    pub fn xattr(&self, ino: Ino, name: &[u8], caller: impl FnOnce() -> Caller) -> Result<Vec<u8>, Error> {
         let name = std::str::from_utf8(name)
             .ok()
             .and_then(|name| name.strip_prefix(PREFIX))
@@ -50,13 +51,13 @@ impl View {
     }
 
     /// The names of a file's extended attributes, each followed by a NUL. Folders have none.
-    pub fn xattr_names(&self, ino: u64) -> Vec<u8> {
+    pub fn xattr_names(&self, ino: Ino) -> Vec<u8> {
         let Some(provenance) = self.file(ino).map(|file| file.provenance()) else { return Vec::new() };
         let present = XATTRS.iter().filter(|(_, value)| value(&provenance).is_some());
         present.flat_map(|(name, _)| format!("{PREFIX}{name}\0").into_bytes()).collect()
     }
 
-    fn file(&self, ino: u64) -> Option<VfsFile> {
+    fn file(&self, ino: Ino) -> Option<VfsFile> {
         self.vfs.file_of(self.inode(ino).ok()?.node?)
     }
 }

@@ -23,7 +23,8 @@ use fuser::{
 use super::device_queues::DeviceQueues;
 use super::spare_workers::SpareWorkers;
 use crate::fs::{
-    Attr, Caller, Error, FileSystem, Lookup, NodeKind, Operation, Owner, ReadTarget, SizeJob, Validity, View,
+    Attr, Caller, Error, FileSystem, Ino, Lookup, NodeKind, Operation, Owner, ReadTarget, SizeJob, Validity,
+    View,
 };
 use crate::system::process::file_access_ids;
 
@@ -71,7 +72,7 @@ impl Adaptor {
     }
 
     /// Answers a LOOKUP. If the name is pending, the answer waits for the next view.
-    fn answer_when_served(&self, operation: Operation, parent: u64, name: &[u8], reply: ReplyEntry) {
+    fn answer_when_served(&self, operation: Operation, parent: Ino, name: &[u8], reply: ReplyEntry) {
         let Some(folder) = self.fs.view().pending_folder(parent, name) else {
             return self.answer_lookup(operation, parent, name, reply);
         };
@@ -88,7 +89,7 @@ impl Adaptor {
     }
 
     /// Answers a LOOKUP from the current view.
-    fn answer_lookup(&self, operation: Operation, parent: u64, name: &[u8], reply: ReplyEntry) {
+    fn answer_lookup(&self, operation: Operation, parent: Ino, name: &[u8], reply: ReplyEntry) {
         let view = self.fs.view();
         let Lookup { attr, is_lasting } = match view.lookup(parent, name) {
             Ok(found) => found,
@@ -115,7 +116,7 @@ impl Adaptor {
     }
 
     /// Answers a GETATTR from the current view.
-    fn answer_getattr(&self, operation: Operation, ino: u64, reply: ReplyAttr) {
+    fn answer_getattr(&self, operation: Operation, ino: Ino, reply: ReplyAttr) {
         let view = self.fs.view();
         match view.attr(ino) {
             Ok(attr) => self.answer_sized(operation, &view, attr, |view, attr| match attr {
@@ -213,7 +214,7 @@ impl From<Error> for Errno {
 
 fn file_attr(owner: &Owner, attr: &Attr) -> FileAttr {
     FileAttr {
-        ino: INodeNo(attr.ino),
+        ino: INodeNo(attr.ino.0),
         size: attr.size,
         blocks: attr.size.div_ceil(SECTOR),
         atime: attr.modified,
@@ -235,7 +236,10 @@ fn file_attr(owner: &Owner, attr: &Attr) -> FileAttr {
 /// A negative entry: inode number 0 with a TTL. The kernel caches that the name does not exist.
 fn negative_entry(owner: &Owner) -> FileAttr {
     let modified = SystemTime::UNIX_EPOCH;
-    file_attr(owner, &Attr { ino: 0, kind: NodeKind::File, size: 0, modified, validity: Validity::Lasting })
+    file_attr(
+        owner,
+        &Attr { ino: Ino::NONE, kind: NodeKind::File, size: 0, modified, validity: Validity::Lasting },
+    )
 }
 
 fn file_type(kind: NodeKind) -> FileType {
@@ -282,7 +286,7 @@ impl Filesystem for Adaptor {
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let (parent, name) = (parent.0, name.as_bytes());
+        let (parent, name) = (Ino(parent.0), name.as_bytes());
         let operation = Operation::Lookup.on_name(parent, name);
         self.answer(operation, || {
             let view = self.fs.view();
@@ -297,27 +301,28 @@ impl Filesystem for Adaptor {
     }
 
     fn forget(&self, _: &Request, ino: INodeNo, lookups: u64) {
-        self.fs.view().forget(ino.0, lookups);
+        self.fs.view().forget(Ino(ino.0), lookups);
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        let operation = Operation::GetAttr.on_node(ino.0);
+        let ino = Ino(ino.0);
+        let operation = Operation::GetAttr.on_node(ino);
         self.answer(operation, || {
             let view = self.fs.view();
-            view.note_used_file(ino.0);
-            let Some(file) = view.unwatched_file(ino.0) else {
-                return self.answer_getattr(operation, ino.0, reply);
+            view.note_used_file(ino);
+            let Some(file) = view.unwatched_file(ino) else {
+                return self.answer_getattr(operation, ino, reply);
             };
             let adaptor = self.clone();
             self.when_sized(operation, view.size_jobs([file]), move || {
-                adaptor.answer_getattr(operation, ino.0, reply);
+                adaptor.answer_getattr(operation, ino, reply);
             });
         });
     }
 
     fn readlink(&self, request: &Request, ino: INodeNo, reply: ReplyData) {
-        let caller = caller_of(request);
-        self.answer(Operation::ReadLink.on_node(ino.0), || match self.fs.view().read_link(ino.0, caller) {
+        let (ino, caller) = (Ino(ino.0), caller_of(request));
+        self.answer(Operation::ReadLink.on_node(ino), || match self.fs.view().read_link(ino, caller) {
             Ok(target) => reply.data(&target),
             Err(error) => reply.error(error.into()),
         });
@@ -352,10 +357,11 @@ impl Filesystem for Adaptor {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
+        let ino = Ino(ino.0);
         self.answer(Operation::Read, || {
             let view = self.fs.view();
-            view.note_used_file(ino.0);
-            match ReadTarget::find(view, ino.0) {
+            view.note_used_file(ino);
+            match ReadTarget::find(view, ino) {
                 Ok(target) => {
                     let device = target.device;
                     self.devices.run(device, move || answer_read(&target, offset, size, reply));
@@ -366,12 +372,13 @@ impl Filesystem for Adaptor {
     }
 
     fn readdir(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, mut reply: ReplyDirectory) {
+        let ino = Ino(ino.0);
         self.answer(Operation::ReadDir, || {
             let view = self.fs.view();
-            view.note_listed(ino.0);
-            let listed = view.list(ino.0, cookie, |entry| {
+            view.note_listed(ino);
+            let listed = view.list(ino, cookie, |entry| {
                 let name = OsStr::from_bytes(entry.name);
-                !reply.add(INodeNo(entry.ino), entry.cookie, file_type(entry.kind), name)
+                !reply.add(INodeNo(entry.ino.0), entry.cookie, file_type(entry.kind), name)
             });
             match listed {
                 Ok(()) => reply.ok(),
@@ -381,13 +388,14 @@ impl Filesystem for Adaptor {
     }
 
     fn readdirplus(&self, _: &Request, ino: INodeNo, _: FileHandle, cookie: u64, reply: ReplyDirectoryPlus) {
+        let ino = Ino(ino.0);
         self.answer(Operation::ReadDirPlus, || {
             let view = self.fs.view();
-            view.note_listed(ino.0);
+            view.note_listed(ino);
             let of_answer = view.clone();
-            let jobs = view.size_jobs(view.children_to_learn(ino.0, cookie));
+            let jobs = view.size_jobs(view.children_to_learn(ino, cookie));
             self.when_sized(Operation::ReadDirPlus, jobs, move || {
-                answer_readdirplus(&of_answer, ino.0, cookie, reply);
+                answer_readdirplus(&of_answer, ino, cookie, reply);
             });
         });
     }
@@ -414,7 +422,7 @@ impl Filesystem for Adaptor {
         let (name, caller) = (name.as_bytes(), || caller_of(request));
         self.answer(Operation::GetXattr, || {
             if self.fs.view().has_xattrs() {
-                answer_xattr(self.fs.view().xattr(ino.0, name, caller), size, reply)
+                answer_xattr(self.fs.view().xattr(Ino(ino.0), name, caller), size, reply)
             } else {
                 reply.error(Errno::ENOSYS)
             }
@@ -424,7 +432,7 @@ impl Filesystem for Adaptor {
     fn listxattr(&self, _: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
         self.answer(Operation::ListXattr, || {
             if self.fs.view().has_xattrs() {
-                answer_xattr(Ok(self.fs.view().xattr_names(ino.0)), size, reply)
+                answer_xattr(Ok(self.fs.view().xattr_names(Ino(ino.0))), size, reply)
             } else {
                 reply.error(Errno::ENOSYS)
             }
@@ -464,7 +472,7 @@ impl Filesystem for Adaptor {
     }
 }
 
-fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirectoryPlus) {
+fn answer_readdirplus(view: &View, ino: Ino, cookie: u64, mut reply: ReplyDirectoryPlus) {
     let owner = view.shared.presentation.owner;
     let parent = view.parent_path(ino);
     let listed = view.list_with_attrs(ino, cookie, |entry, attr| {
@@ -478,7 +486,7 @@ fn answer_readdirplus(view: &View, ino: u64, cookie: u64, mut reply: ReplyDirect
             file_attr(&owner, &attr)
         };
         let generation = Generation(view.generation_in(parent, entry.ino, entry.name).into());
-        let is_added = !reply.add(INodeNo(entry.ino), entry.cookie, name, &ttl, &attr, generation);
+        let is_added = !reply.add(INodeNo(entry.ino.0), entry.cookie, name, &ttl, &attr, generation);
         // The kernel counts each entry as a lookup, except `.` and `..`. These are folders,
         // whose lookups are not counted here.
         if is_added {

@@ -18,7 +18,7 @@ use std::time::Duration;
 use fuser::{INodeNo, Notifier};
 
 use super::wake::Wake;
-use crate::fs::{FileSystem, Host, Invalidation, NameIn};
+use crate::fs::{FileSystem, Host, Ino, Invalidation, NameIn};
 use crate::system::sync::{Condvar, Mutex};
 
 /// Interval between attempts to trim the cache, while it has something to evict or to free.
@@ -42,13 +42,13 @@ enum Notice {
     /// Drop a name.
     Name(NameIn),
     /// Drop the listing and the attributes of a folder.
-    Folder(u64),
+    Folder(Ino),
     /// Drop the attributes of a file.
-    Attributes(u64),
+    Attributes(Ino),
     /// Drop the pages of a file that was written to.
-    Pages(u64),
+    Pages(Ino),
     /// Drop the pages of a file of which the view knows that it was written to, and then its attributes.
-    File(u64),
+    File(Ino),
     /// Drop the names that are beyond a limit.
     Surplus,
     /// Run a job.
@@ -120,11 +120,11 @@ impl Host for Notify {
         self.queue.push(notices.chain(files.into_iter().map(Notice::File)));
     }
 
-    fn drop_pages(&self, ino: u64) {
+    fn drop_pages(&self, ino: Ino) {
         self.queue.push([Notice::Pages(ino)]);
     }
 
-    fn drop_listing(&self, ino: u64) {
+    fn drop_listing(&self, ino: Ino) {
         // The kernel waits for the pages of the cached listing. It locks none while it waits for a reply.
         inval_inode(&self.notifier, ino, 0);
     }
@@ -223,19 +223,19 @@ impl Thread {
         let Some(notifier) = self.notifier.get() else { return };
         for (folder, name) in names {
             // This fails if the kernel does not have the name.
-            let _ = notifier.inval_entry(INodeNo(*folder), OsStr::from_bytes(name));
+            let _ = notifier.inval_entry(INodeNo(folder.0), OsStr::from_bytes(name));
         }
     }
 
-    fn inval_inode(&self, ino: u64, offset: i64) {
+    fn inval_inode(&self, ino: Ino, offset: i64) {
         inval_inode(&self.notifier, ino, offset);
     }
 }
 
 /// Has the kernel drop the attributes and what it cached from `offset` on.
-fn inval_inode(notifier: &OnceLock<Notifier>, ino: u64, offset: i64) {
+fn inval_inode(notifier: &OnceLock<Notifier>, ino: Ino, offset: i64) {
     // This fails if the kernel does not have the inode.
-    let _ = notifier.get().map(|notifier| notifier.inval_inode(INodeNo(ino), offset, 0));
+    let _ = notifier.get().map(|notifier| notifier.inval_inode(INodeNo(ino.0), offset, 0));
 }
 
 /// The offset with which INVAL_INODE drops no pages.

@@ -7,19 +7,21 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound::{Excluded, Unbounded};
 
+use super::numbers::Ino;
+
 /// The assumed folders that the kernel references.
 #[derive(Debug, Default)]
 pub(super) struct AssumedFolders {
-    numbers: HashMap<(u64, Box<[u8]>), u64>,
+    numbers: HashMap<(Ino, Box<[u8]>), Ino>,
     /// By inode number, so that the oldest folder comes first.
-    folders: BTreeMap<u64, AssumedFolder>,
+    folders: BTreeMap<Ino, AssumedFolder>,
     /// The last inode number that [`AssumedFolders::next_surplus`] returned.
-    returned: u64,
+    returned: Option<Ino>,
 }
 
 #[derive(Debug)]
 pub(super) struct AssumedFolder {
-    pub(super) parent: u64,
+    pub(super) parent: Ino,
     pub(super) name: Box<[u8]>,
     /// How many lookups returned the inode number, minus those that the kernel forgot.
     lookups: u64,
@@ -30,10 +32,10 @@ impl AssumedFolders {
     /// lookup. A new folder gets its number from `allocate`; `None` if that returns none.
     pub(super) fn look_up(
         &mut self,
-        parent: u64,
+        parent: Ino,
         name: &[u8],
-        allocate: impl FnOnce() -> Option<u64>,
-    ) -> Option<u64> {
+        allocate: impl FnOnce() -> Option<Ino>,
+    ) -> Option<Ino> {
         let key = (parent, Box::from(name));
         if let Some((&ino, folder)) =
             self.numbers.get(&key).and_then(|ino| Some((ino, self.folders.get_mut(ino)?)))
@@ -48,7 +50,7 @@ impl AssumedFolders {
     }
 
     /// Records that the kernel forgot `lookups` lookups of an inode number.
-    pub(super) fn forget(&mut self, ino: u64, lookups: u64) {
+    pub(super) fn forget(&mut self, ino: Ino, lookups: u64) {
         let Some(folder) = self.folders.get_mut(&ino) else { return };
         folder.lookups = folder.lookups.saturating_sub(lookups);
         if folder.lookups == 0
@@ -59,7 +61,7 @@ impl AssumedFolders {
     }
 
     /// The folder with an inode number.
-    pub(super) fn get(&self, ino: u64) -> Option<&AssumedFolder> {
+    pub(super) fn get(&self, ino: Ino) -> Option<&AssumedFolder> {
         self.folders.get(&ino)
     }
 
@@ -70,16 +72,18 @@ impl AssumedFolders {
 
     /// Returns the parents and names of the oldest folders beyond `max`, at most `step` of them. A folder is
     /// returned again only after all others.
-    pub(super) fn next_surplus(&mut self, max: usize, step: usize) -> Vec<(u64, Box<[u8]>)> {
+    pub(super) fn next_surplus(&mut self, max: usize, step: usize) -> Vec<(Ino, Box<[u8]>)> {
         let count = self.len().saturating_sub(max).min(step);
-        let next = |returned| self.folders.range((Excluded(returned), Unbounded)).take(count);
+        let next = |returned: Option<Ino>| {
+            self.folders.range((returned.map_or(Unbounded, Excluded), Unbounded)).take(count)
+        };
         let mut found: Vec<_> = next(self.returned).collect();
         if found.is_empty() {
-            found = next(0).collect();
+            found = next(None).collect();
         }
         let returned = found.last().map(|(ino, _)| **ino);
         let names = found.into_iter().map(|(_, folder)| (folder.parent, folder.name.clone())).collect();
-        self.returned = returned.unwrap_or(self.returned);
+        self.returned = returned.or(self.returned);
         names
     }
 }
@@ -91,16 +95,17 @@ mod tests {
     #[test]
     fn an_assumed_folder_is_kept_until_the_kernel_forgets_its_number() {
         let mut folders = AssumedFolders::default();
-        let mut numbers = 10..12;
-        let mut look_up = |folders: &mut AssumedFolders, name| folders.look_up(1, name, || numbers.next());
+        let mut numbers = (10..12).map(Ino);
+        let mut look_up =
+            |folders: &mut AssumedFolders, name| folders.look_up(Ino::ROOT, name, || numbers.next());
         let first = look_up(&mut folders, b"a").expect("no number was assigned");
-        assert_eq!((first, look_up(&mut folders, b"a")), (10, Some(10)));
+        assert_eq!((first, look_up(&mut folders, b"a")), (Ino(10), Some(Ino(10))));
         folders.forget(first, 1);
         assert_eq!(folders.get(first).map(|it| &*it.name), Some(&b"a"[..]));
         folders.forget(first, 1);
         assert!(folders.get(first).is_none() && folders.len() == 0);
-        assert_eq!(look_up(&mut folders, b"a"), Some(11));
-        folders.forget(99, 1);
+        assert_eq!(look_up(&mut folders, b"a"), Some(Ino(11)));
+        folders.forget(Ino(99), 1);
         assert_eq!((look_up(&mut folders, b"b"), folders.len()), (None, 1));
     }
 
@@ -108,7 +113,7 @@ mod tests {
     fn surplus_folders_are_returned_oldest_first() {
         let mut folders = AssumedFolders::default();
         for n in 0..9 {
-            folders.look_up(1, &[n], || Some(u64::from(n) + 10));
+            folders.look_up(Ino::ROOT, &[n], || Some(Ino(u64::from(n) + 10)));
         }
         let mut names = || folders.next_surplus(4, 3).iter().map(|(_, name)| name[0]).collect::<Vec<_>>();
         assert_eq!(

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::fold;
 use super::node::{Kind, NodeId};
+use super::numbers::Ino;
 use super::spelling::Spellings;
 use super::tree::Tree;
 use crate::folder::FileChange;
@@ -15,19 +16,19 @@ use crate::format::EntryId;
 pub struct Changes {
     /// Names that now mean another node, each with its folder's own number. If a folder is new, its own name
     /// is included, but no names below it.
-    pub names: Vec<(u64, Box<[u8]>)>,
+    pub names: Vec<(Ino, Box<[u8]>)>,
     /// Names that mean the same node as before but are no longer the stored spelling, each with its folder's
     /// own number.
-    pub respelled: Vec<(u64, Box<[u8]>)>,
+    pub respelled: Vec<(Ino, Box<[u8]>)>,
     /// Own numbers of folders whose listing or attributes changed.
-    pub folders: Vec<u64>,
+    pub folders: Vec<Ino>,
     /// Files that were removed, or replaced by another file of the same path: their inode numbers, and their
     /// entries in the earlier view.
-    pub retired: Vec<(u64, EntryId)>,
+    pub retired: Vec<(Ino, EntryId)>,
     /// Inode numbers of files that were kept although they were written to.
-    pub written: Vec<u64>,
+    pub written: Vec<Ino>,
     /// Inode numbers of files whose attributes are the same, but whose bytes may have changed.
-    pub uncertain: Vec<u64>,
+    pub uncertain: Vec<Ino>,
     /// The files that differ. A file that was only respelled, with its folder or alone, is not among them.
     pub files: Vec<NodeChange>,
     /// How many files are new, by layer of the later view.
@@ -76,7 +77,7 @@ pub trait CompareFiles {
 
     /// The inode number that the kernel may still reference for an entry of the later view, if an
     /// earlier view showed that entry.
-    fn held(&self, later: EntryId) -> Option<u64>;
+    fn held(&self, later: EntryId) -> Option<Ino>;
 }
 
 /// Compares two trees, and numbers the later one. `None` if numbers ran out.
@@ -90,7 +91,7 @@ pub fn compare(
     let (same_layers, changes) = (later.layers_shared_with(earlier), Changes::default());
     let mut comparison =
         Comparison { earlier, later: &later, spellings, files, numbers, same_layers, changes };
-    comparison.numbers[0] = NodeId::ROOT_INO as u32;
+    comparison.set(NodeId::ROOT, Ino::ROOT);
     let mut pairs = vec![(NodeId::ROOT, NodeId::ROOT)];
     while let Some((then, now)) = pairs.pop() {
         comparison.folder(then, now, &mut pairs)?;
@@ -213,7 +214,7 @@ impl<F: CompareFiles> Comparison<'_, F> {
     }
 
     /// The number of a folder whose spelling changed: the number of the new spelling, or a new one.
-    fn respelled_folder(&self, parent: u64, name: &[u8]) -> Option<u64> {
+    fn respelled_folder(&self, parent: Ino, name: &[u8]) -> Option<Ino> {
         self.spellings.spelling_ino(parent, name).or_else(|| self.spellings.allocate())
     }
 
@@ -260,16 +261,16 @@ impl<F: CompareFiles> Comparison<'_, F> {
         Some(())
     }
 
-    fn number_file(&self, entry: EntryId) -> Option<u64> {
+    fn number_file(&self, entry: EntryId) -> Option<Ino> {
         self.files.held(entry).or_else(|| self.spellings.allocate())
     }
 
-    fn set(&mut self, node: NodeId, number: u64) {
+    fn set(&mut self, node: NodeId, number: Ino) {
         // Cannot fail, because all allocated numbers are below 2^32.
-        self.numbers[node.0 as usize] = u32::try_from(number).unwrap_or(0);
+        self.numbers[node.0 as usize] = u32::try_from(number.0).unwrap_or(0);
     }
 
-    fn ino(&self, node: NodeId) -> u64 {
-        u64::from(self.numbers[node.0 as usize])
+    fn ino(&self, node: NodeId) -> Ino {
+        Ino(u64::from(self.numbers[node.0 as usize]))
     }
 }

@@ -70,6 +70,7 @@ pub use listing_order::DataPlace;
 pub use merge::{TooManyNodes, merge};
 pub use merge_layer::MergeLayer;
 pub use node::{Hidden, Kind, NodeId};
+pub use numbers::Ino;
 pub use rule::Rule;
 pub use spelling::{Inode, Spellings};
 pub use stored_names::NamesTooLarge;

@@ -12,9 +12,6 @@ pub struct NodeId(pub(super) u32);
 impl NodeId {
     /// The root folder.
     pub const ROOT: Self = Self(0);
-
-    /// The inode number of the root.
-    pub const ROOT_INO: u64 = 1;
 }
 
 /// What a node is.

@@ -5,6 +5,18 @@
 
 use super::node::NodeId;
 
+/// An inode number of a mount. Those of the disk have another type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ino(pub u64);
+
+impl Ino {
+    /// Stands for no inode. No node has this number.
+    pub const NONE: Self = Self(0);
+
+    /// The number of the root.
+    pub const ROOT: Self = Self(1);
+}
+
 /// The inode numbers of all nodes, the root first.
 #[derive(Debug)]
 pub(super) struct InodeNumbers {
@@ -33,13 +45,13 @@ impl InodeNumbers {
         Self { of_nodes, nodes }
     }
 
-    pub(super) fn ino(&self, node: NodeId) -> u64 {
-        u64::from(self.of_nodes[node.0 as usize])
+    pub(super) fn ino(&self, node: NodeId) -> Ino {
+        Ino(u64::from(self.of_nodes[node.0 as usize]))
     }
 
     /// The node with an inode number.
-    pub(super) fn node(&self, ino: u64) -> Option<NodeId> {
-        let number = |node: &u32| u64::from(self.of_nodes[*node as usize]);
+    pub(super) fn node(&self, ino: Ino) -> Option<NodeId> {
+        let number = |node: &u32| Ino(u64::from(self.of_nodes[*node as usize]));
         let found = self.nodes.binary_search_by_key(&ino, number).ok()?;
         Some(NodeId(self.nodes[found]))
     }
@@ -52,8 +64,8 @@ mod tests {
     #[test]
     fn inode_numbers_map_to_nodes_by_table() {
         let table = InodeNumbers::new(vec![1, 90, 7]);
-        assert_eq!([0, 1, 2].map(|node| table.ino(NodeId(node))), [1, 90, 7]);
-        assert_eq!([1, 7, 90].map(|ino| table.node(ino)), [0, 2, 1].map(|node| Some(NodeId(node))));
-        assert_eq!([0, 2, 91].map(|ino| table.node(ino)), [None; 3]);
+        assert_eq!([0, 1, 2].map(|node| table.ino(NodeId(node)).0), [1, 90, 7]);
+        assert_eq!([1, 7, 90].map(|ino| table.node(Ino(ino))), [0, 2, 1].map(|node| Some(NodeId(node))));
+        assert_eq!([0, 2, 91].map(|ino| table.node(Ino(ino))), [None; 3]);
     }
 }

@@ -18,6 +18,7 @@ use std::sync::{RwLockReadGuard, RwLockWriteGuard};
 
 use super::assumed::AssumedFolders;
 use super::node::{Kind, NodeId};
+use super::numbers::Ino;
 use super::tree::Tree;
 use crate::system::sync::RwLock;
 
@@ -25,7 +26,7 @@ use crate::system::sync::RwLock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inode {
     /// The inode number.
-    pub ino: u64,
+    pub ino: Ino,
     /// The node; `None` for an assumed folder.
     pub node: Option<NodeId>,
 }
@@ -49,7 +50,7 @@ impl Inode {
 #[derive(Debug)]
 pub struct Spellings {
     /// The first number after those of the first view's nodes.
-    first: u64,
+    first: Ino,
     max_spellings: usize,
     table: RwLock<Table>,
 }
@@ -57,29 +58,29 @@ pub struct Spellings {
 #[derive(Debug)]
 struct Table {
     /// The next free number.
-    next: u64,
+    next: Ino,
     /// All numbers are below this.
-    end: u64,
-    numbers: HashMap<(u64, Box<[u8]>), u64>,
-    spellings: HashMap<u64, Spelling>,
+    end: Ino,
+    numbers: HashMap<(Ino, Box<[u8]>), Ino>,
+    spellings: HashMap<Ino, Spelling>,
     assumed: AssumedFolders,
 }
 
 #[derive(Clone, Debug)]
 struct Spelling {
-    parent: u64,
+    parent: Ino,
     name: Box<[u8]>,
     /// The number of the folder's node.
-    node_ino: u64,
+    node_ino: Ino,
     /// The number of the folder's node in the previous view if the folder had another spelling
-    /// there; otherwise 0.
-    previous_ino: u64,
+    /// there; otherwise [`Ino::NONE`].
+    previous_ino: Ino,
 }
 
 impl Spellings {
     /// Starts with the tree of a first view. At most `max_spellings` are kept. All numbers are below `end`.
-    pub fn new(tree: &Tree, max_spellings: usize, end: u64) -> Self {
-        let first = u64::from(tree.len()) + NodeId::ROOT_INO;
+    pub fn new(tree: &Tree, max_spellings: usize, end: Ino) -> Self {
+        let first = Ino(u64::from(tree.len()) + Ino::ROOT.0);
         let table = Table {
             next: first,
             end,
@@ -91,7 +92,7 @@ impl Spellings {
     }
 
     /// What an inode number stands for.
-    pub fn inode(&self, tree: &Tree, ino: u64) -> Option<Inode> {
+    pub fn inode(&self, tree: &Tree, ino: Ino) -> Option<Inode> {
         if let Some(node) = tree.node(ino) {
             return Some(Inode { ino, node: Some(node) });
         }
@@ -112,7 +113,7 @@ impl Spellings {
     }
 
     /// The number that [`Spellings::child`] would return, without assigning a new one.
-    pub fn existing_child_ino(&self, tree: &Tree, parent: Inode, name: &[u8], node: NodeId) -> Option<u64> {
+    pub fn existing_child_ino(&self, tree: &Tree, parent: Inode, name: &[u8], node: NodeId) -> Option<Ino> {
         let own = Inode::of(tree, node);
         if own.keeps_own_number(tree, parent, name) {
             return Some(own.ino);
@@ -129,7 +130,7 @@ impl Spellings {
     }
 
     /// Allocates an inode number; `None` if numbers ran out.
-    pub fn allocate(&self) -> Option<u64> {
+    pub fn allocate(&self) -> Option<Ino> {
         let mut table = self.write();
         let Table { next, end, .. } = &mut *table;
         allocate(next, *end)
@@ -138,11 +139,11 @@ impl Spellings {
     /// Skips this many numbers, as if they had been allocated.
     pub fn skip(&self, numbers: u64) {
         let mut table = self.write();
-        table.next = table.next.saturating_add(numbers).min(table.end);
+        table.next = Ino(table.next.0.saturating_add(numbers)).min(table.end);
     }
 
     /// Records that the kernel forgot `lookups` lookups of an inode number.
-    pub fn forget(&self, ino: u64, lookups: u64) {
+    pub fn forget(&self, ino: Ino, lookups: u64) {
         // Most numbers belong to nodes, whose lookups are not counted here.
         if ino >= self.first {
             self.write().assumed.forget(ino, lookups);
@@ -156,12 +157,12 @@ impl Spellings {
 
     /// Returns the parents and names of the oldest assumed folders beyond `max`, at most `step` of them. The
     /// next call returns others.
-    pub fn surplus(&self, max: usize, step: usize) -> Vec<(u64, Box<[u8]>)> {
+    pub fn surplus(&self, max: usize, step: usize) -> Vec<(Ino, Box<[u8]>)> {
         self.write().assumed.next_surplus(max, step)
     }
 
     /// The inode number of the folder that contains an inode.
-    pub fn parent(&self, tree: &Tree, inode: Inode) -> u64 {
+    pub fn parent(&self, tree: &Tree, inode: Inode) -> Ino {
         let of_tree = tree.ino(inode.node.map_or(NodeId::ROOT, |node| tree.parent(node)));
         if tree.node(inode.ino).is_some() {
             return of_tree;
@@ -190,13 +191,13 @@ impl Spellings {
 
     /// The number of the spelling `name` in the folder with the number `parent`; `None` if the spelling has
     /// no number of its own.
-    pub(super) fn spelling_ino(&self, parent: u64, name: &[u8]) -> Option<u64> {
+    pub(super) fn spelling_ino(&self, parent: Ino, name: &[u8]) -> Option<Ino> {
         self.read().numbers.get(&(parent, Box::from(name))).copied()
     }
 
     /// Records that a folder was respelled, which changed its own number from `old` to `new`. The old number
     /// remains valid for the old spelling.
-    pub(super) fn respell(&self, old: u64, parent: u64, name: &[u8], new: u64) {
+    pub(super) fn respell(&self, old: Ino, parent: Ino, name: &[u8], new: Ino) {
         let mut table = self.write();
         for spelling in table.spellings.values_mut().filter(|spelling| spelling.node_ino == old) {
             (spelling.node_ino, spelling.previous_ino) = (new, old);
@@ -218,8 +219,8 @@ impl Spellings {
 
     /// Maps each folder's own number to the numbers of its other spellings. If a folder had another spelling
     /// in the previous view, its own number in that view counts too.
-    pub fn other_numbers(&self, folders: &HashSet<u64>) -> HashMap<u64, Vec<u64>> {
-        let mut found: HashMap<u64, Vec<u64>> = HashMap::new();
+    pub fn other_numbers(&self, folders: &HashSet<Ino>) -> HashMap<Ino, Vec<Ino>> {
+        let mut found: HashMap<Ino, Vec<Ino>> = HashMap::new();
         for (&ino, &Spelling { node_ino, previous_ino, .. }) in &self.read().spellings {
             if folders.contains(&node_ino) {
                 found.entry(node_ino).or_default().push(ino);
@@ -235,12 +236,12 @@ impl Spellings {
     }
 
     /// The numbers of the other spellings of one folder, given its own number.
-    pub fn other_numbers_of(&self, folder: u64) -> Vec<u64> {
+    pub fn other_numbers_of(&self, folder: Ino) -> Vec<Ino> {
         self.other_numbers(&HashSet::from([folder])).remove(&folder).unwrap_or_default()
     }
 
     /// The number of a spelling; assigns one if the spelling has none. `None` beyond the limit.
-    fn find_or_assign(&self, parent: u64, name: &[u8], node_ino: u64) -> Option<u64> {
+    fn find_or_assign(&self, parent: Ino, name: &[u8], node_ino: Ino) -> Option<Ino> {
         let key = (parent, Box::from(name));
         if let Some(ino) = self.read().find(&key, node_ino) {
             return Some(ino);
@@ -256,7 +257,7 @@ impl Spellings {
         // one.
         let respelled =
             table.spellings.get(&node_ino).filter(|it| it.previous_ino == node_ino).map(|it| it.node_ino);
-        let (node_ino, previous_ino) = respelled.map_or((node_ino, 0), |new| (new, node_ino));
+        let (node_ino, previous_ino) = respelled.map_or((node_ino, Ino::NONE), |new| (new, node_ino));
         let Table { next, end, .. } = &mut *table;
         let ino = allocate(next, *end)?;
         table.spellings.insert(ino, Spelling { parent, name: Box::from(name), node_ino, previous_ino });
@@ -285,7 +286,7 @@ impl Spelling {
 
 impl Table {
     /// Finds the number of a spelling of the folder whose own number is `node_ino`.
-    fn find(&self, key: &(u64, Box<[u8]>), node_ino: u64) -> Option<u64> {
+    fn find(&self, key: &(Ino, Box<[u8]>), node_ino: Ino) -> Option<Ino> {
         let ino = *self.numbers.get(key)?;
         self.spellings
             .get(&ino)
@@ -294,14 +295,14 @@ impl Table {
     }
 
     /// Parent and name of a spelling or of an assumed folder.
-    fn name(&self, ino: u64) -> Option<(u64, &[u8])> {
+    fn name(&self, ino: Ino) -> Option<(Ino, &[u8])> {
         let assumed = || self.assumed.get(ino).map(|folder| (folder.parent, &*folder.name));
         self.spellings.get(&ino).map(|spelling| (spelling.parent, &*spelling.name)).or_else(assumed)
     }
 }
 
-fn allocate(next: &mut u64, end: u64) -> Option<u64> {
+fn allocate(next: &mut Ino, end: Ino) -> Option<Ino> {
     let ino = *next;
-    (ino < end).then(|| *next += 1)?;
+    (ino < end).then(|| next.0 += 1)?;
     Some(ino)
 }

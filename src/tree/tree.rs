@@ -10,7 +10,7 @@ use super::hash_index::HashIndex;
 use super::layer_names::{LayerNames, NameRef};
 use super::listing_order::{DataPlace, ListingOrder};
 use super::node::{Hidden, Kind, Node, NodeId};
-use super::numbers::InodeNumbers;
+use super::numbers::{Ino, InodeNumbers};
 use super::unnamed::UnnamedFiles;
 use crate::folder::FileTime;
 use crate::format::encoding::Encoding;
@@ -114,19 +114,19 @@ impl Tree {
     }
 
     /// The node with this inode number.
-    pub fn node(&self, ino: u64) -> Option<NodeId> {
+    pub fn node(&self, ino: Ino) -> Option<NodeId> {
         if let Some(numbers) = &self.numbers {
             return numbers.node(ino);
         }
-        let position = u32::try_from(ino.checked_sub(NodeId::ROOT_INO)?).ok()?;
+        let position = u32::try_from(ino.0.checked_sub(Ino::ROOT.0)?).ok()?;
         (position < self.len()).then(|| self.listing.node_at(position))
     }
 
     /// The inode number of a node. The root has 1.
-    pub fn ino(&self, node: NodeId) -> u64 {
+    pub fn ino(&self, node: NodeId) -> Ino {
         match &self.numbers {
             Some(numbers) => numbers.ino(node),
-            None => u64::from(self.listing.position(node)) + NodeId::ROOT_INO,
+            None => Ino(u64::from(self.listing.position(node)) + Ino::ROOT.0),
         }
     }
 

@@ -218,7 +218,7 @@ fn check_tree(tree: &Tree, files: &[usize], per_archive: bool) {
         assert_eq!(tree.lookup(parent, &name.to_ascii_uppercase()), Some(node), "{text:?}");
         assert_eq!(tree.kind(parent), Kind::Folder);
         assert!(parent < node);
-        let depth = depths[tree.ino(parent) as usize - 1] + 1;
+        let depth = depths[tree.ino(parent).0 as usize - 1] + 1;
         assert!(depth <= 2 * name::DEPTH_MAX + 1 + base, "the node is {depth} levels deep");
         depths.push(depth);
         if depth < 4 + base {

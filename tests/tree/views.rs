@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use bsafs::folder::FileChange;
 use bsafs::format::EntryId;
-use bsafs::tree::{Changes, CompareFiles, Inode, NodeId, Spellings, Tree, compare};
+use bsafs::tree::{Changes, CompareFiles, Ino, Inode, NodeId, Spellings, Tree, compare};
 use proptest::prelude::*;
 
 use super::tree_of_paths;
@@ -18,7 +18,7 @@ impl CompareFiles for Replaced {
         if is_kept { FileChange::None } else { FileChange::Replaced }
     }
 
-    fn held(&self, _: EntryId) -> Option<u64> {
+    fn held(&self, _: EntryId) -> Option<Ino> {
         None
     }
 }
@@ -31,24 +31,24 @@ impl CompareFiles for AllKept {
         FileChange::None
     }
 
-    fn held(&self, _: EntryId) -> Option<u64> {
+    fn held(&self, _: EntryId) -> Option<Ino> {
         None
     }
 }
 
 fn spellings(tree: &Tree) -> Spellings {
-    Spellings::new(tree, 1000, 1 << 32)
+    Spellings::new(tree, 1000, Ino(1 << 32))
 }
 
-fn ino(tree: &Tree, path: &str) -> u64 {
+fn ino(tree: &Tree, path: &str) -> Ino {
     tree.ino(tree.resolve(path.as_bytes()).expect(path))
 }
 
-fn names(changes: &Changes) -> BTreeSet<(u64, String)> {
+fn names(changes: &Changes) -> BTreeSet<(Ino, String)> {
     changes.names.iter().map(|(folder, name)| (*folder, String::from_utf8_lossy(name).into_owned())).collect()
 }
 
-fn set(names: &[(u64, &str)]) -> BTreeSet<(u64, String)> {
+fn set(names: &[(Ino, &str)]) -> BTreeSet<(Ino, String)> {
     names.iter().map(|(folder, name)| (*folder, (*name).to_owned())).collect()
 }
 
@@ -58,15 +58,15 @@ fn only_files_with_the_same_path_and_source_keep_their_number() {
     let table = spellings(&first);
     let later = tree_of_paths(&[&["a/one.txt", "a/two.txt", "c/new.txt"]]);
     let (second, changes) = compare(&first, later, &table, &Replaced([1].into())).unwrap();
-    let root = NodeId::ROOT_INO;
+    let root = Ino::ROOT;
     assert_eq!((ino(&second, "a"), ino(&second, "a/one.txt")), (ino(&first, "a"), ino(&first, "a/one.txt")));
-    let numbers: Vec<u64> = ["a/two.txt", "c", "c/new.txt"].iter().map(|path| ino(&second, path)).collect();
-    assert!(numbers.iter().all(|&ino| ino > u64::from(first.len())), "{numbers:?}");
+    let numbers: Vec<Ino> = ["a/two.txt", "c", "c/new.txt"].iter().map(|path| ino(&second, path)).collect();
+    assert!(numbers.iter().all(|&ino| ino > Ino(first.len().into())), "{numbers:?}");
     let (a, b) = (ino(&first, "a"), ino(&first, "b"));
     assert_eq!(names(&changes), set(&[(a, "two.txt"), (root, "b"), (b, "three.txt"), (root, "c")]));
     // The list includes a folder that is gone: a process that has it open lists it again.
     assert_eq!(changes.folders.iter().copied().collect::<BTreeSet<_>>(), [root, a, b].into());
-    let retired: BTreeSet<u64> = changes.retired.iter().map(|(ino, _)| *ino).collect();
+    let retired: BTreeSet<Ino> = changes.retired.iter().map(|(ino, _)| *ino).collect();
     assert_eq!(retired, [ino(&first, "a/two.txt"), ino(&first, "b/three.txt")].into());
     let count = |counts: &std::collections::BTreeMap<u16, usize>| counts.values().sum::<usize>();
     assert_eq!([&changes.added, &changes.removed, &changes.replaced].map(count), [1, 1, 1]);
@@ -137,7 +137,7 @@ fn all_numbers_of_a_respelled_folder_are_found_by_its_old_number() {
     let now = ino(&second, "textures");
     assert!(names(&changes).contains(&(own, "a.txt".to_owned())), "{changes:?}");
     let further = table.other_numbers(&[own, now].into());
-    let set = |key| further[&key].iter().copied().collect::<BTreeSet<u64>>();
+    let set = |key| further[&key].iter().copied().collect::<BTreeSet<Ino>>();
     assert_eq!((set(own), set(now)), ([now, big].into(), [own, big].into()));
     // A process looks this spelling up in the earlier view, just before the later view is served.
     let late = child(&first, b"TexTures");
@@ -171,7 +171,7 @@ proptest! {
         let (second, changes) = compare(&first, later, &spellings(&first), &AllKept).unwrap();
         let paths = |tree: &Tree| tree.nodes().map(|node| tree.path(node)).collect::<Vec<_>>();
         prop_assert_eq!(paths(&second), paths(&plain));
-        let numbers: BTreeSet<u64> = second.nodes().map(|node| second.ino(node)).collect();
+        let numbers: BTreeSet<Ino> = second.nodes().map(|node| second.ino(node)).collect();
         prop_assert_eq!(numbers.len(), second.len() as usize);
         let named = names(&changes);
         for node in second.nodes() {
@@ -186,7 +186,7 @@ proptest! {
             let stays = now.is_some_and(|now| is_file(&second, now) == is_file(&first, node));
             let is_respelled = changes.respelled.iter().any(|(_, it)| **it == *name.as_bytes());
             if !stays && second.node(parent).is_some() && !is_respelled {
-                prop_assert!(named.contains(&(parent, name.clone())), "{} in {}: {:?}", name, parent, named);
+                prop_assert!(named.contains(&(parent, name.clone())), "{name} in {parent:?}: {named:?}");
             }
         }
         for node in first.nodes().filter(|node| !matches!(first.kind(*node), bsafs::tree::Kind::File(_))) {

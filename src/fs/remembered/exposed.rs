@@ -6,12 +6,13 @@ use std::collections::{HashMap, HashSet};
 use super::invalidation::NameIn;
 use crate::limits::{EXPOSED_BYTES_MAX, EXPOSED_NAMES_MAX};
 use crate::system::sync::Mutex;
+use crate::tree::Ino;
 
 /// Bounded set of names that the kernel may have cached.
 #[derive(Debug, Default)]
 pub(crate) struct ExposedNames {
     /// By the inode number of their folder.
-    folders: HashMap<u64, HashSet<Box<[u8]>>>,
+    folders: HashMap<Ino, HashSet<Box<[u8]>>>,
     count: usize,
     bytes: usize,
     /// Whether a name was refused for lack of room.
@@ -48,7 +49,7 @@ impl ExposedNames {
     }
 
     /// The names in a folder that differ from `name` only in case, or not at all.
-    pub(crate) fn like(&self, folder: u64, name: &[u8]) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn like(&self, folder: Ino, name: &[u8]) -> impl Iterator<Item = &[u8]> {
         let names = self.folders.get(&folder).into_iter().flatten();
         names.map(|it| &**it).filter(move |it| it.eq_ignore_ascii_case(name))
     }
@@ -81,11 +82,11 @@ fn bytes(name: &NameIn) -> usize {
 /// Inode numbers of loose files that reached the kernel before the files could be statted, when only their
 /// paths were known. There is at most one number per loose file.
 #[derive(Debug, Default)]
-pub(crate) struct EarlyNumbers(Mutex<HashSet<u64>>);
+pub(crate) struct EarlyNumbers(Mutex<HashSet<Ino>>);
 
 impl EarlyNumbers {
     /// The identity of a file, as `look` returns it. Once reported as unknown (0), an identity stays unknown.
-    pub(crate) fn identity(&self, ino: u64, look: impl FnOnce() -> u64) -> u64 {
+    pub(crate) fn identity(&self, ino: Ino, look: impl FnOnce() -> u64) -> u64 {
         // `look` runs under the lock, because another thread may learn the identity at any moment.
         let mut early = self.0.lock();
         match look() {
@@ -106,7 +107,7 @@ mod tests {
     #[test]
     fn a_full_table_has_room_again_after_a_name_is_removed() {
         let mut exposed = ExposedNames::default();
-        let name = |n: u64| (n, Box::from(vec![b'x'; 1 << 20]));
+        let name = |n| (Ino(n), Box::from(vec![b'x'; 1 << 20]));
         let fit = (0..).take_while(|&n| exposed.insert(name(n))).count();
         assert!(exposed.bytes <= EXPOSED_BYTES_MAX && fit == 31, "{fit}");
         assert!(

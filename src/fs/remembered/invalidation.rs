@@ -7,21 +7,21 @@
 
 use std::collections::HashSet;
 
-use crate::tree::{Changes, Spellings};
+use crate::tree::{Changes, Ino, Spellings};
 
 /// A folder's inode number, and a name in the folder.
-pub(crate) type NameIn = (u64, Box<[u8]>);
+pub(crate) type NameIn = (Ino, Box<[u8]>);
 
 /// What the kernel must drop.
 #[derive(Debug, Default)]
 pub(crate) struct Invalidation {
     pub(crate) names: Vec<NameIn>,
     /// Folders whose listings differ.
-    pub(crate) folders: Vec<u64>,
+    pub(crate) folders: Vec<Ino>,
     /// Files whose bytes or attributes may differ.
-    pub(crate) files: Vec<u64>,
+    pub(crate) files: Vec<Ino>,
     /// Files whose attributes no event reports any more.
-    pub(crate) attributes: Vec<u64>,
+    pub(crate) attributes: Vec<Ino>,
 }
 
 impl Invalidation {
@@ -38,7 +38,7 @@ impl Invalidation {
 
 /// Repeats names for all numbers of their folders.
 pub(crate) fn everywhere(spellings: &Spellings, names: &[NameIn]) -> Vec<NameIn> {
-    let folders: HashSet<u64> = names.iter().map(|(folder, _)| *folder).collect();
+    let folders: HashSet<Ino> = names.iter().map(|(folder, _)| *folder).collect();
     let others = spellings.other_numbers(&folders);
     let mut all = names.to_vec();
     for (folder, name) in names {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::limits::KEPT_LISTINGS_MAX;
 use crate::system::sync::Mutex;
+use crate::tree::Ino;
 
 /// How long names are kept. A program that pauses longer in the middle of a listing gets ESTALE.
 const KEPT: Duration = Duration::from_secs(30);
@@ -25,7 +26,7 @@ pub(crate) struct KeptListings(Mutex<Listings>);
 struct Listings {
     all: VecDeque<KeptListing>,
     /// How many of them each folder has.
-    counts: HashMap<u64, usize>,
+    counts: HashMap<Ino, usize>,
     /// Total length of all names, in bytes.
     bytes: usize,
 }
@@ -34,7 +35,7 @@ struct Listings {
 struct KeptListing {
     since: Instant,
     /// Number of the folder.
-    folder: u64,
+    folder: Ino,
     /// The number of the listing (`FolderChange::listing`).
     number: u8,
     /// The names in the order of the listing, each followed by a slash.
@@ -43,7 +44,7 @@ struct KeptListing {
 
 impl KeptListings {
     /// Adds the names that a folder has in its listing of this number.
-    pub(crate) fn add<'a>(&self, folder: u64, number: u8, names: impl Iterator<Item = &'a [u8]>) {
+    pub(crate) fn add<'a>(&self, folder: Ino, number: u8, names: impl Iterator<Item = &'a [u8]>) {
         let names: Vec<u8> = names.flat_map(|name| name.iter().copied().chain([b'/'])).collect();
         let mut listings = self.lock();
         listings.bytes += names.len();
@@ -56,7 +57,7 @@ impl KeptListings {
 
     /// The names of a listing, each followed by a slash; `None` if they are no longer kept. If two listings
     /// have the number, the later one counts.
-    pub(crate) fn names(&self, folder: u64, number: u8) -> Option<Arc<[u8]>> {
+    pub(crate) fn names(&self, folder: Ino, number: u8) -> Option<Arc<[u8]>> {
         let listings = self.lock();
         listings.counts.get(&folder)?;
         let mut found = listings.all.iter().rev().filter(|it| it.folder == folder && it.number == number);
@@ -64,7 +65,7 @@ impl KeptListings {
     }
 
     /// The number of a folder's next listing: the first one after `number` under which no names are kept.
-    pub(crate) fn next_number(&self, folder: u64, number: u8) -> u8 {
+    pub(crate) fn next_number(&self, folder: Ino, number: u8) -> u8 {
         let after = |number: u8| (number + 1) % LISTINGS;
         let listings = self.lock();
         let kept: HashSet<u8> = if listings.counts.contains_key(&folder) {
@@ -80,7 +81,7 @@ impl KeptListings {
     }
 
     /// Whether names of a folder are kept.
-    pub(crate) fn contains(&self, folder: u64) -> bool {
+    pub(crate) fn contains(&self, folder: Ino) -> bool {
         self.lock().counts.contains_key(&folder)
     }
 
@@ -116,19 +117,25 @@ impl Listings {
 mod tests {
     use super::*;
 
+    const FOLDER: Ino = Ino(7);
+    const OTHER: Ino = Ino(8);
+
     #[test]
     fn names_are_kept_by_listing_and_up_to_a_limit() {
         let listings = KeptListings::default();
         let names = |folder, number| listings.names(folder, number).map(|it| it.len());
-        listings.add(7, 1, [&b"a"[..], b"b"].into_iter());
-        listings.add(7, 2, [&b"a"[..]].into_iter());
-        assert_eq!([1, 2, 3].map(|number| names(7, number)), [Some(4), Some(2), None]);
-        assert_eq!((names(8, 1), listings.next_number(7, 0), listings.next_number(8, 127)), (None, 3, 0));
+        listings.add(FOLDER, 1, [&b"a"[..], b"b"].into_iter());
+        listings.add(FOLDER, 2, [&b"a"[..]].into_iter());
+        assert_eq!([1, 2, 3].map(|number| names(FOLDER, number)), [Some(4), Some(2), None]);
+        assert_eq!(
+            (names(OTHER, 1), listings.next_number(FOLDER, 0), listings.next_number(OTHER, 127)),
+            (None, 3, 0)
+        );
         let long = vec![b'x'; KEPT_LISTINGS_MAX - 1];
-        listings.add(8, 0, [&long[..]].into_iter());
-        assert_eq!((names(7, 1), names(7, 2)), (None, None), "more than the limit was kept");
-        assert_eq!(names(8, 0), Some(KEPT_LISTINGS_MAX));
-        assert!(listings.contains(8) && !listings.contains(7));
+        listings.add(OTHER, 0, [&long[..]].into_iter());
+        assert_eq!((names(FOLDER, 1), names(FOLDER, 2)), (None, None), "more than the limit was kept");
+        assert_eq!(names(OTHER, 0), Some(KEPT_LISTINGS_MAX));
+        assert!(listings.contains(OTHER) && !listings.contains(FOLDER));
         assert!(!listings.drop_old());
     }
 
@@ -137,11 +144,11 @@ mod tests {
         let listings = KeptListings::default();
         let mut number = 5;
         for change in 0..1000_u32 {
-            listings.add(7, number, [change.to_string().as_bytes()].into_iter());
-            let next = listings.next_number(7, number);
+            listings.add(FOLDER, number, [change.to_string().as_bytes()].into_iter());
+            let next = listings.next_number(FOLDER, number);
             assert!(next < LISTINGS && next != number);
             number = next;
         }
-        assert_eq!(listings.names(7, number - 1).as_deref(), Some(&b"999/"[..]));
+        assert_eq!(listings.names(FOLDER, number - 1).as_deref(), Some(&b"999/"[..]));
     }
 }

@@ -12,6 +12,7 @@ use std::sync::{MutexGuard, OnceLock};
 use super::invalidation::NameIn;
 use crate::fs::callback::OnWait;
 use crate::system::sync::Mutex;
+use crate::tree::Ino;
 
 /// An answer that waits for a view. It is given when this is dropped.
 pub(crate) type Waiting = Box<dyn Send>;
@@ -30,7 +31,7 @@ pub(crate) struct PendingNames {
 struct Table {
     /// The number of reloads that had begun when a name was added, by folder (own number) and folded name.
     names: HashMap<NameIn, u64>,
-    waiting: Vec<(NameIn, u64, Waiting)>,
+    waiting: Vec<(NameIn, Ino, Waiting)>,
     reloads: u64,
 }
 
@@ -42,7 +43,7 @@ impl fmt::Debug for Table {
 
 impl PendingNames {
     /// Adds a name in a folder. Returns false if it was pending already.
-    pub(crate) fn add(&self, folder: u64, name: &[u8]) -> bool {
+    pub(crate) fn add(&self, folder: Ino, name: &[u8]) -> bool {
         let mut table = self.lock();
         let reloads = table.reloads;
         let is_new = table.names.insert((folder, folded(name)), reloads).is_none();
@@ -51,7 +52,7 @@ impl PendingNames {
     }
 
     /// Whether a name in a folder is pending.
-    pub(crate) fn contains(&self, folder: u64, name: &[u8]) -> bool {
+    pub(crate) fn contains(&self, folder: Ino, name: &[u8]) -> bool {
         !self.is_empty() && self.lock().names.contains_key(&(folder, folded(name)))
     }
 
@@ -67,7 +68,7 @@ impl PendingNames {
 
     /// Stores an answer to a LOOKUP of a pending name. `parent` is the number under which the folder was
     /// looked up. If the name is no longer pending, the answer is given at once.
-    pub(crate) fn wait(&self, folder: u64, parent: u64, name: &[u8], answer: Waiting) {
+    pub(crate) fn wait(&self, folder: Ino, parent: Ino, name: &[u8], answer: Waiting) {
         let key = (folder, folded(name));
         let mut table = self.lock();
         if !table.names.contains_key(&key) {
@@ -82,7 +83,7 @@ impl PendingNames {
     }
 
     /// Whether an answer waits to a LOOKUP in the folder with this number.
-    pub(crate) fn is_waited_for(&self, parent: u64) -> bool {
+    pub(crate) fn is_waited_for(&self, parent: Ino) -> bool {
         !self.is_empty() && self.lock().waiting.iter().any(|(_, of, _)| *of == parent)
     }
 
@@ -119,6 +120,9 @@ mod tests {
 
     use super::*;
 
+    const FOLDER: Ino = Ino(7);
+    const OTHER: Ino = Ino(8);
+
     /// An answer that notes that it was given.
     struct Noted(Arc<AtomicBool>);
 
@@ -128,7 +132,7 @@ mod tests {
         }
     }
 
-    fn wait(pending: &PendingNames, folder: u64, name: &[u8]) -> impl Fn() -> bool + use<> {
+    fn wait(pending: &PendingNames, folder: Ino, name: &[u8]) -> impl Fn() -> bool + use<> {
         let given: Arc<AtomicBool> = Arc::default();
         pending.wait(folder, folder, name, Box::new(Noted(given.clone())));
         move || given.load(Ordering::SeqCst)
@@ -138,12 +142,12 @@ mod tests {
     fn an_answer_waits_for_the_reload_that_began_after_the_change() {
         let pending = PendingNames::default();
         pending.begin_reload();
-        assert!(pending.add(7, b"A.txt") && !pending.add(7, b"a.TXT"));
-        let is_given = wait(&pending, 7, b"a.txt");
+        assert!(pending.add(FOLDER, b"A.txt") && !pending.add(FOLDER, b"a.TXT"));
+        let is_given = wait(&pending, FOLDER, b"a.txt");
         pending.end_reload();
-        assert!(!is_given() && pending.contains(7, b"a.txt"), "an earlier reload answered");
+        assert!(!is_given() && pending.contains(FOLDER, b"a.txt"), "an earlier reload answered");
         pending.begin_reload();
-        assert!(pending.is_waited_for(7) && !pending.is_waited_for(8));
+        assert!(pending.is_waited_for(FOLDER) && !pending.is_waited_for(OTHER));
         pending.end_reload();
         assert!(is_given() && pending.is_empty());
     }
@@ -151,8 +155,8 @@ mod tests {
     #[test]
     fn a_name_that_is_not_pending_is_answered_at_once() {
         let pending = PendingNames::default();
-        pending.add(7, b"a.txt");
-        assert!(wait(&pending, 7, b"b.txt")() && wait(&pending, 8, b"a.txt")());
+        pending.add(FOLDER, b"a.txt");
+        assert!(wait(&pending, FOLDER, b"b.txt")() && wait(&pending, OTHER, b"a.txt")());
         assert_eq!(pending.len(), 1);
     }
 }

@@ -9,6 +9,7 @@ use crate::format::EntryId;
 use crate::fs::attr::{Attr, NodeKind, Validity};
 use crate::limits::{RETIRED_ARCHIVES_MAX, RETIRED_FILES_MAX};
 use crate::system::sync::Mutex;
+use crate::tree::Ino;
 
 /// Retired files by inode number.
 #[derive(Debug, Default)]
@@ -16,12 +17,12 @@ pub(crate) struct Retired(Mutex<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
-    files: HashMap<u64, RetiredFile>,
+    files: HashMap<Ino, RetiredFile>,
     /// Inode number of an archive's entry: the inverse of `files`.
-    held: HashMap<(u32, u32), u64>,
+    held: HashMap<(u32, u32), Ino>,
     /// Inode numbers of loose files, oldest first. They are bounded, because an inode that was
     /// already forgotten gets no second FORGET.
-    loose: VecDeque<u64>,
+    loose: VecDeque<Ino>,
     /// Archives of the retired files, by source number, oldest first.
     sources: VecDeque<(u32, Arc<Store>)>,
 }
@@ -42,7 +43,7 @@ pub(crate) enum RetiredBytes {
 impl Retired {
     /// Keeps a file of a view that is about to be replaced, if the kernel may reference it and its
     /// bytes are still readable.
-    pub(crate) fn add(&self, ino: u64, store: &Store, id: EntryId) {
+    pub(crate) fn add(&self, ino: Ino, store: &Store, id: EntryId) {
         let file = store.file(id);
         let Some(source) = file.archive_number() else {
             if let Some(open) = file.open_loose() {
@@ -62,15 +63,15 @@ impl Retired {
     }
 
     /// Inode number of a retired entry.
-    pub(crate) fn held(&self, source: u32, entry: u32) -> Option<u64> {
+    pub(crate) fn held(&self, source: u32, entry: u32) -> Option<Ino> {
         self.table().held.get(&(source, entry)).copied()
     }
 
     /// Drops files that are in the view again, archives that the kernel forgot, and archives beyond the
     /// limit. `is_shown` says whether the view has an inode number, `is_served` whether it has an archive.
-    pub(crate) fn prune(&self, is_shown: impl Fn(u64) -> bool, is_served: impl Fn(u32) -> bool) {
+    pub(crate) fn prune(&self, is_shown: impl Fn(Ino) -> bool, is_served: impl Fn(u32) -> bool) {
         let mut table = self.table();
-        let shown: Vec<u64> = table.files.keys().copied().filter(|&ino| is_shown(ino)).collect();
+        let shown: Vec<Ino> = table.files.keys().copied().filter(|&ino| is_shown(ino)).collect();
         for ino in shown {
             table.remove(ino);
         }
@@ -89,7 +90,7 @@ impl Retired {
     }
 
     /// FORGET of an inode number that is not in the view.
-    pub(crate) fn forget(&self, ino: u64, less: i64) {
+    pub(crate) fn forget(&self, ino: Ino, less: i64) {
         let mut table = self.table();
         let Some(file) = table.files.get(&ino).cloned() else { return };
         table.remove(ino);
@@ -102,7 +103,7 @@ impl Retired {
     }
 
     /// Attributes of a retired file.
-    pub(crate) fn attr(&self, ino: u64) -> Option<Attr> {
+    pub(crate) fn attr(&self, ino: Ino) -> Option<Attr> {
         let (size, modified) = match self.get(ino)? {
             RetiredBytes::Entry(store, id) => {
                 let file = store.file(id);
@@ -114,7 +115,7 @@ impl Retired {
     }
 
     /// The bytes of a retired file; `None` if the inode number is unknown or its archive was dropped.
-    pub(crate) fn get(&self, ino: u64) -> Option<RetiredBytes> {
+    pub(crate) fn get(&self, ino: Ino) -> Option<RetiredBytes> {
         let table = self.table();
         Some(match table.files.get(&ino)? {
             RetiredFile::Entry { source, entry } => {
@@ -131,7 +132,7 @@ impl Retired {
 }
 
 impl Table {
-    fn add_loose(&mut self, ino: u64, file: LooseFile) {
+    fn add_loose(&mut self, ino: Ino, file: LooseFile) {
         self.files.insert(ino, RetiredFile::Loose(Arc::new(file)));
         self.loose.push_back(ino);
         if self.loose.len() > RETIRED_FILES_MAX
@@ -141,7 +142,7 @@ impl Table {
         }
     }
 
-    fn remove(&mut self, ino: u64) {
+    fn remove(&mut self, ino: Ino) {
         match self.files.remove(&ino) {
             Some(RetiredFile::Entry { source, entry }) => drop(self.held.remove(&(source, entry))),
             Some(RetiredFile::Loose(_)) => self.loose.retain(|loose| *loose != ino),

@@ -12,6 +12,7 @@ use std::sync::RwLockWriteGuard;
 
 use crate::fs::attr::{Attr, Validity};
 use crate::system::sync::RwLock;
+use crate::tree::Ino;
 
 /// The files, by inode number.
 #[derive(Debug, Default)]
@@ -19,7 +20,7 @@ pub(crate) struct WrittenFiles(RwLock<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
-    files: HashMap<u64, Written>,
+    files: HashMap<Ino, Written>,
     /// Number of reloads that have begun.
     reloads: u64,
 }
@@ -42,7 +43,7 @@ impl WrittenFiles {
     }
 
     /// Records that the kernel has dropped the pages of a file once more.
-    pub(crate) fn remove(&self, ino: u64) {
+    pub(crate) fn remove(&self, ino: Ino) {
         let mut table = self.write();
         if let Some(file) = table.files.get_mut(&ino) {
             file.invalidations = file.invalidations.saturating_sub(1);
@@ -81,7 +82,7 @@ impl WrittenFiles {
     }
 
     /// The attributes to show for a file; `None` for all but a few files.
-    pub(crate) fn attr(&self, ino: u64) -> Option<Attr> {
+    pub(crate) fn attr(&self, ino: Ino) -> Option<Attr> {
         let table = self.0.read();
         table.files.get(&ino).map(|file| file.attr)
     }
@@ -113,20 +114,20 @@ mod tests {
     fn a_file_that_was_cut_off_during_a_reload_stays_short_until_the_next_one_ends() {
         let files = WrittenFiles::default();
         let attr = |size| Attr {
-            ino: 7,
+            ino: Ino(7),
             kind: NodeKind::File,
             size,
             modified: SystemTime::UNIX_EPOCH,
             validity: Validity::Lasting,
         };
-        let size = || files.attr(7).map(|attr| attr.size);
+        let size = || files.attr(Ino(7)).map(|attr| attr.size);
         assert!(files.cut(attr(100), 50) && !files.cut(attr(50), 50) && !files.cut(attr(100), 60));
         files.begin_reload();
         assert!(files.cut(attr(50), 20));
         // The reload found the write, and the kernel drops the pages.
         files.add(attr(20));
         files.end_reload();
-        files.remove(7);
+        files.remove(Ino(7));
         assert_eq!(size(), Some(20), "the size before the last cut was shown again");
         files.begin_reload();
         files.end_reload();

@@ -3,20 +3,21 @@
 use std::collections::HashSet;
 
 use super::change_log::KEPT_MAX;
+use crate::tree::Ino;
 
 /// The files for which the disk reported an event since the last view. The comparison of two views does not
 /// find all of them, because it stats only files that were statted before.
 #[derive(Debug, Default)]
 pub(crate) struct TouchedFiles {
     /// Inode numbers.
-    files: HashSet<u64>,
+    files: HashSet<Ino>,
     /// Whether any other file may have been touched.
     are_more: bool,
 }
 
 impl TouchedFiles {
     /// Adds a file.
-    pub(crate) fn add(&mut self, ino: u64) {
+    pub(crate) fn add(&mut self, ino: Ino) {
         if self.files.len() < KEPT_MAX {
             self.files.insert(ino);
         } else {
@@ -35,7 +36,7 @@ impl TouchedFiles {
     }
 
     /// Inode numbers of the files.
-    pub(crate) fn files(&self) -> impl Iterator<Item = u64> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = Ino> {
         self.files.iter().copied()
     }
 }
