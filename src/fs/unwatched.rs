@@ -4,34 +4,16 @@
 //! again, the file is statted before the answer. If the file was written to, its name is pending, as after an
 //! event.
 
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use super::attr::{Attr, NodeKind, Validity};
+use super::attr::{Attr, NodeKind};
 use super::remembered::invalidation::Invalidation;
-use super::reported::status::polling_interval;
 use super::view::View;
 use crate::format::EntryId;
 use crate::tree::{Ino, Kind, NodeId};
 
 impl View {
-    /// How long the attributes of a file that was statted stay valid.
-    pub(crate) fn validity(&self, entry: EntryId) -> Validity {
-        if self.store().folder(entry.layer).is_none() {
-            return Validity::Lasting;
-        }
-        match self.shared.unwatched() {
-            // It will soon be known whether the folder has a watch.
-            None => Validity::Seconds(polling_interval(0)),
-            Some(folders) if self.is_in(entry, &folders) => {
-                Validity::Seconds(polling_interval(folders.len()))
-            }
-            _ => Validity::Lasting,
-        }
-    }
-
     /// Whether a node is a file in a folder without a watch that was statted.
     pub(crate) fn is_unwatched(&self, node: NodeId) -> bool {
         let Some(folders) = self.shared.unwatched() else { return false };
@@ -62,13 +44,6 @@ impl View {
         if let Some(host) = self.shared.host.get() {
             host.drop_pages(self.tree().ino(node));
         }
-    }
-
-    fn is_in(&self, entry: EntryId, folders: &[Arc<OsStr>]) -> bool {
-        let folder = || self.store().file(entry).watched_folder();
-        let is_found =
-            |folder: &OsStr| folders.binary_search_by(|unwatched| (**unwatched).cmp(folder)).is_ok();
-        !folders.is_empty() && folder().is_some_and(|folder| is_found(folder.as_os_str()))
     }
 }
 

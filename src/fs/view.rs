@@ -2,6 +2,7 @@
 //! This file has LOOKUP and GETATTR; the files that import it have the other operations.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use super::error::Error;
 use super::remembered::generation::{ParentPath, generation_of_folder};
 use super::remembered::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, link_ino};
 use super::remembered::invalidation::NameIn;
+use super::reported::status::polling_interval;
 use super::shared::Shared;
 use crate::content::Store;
 use crate::format::EntryId;
@@ -297,6 +299,29 @@ impl View {
         let validity = known.map_or(Validity::None, |_| self.validity(entry));
         let now = Attr { ino, kind: NodeKind::File, size, modified, validity };
         self.shared.written.attr(ino).unwrap_or(now)
+    }
+
+    /// How long the attributes of a file that was statted stay valid.
+    fn validity(&self, entry: EntryId) -> Validity {
+        if self.store().folder(entry.layer).is_none() {
+            return Validity::Lasting;
+        }
+        match self.shared.unwatched() {
+            // It will soon be known whether the folder has a watch.
+            None => Validity::Seconds(polling_interval(0)),
+            Some(folders) if self.is_in(entry, &folders) => {
+                Validity::Seconds(polling_interval(folders.len()))
+            }
+            _ => Validity::Lasting,
+        }
+    }
+
+    /// Whether a file is in one of these folders, which are in order.
+    pub(crate) fn is_in(&self, entry: EntryId, folders: &[Arc<OsStr>]) -> bool {
+        let folder = || self.store().file(entry).watched_folder();
+        let is_found =
+            |folder: &OsStr| folders.binary_search_by(|unwatched| (**unwatched).cmp(folder)).is_ok();
+        !folders.is_empty() && folder().is_some_and(|folder| is_found(folder.as_os_str()))
     }
 }
 
