@@ -51,12 +51,10 @@ impl<'a> Bytes<'a> {
         Self { len, first: &[], fetch: Some(fetch) }
     }
 
-    /// The number of bytes.
     pub fn len(self) -> u64 {
         self.len
     }
 
-    /// Whether there are no bytes.
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
@@ -66,7 +64,6 @@ impl<'a> Bytes<'a> {
         Reader::new(self).take(len.min(self.len), "the first bytes").unwrap_or_default()
     }
 
-    /// Whether the bytes begin with `magic`.
     pub fn starts_with(self, magic: &[u8]) -> bool {
         self.first(len_of(magic)) == magic
     }
@@ -118,7 +115,6 @@ impl<'a> Reader<'a> {
         Self { here: first, at: 0, end: len, fetch, walks: false }
     }
 
-    /// A reader of nothing.
     pub fn empty() -> Self {
         Self::new(&[][..])
     }
@@ -135,7 +131,6 @@ impl<'a> Reader<'a> {
         self.at
     }
 
-    /// How many bytes are left.
     pub fn left(&self) -> u64 {
         self.end.saturating_sub(self.at)
     }

@@ -70,7 +70,6 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     })
 }
 
-/// The kind of archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     General,
@@ -81,7 +80,6 @@ pub(super) enum Kind {
 impl Kind {
     const ALL: [Self; 3] = [Self::General, Self::Textures, Self::Gnf];
 
-    /// The code of this kind in the header.
     pub(super) fn code(self) -> &'static str {
         match self {
             Self::General => "GNRL",
@@ -264,7 +262,6 @@ fn nearest(
 
 /// What one walk of all records finds.
 struct Checked {
-    /// How many files there are.
     files: u32,
     heads: Heads,
     /// Whether every file has one chunk.
@@ -409,7 +406,6 @@ struct Chosen<'a> {
     range: Range<u64>,
     /// How many files have no name.
     unnamed: usize,
-    /// Whether all names are ASCII.
     is_ascii: bool,
     /// How many names contain a NUL.
     with_nul: u32,
@@ -420,7 +416,6 @@ struct Chosen<'a> {
 /// After so many names without a hash that proves one, a reading is given up.
 const TRIED_NAMES: usize = 16;
 
-/// A way to read one name.
 type ReadName = for<'a> fn(&mut Reader<'a>) -> Option<&'a [u8]>;
 
 /// The readings of a table of names. The first is the documented one.
@@ -541,7 +536,6 @@ fn without_nuls<'a>(name: &'a [u8], hash: &Hash) -> &'a [u8] {
 #[derive(Clone, Debug)]
 struct Records<'a> {
     kind: Kind,
-    /// How many are left.
     left: u32,
     reader: Reader<'a>,
 }
@@ -621,7 +615,6 @@ impl<'a> FileRecord<'a> {
         reader.record("a file's record").map(Self)
     }
 
-    /// The error of a record at `at`.
     #[cold]
     fn wrong_length(&self, kind: Kind, at: u64) -> ParseError {
         let (stated, record_len) = (self.len(), kind.record_len());

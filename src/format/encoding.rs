@@ -13,9 +13,7 @@ pub struct Encoding(pub(super) &'static encoding_rs::Encoding);
 /// The encoding of an archive's names, and why it was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NamesEncoding {
-    /// The encoding.
     pub encoding: Encoding,
-    /// Why it was taken.
     pub why: EncodingReason,
 }
 
@@ -35,7 +33,6 @@ pub enum EncodingReason {
 }
 
 impl EncodingReason {
-    /// The reason in words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Stated => "as stated by --encoding",

@@ -14,18 +14,14 @@ use super::hash::Hash;
 /// An archive's files in stored order. The tables were checked when they were parsed. If the file
 /// changed since, a walk ends early.
 pub trait Files<'a>: fmt::Debug + Send + Sync {
-    /// How many files there are.
     fn len(&self) -> usize;
 
-    /// Whether there are no files.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Walks all entries.
     fn entries(&self) -> Box<dyn Iterator<Item = Entry<'a>> + '_>;
 
-    /// Walks the extents of all entries.
     fn extents(&self) -> Box<dyn Iterator<Item = Extent> + '_>;
 
     /// Whether every entry is known to have a name without a walk.
@@ -33,14 +29,12 @@ pub trait Files<'a>: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether every entry has one extent.
     fn has_one_extent_each(&self) -> bool;
 }
 
 /// Files in memory, for formats whose archives have few files.
 #[derive(Clone, Debug, Default)]
 pub struct FileList<'a> {
-    /// The entries.
     pub entries: Vec<Entry<'a>>,
     /// The extents of all entries, in the order of the entries.
     pub extents: Vec<Extent>,

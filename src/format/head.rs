@@ -10,7 +10,6 @@ use crate::texture::{dds, gnf, xbox};
 /// do not take the space of the largest kind.
 #[derive(Clone, Debug, Default)]
 pub enum Heads {
-    /// No entry has a head.
     #[default]
     None,
     /// One texture for each entry, for a PC or an Xbox One.
@@ -20,7 +19,6 @@ pub enum Heads {
 }
 
 impl Heads {
-    /// The number of heads.
     pub fn len(&self) -> usize {
         match self {
             Self::None => 0,
@@ -39,7 +37,6 @@ impl Heads {
         }
     }
 
-    /// Whether no entry has a head.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -60,9 +57,7 @@ impl Heads {
 /// The beginning of a file that the archive leaves out. The extents follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// No head.
     None,
-    /// The DDS header of a texture.
     Dds(dds::Texture),
     /// The DDS header of a texture in a form that older programs can read.
     CompatibleDds(dds::Texture),
@@ -73,7 +68,6 @@ pub enum Head {
 }
 
 impl Head {
-    /// The length of the head in bytes.
     pub fn len(&self) -> u64 {
         match self {
             Self::None => 0,
@@ -84,7 +78,6 @@ impl Head {
         }
     }
 
-    /// Whether the head is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -81,7 +81,6 @@ pub fn is_ordinary(stored: &[u8]) -> bool {
     is_plain && stored.len() <= COMPONENT_MAX && !matches!(stored, b"" | b"." | b"..")
 }
 
-/// The iterator of [`components`].
 #[derive(Clone, Debug)]
 pub struct Components<'a> {
     pieces: Pieces<'a>,

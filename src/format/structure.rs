@@ -29,10 +29,8 @@ pub enum Fault {
     DataInTables,
 }
 
-/// A fault, and the files that have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The fault.
     pub fault: Fault,
     /// The indices of the files among [`Archive::entries`], ascending. There is at least one.
     pub entries: Vec<u32>,

@@ -431,7 +431,6 @@ struct FolderRecord {
     hash: u64,
     /// How many files the folder has.
     count: u32,
-    /// The offset of the count.
     count_at: u64,
     /// The offset of the block, plus the length of all file names.
     offset: u64,

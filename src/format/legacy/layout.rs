@@ -20,20 +20,17 @@ use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 /// Length of the record of a file with a name, in bytes.
 pub(super) const NAMED_LEN: usize = 18;
 
-/// The layout of an archive.
 pub(super) struct Layout {
     /// Length of the header in bytes, the count included.
     pub(super) header_len: u64,
     /// Length of a record of the directory in bytes.
     pub(super) record_len: usize,
-    /// Reads a record.
     pub(super) read: for<'a> fn(&mut Reader<'a>) -> Result<File<'a>, UnexpectedEnd>,
 }
 
 /// A file, as the directory describes it.
 pub(super) struct File<'a> {
     pub(super) name: Name<'a>,
-    /// How the file is packed.
     pub(super) codec: Codec,
     /// Size in bytes, as stored.
     pub(super) size: u32,
@@ -136,7 +133,6 @@ impl<'a> NamedRecord<'a> {
         self.0.u32_at::<14>()
     }
 
-    /// The file, packed with `codec`.
     pub(super) fn file(&self, codec: Codec) -> File<'a> {
         let name = Name::Path(self.name().split(|&byte| byte == 0).next().unwrap_or_default());
         File { name, codec, size: self.size() }

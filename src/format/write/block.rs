@@ -9,7 +9,6 @@ pub struct Block {
     pub len: u32,
     /// Number of bytes of the piece, unpacked.
     pub size: u32,
-    /// Whether the piece is compressed.
     pub is_packed: bool,
 }
 

@@ -2,7 +2,6 @@
 
 use super::block::TableError;
 
-/// The bytes of tables.
 #[derive(Debug, Default)]
 pub(super) struct Bytes(pub(super) Vec<u8>);
 
@@ -34,7 +33,6 @@ impl Bytes {
     }
 }
 
-/// A length as a 64-bit number.
 pub(super) fn len(bytes: usize) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }

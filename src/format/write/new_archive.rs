@@ -65,7 +65,6 @@ impl NewArchive {
         &self.files
     }
 
-    /// The kind.
     pub fn kind(&self) -> NewKind {
         self.kind
     }

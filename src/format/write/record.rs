@@ -3,7 +3,6 @@
 use super::stored_path::{PathForm, StoredPath};
 use crate::texture::dds;
 
-/// A kind of archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewKind {
     /// A BSA of Morrowind.
@@ -17,7 +16,6 @@ pub enum NewKind {
 }
 
 impl NewKind {
-    /// How this kind stores paths.
     pub fn path_form(self) -> PathForm {
         match self {
             Self::Tes3 => PathForm::Tes3,
@@ -42,7 +40,6 @@ impl NewKind {
 pub struct NewEntry {
     /// The caller's number of the file.
     pub id: usize,
-    /// The path.
     pub path: StoredPath,
     /// What an archive of textures states about it.
     pub texture: Option<NewTexture>,

@@ -48,7 +48,6 @@ pub enum NameError {
 }
 
 impl NameError {
-    /// The reason in words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Encoding => "the code page of names lacks a character",
@@ -117,12 +116,10 @@ impl StoredPath {
         self.bytes.get(..self.folder).unwrap_or_default()
     }
 
-    /// The name in the folder.
     pub fn name(&self) -> &[u8] {
         self.bytes.get(start(self.folder)..).unwrap_or_default()
     }
 
-    /// The hash.
     pub fn hash(&self) -> Hash {
         self.hash
     }
