@@ -9,7 +9,6 @@ use crate::read::Reader;
 /// Number of bytes at the start of an archive that hold its version.
 pub(super) const HEAD: usize = 8;
 
-/// An archive format and its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArchiveVersion {
     /// Morrowind's BSA, which has a single version.

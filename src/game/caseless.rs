@@ -66,7 +66,6 @@ impl CaselessNames {
         self.names[first..].iter().map_while(move |(it, stored)| Some((&it[rest(it)?..], stored.as_str())))
     }
 
-    /// Number of names.
     pub fn count(&self) -> usize {
         self.names.len()
     }

@@ -137,7 +137,6 @@ impl Disk {
         Err(io::Error::new(io::ErrorKind::FileTooLarge, too_much()))
     }
 
-    /// The entries of a folder.
     pub(crate) fn entries(
         &self,
         folder: &Path,

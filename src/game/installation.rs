@@ -10,11 +10,9 @@ use super::titles::title::Title;
 /// An installed game.
 #[derive(Clone, Debug)]
 pub struct Installation {
-    /// Which game.
     pub title: &'static Title,
     /// The store that the copy comes from.
     pub store: Storefront,
-    /// The game's folder.
     pub folder: PathBuf,
     /// The Wine prefix of the game: the folder that contains `drive_c`.
     pub prefix: Option<PathBuf>,
@@ -53,9 +51,7 @@ pub struct Overrides {
     pub prefix: Option<PathBuf>,
     /// INI files that replace the game's own, lowest first.
     pub inis: Vec<PathBuf>,
-    /// The list of plugins.
     pub plugins: Option<PathBuf>,
-    /// Which archive wins.
     pub precedence: Option<ArchiveRule>,
     /// The Mod Organizer 2 profile.
     pub mo2_profile: Option<String>,

@@ -3,10 +3,8 @@
 /// Which of several archives wins a path that they share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ArchiveRule {
-    /// The archive that is loaded last.
     #[default]
     LastWins,
-    /// The archive that is loaded first.
     FirstWins,
     /// The archive that Fallout: New Vegas searches first, which depends on the archives' names.
     NewVegas,
@@ -36,7 +34,6 @@ impl ArchiveRule {
 /// When a loose file beats the archives that have its path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum LooseRule {
-    /// Always.
     #[default]
     Always,
     /// Never. A loose file is seen only if no archive has its path.
@@ -49,7 +46,6 @@ pub enum LooseRule {
 }
 
 impl LooseRule {
-    /// The rule as one word.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Always => "always",
@@ -62,7 +58,6 @@ impl LooseRule {
 /// The rules that decide which layer wins a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Precedence {
-    /// Among archives.
     pub archives: ArchiveRule,
     /// Between loose files and archives.
     pub loose: LooseRule,
@@ -83,7 +78,6 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// The level as one word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",

@@ -3,11 +3,8 @@
 /// Where a copy of a game comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Storefront {
-    /// Steam.
     Steam,
-    /// GOG.
     Gog,
-    /// The Epic Games Store.
     Epic,
     /// The Microsoft Store and Game Pass.
     Microsoft,

@@ -20,7 +20,6 @@ use crate::system::text::size;
 /// A folder that may hold a game.
 #[derive(Debug)]
 pub(super) struct Candidate {
-    /// The path of the folder.
     pub(super) folder: PathBuf,
     /// The game according to an id in the launcher's list; `None` if the list has no ids.
     pub(super) title: Option<&'static Title>,
@@ -53,7 +52,6 @@ pub(super) struct Shortcut {
 /// Results of the search besides installations.
 #[derive(Debug)]
 pub(super) struct Report<'a> {
-    /// The disk that is searched.
     pub(super) disk: &'a Disk,
     /// The launcher whose place is searched.
     pub(super) launcher: &'static str,
@@ -79,7 +77,6 @@ pub(super) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Creates an empty report.
     pub(super) fn new(disk: &'a Disk) -> Self {
         Self {
             disk,

@@ -16,9 +16,7 @@ const LEVELS_MAX: usize = 4;
 /// What a folder contains.
 #[derive(Clone, Debug)]
 pub(super) enum Recognised {
-    /// A game.
     Game {
-        /// The title of the game.
         title: &'static Title,
         /// The folder that was checked, or a subfolder.
         folder: PathBuf,
@@ -27,7 +25,6 @@ pub(super) enum Recognised {
     },
     /// Files that look like a game. The text says what is missing.
     Incomplete(String),
-    /// No game.
     No,
 }
 

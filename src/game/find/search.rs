@@ -27,14 +27,12 @@ pub struct Found {
     pub unusable: Vec<(PathBuf, String)>,
     /// Paths where the search looked for games, including those that do not exist.
     pub searched: Vec<PathBuf>,
-    /// All prefixes that were found.
     pub(super) prefixes: Vec<KnownPrefix>,
     /// Folders that may be instances of Mod Organizer 2, or have them this many levels below.
     pub(crate) instances: Vec<(PathBuf, u8)>,
 }
 
 impl Found {
-    /// The folders of all prefixes that were found.
     pub(crate) fn prefixes(&self) -> impl Iterator<Item = &Path> {
         self.prefixes.iter().map(|it| it.folder.as_path())
     }

@@ -24,7 +24,6 @@ pub struct FoundInstance {
     pub title: Option<&'static Title>,
     /// The folder of the game.
     pub game: Option<PathBuf>,
-    /// The selected profile.
     pub profile: Option<String>,
     /// All profiles, ordered by name, with their folders.
     pub profiles: Vec<(String, PathBuf)>,
@@ -110,7 +109,6 @@ fn describe(disk: &Disk, folder: &Path, environment: &Environment, found: &Found
     Some(FoundInstance { folder: folder.to_owned(), title, game, profile, profiles, mods })
 }
 
-/// A search under way.
 struct Search<'a> {
     disk: &'a Disk,
     /// Mountpoints that are not entered.

@@ -253,7 +253,6 @@ impl<'a> Instance<'a> {
         })
     }
 
-    /// The folder of the game.
     pub(super) fn game_folder(&self) -> Result<PathBuf, PlanError> {
         let ini = self.ini();
         let Some((written, path)) = &self.game else {

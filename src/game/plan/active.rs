@@ -205,7 +205,6 @@ fn game_files(inis: &IniFiles) -> Vec<String> {
 /// The ending that Wrye Bash and Vortex add to the name of a plugin to hide it from the game.
 const GHOST: &str = ".ghost";
 
-/// Whether a name is that of a ghosted plugin.
 pub(crate) fn is_ghost(name: &str) -> bool {
     ghosted(name).is_some()
 }

@@ -16,7 +16,6 @@ use crate::game::titles::title::Title;
 use crate::note::{Note, NoteCode};
 use crate::shown::{Shown, excerpt};
 
-/// An archive that the game loads.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadedArchive {
     /// The name as the list spells it, or as the disk does if the archive is loaded because of its plugin.

@@ -24,7 +24,6 @@ pub(crate) struct DataFile {
 /// A data folder: the game's own, or a mod's.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DataFolder {
-    /// The path of the folder.
     pub(crate) path: PathBuf,
     /// The files directly in it.
     pub(crate) files: Vec<DataFile>,
@@ -138,14 +137,11 @@ impl DataFolders {
 /// A file and the folder that contains it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FoundFile<'a> {
-    /// The folder.
     pub(crate) folder: &'a DataFolder,
-    /// The file.
     pub(crate) file: &'a DataFile,
 }
 
 impl<'a> FoundFile<'a> {
-    /// The path of the file.
     pub(crate) fn path(self) -> PathBuf {
         self.folder.path.join(&self.file.name)
     }

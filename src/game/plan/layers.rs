@@ -27,7 +27,6 @@ pub(crate) struct Inputs<'a> {
     /// One layer of loose files for each data folder, lowest first.
     pub(crate) folders: Vec<OrderLayer>,
     pub(crate) lists: &'a PluginLists,
-    /// Reads the header of a plugin.
     pub(crate) header: &'a dyn Fn(&Path) -> Option<Header>,
     /// Reads an INI file in a data folder.
     pub(crate) ini: &'a dyn Fn(&Path) -> Option<Ini>,
@@ -39,7 +38,6 @@ pub(crate) struct Inputs<'a> {
     pub(crate) has_sky_bsa: bool,
 }
 
-/// Computes the plan of a game.
 pub(crate) fn plan(inputs: Inputs<'_>) -> LoadOrder {
     let mut notes = Vec::new();
     let (plugins, inactive) = plugins(&inputs, &mut notes);

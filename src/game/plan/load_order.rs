@@ -20,7 +20,6 @@ pub struct LoadOrder {
     pub layers: Vec<OrderLayer>,
     /// Paths that the game ignores in all its archives, in lower case with `/` between names.
     pub invalidated: Vec<String>,
-    /// Notes on oddities.
     pub notes: Vec<Note>,
     /// The active plugins in load order.
     pub plugins: Vec<String>,
@@ -54,7 +53,6 @@ pub struct ModList {
 /// An archive or a folder of loose files in a load order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderLayer {
-    /// Whether it is an archive or a folder.
     pub what: LayerKind,
     /// The absolute path.
     pub path: PathBuf,
@@ -69,12 +67,10 @@ pub struct OrderLayer {
 }
 
 impl OrderLayer {
-    /// Creates a layer for an archive.
     pub fn archive(path: impl Into<PathBuf>, why: impl Into<String>) -> Self {
         Self::new(LayerKind::Archive, path.into(), why.into())
     }
 
-    /// Creates a layer for a folder of loose files.
     pub fn folder(path: impl Into<PathBuf>, why: impl Into<String>) -> Self {
         Self::new(LayerKind::Folder, path.into(), why.into())
     }
@@ -84,17 +80,13 @@ impl OrderLayer {
     }
 }
 
-/// The kinds of layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayerKind {
-    /// An archive.
     Archive,
-    /// A folder of loose files.
     Folder,
 }
 
 impl LayerKind {
-    /// The kind as one word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Archive => "archive",

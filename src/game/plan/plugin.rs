@@ -22,7 +22,6 @@ const MASTERS_MAX: usize = 1 << 13;
 /// The part of a plugin's header that affects its place in the load order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// All flags of the header record.
     pub flags: u32,
     /// The names of the plugins that this one needs.
     pub masters: Vec<String>,

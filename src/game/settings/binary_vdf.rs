@@ -3,7 +3,6 @@
 /// Maximum depth of nested keys; deeper ones are an error. Steam's list of shortcuts has three levels.
 const DEPTH_MAX: usize = 32;
 
-/// A value of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BinaryValue<'a> {
     /// A text, which may have any bytes but 0.

@@ -10,7 +10,6 @@ use std::collections::HashSet;
 use super::text::decode_ini;
 use crate::game::caseless::{fold, same};
 
-/// An INI file.
 #[derive(Clone, Debug, Default)]
 pub struct Ini {
     /// In file order; only the first section of each name.

@@ -66,10 +66,8 @@ pub struct Identity {
     pub language_folder: &'static str,
 }
 
-/// Where an INI file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IniPlace {
-    /// The game's folder.
     Game,
     /// The game's folder in `Documents/My Games`.
     MyGames,
@@ -77,7 +75,6 @@ pub enum IniPlace {
     DataParent,
 }
 
-/// The role of an INI file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IniRole {
     /// Below all others, whether or not the others exist.
@@ -90,20 +87,16 @@ pub enum IniRole {
     Further,
 }
 
-/// An INI file.
 #[derive(Clone, Copy, Debug)]
 pub struct IniFile {
-    /// The folder that contains the file.
     pub place: IniPlace,
     /// The file name; `{lang}` stands for the language.
     pub name: &'static str,
-    /// The role of the file.
     pub role: IniRole,
     /// Whether a profile of Mod Organizer 2 with its own settings has its own file of this name.
     pub is_in_profiles: bool,
 }
 
-/// The INI files of a game.
 #[derive(Debug)]
 pub struct IniRules {
     /// The files, lowest first.
@@ -121,7 +114,6 @@ pub struct IniRules {
 /// The archives that INI files list.
 #[derive(Debug)]
 pub struct ListRules {
-    /// The section that contains the keys.
     pub section: &'static str,
     /// Archives that the game loads before all lists.
     pub first: &'static [&'static str],
@@ -187,14 +179,10 @@ pub enum TestFiles {
     ReplaceInOrder,
 }
 
-/// The plugins of a game.
 #[derive(Debug)]
 pub struct PluginRules {
-    /// Which plugins are active.
     pub active: ActiveRule,
-    /// The order in which plugins load.
     pub order: OrderRule,
-    /// Which plugins are masters.
     pub masters: MasterRule,
     /// Plugins that are active if they exist. Under [`OrderRule::PluginsFile`] they load first.
     pub hard_coded: &'static [&'static str],
@@ -204,7 +192,6 @@ pub struct PluginRules {
     pub ccc_in_my_games: bool,
     /// Whether `Plugins.txt` is in the data folder instead of `AppData/Local`.
     pub list_in_data: bool,
-    /// How the game treats test files.
     pub test_files: TestFiles,
     /// Whether a file `X.nam` in the data folder makes `X.esm` and `X.esp` active.
     pub nam_files: bool,
@@ -215,7 +202,6 @@ pub struct PluginRules {
 /// How an active plugin attaches archives. `P` stands for its name without the extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttachRule {
-    /// None.
     None,
     /// `P*` with this extension, but only for `.esp` plugins.
     PrefixOfEsp(&'static str),
