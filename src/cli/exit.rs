@@ -78,14 +78,12 @@ impl From<Exit> for ExitCode {
 /// Why a command failed: the exit code and the message.
 #[derive(Debug)]
 pub struct Failure {
-    /// The exit code.
     pub exit: Exit,
     /// The message, one sentence. Empty if there is nothing to print.
     pub what: String,
 }
 
 impl Failure {
-    /// Creates a failure with a message.
     pub fn new(exit: Exit, what: impl Into<String>) -> Self {
         Self { exit, what: what.into() }
     }

@@ -77,7 +77,6 @@ Examples:
   bsafs conflicts ~/MO2 --html conflicts.html --open     look at the textures, in the browser
   bsafs conflicts ~/MO2 --json --glob '*.nif' | jq .path";
 
-/// What was found in the sources.
 struct Found {
     names: ShownLayers,
     conflicts: Vec<Conflict>,
@@ -88,7 +87,6 @@ struct Found {
     is_limited: bool,
 }
 
-/// A layer, as JSON.
 #[derive(Serialize)]
 struct LayerName {
     layer: String,
@@ -96,7 +94,6 @@ struct LayerName {
     why: String,
 }
 
-/// A conflict, as JSON.
 #[derive(Serialize)]
 struct JsonConflict {
     path: String,

@@ -78,7 +78,6 @@ struct Counts {
     unreadable: usize,
 }
 
-/// A file, as JSON.
 #[derive(Serialize)]
 struct JsonDifference<'a> {
     path: &'a str,

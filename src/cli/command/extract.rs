@@ -83,7 +83,6 @@ pub(crate) struct Extract {
     open: OpenArgs,
 }
 
-/// The outcome for one file.
 enum Outcome {
     /// The length in bytes.
     Written(u64),
@@ -113,7 +112,6 @@ struct NewNames {
     alpha: Option<Vec<u8>>,
 }
 
-/// The outcomes for all files.
 #[derive(Default)]
 struct Outcomes {
     written: usize,

@@ -66,7 +66,6 @@ struct Summary {
     archive_bytes: u64,
     /// Total size of all files as a mount shows them, in bytes.
     bytes: u64,
-    /// Number of files by codec.
     codecs: BTreeMap<&'static str, usize>,
     notes: Vec<Note>,
 }

@@ -84,7 +84,6 @@ impl Mounts {
     }
 }
 
-/// A mount, as JSON.
 #[derive(Debug, Serialize)]
 struct JsonMount<'a> {
     /// Bytes that are not UTF-8 are replaced.

@@ -16,7 +16,6 @@ pub(crate) struct Schema {}
 /// The place of the codes of notes in the schema.
 const NO_CODES: &str = "\"enum\": []";
 
-/// The schema.
 const SCHEMA: &str = include_str!("../schema.json");
 
 impl Schema {

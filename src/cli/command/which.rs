@@ -387,7 +387,6 @@ fn write(out: &mut impl StyledWrite, provenance: &Provenance) -> std::io::Result
     Ok(())
 }
 
-/// Describes how an archive stores a file.
 fn how_stored(copy: &FileCopy) -> String {
     let tiled = copy.tile_mode.map(|mode| format!(", arranged for a console's GPU (tile mode {mode})"));
     let stored = match &copy.stored_name[..] {

@@ -115,19 +115,16 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Opens the sources.
     pub(crate) fn new(sources: &[PathBuf], open: &OpenArgs) -> Result<Self, Failure> {
         let set = source_set(sources, open.options())?;
         let vfs = Vfs::from(set.open()?);
         Ok(Self { vfs, sources: set.paths, options: set.options })
     }
 
-    /// The tree of the sources.
     pub(crate) fn vfs(&self) -> &Vfs {
         &self.vfs
     }
 
-    /// Whether a path is a folder.
     pub(crate) fn is_folder(&self, path: &Path) -> bool {
         self.vfs.folder(path.as_os_str().as_encoded_bytes()).is_some()
     }

@@ -135,7 +135,6 @@ impl Expected {
         }
     }
 
-    /// Whether the candidates are mounts.
     pub(crate) fn are_mounts(&self) -> bool {
         matches!(self.value, Value::Mounts(_))
     }
@@ -441,7 +440,6 @@ fn topics() -> impl Iterator<Item = Candidate> {
     TOPICS.iter().map(|topic| Candidate { text: topic.name.into(), help: topic.about.into() })
 }
 
-/// The first line of a help text.
 fn first_line(help: Option<&clap::builder::StyledStr>) -> String {
     help.map(|help| help.to_string().lines().next().unwrap_or_default().to_owned()).unwrap_or_default()
 }

@@ -19,7 +19,6 @@ use crate::system::text::count;
 /// A game or an instance that the user can choose.
 struct Choice {
     label: String,
-    /// The source that is opened.
     source: String,
 }
 

@@ -17,7 +17,6 @@ const FAILURE_TIME: Duration = Duration::from_secs(2);
 const TEXT_MAX: usize = 1500;
 const TITLE: &str = "bsafs";
 
-/// What a message is.
 #[derive(Clone, Copy)]
 enum Kind {
     Error,

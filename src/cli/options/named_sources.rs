@@ -98,7 +98,6 @@ pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<So
     Ok(set)
 }
 
-/// The sources of a command.
 #[cfg(not(feature = "mount"))]
 pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<SourceSet, Failure> {
     let file = |source: &PathBuf| Profile::saved(source).unwrap_or_else(|| source.clone());

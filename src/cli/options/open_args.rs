@@ -27,7 +27,6 @@ pub(crate) struct ParseArgs {
 }
 
 impl ParseArgs {
-    /// The options that the arguments set.
     pub(crate) fn options(&self) -> OpenOptions {
         OpenOptions { encoding: self.encoding, force: self.force, ..OpenOptions::default() }
     }
@@ -58,7 +57,6 @@ pub(crate) struct OpenArgs {
 }
 
 impl OpenArgs {
-    /// The options that the arguments set.
     pub(crate) fn options(&self) -> OpenOptions {
         OpenOptions {
             textures: self.textures,

@@ -10,14 +10,12 @@ use crate::game::ArchiveRule;
 use crate::system::paths;
 use crate::vfs::options::{expand_home, no_value};
 
-/// A mount option.
 #[derive(Debug)]
 pub struct MountOption {
     /// The name, followed by `=` if the option takes a value.
     pub name: &'static str,
     /// An example value. Empty if the option takes none.
     pub example: &'static str,
-    /// The help text.
     pub help: &'static str,
     /// Applies a value. Relative paths start at the given folder. `None` if `OpenOptions` parses the
     /// option by its name.

@@ -25,7 +25,6 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// Compiles the patterns.
     pub(crate) fn patterns(&self) -> Result<Patterns, Failure> {
         Patterns::new(&self.glob).map_err(|error| Failure::new(Exit::Usage, format!("--glob: {error}")))
     }

@@ -45,7 +45,6 @@ pub(crate) struct SourceArgs {
 }
 
 impl SourceArgs {
-    /// The options that the arguments set.
     pub(crate) fn options(&self) -> OpenOptions {
         OpenOptions {
             game_dir: self.game_dir.clone(),

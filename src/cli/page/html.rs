@@ -64,7 +64,6 @@ impl Page {
         Self { title, summary, notes, body: body.text, pictures, listed: body.listed }
     }
 
-    /// The number of files on the page.
     pub(crate) fn listed(&self) -> usize {
         self.listed
     }

@@ -23,7 +23,6 @@ const SIDE_COMPARED_LARGE: u32 = 2048;
 /// Number of rows whose pictures are made before they are added. They wait in memory.
 const ROWS_AT_ONCE: usize = 64;
 
-/// All pictures of a page.
 #[derive(Default)]
 pub(super) struct Pictures {
     /// A rule for each picture.

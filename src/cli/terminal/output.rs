@@ -75,7 +75,6 @@ impl Output {
         Write::write_all(self, bytes).map_err(OutputError)
     }
 
-    /// Writes what is in the buffer.
     pub(crate) fn flush(&mut self) -> Result<(), OutputError> {
         Write::flush(self).map_err(OutputError)
     }

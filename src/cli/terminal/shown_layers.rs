@@ -63,7 +63,6 @@ impl ShownLayers {
         Ok(())
     }
 
-    /// The name of a layer.
     pub(crate) fn shown<'p>(&self, path: &'p Path) -> ShownName<'p> {
         self.name(path).shown()
     }

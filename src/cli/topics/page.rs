@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use super::topic::Topic;
 
-/// The manual page of a topic.
 pub(crate) fn page(topic: &Topic) -> String {
     let mut page = Page::default();
     let version = env!("CARGO_PKG_VERSION");
@@ -91,7 +90,6 @@ impl Page {
     }
 }
 
-/// The cells of a row of a table.
 fn cells(row: &str) -> Vec<&str> {
     row.trim_matches('|').split('|').map(str::trim).collect()
 }

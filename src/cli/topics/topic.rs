@@ -1,6 +1,5 @@
 //! The table of topics.
 
-/// A topic.
 #[derive(Debug)]
 pub(crate) struct Topic {
     pub(crate) name: &'static str,
@@ -35,7 +34,6 @@ pub(crate) const TOPICS: [Topic; 14] = [
     topic!("scripting", "output for programs"),
 ];
 
-/// The topic of a name.
 pub(crate) fn topic(name: &str) -> Option<&'static Topic> {
     TOPICS.iter().find(|topic| topic.name.eq_ignore_ascii_case(name))
 }
