@@ -101,7 +101,6 @@ impl ArchiveFile {
         &self.path
     }
 
-    /// Which file it is on the disk.
     pub fn identity(&self) -> DiskId {
         DiskId { device: self.opened.device, inode: self.opened.inode }
     }

@@ -91,7 +91,6 @@ impl<'a> Pieces<'a> {
         Self { file, len, lists: Default::default(), index: Mutex::new(index) }
     }
 
-    /// The bytes of the file.
     pub(super) fn bytes(&self) -> Bytes<'_> {
         Bytes::fetched(self.len, self)
     }

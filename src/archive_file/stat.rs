@@ -9,14 +9,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// again without its times moving.
 pub const COARSEST_TICK: Duration = Duration::from_secs(2);
 
-/// Why a read failed.
 #[derive(Debug)]
 pub enum ArchiveReadError {
     /// The file was changed since its tables were read.
     Changed,
     /// The bytes lie beyond the end of the file.
     Beyond,
-    /// The system returned an error.
     Io(io::Error),
 }
 

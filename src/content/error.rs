@@ -13,11 +13,9 @@ use crate::system::memory;
 /// A failed read.
 #[derive(Clone, Debug)]
 pub struct EntryError {
-    /// The file.
     pub entry: EntryId,
     /// The extent's offset in the archive, in bytes; 0 for a loose file.
     pub at: u64,
-    /// What is wrong.
     pub reason: Reason,
     /// Whether this failure should be logged, because it is the first one of the file.
     pub is_new: bool,

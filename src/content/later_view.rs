@@ -85,7 +85,6 @@ impl Store {
         (0..).zip(&self.layers).filter_map(|(layer, content)| Some((layer, &content.folder()?.folder)))
     }
 
-    /// The numbers of all archives.
     pub fn archive_numbers(&self) -> Vec<u32> {
         self.archives().map(|archive| archive.number).collect()
     }

@@ -7,14 +7,12 @@ use super::fault_log::FaultLog;
 use super::loose::LooseFiles;
 use super::read::ArchiveContent;
 
-/// The bytes of one layer.
 #[derive(Debug)]
 pub(super) enum LayerContent {
     Archive(ArchiveLayer),
     Folder(LooseFiles),
 }
 
-/// An archive as a layer of a mount.
 #[derive(Debug)]
 pub(super) struct ArchiveLayer {
     pub(super) content: ArchiveContent,

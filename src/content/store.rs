@@ -71,7 +71,6 @@ impl Store {
         self.layers.iter().map(|layer| identity(layer)).collect()
     }
 
-    /// Number of layers.
     pub fn layers(&self) -> usize {
         self.layers.len()
     }
@@ -89,7 +88,6 @@ impl Store {
         self.content(layer).folder().map(|files| files.folder.link_paths().collect()).unwrap_or_default()
     }
 
-    /// Whether a layer is a folder of loose files.
     pub fn is_folder(&self, layer: u16) -> bool {
         self.content(layer).folder().is_some()
     }
@@ -151,7 +149,6 @@ impl Store {
         self.shared.cache.hits()
     }
 
-    /// Number of reads that failed.
     pub fn faults(&self) -> u64 {
         self.shared.faults.load(Ordering::Relaxed)
     }

@@ -12,7 +12,6 @@ use super::read::{Examined, FileBytes, FileExtent, PlainFile, Resources};
 use super::textures::{ConvertedFile, LinearFile};
 use crate::format::{Codec, EntryId, Head};
 
-/// A file of a [`Store`](super::Store).
 #[derive(Clone, Copy, Debug)]
 pub struct StoredFile<'s> {
     pub(super) id: EntryId,
@@ -237,7 +236,6 @@ impl<'s> StoredFile<'s> {
         ranges.reduce(|all, it| all.start.min(it.start)..all.end.max(it.end)).filter(|it| !it.is_empty())
     }
 
-    /// Whether the file has several extents.
     pub(crate) fn has_several_extents(&self) -> bool {
         self.plain().is_some_and(|file| file.extents().len() > 1)
     }

@@ -61,7 +61,6 @@ pub(crate) struct DecodedRange<'c, E> {
 }
 
 impl<'c, E> Decoded<'c, E> {
-    /// The bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.cell.get().and_then(|result| result.as_deref().ok()).unwrap_or(&[])
     }

@@ -117,9 +117,7 @@ impl Encoder {
 
 /// Encodes a file piece by piece, and writes it while it does so.
 pub enum Stream<W: Write> {
-    /// A zlib stream.
     Zlib(ZlibEncoder<W>),
-    /// An LZ4 frame.
     Frame(FrameStream<W>),
 }
 

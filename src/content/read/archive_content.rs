@@ -12,7 +12,6 @@ use crate::content::tables::LayerTables;
 use crate::format::Extent;
 use crate::system::sync::Mutex;
 
-/// One archive's content.
 #[derive(Debug)]
 pub(crate) struct ArchiveContent {
     /// Unique among all archives of the mount.

@@ -21,7 +21,6 @@ pub(crate) struct Resources {
     pub(crate) limits: Limits,
     /// Bytes decoded.
     pub(crate) decoded: AtomicU64,
-    /// Reads that failed.
     pub(crate) faults: AtomicU64,
     /// Threads that decode for readers.
     pub(crate) decoding: Arc<AtomicUsize>,
@@ -57,7 +56,6 @@ impl Resources {
         self.salvages.load(Ordering::Relaxed)
     }
 
-    /// Sets [`Resources::salvages`].
     pub(crate) fn set_salvages(&self, is_on: bool) {
         self.salvages.store(is_on, Ordering::Relaxed);
     }
@@ -80,12 +78,10 @@ impl Resources {
         (len >= LARGE).then(|| self.memory.reserve(len as u64, || self.cache.evict_shared()))
     }
 
-    /// Counts bytes that were decoded.
     pub(crate) fn count_decoded(&self, len: usize) {
         self.decoded.fetch_add(len as u64, Ordering::Relaxed);
     }
 
-    /// Counts a failed read.
     pub(crate) fn count_fault(&self) {
         self.faults.fetch_add(1, Ordering::Relaxed);
     }

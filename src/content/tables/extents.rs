@@ -63,7 +63,6 @@ impl ExtentTable {
         Self { records, layouts, starts }
     }
 
-    /// Number of extents.
     pub(crate) fn count(&self) -> u32 {
         u32::try_from(self.records.len()).unwrap_or(u32::MAX)
     }

@@ -21,7 +21,6 @@ pub struct LayerTables {
 }
 
 impl LayerTables {
-    /// Takes the tables of a parsed archive.
     pub fn new(archive: &Archive<'_>) -> Self {
         let textures = TextureForm::Default;
         let converted = ConvertedFiles::default();
@@ -71,7 +70,6 @@ impl LayerTables {
         (0..self.extents.count()).any(|index| end(self.extents.get(index)) > len)
     }
 
-    /// The form in which textures are shown.
     pub(crate) fn textures(&self) -> TextureForm {
         self.textures
     }
@@ -81,7 +79,6 @@ impl LayerTables {
         &self.converted
     }
 
-    /// The indices of an entry's extents.
     pub(crate) fn extents(&self, entry: u32) -> Range<u32> {
         self.extents.range(entry)
     }
@@ -91,7 +88,6 @@ impl LayerTables {
         self.extents.get(index)
     }
 
-    /// Number of extents.
     pub(crate) fn extent_count(&self) -> u32 {
         self.extents.count()
     }

@@ -53,7 +53,6 @@ impl<'s> ConvertedFile<'s> {
         }
     }
 
-    /// The file as it is stored.
     pub(crate) fn plain(&self) -> PlainFile<'s> {
         self.file.plain()
     }

@@ -17,7 +17,6 @@ pub(super) struct HeadedFile<'s> {
 }
 
 impl<'s> HeadedFile<'s> {
-    /// Shows a file with another header.
     pub(super) fn new(file: Unconverted<'s>, header: &'s NewHeader) -> Self {
         Self { file, header }
     }

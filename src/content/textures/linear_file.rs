@@ -36,12 +36,10 @@ impl<'s> LinearFile<'s> {
         Some(Self { file, texture, rows_len })
     }
 
-    /// The file as it is stored.
     pub(crate) fn plain(&self) -> PlainFile<'s> {
         self.file
     }
 
-    /// The size in bytes.
     pub(crate) fn len(&self) -> u64 {
         self.file.head_len() + self.rows_len
     }

@@ -20,7 +20,6 @@ pub(super) struct RgbaFile<'s> {
 }
 
 impl<'s> RgbaFile<'s> {
-    /// Shows a file as the pixels of a texture.
     pub(super) fn new(file: Unconverted<'s>, texture: &'s RgbaTexture) -> Self {
         Self { file, texture }
     }

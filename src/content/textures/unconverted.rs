@@ -15,7 +15,6 @@ pub(super) enum Unconverted<'s> {
 }
 
 impl<'s> Unconverted<'s> {
-    /// The file as it is stored.
     pub(super) fn plain(&self) -> PlainFile<'s> {
         match self {
             Self::Plain(file) => *file,
