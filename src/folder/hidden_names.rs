@@ -36,7 +36,6 @@ impl HiddenNames {
         !self.at_root.is_empty() && self.at_root.contains(&name.to_ascii_lowercase())
     }
 
-    /// Whether a folder is hidden by its name.
     pub fn hides_folder(&self, name: &[u8]) -> bool {
         !self.folders.is_empty() && self.folders.contains(&name.to_ascii_lowercase())
     }

@@ -107,7 +107,6 @@ impl Locations {
         self.folders.iter().skip(1).map(|(folder, _)| *folder)
     }
 
-    /// Files that are reached through a link.
     pub(super) fn files_of_links(&self) -> impl Iterator<Item = u32> {
         self.links.iter().map(|link| link.file)
     }

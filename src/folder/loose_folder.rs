@@ -62,7 +62,6 @@ impl LooseFolder {
         &self.path
     }
 
-    /// The filter that the scan used.
     pub fn filter(&self) -> &Filter {
         &self.walk.filter
     }
@@ -72,7 +71,6 @@ impl LooseFolder {
         &self.files
     }
 
-    /// The names of all files and folders.
     pub fn names(&self) -> &LooseNames {
         &self.walk.names
     }
@@ -88,7 +86,6 @@ impl LooseFolder {
         folders.map(|folder| self.folder_path(folder))
     }
 
-    /// Whether links lead to some of its files or folders.
     pub fn has_links(&self) -> bool {
         self.walk.locations.linked_folders().next().is_some()
             || self.walk.locations.files_of_links().next().is_some()
@@ -100,12 +97,10 @@ impl LooseFolder {
         self.walk.names.records().get(folder).map_or(0, |folder| folder.identity.inode)
     }
 
-    /// The path of the folder that contains a file.
     pub fn folder_of(&self, file: u32) -> PathBuf {
         self.folder_path(self.walk.names.folder_of(file))
     }
 
-    /// The path of a folder.
     pub(super) fn folder_path(&self, folder: u32) -> PathBuf {
         self.path.join(OsStr::from_bytes(&self.walk.names.folder_path(folder)))
     }
@@ -137,7 +132,6 @@ impl LooseFolder {
         folders.chain(files).map(|path| self.path.join(OsStr::from_bytes(&path)))
     }
 
-    /// Which folder it is on the disk.
     pub fn identity(&self) -> DiskId {
         self.walk.locations.root().identity
     }
@@ -191,7 +185,6 @@ impl LooseFolder {
         self.known_bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)
     }

@@ -40,7 +40,6 @@ pub(super) struct Root {
 }
 
 impl Root {
-    /// Opens a folder by its path.
     pub(super) fn open(path: &Path, flags: OFlags) -> Result<Self, Errno> {
         let fd = rustix::fs::open(&*uncovered(path), flags | OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         let found = Found::of(&fd)?;

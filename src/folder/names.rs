@@ -95,12 +95,10 @@ impl LooseNames {
         })
     }
 
-    /// The number of files.
     pub fn file_count(&self) -> u32 {
         u32::try_from(self.files.len()).unwrap_or(u32::MAX)
     }
 
-    /// The name of a file.
     pub fn file_name(&self, file: u32) -> &[u8] {
         self.name(self.files[file as usize]).bytes
     }
@@ -125,7 +123,6 @@ impl LooseNames {
         number(start)..number(start + len)
     }
 
-    /// The folder with this name in a folder.
     pub(super) fn subfolder(&self, folder: u32, name: &[u8]) -> Option<u32> {
         let Range { start, end } = self.subfolders(folder);
         let below = &self.folders[start as usize..end as usize];
@@ -143,7 +140,6 @@ impl LooseNames {
         joined(&self.folder_path(self.folder_of(file)), self.file_name(file))
     }
 
-    /// The index of the folder of a file.
     pub(super) fn folder_of(&self, file: u32) -> u32 {
         let after = self.folders.partition_point(|folder| folder.first_file <= file);
         u32::try_from(after.saturating_sub(1)).unwrap_or(0)
@@ -176,7 +172,6 @@ impl LooseNames {
         kept
     }
 
-    /// The numbers of the files in a folder.
     pub(super) fn files_in(&self, folder: u32) -> Range<u32> {
         let files = self.files_of(folder as usize);
         let number = |index| u32::try_from(index).unwrap_or(u32::MAX);

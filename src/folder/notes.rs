@@ -16,7 +16,6 @@ use crate::note::{Note, NoteCode};
 pub struct WalkNote {
     /// Path relative to the scanned folder, as stored on disk.
     pub path: Vec<u8>,
-    /// The reason.
     pub why: Why,
 }
 
@@ -51,7 +50,6 @@ pub enum Why {
 }
 
 impl Why {
-    /// The code of a note about it.
     pub fn code(self) -> NoteCode {
         match self {
             Self::Dangling => NoteCode::LinkDangling,

@@ -36,12 +36,10 @@ impl OpenFiles {
         Self { open: Mutex::new(LruCache::new(most)), folders: AtomicU32::new(0), mounts: Mounts::default() }
     }
 
-    /// How many files are open now.
     pub fn count(&self) -> usize {
         self.lock().len()
     }
 
-    /// Allocates a number for a folder.
     pub(super) fn allocate_folder_number(&self) -> u32 {
         self.folders.fetch_add(1, Ordering::Relaxed)
     }
@@ -59,7 +57,6 @@ impl OpenFiles {
         let _removed = self.lock().pop(&key);
     }
 
-    /// Removes all files of a folder.
     pub(super) fn remove_folder(&self, folder: u32) {
         let mut open = self.lock();
         let keys: Vec<Key> = open.iter().map(|(key, _)| *key).filter(|key| key.0 == folder).collect();

@@ -55,7 +55,6 @@ pub(super) fn walk(root: Arc<Root>, filter: &Filter, files: &Arc<OpenFiles>) -> 
 /// Minimum number of bytes of names for which a check of the memory holds.
 const ROOM_MIN: usize = 64 << 10;
 
-/// A scan under way.
 pub(super) struct Scan<'a> {
     filter: &'a Filter,
     files: &'a Arc<OpenFiles>,
@@ -65,7 +64,6 @@ pub(super) struct Scan<'a> {
     /// Up to this many bytes of names, there is memory for them and the tree.
     room: usize,
     pub(super) folders: Vec<FolderRecord>,
-    /// Depth of each folder.
     depths: Vec<u8>,
     file_names: Vec<u32>,
     whiteouts: Vec<Whiteout>,
@@ -111,11 +109,9 @@ enum Follows {
 struct Listed {
     name: Vec<u8>,
     kind: FileType,
-    /// The inode number.
     ino: u64,
 }
 
-/// The target of a link.
 struct Target {
     found: Found,
     root: Arc<Root>,
@@ -144,7 +140,6 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Ends the scan.
     pub(super) fn finish(self) -> Walk {
         let Self { filter, bytes, folders, file_names, whiteouts, mut locations, notes, .. } = self;
         locations.shrink();
@@ -502,7 +497,6 @@ impl<'a> Scan<'a> {
         self.filter.is_all() || self.filter.takes_folder(&joined(parent, name))
     }
 
-    /// The name of a folder.
     pub(super) fn folder_name(&self, folder: u32) -> &[u8] {
         name_at(&self.bytes, self.folders[folder as usize].name).bytes
     }
@@ -519,7 +513,6 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Opens the target of a link.
 fn open_link(fd: &OwnedFd, name: &[u8]) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let link = rustix::fs::readlinkat(fd, name, Vec::new())?;

@@ -28,7 +28,6 @@ pub struct MountEntry {
     pub id: u32,
     /// The device number, `major:minor`; no two FUSE mounts share one.
     pub device: String,
-    /// The folder that the mount is on.
     pub mountpoint: PathBuf,
     /// The folder of its file system that the mount shows: `/`, or another one for a bind mount.
     pub root: PathBuf,
@@ -61,7 +60,6 @@ impl MountEntry {
         format!("{},{}", self.device, self.user())
     }
 
-    /// Whether this is a mount of bsafs.
     pub fn is_bsafs(&self) -> bool {
         self.kind == "fuse.bsafs"
     }

@@ -37,7 +37,6 @@ impl<T: Clone, K: Eq + Hash> OncePerFile<T, K> {
         Ok(made)
     }
 
-    /// Forgets all results.
     pub(crate) fn clear(&self) {
         self.results.lock().clear();
     }

@@ -315,7 +315,6 @@ impl Walk {
         Ok(())
     }
 
-    /// Follows the link of this name.
     fn follow(&mut self, name: &OsStr) -> io::Result<()> {
         let link = self.check(name)?;
         self.links += 1;

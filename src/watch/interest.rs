@@ -125,7 +125,6 @@ impl Interests {
 }
 
 impl Interest {
-    /// Whether nothing counts.
     pub(super) fn is_empty(&self) -> bool {
         !self.plan_names && self.names.is_empty()
     }
@@ -163,7 +162,6 @@ impl Interest {
 }
 
 impl Meaning {
-    /// Whether the event counts.
     pub(super) fn counts(self) -> bool {
         self.is_content || self.is_file || self.is_plan || self.is_way || self.is_link
     }

@@ -56,7 +56,6 @@ fn watches_of_others() -> usize {
     folders.filter(|it| is_of_user(it) && process::runs_bsafs(it)).map(|it| watches_of(&it)).sum()
 }
 
-/// The number of watches of a process.
 fn watches_of(process: &Path) -> usize {
     let descriptors = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
     let is_inotify =

@@ -69,7 +69,6 @@ pub struct MovedWatches {
     pub removed: Vec<FolderPath>,
 }
 
-/// A change of what is watched.
 #[derive(Debug, Default)]
 pub struct WatchChanges {
     /// Folders whose entries count from now on, once for each layer that lists them.
@@ -89,7 +88,6 @@ pub struct DiskEvent<'a> {
     pub folder: &'a Path,
     /// The name that the event is about; `None` for the folder itself.
     pub name: Option<&'a OsStr>,
-    /// What the event means.
     pub meaning: Meaning,
     /// Whether the content of a file was written to.
     pub is_write: bool,
@@ -104,7 +102,6 @@ pub struct DiskEvent<'a> {
 /// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Woken {
-    /// Whether there are events.
     pub has_events: bool,
     /// Whether the other descriptor can be read.
     pub is_readable: bool,
