@@ -54,7 +54,6 @@ const STOPPED_SECONDS: u32 = 3;
 /// How long the last error of a daemon may take to arrive after the daemon has reported or ended.
 const LAST_ERROR: Duration = Duration::from_secs(1);
 
-/// Whether this process is the daemon.
 pub(crate) fn is_daemon() -> bool {
     std::env::var_os(ROLE).is_some()
 }

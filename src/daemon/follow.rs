@@ -71,9 +71,7 @@ pub(crate) struct Follower {
     trigger: Arc<Trigger>,
     watcher: Arc<Watcher>,
     polling: Arc<Mutex<Polling>>,
-    /// Whether the disk is watched.
     is_watching: bool,
-    /// What is watched.
     watched: WatchedSources,
     last: LastReload,
     /// The sources that could not be opened again at the last reload.
@@ -396,7 +394,6 @@ fn missing_in<'a>(folders: &'a [Arc<LooseFolder>], others: &[Arc<LooseFolder>]) 
 /// The end of warnings about sources that cannot be opened.
 const SERVED: &str = "the previous contents stay mounted until this problem is fixed";
 
-/// The outcome of a reload.
 enum Outcome {
     /// A new view is served. `changes` says what changed in the mount, and `is_only_writes` whether files
     /// were only written to. `kept` lists the sources that stay.

@@ -19,7 +19,6 @@ pub(crate) struct Privileges {
     pub(crate) are_dropped: bool,
 }
 
-/// A user of the system.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct User {
     pub(crate) ids: Ids,

@@ -16,7 +16,6 @@ const MAX_DELAY: Duration = Duration::from_millis(500);
 const PAUSE_FACTOR: u32 = 4;
 /// The pause after watches were moved is this many times as long as the move.
 const MOVE_PAUSE_FACTOR: u32 = 10;
-/// Maximum pause.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
 /// What changed since the last reload began, shared by the threads that follow the disk.

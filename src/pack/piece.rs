@@ -147,7 +147,6 @@ pub(super) fn copy(file: &VfsFile, size: u64, out: &mut impl Write) -> Result<()
     }
 }
 
-/// The error for a file that changed.
 fn changed(file: &VfsFile) -> PackError {
     let what = format!("{}: it changed while it was packed", file.path().shown());
     PackError::new(PackErrorKind::Unreadable, what)

@@ -112,7 +112,6 @@ impl Drop for StopIfPanicking<'_> {
     }
 }
 
-/// Maximum number of threads.
 const THREADS_MAX: usize = 256;
 
 fn take_all(

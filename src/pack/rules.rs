@@ -14,7 +14,6 @@ pub struct Game {
     pub(super) main_ending: &'static str,
     /// The kind of a second archive for textures, and what its name ends in.
     pub(super) textures: Option<(NewKind, &'static str)>,
-    /// What loads an archive.
     pub(super) loads: Loads,
     /// How a second archive is called if one is full.
     pub(super) next: Next,

@@ -11,7 +11,6 @@ use crate::tree::Kind;
 use crate::vfs::parallel::in_parallel;
 use crate::vfs::{Vfs, VfsFile};
 
-/// A file of the source.
 pub(super) struct SourceFile {
     pub(super) file: VfsFile,
     /// The path below the data folder, with `/` between names.

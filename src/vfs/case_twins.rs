@@ -7,7 +7,6 @@ use twox_hash::XxHash3_64;
 
 use crate::tree::{NodeId, Tree};
 
-/// Maximum number of pairs that are returned.
 const PAIRS_MAX: usize = 20;
 
 /// Pairs of paths in one folder whose names differ only in the case of non-ASCII letters.

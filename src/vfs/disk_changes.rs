@@ -47,7 +47,6 @@ impl DiskChanges {
         *self = Self::anywhere();
     }
 
-    /// Adds all changes of another value.
     pub(crate) fn extend(&mut self, other: Self) {
         if other.is_anywhere {
             self.add_anywhere()
@@ -58,7 +57,6 @@ impl DiskChanges {
         self.is_plan |= other.is_plan;
     }
 
-    /// Whether nothing changed.
     pub(crate) fn is_empty(&self) -> bool {
         !self.is_anywhere && !self.is_plan && self.folders.is_empty()
     }

@@ -195,7 +195,6 @@ impl VfsFile {
         self.stored().check().map_err(|error| self.error(error.into()))
     }
 
-    /// The file in its store.
     fn stored(&self) -> StoredFile<'_> {
         self.opened.store.file(self.entry)
     }
@@ -205,7 +204,6 @@ impl VfsFile {
         (self.entry.layer, self.stored().offset())
     }
 
-    /// The tree, and the node of the file in it.
     pub(crate) fn tree_node(&self) -> (&Tree, NodeId) {
         (&self.opened.tree, self.node)
     }
@@ -259,7 +257,6 @@ impl VfsFile {
         self.opened.tree.name(self.node)
     }
 
-    /// The path in the tree as bytes.
     pub(crate) fn path_bytes(&self) -> Vec<u8> {
         self.opened.tree.path(self.node)
     }

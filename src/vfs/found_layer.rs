@@ -32,7 +32,6 @@ pub(crate) enum FoundLayer {
 }
 
 impl FoundLayer {
-    /// The path of the archive or folder.
     pub(crate) fn path(&self) -> PathBuf {
         match self {
             Self::Archive { path, .. } => path.clone(),
@@ -43,7 +42,6 @@ impl FoundLayer {
 }
 
 impl PlannedFolder {
-    /// Walks the folder.
     pub(crate) fn scan(&self, walks: &Walks) -> Result<LooseFolder, OpenError> {
         walks.scan(&self.path, &self.filter).map_err(|error| self.error(error))
     }

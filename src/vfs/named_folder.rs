@@ -14,7 +14,6 @@ use crate::content::Store;
 use crate::folder::{Filter, Walks};
 use crate::system::once_per_file::OncePerFile;
 
-/// The contents of a folder.
 pub(crate) struct NamedFolder {
     /// The loose files. Archives are among them if they are listed or cannot be opened.
     pub(crate) loose: Opened,

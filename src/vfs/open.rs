@@ -34,7 +34,6 @@ use crate::system::{memory, open_files};
 use crate::tree::{self, DataPlace, Dictionary, Erased, LayerNames, MergeLayer, Rule, TooManyPaths};
 
 impl SourceSet {
-    /// Opens the sources.
     pub(crate) fn open(&self) -> Result<Opened, OpenError> {
         Opened::open(&self.paths, &self.options)
     }

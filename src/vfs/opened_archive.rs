@@ -44,7 +44,6 @@ pub(crate) struct OpenedArchive {
 /// The bytes of an archive.
 #[derive(Clone)]
 pub(crate) enum Content {
-    /// The archive was opened.
     Opened(Arc<ArchiveFile>, Arc<LayerTables>),
     /// The archive is kept: it is this layer of the mounted view.
     Mounted(u16),

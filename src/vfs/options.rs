@@ -260,12 +260,10 @@ impl OpenOptions {
         NamesEncoding::of(archive, self.encoding)
     }
 
-    /// The options of the parsers.
     pub(crate) fn parse_options(&self) -> Options {
         Options { limits: Limits::default(), force: self.force }
     }
 
-    /// How to treat archives in folders.
     pub(crate) fn folder_archives(&self) -> FolderArchives {
         self.archives.unwrap_or_default()
     }
@@ -293,7 +291,6 @@ pub(crate) fn parse_encoding(label: &str) -> Result<Encoding, String> {
         .ok_or_else(|| format!("unknown code page \"{label}\"; try 1250, 1251, 1252 or utf-8"))
 }
 
-/// Parses the name of a precedence rule.
 pub(crate) fn parse_precedence(name: &str) -> Result<ArchiveRule, String> {
     let found = ArchiveRule::ALL.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
     found.map(|(_, rule)| *rule).ok_or_else(|| "must be one of last, first, fnv, oblivion".to_owned())

@@ -84,7 +84,6 @@ fn judge(archive: &Archive<'_>, subject: &str, encoding: Encoding) -> Structure 
     Structure { notes: found.notes(subject, archive), bad }
 }
 
-/// The code of a note on a fault.
 fn code(fault: Fault) -> NoteCode {
     match fault {
         Fault::WrongHash => NoteCode::HashWrong,

@@ -216,7 +216,6 @@ impl Vfs {
         }
     }
 
-    /// The tree of names.
     pub(crate) fn tree(&self) -> &Tree {
         &self.opened.tree
     }

@@ -30,7 +30,6 @@ use crate::system::text::count;
 pub(crate) struct Explanation {
     /// What was asked about.
     pub(crate) thing: String,
-    /// What kind of thing it is.
     pub(crate) kind: ThingKind,
     /// Whether it is in the game.
     pub(crate) is_there: bool,

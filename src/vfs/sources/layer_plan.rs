@@ -34,7 +34,6 @@ impl LayerRules {
 /// A layer to open. Lists of layers begin with the lowest.
 #[derive(Clone, Debug)]
 pub(crate) enum PlannedLayer {
-    /// An archive.
     Archive {
         path: PathBuf,
         /// Whether it is an error if the archive cannot be opened. Otherwise it is left out with a warning.

@@ -231,7 +231,6 @@ impl Planner<'_> {
         Ok(Source::Planned(Box::new(planned)))
     }
 
-    /// The load order of a game.
     fn plan_title(&self, title: &'static Title) -> Result<LoadOrder, OpenError> {
         if let Some(folder) = &self.options.game_dir {
             let installation = self.recognised(folder)?;
