@@ -5,7 +5,6 @@ use super::transfer::Transfer;
 /// Side of a block, in pixels.
 pub(super) const SIDE: usize = 4;
 
-/// A block format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Blocks {
     Bc1,

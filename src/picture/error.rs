@@ -15,7 +15,6 @@ pub enum PictureError {
     Format(String),
     /// The file ends before the end of the mip that is needed.
     CutOff {
-        /// Length of the file.
         len: u64,
         /// Minimum length that a file with the whole largest mip would have.
         needed: u64,
@@ -24,7 +23,6 @@ pub enum PictureError {
     Tiled(u8),
     /// The tiled texels have this many bytes, more than the limit.
     TooLong(u64),
-    /// The texture is a volume.
     Volume,
     /// The pixels would have this many bytes, more than the limit.
     TooLarge(u64),

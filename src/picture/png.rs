@@ -90,7 +90,6 @@ impl FullPicture {
         Ok(Self { texture: RgbaTexture::new(next_header(file)?, len)? })
     }
 
-    /// Whether the format has alpha.
     pub fn has_alpha(&self) -> bool {
         self.texture.has_alpha()
     }
@@ -142,7 +141,6 @@ struct Png<W: Write> {
     channels: PngChannels,
     filter: Filter,
     data: ZlibEncoder<DataChunks<W>>,
-    /// The bytes of a row.
     row: Vec<u8>,
 }
 

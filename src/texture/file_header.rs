@@ -46,15 +46,12 @@ pub struct FileHeader {
     pub depth: u32,
     /// Number of mips, at least 1. At the maximum, the smallest mip is one pixel.
     pub mips: u32,
-    /// Whether the texture is a cube.
     pub cube: bool,
     /// The faces of a cube, from the lowest bit on: +X, -X, +Y, -Y, +Z and -Z. 0 if it is no cube.
     pub face_bits: u8,
     /// Number of textures, or of cubes, in the file: 1 to [`ARRAY_MAX`].
     pub array: u32,
-    /// Format of the texels.
     pub pixels: TexelFormat,
-    /// What the channels mean.
     pub channels: ChannelUse,
     /// What alpha means, as the DX10 extension states it: 0 unknown, 1 straight, 2 premultiplied, 3 opaque,
     /// 4 custom. 2 for `DXT2` and `DXT4`.
@@ -79,7 +76,6 @@ pub enum ChannelUse {
 /// All faces of a cube.
 pub const ALL_FACES: u8 = 0x3F;
 
-/// A format of texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TexelFormat {
     /// A value of `DXGI_FORMAT` from the table of formats.
@@ -97,7 +93,6 @@ pub struct Masks {
     pub masks: [u32; 4],
     /// Whether the red mask is the brightness of all three colours.
     pub is_luminance: bool,
-    /// Whether values are signed.
     pub is_signed: bool,
 }
 
@@ -152,7 +147,6 @@ impl FileHeader {
         }
     }
 
-    /// Name of the pixel format.
     pub fn format_name(&self) -> String {
         match self.pixels {
             TexelFormat::Format(value) => {

@@ -20,7 +20,6 @@ const PROVED: [u8; 34] = [
     87, 88, 91, 93, 95, 96, 98, 99,
 ];
 
-/// The parts of a texture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextureParts {
     /// What the record states.

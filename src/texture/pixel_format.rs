@@ -31,7 +31,6 @@ pub enum TexelLayout {
 /// Which heights are valid for a format with planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaneHeight {
-    /// All heights.
     Any,
     /// Even heights only; DirectXTex refuses odd ones.
     Even,

@@ -52,7 +52,6 @@ pub struct Surface {
     padding: Padding,
 }
 
-/// The length of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ElementSize {
     One,
