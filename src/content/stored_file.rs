@@ -96,9 +96,6 @@ impl<'s> StoredFile<'s> {
     }
 
     /// Decodes the whole file, as [`StoredFile::check`] does, and finds out what no checksum covers.
-    ///
-    /// # Errors
-    /// The error of the first extent that cannot be read.
     pub(crate) fn examine(&self) -> Result<Examined, EntryError> {
         match self.place {
             Place::Loose(files) => {

@@ -88,9 +88,6 @@ pub fn is_archive_extension(extension: &[u8]) -> bool {
 }
 
 /// Parses an archive's tables as [`parse_with`] does, and refuses unknown versions and kinds.
-///
-/// # Errors
-/// As [`parse_with`].
 pub fn parse<'a>(archive: impl Into<Bytes<'a>>, limits: &Limits) -> Result<Archive<'a>, ParseError> {
     parse_with(archive, &Options { limits: *limits, force: false })
 }

@@ -45,9 +45,6 @@ enum Bytes {
 
 impl Buffer {
     /// A buffer of `len` bytes for one read. Its content is unspecified.
-    ///
-    /// # Errors
-    /// [`Reason::NoMemory`].
     pub(crate) fn new(len: usize, reservation: Option<Reservation>) -> Result<Self, Reason> {
         let bytes = match take(len) {
             Some(map) => Bytes::Map(Some(map)),
@@ -59,9 +56,6 @@ impl Buffer {
 
     /// A buffer for the cache, which may have many. Small ones are on the heap, because the number
     /// of maps of a process is limited.
-    ///
-    /// # Errors
-    /// [`Reason::NoMemory`].
     pub(crate) fn for_cache(len: usize, reservation: Option<Reservation>) -> Result<Self, Reason> {
         if len < LARGE {
             return Ok(Self { bytes: Bytes::Heap(zeros(len)?), len, reservation });

@@ -147,9 +147,6 @@ impl<W> std::fmt::Debug for FrameStream<W> {
 
 impl<W: Write> Stream<W> {
     /// Begins a stream; `None` if the codec has none.
-    ///
-    /// # Errors
-    /// The writer fails.
     pub fn new(codec: Codec, level: Level, mut out: W) -> io::Result<Option<Self>> {
         let number = if matches!(level, Level::None | Level::Fast) { 6 } else { 9 };
         Ok(match codec {
@@ -165,9 +162,6 @@ impl<W: Write> Stream<W> {
     }
 
     /// Encodes what was not encoded yet, and returns the writer.
-    ///
-    /// # Errors
-    /// The writer or the encoder fails.
     pub fn finish(self) -> io::Result<W> {
         match self {
             Self::Zlib(stream) => stream.finish(),

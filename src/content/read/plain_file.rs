@@ -142,9 +142,6 @@ impl<'s> PlainFile<'s> {
     }
 
     /// Cuts a range of the file at the borders of its parts, and at the end of the file.
-    ///
-    /// # Errors
-    /// The size of an extent cannot be read.
     fn pieces(self, range: &Range<u64>) -> Result<Vec<Piece<'s>>, ReadFault> {
         let mut start = 0;
         let mut pieces = Vec::new();

@@ -102,9 +102,6 @@ impl<'s> ConvertedFile<'s> {
     }
 
     /// Reads the header, unless it is known. If the data is damaged, the file is not converted.
-    ///
-    /// # Errors
-    /// The fault of the first extent that cannot be read.
     pub(crate) fn learn_header(&self) -> Result<(), ReadFault> {
         if !self.needs_header() {
             return Ok(());

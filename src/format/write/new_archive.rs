@@ -94,9 +94,6 @@ impl NewArchive {
 
     /// The tables before the data. `blocks` has the blocks of each file, in the order of [`Self::files`], and
     /// `end` is where the data ends.
-    ///
-    /// # Errors
-    /// [`TableError`].
     pub fn head(&self, blocks: &[Vec<Block>], end: u64) -> Result<Vec<u8>, TableError> {
         if blocks.len() != self.files.len() {
             return Err(TableError::Blocks);
@@ -110,9 +107,6 @@ impl NewArchive {
     }
 
     /// The tables after the data: the names of a BA2.
-    ///
-    /// # Errors
-    /// [`TableError`].
     pub fn tail(&self) -> Result<Vec<u8>, TableError> {
         match self.kind {
             NewKind::Tes3 | NewKind::Tes4(_) => Ok(Vec::new()),

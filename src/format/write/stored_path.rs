@@ -61,9 +61,6 @@ impl NameError {
 impl StoredPath {
     /// The path of a file, which has `/` between names. Bytes that are not UTF-8 are taken as they are, if
     /// they are characters of the code page.
-    ///
-    /// # Errors
-    /// [`NameError`].
     pub fn new(path: &[u8], form: PathForm, encoding: Encoding) -> Result<Self, NameError> {
         let (is_lower, separator) = match form {
             PathForm::Tes3 | PathForm::Tes4 => (true, b'\\'),
