@@ -29,9 +29,6 @@ impl LooseFile {
 
     /// Reads from `offset` on, as the file is now. Returns the number of bytes: fewer than the buffer has
     /// only at the end of the file.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         read_full(&self.file, buffer, offset)
     }

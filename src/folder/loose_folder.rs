@@ -190,9 +190,6 @@ impl LooseFolder {
     }
 
     /// Stats a file, unless it is known. The first stat fixes which file it is, its size and its mtime.
-    ///
-    /// # Errors
-    /// [`FileFault`].
     pub fn stat(&self, file: u32) -> Result<FileStat, FileFault> {
         if let Some(known) = self.known(file) {
             return Ok(known);

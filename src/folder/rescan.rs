@@ -35,9 +35,6 @@ pub(super) struct Rescan {
 }
 
 /// Walks a folder again that is still the one at its path. The folder itself is always listed.
-///
-/// # Errors
-/// See [`walk`](super::scan::walk).
 pub(super) fn walk_again(earlier: &LooseFolder, changes: &ScanChanges<'_>) -> Result<Rescan, ScanError> {
     let root = earlier.walk.locations.root().clone();
     let mut scan = Scan::new(root, earlier.filter(), earlier.files());

@@ -29,9 +29,6 @@ pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<Loos
 }
 
 /// Scans a folder again. The folder itself is always listed.
-///
-/// # Errors
-/// As [`scan`].
 pub fn scan_again(earlier: &LooseFolder, changes: &ScanChanges<'_>) -> Result<LooseFolder, ScanError> {
     Walks::new(earlier.files().clone()).scan_again(earlier, changes)
 }
@@ -68,9 +65,6 @@ impl Walks {
     }
 
     /// As [`scan`], but a folder that was walked with an equal filter is not walked again.
-    ///
-    /// # Errors
-    /// See [`scan`].
     pub fn scan(&self, path: &Path, filter: &Filter) -> Result<LooseFolder, ScanError> {
         let root = Root::open(path, OFlags::DIRECTORY)?;
         if let Some(kind) = root.without_files()? {
@@ -94,9 +88,6 @@ impl Walks {
 
     /// As [`scan_again`], but folders that shared their names share the new ones, too, if
     /// the same changed in them.
-    ///
-    /// # Errors
-    /// See [`scan`].
     pub fn scan_again(
         &self,
         earlier: &LooseFolder,

@@ -51,9 +51,6 @@ impl Covered {
     }
 
     /// Keeps the folder that is about to be mounted on. The path must not contain links.
-    ///
-    /// # Errors
-    /// A system call fails.
     pub fn cover(&self, mountpoint: &Path, folder: BorrowedFd<'_>) -> io::Result<()> {
         let folder = folder.try_clone_to_owned()?;
         let is_automount = rustix::fs::fstatfs(&folder)?.f_type == AUTOFS_MAGIC;
@@ -76,9 +73,6 @@ impl Covered {
 }
 
 /// Calls [`Covered::cover`] on the process's value.
-///
-/// # Errors
-/// A system call fails.
 pub fn cover(mountpoint: &Path, folder: BorrowedFd<'_>) -> io::Result<()> {
     OF_PROCESS.cover(mountpoint, folder)
 }

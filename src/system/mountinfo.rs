@@ -134,9 +134,6 @@ pub fn mounted_as(device: u64) -> Option<MountEntry> {
 
 /// Waits until `is_over` is true, or until `other` can be read. `is_over` is called after each
 /// change of the table.
-///
-/// # Errors
-/// A system call fails.
 pub fn wait_until(is_over: impl Fn() -> bool, other: Option<BorrowedFd<'_>>) -> io::Result<()> {
     // The table is readable at once. Each change is a priority event (`proc_pid_mountinfo(5)`).
     let table = File::open(TABLE)?;

@@ -37,9 +37,6 @@ impl NeedsNames {
 impl<'f> NewFile<'f> {
     /// Makes a temporary file in a folder. If the file system supports it, the file has no name, so that a
     /// killed process leaves nothing behind.
-    ///
-    /// # Errors
-    /// A system call fails.
     pub(crate) fn make(folder: &'f OwnedFd, mode: u32, needs_names: &NeedsNames) -> io::Result<Self> {
         let mut name = part_name();
         let (flags, mode) = (OFlags::WRONLY | OFlags::CLOEXEC, Mode::from_raw_mode(mode));

@@ -75,9 +75,6 @@ impl OutputPlace {
     }
 
     /// The place that a path names. A link at its end is followed like those before it.
-    ///
-    /// # Errors
-    /// As of [`OutputPlace::of`].
     pub(crate) fn behind_links(path: &Path) -> io::Result<Self> {
         Self::find(path, Missing::Fail, LastLink::Follow)
     }
@@ -103,9 +100,6 @@ impl OutputPlace {
     }
 
     /// What is at the place; `None` if nothing is.
-    ///
-    /// # Errors
-    /// A system call fails.
     pub(crate) fn stat(&self) -> io::Result<Option<Stat>> {
         stat_in(&self.folder, self.name.as_bytes())
     }
@@ -183,9 +177,6 @@ impl OutputPlace {
     }
 
     /// As [`OutputPlace::replace`], with the content that `write` writes. If that fails, the old file stays.
-    ///
-    /// # Errors
-    /// As of [`OutputPlace::replace`], and those of `write`.
     pub(crate) fn replace_with(&self, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
         let existing = self.stat()?;
         match existing.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
@@ -215,9 +206,6 @@ impl OutputPlace {
     }
 
     /// Puts the file that `write` writes in the place, instead of one that [`OutputPlace::find_alike`] finds.
-    ///
-    /// # Errors
-    /// As of [`OutputPlace::find_alike`], and those of `write`.
     #[cfg(feature = "pictures")]
     pub(crate) fn replace_alike(
         &self,

@@ -57,17 +57,11 @@ impl Place {
     }
 
     /// As [`Place::open`], but a link at the end of the path is not followed.
-    ///
-    /// # Errors
-    /// See [`Place::open`].
     pub fn open_without_last_link(path: &Path) -> io::Result<Self> {
         Walk::new(path, false)?.run()
     }
 
     /// Opens the same name in the same folder again.
-    ///
-    /// # Errors
-    /// A system call fails.
     pub fn reopen(&self) -> io::Result<Self> {
         let parent = self.parent.try_clone()?;
         let found = found(openat(&parent, &self.name, LAST, Mode::empty()))?;
@@ -118,9 +112,6 @@ impl Place {
 
     /// Whether a folder is there. The daemon of a mount that is there may hang, so it is not asked: the
     /// root of a FUSE mount is a folder.
-    ///
-    /// # Errors
-    /// A system call fails.
     pub fn is_folder(&self) -> io::Result<bool> {
         let Some(found) = self.found() else { return Ok(false) };
         if self.mounted()?.is_some_and(|mounted| mounted.is_fuse()) {

@@ -10,9 +10,6 @@ use super::whole_file;
 use crate::limits::PROC_FILE_MAX;
 
 /// All processes except this one: their numbers and their folders in `/proc`.
-///
-/// # Errors
-/// `/proc` cannot be listed.
 pub(crate) fn others() -> io::Result<impl Iterator<Item = (u32, PathBuf)>> {
     let found = fs::read_dir("/proc")?.flatten();
     // Names that are not numbers include links to the folder of this process.

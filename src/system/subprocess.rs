@@ -197,18 +197,12 @@ impl Program {
     }
 
     /// Starts the program without an output, and does not wait for it.
-    ///
-    /// # Errors
-    /// As [`Program::output_within`].
     pub(crate) fn start(self) -> io::Result<Child> {
         self.command()?.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null()).spawn()
     }
 
     /// Starts the program with pipes for its outputs, which the caller reads with a time limit: see
     /// [`Lines`].
-    ///
-    /// # Errors
-    /// As [`Program::output_within`].
     pub(crate) fn start_with_pipes(self) -> io::Result<Child> {
         self.command()?.current_dir("/").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
     }
@@ -216,9 +210,6 @@ impl Program {
     /// Starts the program as a daemon, with a pipe for its standard output. If it gets credentials, its
     /// standard error is a pipe, too. Otherwise it keeps the terminal and its session for now. `kept` are
     /// the descriptors that it gets besides, under the same numbers.
-    ///
-    /// # Errors
-    /// As [`Program::output_within`].
     pub(crate) fn start_daemon(self, name: &OsStr, kept: &[OwnedFd]) -> io::Result<Child> {
         let is_same = self.credentials.is_none();
         let mut command = self.command()?;
@@ -234,9 +225,6 @@ impl Program {
     }
 
     /// Runs the program on this terminal, in its session, with `text` as its standard input.
-    ///
-    /// # Errors
-    /// As [`Program::output_within`].
     pub(crate) fn show(self, text: &[u8]) -> io::Result<ExitStatus> {
         let Which::Installed(name) = self.which else { return Err(io::ErrorKind::Unsupported.into()) };
         close_fds::set_fds_cloexec(3, &[]);
@@ -468,9 +456,6 @@ impl Collected {
 
 /// Reads what a program writes, until the end. `None` if `gives_up`, which is called at least once in each
 /// `step`.
-///
-/// # Errors
-/// A system call fails.
 pub(crate) fn read_unless(
     pipe: OwnedFd,
     step: Duration,
@@ -496,8 +481,6 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// # Errors
-    /// A system call fails.
     pub(crate) fn new(pipe: OwnedFd) -> io::Result<Self> {
         ioctl_fionbio(&pipe, true)?;
         Ok(Self { pipe: pipe.into(), begun: Vec::new() })

@@ -13,9 +13,6 @@ use rustix::fs::OFlags;
 use super::text::size;
 
 /// Reads a regular file of at most `limit` bytes.
-///
-/// # Errors
-/// The file is not a regular file, is larger, or cannot be read.
 pub(crate) fn read(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let too_large = || {
@@ -31,9 +28,6 @@ pub(crate) fn read(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
 }
 
 /// Reads the first `limit` bytes of a regular file. Also returns whether they are the whole file.
-///
-/// # Errors
-/// The file is not a regular file, or cannot be read.
 pub(crate) fn read_start(path: &Path, limit: usize) -> io::Result<(Vec<u8>, bool)> {
     read_stream(open(path)?, limit)
 }

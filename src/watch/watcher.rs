@@ -253,9 +253,6 @@ impl Watcher {
     }
 
     /// Waits until there are events, `other` can be read, or `until` is reached.
-    ///
-    /// # Errors
-    /// A system call fails.
     pub fn wait(&self, other: BorrowedFd<'_>, until: Option<Instant>) -> io::Result<Woken> {
         loop {
             let timeout = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
@@ -276,9 +273,6 @@ impl Watcher {
 
     /// Reads the events that fit into one buffer, because another process may write all the time. Calls
     /// `handle` with each event that counts. Returns whether events were lost.
-    ///
-    /// # Errors
-    /// A system call fails.
     pub fn read_events(&self, mut handle: impl FnMut(&DiskEvent<'_>)) -> io::Result<bool> {
         let Some(inotify) = &self.inotify else { return Ok(false) };
         let mut buffer = [MaybeUninit::uninit(); EVENTS];
