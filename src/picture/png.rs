@@ -24,9 +24,6 @@ enum Filter {
 const CHUNK_LEN: usize = 64 << 10;
 
 /// Writes a picture as a PNG file.
-///
-/// # Errors
-/// The error of `out`.
 pub fn write_png(image: &Image, out: &mut impl Write) -> io::Result<()> {
     let mut png = Png::new((image.width, image.height), PngChannels::All, out)?;
     image.rgba.chunks(image.width.max(1) as usize).try_for_each(|row| png.add(row.iter().copied()))?;
@@ -35,9 +32,6 @@ pub fn write_png(image: &Image, out: &mut impl Write) -> io::Result<()> {
 
 /// Writes a picture as a PNG file of about half the size, with fewer colours: as many as BC1 has, which most
 /// textures have anyway, and 16 steps of alpha.
-///
-/// # Errors
-/// The error of `out`.
 pub fn write_reduced_png(image: &Image, out: &mut impl Write) -> io::Result<()> {
     let few = |value: u8, bits: u32| value & !(u8::MAX >> bits) | value >> bits;
     let reduced = |&[r, g, b, a]: &[u8; 4]| match a {
@@ -83,9 +77,6 @@ pub struct FullPicture {
 
 impl FullPicture {
     /// Finds the picture in a texture file of `len` bytes by its header.
-    ///
-    /// # Errors
-    /// [`PictureError`] if the file is not a texture or cannot be decoded.
     pub fn new(file: &mut impl Read, len: u64) -> Result<Self, PictureError> {
         Ok(Self { texture: RgbaTexture::new(next_header(file)?, len)? })
     }
@@ -95,9 +86,6 @@ impl FullPicture {
     }
 
     /// Writes the picture as a PNG file. `file` reads the texture file from its beginning, in order.
-    ///
-    /// # Errors
-    /// The errors of `file` and `out`.
     pub fn write(&self, file: &mut impl Read, channels: PngChannels, out: impl Write) -> io::Result<()> {
         let mut png = Png::new(self.sides(), channels, out)?;
         self.each_row(file, |row| png.add(row.iter().map(|&[b, g, r, a]| [r, g, b, a])))?;

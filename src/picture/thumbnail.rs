@@ -24,9 +24,6 @@ const TILED_MAX: u64 = 96 << 20;
 /// Makes the thumbnail of a texture file. Its longest side is `size` pixels, or fewer if the texture is
 /// smaller. It shows the first face of a cube, and the first slice of a volume. If the file lacks its small
 /// mips, a larger one is shrunk.
-///
-/// # Errors
-/// [`PictureError`] if the file is not a texture, if it is cut off, or if its format cannot be decoded.
 pub fn thumbnail(file: &mut (impl Read + Seek), size: u32) -> Result<Image, PictureError> {
     let (header, len) = read_header(file)?;
     let unsupported = || PictureError::Format(header.format_name());

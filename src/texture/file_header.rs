@@ -136,9 +136,6 @@ impl std::error::Error for HeaderError {}
 impl FileHeader {
     /// Parses the header at the beginning of a file. `bytes` must be the first [`HEADER_MAX`]
     /// bytes, or the whole file.
-    ///
-    /// # Errors
-    /// The first fault in the header.
     pub fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
         match bytes.first_chunk::<4>() {
             Some(b"DDS ") => parse_dds(bytes),

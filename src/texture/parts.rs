@@ -127,9 +127,6 @@ impl std::error::Error for NoParts {}
 impl TextureParts {
     /// The parts of a file of `len` bytes, of which `bytes` are the first
     /// [`HEADER_MAX`](super::file_header::HEADER_MAX). Pixels of 24 bits become 32 bits if `may_convert`.
-    ///
-    /// # Errors
-    /// [`NoParts`].
     pub fn of(bytes: &[u8], len: u64, may_convert: bool) -> Result<Self, NoParts> {
         if !bytes.starts_with(b"DDS ") {
             return Err(NoParts::Header(HeaderError::NotTexture));

@@ -79,9 +79,6 @@ impl Page {
     }
 
     /// Writes the page.
-    ///
-    /// # Errors
-    /// The error of `out`.
     pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let pictures = self.pictures.style();
         // The browser compares the hash of what is between the tags.
