@@ -48,9 +48,6 @@ pub(crate) struct ReloadSignal {
 
 impl ReloadSignal {
     /// Installs the signal handler.
-    ///
-    /// # Errors
-    /// The system has no more descriptors.
     pub(crate) fn handle() -> Result<Self, DaemonError> {
         let cannot = DaemonError::Signals;
         let (received, sender) = UnixStream::pair().map_err(cannot)?;
@@ -114,9 +111,6 @@ impl Follower {
 
     /// Starts the threads, after mounting. `opening_began` is the time at which the opening of the sources
     /// began. The threads run until the file system is dropped or watching fails.
-    ///
-    /// # Errors
-    /// The system has no more threads.
     pub(crate) fn start(self, opening_began: SystemTime) -> std::io::Result<()> {
         if let Some(fs) = self.fs.upgrade().filter(|_| self.is_watching) {
             let (of_reads, of_lookups) = (self.trigger.clone(), self.trigger.clone());

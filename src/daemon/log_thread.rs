@@ -40,9 +40,6 @@ pub(crate) struct LogThread {
 
 impl LogThread {
     /// Starts the thread.
-    ///
-    /// # Errors
-    /// The system has no more threads.
     pub(crate) fn start(target: LogTarget) -> io::Result<Self> {
         let is_file = matches!(target, LogTarget::File(_));
         let has_priority = matches!(target, LogTarget::Syslog(..));

@@ -68,9 +68,6 @@ pub(crate) fn open_for_daemon(file: Option<&Path>) -> Result<LogThread, DaemonEr
 }
 
 /// Opens the log of a mount in the foreground.
-///
-/// # Errors
-/// The system has no more threads.
 pub(crate) fn open_for_foreground() -> Result<LogThread, DaemonError> {
     start_thread(LogTarget::Stderr)
 }

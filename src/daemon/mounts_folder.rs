@@ -77,9 +77,6 @@ impl Drop for LastMount {
 }
 
 /// Makes the folders above a mountpoint that are missing. They are removed with [`LastMount`].
-///
-/// # Errors
-/// A system call fails.
 pub(super) fn make_around(mountpoint: &Path) -> Result<(), DaemonError> {
     let above: Vec<&Path> = mountpoint.ancestors().skip(1).take_while(|folder| !folder.exists()).collect();
     for folder in above.into_iter().rev().filter(|folder| !folder.as_os_str().is_empty()) {

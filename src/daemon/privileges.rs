@@ -35,9 +35,6 @@ impl Privileges {
     }
 
     /// The user that the daemon becomes.
-    ///
-    /// # Errors
-    /// There is no user of this name.
     pub(crate) fn find_user(&self) -> Result<Option<User>, DaemonError> {
         let Some(name) = &self.user else { return Ok(None) };
         let unknown = || DaemonError::NoUser(name.clone());

@@ -54,9 +54,6 @@ impl Answering {
 }
 
 /// The status of the mount on a mountpoint. Waits for the answer for a limited time.
-///
-/// # Errors
-/// Why there is no answer.
 pub(crate) fn status_of(path: &Path) -> Result<MountStatus, StatusError> {
     let mounted = mount_at(path, &resolve_mountpoint(path))?;
     let answer = ask(&mounted);

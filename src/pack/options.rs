@@ -192,9 +192,6 @@ impl PackOptions {
     }
 
     /// Checks options against each other.
-    ///
-    /// # Errors
-    /// Two of them contradict each other.
     pub(crate) fn check(&self) -> Result<(), PackError> {
         let wrong = |what: String| Err(PackError::new(PackErrorKind::Option, what));
         if let Some(version) = self.version {

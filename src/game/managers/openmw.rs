@@ -23,9 +23,6 @@ use crate::system::paths;
 const BUILT_IN: &str = "builtin.omwscripts";
 
 /// Plans the load order of the OpenMW whose chain of settings files begins with `cfg`.
-///
-/// # Errors
-/// Fails if `cfg` cannot be read.
 pub fn plan_openmw(
     disk: &Disk,
     cfg: &Path,
