@@ -1,4 +1,4 @@
-//! The benchmark: bsafs compared with loose files, squashfs and a zip. `scripts/bench` builds and runs it.
+//! The benchmark: bsafs compared with loose files and squashfs. `scripts/bench` builds and runs it.
 //!
 //! A *corpus* has the same files in several forms: loose, archives, images. A *subject* serves one form of a
 //! corpus. A *work* does to a subject's files what programs do. Its result must be the same on every subject.
@@ -51,7 +51,7 @@ use scale::{Scale, Size};
 /// A value, or an error that ends the run.
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Measure bsafs beside loose files, squashfs and a zip
+/// Measure bsafs beside loose files and squashfs
 #[derive(Debug, Parser)]
 struct Arguments {
     /// How much is measured

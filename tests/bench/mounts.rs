@@ -22,14 +22,13 @@ pub(crate) enum Subject {
     Kernel(&'static str),
     /// squashfuse_ll, with the name of an image.
     Squashfuse(&'static str),
-    /// fuse-zip.
-    FuseZip,
     /// bsafs, with the name of an archive and the size of the cache.
     Bsafs(&'static str, &'static str),
 }
 
 /// The default of `--cache-size`.
 pub(crate) const CACHE: &str = "64M";
+const SQUASHFUSE: &str = "squashfuse_ll";
 /// Maximum time to mount.
 const MOUNT_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -44,7 +43,6 @@ impl Subject {
             Self::Loose => "loose files".into(),
             Self::Kernel(image) => format!("kernel squashfs, {}", image.trim_end_matches(".sqfs")),
             Self::Squashfuse(image) => format!("squashfuse_ll, {}", image.trim_end_matches(".sqfs")),
-            Self::FuseZip => "fuse-zip".into(),
             Self::Bsafs(archive, CACHE) => format!("bsafs, {archive}"),
             Self::Bsafs(archive, cache) => format!("bsafs, {archive}, cache {cache}"),
         }
@@ -60,30 +58,23 @@ impl Subject {
             Self::Bsafs("dx10.ba2", _) => "DX10".into(),
             Self::Bsafs("v104.bsa", _) => "BSA".into(),
             Self::Bsafs("v105.bsa", _) => "LZ4".into(),
-            Self::Loose | Self::FuseZip | Self::Bsafs(..) => self.label(),
+            Self::Loose | Self::Bsafs(..) => self.label(),
         }
     }
 
-    /// The program that must be installed.
-    fn program(self) -> Option<&'static str> {
-        match self {
-            Self::Squashfuse(_) => Some("squashfuse_ll"),
-            Self::FuseZip => Some("fuse-zip"),
-            _ => None,
-        }
-    }
-
+    /// Whether the program that serves the files is installed.
     pub(crate) fn is_available(self) -> bool {
-        self.program().is_none_or(|program| {
-            std::env::var_os("PATH")
-                .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
-        })
+        let is_installed = || {
+            std::env::var_os("PATH").is_some_and(|path| {
+                std::env::split_paths(&path).any(|folder| folder.join(SQUASHFUSE).is_file())
+            })
+        };
+        !matches!(self, Self::Squashfuse(_)) || is_installed()
     }
 
     /// Number of rounds. Slow subjects get fewer, because time is limited.
     pub(crate) fn rounds(self, rounds: usize) -> usize {
         match self {
-            Self::FuseZip => 1,
             Self::Squashfuse(_) => rounds.min(3),
             _ => rounds,
         }
@@ -94,7 +85,6 @@ impl Subject {
         match self {
             Self::Loose => None,
             Self::Kernel(file) | Self::Squashfuse(file) | Self::Bsafs(file, _) => Some(file),
-            Self::FuseZip => Some("files.zip"),
         }
     }
 }
@@ -142,9 +132,8 @@ impl Bench {
                 run(Command::new("mount").args(["-t", "squashfs", "-o", "loop,ro"]).arg(&file).arg(&root))?;
             }
             _ => {
-                let program = subject.program().unwrap_or_default();
-                let mut command = Command::new(program);
-                command.arg("-f").args((subject == Subject::FuseZip).then_some("-r")).arg(&file).arg(&root);
+                let mut command = Command::new(SQUASHFUSE);
+                command.arg("-f").arg(&file).arg(&root);
                 mounted.start(command)?;
             }
         }

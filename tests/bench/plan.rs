@@ -8,7 +8,7 @@ use crate::corpus::Set;
 use crate::decode;
 use crate::lookup::Lookups;
 use crate::measure::{Condition, Group, Log};
-use crate::mounts::Subject::{self, Bsafs, FuseZip, Kernel, Loose, Squashfuse};
+use crate::mounts::Subject::{self, Bsafs, Kernel, Loose, Squashfuse};
 use crate::opening::Opening;
 use crate::programs::{Commands, Program};
 use crate::reload::Reload;
@@ -63,7 +63,6 @@ const GROUPS: &[Group<'_>] = &[
             Squashfuse(NONE),
             Subject::ours("v104.bsa"),
             Subject::ours("v105.bsa"),
-            FuseZip,
         ],
         conditions: ALL,
     },
@@ -91,7 +90,6 @@ const GROUPS: &[Group<'_>] = &[
             Subject::ours("v104.bsa"),
             Subject::ours("v105.bsa"),
             Kernel(GZIP),
-            FuseZip,
         ],
         conditions: ALL,
     },
