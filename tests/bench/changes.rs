@@ -19,7 +19,7 @@ use crate::work::Work;
 use crate::{Bench, Outcome, at, process, run};
 
 /// An instance and its measurements.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Changes {
     pub(crate) instance: Instance,
     /// Times from the start of `bsafs mount` to its end, when the mount serves.
@@ -84,13 +84,8 @@ const PER_FOLDER: usize = 100;
 
 impl Changes {
     pub(crate) fn all(bench: &Bench) -> Vec<Self> {
-        bench.scale.instances.mods.iter().map(|&mods| Self::new(Instance { mods })).collect()
-    }
-
-    fn new(instance: Instance) -> Self {
-        let (ready, listing, shown, costs) = Default::default();
-        let (errors, memory, generated, few_watches, watches) = Default::default();
-        Self { instance, ready, listing, shown, few_watches, watches, costs, errors, memory, generated }
+        let of = |&mods| Self { instance: Instance { mods }, ..Self::default() };
+        bench.scale.instances.mods.iter().map(of).collect()
     }
 
     /// Measures one round: mounts in every round, and all changes in the first.

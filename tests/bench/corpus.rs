@@ -1,4 +1,4 @@
-//! The corpora: the same files loose, in archives, in squashfs images and in a zip. They are built once.
+//! The corpora: the same files loose, in archives and in squashfs images. They are built once.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::assets::{self, FORMATS, Texture};
+use crate::measure::files_below;
 use crate::scale::Scale;
 use crate::support::content::texels;
 use crate::support::pack::{lz4_frame, zlib};
@@ -179,21 +180,16 @@ fn build_tree(folder: &Path, scale: &Scale) -> Outcome<()> {
 fn build_slow(folder: &Path, scale: &Scale) -> Outcome<()> {
     build_tree(folder, scale)?;
     let loose = folder.join("loose");
-    let mut files = Vec::new();
-    let mut folders = vec![(loose.clone(), String::new())];
-    while let Some((path, within)) = folders.pop() {
-        for entry in fs::read_dir(&path).map_err(at(&path))? {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if entry.path().is_dir() {
-                let within = if within.is_empty() { name } else { format!("{within}\\{name}") };
-                folders.push((entry.path(), within));
-            } else {
-                let data = fs::read(entry.path()).map_err(at(&entry.path()))?;
-                files.push(File { folder: within.clone(), name, data });
-            }
-        }
-    }
+    let mut paths = Vec::new();
+    files_below(&loose, &loose, &mut paths)?;
+    let read = |within: &PathBuf| -> Outcome<File> {
+        let path = loose.join(within);
+        let data = fs::read(&path).map_err(at(&path))?;
+        let (folder, name) = (within.parent().unwrap_or(within), within.file_name().unwrap_or_default());
+        let folder = folder.to_string_lossy().replace('/', "\\");
+        Ok(File { folder, name: name.to_string_lossy().into_owned(), data })
+    };
+    let mut files = paths.iter().map(read).collect::<Outcome<Vec<File>>>()?;
     files.sort_by_key(|file| {
         (hash::tes4_folder(file.folder.as_bytes()), hash::tes4_file(file.name.as_bytes()))
     });
@@ -361,8 +357,7 @@ pub(crate) fn write_parts(path: &Path, parts: &Parts) -> Outcome<()> {
 
 fn write_images(folder: &Path) -> Outcome<()> {
     write_image(folder, "gzip.sqfs", &["-comp", "gzip"])?;
-    write_image(folder, "none.sqfs", UNPACKED)?;
-    run(Command::new("zip").args(["-q", "-r", "../files.zip", "."]).current_dir(folder.join("loose")))
+    write_image(folder, "none.sqfs", UNPACKED)
 }
 
 fn write_image(folder: &Path, name: &str, options: &[&str]) -> Outcome<()> {

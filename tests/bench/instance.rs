@@ -49,7 +49,7 @@ const SHARED: [&str; 12] = [
 ];
 
 /// An instance with this many mods.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Instance {
     pub(crate) mods: usize,
 }

@@ -205,7 +205,7 @@ impl Bench {
 }
 
 /// Paths of the files below a folder, relative to `root`.
-fn files_below(root: &Path, folder: &Path, out: &mut Vec<PathBuf>) -> Outcome<()> {
+pub(crate) fn files_below(root: &Path, folder: &Path, out: &mut Vec<PathBuf>) -> Outcome<()> {
     for entry in std::fs::read_dir(folder).map_err(at(folder))? {
         let path = entry?.path();
         if path.is_dir() {

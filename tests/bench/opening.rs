@@ -51,13 +51,7 @@ impl Opening {
     /// small files loose.
     pub(crate) fn all(bench: &Bench) -> Outcome<Vec<Self>> {
         let small = Set::Small.folder(&bench.corpora);
-        let folder = Set::Many.folder(&bench.corpora);
-        let mut archives: Vec<PathBuf> = std::fs::read_dir(&folder)
-            .map_err(at(&folder))?
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| path.extension().is_some())
-            .collect();
-        archives.sort_unstable();
+        let archives = bench.many_archives()?;
         let names = ["v104.bsa", "v105.bsa", "gnrl.ba2"];
         let dream = Compared::DreamArchive;
         let one = |name| Self::new(Subject::ours(name).short(), vec![small.join(name)], dream);
@@ -139,6 +133,18 @@ fn open_dream(archives: &[PathBuf]) -> Outcome<Duration> {
 }
 
 impl Bench {
+    /// The archives of [`Set::Many`], sorted.
+    pub(crate) fn many_archives(&self) -> Outcome<Vec<PathBuf>> {
+        let folder = Set::Many.folder(&self.corpora);
+        let mut archives: Vec<PathBuf> = std::fs::read_dir(&folder)
+            .map_err(at(&folder))?
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some())
+            .collect();
+        archives.sort_unstable();
+        Ok(archives)
+    }
+
     /// Mounts sources as one tree. Returns the mount and how long the command took.
     pub(crate) fn mount_all(&self, sources: &[PathBuf]) -> Outcome<(crate::mounts::Mounted, Duration)> {
         let root = self.mountpoint()?;

@@ -13,7 +13,7 @@ use crate::work::Work;
 use crate::{Bench, Outcome, at};
 
 /// Sources that are mounted. One of them changes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Reload {
     pub(crate) name: String,
     /// The folder of this measurement's sources: links into the corpora, and one file that changes.
@@ -41,13 +41,7 @@ const STEP: Duration = Duration::from_millis(1);
 impl Reload {
     /// The sources to measure: many archives, and a great many loose files. In each, one file is replaced.
     pub(crate) fn all(bench: &Bench) -> Outcome<Vec<Self>> {
-        let archives = Set::Many.folder(&bench.corpora);
-        let mut paths: Vec<PathBuf> = fs::read_dir(&archives)
-            .map_err(at(&archives))?
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| path.extension().is_some())
-            .collect();
-        paths.sort_unstable();
+        let mut paths = bench.many_archives()?;
         let last = paths.pop().ok_or("there are no archives")?;
         let folder = bench.corpora.join("reload");
         let _ = fs::remove_dir_all(&folder);
@@ -62,30 +56,16 @@ impl Reload {
         let changing = folder.join("changing").with_extension(last.extension().unwrap_or_default());
         let name = format!("one of {} archives", sources.len() + 1);
         sources.push(changing.clone());
-        let many = Self::new(name, &folder, sources, changing, last)?;
+        let many = Self { name, folder: folder.clone(), sources, changing, content: last, ..Self::default() };
         let content = folder.join("texture");
         fs::write(&content, vec![7; 1 << 16]).map_err(at(&content))?;
         let sources = vec![Set::Small.folder(&bench.corpora).join("loose"), mod_folder.clone()];
-        let loose = Self::new(
-            "a texture beside loose files".into(),
-            &folder,
-            sources,
-            mod_folder.join("a.dds"),
-            content,
-        )?;
+        let (name, changing) = ("a texture beside loose files".into(), mod_folder.join("a.dds"));
+        let loose = Self { name, folder, sources, changing, content, ..Self::default() };
+        for it in [&many, &loose] {
+            fs::copy(&it.content, &it.changing).map_err(at(&it.changing))?;
+        }
         Ok(vec![many, loose])
-    }
-
-    fn new(
-        name: String,
-        folder: &Path,
-        sources: Vec<PathBuf>,
-        changing: PathBuf,
-        content: PathBuf,
-    ) -> Outcome<Self> {
-        fs::copy(&content, &changing).map_err(at(&changing))?;
-        let (shown, quiet, busy) = Default::default();
-        Ok(Self { name, folder: folder.to_owned(), sources, changing, content, shown, quiet, busy })
     }
 
     /// Measures one round.
@@ -93,10 +73,11 @@ impl Reload {
         let (mounted, _) = bench.mount_all(&self.sources)?;
         // Kernel and daemon then know all files, as after a program has walked the mount.
         Work::Ls.run(&mounted.root, &nothing())?;
+        let views = || mounted.reported().map(|status| status.views).ok_or("the mount has no status");
         for _ in 0..CHANGES {
-            let before = views(&mounted.root)?;
+            let before = views()?;
             let start = self.change()?;
-            while views(&mounted.root)? == before {
+            while views()? == before {
                 thread::sleep(STEP);
             }
             self.shown.push(start.elapsed());
@@ -153,11 +134,4 @@ fn times(root: &Path, prefix: &str, meanwhile: impl Fn() -> Outcome<()> + Sync) 
         other.join().map_err(|_| "a thread panicked")??;
         Ok(times)
     })
-}
-
-fn views(root: &Path) -> Outcome<u64> {
-    let link = root.join(".bsafs:status");
-    let text = fs::read_link(&link).map_err(at(&link))?;
-    let status: serde_json::Value = serde_json::from_slice(text.as_os_str().as_encoded_bytes())?;
-    status["views"].as_u64().ok_or_else(|| "the status has no views".into())
 }

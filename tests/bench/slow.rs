@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::corpus::Set;
+use crate::measure::files_below;
 use crate::{Bench, Outcome, at, process, run};
 
 const REQUESTS_PER_SECOND: u64 = 150;
@@ -72,18 +73,11 @@ pub(crate) fn measure(bench: &Bench) -> Outcome<Vec<SlowRow>> {
 /// Writes a list of files of the mount in `root`, in an order that is not that of the disk, beside it.
 fn write_list(loose: &Path, root: &Path) -> Outcome<()> {
     let mut files = Vec::new();
-    let mut folders = vec![loose.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).map_err(at(&folder))? {
-            let path = entry?.path();
-            if path.is_dir() { folders.push(path) } else { files.push(path) }
-        }
-    }
+    files_below(loose, loose, &mut files)?;
     files.sort();
     let count = files.len().max(1);
     let chosen = (0..BEGINNINGS.min(count)).map(|number| &files[number * 7_919 % count]);
-    let paths = chosen.filter_map(|path| Some(root.join(path.strip_prefix(loose).ok()?)));
-    let list: String = paths.map(|path| format!("{}\n", path.display())).collect();
+    let list: String = chosen.map(|path| format!("{}\n", root.join(path).display())).collect();
     let to = PathBuf::from(format!("{}.list", root.display()));
     fs::write(&to, list).map_err(at(&to))
 }
