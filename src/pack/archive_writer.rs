@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::{PackError, PackErrorKind};
 use super::options::{PackOptions, PackProgress};
-use super::piece::{GAIN_MIN, Piece, PieceDigest, codec, copy};
+use super::piece::{GAIN_MIN, Limited, Piece, PieceDigest, codec, copy};
 use super::pipeline::{self, Made};
 use super::planned::{How, PlannedArchive, PlannedFile};
 use crate::content::codec::Stream;
@@ -180,12 +180,13 @@ impl Writer<'_> {
         if file.how == How::Compressed {
             let prefix = self.prefix(file, size, true);
             self.do_io(|out| out.write_all(&prefix))?;
-            let mut bounded =
-                Bounded { out: &mut self.out, left: file.size - GAIN_MIN, is_full: false, len: 0 };
+            // More bytes are not worth it.
+            let most = file.size - GAIN_MIN;
+            let mut limited = Limited { out: &mut self.out, left: most, is_longer: false };
             let mut hash = Sha256::new();
-            let encoded = encode(file, options, codec(self.kind), &mut bounded, &mut hash);
-            let (is_full, len) = (bounded.is_full, bounded.len);
-            if !is_full {
+            let encoded = encode(file, options, codec(self.kind), &mut limited, &mut hash);
+            let (is_longer, len) = (limited.is_longer, most - limited.left);
+            if !is_longer {
                 encoded?;
                 let block = self.block(prefix.len() as u64 + len, size, true)?;
                 return Ok((block, hash.finalize().into()));
@@ -206,7 +207,7 @@ fn encode(
     file: &PlannedFile,
     options: &PackOptions,
     codec: crate::format::Codec,
-    out: &mut Bounded<'_, BufWriter<&File>>,
+    out: &mut Limited<'_, BufWriter<&File>>,
     hash: &mut Sha256,
 ) -> Result<(), PackError> {
     let failed =
@@ -216,30 +217,6 @@ fn encode(
     };
     copy(&file.file, file.size, &mut Both { out: &mut stream, hash })?;
     stream.finish().map(drop).map_err(failed)
-}
-
-/// A writer that stops once more bytes come than are worth it.
-struct Bounded<'o, W> {
-    out: &'o mut W,
-    left: u64,
-    is_full: bool,
-    len: u64,
-}
-
-impl<W: Write> Write for Bounded<'_, W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if bytes.len() as u64 > self.left {
-            self.is_full = true;
-            return Err(io::ErrorKind::WriteZero.into());
-        }
-        let written = self.out.write(bytes)?;
-        (self.left, self.len) = (self.left - written as u64, self.len + written as u64);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
 }
 
 /// Writes and hashes.

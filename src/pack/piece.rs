@@ -163,10 +163,10 @@ fn unreadable(file: &VfsFile, error: &io::Error) -> PackError {
 }
 
 /// A writer that takes no more bytes than it should.
-struct Limited<'o, W> {
-    out: &'o mut W,
-    left: u64,
-    is_longer: bool,
+pub(super) struct Limited<'o, W> {
+    pub(super) out: &'o mut W,
+    pub(super) left: u64,
+    pub(super) is_longer: bool,
 }
 
 impl<W: Write> Write for Limited<'_, W> {
