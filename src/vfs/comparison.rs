@@ -127,7 +127,7 @@ impl Write for Comparing<'_> {
 }
 
 /// A writer that hashes its bytes.
-struct Hashing(Sha256);
+pub(crate) struct Hashing(pub(crate) Sha256);
 
 impl Write for Hashing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -10,6 +10,7 @@ use super::contents::{Pixels, Row, Side};
 use crate::limits::{PAGE_PICTURES_MAX, PAGE_TEXTURES_MAX};
 use crate::picture::{Image, PictureError, difference, thumbnail, write_pixels, write_reduced_png};
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
+use crate::vfs::comparison::Hashing;
 use crate::vfs::parallel::in_parallel;
 use crate::vfs::{FileReader, VfsFile};
 
@@ -216,20 +217,6 @@ fn png(image: &Image) -> Vec<u8> {
     // Writing to memory cannot fail.
     let _ = write_reduced_png(image, &mut png);
     png
-}
-
-/// A writer that hashes its bytes.
-struct Hashing(Sha256);
-
-impl std::io::Write for Hashing {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 /// Appends bytes as base64, with padding.
