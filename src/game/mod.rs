@@ -49,6 +49,7 @@ pub(crate) use settings::{decode_ini, ini_list};
 pub use settings::{BinaryValue, Cfg, Places, QSettings, visit_binary_vdf, visit_vdf, visit_yaml};
 pub use settings::{Ini, IniFiles, OPENMW_CFG};
 pub use storefront::{StoreNames, Storefront};
+pub(crate) use titles::is_data_folder;
 pub use titles::{
     ActiveRule, AttachRule, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules, LooseSetting,
     MasterRule, OrderRule, PluginRules, TITLES, TestFiles, Title, title,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::output::{ASIDE, StyledWrite};
 use crate::format::is_archive_name;
-use crate::game::TITLES;
+use crate::game::is_data_folder;
 use crate::shown::{Shown, ShownName};
 
 /// The names of some layers.
@@ -98,12 +98,6 @@ impl ShownLayers {
 
 fn is_archive(path: &Path) -> bool {
     path.file_name().is_some_and(|name| is_archive_name(name.as_encoded_bytes()))
-}
-
-/// Whether a folder is called as the data folder of a game.
-fn is_data_folder(folder: &Path) -> bool {
-    let data = TITLES.iter().filter_map(|title| Path::new(title.data).file_name());
-    folder.file_name().is_some_and(|name| data.into_iter().any(|data| name.eq_ignore_ascii_case(data)))
 }
 
 /// The deepest folder that contains all layers, or two that do.

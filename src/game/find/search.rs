@@ -8,12 +8,11 @@ use super::chosen_prefix::{self, user_folders};
 use super::prefix::{self, KnownPrefix};
 use super::recognise::{self, Recognised};
 use super::{openmw, places, steam};
-use crate::game::caseless::same;
 use crate::game::disk::Disk;
 use crate::game::environment::Environment;
 use crate::game::installation::{Installation, WinePrefix};
 use crate::game::storefront::Storefront;
-use crate::game::titles::TITLES;
+use crate::game::titles::is_data_folder;
 use crate::game::titles::title::Title;
 use crate::shown::Shown;
 use crate::system::paths;
@@ -184,7 +183,7 @@ pub fn recognise_among(
     // The user may have named the data folder. Parents of other folders are not checked, because
     // they may contain a thousand mods.
     if let (Recognised::No, Some(parent)) = (&recognised, folder.parent())
-        && is_called_data(&folder)
+        && is_data_folder(&folder)
     {
         let above = recognise::recognise(disk, parent, None);
         if matches!(&above, Recognised::Game { title, folder: game, .. }
@@ -218,14 +217,6 @@ pub fn recognise_among(
         new.prefixes = elsewhere(disk, &new, &found.prefixes, environment);
     }
     Ok(new)
-}
-
-/// Whether a folder has the name of a game's data folder.
-fn is_called_data(folder: &Path) -> bool {
-    let name = folder.file_name().and_then(|name| name.to_str());
-    name.is_some_and(|name| {
-        TITLES.iter().any(|title| title.data.rsplit('/').next().is_some_and(|it| same(it, name)))
-    })
 }
 
 /// Copies an installation with another prefix. `prefix` is the folder that contains `drive_c`, or

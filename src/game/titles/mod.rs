@@ -3,6 +3,8 @@
 //! The rules and their evidence come from mod managers and from tools that read the games' code. If
 //! these disagree, a row follows the reading with the most evidence and says so in its confidence.
 
+use std::path::Path;
+
 mod base;
 mod creation;
 mod gamebryo;
@@ -33,6 +35,12 @@ pub static TITLES: [&Title; 16] = [
     &creation::FALLOUT76,
     &creation::STARFIELD,
 ];
+
+/// Whether a folder has the name of a game's data folder.
+pub(crate) fn is_data_folder(folder: &Path) -> bool {
+    let data = TITLES.iter().filter_map(|title| Path::new(title.data).file_name());
+    folder.file_name().is_some_and(|name| data.into_iter().any(|data| name.eq_ignore_ascii_case(data)))
+}
 
 /// Finds a game by its id, in any case.
 pub fn title(id: &str) -> Option<&'static Title> {
