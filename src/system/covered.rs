@@ -15,7 +15,7 @@ use crate::limits::LINK_PATHS_MAX;
 /// Maximum length of a path that the system accepts, without the NUL.
 pub(crate) const PATH_MAX: usize = 4095;
 /// Maximum number of links that the system follows in one path.
-const LINKS_MAX: u32 = 40;
+pub(crate) const LINKS_MAX: u32 = 40;
 /// Maximum number of parts of a path that are followed, those of links in it included. A settings file may
 /// have thousands of paths with thousands of parts.
 const PARTS_MAX: u32 = 128;

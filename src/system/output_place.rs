@@ -18,6 +18,7 @@ use rustix::fs::{FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, fstat, fstatfs,
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
+use super::covered::LINKS_MAX;
 #[cfg(feature = "pictures")]
 use super::disk_id::DiskId;
 use super::exchange::{is_ours, may_others_exchange, written_by_others};
@@ -238,8 +239,6 @@ impl OutputPlace {
 
 /// Flags that open a folder only to reach what is beneath it.
 const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-/// Maximum number of links that are followed in a path, as in the kernel.
-const LINKS_MAX: usize = 40;
 
 /// A path that is being resolved.
 struct Walk {
@@ -248,7 +247,7 @@ struct Walk {
     /// The names that are left, the next one last.
     left: Vec<OsString>,
     /// The number of links that were followed.
-    links: usize,
+    links: u32,
     /// Whether another user can move the folder that was reached, or what is in it. Only known for root.
     is_movable: bool,
 }

@@ -21,13 +21,12 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::{Uid, geteuid};
 
+use super::covered::LINKS_MAX;
 use super::exchange::{may_others_exchange, written_by_others};
 use super::liar::Liars;
 use super::mountinfo::{self, MountEntry, mount_id};
 use crate::shown::Shown;
 
-/// Maximum number of links in a path that are followed, as in the kernel.
-const LINKS_MAX: u32 = 40;
 /// `PROC_SUPER_MAGIC` of linux/magic.h.
 const PROC_MAGIC: rustix::fs::FsWord = 0x9fa0;
 /// Flags for a folder on the way.

@@ -11,11 +11,9 @@ use rustix::fs::{FileType, Mode, OFlags, fstat, open, readlink, stat};
 use rustix::io::Errno;
 use rustix::process::Uid;
 
+use super::covered::LINKS_MAX;
 use super::exchange::{may_others_add, may_others_exchange};
 use super::liar::{self, Liar, Liars};
-
-/// Maximum number of links that are followed in a path.
-const LINKS_MAX: u32 = 40;
 
 /// A user other than root who can decide what a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
