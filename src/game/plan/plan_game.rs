@@ -368,7 +368,8 @@ impl GameReader<'_> {
         let Some(path) = self.disk.find_file(folder, "loadorder.txt") else { return };
         // Its content does not matter to the game, so it needs no note if it is unreadable.
         let bytes = self.disk.list(&path, &mut Vec::new()).unwrap_or_default();
-        if is_other_order(&owned_lines(&decode_utf8(&bytes)), plugins) {
+        let order: Vec<String> = lines(&decode_utf8(&bytes)).map(str::to_owned).collect();
+        if is_other_order(&order, plugins) {
             let text = "the game does not read this file; it uses the order of Plugins.txt, which differs";
             self.notes.push(Note::new(NoteCode::SettingsIgnored, path.to_string_lossy(), text));
         }
@@ -496,10 +497,6 @@ fn note_versions(disk: &Disk, title: &Title, layers: &[OrderLayer], notes: &mut 
             notes.push(Note::new(NoteCode::ArchiveVersion, layer.path.to_string_lossy(), text));
         }
     }
-}
-
-fn owned_lines(text: &str) -> Vec<String> {
-    lines(text).map(str::to_owned).collect()
 }
 
 /// Whether two lists order the names that both contain differently.

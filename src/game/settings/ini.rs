@@ -34,7 +34,7 @@ impl Ini {
         // Keys before the first section or in a repeated section belong to no section.
         let mut is_searched = false;
         for line in lines(&text).map(trim) {
-            if let Some(name) = section_name(line) {
+            if let Some((name, _)) = line.strip_prefix('[').and_then(|rest| rest.rsplit_once(']')) {
                 let folded = fold(name);
                 is_searched = seen.insert(folded.clone());
                 if is_searched {
@@ -121,11 +121,6 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 
 fn trim(text: &str) -> &str {
     text.trim_matches(|letter: char| letter.is_ascii_whitespace() || matches!(letter, '\u{b}' | '\u{1a}'))
-}
-
-fn section_name(line: &str) -> Option<&str> {
-    let (name, _) = line.strip_prefix('[')?.rsplit_once(']')?;
-    Some(name)
 }
 
 fn unquoted(value: &str) -> &str {

@@ -139,7 +139,6 @@ pub(super) static OBLIVION_REMASTERED: Title = Title {
     },
     data: "OblivionRemastered/Content/Dev/ObvData/Data",
     mod_data: "Data",
-    data_in_my_games: false,
     local: StoreNames::NONE,
     my_games: StoreNames::plain("Oblivion Remastered"),
     inis: IniRules {
@@ -224,13 +223,7 @@ pub(super) static FALLOUTNV: Title = Title {
     local: StoreNames { plain: "FalloutNV", others: &[(Storefront::Epic, "FalloutNV_Epic")] },
     my_games: StoreNames { plain: "FalloutNV", others: &[(Storefront::Epic, "FalloutNV_Epic")] },
     lists: ListRules { keys: vanilla::NEW_VEGAS, hard_coded: &["Update.bsa"], ..NO_LISTS },
-    plugins: PluginRules {
-        active: ActiveRule::Lines,
-        order: OrderRule::Times,
-        test_files: TestFiles::Added,
-        nam_files: true,
-        ..NO_PLUGINS
-    },
+    plugins: PluginRules { nam_files: true, ..FALLOUT3_BASE.plugins },
     archives: (ArchiveRule::NewVegas, Confidence::Medium),
     ..FALLOUT3_BASE
 };

@@ -57,35 +57,23 @@ pub(super) const NEW_VEGAS: Lists = &[(
     ],
 )];
 
+const SKYRIM_1: &[&str] = &[
+    "Skyrim - Misc.bsa",
+    "Skyrim - Shaders.bsa",
+    "Skyrim - Textures.bsa",
+    "Skyrim - Interface.bsa",
+    "Skyrim - Animations.bsa",
+    "Skyrim - Meshes.bsa",
+    "Skyrim - Sounds.bsa",
+];
+
 pub(super) const SKYRIM: Lists = &[
-    (
-        "sResourceArchiveList",
-        &[
-            "Skyrim - Misc.bsa",
-            "Skyrim - Shaders.bsa",
-            "Skyrim - Textures.bsa",
-            "Skyrim - Interface.bsa",
-            "Skyrim - Animations.bsa",
-            "Skyrim - Meshes.bsa",
-            "Skyrim - Sounds.bsa",
-        ],
-    ),
+    ("sResourceArchiveList", SKYRIM_1),
     ("sResourceArchiveList2", &["Skyrim - Voices.bsa", "Skyrim - VoicesExtra.bsa"]),
 ];
 
 pub(super) const ENDERAL: Lists = &[
-    (
-        "sResourceArchiveList",
-        &[
-            "Skyrim - Misc.bsa",
-            "Skyrim - Shaders.bsa",
-            "Skyrim - Textures.bsa",
-            "Skyrim - Interface.bsa",
-            "Skyrim - Animations.bsa",
-            "Skyrim - Meshes.bsa",
-            "Skyrim - Sounds.bsa",
-        ],
-    ),
+    ("sResourceArchiveList", SKYRIM_1),
     (
         "sResourceArchiveList2",
         &[
