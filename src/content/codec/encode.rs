@@ -57,12 +57,6 @@ const DESCRIPTOR: [u8; 2] = [0x64, 0x70];
 /// Marks a block that is stored as it is.
 const STORED: u32 = 1 << 31;
 
-impl std::fmt::Debug for Encoder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Encoder").field("codec", &self.codec).field("level", &self.level).finish()
-    }
-}
-
 impl Encoder {
     /// An encoder of zlib streams, LZ4 frames or LZ4 blocks. [`Codec::Stored`] copies.
     pub fn new(codec: Codec, level: Level) -> Self {
@@ -128,21 +122,6 @@ pub struct FrameStream<W> {
     block: Vec<u8>,
     packed: Vec<u8>,
     checksum: XxHash32,
-}
-
-impl<W: Write> std::fmt::Debug for Stream<W> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Zlib(_) => "Stream::Zlib",
-            Self::Frame(_) => "Stream::Frame",
-        })
-    }
-}
-
-impl<W> std::fmt::Debug for FrameStream<W> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FrameStream").field("level", &self.level).finish_non_exhaustive()
-    }
 }
 
 impl<W: Write> Stream<W> {
