@@ -1,8 +1,8 @@
 //! An archive file on disk: its identity, positioned reads that detect a change of the file, and
 //! the bytes of its tables.
 //!
-//! `pieces.rs` reads the tables, and `tables.rs` has a digest of them. Whether the file changed is decided in
-//! `stat.rs` by what `fstat` reports, and in `reported.rs` by what inotify reported.
+//! Whether the file changed is decided in `stat.rs` by what `fstat` reports, and in `reported.rs` by what
+//! inotify reported.
 
 #[expect(clippy::module_inception, reason = "a type lives in a file that bears its name")]
 mod archive_file;

@@ -94,7 +94,6 @@ impl Failure {
         Self::new(exit, format!("{}: {what}", path.shown()))
     }
 
-    /// Creates a failure to make a file or folder.
     pub fn not_made(what: &str, path: &Path, error: &io::Error) -> Self {
         let why = reason_not_made(path, error);
         Self::new(Exit::CannotCreate, format!("cannot create {what} {}: {why}", path.shown()))

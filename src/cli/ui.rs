@@ -1,6 +1,5 @@
 //! What every command gets in addition to its own arguments.
 
-/// What every command gets in addition to its own arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ui {
     /// Whether only errors are printed.

@@ -35,7 +35,6 @@ pub(crate) struct FileStream<'s> {
 }
 
 impl<'s> StoredFile<'s> {
-    /// A reader of the whole file from its beginning.
     pub(crate) fn stream(self) -> FileStream<'s> {
         FileStream { file: self, position: 0, extent: None, plain_until: 0 }
     }

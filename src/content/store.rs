@@ -75,7 +75,6 @@ impl Store {
         self.layers.len()
     }
 
-    /// The path of a layer's archive or folder.
     pub fn path(&self, layer: u16) -> &Path {
         match self.content(layer) {
             LayerContent::Archive(layer) => &layer.content.path,

@@ -9,7 +9,6 @@ use crate::fuse::SessionError;
 use crate::shown::Shown;
 use crate::system::text::{reason, reason_not_made, reason_not_started};
 
-/// Why a mount could not be prepared, detached or served.
 #[derive(Debug)]
 pub(crate) enum DaemonError {
     /// The folder cannot be mounted on.

@@ -16,7 +16,6 @@ use std::time::Duration;
 /// How long the process waits for the last lines when it ends.
 const LAST: Duration = Duration::from_secs(1);
 
-/// Where log lines go.
 #[derive(Debug)]
 pub(crate) enum LogTarget {
     /// The standard error of a mount in the foreground.

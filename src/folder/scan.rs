@@ -426,7 +426,6 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Adds the scanned folder itself.
     pub(super) fn add_root(&mut self) -> Result<(), ScanError> {
         let name = self.add_name(b"")?;
         self.folders.push(FolderRecord::new(0, name));

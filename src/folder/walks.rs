@@ -59,7 +59,6 @@ pub struct Walks {
 }
 
 impl Walks {
-    /// Walks whose folders share these open files.
     pub fn new(files: Arc<OpenFiles>) -> Self {
         Self { files, found: OncePerFile::default(), found_again: OncePerFile::default() }
     }

@@ -2,7 +2,6 @@
 
 use super::hash::Hash;
 
-/// One file in an archive.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
     /// The name, as far as the archive stores it.

@@ -43,7 +43,6 @@ impl Limits {
 /// Options for parsing an archive.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Limits on what the archive may declare.
     pub limits: Limits,
     /// Whether to read unknown versions and kinds by the nearest known layout instead of refusing them.
     pub force: bool,

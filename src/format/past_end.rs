@@ -6,7 +6,6 @@ use crate::note::{NoteCode, Notes};
 /// How many bytes a packer states too much: the size word, which pybsa counts twice.
 const OVERSTATED_MAX: u64 = 4;
 
-/// Counts the extents that end past the end of an archive, and those that have data at all.
 #[derive(Debug)]
 pub(super) struct PastEnd {
     /// Length of the archive in bytes.

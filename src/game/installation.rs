@@ -53,6 +53,5 @@ pub struct Overrides {
     pub inis: Vec<PathBuf>,
     pub plugins: Option<PathBuf>,
     pub precedence: Option<ArchiveRule>,
-    /// The Mod Organizer 2 profile.
     pub mo2_profile: Option<String>,
 }

@@ -7,7 +7,6 @@ use rustix::io::Errno;
 
 use crate::shown::{Shown, excerpt};
 
-/// Why a mount's daemon gave no status.
 #[derive(Debug)]
 pub(crate) struct StatusError {
     /// The folder whose status was asked for.

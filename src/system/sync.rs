@@ -50,7 +50,6 @@ impl<T> RwLock<T> {
 }
 
 impl Condvar {
-    /// A condition that no thread waits for.
     pub(crate) const fn new() -> Self {
         Self(sync::Condvar::new())
     }
@@ -84,12 +83,10 @@ impl Condvar {
         unpoisoned(self.0.wait_timeout_while(guard, limit, condition)).0
     }
 
-    /// Wakes one thread that waits.
     pub(crate) fn notify_one(&self) {
         self.0.notify_one();
     }
 
-    /// Wakes all threads that wait.
     pub(crate) fn notify_all(&self) {
         self.0.notify_all();
     }

@@ -66,7 +66,6 @@ impl DiskChanges {
         &self.moved
     }
 
-    /// Whether something may have changed anywhere.
     pub(super) fn is_anywhere(&self) -> bool {
         self.is_anywhere
     }

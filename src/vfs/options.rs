@@ -285,7 +285,6 @@ impl OpenOptions {
     }
 }
 
-/// Parses the name of a code page.
 pub(crate) fn parse_encoding(label: &str) -> Result<Encoding, String> {
     Encoding::from_label(label)
         .ok_or_else(|| format!("unknown code page \"{label}\"; try 1250, 1251, 1252 or utf-8"))

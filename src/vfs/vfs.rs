@@ -220,7 +220,6 @@ impl Vfs {
         &self.opened.tree
     }
 
-    /// The store, which reads the bytes of files.
     pub(crate) fn store(&self) -> &Store {
         &self.opened.store
     }

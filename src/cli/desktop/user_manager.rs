@@ -15,7 +15,6 @@ const START_SECONDS: u64 = 300;
 /// The manager's own environment may be older than the user's settings.
 const VARIABLES: [&str; 5] = ["HOME", "PATH", "RUST_LOG", "XDG_CONFIG_HOME", "XDG_DATA_HOME"];
 
-/// Whether the user's manager is running.
 pub(crate) fn is_running() -> bool {
     let Some(folder) = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|it| it.is_absolute())
     else {

@@ -39,7 +39,6 @@ impl MountOptions {
         self.add_all(&split_options(options), folder)
     }
 
-    /// Applies options by their names and values.
     pub(crate) fn add_all(&mut self, options: &[(String, String)], folder: &Path) -> Result<(), Failure> {
         options.iter().try_for_each(|(name, value)| self.apply(name, value, folder))
     }

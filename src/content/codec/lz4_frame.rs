@@ -32,7 +32,6 @@ const WINDOW: usize = 64 << 10;
 /// The name of a frame in errors.
 const STREAM: &str = "LZ4 frame";
 
-/// Whether a payload begins with an LZ4 frame.
 pub(super) fn is_frame(packed: &[u8]) -> bool {
     packed.starts_with(&MAGIC.to_le_bytes())
 }

@@ -7,8 +7,6 @@
 //! Real archives have streams that are damaged in harmless ways. Those yield their bytes and a [`Quirk`].
 //!
 //! `encode.rs` has the other direction, for the three codecs in which archives are written.
-//!
-//! To add a codec, add a file in this folder, a variant of [`crate::format::Codec`], and a line in the table.
 
 mod detect;
 #[cfg(feature = "pack")]

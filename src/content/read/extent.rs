@@ -30,7 +30,6 @@ const STREAM_HEADER: u64 = 1024;
 /// Length of the pieces in which stored extents are copied and checked, in bytes.
 const COPY_LEN: usize = 1 << 20;
 
-/// One extent of a file in an archive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileExtent<'s> {
     pub(crate) archive: &'s ArchiveContent,

@@ -12,7 +12,6 @@ use crate::content::codec::{self, Quirk};
 use crate::content::error::{CopyError, ReadFault};
 use crate::format::Codec;
 
-/// A file of an archive as it is stored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlainFile<'s> {
     pub(crate) archive: &'s ArchiveContent,

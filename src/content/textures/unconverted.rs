@@ -7,7 +7,6 @@ use super::linear_file::LinearFile;
 use crate::content::error::{CopyError, ReadFault};
 use crate::content::read::{FileBytes, PlainFile};
 
-/// A file of an archive before its texture is converted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Unconverted<'s> {
     Plain(PlainFile<'s>),

@@ -41,7 +41,6 @@ pub struct NewEntry {
     /// The caller's number of the file.
     pub id: usize,
     pub path: StoredPath,
-    /// What an archive of textures states about it.
     pub texture: Option<NewTexture>,
 }
 

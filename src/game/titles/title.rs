@@ -26,9 +26,7 @@ pub struct Title {
     pub my_games: StoreNames,
     /// Whether a data folder in My Games is above the one in the game's folder.
     pub data_in_my_games: bool,
-    /// The INI files that the game reads.
     pub inis: IniRules,
-    /// The archives that INI files list.
     pub lists: ListRules,
     /// Which plugins are active, and in which order they load.
     pub plugins: PluginRules,

@@ -28,7 +28,6 @@ pub(crate) struct Expanded {
 }
 
 impl Expanded {
-    /// Reads the profiles among the sources.
     pub(crate) fn new(sources: &[PathBuf]) -> Result<Self, OpenError> {
         let mut expanded = Self::default();
         for (number, source) in sources.iter().enumerate() {
