@@ -38,10 +38,10 @@ pub use managers::{
 };
 
 pub(crate) use managers::is_backup;
-pub(crate) use plan::is_plugin;
 #[cfg(feature = "pack")]
 pub(crate) use plan::stem;
 pub use plan::{FolderFilter, Header, LayerKind, LoadOrder, ModList, OrderLayer, PlanError, plan_game};
+pub(crate) use plan::{ghosted, is_plugin};
 pub use precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 pub(crate) use settings::{decode_ini, ini_list};
 // For tests and fuzz targets.

@@ -18,7 +18,7 @@ use crate::format::is_archive_name;
 use crate::game::caseless::{fold, same};
 use crate::game::{
     ArchiveRule, AttachRule, Disk, Installation, LayerKind, LoadOrder, LooseRule, ModList, OrderLayer,
-    decode_ini, ini_list, is_backup, is_plugin,
+    decode_ini, ghosted, ini_list, is_backup, is_plugin,
 };
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
@@ -102,7 +102,17 @@ pub(crate) fn why(vfs: &Vfs, set: &SourceSet, thing: &str) -> Explanation {
     // The sources were planned before, so planning them again fails only if they just changed.
     let orders = resolve::plan_each(&set.paths, &set.options).unwrap_or_default();
     let (orders, options) = (&orders[..], &set.options);
-    let mut question = Question::new(vfs, orders, options);
+    let mut question = Question {
+        vfs,
+        orders,
+        options,
+        disk: Disk::remembering(),
+        looked_up: RefCell::default(),
+        mods_off: OnceCell::new(),
+        hinted: Cell::new(0),
+        is_there: false,
+        reasons: Vec::new(),
+    };
     let within = question.path_in_tree(Path::new(thing));
     let name = within.as_deref().unwrap_or(thing);
     let mut kind = question.kind_of(name);
@@ -162,21 +172,6 @@ struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    fn new(vfs: &'a Vfs, orders: &'a [LoadOrder], options: &'a OpenOptions) -> Self {
-        let disk = Disk::remembering();
-        Self {
-            vfs,
-            orders,
-            options,
-            disk,
-            looked_up: Default::default(),
-            mods_off: Default::default(),
-            hinted: Default::default(),
-            is_there: Default::default(),
-            reasons: Default::default(),
-        }
-    }
-
     fn kind_of(&self, thing: &str) -> ThingKind {
         let is_name = !thing.contains(['/', '\\']);
         let ends = |end: &str| thing.to_ascii_lowercase().ends_with(end);
@@ -492,11 +487,8 @@ impl<'a> Question<'a> {
         let installation = order.installation.as_deref()?;
         let read = order.inis.iter().rev().cloned();
         let unread = self.inis_not_read(order, installation);
-        let (ini, entry) = read
-            .chain(unread)
-            .find_map(|ini| Some((self.listing(&ini, archive)?, ini)))
-            .map(|(a, b)| (b, a))?;
-        let Listing { section, key } = entry;
+        let (Listing { section, key }, ini) =
+            read.chain(unread).find_map(|ini| Some((self.listing(&ini, archive)?, ini)))?;
         if !order.inis.contains(&ini) {
             let read: Vec<String> = order.inis.iter().map(|it| it.shown().to_string()).collect();
             let read = if read.is_empty() { "none".to_owned() } else { read.join(", ") };
@@ -518,22 +510,19 @@ impl<'a> Question<'a> {
         let Some(known) = known else {
             return Some(format!("{shown} lists it as {key}, which the game does not read"));
         };
-        let values = |key: &str| {
-            let inis = order.inis.iter().rev();
-            inis.filter_map(|it| {
-                let has = self.disk.ini(it, &mut Vec::new())?.get(lists.section, key).is_some();
-                has.then(|| it.clone())
-            })
-            .next()
+        let winner = |key: &str| {
+            let ini = |path: &PathBuf| self.disk.ini(path, &mut Vec::new());
+            let has = |path: &&PathBuf| ini(path).is_some_and(|ini| ini.get(lists.section, key).is_some());
+            order.inis.iter().rev().find(has)
         };
         if known.ends_with(' ') {
             let number: u32 = key[known.len()..].trim().parse().ok()?;
-            let gap = (0..number.min(NUMBERS_MAX)).find(|it| values(&format!("{known}{it}")).is_none())?;
+            let gap = (0..number.min(NUMBERS_MAX)).find(|it| winner(&format!("{known}{it}")).is_none())?;
             return Some(format!(
                 "{shown} lists it as {key}, but there is no {known}{gap}, and the game stops there"
             ));
         }
-        let winner = values(&key).filter(|winner| *winner != ini)?;
+        let winner = winner(&key).filter(|winner| **winner != ini)?;
         Some(format!("{shown} lists it, but {} replaces the list {key}", winner.shown()))
     }
 
@@ -753,8 +742,7 @@ impl<'a> Question<'a> {
     /// Organizer, or in archives that are not loaded.
     fn elsewhere(&mut self, name: &str) {
         let mut found = Vec::new();
-        let is_named =
-            |path: &Path| path.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name));
+        let is_named = |path: &Path| is_called(path, name);
         for (folder, why) in self.mods_off().iter() {
             let alike =
                 self.walk(folder).into_iter().filter(|path| is_named(path) && self.disk.is_file(path));
@@ -810,11 +798,8 @@ impl<'a> Question<'a> {
         };
         let noted: Vec<Cause> = self.notes().filter(is_about).map(Cause::of).collect();
         if !self.is_there {
-            // These are why it is missing.
-            let hidden = self.hidden_in_mods(name);
-            let dangling = self.dangling(name);
-            let beside = self.beside(name);
-            self.reasons.extend(hidden.into_iter().chain(dangling).chain(beside));
+            let kept_away = self.kept_away(name);
+            self.reasons.extend(kept_away);
         }
         self.reasons.extend(noted);
         if self.is_there {
@@ -848,12 +833,27 @@ impl<'a> Question<'a> {
                 }
             }
         }
+        found.extend(self.at_top_of_mods(name));
+        self.reasons.append(&mut found);
+    }
+
+    /// What keeps a plugin or an archive in a folder of the game from it.
+    fn kept_away(&self, name: &str) -> Vec<Cause> {
+        let mut found = self.hidden_in_mods(name);
+        found.extend(self.dangling(name));
+        found.extend(self.beside(name));
+        found
+    }
+
+    /// Plugins or archives of a name in mods that are off, or with nothing for the game at their top.
+    fn at_top_of_mods(&self, name: &str) -> Vec<Cause> {
+        let mut found = Vec::new();
         for (folder, why) in self.mods_off().iter() {
             let names = self.disk.names(folder).unwrap_or_default();
             found.extend(names.get(name).map(|it| Cause::new("mo2-mod-off", &folder.join(it), why)));
         }
         found.extend(self.nested(name));
-        self.reasons.append(&mut found);
+        found
     }
 
     /// Links of this name that lead nowhere.
@@ -910,8 +910,7 @@ impl<'a> Question<'a> {
     }
 
     fn archive(&mut self, name: &str) {
-        let is_named =
-            |path: &Path| path.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name));
+        let is_named = |path: &Path| is_called(path, name);
         let opened: HashSet<PathBuf> = self.vfs.layers().map(|layer| layer.path().to_owned()).collect();
         let layers = self.orders.iter().flat_map(|order| &order.layers);
         for layer in layers.filter(|layer| layer.what == LayerKind::Archive && is_named(&layer.path)) {
@@ -930,18 +929,9 @@ impl<'a> Question<'a> {
         if self.is_there {
             return;
         }
-        let hidden = self.hidden_in_mods(name);
-        let dangling = self.dangling(name);
-        let beside = self.beside(name);
-        self.reasons.extend(hidden.into_iter().chain(dangling).chain(beside));
-        for (folder, why) in self.mods_off().iter() {
-            let names = self.disk.names(folder).unwrap_or_default();
-            if let Some(stored) = names.get(name) {
-                self.add(Cause::new("mo2-mod-off", &folder.join(stored), why));
-            }
-        }
-        let nested = self.nested(name);
-        self.reasons.extend(nested);
+        let mut found = self.kept_away(name);
+        found.extend(self.at_top_of_mods(name));
+        self.reasons.append(&mut found);
     }
 
     fn a_mod(&mut self, name: &str) {
@@ -965,7 +955,7 @@ impl<'a> Question<'a> {
             self.reasons.extend(self.all_marked_hidden(mods, &stored));
         }
         for (folder, why) in self.mods_off().iter() {
-            if folder.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name)) {
+            if is_called(folder, name) {
                 self.add(Cause::new("mo2-mod-off", folder, why));
             }
         }
@@ -1030,10 +1020,7 @@ impl<'a> Question<'a> {
 
     fn settings(&mut self, name: &str) {
         for order in self.orders {
-            let is_named = |path: &&PathBuf| {
-                path.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name))
-            };
-            for read in order.inis.iter().filter(is_named) {
+            for read in order.inis.iter().filter(|path| is_called(path, name)) {
                 self.is_there = true;
                 self.add(Cause::new("there", read, "the game reads this file"));
             }
@@ -1099,10 +1086,11 @@ fn without_mark(mods: &ModList, path: &Path) -> PathBuf {
 
 /// The name of a plugin without the ending of a ghost.
 fn without_ghost(name: &str) -> &str {
-    const GHOST: &str = ".ghost";
-    let end = name.len().checked_sub(GHOST.len());
-    let parts = end.and_then(|end| name.split_at_checked(end));
-    parts.filter(|(_, ending)| ending.eq_ignore_ascii_case(GHOST)).map_or(name, |(plugin, _)| plugin)
+    ghosted(name).unwrap_or(name)
+}
+
+fn is_called(path: &Path, name: &str) -> bool {
+    path.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name))
 }
 
 /// Whether a list of plugins names one, and if so, whether with a star.

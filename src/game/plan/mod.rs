@@ -32,9 +32,9 @@ mod plugin_order;
 mod ranks;
 mod unread_ini;
 
-pub(crate) use active::is_plugin;
 #[cfg(feature = "pack")]
 pub(crate) use active::stem;
+pub(crate) use active::{ghosted, is_plugin};
 pub use load_order::{FolderFilter, LayerKind, LoadOrder, ModList, OrderLayer, PlanError};
 pub use plan_game::plan_game;
 pub use plugin::Header;
