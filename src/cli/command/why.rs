@@ -17,10 +17,10 @@ use crate::game::{Disk, Environment, MO2_INI, find_instances};
 use crate::shown::Shown;
 #[cfg(feature = "mount")]
 use crate::system::mountinfo;
+use crate::vfs::Vfs;
 use crate::vfs::sources::resolve::is_game;
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::why::{Cause, Explanation, NOT_FOUND, SAME_NAME, why};
-use crate::vfs::{OpenOptions, Vfs};
 
 /// Print why a file, plugin, archive, mod or INI file is not in a game, or what hides it
 ///
@@ -110,15 +110,13 @@ impl AskWhy {
 /// Sources that were opened for questions.
 pub(crate) struct Asked {
     vfs: Vfs,
-    sources: Vec<PathBuf>,
-    options: OpenOptions,
+    set: SourceSet,
 }
 
 impl Asked {
     pub(crate) fn new(sources: &[PathBuf], open: &OpenArgs) -> Result<Self, Failure> {
         let set = source_set(sources, open.options())?;
-        let vfs = Vfs::from(set.open()?);
-        Ok(Self { vfs, sources: set.paths, options: set.options })
+        Ok(Self { vfs: Vfs::from(set.open()?), set })
     }
 
     pub(crate) fn vfs(&self) -> &Vfs {
@@ -141,8 +139,7 @@ impl Asked {
     }
 
     fn why(&self, thing: &str) -> Explanation {
-        let set = SourceSet { paths: self.sources.clone(), options: self.options.clone() };
-        why(&self.vfs, &set, thing)
+        why(&self.vfs, &self.set, thing)
     }
 }
 
