@@ -225,12 +225,6 @@ struct PageHtml<'p> {
     policy: &'p str,
 }
 
-impl PageHtml<'_> {
-    fn write_into(&self, out: &mut impl Write) -> io::Result<()> {
-        Template::write_into(self, out)
-    }
-}
-
 /// The beginning of the table of layers.
 const LAYERS: &str = r#"<section><h2>Load order</h2>
 <table><thead><tr><th scope="col">Layer, lowest first</th>
