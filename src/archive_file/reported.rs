@@ -1,6 +1,5 @@
 //! What inotify has reported about an archive file. A `touch` disturbs no reader, but a write does.
 
-use std::sync::MutexGuard;
 use std::time::Duration;
 
 use crate::system::sync::{Condvar, Mutex};
@@ -36,19 +35,19 @@ impl Events {
 impl Reported {
     /// Whether the events of the file are noted.
     pub(super) fn is_watched(&self) -> bool {
-        self.lock().is_watched
+        self.events.lock().is_watched
     }
 
     /// Records that from now on the events of the file are noted. `unreported` is the ctime of the file if it
     /// changed before.
     pub(super) fn note_watched(&self, unreported: Option<i64>) {
-        let mut events = self.lock();
+        let mut events = self.events.lock();
         (events.is_watched, events.unreported) = (true, unreported);
     }
 
     /// Records an event. `is_written` says whether the content was written to.
     pub(super) fn note(&self, is_written: bool) {
-        let mut events = self.lock();
+        let mut events = self.events.lock();
         events.is_written |= is_written;
         events.is_touched |= !is_written;
         drop(events);
@@ -58,7 +57,7 @@ impl Reported {
     /// Whether only the attributes of the file were changed, as far as events say. Waits a moment for the
     /// first event of a change, given the ctime after it. A second change needs a second event.
     pub(super) fn accept_touch(&self, ctime: i64) -> bool {
-        let events = self.lock();
+        let events = self.events.lock();
         let is_awaited = |events: &mut Events| events.is_awaited(ctime);
         let mut events = self.changed.wait_timeout_while(events, EVENT_DELAY, is_awaited);
         !events.is_written && std::mem::take(&mut events.is_touched)
@@ -66,11 +65,7 @@ impl Reported {
 
     /// Whether the content was written to.
     pub(super) fn is_written(&self) -> bool {
-        self.lock().is_written
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Events> {
-        self.events.lock()
+        self.events.lock().is_written
     }
 }
 
@@ -81,7 +76,7 @@ mod tests {
     #[test]
     fn no_event_is_awaited_of_a_change_before_the_file_was_watched() {
         let reported = Reported::default();
-        let is_awaited = |ctime| reported.lock().is_awaited(ctime);
+        let is_awaited = |ctime| reported.events.lock().is_awaited(ctime);
         assert!(!is_awaited(7), "a file that is not watched has no events");
         reported.note_watched(Some(7));
         assert_eq!((is_awaited(7), is_awaited(8)), (false, true));

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -255,7 +255,7 @@ impl Follower {
         let ((watched, used, _), folders) = (self.watcher.counts(), self.watcher.unwatched());
         let unwatched = folders.len();
         fs.note_watches(watched, used, folders.clone());
-        self.polling().set(folders, opening_began);
+        self.polling.lock().set(folders, opening_began);
         if unwatched > 0 {
             // The thread may be waiting without a time limit. If the socket is full, it wakes anyway.
             let _ = (&self.signal.wake).write(&[WAKE]);
@@ -268,7 +268,7 @@ impl Follower {
     fn move_watches(&self) {
         let Some(fs) = self.fs.upgrade().filter(|_| self.is_watching) else { return };
         let began = Instant::now();
-        let (used, changed) = (fs.take_used_folders(), self.polling().take_changed());
+        let (used, changed) = (fs.take_used_folders(), self.polling.lock().take_changed());
         if used.is_empty() && changed.is_empty() {
             return;
         }
@@ -277,9 +277,9 @@ impl Follower {
         // Changes before this are reported, because the watches end later. Changes after it are found by a
         // check.
         let states = surplus.iter().map(|folder| (folder.clone(), state_of(folder))).collect();
-        self.polling().remember(states);
+        self.polling.lock().remember(states);
         let MovedWatches { added, removed } = self.watcher.move_watches(&surplus);
-        let changed = self.polling().changed_before(&added);
+        let changed = self.polling.lock().changed_before(&added);
         self.note_watches(&fs, SystemTime::now());
         fs.drop_unwatched(&removed);
         let mut changes = DiskChanges::default();
@@ -296,10 +296,6 @@ impl Follower {
             self.trigger.note_found(|noted| noted.extend(changes));
         }
         self.trigger.pause_moves(began.elapsed());
-    }
-
-    fn polling(&self) -> MutexGuard<'_, Polling> {
-        self.polling.lock()
     }
 
     /// What to watch for a view, compared with what is watched.

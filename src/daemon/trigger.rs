@@ -1,6 +1,5 @@
 //! Decides when a reload begins: when the disk is quiet, when a LOOKUP waits for it, or on request.
 
-use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
 use crate::system::sync::{Condvar, Mutex};
@@ -89,7 +88,7 @@ impl Trigger {
     /// Adds changes. `note` adds them, and returns whether one of them counts for the quiet time: a reload
     /// then waits until the disk is quiet. No reload begins meanwhile.
     pub(super) fn note(&self, note: impl FnOnce(&mut DiskChanges) -> bool) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if note(&mut state.changes) {
             state.change = match state.change {
                 Some(change) if !change.is_unfinished => Some(Change { last: Instant::now(), ..change }),
@@ -102,7 +101,7 @@ impl Trigger {
     /// Adds changes that a request or a check found. They do not postpone a reload that is due already,
     /// because a program may repeat a failing read all the time.
     pub(super) fn note_found(&self, note: impl FnOnce(&mut DiskChanges)) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         note(&mut state.changes);
         state.change = state.change.or(Some(Change::now()));
         self.changed.notify_one();
@@ -110,7 +109,7 @@ impl Trigger {
 
     /// Begins a reload at once, on request of the user.
     pub(super) fn request(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.changes.add_anywhere();
         state.is_requested = true;
         self.changed.notify_one();
@@ -118,49 +117,50 @@ impl Trigger {
 
     /// Begins a reload without waiting until the disk is quiet.
     pub(super) fn hurry(&self) {
-        self.lock().is_waited_for = true;
+        self.state.lock().is_waited_for = true;
         self.changed.notify_one();
     }
 
     /// Begins another reload when an archive that seems half written has been quiet for long enough, or
     /// changes once more.
     pub(super) fn retry_unfinished(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.change = state.change.or(Some(Change { is_unfinished: true, ..Change::now() }));
     }
 
     /// Records how long a reload took.
     pub(super) fn pause_after(&self, reload: Duration) {
-        self.lock().not_before = Some(Instant::now() + (reload * PAUSE_FACTOR).min(PAUSE_MAX));
+        self.state.lock().not_before = Some(Instant::now() + (reload * PAUSE_FACTOR).min(PAUSE_MAX));
     }
 
     /// Has watches moved to folders that programs used.
     pub(super) fn note_use(&self) {
-        self.lock().is_used = true;
+        self.state.lock().is_used = true;
         self.changed.notify_one();
     }
 
     /// Records how long it took to move watches. Even if a program walks the whole mount, they are moved for
     /// at most a tenth of the time.
     pub(super) fn pause_moves(&self, took: Duration) {
-        self.lock().not_moved_before = Some(Instant::now() + (took * MOVE_PAUSE_FACTOR).max(QUIET_TIME));
+        self.state.lock().not_moved_before =
+            Some(Instant::now() + (took * MOVE_PAUSE_FACTOR).max(QUIET_TIME));
     }
 
     /// Ends all waiting.
     pub(super) fn end(&self) {
-        self.lock().is_over = true;
+        self.state.lock().is_over = true;
         self.changed.notify_all();
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.lock().is_over
+        self.state.lock().is_over
     }
 
     /// Waits until a reload is due, and takes the changes. `begin` is called before other changes can be
     /// noted. `None` after `idle`, when watches are to be moved, and at the end.
     pub(super) fn wait(&self, idle: Option<Duration>, begin: impl FnOnce()) -> Option<Due> {
         let idle = idle.map(|idle| Instant::now() + idle);
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             let now = Instant::now();
             let due = state.due(now);
@@ -185,9 +185,5 @@ impl Trigger {
                 None => self.changed.wait(state),
             };
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
     }
 }

@@ -2,8 +2,8 @@
 
 use std::fs::File;
 use std::num::NonZero;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, MutexGuard};
 
 use lru::LruCache;
 
@@ -37,7 +37,7 @@ impl OpenFiles {
     }
 
     pub fn count(&self) -> usize {
-        self.lock().len()
+        self.open.lock().len()
     }
 
     pub(super) fn allocate_folder_number(&self) -> u32 {
@@ -45,20 +45,20 @@ impl OpenFiles {
     }
 
     pub(super) fn get(&self, key: Key) -> Option<Arc<File>> {
-        self.lock().get(&key).cloned()
+        self.open.lock().get(&key).cloned()
     }
 
     pub(super) fn put(&self, key: Key, file: Arc<File>) {
         // The evicted file is closed after the lock is released.
-        let _evicted = self.lock().push(key, file);
+        let _evicted = self.open.lock().push(key, file);
     }
 
     pub(super) fn remove(&self, key: Key) {
-        let _removed = self.lock().pop(&key);
+        let _removed = self.open.lock().pop(&key);
     }
 
     pub(super) fn remove_folder(&self, folder: u32) {
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         let keys: Vec<Key> = open.iter().map(|(key, _)| *key).filter(|key| key.0 == folder).collect();
         // The files are closed after the lock is released.
         let _removed: Vec<_> = keys.iter().filter_map(|key| open.pop(key)).collect();
@@ -68,13 +68,9 @@ impl OpenFiles {
     /// Empties the cache. A file that is being read is closed after the read.
     pub(super) fn close_all(&self) {
         let all: Vec<_> = {
-            let mut open = self.lock();
+            let mut open = self.open.lock();
             std::iter::from_fn(|| open.pop_lru()).collect()
         };
         drop(all);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, LruCache<Key, Arc<File>>> {
-        self.open.lock()
     }
 }

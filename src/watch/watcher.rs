@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -124,14 +124,14 @@ impl Watcher {
     #[doc(hidden)]
     pub fn with_share(watches: usize) -> Self {
         let it = Self::new();
-        it.lock().share = Share::fixed(watches);
+        it.tables.lock().share = Share::fixed(watches);
         it
     }
 
     /// Changes what is watched. Returns the folders that were not watched before, in order, including those
     /// for which the system or [`Share`] allows no watch.
     pub fn watch(&self, changes: WatchChanges) -> Vec<FolderPath> {
-        let mut tables = self.lock();
+        let mut tables = self.tables.lock();
         let mut changed: BTreeSet<FolderPath> = std::mem::take(&mut tables.ended).into_iter().collect();
         for moved in changes.moved {
             let is_below = |folder: &&FolderPath| Path::new(folder).starts_with(&moved);
@@ -174,7 +174,7 @@ impl Watcher {
     /// Records that programs used folders, the last one last, and that something changed in others that have
     /// no watch.
     pub fn note_used(&self, used: &[PathBuf], changed: &[FolderPath]) {
-        let mut tables = self.lock();
+        let mut tables = self.tables.lock();
         for folder in changed {
             tables.clock += 1;
             let clock = tables.clock;
@@ -190,7 +190,7 @@ impl Watcher {
     /// The folders that should lose their watches to others without a watch, which were used later, or
     /// changed later if none was used. Call [`Watcher::move_watches`] with them.
     pub fn surplus(&self) -> Vec<FolderPath> {
-        let tables = self.lock();
+        let tables = self.tables.lock();
         let wanted = tables.wanted();
         let room = tables.share.room(tables.watches());
         let needed = wanted.len().saturating_sub(room);
@@ -216,7 +216,7 @@ impl Watcher {
 
     /// Ends watches, and gives them to the folders that were used last. Events until now are still reported.
     pub fn move_watches(&self, from: &[FolderPath]) -> MovedWatches {
-        let mut tables = self.lock();
+        let mut tables = self.tables.lock();
         let mut moved = MovedWatches::default();
         let Some(inotify) = &self.inotify else { return moved };
         for folder in from {
@@ -242,12 +242,12 @@ impl Watcher {
 
     /// The folders without a watch, in order.
     pub fn unwatched(&self) -> Arc<[FolderPath]> {
-        self.lock().unwatched.iter().cloned().collect()
+        self.tables.lock().unwatched.iter().cloned().collect()
     }
 
     /// How many folders are watched, how many of them because they were used, and how many have no watch.
     pub fn counts(&self) -> (usize, usize, usize) {
-        let tables = self.lock();
+        let tables = self.tables.lock();
         let used = tables.folders.values().filter(|it| it.watch.is_some() && it.last.0 > 0).count();
         (tables.watches(), used, tables.unwatched.len())
     }
@@ -287,7 +287,7 @@ impl Watcher {
             let (flags, watch) = (event.events(), event.wd());
             let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
             is_lost |= flags.contains(ReadFlags::QUEUE_OVERFLOW);
-            let meanings = self.lock().note_event(watch, flags, name);
+            let meanings = self.tables.lock().note_event(watch, flags, name);
             for (folder, meaning) in meanings {
                 handle(&DiskEvent {
                     folder: Path::new(&*folder),
@@ -302,7 +302,7 @@ impl Watcher {
             }
             // The watch would follow a moved folder.
             if flags.intersects(ReadFlags::IGNORED | ReadFlags::MOVE_SELF) {
-                self.lock().end(inotify, watch);
+                self.tables.lock().end(inotify, watch);
             }
         }
         Ok(is_lost)
@@ -310,11 +310,7 @@ impl Watcher {
 
     /// Whether a folder should be watched, and this holds for it.
     fn holds(&self, folder: &Path, holds: impl FnOnce(&Watched) -> bool) -> bool {
-        self.lock().folders.get(folder.as_os_str()).is_some_and(holds)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Tables> {
-        self.tables.lock()
+        self.tables.lock().folders.get(folder.as_os_str()).is_some_and(holds)
     }
 }
 

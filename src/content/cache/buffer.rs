@@ -5,7 +5,6 @@
 //! are in the processor's cache, whichever thread used it.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use memmap2::MmapMut;
@@ -74,7 +73,7 @@ pub(crate) fn release() -> bool {
     if IS_USED.swap(false, Ordering::Relaxed) {
         return false;
     }
-    let maps = std::mem::take(&mut *lock_free_list());
+    let maps = std::mem::take(&mut *FREE.lock());
     drop(maps);
     true
 }
@@ -103,7 +102,7 @@ fn take(len: usize) -> Option<MmapMut> {
     }
     // Rounded up to one of few lengths, so that the map fits the next use.
     let len = len.next_power_of_two().max(SHORTEST);
-    let mut free = lock_free_list();
+    let mut free = FREE.lock();
     match free.iter().rposition(|map| map.len() == len) {
         Some(found) => Some(free.remove(found)),
         None => {
@@ -118,15 +117,11 @@ fn map(len: usize) -> Option<MmapMut> {
     MmapMut::map_anon(len).ok().filter(|_| memory::has_room(0))
 }
 
-fn lock_free_list() -> MutexGuard<'static, Vec<MmapMut>> {
-    FREE.lock()
-}
-
 impl Drop for Buffer {
     fn drop(&mut self) {
         let Bytes::Map(map) = &mut self.bytes else { return };
         let Some(map) = map.take() else { return };
-        let mut free = lock_free_list();
+        let mut free = FREE.lock();
         let waiting: usize = free.iter().map(|map| map.len()).sum();
         if waiting.saturating_add(map.len()) <= FREE_BUFFERS_MAX {
             free.push(map);
@@ -178,7 +173,7 @@ mod tests {
             }
         }
         // Tests on other threads take and free maps at the same time.
-        let waiting: usize = lock_free_list().iter().map(|map| map.len()).sum();
+        let waiting: usize = FREE.lock().iter().map(|map| map.len()).sum();
         assert!(waiting <= FREE_BUFFERS_MAX, "{waiting} free bytes are kept");
     }
 }

@@ -137,12 +137,12 @@ impl<E> Cache<E> {
 
     /// Whether an extent is cached or will soon be.
     pub(crate) fn contains(&self, key: &CacheKey) -> bool {
-        self.state().contains(key)
+        self.state.lock().contains(key)
     }
 
     /// The bytes of an extent, if they are cached and decoded.
     pub(crate) fn get(&self, key: CacheKey) -> Option<Decoded<'_, E>> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let cell = state.request(&key, Instant::now()).filter(|cell| matches!(cell.get(), Some(Ok(_))))?;
         self.hits.fetch_add(1, Ordering::Relaxed);
         Some(Decoded { cache: self, cell, key })
@@ -169,7 +169,7 @@ impl<E> Cache<E> {
             Ok(_) => Ok(Decoded { cache: self, cell, key }),
             Err(error) => {
                 // An error is not cached: the disk may have been away for a moment.
-                self.state().evict(&key);
+                self.state.lock().evict(&key);
                 Err(error.clone())
             }
         }
@@ -184,14 +184,14 @@ impl<E> Cache<E> {
         decode: impl FnOnce(P) -> Result<Buffer, E>,
     ) {
         let has_room = |state: &State<E>| u64::from(key.size) <= self.ahead_max().saturating_sub(state.ahead);
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.contains(&key) || !has_room(&state) {
             return;
         }
         state.coming.push(key);
         drop(state);
         let packed = read();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.coming.retain(|other| *other != key);
         let Ok(packed) = packed else { return };
         if state.entries.contains(&key) || !has_room(&state) {
@@ -199,7 +199,7 @@ impl<E> Cache<E> {
         }
         let cell = self.new_cell(state, key, Instant::now(), true);
         if cell.get_or_init(|| decode(packed)).is_err() {
-            self.state().evict(&key);
+            self.state.lock().evict(&key);
         }
     }
 
@@ -210,14 +210,14 @@ impl<E> Cache<E> {
 
     /// Total size of the extents that were decoded ahead and not requested since.
     pub(crate) fn ahead(&self) -> u64 {
-        self.state().ahead
+        self.state.lock().ahead
     }
 
     /// The cell of an extent; a new, empty one if the extent was not cached. Evicts others to make
     /// room. The bytes count before they exist, so that threads that decode at the same time stay
     /// within the limits together.
     fn cell(&self, key: CacheKey, now: Instant) -> Arc<DecodeCell<E>> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         match state.request(&key, now) {
             Some(cell) => cell,
             None => self.new_cell(state, key, now, false),
@@ -249,7 +249,7 @@ impl<E> Cache<E> {
 
     /// Records that `len` bytes of an extent were served.
     fn note_served(&self, key: &CacheKey, len: u64) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let Some(entry) = state.entries.peek_mut(key) else { return };
         entry.unserved = entry.unserved.saturating_sub(len);
         if entry.unserved == 0 {
@@ -260,7 +260,7 @@ impl<E> Cache<E> {
     /// Evicts the least recently used extent that has a share of the limited memory, because
     /// another thread needs it. Returns whether there was one.
     pub(crate) fn evict_shared(&self) -> bool {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let has_reservation =
             |entry: &CacheEntry<E>| matches!(entry.cell.get(), Some(Ok(buffer)) if buffer.has_reservation());
         let oldest = state.entries.iter().rev().find(|(_, entry)| has_reservation(entry));
@@ -274,7 +274,7 @@ impl<E> Cache<E> {
     /// and not requested. Returns whether there will be nothing more to evict.
     pub(crate) fn trim(&self, now: Instant) -> bool {
         let mut evicted = Vec::new();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         for key in state.unrequested(now) {
             evicted.extend(state.evict(&key));
         }
@@ -301,16 +301,12 @@ impl<E> Cache<E> {
 
     /// Total size of cached extents, including those that are being decoded.
     pub(crate) fn bytes(&self) -> u64 {
-        self.state().bytes
+        self.state.lock().bytes
     }
 
     /// Maximum size of the cache in bytes, which it may exceed only for a moment.
     pub(crate) fn budget(&self) -> u64 {
         self.budget
-    }
-
-    fn state(&self) -> MutexGuard<'_, State<E>> {
-        self.state.lock()
     }
 }
 
@@ -470,7 +466,7 @@ mod tests {
         let cache = Cache::<()>::new(100);
         let read_until = Instant::now();
         cache.decode_once(key(1, 40), || Ok(Buffer::for_cache(40, None).unwrap())).map(drop).unwrap();
-        let state = cache.state();
+        let state = cache.state.lock();
         assert!(state.entries.peek(&key(1, 40)).is_some_and(|entry| entry.used >= read_until));
     }
 

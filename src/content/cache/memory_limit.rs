@@ -4,7 +4,7 @@
 //! bytes once the packed ones are read. So no thread that holds decoded bytes waits for a device.
 //! Packed bytes are counted by device, so a thread waits only for other readers of its own device.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::limits::UNCOUNTED_BUFFER_MAX;
@@ -44,11 +44,11 @@ impl MemoryLimit {
     /// whether it did. A request above the limit waits until it is the only one.
     pub(crate) fn reserve(self: &Arc<Self>, len: u64, make_room: impl Fn() -> bool) -> Reservation {
         let _turn = self.turn.lock();
-        let mut taken = self.taken();
+        let mut taken = self.taken.lock();
         while !self.has_room(*taken, len) {
             drop(taken);
             let has_made_room = make_room();
-            taken = self.taken();
+            taken = self.taken.lock();
             if !has_made_room && !self.has_room(*taken, len) {
                 taken = self.given_back.wait_timeout(taken, RETRY);
             }
@@ -60,15 +60,11 @@ impl MemoryLimit {
     fn has_room(&self, taken: u64, len: u64) -> bool {
         taken == 0 || taken.saturating_add(len) <= self.most
     }
-
-    fn taken(&self) -> MutexGuard<'_, u64> {
-        self.taken.lock()
-    }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        *self.of.taken() -= self.len;
+        *self.of.taken.lock() -= self.len;
         self.of.given_back.notify_all();
     }
 }
@@ -81,7 +77,7 @@ mod tests {
     use super::*;
 
     fn taken(memory: &MemoryLimit) -> u64 {
-        *memory.taken()
+        *memory.taken.lock()
     }
 
     /// The attempts of a thread to make room. None succeeds.
