@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use super::covered::{PATH_MAX, uncovered};
+use super::covered::{LINKS_MAX, PATH_MAX, uncovered};
 
 /// The absolute form of a path, without `..` where that is certain to lead to the same place: after a folder
 /// that is no link. So the path stays valid if the folder of a detour is renamed.
@@ -32,9 +32,6 @@ pub(crate) fn absolute(path: &Path) -> io::Result<PathBuf> {
     }
     Ok(direct)
 }
-
-/// Maximum number of links that are followed in a path, as the system does.
-const LINKS_MAX: usize = 40;
 
 /// Follows an absolute path and its links from folder to folder, and calls `find` with each. Returns what it
 /// first finds. Nothing is looked up in that folder, so `find` can keep the walk out of a mount.

@@ -11,7 +11,6 @@ use crate::daemon::overlay;
 use crate::mounts::serving::process_of;
 use crate::mounts::status::{self, Answer, MountStatus};
 use crate::shown::Shown;
-use crate::system::covered::LINKS_MAX;
 use crate::system::edit_mount;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::paths;
