@@ -116,10 +116,13 @@ impl Holders {
 fn look_at_all(found: &Mutex<Holders>) -> io::Result<()> {
     for (pid, folder) in process::others()? {
         let seen = look_at(&folder);
+        // Whoever waits for the lock must not wait for a process.
+        let is_unseen = !seen.is_whole && process::runs_program(&folder);
+        let name = if seen.uses.is_empty() { String::new() } else { name_of(&folder) };
         let mut found = found.lock();
-        found.unseen += usize::from(!seen.is_whole && has_command_line(&folder));
+        found.unseen += usize::from(is_unseen);
         for (device, uses) in seen.uses {
-            let name = name_of(&folder);
+            let name = name.clone();
             found.by_device.entry(device).or_default().push(Holder { pid, name, uses });
         }
     }
@@ -194,13 +197,6 @@ fn mapped_file(line: &[u8]) -> Option<(Device, u64)> {
     let device = (u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?);
     let inode = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
     (inode != 0).then_some((device, inode))
-}
-
-/// Whether a process has a command line, which every user may read. Threads of the kernel and
-/// processes that have ended have none.
-fn has_command_line(process: &Path) -> bool {
-    let mut byte = [0];
-    File::open(process.join("cmdline")).and_then(|mut file| file.read(&mut byte)).is_ok_and(|len| len > 0)
 }
 
 fn name_of(folder: &Path) -> String {

@@ -1,9 +1,7 @@
 //! Other processes, as `/proc` shows them.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::whole_file;
@@ -23,14 +21,24 @@ pub(crate) fn file_in_proc(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&content).into_owned())
 }
 
-/// Whether a process, given its folder in `/proc`, runs bsafs, by the name under which it was started.
+/// Whether a process, given its folder in `/proc`, runs bsafs, by the name that bsafs gives itself. The command
+/// line is in the memory of the process, which another user can lock for ever.
 pub(crate) fn runs_bsafs(process: &Path) -> bool {
-    // A process may have a command line of many megabytes.
-    let (line, _) = whole_file::read_start(&process.join("cmdline"), PROC_FILE_MAX).unwrap_or_default();
-    let program = line.split(|&byte| byte == 0).next().unwrap_or_default();
-    Path::new(OsStr::from_bytes(program))
-        .file_name()
-        .is_some_and(|name| name.to_string_lossy().contains("bsafs"))
+    file_in_proc(&process.join("comm")).is_ok_and(|name| name.contains("bsafs"))
+}
+
+/// Whether a process, given its folder in `/proc`, runs a program. Threads of the kernel run none, and neither
+/// do processes that have ended. Reads nothing in the memory of the process.
+pub(crate) fn runs_program(process: &Path) -> bool {
+    /// `PF_KTHREAD` of the kernel.
+    const OF_KERNEL: u32 = 0x0020_0000;
+    let stat = file_in_proc(&process.join("stat")).unwrap_or_default();
+    // The name in parentheses may contain anything. See proc_pid_stat(5).
+    let Some((_, rest)) = stat.rsplit_once(')') else { return false };
+    let mut fields = rest.split_ascii_whitespace();
+    let has_ended = matches!(fields.next(), Some("Z" | "X") | None);
+    let flags = fields.nth(5).and_then(|flags| flags.parse::<u32>().ok());
+    !has_ended && flags.is_some_and(|flags| flags & OF_KERNEL == 0)
 }
 
 /// Numbers of signals.
@@ -139,6 +147,25 @@ mod tests {
         let of_kernel = of_kernel.filter(|(_, folder)| fs::read(folder.join("cmdline")).unwrap().is_empty());
         assert_eq!(of_kernel.and_then(|(pid, _)| file_access_ids(pid)), None);
         assert_eq!(file_access_ids(u32::MAX), None);
+    }
+
+    #[test]
+    fn threads_of_the_kernel_and_ended_processes_run_no_program() {
+        let runs = |pid: u32| runs_program(Path::new(&format!("/proc/{pid}")));
+        assert!(runs(std::process::id()) && !runs(u32::MAX));
+        let mut of_kernel = others().unwrap().filter(|(_, folder)| {
+            let name = fs::read_to_string(folder.join("comm"));
+            name.is_ok_and(|name| name == "kthreadd\n")
+        });
+        // A container shows none.
+        assert!(of_kernel.all(|(pid, _)| !runs(pid)));
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let began = std::time::Instant::now();
+        while runs(child.id()) {
+            assert!(began.elapsed().as_secs() < 60, "a zombie counts as a program");
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
     }
 
     #[test]
