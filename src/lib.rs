@@ -112,18 +112,17 @@
 //!
 //! # The path of a read
 //!
-//! 1. `fuse/adaptor.rs`: receives a READ for an inode number from fuser.
-//! 2. `ReadTarget::find` in `fs/read.rs`: finds the file of the inode number, and the device that has its
-//!    bytes.
-//! 3. `fuse/device_queues.rs`: runs the request at once. If its device already uses its share of
+//! 1. `read` in `fuse/adaptor.rs`: receives a READ for an inode number from fuser, calls the steps below, and
+//!    sends the reply.
+//! 2. `fs/read_target.rs`: finds the file of the inode number, and the device that has its bytes.
+//! 3. `fuse/device_queues.rs`: runs the rest at once. If its device already uses its share of
 //!    workers, or if only one worker is free, the request waits in the queue of that device.
-//! 4. `answer_read` in `fuse/adaptor.rs`: calls the steps below, and sends the reply.
-//! 5. `ReadTarget::read`: passes the range to `fs/prefetch.rs`, which may let other threads decode what comes
+//! 4. `fs/read.rs`: passes the range to `fs/prefetch.rs`, which may let other threads decode what comes
 //!    next. Then it reads the file, logs a fault once, and starts a reload if the source has changed.
-//! 6. `content/stored_file.rs`: knows whether the file is loose, and in which form it is shown.
-//! 7. `content/read/plain_file.rs`: cuts the range at the borders of the file's head and extents, and at the
+//! 5. `content/stored_file.rs`: knows whether the file is loose, and in which form it is shown.
+//! 6. `content/read/plain_file.rs`: cuts the range at the borders of the file's head and extents, and at the
 //!    end of the file.
-//! 8. `content/read/extent.rs`: checks the size of each extent, decides how it is read, and decodes it:
+//! 7. `content/read/extent.rs`: checks the size of each extent, decides how it is read, and decodes it:
 //!
 //!    | `ReadStrategy` | if | the bytes come from |
 //!    |---|---|---|
@@ -133,20 +132,20 @@
 //!    | `Cached` | in all other cases, and if the extent is cached already | the cache; decoded once |
 //!
 //!    If the stream of a `Prefix` ends early, the whole extent is decoded into the cache.
-//! 9. `content/cache/cache.rs`, only for `Cached`: has bytes that were decoded before. If several threads
-//!    need the same extent, one decodes it (step 11), and the others wait.
-//! 10. `content/read/payload.rs`: reads the packed bytes. `archive_file/` checks after the read whether the
+//! 8. `content/cache/cache.rs`, only for `Cached`: has bytes that were decoded before. If several threads
+//!    need the same extent, one decodes it (step 10), and the others wait.
+//! 9. `content/read/payload.rs`: reads the packed bytes. `archive_file/` checks after the read whether the
 //!     archive changed. If it did, the read fails.
-//! 11. `content/codec/`: decodes the payload into a buffer of the declared size. A `Prefix` reads and decodes
+//! 10. `content/codec/`: decodes the payload into a buffer of the declared size. A `Prefix` reads and decodes
 //!     only as much as it needs.
 //!
-//! Each step calls the next ones. `content/read/extent_prefix.rs` finds where the payload begins. In steps 10
-//! and 11, a thread that needs a large buffer may wait until others are freed
+//! Each step calls the next ones. `content/read/extent_prefix.rs` finds where the payload begins. In steps 9
+//! and 10, a thread that needs a large buffer may wait until others are freed
 //! (`content/cache/memory_limit.rs`). After the reply, `fuse/spare_workers.rs` rests a worker that is
 //! not needed.
 //!
-//! Two kinds of files leave this path at step 6. `content/loose.rs` and `folder/` read loose files.
-//! `content/textures/` shows textures in other forms, from what steps 7 to 11 read.
+//! Two kinds of files leave this path at step 5. `content/loose.rs` and `folder/` read loose files.
+//! `content/textures/` shows textures in other forms, from what steps 6 to 10 read.
 //!
 //! The daemon sends a reply directly from the memory that has the bytes. The kernel answers a second read of
 //! the same bytes from its page cache.

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | which view is served, and how does a later one replace it? | `filesystem.rs` |
 //! | what is a view? LOOKUP and GETATTR | `view.rs` |
-//! | READ | `read.rs` |
+//! | READ | `read_target.rs`, `read.rs` |
 //! | what is decoded before a program asks for it? | `prefetch.rs` |
 //! | READDIR and READDIRPLUS | `listing.rs` |
 //! | READLINK of `.bsafs:status` and the like | `status_link.rs`, in pages by `reported/json_pages.rs` |
@@ -31,7 +31,7 @@ pub use attr::{Attr, NodeKind, Owner, Presentation, Validity};
 pub use error::Error;
 pub use filesystem::{FileSystem, OutOfInodeNumbers, Replaced};
 pub use listing::DirEntry;
-pub use read::ReadTarget;
+pub use read_target::ReadTarget;
 pub use remembered::inode_numbers::{CHANGES_LINK, SOURCES_LINK, STATUS_LINK, WHICH_LINK};
 pub use reported::change_log::{ChangedFile, FileChanges, FileEvent};
 pub use reported::json_pages::read_pages;
@@ -57,6 +57,7 @@ mod filesystem;
 mod listing;
 mod prefetch;
 mod read;
+mod read_target;
 mod remembered;
 mod reported;
 mod requests;

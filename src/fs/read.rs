@@ -1,66 +1,17 @@
-//! READ. Its file is found once, and the file's device decides in which queue the request waits. Once the
-//! device has a worker for it, the file is read.
-
-use std::sync::Arc;
+//! READ, once its file is known (`read_target.rs`) and its device has a worker for it.
 
 use rustix::io::Errno;
 
 use super::error::Error;
 use super::prefetch::FollowedView;
-use super::remembered::inode_numbers::CIOPFS_INO;
+use super::read_target::{ReadFile, ReadTarget};
 use super::remembered::retired::RetiredBytes;
-use super::view::View;
 use crate::content::{self, EntryError, FileBytes, Reason};
 use crate::format::EntryId;
 use crate::shown::Shown;
-use crate::tree::{Ino, Kind, NodeId};
-
-/// The file that a READ is for.
-#[derive(Debug)]
-pub struct ReadTarget {
-    view: Arc<View>,
-    file: ReadFile,
-    /// The device that has the file's bytes. If no device has them, this is 0, which is never a device.
-    pub(crate) device: u64,
-}
-
-#[derive(Debug)]
-enum ReadFile {
-    /// The empty file by which Wine recognises a file system that ignores case.
-    Ciopfs,
-    Shown {
-        node: NodeId,
-        entry: EntryId,
-    },
-    /// A file that is open, but no longer in the view.
-    Retired(RetiredBytes),
-}
+use crate::tree::NodeId;
 
 impl ReadTarget {
-    /// Finds the file of an inode number.
-    ///
-    /// # Errors
-    /// [`Error::IsFolder`] if it is a folder; [`Error::Replaced`] if no file has the number any more.
-    pub fn find(view: Arc<View>, ino: Ino) -> Result<Self, Error> {
-        let (file, device) = match view.inode(ino) {
-            _ if ino == CIOPFS_INO => (ReadFile::Ciopfs, 0),
-            Ok(inode) => {
-                let node = inode.node.ok_or(Error::IsFolder)?;
-                let Kind::File(entry) = view.tree().kind(node) else { return Err(Error::IsFolder) };
-                (ReadFile::Shown { node, entry }, view.store().file(entry).device())
-            }
-            Err(_) => {
-                let retired = view.shared.retired.get(ino).ok_or(Error::Replaced)?;
-                let device = match &retired {
-                    RetiredBytes::Entry(store, id) => store.file(*id).device(),
-                    RetiredBytes::Loose(file) => file.device(),
-                };
-                (ReadFile::Retired(retired), device)
-            }
-        };
-        Ok(Self { view, file, device })
-    }
-
     /// Reads up to `len` bytes of the file from `offset` on. Fewer are read only at the end of the file.
     ///
     /// # Errors

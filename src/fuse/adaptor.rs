@@ -364,7 +364,14 @@ impl Filesystem for Adaptor {
             match ReadTarget::find(view, ino) {
                 Ok(target) => {
                     let device = target.device;
-                    self.devices.run(device, move || answer_read(&target, offset, size, reply));
+                    // A panic here must not fail the request whose worker took this one from a queue.
+                    self.devices.run(device, move || {
+                        // The bytes are sent from where they are.
+                        _ = guard(Operation::Read, || match target.read(offset, size) {
+                            Ok(bytes) => reply.data(&bytes),
+                            Err(error) => reply.error(error.into()),
+                        });
+                    });
                 }
                 Err(error) => reply.error(error.into()),
             }
@@ -498,15 +505,6 @@ fn answer_readdirplus(view: &View, ino: Ino, cookie: u64, mut reply: ReplyDirect
         Ok(()) => reply.ok(),
         Err(error) => reply.error(error.into()),
     }
-}
-
-/// Reads a file when its device has a worker for that, and sends the bytes from where they are. If this
-/// panics, the request whose worker took this one from a queue does not fail.
-fn answer_read(target: &ReadTarget, offset: u64, len: u32, reply: ReplyData) {
-    let _ = guard(Operation::Read, || match target.read(offset, len) {
-        Ok(bytes) => reply.data(&bytes),
-        Err(error) => reply.error(error.into()),
-    });
 }
 
 /// The user who sent a request. With FUSE_ALLOW_IDMAP, the kernel states only the thread, which waits for the

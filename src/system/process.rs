@@ -21,14 +21,14 @@ pub(crate) fn file_in_proc(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&content).into_owned())
 }
 
-/// Whether a process, given its folder in `/proc`, runs bsafs, by the name that bsafs gives itself. The command
-/// line is in the memory of the process, which another user can lock for ever.
+/// Whether a process, given its folder in `/proc`, runs bsafs, by the name that bsafs gives itself. The
+/// command line is in the memory of the process, which another user can lock for ever.
 pub(crate) fn runs_bsafs(process: &Path) -> bool {
     file_in_proc(&process.join("comm")).is_ok_and(|name| name.contains("bsafs"))
 }
 
-/// Whether a process, given its folder in `/proc`, runs a program. Threads of the kernel run none, and neither
-/// do processes that have ended. Reads nothing in the memory of the process.
+/// Whether a process, given its folder in `/proc`, runs a program. Threads of the kernel run none, and
+/// neither do processes that have ended. Reads nothing in the memory of the process.
 pub(crate) fn runs_program(process: &Path) -> bool {
     /// `PF_KTHREAD` of the kernel.
     const OF_KERNEL: u32 = 0x0020_0000;
