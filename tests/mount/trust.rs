@@ -181,6 +181,9 @@ fn what_root_shows_to_others_comes_from_no_folder_or_list_of_a_user() {
         for arguments in [
             &["mount", source, "mnt", "-o", "allow_other"][..],
             &["mount", source, "mnt", "-o", "allow_other,drop_privileges"],
+            &["mount", source, "mnt", "-o", "allow_other,setuid=root"],
+            &["conflicts", source, "users/a.bsa", "--html", "out"],
+            &["diff", source, "users/a.bsa", "--html", "out"],
             &["mount", source, "mnt", "--edit", "edits"],
             &["extract", source, "-C", "out"],
             &["pack", source, "--game", "skyrimse", "--name", "x", "-o", "out"],

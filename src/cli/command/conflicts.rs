@@ -22,6 +22,8 @@ use crate::game::ArchiveRule;
 use crate::note::NoteCode;
 use crate::shown::Shown;
 use crate::system::text::count;
+#[cfg(feature = "pictures")]
+use crate::vfs::OpenOptions;
 use crate::vfs::comparison::Compared;
 use crate::vfs::conflict::{Conflict, Tally, compare_all, conflicts, count_equal, tallies};
 use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
@@ -124,7 +126,10 @@ impl Conflicts {
         let (sources, selected) = self.selection.split(&self.sources)?;
         #[cfg(feature = "pictures")]
         let page = self.page.file()?;
-        let set = source_set(sources, self.open.options().layout(Layout::Union))?;
+        let options = self.open.options().layout(Layout::Union);
+        #[cfg(feature = "pictures")]
+        let options = OpenOptions { advice_to_root: self.page.advice_to_root(), ..options };
+        let set = source_set(sources, options)?;
         let vfs = Vfs::from(set.open()?);
         let is_asked = self.layers(&vfs)?;
         check_memory(vfs.opened().tree.files().saturating_mul(CONFLICT))?;

@@ -17,6 +17,8 @@ use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
 use crate::cli::ui::Ui;
 use crate::shown::Shown;
+#[cfg(feature = "pictures")]
+use crate::vfs::OpenOptions;
 use crate::vfs::difference::differences;
 use crate::vfs::{Change, Comparing, Difference, Layout, Vfs, VfsFile};
 
@@ -104,7 +106,10 @@ impl Diff {
         let page = self.page.file()?;
         // Open each source separately, because each profile has its own options.
         let open = |source: &PathBuf| {
-            let set = source_set(slice::from_ref(source), self.open.options().layout(Layout::Union))?;
+            let options = self.open.options().layout(Layout::Union);
+            #[cfg(feature = "pictures")]
+            let options = OpenOptions { advice_to_root: self.page.advice_to_root(), ..options };
+            let set = source_set(slice::from_ref(source), options)?;
             Ok::<_, Failure>(Vfs::from(set.open()?))
         };
         let (a, b) = (open(&self.a)?, open(&self.b)?);

@@ -10,6 +10,7 @@ use super::source_args::SourceArgs;
 use super::unmounted::Unmounted;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::progress;
+use crate::daemon::detach;
 use crate::fs::{MountedSource, MountedSources, Presentation};
 use crate::fuse::MountRequest;
 use crate::game::title;
@@ -61,7 +62,10 @@ impl MountPlan {
         option_lists.iter().try_for_each(|list| options.add(list, Path::new("")))?;
         let advice = advice_to_root(&options);
         options.open.advice_to_root = advice;
-        expanded.check_for_others(&options.open)?;
+        // With setuid=, the daemon checks: it may be root after all.
+        if options.privileges.user.is_none() || detach::is_daemon() {
+            expanded.check_for_others(&options.open)?;
+        }
         let shown_source = shown_source(sources, options.request.allow_other);
         if options.request.fsname.is_empty() {
             options.request.fsname.clone_from(&shown_source);
@@ -122,12 +126,11 @@ impl MountPlan {
 }
 
 /// What root does instead of mounting a folder of another user for others to read. `None` if only the caller
-/// reads the mount, or if the user of `setuid=` reads the sources.
+/// reads the mount.
 fn advice_to_root(options: &MountOptions) -> Option<&'static str> {
-    match (&options.privileges.user, &options.edit) {
-        (Some(_), _) => None,
-        (None, Some(_)) => Some("mount as that user, or without --edit and with -o setuid=USER"),
-        (None, None) => options.request.allow_other.then_some("add -o setuid=USER, or mount as that user"),
+    match options.edit {
+        Some(_) => Some("mount as that user, or without --edit and with -o setuid=USER"),
+        None => options.request.allow_other.then_some("add -o setuid=USER, or mount as that user"),
     }
 }
 

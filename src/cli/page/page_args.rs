@@ -30,6 +30,12 @@ pub(crate) struct PageArgs {
 }
 
 impl PageArgs {
+    /// What root does instead of writing pictures of what another user's links lead to. Everybody may read a
+    /// page.
+    pub(crate) fn advice_to_root(&self) -> Option<&'static str> {
+        self.html.as_ref().map(|_| "run the command as that user")
+    }
+
     /// The file to write, if the user wants a page. Fails early if it cannot be written.
     pub(crate) fn file(&self) -> Result<Option<PageFile<'_>>, Failure> {
         let file = self.html.as_deref().map(PageFile::prepare).transpose()?;
