@@ -132,14 +132,14 @@
 //!    | `Cached` | in all other cases, and if the extent is cached already | the cache; decoded once |
 //!
 //!    If the stream of a `Prefix` ends early, the whole extent is decoded into the cache.
-//! 8. `content/cache/cache.rs`, only for `Cached`: has bytes that were decoded before. If several threads
-//!    need the same extent, one decodes it (step 10), and the others wait.
+//! 8. `content/cache/cache.rs`, only for `Cached`: has bytes that were decoded before. If not, each thread
+//!    that needs them reads the payload (step 9). Then one decodes it (step 10), and the others wait.
 //! 9. `content/read/payload.rs`: reads the packed bytes. `archive_file/` checks after the read whether the
-//!     archive changed. If it did, the read fails.
+//!    archive changed. If it did, the read fails.
 //! 10. `content/codec/`: decodes the payload into a buffer of the declared size. A `Prefix` reads and decodes
 //!     only as much as it needs.
 //!
-//! Each step calls the next ones. `content/read/extent_prefix.rs` finds where the payload begins. In steps 9
+//! Steps 1 and 4 to 7 call those below them, and step 7 calls 8 to 10. `content/read/extent_prefix.rs` finds where the payload begins. In steps 9
 //! and 10, a thread that needs a large buffer may wait until others are freed
 //! (`content/cache/memory_limit.rs`). After the reply, `fuse/spare_workers.rs` rests a worker that is
 //! not needed.
@@ -156,14 +156,14 @@
 //!    `-o`.
 //! 2. To mount in the background, `daemon/detach.rs` starts the program again as the daemon, and waits for
 //!    its report. The daemon begins with step 1 and does all that follows.
-//! 3. `vfs/sources/resolve.rs` plans what games load. `game/find/` finds the game, `game/plan/` orders its
-//!    layers, and `vfs/sources/layer_plan.rs` turns them into sources to open.
-//! 4. `vfs/open.rs` walks folders, and opens and parses archives in parallel.
+//! 3. `vfs/open.rs` has `vfs/sources/resolve.rs` plan what games load. `game/find/` finds the game,
+//!    `game/plan/` orders its layers, and `vfs/sources/layer_plan.rs` says how each is opened.
+//! 4. `vfs/open.rs` then walks folders, and opens and parses archives in parallel.
 //! 5. `tree/merge.rs` merges their names in load order.
-//! 6. `daemon/service.rs` prepares everything that can fail: the log, the mountpoint, threads
-//!    and descriptors. (Threads that decode ahead start when they are needed.) The mountpoint is opened
-//!    once (`system/place.rs`), because another user may rename folders above it.
-//! 7. `fuse/mount.rs` mounts on what was opened. From here on, every failure unmounts.
+//! 6. `daemon/mountpoint.rs` prepares the mountpoint. It is opened once (`system/place.rs`), because another
+//!    user may rename folders above it. `daemon/service.rs` prepares the log, threads and descriptors.
+//! 7. `fuse/session.rs` mounts on what was opened (`fuse/mount.rs`), answers INIT and starts the workers. If
+//!    that fails, it unmounts. `daemon/follow.rs` begins to watch the disk.
 //! 8. The daemon leaves the terminal and reports success.
 //! 9. The session serves until `umount` or a signal. Then the daemon unmounts, and removes a
 //!    mountpoint that it created.
@@ -173,9 +173,9 @@
 //! 1. `daemon/watching.rs` waits for events of `watch`, or SIGUSR1. If a name of a loose file changed, the
 //!    kernel drops it at once, and a LOOKUP of it waits for the next view (`fs/remembered/pending.rs`).
 //! 2. `daemon/trigger.rs` collects what changed until the disk is quiet or a LOOKUP waits.
-//! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again. `vfs/reuse.rs` keeps each
-//!    archive whose path, size and times did not change, and a source that cannot be opened now.
-//!    `folder/rescan.rs` lists only changed folders.
+//! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again, as steps 3 to 5 of a mount do.
+//!    `vfs/reuse.rs` keeps each archive whose path, size and times did not change, and a source that cannot
+//!    be opened now. `folder/rescan.rs` lists only changed folders.
 //! 4. `fs/filesystem.rs` goes on with the earlier archive if one that was opened again proves to be the same
 //!    (`content/later_view.rs`), compares both trees (`tree/comparison.rs`), keeps the old sources of open
 //!    files (`fs/remembered/retired.rs`), and swaps the view.

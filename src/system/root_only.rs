@@ -1,17 +1,17 @@
 //! Whether only root decides what a path leads to. Root must not act on what another user can exchange.
 
 use std::collections::VecDeque;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, open, readlink, stat};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, stat};
 use rustix::io::Errno;
 use rustix::process::Uid;
 
 use super::covered::LINKS_MAX;
+use super::disk_id::DiskId;
 use super::exchange::{may_others_add, may_others_exchange};
 use super::liar::{self, Liar, Liars};
 
@@ -38,12 +38,28 @@ pub(crate) fn may_others_add_to(path: &Path) -> bool {
     first_other_user(path).is_some() || stat(path).map_or(true, |it| may_others_add(it.st_uid, it.st_mode))
 }
 
-/// Who decides what an open file is, by the path that it has now: the first user other than root.
-pub(crate) fn first_other_user_of(file: &File) -> Option<OtherUser> {
-    match readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new()) {
-        Ok(path) => first_other_user(Path::new(OsStr::from_bytes(path.as_bytes()))),
-        Err(_) => Some(OtherUser::Unknown),
-    }
+/// Whether a path leads to an open file, and follows no link from the first folder on that another user can
+/// change. No user can give a file of another one a second name (`fs.protected_hardlinks`).
+pub(crate) fn leads_without_links_of_others(path: &Path, file: &File) -> bool {
+    let mut liars = Liars::default();
+    let mut ancestors: Vec<&Path> = path.ancestors().collect();
+    ancestors.reverse();
+    // The walk would enter what this process has mounted over the folder to which this path leads.
+    let of_process = Path::new("/proc/self/fd");
+    let roots = match path.starts_with(of_process) {
+        true => ancestors.into_iter().nth(of_process.components().count()),
+        false => ancestors.into_iter().take_while(|it| only_root_decides(it, &mut liars)).last(),
+    };
+    let Some(roots) = roots else { return false };
+    let Ok(below) = path.strip_prefix(roots) else { return false };
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let Ok(start) = open(roots, flags, Mode::empty()) else { return false };
+    let found = match below.as_os_str().is_empty() {
+        true => Ok(start),
+        false => openat2(&start, below, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS),
+    };
+    let same = |found: OwnedFd| Some(DiskId::from(&fstat(found).ok()?) == DiskId::from(&fstat(file).ok()?));
+    found.ok().and_then(same).unwrap_or(false)
 }
 
 /// The first of some absolute paths that a user other than root can decide. A path that does not exist is

@@ -290,7 +290,14 @@ fn root_shows_others_no_archive_to_which_the_link_of_a_user_leads() {
     chown(dir.path("users/own.bsa"), Some(hostile_user().0), None).unwrap();
     symlink(dir.path("victims/private.bsa"), dir.path("users/victims.bsa")).unwrap();
     symlink(dir.path("roots.bsa"), dir.path("users/roots.bsa")).unwrap();
-    for source in ["users/victims.bsa", "users/roots.bsa"] {
+    // Where everybody may make links, and where the victim lets them.
+    for folder in ["drop", "victims/public"] {
+        fs::create_dir(dir.path(folder)).unwrap();
+        fs::set_permissions(dir.path(folder), fs::Permissions::from_mode(0o777)).unwrap();
+        symlink(dir.path("victims/private.bsa"), dir.path(folder).join("link.bsa")).unwrap();
+    }
+    chown(dir.path("victims/public"), Some(victim), None).unwrap();
+    for source in ["users/victims.bsa", "users/roots.bsa", "drop/link.bsa", "victims/public/link.bsa"] {
         for arguments in
             [&["mount", source, "mnt", "-o", "allow_other"][..], &["extract", source, "-C", "out"]]
         {
@@ -306,6 +313,18 @@ fn root_shows_others_no_archive_to_which_the_link_of_a_user_leads() {
     let reloaded = dir.run(["reload", "mnt"]);
     assert!(reloaded.code == 65 && reloaded.err.contains("another user can change"), "{reloaded:?}");
     mount.umount(&dir);
+    // In the folder that the mount covers, where a process of the user still is.
+    fs::remove_file(dir.path("users/own.bsa")).unwrap();
+    dir.archive("users/own.bsa", &world());
+    let inside = fs::File::open(dir.path("users")).unwrap();
+    let options = ["mount", "users/own.bsa", "users", "-o", "allow_other,nonempty,static"];
+    let mount = Mounted::at(&dir.path("users"), dir.run(options).success());
+    rustix::fs::unlinkat(&inside, "own.bsa", rustix::fs::AtFlags::empty()).unwrap();
+    rustix::fs::symlinkat(dir.path("victims/private.bsa"), &inside, "own.bsa").unwrap();
+    let reloaded = dir.run(["reload", "users"]);
+    assert!(reloaded.code == 65 && reloaded.err.contains("another user can change"), "{reloaded:?}");
+    dir.run(["umount", "users"]).success();
+    mount.wait_for_end();
 }
 
 #[test]

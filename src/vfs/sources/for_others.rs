@@ -13,7 +13,7 @@ use super::profile::Profile;
 use super::resolve::OpenPlan;
 use crate::system::covered::uncovered;
 use crate::system::paths;
-use crate::system::root_only::{first_of_others, first_other_user, first_other_user_of};
+use crate::system::root_only::{first_of_others, leads_without_links_of_others};
 use crate::vfs::error::{OpenError, OpenErrorKind};
 use crate::vfs::options::OpenOptions;
 
@@ -24,14 +24,12 @@ pub(crate) fn check_plan(plan: &OpenPlan, options: &OpenOptions) -> Result<(), O
     check(folders.chain(read), options)
 }
 
-/// Refuses an archive to which another user's link leads, unless the archive is that user's, too. An archive
-/// has no links, so it may be any user's.
+/// Refuses an archive to which a link leads that another user can have made. An archive has no links itself,
+/// so it may be any user's.
 pub(crate) fn check_archive(path: &Path, archive: &File, options: &OpenOptions) -> Result<(), OpenError> {
     let Some(advice) = advice(options) else { return Ok(()) };
-    let Cow::Borrowed(path) = uncovered(path) else { return Ok(()) };
     let absolute = paths::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let Some(named_by) = first_other_user(&absolute) else { return Ok(()) };
-    if first_other_user_of(archive) == Some(named_by) {
+    if leads_without_links_of_others(&uncovered(&absolute), archive) {
         return Ok(());
     }
     Err(OpenError::new(path, OpenErrorKind::OfOtherUser(advice)))
