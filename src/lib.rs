@@ -139,8 +139,8 @@
 //! 10. `content/codec/`: decodes the payload into a buffer of the declared size. A `Prefix` reads and decodes
 //!     only as much as it needs.
 //!
-//! Steps 1 and 4 to 7 call those below them, and step 7 calls 8 to 10. `content/read/extent_prefix.rs` finds where the payload begins. In steps 9
-//! and 10, a thread that needs a large buffer may wait until others are freed
+//! Steps 1 and 4 to 7 call those below them, and step 7 calls 8 to 10. `content/read/extent_prefix.rs` finds
+//! where the payload begins. In steps 9 and 10, a thread that needs a large buffer may wait until others are freed
 //! (`content/cache/memory_limit.rs`). After the reply, `fuse/spare_workers.rs` rests a worker that is
 //! not needed.
 //!

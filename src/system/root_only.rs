@@ -46,17 +46,19 @@ pub(crate) fn leads_without_links_of_others(path: &Path, file: &File) -> bool {
     ancestors.reverse();
     // The walk would enter what this process has mounted over the folder to which this path leads.
     let of_process = Path::new("/proc/self/fd");
-    let roots = match path.starts_with(of_process) {
-        true => ancestors.into_iter().nth(of_process.components().count()),
-        false => ancestors.into_iter().take_while(|it| only_root_decides(it, &mut liars)).last(),
+    let roots = if path.starts_with(of_process) {
+        ancestors.into_iter().nth(of_process.components().count())
+    } else {
+        ancestors.into_iter().take_while(|it| only_root_decides(it, &mut liars)).last()
     };
     let Some(roots) = roots else { return false };
     let Ok(below) = path.strip_prefix(roots) else { return false };
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let Ok(start) = open(roots, flags, Mode::empty()) else { return false };
-    let found = match below.as_os_str().is_empty() {
-        true => Ok(start),
-        false => openat2(&start, below, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS),
+    let found = if below.as_os_str().is_empty() {
+        Ok(start)
+    } else {
+        openat2(&start, below, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
     };
     let same = |found: OwnedFd| Some(DiskId::from(&fstat(found).ok()?) == DiskId::from(&fstat(file).ok()?));
     found.ok().and_then(same).unwrap_or(false)
