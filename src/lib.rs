@@ -140,8 +140,8 @@
 //!     only as much as it needs.
 //!
 //! Steps 1 and 4 to 7 call those below them, and step 7 calls 8 to 10. `content/read/extent_prefix.rs` finds
-//! where the payload begins. In steps 9 and 10, a thread that needs a large buffer may wait until others are freed
-//! (`content/cache/memory_limit.rs`). After the reply, `fuse/spare_workers.rs` rests a worker that is
+//! where the payload begins. In steps 9 and 10, a thread that needs a large buffer may wait until others are
+//! freed (`content/cache/memory_limit.rs`). After the reply, `fuse/spare_workers.rs` rests a worker that is
 //! not needed.
 //!
 //! Two kinds of files leave this path at step 5. `content/loose.rs` and `folder/` read loose files.
