@@ -122,7 +122,7 @@
 //! 5. `content/stored_file.rs`: knows whether the file is loose, and in which form it is shown.
 //! 6. `content/read/plain_file.rs`: cuts the range at the borders of the file's head and extents, and at the
 //!    end of the file.
-//! 7. `content/read/extent.rs`: checks the size of each extent, decides how it is read, and decodes it:
+//! 7. `content/read/file_extent.rs`: checks the size of each extent, decides how it is read, and decodes it:
 //!
 //!    | `ReadStrategy` | if | the bytes come from |
 //!    |---|---|---|
@@ -200,7 +200,7 @@
 //! | Where does bsafs look for a game? | `game/find/`; `bsafs games` prints what it finds |
 //! | Which files count as archives? | the extensions in the rows of `FORMATS`, `format/mod.rs` |
 //! | Where are checksums verified? | `content/codec/zlib.rs`, `content/codec/lz4_frame.rs` |
-//! | What if a checksum is wrong? | EIO; with `--salvage` see `content/read/extent.rs` |
+//! | What if a checksum is wrong? | EIO; with `--salvage` see `content/read/file_extent.rs` |
 //! | Which error does a program get? | `fuse/adaptor.rs` |
 //! | Which exit code does a command have? | `cli/exit.rs`, for every error of the library |
 //! | What does the kernel cache, for how long? | `FUSE.md` 2.1 to 2.4: everything, until a view differs |
@@ -208,7 +208,7 @@
 //! | What if a disk hangs? | `fuse/device_queues.rs` keeps a worker free |
 //! | How does a deletion in a writable mount stay? | marks: `folder/whiteouts.rs`; layers: `tree/erased.rs` |
 //! | What if a source is a mount of bsafs? | `cli/options/unmounted.rs`: its own sources replace it |
-//! | How are mounts listed if a daemon hangs? | `mounts/status.rs`: a subprocess asks, with a time limit |
+//! | How are mounts listed if a daemon hangs? | `mounts/mount_status.rs`: a subprocess asks, with a time limit |
 //! | Can another user redirect root's mount? | `system/place.rs`, `fuse/unmount.rs`: no |
 //! | What does a program get that bsafs starts? | `system/subprocess.rs`; a test allows no other place |
 //! | How does root ask or serve another user? | `system/credentials.rs`: a process that he cannot trace |

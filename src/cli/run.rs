@@ -21,7 +21,7 @@ use super::ui::Ui;
 #[cfg(feature = "mount")]
 use crate::daemon::{detach, logging};
 use crate::shown::Shown;
-use crate::system::{credentials, open_files, subprocess};
+use crate::system::{credentials, descriptor_limit, subprocess};
 use crate::vfs::sources::resolve::is_game;
 
 /// Runs the program with the arguments of the process.
@@ -51,7 +51,7 @@ pub fn main() -> ExitCode {
     };
     colours::choose(cli.color);
     logger::start(cli.verbose, cli.quiet);
-    open_files::raise_limit();
+    descriptor_limit::raise_limit();
     // Without a handler, a file that reaches the limit of sizes (`ulimit -f`) would end the process. With
     // one, the write fails, and a log loses the line.
     if let Err(error) = signal_hook::flag::register(SIGXFSZ, Arc::default()) {

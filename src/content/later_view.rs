@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::layer::LayerContent;
+use super::layer_content::LayerContent;
 use super::read::ArchiveContent;
 use super::store::Store;
 use crate::archive_file::ArchiveFile;

@@ -8,7 +8,7 @@
 //! | sizes of many files at once; a file as a stream | `learn_sizes.rs`, `file_stream.rs` |
 //! | the layers of a view, and what it takes over from the earlier one | `store.rs`, `later_view.rs` |
 //! | a file: its bytes, and where they come from | `stored_file.rs`, `file_source.rs` |
-//! | a layer; the files of a folder, whose bytes [`crate::folder`] reads | `layer.rs`, `loose.rs` |
+//! | a layer; the files of a folder, whose bytes [`crate::folder`] reads | `layer_content.rs`, `loose.rs` |
 //! | textures that are not shown as they are stored | `textures/` |
 //! | files of an archive as they are stored | `read/` |
 //! | the tables of an archive | `tables/` |
@@ -23,7 +23,7 @@ mod fault_log;
 mod file_source;
 mod file_stream;
 mod later_view;
-mod layer;
+mod layer_content;
 mod learn_sizes;
 mod loose;
 mod read;

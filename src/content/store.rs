@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Instant, SystemTime};
 
 use super::cache;
-use super::layer::LayerContent;
+use super::layer_content::LayerContent;
 use super::loose::LooseFiles;
 use super::read::{ArchiveContent, Resources};
 use super::stored_file::StoredFile;

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::codec::Quirk;
 use super::error::{CopyError, EntryError, ReadFault};
-use super::layer::{ArchiveLayer, LayerContent};
+use super::layer_content::{ArchiveLayer, LayerContent};
 use super::loose::LooseFiles;
 use super::read::{Examined, FileBytes, FileExtent, PlainFile, Resources};
 use super::textures::{ConvertedFile, LinearFile};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::loose_names::{FolderRecord, joined, name_at, path_from};
 use super::mounts::Root;
-use super::names::{FolderRecord, joined, name_at, path_from};
 
 /// A folder that paths are relative to: the scanned folder, or one that a link leads to.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::filter::Filter;
 use super::location::Locations;
-use super::names::LooseNames;
+use super::loose_names::LooseNames;
 use super::notes::Notes;
 
 /// What a walk found. It does not depend on the path by which the folder was reached.

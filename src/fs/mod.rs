@@ -34,11 +34,11 @@ pub use listing::DirEntry;
 pub use read_target::ReadTarget;
 pub use remembered::inode_numbers::{CHANGES_LINK, SOURCES_LINK, STATUS_LINK, WHICH_LINK};
 pub use reported::change_log::{ChangedFile, FileChanges, FileEvent};
-pub use reported::json_pages::read_pages;
-pub use reported::sources::{MountedSource, MountedSources};
-pub use reported::status::{
+pub use reported::daemon_status::{
     CacheStatus, DaemonStatus, LastReload, POLLING_INTERVAL, WatchCounts, polling_interval,
 };
+pub use reported::json_pages::read_pages;
+pub use reported::sources::{MountedSource, MountedSources};
 pub use status_link::Caller;
 pub use view::{Lookup, View};
 

@@ -13,7 +13,7 @@ use super::error::Error;
 use super::remembered::generation::{ParentPath, generation_of_folder};
 use super::remembered::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, link_ino};
 use super::remembered::invalidation::NameIn;
-use super::reported::status::polling_interval;
+use super::reported::daemon_status::polling_interval;
 use super::shared::Shared;
 use crate::content::Store;
 use crate::format::EntryId;

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::error::{StatusError, StatusErrorKind};
+use super::mount_status::{ANSWER_TIME, Answer, MountStatus, SHORT_TIME, ask, ask_within, mount_at};
 use super::serving::process_of;
-use super::status::{ANSWER_TIME, Answer, MountStatus, SHORT_TIME, ask, ask_within, mount_at};
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::overlay::{bsafs_mount_at, shown};
 use crate::system::mountinfo::{self, MountEntry};

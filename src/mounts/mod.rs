@@ -1,10 +1,10 @@
-//! All mounts of bsafs on this machine: their status (`status.rs`), whether a daemon answers
-//! (`answering.rs`), their changes (`watching.rs`), which process serves one (`serving.rs`), and which
+//! All mounts of bsafs on this machine: their status (`mount_status.rs`), whether a daemon answers
+//! (`answering.rs`), their changes (`following.rs`), which process serves one (`serving.rs`), and which
 //! processes use it (`holders.rs`).
 
 pub(crate) mod answering;
 pub(crate) mod error;
+pub(crate) mod following;
 pub(crate) mod holders;
+pub(crate) mod mount_status;
 pub(crate) mod serving;
-pub(crate) mod status;
-pub(crate) mod watching;

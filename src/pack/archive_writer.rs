@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::error::{PackError, PackErrorKind};
-use super::options::{PackOptions, PackProgress};
+use super::pack_options::{PackOptions, PackProgress};
 use super::piece::{GAIN_MIN, Limited, Piece, PieceDigest, codec, copy};
 use super::pipeline::{self, Made};
 use super::planned::{How, PlannedArchive, PlannedFile};

@@ -1,7 +1,7 @@
 //! After which plugin archives are called.
 
 use super::error::{PackError, PackErrorKind};
-use super::options::PackOptions;
+use super::pack_options::PackOptions;
 use super::rules::Loads;
 use super::source::SourceFile;
 use crate::game::stem;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::options::PackOptions;
+use super::pack_options::PackOptions;
 use super::planned::{Loader, PlannedArchive};
 use super::rules::Dummy;
 use crate::game::stem;

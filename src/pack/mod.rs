@@ -29,7 +29,7 @@
 //! | question | file |
 //! |---|---|
 //! | what does a game load, and how? | `rules.rs` |
-//! | what may the caller choose? | `options.rs` |
+//! | what may the caller choose? | `pack_options.rs` |
 //! | is a file packed, and how? | `verdict.rs` |
 //! | which archive gets which file? | `plan.rs`, with `planned.rs`, `source.rs`, `base_name.rs`, `split.rs` |
 //! | how does a file become blocks? | `piece.rs`, on all processors in `pipeline.rs` |
@@ -45,7 +45,7 @@ mod base_name;
 mod dummy;
 mod effects;
 mod error;
-mod options;
+mod pack_options;
 mod piece;
 mod pipeline;
 mod plan;
@@ -59,7 +59,7 @@ mod write;
 
 pub use effects::{Effect, EffectKind, effects};
 pub use error::{PackError, PackErrorKind};
-pub use options::{OddTextures, PackOptions, PackProgress};
+pub use pack_options::{OddTextures, PackOptions, PackProgress};
 pub use plan::Plan;
 pub use planned::{How, Loader, PlannedArchive, PlannedFile};
 pub use rules::{GAMES, Game};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::base_name::BaseName;
 use super::error::{PackError, PackErrorKind};
-use super::options::{OddTextures, PackOptions};
+use super::pack_options::{OddTextures, PackOptions};
 use super::planned::{How, Loader, PlannedArchive, PlannedFile};
 use super::rules::{Loads, Next};
 use super::source::{self, SourceFile};

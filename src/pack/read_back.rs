@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::error::{PackError, PackErrorKind};
-use super::options::{PackOptions, PackProgress};
+use super::pack_options::{PackOptions, PackProgress};
 use super::piece::{PieceDigest, PieceHasher};
 use super::planned::{How, PlannedArchive, PlannedFile};
 use crate::shown::Shown;

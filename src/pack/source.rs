@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::error::{PackError, PackErrorKind};
-use super::options::PackOptions;
+use super::pack_options::PackOptions;
 use super::verdict::{KNOWN_TOPS, LeftOut, LooseReason};
 use crate::note::NoteCode;
 use crate::shown::Shown;

@@ -1,7 +1,7 @@
 //! Splits files among several archives, if one would be too large for the game.
 
 use super::error::{PackError, PackErrorKind};
-use super::options::PackOptions;
+use super::pack_options::PackOptions;
 use super::pipeline::{self, Made};
 use super::planned::{How, PlannedFile};
 use super::rules::Game;

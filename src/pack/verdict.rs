@@ -1,6 +1,6 @@
 //! Whether a file is packed, and if not, why. The evidence is in the topic "packing".
 
-use super::options::PackOptions;
+use super::pack_options::PackOptions;
 use super::rules::Game;
 use crate::format::write::{NameError, NewKind};
 

@@ -9,7 +9,7 @@ use rustix::fs::{FileType, Stat};
 use super::archive_writer;
 use super::dummy::{self, Beside};
 use super::error::{PackError, PackErrorKind};
-use super::options::PackProgress;
+use super::pack_options::PackProgress;
 use super::plan::Plan;
 use super::planned::{Loader, PlannedArchive};
 use super::read_back;

@@ -9,6 +9,7 @@ pub(crate) mod clock;
 pub mod covered;
 #[cfg(any(feature = "cli", feature = "mount"))]
 pub(crate) mod credentials;
+pub(crate) mod descriptor_limit;
 pub mod disk_id;
 pub mod edit_mount;
 pub(crate) mod exchange;
@@ -20,7 +21,6 @@ pub(crate) mod memory;
 pub mod mountinfo;
 pub(crate) mod new_file;
 pub(crate) mod once_per_file;
-pub(crate) mod open_files;
 pub(crate) mod output_place;
 pub(crate) mod paths;
 pub mod place;

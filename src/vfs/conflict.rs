@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::comparison::{Compared, compare};
 use super::file::VfsFile;
-use super::layer::VfsLayer;
 use super::opened::Opened;
 use super::parallel::in_parallel;
+use super::vfs_layer::VfsLayer;
 use crate::game::OrderLayer;
 
 /// A file that several layers contain.

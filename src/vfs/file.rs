@@ -4,10 +4,10 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::layer::VfsLayer;
+use super::open_options::READ_LIMIT;
 use super::opened::Opened;
-use super::options::READ_LIMIT;
 use super::read_error::{ReadError, ReadErrorKind};
+use super::vfs_layer::VfsLayer;
 use crate::content::{self, Packing, StoredFile};
 use crate::format::EntryId;
 use crate::tree::{Hidden, Kind, NodeId, Tree};

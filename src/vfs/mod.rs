@@ -2,8 +2,8 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | what does a library user call? | `vfs.rs`, `options.rs` |
-//! | what does that return? | `file.rs`, `folder.rs`, `layer.rs`, `provenance.rs` |
+//! | what does a library user call? | `vfs.rs`, `open_options.rs` |
+//! | what does that return? | `file.rs`, `folder.rs`, `vfs_layer.rs`, `provenance.rs` |
 //! | how do layers or trees differ? | `conflict.rs`, `difference.rs` |
 //! | what is a source, and which layers does it stand for? | the folder `sources` |
 //! | how are these layers opened, parsed and merged? | `open.rs`, in `parallel.rs` on all processors |
@@ -27,12 +27,11 @@ pub(crate) mod error;
 pub(crate) mod file;
 pub(crate) mod folder;
 pub(crate) mod found_layer;
-pub(crate) mod layer;
 pub(crate) mod named_folder;
 pub(crate) mod open;
+pub(crate) mod open_options;
 pub(crate) mod opened;
 pub(crate) mod opened_archive;
-pub(crate) mod options;
 pub(crate) mod output_folder;
 pub(crate) mod parallel;
 pub(crate) mod patterns;
@@ -44,6 +43,7 @@ pub(crate) mod sources;
 pub(crate) mod structure;
 #[expect(clippy::module_inception, reason = "the room is named after its main type")]
 pub(crate) mod vfs;
+pub(crate) mod vfs_layer;
 pub(crate) mod why;
 
 pub use conflict::Conflict;
@@ -51,11 +51,11 @@ pub use difference::{Change, Comparing, Difference};
 pub use error::{OpenError, OpenErrorKind};
 pub use file::{FileReader, VfsFile};
 pub use folder::{VfsEntry, VfsFolder};
-pub use layer::VfsLayer;
+pub use open_options::{CACHE_SIZE, FolderArchives, Layout, OpenOptions, READ_LIMIT};
 #[doc(hidden)]
 pub use opened::Opened;
-pub use options::{CACHE_SIZE, FolderArchives, Layout, OpenOptions, READ_LIMIT};
 pub use patterns::{BadPattern, Patterns};
 pub use provenance::{FileCopy, Provenance};
 pub use read_error::{ReadError, ReadErrorKind};
 pub use vfs::{Reopened, Vfs};
+pub use vfs_layer::VfsLayer;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::error::OpenError;
 use super::found_layer::archives_in;
+use super::open_options::{CACHE_SIZE, FolderArchives, OpenOptions};
 use super::opened::Opened;
 use super::opened_archive::is_archive;
-use super::options::{CACHE_SIZE, FolderArchives, OpenOptions};
 use super::sources::layer_plan::{PlannedFolder, PlannedLayer};
 use super::sources::resolve::OpenPlan;
 use crate::content::Store;

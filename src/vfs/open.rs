@@ -12,9 +12,9 @@ use super::case_twins::case_twins;
 use super::dictionary;
 use super::error::{OpenError, OpenErrorKind};
 use super::found_layer::FoundLayer;
+use super::open_options::{CACHE_SIZE, Layout, OpenOptions};
 use super::opened::Opened;
 use super::opened_archive::{self, Content, Description, OpenedArchive};
-use super::options::{CACHE_SIZE, Layout, OpenOptions};
 use super::parallel::try_in_parallel;
 use super::reuse::Reuse;
 use super::sources::layer_plan::{LayerRules, PlannedFolder, PlannedLayer};
@@ -30,7 +30,7 @@ use crate::note::Note;
 use crate::system::clock::unix_nanoseconds;
 use crate::system::once_per_file::OncePerFile;
 use crate::system::sync::Mutex;
-use crate::system::{memory, open_files};
+use crate::system::{descriptor_limit, memory};
 use crate::tree::{self, DataPlace, Dictionary, Erased, LayerNames, MergeLayer, Rule, TooManyPaths};
 
 impl SourceSet {
@@ -145,7 +145,7 @@ fn find_layers(
             Ok(layers.into_iter().map(|layer| (layer, None)).collect::<Vec<_>>())
         }
     };
-    open_files::make_room(planned.len());
+    descriptor_limit::make_room(planned.len());
     let found =
         try_in_parallel(planned.len(), &opener.options.steps("opening sources", planned.len()), find)?;
     let mut in_order: Vec<_> = order.into_iter().zip(found).collect();
@@ -268,7 +268,7 @@ impl<'a> Opener<'a> {
         base: &(dyn Fn(usize) -> Option<&'b str> + Sync),
         mut names: Dictionary,
     ) -> Result<Vec<Option<OpenedArchive>>, OpenError> {
-        open_files::make_room(found.len());
+        descriptor_limit::make_room(found.len());
         let rest: Vec<usize> = (0..found.len()).filter(|&index| archives[index].is_none()).collect();
         let open = |indices: &[usize], names: &Dictionary| {
             try_in_parallel(indices.len(), &self.options.steps("opening archives", indices.len()), |at| {
@@ -534,7 +534,7 @@ mod tests {
 
     use super::*;
     use crate::format::Options;
-    use crate::vfs::options::FolderArchives;
+    use crate::vfs::open_options::FolderArchives;
 
     /// A Morrowind archive with one file, `a.txt`, which contains `archive`.
     fn archive() -> Vec<u8> {

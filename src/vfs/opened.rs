@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::open_options::OpenOptions;
 use super::opened_archive::Description;
-use super::options::OpenOptions;
 use super::sources::resolve::OpenPlan;
 use crate::content::{Store, TextureForm};
 use crate::folder::OpenFiles;

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::SystemTime;
 
 use super::error::{OpenError, OpenErrorKind};
-use super::options::OpenOptions;
+use super::open_options::OpenOptions;
 use crate::archive_file::ArchiveFile;
 use crate::content::LayerTables;
 use crate::format::encoding::{Encoding, NamesEncoding};

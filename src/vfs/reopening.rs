@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::error::OpenError;
+use super::open_options::OpenOptions;
 use super::opened::Opened;
-use super::options::OpenOptions;
 use super::reuse::Reuse;
 use super::sources::profile::Profile;
 use super::sources::resolve::is_game;

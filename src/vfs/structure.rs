@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::error::OpenError;
+use super::open_options::OpenOptions;
 use super::opened_archive::{stored_path, with_archive};
-use super::options::OpenOptions;
 use super::vfs::Vfs;
 use crate::format::encoding::Encoding;
 use crate::format::hash::Family;

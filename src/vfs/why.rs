@@ -9,8 +9,8 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::file::VfsFile;
+use super::open_options::OpenOptions;
 use super::opened_archive::{stored_path, with_archive};
-use super::options::OpenOptions;
 use super::sources::resolve;
 use super::sources::source_set::SourceSet;
 use super::vfs::Vfs;

@@ -12,7 +12,7 @@ use crate::cli::terminal::output::{duration, quoted, stdout_for, write_json};
 use crate::cli::ui::Ui;
 use crate::daemon::overlay;
 use crate::mounts::holders::{Holder, Holders};
-use crate::mounts::status::{self, Answer, MountStatus};
+use crate::mounts::mount_status::{self, Answer, MountStatus};
 use crate::shown::Shown;
 use crate::system::clock::unix_seconds;
 use crate::system::edit_mount;
@@ -57,7 +57,7 @@ const SHOWN: usize = 8;
 impl Mounts {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         check_mount_table()?;
-        let mounts = status::all();
+        let mounts = mount_status::all();
         let mut out = stdout_for(self.json);
         if mounts.is_empty() {
             if !self.json {
@@ -220,7 +220,7 @@ fn write(
         }
         Answer::Dead => writeln!(out, "  dead       the daemon has ended; run `bsafs umount {path}`")?,
         Answer::Hangs => {
-            let limit = status::ANSWER_TIME.as_secs();
+            let limit = mount_status::ANSWER_TIME.as_secs();
             writeln!(
                 out,
                 "  hangs      the daemon does not answer within {limit} s; run `bsafs umount --lazy {path}`"

@@ -20,12 +20,12 @@ use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::mounts_folder::MountsFolder;
 use crate::daemon::overlay;
 use crate::game::Environment;
-use crate::mounts::status::{self, Answer};
+use crate::mounts::mount_status::{self, Answer};
 use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::paths;
 use crate::system::subprocess::Program;
-use crate::vfs::options::expand_home;
+use crate::vfs::open_options::expand_home;
 use crate::vfs::sources::folder_name;
 use crate::vfs::sources::profile::Profile;
 use crate::vfs::sources::resolve::is_game;
@@ -158,7 +158,7 @@ impl Open {
         check_not_ours(&around)?;
         // Keep the lock until the sources are mounted, so that a second process finds the mount.
         let folder = MountsFolder::lock(&around)?;
-        let mounts = status::all();
+        let mounts = mount_status::all();
         if let Some(mountpoint) = self.find(&mounts) {
             return Ok(mountpoint);
         }
@@ -279,7 +279,7 @@ fn is_empty(folder: &Path) -> bool {
 /// Refuses to open a mount whose daemon does not answer.
 fn check_alive(mounted: &MountEntry) -> Result<(), Failure> {
     let path = mounted.mountpoint.shown();
-    match status::ask(mounted) {
+    match mount_status::ask(mounted) {
         Answer::Dead => {
             let what =
                 format!("{path}: the daemon has ended; run `bsafs umount {path}` to remove the dead mount");

@@ -14,8 +14,8 @@ use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::overlay;
 use crate::fs;
 use crate::mounts::answering::status_of;
+use crate::mounts::mount_status::mount_at;
 use crate::mounts::serving::is_served_by;
-use crate::mounts::status::mount_at;
 use crate::shown::Shown;
 use crate::system::edit_mount;
 

@@ -14,7 +14,7 @@ use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::has_no_daemon;
 use crate::fs::{self, WatchCounts};
 use crate::mounts::answering::status_of;
-use crate::mounts::status::MountStatus;
+use crate::mounts::mount_status::MountStatus;
 use crate::shown::Shown;
 use crate::system::text::{count, layers};
 

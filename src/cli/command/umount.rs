@@ -26,8 +26,8 @@ use crate::daemon::mounts_folder::LastMount;
 use crate::daemon::{edit_folder, overlay};
 use crate::fuse::{Hindrance, MountError, unmount};
 use crate::mounts::holders::{Holder, Holders, Use};
+use crate::mounts::mount_status::{self, Answer};
 use crate::mounts::serving;
-use crate::mounts::status::{self, Answer};
 use crate::shown::Shown;
 use crate::system::edit_mount;
 use crate::system::mountinfo::{self, MountEntry};
@@ -109,7 +109,7 @@ impl Umount {
     fn end_all(&self, is_quiet: bool) -> Result<Exit, Failure> {
         let below = self.below.as_deref().map(resolve_mountpoint);
         let (mut exit, mut waited) = (Exit::Ok, Duration::ZERO);
-        for (mounted, answer) in status::all().into_iter().rev() {
+        for (mounted, answer) in mount_status::all().into_iter().rev() {
             let shown = overlay::shown(&mounted);
             let path = &shown.mountpoint;
             if below.as_ref().is_some_and(|below| !path.starts_with(below)) {
@@ -324,7 +324,7 @@ fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
         None => overlay::leftover_of(&mountpoint),
     };
     if let Some(mounted) = found {
-        let answer = status::ask(&mounted);
+        let answer = mount_status::ask(&mounted);
         return Ok((mounted, answer));
     }
     if is_there {
@@ -334,7 +334,7 @@ fn find(path: &Path) -> Result<(MountEntry, Answer), Failure> {
     let path = saved.as_deref().unwrap_or(path);
     let source = mounted_source(path);
     let absolute = paths::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mounts = status::all();
+    let mounts = mount_status::all();
     let is_of_source = |(mounted, answer): &(MountEntry, Answer)| match answer {
         // What another user's daemon names does not count, but the mount table does.
         Answer::Status(status) if mounted.is_trusted() => {

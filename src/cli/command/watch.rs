@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::ui::Ui;
-use crate::mounts::watching::{BEGUN, Following, Watching};
+use crate::mounts::following::{BEGUN, Following, Watching};
 use crate::shown::Shown;
 
 /// Print each file of a mount that changes, until the mount ends

@@ -7,7 +7,7 @@ use clap::Args;
 use super::source_args::SourceArgs;
 use crate::content::TextureForm;
 use crate::format::encoding::Encoding;
-use crate::vfs::options::parse_encoding;
+use crate::vfs::open_options::parse_encoding;
 use crate::vfs::{Layout, OpenOptions};
 
 /// What root does instead of opening another user's folder to write files that everybody may read.

@@ -8,7 +8,7 @@ use super::cache_size;
 use super::mount_state::MountOptions;
 use crate::game::ArchiveRule;
 use crate::system::paths;
-use crate::vfs::options::{expand_home, no_value};
+use crate::vfs::open_options::{expand_home, no_value};
 
 #[derive(Debug)]
 pub struct MountOption {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::game::ArchiveRule;
-use crate::vfs::options::parse_precedence;
+use crate::vfs::open_options::parse_precedence;
 use crate::vfs::{FolderArchives, OpenOptions};
 
 /// Options that replace what was found of a game, and options that say how archives become layers.

@@ -8,13 +8,13 @@ use rustix::process::geteuid;
 use super::mount_state::MountOptions;
 use crate::cli::exit::{Exit, Failure};
 use crate::daemon::overlay;
+use crate::mounts::mount_status::{self, Answer, MountStatus};
 use crate::mounts::serving::process_of;
-use crate::mounts::status::{self, Answer, MountStatus};
 use crate::shown::Shown;
 use crate::system::edit_mount;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::paths;
-use crate::vfs::options::Within;
+use crate::vfs::open_options::Within;
 use crate::vfs::sources::profile::Profile;
 use crate::vfs::sources::resolve::is_game;
 use crate::vfs::sources::source_set::SourceSet;
@@ -200,7 +200,7 @@ fn answer_of(
     whole.retain(|mounted| mounted.is_whole());
     // The mount that the path enters is asked first.
     whole.sort_by_key(|mounted| mounted.mountpoint != entered.mountpoint);
-    let answers = whole.into_iter().map(|mounted| (mounted, status::ask(mounted)));
+    let answers = whole.into_iter().map(|mounted| (mounted, mount_status::ask(mounted)));
     let answer = answers.into_iter().find(|(_, answer)| !matches!(answer, Answer::Covered));
     let mountpoint = overlay::mountpoint(answer.as_ref().map_or(entered, |(mounted, _)| mounted));
     let (exit, what) = match answer {

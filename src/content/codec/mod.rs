@@ -8,7 +8,7 @@
 //!
 //! `encode.rs` has the other direction, for the three codecs in which archives are written.
 
-mod detect;
+mod detect_codec;
 #[cfg(feature = "pack")]
 mod encode;
 mod error;

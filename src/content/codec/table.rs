@@ -2,7 +2,7 @@
 
 use super::error::{DecodeError, Quirk};
 use super::method::Method;
-use super::{detect, lz4_block, lz4_frame, lzss, stored, xmem, zlib};
+use super::{detect_codec, lz4_block, lz4_frame, lzss, stored, xmem, zlib};
 use crate::format::Codec;
 
 /// Decodes a whole payload into `out`, whose length is the declared size in bytes.
@@ -20,7 +20,7 @@ pub fn decode(codec: Codec, packed: &[u8], out: &mut [u8]) -> Result<Option<Quir
     }
     match (method(codec).decode)(packed, out) {
         Err(error @ (DecodeError::Corrupt(_) | DecodeError::Unsupported(_))) => {
-            detect::decode_other(codec, packed, out).unwrap_or(Err(error))
+            detect_codec::decode_other(codec, packed, out).unwrap_or(Err(error))
         }
         decoded => decoded,
     }
@@ -98,7 +98,7 @@ fn method(codec: Codec) -> &'static Method {
         Codec::Lz4Block => &lz4_block::METHOD,
         Codec::Xmem => &xmem::METHOD,
         Codec::Lzss => &lzss::METHOD,
-        Codec::Detect => &detect::METHOD,
+        Codec::Detect => &detect_codec::METHOD,
         Codec::Unsupported => &stored::UNSUPPORTED,
     }
 }

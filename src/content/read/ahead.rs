@@ -1,6 +1,6 @@
 //! Extents that are decoded into the cache before a reader asks for them. [`crate::fs`] decides which.
 
-use super::extent::FileExtent;
+use super::file_extent::FileExtent;
 use super::plain_file::PlainFile;
 use crate::format::Codec;
 use crate::system::memory;

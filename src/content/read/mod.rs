@@ -4,7 +4,7 @@
 //! |---|---|
 //! | decode an extent before it is needed; learn sizes of many | `ahead.rs`; `learn_together.rs` |
 //! | cut a range at the borders of the header and the extents | `plain_file.rs` |
-//! | choose how each extent is read, check its size, and decode it | `extent.rs` |
+//! | choose how each extent is read, check its size, and decode it | `file_extent.rs` |
 //! | read the packed bytes, and find the payload | `payload.rs`, `extent_prefix.rs` |
 //! | the archive, and what all archives share | `archive_content.rs`, `resources.rs` |
 //!
@@ -12,9 +12,9 @@
 
 mod ahead;
 mod archive_content;
-mod extent;
 mod extent_prefix;
 mod file_bytes;
+mod file_extent;
 mod learn_together;
 mod payload;
 mod plain_file;
@@ -22,7 +22,7 @@ mod resources;
 
 pub(crate) use ahead::REQUESTED_MAX;
 pub(crate) use archive_content::ArchiveContent;
-pub(crate) use extent::{FileExtent, PREFIX_LEN};
 pub use file_bytes::FileBytes;
+pub(crate) use file_extent::{FileExtent, PREFIX_LEN};
 pub(crate) use plain_file::{Examined, PlainFile};
 pub(crate) use resources::Resources;

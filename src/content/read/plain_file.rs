@@ -5,8 +5,8 @@ use std::io::Write;
 use std::ops::Range;
 
 use super::archive_content::ArchiveContent;
-use super::extent::{FileExtent, PieceBytes};
 use super::file_bytes::FileBytes;
+use super::file_extent::{FileExtent, PieceBytes};
 use crate::content::cache::Buffer;
 use crate::content::codec::{self, Quirk};
 use crate::content::error::{CopyError, ReadFault};

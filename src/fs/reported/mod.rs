@@ -1,7 +1,7 @@
 //! What other processes read from a mount: plain types and their JSON, as the targets of links.
 
 pub(crate) mod change_log;
+pub(crate) mod daemon_status;
 pub(crate) mod json_pages;
 pub(crate) mod sources;
-pub(crate) mod status;
 pub(crate) mod touched_files;

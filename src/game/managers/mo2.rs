@@ -15,7 +15,7 @@ use crate::game::plan::load_order::{FolderFilter, LoadOrder, ModList, OrderLayer
 use crate::game::plan::plan_game::{Managed, plan_managed};
 use crate::game::settings::ini::Ini;
 use crate::game::settings::qsettings::QSettings;
-use crate::game::settings::text::decode_utf8;
+use crate::game::settings::settings_text::decode_utf8;
 use crate::game::titles::title::Title;
 use crate::limits::FILTERS_MAX;
 use crate::note::{Note, NoteCode, why_unread};

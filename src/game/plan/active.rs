@@ -7,7 +7,7 @@ use super::data::DataFolders;
 use super::plugin::Header;
 use crate::game::caseless::fold;
 use crate::game::settings::ini::IniFiles;
-use crate::game::settings::text::name_of;
+use crate::game::settings::settings_text::name_of;
 use crate::game::titles::title::{ActiveRule, MasterRule, OrderRule, PluginRules, TestFiles};
 use crate::note::{Note, NoteCode};
 use crate::shown::excerpt;

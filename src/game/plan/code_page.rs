@@ -8,7 +8,7 @@ use encoding_rs::{
     WINDOWS_1253, WINDOWS_1254, WINDOWS_1255, WINDOWS_1256, WINDOWS_1257, WINDOWS_1258,
 };
 
-use crate::game::settings::text::{decode_list, lines, name_of};
+use crate::game::settings::settings_text::{decode_list, lines, name_of};
 
 /// The code pages of Windows, the most frequent one first.
 const CODE_PAGES: [&Encoding; 14] = [

@@ -9,18 +9,18 @@
 //! | which archives does the game load? | `archives.rs`: those in INI files, and those of plugins |
 //! | which archives belong to a plugin? | `attach.rs`; with a language in the name: `language.rs` |
 //! | in which order does New Vegas search them? | `ranks.rs` |
-//! | which paths does a game ignore in archives? | `invalidation.rs` |
+//! | which paths does a game ignore in archives? | `archive_invalidation.rs` |
 //! | what is in the data folders? | `data.rs`, `listed_path.rs` |
 //! | how is the list of plugins encoded? | `code_page.rs` |
 //! | which INI file has no effect? | `unread_ini.rs` |
 //! | what is the result? | `load_order.rs` |
 
 pub(crate) mod active;
+mod archive_invalidation;
 mod archives;
 mod attach;
 mod code_page;
 pub(crate) mod data;
-mod invalidation;
 mod language;
 mod layers;
 mod listed_path;

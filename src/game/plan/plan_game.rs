@@ -5,9 +5,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::active::PluginLists;
+use super::archive_invalidation;
 use super::code_page::CodePage;
 use super::data::{DataFolder, DataFolders};
-use super::invalidation;
 use super::language;
 use super::layers::{Inputs, plan};
 use super::load_order::{LayerKind, LoadOrder, OrderLayer, PlanError};
@@ -20,7 +20,7 @@ use crate::game::disk::{Disk, FoundPath};
 use crate::game::find::unreadable;
 use crate::game::installation::{Installation, Overrides, WinePrefix};
 use crate::game::settings::ini::{Ini, IniFiles};
-use crate::game::settings::text::{decode_utf8, lines};
+use crate::game::settings::settings_text::{decode_utf8, lines};
 use crate::game::storefront::Storefront;
 use crate::game::titles::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSetting, OrderRule, Title};
 use crate::note::{Note, NoteCode};
@@ -453,13 +453,13 @@ impl GameReader<'_> {
 
     /// The paths that the game's `ArchiveInvalidation.txt` removes from all archives.
     fn invalidated(&mut self, inis: &IniFiles) -> Vec<String> {
-        let Some(name) = invalidation::list_name(self.title(), inis) else { return Vec::new() };
+        let Some(name) = archive_invalidation::list_name(self.title(), inis) else { return Vec::new() };
         // The folder of a relative name is not documented. Tools use the game's folder.
         let path =
             [&self.installation.folder, &self.data].into_iter().find_map(|it| self.disk.find_file(it, name));
         let Some(path) = path else { return Vec::new() };
         let list = self.disk.list(&path, &mut self.notes).unwrap_or_default();
-        let paths = invalidation::paths(&list);
+        let paths = archive_invalidation::paths(&list);
         if !paths.is_empty() {
             let text = format!(
                 "the game ignores the {} paths of this list in all archives and finds only loose files there",

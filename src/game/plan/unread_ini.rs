@@ -1,6 +1,6 @@
 //! What an INI file that the game does not read would change. The user may expect that it has an effect.
 
-use super::invalidation;
+use super::archive_invalidation;
 use super::layers::loose_rule;
 use crate::game::caseless::fold;
 use crate::game::settings::ini::{Ini, IniFiles};
@@ -12,7 +12,7 @@ pub(crate) fn keys_of_consequence<'a>(title: &Title, inis: &IniFiles, unread: &'
     let mut with = inis.clone();
     with.push("", unread.clone());
     let changes_loose = loose_rule(title.loose, inis) != loose_rule(title.loose, &with)
-        || invalidation::list_name(title, inis) != invalidation::list_name(title, &with);
+        || archive_invalidation::list_name(title, inis) != archive_invalidation::list_name(title, &with);
     let section = title.lists.section;
     let keys = unread.keys(section).filter(|(key, value)| {
         let is_changed = inis.get(section, key).is_none_or(|(current, _)| current != *value);

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use super::text::decode_ini;
+use super::settings_text::decode_ini;
 use crate::game::caseless::{fold, same};
 
 #[derive(Clone, Debug, Default)]

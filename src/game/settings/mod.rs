@@ -4,7 +4,7 @@ pub(crate) mod binary_vdf;
 pub(crate) mod ini;
 pub(crate) mod openmw_cfg;
 pub(crate) mod qsettings;
-pub(crate) mod text;
+pub(crate) mod settings_text;
 pub(crate) mod vdf;
 pub(crate) mod yaml;
 
@@ -13,6 +13,6 @@ pub(crate) use ini::list as ini_list;
 pub use ini::{Ini, IniFiles};
 pub use openmw_cfg::{Cfg, OPENMW_CFG, Places};
 pub use qsettings::QSettings;
-pub(crate) use text::decode_ini;
+pub(crate) use settings_text::decode_ini;
 pub use vdf::visit_values as visit_vdf;
 pub use yaml::visit_values as visit_yaml;

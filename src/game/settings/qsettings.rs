@@ -1,6 +1,6 @@
 //! Settings files of Mod Organizer 2, in the format of Qt's `QSettings`.
 
-use super::text::decode_utf8;
+use super::settings_text::decode_utf8;
 
 /// A settings file.
 #[derive(Debug, Default)]

@@ -15,7 +15,7 @@ use crate::system::covered::uncovered;
 use crate::system::paths;
 use crate::system::root_only::{first_of_others, leads_without_links_of_others};
 use crate::vfs::error::{OpenError, OpenErrorKind};
-use crate::vfs::options::OpenOptions;
+use crate::vfs::open_options::OpenOptions;
 
 /// Refuses a plan with folders or lists that another user can change.
 pub(crate) fn check_plan(plan: &OpenPlan, options: &OpenOptions) -> Result<(), OpenError> {

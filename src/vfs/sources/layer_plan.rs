@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::folder::Filter;
 use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule};
 use crate::system::covered::uncovered;
-use crate::vfs::options::{FolderArchives, Within};
+use crate::vfs::open_options::{FolderArchives, Within};
 
 /// How the rules of a game affect one of its layers. Layers that the user names have no rules.
 #[derive(Clone, Debug, Default)]

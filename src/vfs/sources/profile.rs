@@ -26,7 +26,7 @@ use crate::shown::excerpt;
 use crate::system::covered::Covered;
 use crate::system::whole_file;
 use crate::vfs::error::OpenError;
-use crate::vfs::options::expand_home;
+use crate::vfs::open_options::expand_home;
 
 /// A mount as a profile describes it.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]

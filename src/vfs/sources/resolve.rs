@@ -26,7 +26,7 @@ use crate::system::paths;
 use crate::system::text::count;
 use crate::tree::Rule;
 use crate::vfs::error::{OpenError, OpenErrorKind};
-use crate::vfs::options::{FolderArchives, OpenOptions};
+use crate::vfs::open_options::{FolderArchives, OpenOptions};
 
 /// Plans the layers of sources as one load order, lowest first. A later source is above an earlier one.
 pub(crate) fn plan(sources: &[PathBuf], options: &OpenOptions) -> Result<LoadOrder, OpenError> {

@@ -6,7 +6,7 @@ use super::for_others;
 use super::profile::Profile;
 use crate::shown::excerpt;
 use crate::vfs::error::OpenError;
-use crate::vfs::options::OpenOptions;
+use crate::vfs::open_options::OpenOptions;
 
 /// Sources and options. A set plans and opens the same layers for every command.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use super::listed_path::below_data;
 use crate::game::settings::ini::IniFiles;
-use crate::game::settings::text::{decode_list, lines};
+use crate::game::settings::settings_text::{decode_list, lines};
 use crate::game::titles::title::{LooseSetting, Title};
 
 /// The list's name in the INI files. `None` if they set none; the games' default is unknown.

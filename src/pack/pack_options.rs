@@ -6,7 +6,7 @@ use crate::content::codec::Level;
 use crate::format::encoding::Encoding;
 use crate::format::write::NewKind;
 use crate::vfs::Patterns;
-use crate::vfs::options::parse_encoding;
+use crate::vfs::open_options::parse_encoding;
 
 /// What to do with a texture that an archive of textures cannot store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

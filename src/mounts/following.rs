@@ -15,8 +15,8 @@ use rustix::process::geteuid;
 
 use super::answering::Answering;
 use super::error::{StatusError, StatusErrorKind};
+use super::mount_status::{REFUSED_CODE, mount_at, mount_with_identity, read_in};
 use super::serving::process_of;
-use super::status::{REFUSED_CODE, mount_at, mount_with_identity, read_in};
 use crate::daemon::mountpoint::{DEAD_CODE, resolve_mountpoint};
 use crate::daemon::overlay;
 use crate::fs::{CHANGES_LINK, ChangedFile, FileChanges, STATUS_LINK};
