@@ -85,7 +85,7 @@ impl fmt::Display for Why {
             Self::Circle => f.write_str("left out: the link leads back to a folder that contains it"),
             Self::OfOtherUser => f.write_str(
                 "left out: another user can decide where the link leads, and others would read what root can \
-                 read; mount with -o setuid=USER, or as that user",
+                 read; run as that user, or mount with -o setuid=USER",
             ),
             Self::Mount(kind) if *kind != "FUSE" => write!(f, "left out: it is on a {kind} mount"),
             Self::Mount(kind) => write!(

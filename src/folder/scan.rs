@@ -307,7 +307,10 @@ impl<'a> Scan<'a> {
         if matches!(follows, Follows::All) {
             return Ok(());
         }
-        if is_of_roots_folder && !is_covered && only_root_decides(&path, &mut self.liars) {
+        // The folder may have been another user's when he made the link.
+        let link = rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let is_roots = is_of_roots_folder && link.st_uid == 0;
+        if is_roots && !is_covered && only_root_decides(&path, &mut self.liars) {
             return Ok(());
         }
         Err(Why::OfOtherUser)

@@ -64,6 +64,11 @@ pub(crate) fn leads_without_links_of_others(path: &Path, file: &File) -> bool {
     found.ok().and_then(same).unwrap_or(false)
 }
 
+/// Whether a user other than root can add names to a folder. `false` if there is no such folder.
+pub(crate) fn is_open_to_others(folder: &Path) -> bool {
+    stat(folder).is_ok_and(|it| may_others_add(it.st_uid, it.st_mode))
+}
+
 /// The first of some absolute paths that a user other than root can decide. A path that does not exist is
 /// root's if only root can make it.
 pub(crate) fn first_of_others<'a>(mut paths: impl Iterator<Item = &'a Path>) -> Option<&'a Path> {
@@ -96,7 +101,9 @@ fn first_along(path: &Path, liars: &mut Liars, missing: Option<&OtherUser>) -> O
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = match open(&next, flags, Mode::empty()) {
             Ok(opened) => opened,
-            Err(Errno::NOENT) => return missing.cloned(),
+            Err(Errno::NOENT) => {
+                return missing.cloned().or_else(|| is_open_to_others(&at).then_some(OtherUser::Unknown));
+            }
             Err(_) => return Some(OtherUser::Unknown),
         };
         match liars.about(opened.as_fd()) {
@@ -178,6 +185,12 @@ mod tests {
             ("loop", unknown.clone()),
         ] {
             assert_eq!(first_other_user(&path(name)), expected, "{name}");
+        }
+        // What is missing is root's only if nobody else can make it.
+        mode("open", 0o1777);
+        for (name, is_of_others) in [("roots/none/x", false), ("open/none/x", true), ("theirs/none", true)] {
+            let found = first_of_others(std::iter::once(&*path(name))).is_some();
+            assert_eq!(found, is_of_others, "{name}");
         }
         mode("roots/file", 0o664);
         assert_eq!(first_other_user(&path("roots/file")), unknown);

@@ -1,7 +1,7 @@
 //! What root and other users do not believe: what the daemon of another user says, and links that he made.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -238,6 +238,9 @@ fn root_shows_others_no_link_that_a_user_decides() {
     symlink(dir.path("elsewhere"), dir.path("mods/roots/folder")).unwrap();
     symlink(&theirs, dir.path("mods/roots/mod")).unwrap();
     symlink(theirs.join("a"), dir.path("mods/roots/through")).unwrap();
+    // Made while the folder was the user's.
+    symlink(dir.path("elsewhere/secret"), dir.path("mods/roots/old")).unwrap();
+    lchown(dir.path("mods/roots/old"), Some(hostile_user().0), None).unwrap();
     let expected =
         ["open/file", "roots/fine", "roots/folder/fine", "roots/folder/secret", "sticky/file", "theirs/file"];
     let listed = |folder: PathBuf| {
@@ -268,7 +271,7 @@ fn root_shows_others_no_link_that_a_user_decides() {
     // What only root reads has all links.
     let mounted = dir.run(["mount", "mods", "mnt"]).success();
     let mount = Mounted::at(&dir.path("mnt"), mounted);
-    assert_eq!(listed(mount.path.clone()).len(), expected.len() + 6);
+    assert_eq!(listed(mount.path.clone()).len(), expected.len() + 7);
     mount.umount(&dir);
 }
 

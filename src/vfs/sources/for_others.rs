@@ -12,8 +12,7 @@ use super::layer_plan::PlannedLayer;
 use super::profile::Profile;
 use super::resolve::OpenPlan;
 use crate::system::covered::uncovered;
-use crate::system::paths;
-use crate::system::root_only::{first_of_others, leads_without_links_of_others};
+use crate::system::root_only::{first_of_others, is_open_to_others, leads_without_links_of_others};
 use crate::vfs::error::{OpenError, OpenErrorKind};
 use crate::vfs::open_options::OpenOptions;
 
@@ -21,14 +20,15 @@ use crate::vfs::open_options::OpenOptions;
 pub(crate) fn check_plan(plan: &OpenPlan, options: &OpenOptions) -> Result<(), OpenError> {
     let folders = plan.layers.iter().filter_map(PlannedLayer::folder);
     let read = plan.read_set.files.iter().chain(&plan.read_set.folders).map(PathBuf::as_path);
-    check(folders.chain(read), options)
+    check(folders.chain(read), options)?;
+    check_lists(plan.read_set.files.iter().map(PathBuf::as_path), options)
 }
 
 /// Refuses an archive to which a link leads that another user can have made. An archive has no links itself,
 /// so it may be any user's.
 pub(crate) fn check_archive(path: &Path, archive: &File, options: &OpenOptions) -> Result<(), OpenError> {
     let Some(advice) = advice(options) else { return Ok(()) };
-    let absolute = paths::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     if leads_without_links_of_others(&uncovered(&absolute), archive) {
         return Ok(());
     }
@@ -37,7 +37,8 @@ pub(crate) fn check_archive(path: &Path, archive: &File, options: &OpenOptions) 
 
 /// As [`check_plan`], for profiles.
 pub(crate) fn check_profiles(profiles: &[Profile], options: &OpenOptions) -> Result<(), OpenError> {
-    check(profiles.iter().map(|profile| &*profile.file), options)
+    check(profiles.iter().map(|profile| &*profile.file), options)?;
+    check_lists(profiles.iter().map(|profile| &*profile.file), options)
 }
 
 /// Has the walks of folders leave out links that another user decides: in a subfolder of his, or by a link of
@@ -46,6 +47,21 @@ pub(crate) fn limit_links(plan: &mut OpenPlan, options: &OpenOptions) {
     if advice(options).is_some() {
         plan.layers.iter_mut().for_each(PlannedLayer::follow_only_roots_links);
     }
+}
+
+/// Refuses lists in folders to which others can add names. They were read before, and may have been exchanged
+/// since: even in a sticky folder, a user can exchange his own files.
+fn check_lists<'a>(
+    mut lists: impl Iterator<Item = &'a Path>,
+    options: &OpenOptions,
+) -> Result<(), OpenError> {
+    let Some(advice) = advice(options) else { return Ok(()) };
+    let is_in_open = |list: &&Path| {
+        let absolute = std::path::absolute(list).unwrap_or_else(|_| list.to_path_buf());
+        matches!(uncovered(list), Cow::Borrowed(_)) && absolute.parent().is_some_and(is_open_to_others)
+    };
+    let open = lists.find(is_in_open);
+    open.map_or(Ok(()), |list| Err(OpenError::new(list, OpenErrorKind::OfOtherUser(advice))))
 }
 
 /// What to do instead, if root opens sources for other users to read.
@@ -58,7 +74,7 @@ fn check<'a>(paths: impl Iterator<Item = &'a Path>, options: &OpenOptions) -> Re
     // What this process has mounted over was checked before, and must not be entered.
     let uncovered = paths.filter(|path| matches!(uncovered(path), Cow::Borrowed(_)));
     let absolute: Vec<PathBuf> =
-        uncovered.map(|path| paths::absolute(path).unwrap_or_else(|_| path.to_owned())).collect();
+        uncovered.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned())).collect();
     let of_others = first_of_others(absolute.iter().map(PathBuf::as_path));
     of_others.map_or(Ok(()), |path| Err(OpenError::new(path, OpenErrorKind::OfOtherUser(advice))))
 }
