@@ -208,7 +208,7 @@
 //! | What if a disk hangs? | `fuse/device_queues.rs` keeps a worker free |
 //! | How does a deletion in a writable mount stay? | marks: `folder/whiteouts.rs`; layers: `tree/erased.rs` |
 //! | What if a source is a mount of bsafs? | `cli/options/unmounted.rs`: its own sources replace it |
-//! | How are mounts listed if a daemon hangs? | `mounts/mount_status.rs`: another process asks, with a limit |
+//! | How are mounts listed if a daemon hangs? | `mounts/mount_status.rs`: a subprocess asks, with a limit |
 //! | Can another user redirect root's mount? | `system/place.rs`, `fuse/unmount.rs`: no |
 //! | What does a program get that bsafs starts? | `system/subprocess.rs`; a test allows no other place |
 //! | How does root ask or serve another user? | `system/credentials.rs`: a process that he cannot trace |
