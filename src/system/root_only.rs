@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, stat};
@@ -41,9 +41,24 @@ pub(crate) fn may_others_add_to(path: &Path) -> bool {
 /// Whether a path leads to an open file, and follows no link from the first folder on that another user can
 /// change. No user can give a file of another one a second name (`fs.protected_hardlinks`).
 pub(crate) fn leads_without_links_of_others(path: &Path, file: &File) -> bool {
-    let mut liars = Liars::default();
+    let is_file = |start: &Path| {
+        let below = path.strip_prefix(start).ok()?;
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let start = open(start, flags, Mode::empty()).ok()?;
+        let found = if below.as_os_str().is_empty() {
+            start
+        } else {
+            openat2(&start, below, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?
+        };
+        Some(DiskId::from(&fstat(found).ok()?) == DiskId::from(&fstat(file).ok()?))
+    };
+    // Most paths have no links at all. This also works without /proc.
+    if is_file(Path::new("/")) == Some(true) {
+        return true;
+    }
     let mut ancestors: Vec<&Path> = path.ancestors().collect();
     ancestors.reverse();
+    let mut liars = Liars::default();
     // The walk would enter what this process has mounted over the folder to which this path leads.
     let of_process = Path::new("/proc/self/fd");
     let roots = if path.starts_with(of_process) {
@@ -51,17 +66,7 @@ pub(crate) fn leads_without_links_of_others(path: &Path, file: &File) -> bool {
     } else {
         ancestors.into_iter().take_while(|it| only_root_decides(it, &mut liars)).last()
     };
-    let Some(roots) = roots else { return false };
-    let Ok(below) = path.strip_prefix(roots) else { return false };
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let Ok(start) = open(roots, flags, Mode::empty()) else { return false };
-    let found = if below.as_os_str().is_empty() {
-        Ok(start)
-    } else {
-        openat2(&start, below, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
-    };
-    let same = |found: OwnedFd| Some(DiskId::from(&fstat(found).ok()?) == DiskId::from(&fstat(file).ok()?));
-    found.ok().and_then(same).unwrap_or(false)
+    roots.and_then(is_file) == Some(true)
 }
 
 /// Whether a user other than root can add names to a folder. `false` if there is no such folder.
@@ -76,9 +81,10 @@ pub(crate) fn first_of_others<'a>(mut paths: impl Iterator<Item = &'a Path>) -> 
     paths.find(|path| first_along(path, &mut liars, None).is_some())
 }
 
-/// Whether only root decides what an absolute path leads to. The path exists.
+/// Whether only root decides what an absolute path leads to. A path that does not exist is root's if only
+/// root can make it.
 pub(crate) fn only_root_decides(path: &Path, liars: &mut Liars) -> bool {
-    first_along(path, liars, Some(&OtherUser::Unknown)).is_none()
+    first_along(path, liars, None).is_none()
 }
 
 /// As [`first_other_user`]; `missing` is who decides what a path leads to that does not exist.
