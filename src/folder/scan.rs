@@ -1,12 +1,11 @@
 //! The walk through a folder. It reads every name once, works by descriptors, and follows links
 //! without running in circles.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, StatxAttributes, StatxFlags};
@@ -24,7 +23,7 @@ use super::open_files::OpenFiles;
 use super::walk::Walk;
 use super::whiteouts::{Mark, is_opaque};
 use crate::limits::FOLDER_ENTRIES_MAX;
-use crate::system::covered::{PATH_MAX, is_mountpoint, uncovered, uncovered_target};
+use crate::system::covered::{PATH_MAX, is_mountpoint, uncovered_target};
 use crate::system::disk_id::DiskId;
 use crate::system::exchange::may_others_add;
 use crate::system::foreign_mounts::ForeignMounts;
@@ -95,14 +94,6 @@ impl From<ScanError> for Left {
     fn from(error: ScanError) -> Self {
         Self::All(error)
     }
-}
-
-/// Which links of a folder are followed.
-#[derive(Clone, Copy)]
-enum Follows {
-    All,
-    /// Only those that lead where only root decides, and none if another user can make links in the folder.
-    OnlyRoots(bool),
 }
 
 /// An entry of a directory listing.
@@ -188,12 +179,10 @@ impl<'a> Scan<'a> {
         if is_opaque(&fd) {
             self.add_whiteout(folder, b"")?;
         }
-        let follows = if self.filter.only_roots_links {
-            let is_roots = !may_others_add(stat.stx_uid, stat.stx_mode.into());
-            Follows::OnlyRoots(is_roots && self.liars.about(fd.as_fd()).is_none())
-        } else {
-            Follows::All
-        };
+        // Whether only root can have made the links in it. It is asked only if that matters.
+        let is_roots_folder = self.filter.only_roots_links
+            && !may_others_add(stat.stx_uid, stat.stx_mode.into())
+            && self.liars.about(fd.as_fd()).is_none();
         let listed_path = if self.filter.is_all() { Vec::new() } else { self.listed_path(folder) };
         for Listed { name, kind, .. } in self.list(folder, &fd)? {
             if path.len() + 1 + name.len() > PATH_MAX {
@@ -201,7 +190,7 @@ impl<'a> Scan<'a> {
                 continue;
             }
             let kind = if kind == FileType::Unknown { kind_of(&fd, &name) } else { kind };
-            match self.take(folder, &fd, (&name, kind), &listed_path, follows) {
+            match self.take(folder, &fd, (&name, kind), &listed_path, is_roots_folder) {
                 Ok(()) => {}
                 Err(Left::Out(why)) => self.note(folder, &name, why),
                 Err(Left::All(error)) => return Err(error),
@@ -217,7 +206,7 @@ impl<'a> Scan<'a> {
         fd: &OwnedFd,
         (name, kind): (&[u8], FileType),
         listed: &[u8],
-        follows: Follows,
+        is_roots_folder: bool,
     ) -> Result<(), Left> {
         if let Some(mark) = Mark::of(fd, name, kind) {
             match mark {
@@ -232,8 +221,9 @@ impl<'a> Scan<'a> {
             FileType::Directory if self.takes_folder(listed, name) => self.add_subfolder(folder, fd, name)?,
             FileType::RegularFile | FileType::Directory => {}
             FileType::Symlink => {
-                self.check_link(folder, fd, name, follows)?;
-                self.add_link(folder, fd, name, listed)?;
+                let path = self.link_path(folder, fd, name).map_err(Why::from)?;
+                self.check_link(fd, name, &path, is_roots_folder)?;
+                self.add_link(folder, fd, name, &path, listed)?;
             }
             _ => return Err(Why::Special.into()),
         }
@@ -286,39 +276,47 @@ impl<'a> Scan<'a> {
         self.add_linked_folder(folder, name, target)
     }
 
-    /// Refuses a link into a FUSE mount of another user, whose daemon may never answer, and one that another
-    /// user decides, if only root's links are followed.
-    fn check_link(&mut self, folder: u32, fd: &OwnedFd, name: &[u8], follows: Follows) -> Result<(), Why> {
-        let foreign = self.foreign.get_or_insert_with(ForeignMounts::now);
-        let is_of_roots_folder = match follows {
-            Follows::All if foreign.is_empty() => return Ok(()),
-            Follows::All => true,
-            Follows::OnlyRoots(is_of_roots_folder) => is_of_roots_folder,
-        };
+    /// The path to which a link leads, in the folder where it really is. It may contain `..` and more links.
+    fn link_path(&self, folder: u32, fd: &OwnedFd, name: &[u8]) -> Result<PathBuf, Errno> {
         let link = rustix::fs::readlinkat(fd, name, Vec::new())?;
         let (root, within) = self.locations.of_folder(&self.bytes, &self.folders, folder);
-        let within = Path::new(std::ffi::OsStr::from_bytes(&within));
-        let path = root.path.join(within).join(Path::new(std::ffi::OsStr::from_bytes(link.as_bytes())));
-        // What this process has mounted over cannot be checked, because the walk would enter the mount.
-        let is_covered = matches!(uncovered(&path), Cow::Owned(_)) || is_mountpoint(&path);
-        if !is_covered && foreign.are_entered_by(&path) {
+        let path = |bytes| Path::new(std::ffi::OsStr::from_bytes(bytes));
+        Ok(root.path.join(path(&within)).join(path(link.as_bytes())))
+    }
+
+    /// Refuses a link into a FUSE mount of another user, whose daemon may never answer, and one that another
+    /// user decides, if only root's links are followed.
+    fn check_link(
+        &mut self,
+        fd: &OwnedFd,
+        name: &[u8],
+        path: &Path,
+        is_roots_folder: bool,
+    ) -> Result<(), Why> {
+        if self.foreign.get_or_insert_with(ForeignMounts::now).are_entered_by(path) {
             return Err(Why::Mount("FUSE"));
         }
-        if matches!(follows, Follows::All) {
-            return Ok(());
-        }
         // The folder may have been another user's when he made the link.
-        let link = rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let is_roots = is_of_roots_folder && link.st_uid == 0;
-        if is_roots && !is_covered && only_root_decides(&path, &mut self.liars) {
+        let is_roots = || {
+            let link = rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW);
+            is_roots_folder && link.is_ok_and(|it| it.st_uid == 0)
+        };
+        if !self.filter.only_roots_links || is_roots() && only_root_decides(path, &mut self.liars) {
             return Ok(());
         }
         Err(Why::OfOtherUser)
     }
 
     /// Takes the target of a link.
-    fn add_link(&mut self, folder: u32, fd: &OwnedFd, name: &[u8], listed_path: &[u8]) -> Result<(), Left> {
-        let target = open_link(fd, name).map_err(|errno| match errno {
+    fn add_link(
+        &mut self,
+        folder: u32,
+        fd: &OwnedFd,
+        name: &[u8],
+        path: &Path,
+        listed_path: &[u8],
+    ) -> Result<(), Left> {
+        let target = open_link(fd, name, path).map_err(|errno| match errno {
             Errno::NOENT | Errno::NOTDIR => Why::Dangling,
             errno => errno.into(),
         })?;
@@ -515,10 +513,11 @@ impl<'a> Scan<'a> {
     }
 }
 
-fn open_link(fd: &OwnedFd, name: &[u8]) -> Result<OwnedFd, Errno> {
+/// Opens the target of a link, which leads to `path`. A `..` in it may lead to the mountpoint of this
+/// process, and the system would enter the mount.
+fn open_link(fd: &OwnedFd, name: &[u8], path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let link = rustix::fs::readlinkat(fd, name, Vec::new())?;
-    match uncovered_target(Path::new(std::ffi::OsStr::from_bytes(link.as_bytes()))) {
+    match uncovered_target(path) {
         Some(path) => rustix::fs::open(path, flags, Mode::empty()),
         None => rustix::fs::openat2(fd, name, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS),
     }

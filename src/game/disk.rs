@@ -209,12 +209,11 @@ impl Disk {
     /// The path that opens what is at a path. Fails if it is in a FUSE mount of another user, whose daemon
     /// may never answer.
     fn entered<'a>(&self, path: &'a Path) -> io::Result<Cow<'a, Path>> {
-        let uncovered = self.covered.uncovered(path);
         let foreign = self.foreign.get_or_init(ForeignMounts::now);
-        if matches!(uncovered, Cow::Borrowed(_)) && foreign.are_entered_by(&std::path::absolute(path)?) {
+        if foreign.are_entered_by(&std::path::absolute(path)?) {
             return Err(io::Error::other("it is on a FUSE mount of another user, which is not entered"));
         }
-        Ok(uncovered)
+        Ok(self.covered.uncovered(path))
     }
 
     /// The absolute path without links.

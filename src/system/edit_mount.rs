@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{major, minor};
 use rustix::process::geteuid;
 
+use super::liar::Liars;
 use super::mountinfo::{self, MountEntry, topmost};
-use super::root_only::first_of_others;
+use super::root_only::only_root_decides;
 
 /// The mount's folder in the made folder.
 const LOWER: &str = "lower";
@@ -44,7 +45,7 @@ pub fn is_lower(path: &Path) -> bool {
 pub fn made_folder(mounted: &MountEntry) -> Option<&Path> {
     let made = mounted.mountpoint.parent().filter(|_| mounted.is_bsafs() && is_lower(&mounted.mountpoint))?;
     let needs_proof = geteuid().is_root() && mounted.user() == 0;
-    (!needs_proof || first_of_others(std::iter::once(made)).is_none()).then_some(made)
+    (!needs_proof || only_root_decides(made, &mut Liars::default())).then_some(made)
 }
 
 /// The folder that receives the changes of a writable mount.

@@ -18,14 +18,9 @@ impl ForeignMounts {
         Self(mountinfo::mounts().into_iter().filter(is_foreign).map(|it| it.mountpoint).collect())
     }
 
-    /// Whether there are none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Whether an absolute path enters one of them, perhaps through links. No daemon is asked.
     pub(crate) fn are_entered_by(&self, path: &Path) -> bool {
-        !self.is_empty()
+        !self.0.is_empty()
             && first_on_the_way(path, |at| self.0.iter().any(|it| it == at).then_some(())).is_some()
     }
 }

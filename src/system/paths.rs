@@ -49,7 +49,7 @@ pub(crate) fn first_on_the_way<T>(path: &Path, find: impl Fn(&Path) -> Option<T>
                 if let Some(found) = find(&next) {
                     return Some(found);
                 }
-                match next.read_link() {
+                match uncovered(&next).read_link() {
                     Ok(target) if links < LINKS_MAX => {
                         links += 1;
                         parts(&target).into_iter().rev().for_each(|part| left.push_front(part));

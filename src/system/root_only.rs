@@ -10,7 +10,7 @@ use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, sta
 use rustix::io::Errno;
 use rustix::process::Uid;
 
-use super::covered::LINKS_MAX;
+use super::covered::{LINKS_MAX, uncovered};
 use super::disk_id::DiskId;
 use super::exchange::{may_others_add, may_others_exchange};
 use super::liar::{self, Liar, Liars};
@@ -71,7 +71,7 @@ pub(crate) fn leads_without_links_of_others(path: &Path, file: &File) -> bool {
 
 /// Whether a user other than root can add names to a folder. `false` if there is no such folder.
 pub(crate) fn is_open_to_others(folder: &Path) -> bool {
-    stat(folder).is_ok_and(|it| may_others_add(it.st_uid, it.st_mode))
+    stat(&*uncovered(folder)).is_ok_and(|it| may_others_add(it.st_uid, it.st_mode))
 }
 
 /// The first of some absolute paths that a user other than root can decide. A path that does not exist is
@@ -105,7 +105,8 @@ fn first_along(path: &Path, liars: &mut Liars, missing: Option<&OtherUser>) -> O
         let next = at.join(part);
         // Opened only as a place, so that no daemon of another user is asked.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = match open(&next, flags, Mode::empty()) {
+        // A walk through the mount of this process would wait for this process.
+        let opened = match open(&*uncovered(&next), flags, Mode::empty()) {
             Ok(opened) => opened,
             Err(Errno::NOENT) => {
                 return missing.cloned().or_else(|| is_open_to_others(&at).then_some(OtherUser::Unknown));
@@ -133,7 +134,7 @@ fn first_along(path: &Path, liars: &mut Liars, missing: Option<&OtherUser>) -> O
             continue;
         }
         links += 1;
-        match next.read_link().ok().filter(|_| links <= LINKS_MAX) {
+        match uncovered(&next).read_link().ok().filter(|_| links <= LINKS_MAX) {
             // A target that begins with `/` replaces the path so far.
             Some(target) => parts(&target).into_iter().rev().for_each(|part| left.push_front(part)),
             None => return Some(OtherUser::Unknown),

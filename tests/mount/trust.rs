@@ -276,6 +276,31 @@ fn root_shows_others_no_link_that_a_user_decides() {
 }
 
 #[test]
+fn links_of_roots_stay_after_a_change_if_the_mount_covers_its_own_folder() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("Data/sub")).unwrap();
+    fs::write(dir.path("Data/a.txt"), "").unwrap();
+    for (target, name) in [("../a.txt", "relative"), ("../../Data/sub/../a.txt", "around")] {
+        symlink(target, dir.path("Data/sub").join(name)).unwrap();
+    }
+    symlink(dir.path("Data/a.txt"), dir.path("Data/sub/absolute")).unwrap();
+    let inside = fs::File::open(dir.path("Data/sub")).unwrap();
+    let mounted = dir.run(["mount", "Data", "Data", "-o", "allow_other,nonempty"]).success();
+    let mount = Mounted::at(&dir.path("Data"), mounted);
+    let flags = rustix::fs::OFlags::CREATE | rustix::fs::OFlags::WRONLY;
+    rustix::fs::openat(&inside, "new.txt", flags, 0o644.into()).unwrap();
+    until("the new file", || mount.path.join("sub/new.txt").exists());
+    for name in ["relative", "around", "absolute"] {
+        assert!(mount.path.join("sub").join(name).exists(), "{name}");
+    }
+    dir.run(["umount", "Data"]).success();
+    mount.wait_for_end();
+}
+
+#[test]
 fn root_shows_others_no_archive_to_which_the_link_of_a_user_leads() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");

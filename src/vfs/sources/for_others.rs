@@ -2,7 +2,6 @@
 //! in a folder, or a name in a list, can lead to any file that root can read. So no other user may be able to
 //! change these.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -58,7 +57,7 @@ fn check_lists<'a>(
     let Some(advice) = advice(options) else { return Ok(()) };
     let is_in_open = |list: &&Path| {
         let absolute = std::path::absolute(list).unwrap_or_else(|_| list.to_path_buf());
-        matches!(uncovered(list), Cow::Borrowed(_)) && absolute.parent().is_some_and(is_open_to_others)
+        absolute.parent().is_some_and(is_open_to_others)
     };
     let open = lists.find(is_in_open);
     open.map_or(Ok(()), |list| Err(OpenError::new(list, OpenErrorKind::OfOtherUser(advice))))
@@ -71,10 +70,8 @@ fn advice(options: &OpenOptions) -> Option<&'static str> {
 
 fn check<'a>(paths: impl Iterator<Item = &'a Path>, options: &OpenOptions) -> Result<(), OpenError> {
     let Some(advice) = advice(options) else { return Ok(()) };
-    // What this process has mounted over was checked before, and must not be entered.
-    let uncovered = paths.filter(|path| matches!(uncovered(path), Cow::Borrowed(_)));
     let absolute: Vec<PathBuf> =
-        uncovered.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned())).collect();
+        paths.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned())).collect();
     let of_others = first_of_others(absolute.iter().map(PathBuf::as_path));
     of_others.map_or(Ok(()), |path| Err(OpenError::new(path, OpenErrorKind::OfOtherUser(advice))))
 }
