@@ -2,12 +2,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{Dir, Mode, OFlags};
+use rustix::fs::Dir;
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 
@@ -18,7 +17,7 @@ use crate::fuse::{PassedMount, unmount};
 use crate::shown::Shown;
 use crate::system::credentials::Credentials;
 use crate::system::folder_lock;
-use crate::system::liar::mount_of;
+use crate::system::liar::open_mount;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::place::Place;
 use crate::system::subprocess::Program;
@@ -273,11 +272,9 @@ fn is_dead(mounted: &MountEntry) -> bool {
 /// Whether the kernel says that a mount, which belongs to this user, has no daemon. Another user may put his
 /// mount in the place of the one with this identity.
 pub(crate) fn has_no_daemon(mountpoint: &Path, identity: &str) -> bool {
-    let opened = rustix::fs::open(mountpoint, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-    let Ok(opened) = opened else { return false };
+    let Ok(Some(opened)) = open_mount(mountpoint, identity) else { return false };
     // ECONNABORTED: the daemon died during the request.
-    mount_of(opened.as_fd()).is_some_and(|mounted| mounted.identity() == identity)
-        && matches!(rustix::fs::fstatfs(&opened), Err(Errno::NOTCONN | Errno::CONNABORTED))
+    matches!(rustix::fs::fstatfs(&opened), Err(Errno::NOTCONN | Errno::CONNABORTED))
 }
 
 /// The absolute path of a mountpoint, without links. The mountpoint itself is resolved only if it

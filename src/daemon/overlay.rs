@@ -24,7 +24,7 @@ use crate::fuse::{MountError, MountRequest, unmount};
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
 use crate::system::edit_mount::{
-    self, edit_folder, is_overlay, made_folder, overlay_among, overlay_of, overlay_path,
+    self, LOWER, edit_folder, is_overlay, made_folder, overlay_among, overlay_of, overlay_path,
 };
 use crate::system::folder_lock;
 use crate::system::mountinfo::{self, MountEntry};
@@ -95,12 +95,12 @@ impl Overlay {
             unmount(&left, true).map_err(|error| cannot(error.to_string()))?;
         }
         overlay.made.empty();
-        for folder in [overlay.lower(), overlay.work()] {
-            match mkdirat(&overlay.made.lock, folder.file_name().unwrap_or_default(), Mode::RWXU) {
+        for name in [LOWER, WORK] {
+            match mkdirat(&overlay.made.lock, name, Mode::RWXU) {
                 // A folder may be left from a crash of the system. The overlay empties it.
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => {
-                    let error = io::Error::from(errno);
+                    let (folder, error) = (overlay.made.path.join(name), io::Error::from(errno));
                     return Err(cannot(format!("cannot create {}: {error}", folder.shown())));
                 }
             }
@@ -115,11 +115,7 @@ impl Overlay {
 
     /// The folder to mount on, beneath the overlay.
     pub(crate) fn lower(&self) -> PathBuf {
-        edit_mount::lower_in(&self.made.path)
-    }
-
-    fn work(&self) -> PathBuf {
-        self.made.path.join(WORK)
+        self.made.path.join(LOWER)
     }
 
     /// Mounts the overlay on a folder. The mount that `request` made must already answer, on other
@@ -200,7 +196,7 @@ impl Overlay {
     }
 
     fn folders(&self) -> [PathBuf; 3] {
-        [self.lower(), self.upper.path.clone(), self.work()]
+        [self.lower(), self.upper.path.clone(), self.made.path.join(WORK)]
     }
 }
 
@@ -246,8 +242,8 @@ impl OverlayWork {
                 let _ = unlinkat(&work, name, AtFlags::REMOVEDIR);
             }
         }
-        for folder in [self.path.join(WORK), edit_mount::lower_in(&self.path)] {
-            let _ = unlinkat(&self.lock, folder.file_name().unwrap_or_default(), AtFlags::REMOVEDIR);
+        for name in [WORK, LOWER] {
+            let _ = unlinkat(&self.lock, name, AtFlags::REMOVEDIR);
         }
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
+use rustix::process::Uid;
 
 use super::descriptor::stat_of;
 use super::error::ScanError;
@@ -29,6 +30,7 @@ use crate::system::exchange::may_others_add;
 use crate::system::foreign_mounts::ForeignMounts;
 use crate::system::liar::Liars;
 use crate::system::memory;
+use crate::system::paths::enters_any;
 use crate::system::root_only::only_root_decides;
 
 /// Maximum depth, as for names in archives. Other programs cannot walk deeper trees.
@@ -181,7 +183,7 @@ impl<'a> Scan<'a> {
         }
         // Whether only root can have made the links in it. It is asked only if that matters.
         let is_roots_folder = self.filter.only_roots_links
-            && !may_others_add(stat.stx_uid, stat.stx_mode.into())
+            && rustix::fs::fstat(&fd).is_ok_and(|it| !may_others_add(&it, Uid::ROOT))
             && self.liars.about(fd.as_fd()).is_none();
         let listed_path = if self.filter.is_all() { Vec::new() } else { self.listed_path(folder) };
         for Listed { name, kind, .. } in self.list(folder, &fd)? {
@@ -293,7 +295,7 @@ impl<'a> Scan<'a> {
         path: &Path,
         is_roots_folder: bool,
     ) -> Result<(), Why> {
-        if self.foreign.get_or_insert_with(ForeignMounts::now).are_entered_by(path) {
+        if enters_any(self.foreign.get_or_insert_with(ForeignMounts::now), path) {
             return Err(Why::Mount("FUSE"));
         }
         // The folder may have been another user's when he made the link.

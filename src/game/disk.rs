@@ -15,6 +15,7 @@ use crate::note::{Note, NoteCode};
 use crate::system::covered::Covered;
 use crate::system::disk_id::DiskId;
 use crate::system::foreign_mounts::ForeignMounts;
+use crate::system::paths::enters_any;
 use crate::system::text::size;
 use crate::system::{mountinfo, whole_file};
 
@@ -77,16 +78,18 @@ impl Disk {
     /// # Errors
     /// The file cannot be read, has more than `limit` bytes, or exceeds what one plan may read.
     pub(crate) fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
+        let entered = self.entered(path)?;
         self.note_read(path)?;
-        let content = whole_file::read(&self.entered(path)?, limit)?;
+        let content = whole_file::read(&entered, limit)?;
         self.pay(path, cost(&content))?;
         Ok(content)
     }
 
     /// Reads the first `limit` bytes of a regular file.
     pub(crate) fn read_start(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
+        let entered = self.entered(path)?;
         self.note_read(path)?;
-        let (content, _) = whole_file::read_start(&self.entered(path)?, limit)?;
+        let (content, _) = whole_file::read_start(&entered, limit)?;
         self.pay(path, content.len())?;
         Ok(content)
     }
@@ -141,8 +144,9 @@ impl Disk {
         &self,
         folder: &Path,
     ) -> io::Result<impl Iterator<Item = io::Result<std::fs::DirEntry>>> {
+        let entered = self.entered(folder)?;
         self.read.borrow_mut().folders.insert(folder.to_owned());
-        Ok(std::fs::read_dir(self.entered(folder)?)?.take(NAMES_MAX))
+        Ok(std::fs::read_dir(entered)?.take(NAMES_MAX))
     }
 
     /// The names in a folder that are UTF-8; a game cannot refer to others.
@@ -210,7 +214,7 @@ impl Disk {
     /// may never answer.
     fn entered<'a>(&self, path: &'a Path) -> io::Result<Cow<'a, Path>> {
         let foreign = self.foreign.get_or_init(ForeignMounts::now);
-        if foreign.are_entered_by(&std::path::absolute(path)?) {
+        if enters_any(foreign, &std::path::absolute(path)?) {
             return Err(io::Error::other("it is on a FUSE mount of another user, which is not entered"));
         }
         Ok(self.covered.uncovered(path))

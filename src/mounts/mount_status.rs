@@ -3,12 +3,11 @@
 
 use std::collections::HashSet;
 use std::ffi::CString;
-use std::os::fd::AsFd;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags, open, readlinkat};
+use rustix::fs::readlinkat;
 use rustix::io::Errno;
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
@@ -21,7 +20,7 @@ use crate::note::NoteSummary;
 use crate::shown::Shown;
 use crate::system::credentials::Credentials;
 use crate::system::edit_mount;
-use crate::system::liar::mount_of;
+use crate::system::liar::open_mount;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::subprocess::Program;
 
@@ -112,11 +111,7 @@ pub(super) fn mount_with_identity(path: &Path, identity: &str) -> Result<MountEn
 
 /// Reads a link in the root of a mount. Fails if the path of the mount does not lead to it.
 pub(super) fn read_in(mounted: &MountEntry, name: &str) -> Result<Vec<u8>, Errno> {
-    let root = open(&mounted.mountpoint, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    if mount_of(root.as_fd()).is_none_or(|it| it.identity() != mounted.identity()) {
-        // Another mount covers a folder in the path, or took its place.
-        return Err(Errno::NOENT);
-    }
+    let root = open_mount(&mounted.mountpoint, &mounted.identity())?.ok_or(Errno::NOENT)?;
     readlinkat(&root, name, Vec::new()).map(CString::into_bytes)
 }
 

@@ -10,6 +10,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock, OnceLock};
 
+use super::foreign_mounts::ForeignMounts;
 use crate::limits::LINK_PATHS_MAX;
 
 /// Maximum length of a path that the system accepts, without the NUL.
@@ -94,7 +95,8 @@ pub fn uncovered_target(link: &Path) -> Option<PathBuf> {
     covered.beneath(&resolve_links(link, |_, _| {}))
 }
 
-/// Follows the links in an absolute path, but does not enter the mount. Calls `visit` with each folder that
+/// Follows the links in an absolute path, but enters neither the mount nor a FUSE mount of
+/// another user, which may never answer. Calls `visit` with each folder that
 /// is passed and the name that is looked up in it, even if the name does not exist. What follows after
 /// 128 parts stays as it is, `..` included.
 pub fn resolve_links(path: &Path, mut visit: impl FnMut(&Path, &OsStr)) -> PathBuf {
@@ -109,6 +111,8 @@ pub struct LinkWalk {
     folders: HashMap<PathBuf, PathBuf>,
     /// The number of bytes of these paths.
     bytes: usize,
+    /// What the walk does not enter. Known as soon as a link may be followed.
+    foreign: Option<ForeignMounts>,
 }
 
 /// What was passed on the way of one path.
@@ -180,6 +184,9 @@ impl LinkWalk {
     ) -> PathBuf {
         visit(at, name);
         let next = at.join(name);
+        if self.foreign.get_or_insert_with(ForeignMounts::now).contain(&next) {
+            return next;
+        }
         match std::fs::read_link(uncovered(&next)) {
             // More links than that form a circle.
             Ok(target) if passed.links < LINKS_MAX => {

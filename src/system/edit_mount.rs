@@ -17,7 +17,7 @@ use super::mountinfo::{self, MountEntry, topmost};
 use super::root_only::only_root_decides;
 
 /// The mount's folder in the made folder.
-const LOWER: &str = "lower";
+pub const LOWER: &str = "lower";
 /// The suffix of the made folder's name.
 const MADE_END: &str = ".bsafs-work";
 
@@ -27,11 +27,6 @@ pub fn made_for(edit_folder: &Path) -> PathBuf {
     name.push(edit_folder.file_name().unwrap_or_default());
     name.push(MADE_END);
     edit_folder.parent().unwrap_or(Path::new("/")).join(name)
-}
-
-/// The folder to mount on, in the folder that was made.
-pub fn lower_in(made: &Path) -> PathBuf {
-    made.join(LOWER)
 }
 
 /// Whether a path is called like the folder of a mount beneath an overlay.

@@ -23,13 +23,13 @@ pub(crate) fn written_by_others(stat: &Stat, user: Uid) -> u32 {
 pub(super) fn may_others_exchange(stat: &Stat, user: Uid) -> bool {
     let is_folder = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir();
     let is_sticky = is_folder && stat.st_mode & STICKY != 0;
-    !is_ours(stat.st_uid, user) || written_by_others(stat, user) != 0 && !is_sticky
+    !is_ours(stat.st_uid, user) || may_others_add(stat, user) && !is_sticky
 }
 
-/// Whether others than root can add names to a folder with this owner and mode. The sticky bit keeps them
-/// from exchanging names, but not from adding some.
-pub(crate) fn may_others_add(owner: u32, mode: u32) -> bool {
-    owner != 0 || mode & 0o022 != 0
+/// Whether others than `user` and root can add names to a folder. The sticky bit keeps them from exchanging
+/// names, but not from adding some.
+pub(crate) fn may_others_add(stat: &Stat, user: Uid) -> bool {
+    !is_ours(stat.st_uid, user) || written_by_others(stat, user) != 0
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use super::mountinfo::{self, MountEntry};
-use super::paths::first_on_the_way;
 
 /// The places of the FUSE mounts that another user made, and that this user may enter. There are hardly ever
 /// any.
@@ -18,9 +17,13 @@ impl ForeignMounts {
         Self(mountinfo::mounts().into_iter().filter(is_foreign).map(|it| it.mountpoint).collect())
     }
 
-    /// Whether an absolute path enters one of them, perhaps through links. No daemon is asked.
-    pub(crate) fn are_entered_by(&self, path: &Path) -> bool {
-        !self.0.is_empty()
-            && first_on_the_way(path, |at| self.0.iter().any(|it| it == at).then_some(())).is_some()
+    /// Whether a path without links is in one of them.
+    pub(crate) fn contain(&self, path: &Path) -> bool {
+        self.0.iter().any(|mountpoint| path.starts_with(mountpoint))
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }

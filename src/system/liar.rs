@@ -6,8 +6,10 @@
 //! such a mount is nobody's, and is not believed.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::mountinfo::{self, MountEntry, mount_id};
@@ -48,6 +50,13 @@ impl Liar {
 pub(crate) fn mount_of(file: BorrowedFd<'_>) -> Option<MountEntry> {
     let id = mount_id(file).ok()?;
     mountinfo::mounts().into_iter().find(|mounted| mounted.id == id)
+}
+
+/// Opens the root of a mount, as a place. `None` if its path leads to another mount, which covers a folder in
+/// the path or took its place.
+pub(crate) fn open_mount(mountpoint: &Path, identity: &str) -> Result<Option<OwnedFd>, Errno> {
+    let root = open(mountpoint, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    Ok(mount_of(root.as_fd()).is_some_and(|it| it.identity() == identity).then_some(root))
 }
 
 /// Whether an open file is in the mount of `/`. After `chroot`, the table may lack it.

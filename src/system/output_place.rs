@@ -21,7 +21,7 @@ use rustix::process::geteuid;
 use super::covered::LINKS_MAX;
 #[cfg(feature = "pictures")]
 use super::disk_id::DiskId;
-use super::exchange::{is_ours, may_others_exchange, written_by_others};
+use super::exchange::{self, is_ours, may_others_exchange};
 use super::liar::Liar;
 use super::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
 use super::place::absolute;
@@ -368,8 +368,7 @@ fn may_lie(folder: impl AsFd) -> bool {
 
 /// Whether another user can make names in a folder.
 fn may_others_add(folder: &OwnedFd) -> bool {
-    let may = |it: Stat| !is_ours(it.st_uid, geteuid()) || written_by_others(&it, geteuid()) != 0;
-    may_lie(folder) || fstat(folder).map_or(true, may)
+    may_lie(folder) || fstat(folder).map_or(true, |it| exchange::may_others_add(&it, geteuid()))
 }
 
 /// Whether another user can rename or replace names of others in a folder.

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::covered::{LINKS_MAX, PATH_MAX, uncovered};
+use super::foreign_mounts::ForeignMounts;
 
 /// The absolute form of a path, without `..` where that is certain to lead to the same place: after a folder
 /// that is no link. So the path stays valid if the folder of a detour is renamed.
@@ -60,6 +61,11 @@ pub(crate) fn first_on_the_way<T>(path: &Path, find: impl Fn(&Path) -> Option<T>
         }
     }
     None
+}
+
+/// Whether an absolute path enters a FUSE mount of another user, perhaps through links. No daemon is asked.
+pub(crate) fn enters_any(foreign: &ForeignMounts, path: &Path) -> bool {
+    !foreign.is_empty() && first_on_the_way(path, |at| foreign.contain(at).then_some(())).is_some()
 }
 
 #[cfg(test)]

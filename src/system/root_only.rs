@@ -35,7 +35,7 @@ pub(crate) fn first_other_user(path: &Path) -> Option<OtherUser> {
 
 /// Whether a user other than root can decide what an absolute path leads to, or add names there, as in /tmp.
 pub(crate) fn may_others_add_to(path: &Path) -> bool {
-    first_other_user(path).is_some() || stat(path).map_or(true, |it| may_others_add(it.st_uid, it.st_mode))
+    first_other_user(path).is_some() || stat(path).map_or(true, |it| may_others_add(&it, Uid::ROOT))
 }
 
 /// Whether a path leads to an open file, and follows no link from the first folder on that another user can
@@ -71,7 +71,7 @@ pub(crate) fn leads_without_links_of_others(path: &Path, file: &File) -> bool {
 
 /// Whether a user other than root can add names to a folder. `false` if there is no such folder.
 pub(crate) fn is_open_to_others(folder: &Path) -> bool {
-    stat(&*uncovered(folder)).is_ok_and(|it| may_others_add(it.st_uid, it.st_mode))
+    stat(&*uncovered(folder)).is_ok_and(|it| may_others_add(&it, Uid::ROOT))
 }
 
 /// The first of some absolute paths that a user other than root can decide. A path that does not exist is

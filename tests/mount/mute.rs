@@ -173,6 +173,8 @@ fn a_link_into_a_mount_of_a_user_that_never_answers_hangs_nobody() {
     symlink(there("SkyrimSE.exe"), dir.path("game/SkyrimSE.exe")).unwrap();
     symlink(there("inner"), dir.path("game/Data/inner")).unwrap();
     let openmw = format!("data=\"{}\"\nconfig=\"{}\"\n", there("Data").display(), there("inner").display());
+    let around = there("inner").join("../x");
+    let openmw = format!("{openmw}data=\"{0}\"\nconfig=\"{0}\"\n", around.display());
     fs::write(dir.path("openmw.cfg"), openmw).unwrap();
     for source in ["mods", "game", "openmw.cfg", "."] {
         for command in ["list", "order"] {
