@@ -7,6 +7,7 @@ mod rescan;
 mod walk;
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,6 +21,13 @@ struct Disk {
 }
 
 impl Disk {
+    /// The paths of files of one folder below `root` in the order in which a walk lists them: that of their
+    /// inode numbers, which is not always that of their creation.
+    fn in_order<const N: usize>(&self, mut paths: [&'static str; N]) -> [&'static str; N] {
+        paths.sort_by_key(|path| fs::metadata(self.path("root").join(path)).unwrap().ino());
+        paths
+    }
+
     /// Writes files with these paths, whose contents are their paths. A path that ends in a slash
     /// is an empty folder.
     fn new(paths: &[&str]) -> Self {

@@ -17,12 +17,8 @@ fn files_are_listed_folder_by_folder_in_the_order_of_their_inode_numbers() {
     let disk =
         Disk::new(&["root/b.txt", "root/A.txt", "root/z/c", "root/z/a", "root/m/x/deep", "root/empty/"]);
     let folder = disk.scan();
-    let by_number = |paths: [&'static str; 2]| {
-        let mut paths = paths;
-        paths.sort_by_key(|path| fs::metadata(disk.path("root").join(path)).unwrap().ino());
-        paths
-    };
-    let expected = [&by_number(["A.txt", "b.txt"])[..], &by_number(["z/a", "z/c"]), &["m/x/deep"]].concat();
+    let expected =
+        [&disk.in_order(["A.txt", "b.txt"])[..], &disk.in_order(["z/a", "z/c"]), &["m/x/deep"]].concat();
     assert_eq!(files(&folder), expected);
     assert_eq!(folders(&folder), ["empty", "m", "z", "m/x"]);
     assert_eq!(notes(&folder), []);
