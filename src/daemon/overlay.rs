@@ -257,17 +257,10 @@ impl Drop for OverlayWork {
 
 /// Why root cannot use a folder that another user can replace.
 fn refusal(other: &OtherUser) -> String {
-    match other {
-        OtherUser::Known(_) | OtherUser::Unknown => {
+    match other.about_disk() {
+        Some(about) => format!("{about}, or give a folder on another disk"),
+        None => {
             "another user can replace a folder in its path; mount as that user, or give another folder".into()
-        }
-        OtherUser::OfDisk(disk) => {
-            let disk = disk.shown();
-            format!(
-                "the disk on {disk} is mounted with nosuid, so another user may have written it and made \
-                 root the owner of anything; give a folder on another disk, or remount it if you trust it: \
-                 `mount -o remount,suid {disk}`"
-            )
         }
     }
 }

@@ -14,6 +14,7 @@ use super::covered::{LINKS_MAX, uncovered};
 use super::disk_id::DiskId;
 use super::exchange::{may_others_add, may_others_exchange};
 use super::liar::{self, Liar, Liars};
+use crate::shown::Shown;
 
 /// A user other than root who can decide what a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +25,18 @@ pub(crate) enum OtherUser {
     Unknown,
     /// The user who wrote the disk that is mounted on this folder. It is mounted with `nosuid`.
     OfDisk(PathBuf),
+}
+
+impl OtherUser {
+    /// If a disk may be another user's, why, and what to do if it is not.
+    pub(crate) fn about_disk(&self) -> Option<String> {
+        let Self::OfDisk(disk) = self else { return None };
+        let disk = disk.shown();
+        Some(format!(
+            "the disk on {disk} is mounted with nosuid, so another user may have written it and made root \
+             the owner of anything; remount it if you trust it: `mount -o remount,suid {disk}`"
+        ))
+    }
 }
 
 /// The first user other than root who can decide what an absolute path leads to: the owner of a folder, a
@@ -74,11 +87,13 @@ pub(crate) fn is_open_to_others(folder: &Path) -> bool {
     stat(&*uncovered(folder)).is_ok_and(|it| may_others_add(&it, Uid::ROOT))
 }
 
-/// The first of some absolute paths that a user other than root can decide. A path that does not exist is
-/// root's if only root can make it.
-pub(crate) fn first_of_others<'a>(mut paths: impl Iterator<Item = &'a Path>) -> Option<&'a Path> {
+/// The first of some absolute paths that a user other than root can decide, and that user. A path that does
+/// not exist is root's if only root can make it.
+pub(crate) fn first_of_others<'a>(
+    mut paths: impl Iterator<Item = &'a Path>,
+) -> Option<(&'a Path, OtherUser)> {
     let mut liars = Liars::default();
-    paths.find(|path| first_along(path, &mut liars, None).is_some())
+    paths.find_map(|path| Some((path, first_along(path, &mut liars, None)?)))
 }
 
 /// Whether only root decides what an absolute path leads to. A path that does not exist is root's if only

@@ -35,9 +35,9 @@ pub enum OpenErrorKind {
     Option(String),
     /// The folder is in a mount of bsafs, which shows the merged files of its own sources.
     IsMount,
-    /// Another user can change this folder or list, which root opens for others to read. The text says what
-    /// to do.
-    OfOtherUser(&'static str),
+    /// Another user can decide what this leads to, which root opens for others to read. The text says why,
+    /// and what to do.
+    OfOtherUser(String),
 }
 
 impl OpenError {
@@ -110,7 +110,9 @@ impl fmt::Display for OpenErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(cause) => f.write_str(&reason(cause)),
-            Self::NotFound(what) | Self::Profile(what) | Self::Option(what) => f.write_str(what),
+            Self::NotFound(what) | Self::Profile(what) | Self::Option(what) | Self::OfOtherUser(what) => {
+                f.write_str(what)
+            }
             // Bytes that match no format are refused at offset 0. `--force` does not help then.
             Self::Archive(cause) => match cause.kind {
                 ParseErrorKind::Unsupported(_) if cause.at > 0 => {
@@ -122,11 +124,6 @@ impl fmt::Display for OpenErrorKind {
             Self::IsMount => f.write_str(
                 "a mount of bsafs covers this folder and hides its files; run `bsafs umount` on the mount, \
                  or give the sources of the mount instead",
-            ),
-            Self::OfOtherUser(advice) => write!(
-                f,
-                "another user can change this, so that links and lists in it lead to any file that root can \
-                 read; {advice}"
             ),
         }
     }

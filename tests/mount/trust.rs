@@ -356,6 +356,27 @@ fn root_shows_others_no_archive_to_which_the_link_of_a_user_leads() {
 }
 
 #[test]
+fn the_refusal_of_a_folder_on_a_disk_that_a_user_may_have_written_names_the_disk() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    for name in ["mods", "disk"] {
+        fs::create_dir(dir.path(name)).unwrap();
+    }
+    fs::write(dir.path("mods/x.txt"), "").unwrap();
+    rustix::mount::mount_bind(dir.path("mods"), dir.path("disk")).unwrap();
+    let flags = rustix::mount::MountFlags::NOSUID | rustix::mount::MountFlags::BIND;
+    rustix::mount::mount_remount(dir.path("disk"), flags, "").unwrap();
+    let refused = dir.run(["mount", "disk", "mnt", "-o", "allow_other"]);
+    rustix::mount::unmount(dir.path("disk"), rustix::mount::UnmountFlags::DETACH).unwrap();
+    let disk = dir.path("disk");
+    let advice = format!("`mount -o remount,suid {}`", disk.display());
+    assert!(refused.code == 77 && refused.err.contains(&advice), "{refused:?}");
+    assert!(!refused.err.contains("setuid=USER"), "{refused:?}");
+}
+
+#[test]
 fn a_folder_that_becomes_a_users_leaves_roots_mount_at_the_next_reload() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");

@@ -15,6 +15,9 @@ use crate::system::root_only::{first_of_others, is_open_to_others, leads_without
 use crate::vfs::error::{OpenError, OpenErrorKind};
 use crate::vfs::open_options::OpenOptions;
 
+const BY_OTHERS: &str =
+    "another user can change this, so that links and lists in it lead to any file that root can read";
+
 /// Refuses a plan with folders or lists that another user can change.
 pub(crate) fn check_plan(plan: &OpenPlan, options: &OpenOptions) -> Result<(), OpenError> {
     let folders = plan.layers.iter().filter_map(PlannedLayer::folder);
@@ -31,7 +34,8 @@ pub(crate) fn check_archive(path: &Path, archive: &File, options: &OpenOptions) 
     if leads_without_links_of_others(&uncovered(&absolute), archive) {
         return Ok(());
     }
-    Err(OpenError::new(path, OpenErrorKind::OfOtherUser(advice)))
+    let why = "another user can change this link, or one on the way, so that it leads to any archive";
+    Err(refused(path, why, &format!("give the path without links, or {advice}")))
 }
 
 /// As [`check_plan`], for profiles.
@@ -60,7 +64,7 @@ fn check_lists<'a>(
         absolute.parent().is_some_and(is_open_to_others)
     };
     let open = lists.find(is_in_open);
-    open.map_or(Ok(()), |list| Err(OpenError::new(list, OpenErrorKind::OfOtherUser(advice))))
+    open.map_or(Ok(()), |list| Err(refused(list, BY_OTHERS, advice)))
 }
 
 /// What to do instead, if root opens sources for other users to read.
@@ -73,5 +77,14 @@ fn check<'a>(paths: impl Iterator<Item = &'a Path>, options: &OpenOptions) -> Re
     let absolute: Vec<PathBuf> =
         paths.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned())).collect();
     let of_others = first_of_others(absolute.iter().map(PathBuf::as_path));
-    of_others.map_or(Ok(()), |path| Err(OpenError::new(path, OpenErrorKind::OfOtherUser(advice))))
+    let Some((path, other)) = of_others else { return Ok(()) };
+    Err(match other.about_disk() {
+        Some(about) => refused(path, &about, ""),
+        None => refused(path, BY_OTHERS, advice),
+    })
+}
+
+fn refused(path: &Path, why: &str, advice: &str) -> OpenError {
+    let separator = if advice.is_empty() { "" } else { "; " };
+    OpenError::new(path, OpenErrorKind::OfOtherUser(format!("{why}{separator}{advice}")))
 }
