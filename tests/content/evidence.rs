@@ -128,6 +128,36 @@ fn a_stream_that_a_length_without_the_embedded_name_cuts_is_read() {
 }
 
 #[test]
+fn a_file_whose_size_includes_its_name_is_read_whole_and_noted() {
+    // As `lz4.frame.compress` of Python, which sse-bsa calls, the frame states its size.
+    let frame = |content: &[u8]| {
+        pack::lz4_frame_like(content, pack::frame().content_size(Some(content.len() as u64)))
+    };
+    for len in [14, 39, 3_000, 300_000] {
+        let content = text(6, len);
+        let name = 1 + "interface\\translations\\a.txt".len() as u32;
+        let file = |stated| Tes4File::new("a.txt", &content[..]).stream(frame(&content)).declared(stated);
+        let archive = |stated| {
+            Tes4::new(105).flags(NAMES | PACKED | EMBEDDED).add("interface\\translations", file(stated))
+        };
+        let opened = Opened::one(&archive(len as u32 + name).build());
+        let path = "interface/translations/a.txt";
+        let check = |opened: &Opened| opened.store.file(opened.id(path)).check();
+        assert_eq!(opened.store.file(opened.id(path)).size(), len as u64);
+        assert_reads(&opened, path, &content, "a size with the name");
+        assert_eq!(check(&opened).unwrap(), [Quirk::SizeWithName]);
+        assert_eq!(check(&Opened::one(&archive(len as u32).build())).unwrap(), []);
+        // Nothing explains other sizes.
+        assert!(check(&Opened::one(&archive(len as u32 + name + 1).build())).is_err(), "{len}");
+        // The frame does not end where it states.
+        let cut =
+            Tes4File::new("a.txt", &content[..]).stream(&frame(&content)[..16]).declared(len as u32 + name);
+        let cut = Tes4::new(105).flags(NAMES | PACKED | EMBEDDED).add("interface\\translations", cut).build();
+        assert!(check(&Opened::one(&cut)).is_err(), "{len}");
+    }
+}
+
+#[test]
 fn bytes_that_are_no_path_are_content_although_the_archive_embeds_names() {
     let texture = [&b"DDS "[..], &(0..100).collect::<Vec<u8>>()].concat();
     let script = b"\n// comment that is no path".to_vec();

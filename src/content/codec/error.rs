@@ -25,6 +25,8 @@ pub enum Quirk {
     /// The stated length leaves out the embedded name or the size in front of the stream. What follows
     /// completes the stream.
     LeavesOutPrefix,
+    /// The stated unpacked size includes the embedded name. The stream states its own size, and ends there.
+    SizeWithName,
     /// The archive states that the file begins with its name, but no name is there.
     Unnamed,
     /// The file begins with its name, which the archive does not state.
@@ -41,7 +43,7 @@ impl Quirk {
             Self::Trailing => NoteCode::StreamTrailing,
             Self::Longer => NoteCode::StreamLonger,
             Self::RawDeflate | Self::Other(_) => NoteCode::CodecOther,
-            Self::PastEnd | Self::LeavesOutPrefix => NoteCode::LengthWrong,
+            Self::PastEnd | Self::LeavesOutPrefix | Self::SizeWithName => NoteCode::LengthWrong,
             Self::Unnamed | Self::Named => NoteCode::NameFlagWrong,
             Self::Unsized => NoteCode::SizeMissing,
         }
@@ -61,6 +63,9 @@ impl fmt::Display for Quirk {
             Self::Other(_) => "it is packed as an LZ4 block, which the archive does not state",
             Self::PastEnd => "its stated length passes the end of the archive, but its data is whole",
             Self::LeavesOutPrefix => "its stated length leaves out its embedded name or size",
+            Self::SizeWithName => {
+                "its stated unpacked size includes its embedded name; its stream states its own size"
+            }
             Self::Unnamed => "the archive states that it begins with its name, but no name is there",
             Self::Named => "it begins with its name, which the archive does not state; the name is left out",
             Self::Unsized => "its unpacked size is missing, so it is shown as stored",

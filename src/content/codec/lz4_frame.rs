@@ -26,6 +26,10 @@ pub(super) const MAGIC: u32 = 0x184d_2204;
 /// The first words of frames that hold no data.
 const SKIPPABLE: RangeInclusive<u32> = 0x184d_2a50..=0x184d_2a5f;
 
+/// Number of bytes at the beginning of a frame that show its content size: the magic number, flags, block
+/// size, and the content size itself.
+pub(super) const DESCRIPTOR_MAX: usize = 14;
+
 /// How far back a match can reach, in bytes.
 const WINDOW: usize = 64 << 10;
 
@@ -39,6 +43,18 @@ pub(super) fn is_frame(packed: &[u8]) -> bool {
 /// Whether a frame states that its blocks or its content have checksums.
 pub(super) fn has_checksum(packed: &[u8]) -> bool {
     is_frame(packed) && packed.get(4).is_some_and(|flags| flags & 0x14 != 0)
+}
+
+/// The content size that a frame states, from its first [`DESCRIPTOR_MAX`] bytes. A frame that ends directly
+/// after its descriptor states that it is empty.
+pub(super) fn content_size(packed: &[u8]) -> Option<u64> {
+    let (_, descriptor) = packed.split_at_checked(4).filter(|_| is_frame(packed))?;
+    let flags = *descriptor.first()?;
+    if flags & 0x08 != 0 {
+        return descriptor.get(2..)?.first_chunk().map(|size| u64::from_le_bytes(*size));
+    }
+    // The block size and the header checksum precede the end mark.
+    descriptor.get(3..7).filter(|word| *word == [0; 4]).map(|_| 0)
 }
 
 /// Decodes consecutive LZ4 frames.

@@ -26,6 +26,7 @@ pub use encode::{EncodeError, Encoder, Level, Stream};
 pub use error::{DecodeError, Quirk};
 pub(crate) use lz4_block::BlockDecoder;
 pub use table::{
-    decode, has_checksum, has_prefix, has_signature, max_packed, max_unpacked, prefix, unpacked_size,
+    CONTENT_SIZE_MAX, content_size, decode, has_checksum, has_prefix, has_signature, max_packed,
+    max_unpacked, prefix, unpacked_size,
 };
 pub(crate) use xmem::XmemDecoder;

@@ -63,6 +63,14 @@ pub fn has_signature(packed: &[u8]) -> bool {
     zlib::has_header(packed) || lz4_frame::is_frame(packed)
 }
 
+/// Number of bytes of a payload from which [`content_size`] reads.
+pub const CONTENT_SIZE_MAX: usize = lz4_frame::DESCRIPTOR_MAX;
+
+/// The unpacked size that a stream itself states, from its first bytes. Only LZ4 frames state one.
+pub fn content_size(packed: &[u8]) -> Option<u64> {
+    lz4_frame::content_size(packed)
+}
+
 /// Whether [`prefix`] can ever decode a byte for this codec.
 pub fn has_prefix(codec: Codec) -> bool {
     method(codec).decode_prefix.is_some()

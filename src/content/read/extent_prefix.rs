@@ -8,8 +8,9 @@ use crate::content::codec::{self, Quirk};
 use crate::content::error::Reason;
 use crate::format::Extent;
 
-/// Maximum length of a prefix in bytes: a length byte, 255 bytes of name, a u32.
-pub(super) const PREFIX_MAX: usize = 260;
+/// Number of bytes at the beginning of an extent that show its prefix and the size that a stream behind it
+/// states: a length byte, 255 bytes of name, a u32, and the beginning of the stream.
+pub(super) const PREFIX_MAX: usize = 260 + codec::CONTENT_SIZE_MAX;
 /// Length of an unpacked size in bytes.
 const SIZE_LEN: u32 = 4;
 
@@ -58,6 +59,9 @@ pub(super) fn parse(extent: &Extent, first: &[u8]) -> Result<ParsedPrefix, Reaso
             _ => None,
         };
         let payload = if packed == start { start } else { start + SIZE_LEN };
+        if let Some(own) = size_without_name(first, (start, size), payload) {
+            return Ok(ParsedPrefix { payload, size: own, quirk: Some(Quirk::SizeWithName) });
+        }
         return Ok(ParsedPrefix { payload, size, quirk });
     }
     let left = packed.checked_sub(if prefix.name { stated } else { 0 }).ok_or(Reason::Prefix)?;
@@ -82,6 +86,13 @@ fn size_at(extent: &Extent, first: &[u8], start: u32) -> Option<u32> {
     let word = first.get(start as usize..)?.first_chunk()?;
     let size = u32::from_le_bytes(*word);
     (u64::from(size) <= codec::max_unpacked(extent.codec, packed.into())).then_some(size)
+}
+
+/// The size that a stream states, if the size in front of it is larger by exactly the name. The packer
+/// sse-bsa writes such sizes. Its two numbers prove each other, and the stream must end at its own size.
+fn size_without_name(first: &[u8], (name, size): (u32, u32), payload: u32) -> Option<u32> {
+    let own = u32::try_from(codec::content_size(first.get(payload as usize..)?)?).ok()?;
+    (name > 0 && size.checked_sub(own) == Some(name)).then_some(own)
 }
 
 /// Whether an extent begins with a length and a path of that length. Every character of a path is allowed in
@@ -153,6 +164,34 @@ mod tests {
         // A name of no bytes, in front of a stream.
         let empty = [&b"\0\x00\x01\0\0"[..], stream].concat();
         assert_eq!(parsed(BOTH, &empty, empty.len() as u32), Ok((5, 256, None)));
+    }
+
+    #[test]
+    fn a_size_that_includes_the_name_yields_to_that_of_the_frame() {
+        let frame = |size: u64| [&b"\x04\x22\x4d\x18\x68\x40"[..], &size.to_le_bytes(), b"\0data"].concat();
+        let empty = b"\x04\x22\x4d\x18\x60\x40\x82\0\0\0\0".to_vec();
+        let longest = [&[255_u8][..], &b"x".repeat(251), b".txt"].concat();
+        for (name, stated, stream, size, quirk) in [
+            (&b"\x05a.txt"[..], 45, frame(39), 39, Some(Quirk::SizeWithName)),
+            (b"\x05a.txt", 6, empty.clone(), 0, Some(Quirk::SizeWithName)),
+            (&longest, 295, frame(39), 39, Some(Quirk::SizeWithName)),
+            (b"\x05a.txt", 39, frame(39), 39, None),
+            // What no name explains is not believed.
+            (b"\x05a.txt", 46, frame(39), 46, None),
+            (b"\x05a.txt", 45, frame(1 << 40), 45, None),
+        ] {
+            let bytes = [name, &u32::to_le_bytes(stated), &stream].concat();
+            let extent = Extent {
+                offset: 0,
+                packed: bytes.len() as u32,
+                size: None,
+                codec: Codec::Lz4Frame,
+                prefix: BOTH,
+            };
+            let parsed = parse(&extent, &bytes[..bytes.len().min(PREFIX_MAX)]).unwrap();
+            assert_eq!((parsed.payload as usize, parsed.size), (name.len() + 4, size), "{stated}");
+            assert_eq!(parsed.quirk, quirk, "{stated}");
+        }
     }
 
     #[test]
