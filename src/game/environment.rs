@@ -13,7 +13,13 @@ pub struct Environment {
     pub xdg_config_home: PathBuf,
     /// The login name.
     pub user: String,
+    /// The folder that has `etc`, `usr` and `var`: `/`.
+    pub system: PathBuf,
 }
+
+/// Environment variable with another [`Environment::system`], so that tests do not find what is installed on
+/// the machine that runs them. Only debug builds read it.
+const SYSTEM: &str = "BSAFS_SYSTEM";
 
 impl Environment {
     /// The environment of this process. Without `$HOME`, as in services and `mount -a`, the home
@@ -25,6 +31,9 @@ impl Environment {
         Self {
             xdg_data_home: xdg("XDG_DATA_HOME").unwrap_or_else(|| home.join(".local/share")),
             xdg_config_home: xdg("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")),
+            system: std::env::var_os(SYSTEM)
+                .filter(|_| cfg!(debug_assertions))
+                .map_or_else(|| "/".into(), PathBuf::from),
             user: std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default(),
             home,
         }
@@ -34,7 +43,7 @@ impl Environment {
     pub fn of_home(home: impl Into<PathBuf>, user: &str) -> Self {
         let home = home.into();
         let (xdg_data_home, xdg_config_home) = (home.join(".local/share"), home.join(".config"));
-        Self { home, xdg_data_home, xdg_config_home, user: user.to_owned() }
+        Self { home, xdg_data_home, xdg_config_home, user: user.to_owned(), system: "/".into() }
     }
 }
 

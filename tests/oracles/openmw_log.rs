@@ -117,7 +117,7 @@ fn ours(world: &World, folder: &Path) -> Vec<String> {
         user: "user".to_owned(),
     };
     let start = folder.join(world.start());
-    let order = plan_openmw(&Disk::default(), &start, &environment, &Overrides::default()).unwrap();
+    let order = plan_openmw(&Disk::default(), &start, None, &environment, &Overrides::default()).unwrap();
     if order.notes.iter().any(|note| note.text.contains(STOPPED)) {
         return vec![STOPPED.to_owned()];
     }

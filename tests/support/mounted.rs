@@ -233,7 +233,7 @@ impl TestDir {
     /// change its output.
     pub fn bsafs<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Command {
         let mut command = Command::new(PROGRAM);
-        command.args(arguments).current_dir(self.path("")).envs([watchdog::mark()]);
+        command.args(arguments).current_dir(self.path("")).envs([watchdog::mark(), self.system()]);
         for variable in ["RUST_LOG", "JOURNAL_STREAM", "NOTIFY_SOCKET"] {
             command.env_remove(variable);
         }
@@ -287,8 +287,14 @@ impl TestDir {
         } else {
             Command::new(program)
         };
-        command.args(arguments).current_dir(self.path("")).envs([watchdog::mark()]);
+        command.args(arguments).current_dir(self.path("")).envs([watchdog::mark(), self.system()]);
         command
+    }
+
+    /// The environment variable that has the program find what is installed in `system` in this folder, and
+    /// not what the machine has, such as `/etc/openmw`.
+    fn system(&self) -> (&'static str, String) {
+        ("BSAFS_SYSTEM", self.path("system").to_str().expect("a path of UTF-8").to_owned())
     }
 
     /// A command with which an ordinary user runs the program that [`TestDir::give_to_user`] put here.

@@ -28,9 +28,9 @@ pub(super) fn installations(
     let user = user_settings(environment);
     let of_flatpak = environment.home.join(".var/app/org.openmw.OpenMW/config/openmw");
     let global = [
-        (PathBuf::from("/etc/openmw"), user.clone()),
+        (environment.system.join("etc/openmw"), user.clone()),
         (environment.xdg_data_home.join("flatpak").join(FLATPAK), of_flatpak.clone()),
-        (Path::new("/var/lib/flatpak").join(FLATPAK), of_flatpak.clone()),
+        (environment.system.join("var/lib/flatpak").join(FLATPAK), of_flatpak.clone()),
     ];
     let mut installations = Vec::new();
     for (folder, settings) in &global {

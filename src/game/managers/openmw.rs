@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::openmw_chain::{Chain, without_parents};
+use super::openmw_chain::{Chain, Release, without_parents};
 use crate::format::is_archive_name;
 use crate::game::caseless::fold;
 use crate::game::disk::Disk;
@@ -22,23 +22,68 @@ use crate::system::paths;
 /// The list of scripts that OpenMW loads before all other content.
 const BUILT_IN: &str = "builtin.omwscripts";
 
-/// Plans the load order of the OpenMW whose chain of settings files begins with `cfg`.
+/// Plans the load order of the OpenMW whose chain of settings files begins with `cfg`. If the user named the
+/// file in the folder `named`, it is read even if OpenMW would not read it.
 pub fn plan_openmw(
     disk: &Disk,
     cfg: &Path,
+    named: Option<&Path>,
     environment: &Environment,
     overrides: &Overrides,
 ) -> Result<LoadOrder, PlanError> {
     let cfg = paths::absolute(cfg).unwrap_or_else(|_| cfg.to_owned());
     let folder = if disk.is_dir(&cfg) { cfg } else { cfg.parent().unwrap_or(&cfg).to_owned() };
     let (places, mut notes) = (places(disk, &folder, environment), Vec::new());
-    // TES3MP is made of an OpenMW whose own settings do not name the user's.
-    let user = Some(&places.user_config)
-        .filter(|user| is_tes3mp(disk, &folder) && disk.is_file(&user.join(OPENMW_CFG)));
-    let chain = Chain::read(disk, &folder, user.map(PathBuf::as_path), &places, &mut notes);
+    let user = Some(&*places.user_config).filter(|user| disk.is_file(&user.join(OPENMW_CFG)));
+    let release = release(disk, &folder, &places);
+    let read_always = user.filter(|_| release == Release::BeforeConfig || is_tes3mp(disk, &folder));
+    let mut chain = Chain::read(disk, &folder, read_always, release, &places, &mut notes);
     if chain.files.is_empty() {
         let path = folder.join(OPENMW_CFG);
         return Err(PlanError(format!("{}: {}", path.shown(), why_unread(&notes))));
+    }
+    let mut confidence = Confidence::High;
+    let is_read = |chain: &Chain, folder: &Path| {
+        let identity = disk.identity(folder);
+        chain.files.iter().any(|cfg| cfg.folder == folder || disk.identity(&cfg.folder) == identity)
+    };
+    // A portable OpenMW has its settings in its own folder, and leaves the user's out on purpose.
+    let is_global = folder.ends_with("etc/openmw");
+    if release == Release::Unknown
+        && is_global
+        && chain.files.iter().all(|cfg| cfg.values("config").next().is_none())
+        && let Some(user) = user.filter(|user| !is_read(&chain, user))
+    {
+        // All packages of OpenMW 0.48 and later ship a global file with a line `config=`.
+        notes.clear();
+        chain = Chain::read(disk, &folder, Some(user), release, &places, &mut notes);
+        confidence = Confidence::Medium;
+        let text = format!(
+            "it is read after {}, which has no line config=, as OpenMW before 0.48 does; \
+             later versions do not read it",
+            folder.join(OPENMW_CFG).shown()
+        );
+        notes.push(Note::new(NoteCode::SettingsUnreached, user.join(OPENMW_CFG).to_string_lossy(), text));
+    } else if let Some(unread) = named.or(user.filter(|_| is_global)).filter(|it| !is_read(&chain, it)) {
+        let first = folder.join(OPENMW_CFG);
+        let text = if named.is_some() {
+            notes.clear();
+            chain = Chain::read(disk, &folder, Some(unread), release, &places, &mut notes);
+            confidence = Confidence::Medium;
+            format!(
+                "it is read because you named it; OpenMW does not read it, because nothing leads to it \
+                 from {}",
+                first.shown()
+            )
+        } else {
+            format!(
+                "OpenMW does not read it, because nothing leads to it from {}; name the file to read it \
+                 all the same",
+                first.shown()
+            )
+        };
+        let path = unread.join(OPENMW_CFG);
+        notes.push(Note::new(NoteCode::SettingsUnreached, path.to_string_lossy(), text));
     }
     note_lines(&chain, &mut notes);
     // Without a global file, the user's own begins the chain. OpenMW's packages all ship the same global one.
@@ -61,7 +106,7 @@ pub fn plan_openmw(
             archives: overrides.precedence.unwrap_or_default(),
             ..Precedence::default()
         },
-        confidence: Confidence::High,
+        confidence,
         ..LoadOrder::default()
     })
 }
@@ -82,7 +127,29 @@ fn places(disk: &Disk, start: &Path, environment: &Environment) -> Places {
     }
     let (user_config, user_data) =
         (environment.xdg_config_home.join("openmw"), environment.xdg_data_home.join("openmw"));
-    Places { local, user_config, user_data, global: "/usr/share/games/openmw".into(), app: None }
+    let global = environment.system.join("usr/share/games/openmw");
+    Places { local, user_config, user_data, global, app: None }
+}
+
+/// The release of the OpenMW whose first settings file is in `folder`. Its file `version` begins with the
+/// number: `/etc/openmw/version` in Debian, otherwise in the resources.
+fn release(disk: &Disk, folder: &Path, places: &Places) -> Release {
+    const VERSION_MAX: usize = 4096;
+    let files = [folder.to_owned(), folder.join("resources"), places.global.join("resources")];
+    // The global resources belong to the global settings file only.
+    let count = if folder.ends_with("etc/openmw") { 3 } else { 2 };
+    let texts = files.iter().take(count).filter_map(|it| disk.read(&it.join("version"), VERSION_MAX).ok());
+    let minor = |text: Vec<u8>| {
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let (major, rest) = text.lines().next()?.trim().split_once('.')?;
+        let minor = rest.split(|letter: char| !letter.is_ascii_digit()).next()?;
+        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
+    };
+    match texts.into_iter().find_map(minor) {
+        Some(version) if version < (0, 48) => Release::BeforeConfig,
+        Some(_) => Release::WithConfig,
+        None => Release::Unknown,
+    }
 }
 
 /// Whether a folder has the programs of TES3MP.
@@ -137,7 +204,8 @@ fn wanted_folders(
             wanted.push((resources.join("vfs"), why.to_owned()));
         }
     }
-    for (cfg, value) in chain.list("data") {
+    // Before 0.48, this token stood for an installed Morrowind, and a path without it was left out.
+    for (cfg, value) in chain.list("data").into_iter().filter(|(_, value)| !is_of_morrowind(value)) {
         wanted.push((cfg.path(&value, places), format!("data= in {}", cfg.folder.join(OPENMW_CFG).shown())));
     }
     let last_required = wanted.len();
@@ -155,6 +223,11 @@ fn wanted_folders(
         }
     }
     existing
+}
+
+/// Whether a path is in the Morrowind that OpenMW searches for.
+fn is_of_morrowind(value: &str) -> bool {
+    value.trim_start_matches('"').starts_with("?mw?")
 }
 
 /// A path with single slashes. OpenMW compares paths like this, so `/a/` and `/a/.` are not `/a`.

@@ -13,6 +13,17 @@ use crate::system::text::size;
 /// Maximum number of files read for one chain.
 const FILES_MAX: usize = 256;
 
+/// Which settings files an OpenMW reads. Lines `config=` began with 0.48; before, it read the global file, or
+/// the one in its own folder, and then always the user's (OpenMW 0.47, `configurationmanager.cpp`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Release {
+    /// Older than 0.48.
+    BeforeConfig,
+    /// 0.48 or newer.
+    WithConfig,
+    Unknown,
+}
+
 /// Settings files of a chain, lowest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chain {
@@ -20,11 +31,13 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Reads the chain that begins in `start`, and after it the file in `last`.
+    /// Reads the chain that begins in `start`, and after it the file in `last`. An old release knows no lines
+    /// `config=`, and follows none.
     pub(crate) fn read(
         disk: &Disk,
         start: &Path,
         last: Option<&Path>,
+        release: Release,
         places: &Places,
         notes: &mut Vec<Note>,
     ) -> Self {
@@ -63,7 +76,7 @@ impl Chain {
             if cfg.replaces("config") {
                 chain.files.truncate(1);
             }
-            let named = cfg.values("config").rev();
+            let named = cfg.values("config").rev().filter(|_| release != Release::BeforeConfig);
             waiting.extend(named.map(|value| without_parents(&mut walk, &cfg.path(value, places))));
             chain.files.push(cfg);
         }
@@ -107,7 +120,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    use super::{Cfg, Chain, Disk, LinkWalk, PathBuf, Places};
+    use super::{Cfg, Chain, Disk, LinkWalk, PathBuf, Places, Release};
 
     /// Creates a chain from folders and the texts of their settings files.
     fn chain(files: &[(&str, &str)]) -> (Vec<String>, Chain) {
@@ -117,7 +130,8 @@ mod tests {
             fs::write(dir.path().join(folder).join("openmw.cfg"), text).unwrap();
         }
         let (start, mut notes) = (dir.path().join(files[0].0), Vec::new());
-        let chain = Chain::read(&Disk::default(), &start, None, &Places::default(), &mut notes);
+        let chain =
+            Chain::read(&Disk::default(), &start, None, Release::Unknown, &Places::default(), &mut notes);
         let name = |cfg: &Cfg| cfg.folder.file_name().unwrap().to_string_lossy().into_owned();
         (chain.files.iter().map(name).collect(), chain)
     }
@@ -162,7 +176,8 @@ mod tests {
     fn a_settings_file_in_another_spelling_is_not_read() {
         let (dir, mut notes) = (tempfile::tempdir().unwrap(), Vec::new());
         fs::write(dir.path().join("OpenMW.cfg"), "data=/a\n").unwrap();
-        let chain = Chain::read(&Disk::default(), dir.path(), None, &Places::default(), &mut notes);
+        let chain =
+            Chain::read(&Disk::default(), dir.path(), None, Release::Unknown, &Places::default(), &mut notes);
         assert_eq!((chain.files.len(), notes.len()), (0, 0));
     }
 }
