@@ -146,6 +146,8 @@ codes! {
     IniSectionTwice = "ini-section-twice", "repeated INI section", "";
     /// A settings file, or a part of it, has no effect.
     SettingsIgnored = "settings-ignored", "settings file", " without effect";
+    /// The program itself does not read a settings file, or only some versions of it do.
+    SettingsUnreached = "settings-unreached", "settings file", " that nothing leads to";
     /// The target of a link does not exist.
     LinkDangling = "link-dangling", "dangling link", "";
     /// A link leads to a folder that contains it, or to itself.
@@ -168,6 +170,8 @@ codes! {
     DataMounted = "data-mounted", "data folder", " with a file system mounted on it";
     /// Several prefixes have the game's settings.
     PrefixesDiffer = "prefixes-differ", "prefix", " beside others with settings of the game";
+    /// Several users of a prefix have the game's settings.
+    UsersDiffer = "users-differ", "user", " of a prefix beside others with settings of the game";
     /// Nothing at the top of a mod is for the game.
     Mo2ModNested = "mo2-mod-nested", "mod", " with nothing for the game at its top";
     /// A name has letters outside of ASCII, which tools hash differently.

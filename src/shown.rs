@@ -77,6 +77,24 @@ pub(crate) fn escaped<'t>(text: &'t str, kept: &[char]) -> Cow<'t, str> {
     Cow::Owned(shown)
 }
 
+/// Quotes a path so that a shell reads it back.
+pub(crate) fn quoted(path: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+,:@%~=".contains(character);
+    if !path.is_empty() && path.chars().all(is_plain) {
+        path.to_owned()
+    } else if !path.chars().all(is_printable) {
+        // bash, zsh and ksh read `$'...'`. A terminal would not show these characters.
+        let bytes = path.bytes().map(|byte| match byte {
+            b'\'' | b'\\' => format!("\\{}", char::from(byte)),
+            0x20..0x7f => char::from(byte).to_string(),
+            _ => format!("\\x{byte:02x}"),
+        });
+        format!("$'{}'", bytes.collect::<String>())
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::ffi::OsStrExt;
@@ -136,5 +154,12 @@ mod tests {
             );
             assert!(c.is_control() || shown == c.to_string() || u32::from(c) > 0x600, "{:x}", u32::from(c));
         }
+    }
+
+    #[test]
+    fn a_quoted_path_can_be_pasted_into_a_shell() {
+        assert_eq!(quoted("/mnt/a"), "/mnt/a");
+        assert_eq!(quoted("/mnt/it's here"), r"'/mnt/it'\''s here'");
+        assert_eq!(quoted("/mnt/it's\n\u{9b}"), r"$'/mnt/it\'s\x0a\xc2\x9b'");
     }
 }

@@ -37,7 +37,7 @@ pub use managers::{
     FoundInstance, MO2_INI, find_instances, instance, instance_of_profile, plan_mo2, plan_openmw,
 };
 
-pub(crate) use managers::is_backup;
+pub(crate) use managers::{game_of_settings, is_backup};
 #[cfg(feature = "pack")]
 pub(crate) use plan::stem;
 pub use plan::{FolderFilter, Header, LayerKind, LoadOrder, ModList, OrderLayer, PlanError, plan_game};

@@ -123,6 +123,117 @@ fn a_profile_whose_settings_do_not_say_so_has_its_own_ini_files() {
     }
 }
 
+/// Writes the settings of an instance. `lines` are those of its section `[Settings]`.
+fn moved(world: &SmallWorld, game: &str, lines: &str) {
+    let ini = format!(
+        "[General]\nselected_profile=Default\ngameName=Skyrim Special Edition\ngamePath=@ByteArray({game})\n\
+         [Settings]\n{lines}\n"
+    );
+    world.write(&[("home/mo2/ModOrganizer.ini", &ini)]);
+}
+
+/// What bsafs prints if it cannot plan.
+fn refused(world: &SmallWorld, arguments: &[&str]) -> String {
+    let finished = world.run(arguments);
+    assert_eq!((finished.code, &*finished.out), (66, ""), "{}", finished.err);
+    finished.err
+}
+
+#[test]
+fn a_base_directory_that_is_gone_is_named_and_the_advice_leads_on() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", "")]);
+    let instance = world.instance(&["Mod"], &[("home/mo2/mods/Mod/textures/a.dds", "")]);
+    let game = format!("Z:{}", world.installed.folder.display()).replace('/', "\\\\");
+    // The profiles came with the instance, whether or not the drive is known.
+    for base in ["Z:/run/media/OLD/Modding", "D:/Modding/MO2", "/run/media/OLD/mo2"] {
+        moved(&world, &game, &format!("base_directory={base}"));
+        let err = refused(&world, &["order", &instance]);
+        assert!(err.contains(&format!("(base_directory={base} in ")), "{err}");
+        assert!(err.contains("home/mo2/profiles has the profile, so remove this line"), "{err}");
+        moved(&world, &game, "");
+        assert_eq!(world.order(&instance).layers(), ["Data", "Mod"]);
+    }
+    // They are in a folder whose path ends alike.
+    for profiles in ["profiles_directory", "base_directory"] {
+        let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", "")]);
+        let instance = world.instance(&[], &[("home/Lists/profiles/Default/modlist.txt", "")]);
+        std::fs::remove_dir_all(world.installed.path("home/mo2/profiles")).unwrap();
+        if profiles == "profiles_directory" {
+            moved(&world, &game, "profiles_directory=/gone/profiles");
+            let err = refused(&world, &["order", &instance]);
+            assert!(err.contains("/gone/profiles, does not exist (profiles_directory="), "{err}");
+            assert!(err.contains("correct this line, or mount the disk"), "{err}");
+            continue;
+        }
+        moved(&world, &game, "base_directory=E:\\\\Old\\\\Lists");
+        let err = refused(&world, &["order", &instance]);
+        let advice = err.trim_end().rsplit("so write ").next().unwrap();
+        assert!(advice.starts_with("base_directory=Z:/") && advice.ends_with("/home/Lists"), "{err}");
+        moved(&world, &game, advice);
+        assert_eq!(world.order(&instance).layers(), ["Data"]);
+    }
+}
+
+#[test]
+fn a_list_of_no_profiles_is_never_printed() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", "")]);
+    let instance = world.instance(&[], &[]);
+    let default = world.installed.path("home/mo2/profiles/Default");
+    std::fs::remove_dir_all(&default).unwrap();
+    world.write(&[("home/mo2/profiles/a file", "")]);
+    let err = refused(&world, &["order", &instance]);
+    assert!(err.contains("home/mo2/profiles, has none"), "{err}");
+    world.write(&[("home/mo2/profiles/Other/modlist.txt", "")]);
+    let err = refused(&world, &["order", &instance]);
+    assert!(
+        err.trim_end().ends_with("no profile \"Default\"; give another one with --mo2-profile: \"Other\""),
+        "{err}"
+    );
+    assert_eq!(world.order_with(&["--mo2-profile", "Other", &instance]).layers(), ["Data"]);
+}
+
+#[test]
+fn the_game_of_an_instance_from_windows_is_proposed_and_the_proposal_leads_on() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", "")]);
+    let instance = world.instance(&["Mod"], &[("home/mo2/mods/Mod/textures/a.dds", "")]);
+    let game = world.installed.folder.display().to_string();
+    for path in [
+        r"D:\\SteamLibrary\\steamapps\\common\\Skyrim Special Edition",
+        r"E:\\games\\skyrim special edition",
+        r"D:\\Games\\Skyrim",
+        r"Z:\\home\\old\\Skyrim Special Edition",
+    ] {
+        moved(&world, path, "");
+        let err = refused(&world, &["order", &instance]);
+        let advice = format!("--game-dir '{game}' (Skyrim Special Edition)");
+        assert!(err.trim_end().ends_with(&advice), "{path}: {err}");
+        assert_eq!(world.order_with(&["--game-dir", &game, &instance]).layers(), ["Data", "Mod"]);
+    }
+    // A wrong option is the user's own, and no other game is proposed.
+    let err = refused(&world, &["order", "--game-dir", "/nonexistent", &instance]);
+    assert!(!err.contains("it may be"), "{err}");
+}
+
+#[test]
+fn a_note_names_the_other_user_of_a_prefix_and_says_why_this_one_is_used() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", "")]);
+    assert_eq!(world.order("skyrimse").notes("users-differ"), [""; 0]);
+    world.write(&[("my/../../../../nobody/Documents/My Games/Skyrim Special Edition/Skyrim.ini", "")]);
+    let order = world.order("skyrimse");
+    assert_eq!(order.notes("users-differ"), ["steamuser"]);
+    let text = order.texts("users-differ")[0];
+    assert!(text.contains("users/nobody (written 2020-09-13)") && text.contains("written last"), "{text}");
+    let registry = "[Volatile Environment] 1\n\"USERPROFILE\"=\"C:\\\\users\\\\nobody\"\n";
+    world.write(&[("my/../../../../../../user.reg", registry)]);
+    let order = world.order("skyrimse");
+    assert_eq!(order.notes("users-differ"), ["nobody"]);
+    let text = order.texts("users-differ")[0];
+    assert!(text.contains("users/steamuser (written") && text.contains("user.reg"), "{text}");
+    // An instance with files of its own does not need them.
+    let instance = world.instance(&[], &[]);
+    assert_eq!(world.order(&instance).notes("users-differ"), [""; 0]);
+}
+
 /// The folder of OpenMW's flatpak in the home, and the folder with the user's settings for it.
 const FLATPAK: &str = "home/.local/share/flatpak/app/org.openmw.OpenMW/current/active/files";
 const OF_FLATPAK: &str = "home/.var/app/org.openmw.OpenMW";
@@ -169,6 +280,74 @@ fn settings_for_the_flatpak_of_openmw_suffice_to_find_its_local_data() {
     assert_eq!(order.layers(), ["Data Files", "data"]);
     assert_eq!(order.notes("settings-ignored"), ["openmw.cfg"]);
     assert_eq!(order.notes("folder-missing"), ["openmw.cfg"], "OpenMW's own files are not found");
+}
+
+/// Writes OpenMW as Debian installs it, and the user's settings. Returns the path of these.
+fn debian(world: &SmallWorld, global: &str, version: Option<&str>) -> String {
+    world.write(&[
+        ("home/../system/etc/openmw/openmw.cfg", global),
+        ("home/../system/usr/games/openmw", ""),
+        ("home/../system/usr/share/games/openmw/resources/vfs/builtin.omwscripts", ""),
+        ("home/../system/usr/share/games/openmw/data/a.txt", ""),
+        ("home/.config/openmw/openmw.cfg", "data=../../../Mine\ncontent=Mine.esm\n"),
+        ("home/../Mine/Mine.esm", ""),
+    ]);
+    if let Some(version) = version {
+        world.write(&[("home/../system/etc/openmw/version", version)]);
+    }
+    world.installed.path("home/.config/openmw/openmw.cfg").to_str().unwrap().to_owned()
+}
+
+/// The global settings of Debian's package of 0.47.
+const OF_0_47: &str = "data=\"?global?data\"\ndata=?mw?Data Files\ndata-local=\"?userdata?data\"\n\
+                       resources=../../usr/share/games/openmw/resources\n";
+
+#[test]
+fn the_users_settings_are_read_by_an_openmw_that_knows_no_chain() {
+    for (version, confidence, notes) in [(Some("0.47.0\n"), "high", 0), (None, "medium", 1)] {
+        let world = SmallWorld::new(&MORROWIND, &[]);
+        let cfg = debian(&world, OF_0_47, version);
+        let folder = world.installed.path("home/.config/openmw");
+        for source in ["openmw", &cfg, folder.to_str().unwrap()] {
+            let order = world.order(source);
+            assert_eq!(order.layers(), ["vfs", "data", "Mine"], "{version:?}: {source}");
+            assert_eq!(order.plugins(), ["builtin.omwscripts", "Mine.esm"]);
+            assert_eq!((order.confidence(), order.notes("settings-unreached").len()), (confidence, notes));
+            assert_eq!(order.notes("folder-missing"), [""; 0], "?mw? is no folder");
+        }
+    }
+    // It does not know `config=`.
+    let world = SmallWorld::new(&MORROWIND, &[("home/../Other/openmw.cfg", "data=.\n")]);
+    debian(&world, &format!("{OF_0_47}config=../../../Other\n"), Some("0.47.0"));
+    assert_eq!(world.order("openmw").layers(), ["vfs", "data", "Mine"]);
+}
+
+#[test]
+fn settings_that_a_newer_openmw_does_not_reach_are_read_only_if_the_user_names_them() {
+    for (global, version) in [
+        (OF_0_47.to_owned(), Some("0.48.0\n")),
+        (OF_0_47.to_owned(), Some("1.0.0")),
+        (format!("{OF_0_47}config=../../../Other\n"), None),
+    ] {
+        let world = SmallWorld::new(&MORROWIND, &[("home/../Other/openmw.cfg", "data=.\n")]);
+        let cfg = debian(&world, &global, version);
+        let order = world.order("openmw");
+        assert!(!order.layers().contains(&"Mine"), "{version:?}");
+        assert_eq!(order.notes("settings-unreached"), ["openmw.cfg"]);
+        assert!(order.texts("settings-unreached")[0].contains("does not read it"));
+        let order = world.order(&cfg);
+        assert_eq!(order.layers().last(), Some(&"Mine"), "{version:?}");
+        assert!(order.texts("settings-unreached")[0].contains("because you named it"));
+        assert_eq!(order.confidence(), "medium");
+    }
+    // With a line that leads there, nothing is odd.
+    let world = SmallWorld::new(&MORROWIND, &[]);
+    let cfg = debian(&world, &format!("{OF_0_47}config=\"?userconfig?\"\n"), None);
+    for source in ["openmw", &cfg] {
+        let order = world.order(source);
+        assert_eq!((order.layers(), order.confidence()), (vec!["vfs", "data", "Mine"], "high"));
+        assert_eq!(order.notes("settings-unreached"), [""; 0]);
+    }
 }
 
 #[test]

@@ -8,12 +8,12 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::surroundings::check_mount_table;
-use crate::cli::terminal::output::{duration, quoted, stdout_for, write_json};
+use crate::cli::terminal::output::{duration, stdout_for, write_json};
 use crate::cli::ui::Ui;
 use crate::daemon::overlay;
 use crate::mounts::holders::{Holder, Holders};
 use crate::mounts::mount_status::{self, Answer, MountStatus};
-use crate::shown::Shown;
+use crate::shown::{Shown, quoted};
 use crate::system::clock::unix_seconds;
 use crate::system::edit_mount;
 use crate::system::mountinfo::MountEntry;

@@ -9,7 +9,7 @@ use clap::builder::styling::Style;
 
 use super::colours;
 use crate::cli::exit::OutputError;
-use crate::shown::{self, is_printable};
+use crate::shown;
 
 /// Standard output with a buffer of 64 KiB. Names in it may come from a stranger, so on a terminal
 /// they are [`escaped`].
@@ -134,24 +134,6 @@ pub(crate) fn duration(seconds: u64) -> String {
     }
 }
 
-/// Quotes a path so that a shell reads it back.
-pub(crate) fn quoted(path: &str) -> String {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+,:@%~=".contains(character);
-    if !path.is_empty() && path.chars().all(is_plain) {
-        path.to_owned()
-    } else if !path.chars().all(is_printable) {
-        // bash, zsh and ksh read `$'...'`. A terminal would not show these characters.
-        let bytes = path.bytes().map(|byte| match byte {
-            b'\'' | b'\\' => format!("\\{}", char::from(byte)),
-            0x20..0x7f => char::from(byte).to_string(),
-            _ => format!("\\x{byte:02x}"),
-        });
-        format!("$'{}'", bytes.collect::<String>())
-    } else {
-        format!("'{}'", path.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,13 +143,6 @@ mod tests {
         assert!(matches!(escaped("Ünï\tcode\n\u{200d}"), Cow::Borrowed(_)));
         assert_eq!(escaped("a\x1b[2J\r\x07\x7f\u{9b}b"), r"a\x1B[2J\x0D\x07\x7F\x9Bb");
         assert_eq!(escaped("exe\u{202e}txt\u{2067}\u{2028}"), r"exe\u{202E}txt\u{2067}\u{2028}");
-    }
-
-    #[test]
-    fn a_quoted_path_can_be_pasted_into_a_shell() {
-        assert_eq!(quoted("/mnt/a"), "/mnt/a");
-        assert_eq!(quoted("/mnt/it's here"), r"'/mnt/it'\''s here'");
-        assert_eq!(quoted("/mnt/it's\n\u{9b}"), r"$'/mnt/it\'s\x0a\xc2\x9b'");
     }
 
     #[test]

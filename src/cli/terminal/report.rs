@@ -7,14 +7,13 @@ use std::time::Duration;
 
 use indicatif::BinaryBytes;
 
-use super::output::quoted;
 use crate::content::Store;
 use crate::daemon::mountpoint::Mountpoint;
 use crate::format::{EntryId, is_archive_name};
 use crate::game::find::find;
 use crate::game::{ArchiveRule, Disk, Environment, FoundInstance, LoadOrder, LooseRule, find_instances};
 use crate::note::{NoteCode, Reasons};
-use crate::shown::Shown;
+use crate::shown::{Shown, quoted};
 use crate::system::text::{count, layers};
 use crate::tree::NodeId;
 use crate::vfs::Vfs;

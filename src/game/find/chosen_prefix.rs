@@ -49,10 +49,8 @@ pub(super) fn used(
     environment: &Environment,
 ) -> Vec<WinePrefix> {
     let used = |known: &KnownPrefix| {
-        let UserFolders { my_games, local } = user_folders(disk, title, store, &known.folder, environment);
-        if my_games.is_none() && local.is_none() {
-            return None;
-        }
+        let found = user_folders(disk, title, store, &known.folder, environment);
+        let UserFolders { my_games, local, .. } = found.into_iter().next()?;
         Some(WinePrefix {
             folder: known.folder.clone(),
             launcher: known.launcher,
@@ -83,14 +81,15 @@ pub(super) fn take_first(installation: &mut Installation) {
     }
 }
 
-/// The folders of a game in its prefix. If the store is unknown, tries the names of all stores.
-pub(super) fn user_folders(
+/// The folders of a game in its prefix, for each user who has any; the first ones are used. If the store is
+/// unknown, tries the names of all stores.
+pub(crate) fn user_folders(
     disk: &Disk,
     title: &Title,
     store: Storefront,
     prefix: &Path,
     environment: &Environment,
-) -> UserFolders {
+) -> Vec<UserFolders> {
     let (local, my_games) = title.settings_folders(store);
     let (mut local, mut my_games) = (vec![local], vec![my_games]);
     if store == Storefront::Unknown {

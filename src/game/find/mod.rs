@@ -28,7 +28,8 @@ mod recognise;
 mod search;
 mod steam;
 
+pub(crate) use chosen_prefix::user_folders;
 pub use prefix::unreadable;
-pub(crate) use prefix::with_drive_c;
+pub(crate) use prefix::{UserFolders, with_drive_c};
 pub use search::{Found, find, prefixes, recognise, recognise_among, with_prefix};
 pub(crate) use search::{below, drives, for_instance};

@@ -1,5 +1,6 @@
 //! The users of a Wine prefix, and the folders in which a game keeps their settings.
 
+use std::collections::HashSet;
 use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use crate::game::caseless;
 use crate::game::disk::Disk;
 use crate::game::environment::Environment;
 use crate::game::settings::qsettings::QSettings;
+use crate::limits::SETTINGS_MAX;
 
 /// Paths of Documents below a user's folder, the current name first.
 const DOCUMENTS: [&str; 2] = ["Documents", "My Documents"];
@@ -19,38 +21,95 @@ const PROTON_USER: &str = "steamuser";
 /// The settings of Mod Organizer 2, and their maximum size in bytes.
 const MO2_INI: &str = "ModOrganizer.ini";
 const MO2_INI_MAX: usize = 4 << 20;
+/// Maximum number of names in a folder of settings whose times are compared.
+const SETTINGS_NAMES_MAX: usize = 1_000;
 /// Folders in `users` that do not belong to a user.
 const NO_USERS: [&str; 4] = ["Public", "Default", "Default User", "All Users"];
 
 /// The folders of a game in a prefix, if they exist.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct UserFolders {
+pub(crate) struct UserFolders {
+    /// The user's own folder.
+    pub(crate) user: PathBuf,
     /// `Documents/My Games/<name>`.
-    pub(super) my_games: Option<PathBuf>,
+    pub(crate) my_games: Option<PathBuf>,
     /// `AppData/Local/<name>`.
-    pub(super) local: Option<PathBuf>,
+    pub(crate) local: Option<PathBuf>,
+    /// Whether the prefix ran for this user last, according to its registry. Only known if several users
+    /// have settings.
+    pub(crate) ran_last: bool,
+    /// When a file in the folders was last written. Only known if several users have settings.
+    pub(crate) written: Option<SystemTime>,
 }
 
-/// Finds the folders of a game in a prefix. The first user with any of them wins; `steamuser` comes
-/// first, then the login name, then other users by name. `my_games` and `local` are possible names
-/// of the game's folders, the likeliest first.
+/// Finds the folders of a game in a prefix, for each user who has any. The first ones are used. If there are
+/// several users, they are those for whom the prefix ran last, then those whose files were written last:
+/// Proton calls its user `steamuser`, Wine takes the login name, and a prefix that changed from one to the
+/// other has both (lutris issue 2928). `my_games` and `local` are possible names of the game's folders, the
+/// likeliest first.
 pub(super) fn user_folders(
     disk: &Disk,
     prefix: &Path,
     my_games: &[&str],
     local: &[&str],
     environment: &Environment,
-) -> UserFolders {
+) -> Vec<UserFolders> {
     let of_user = |user: PathBuf| {
         let documents = DOCUMENTS.iter().filter_map(|it| disk.find_folder(&user, &format!("{it}/My Games")));
         let locals = LOCAL.iter().filter_map(|it| disk.find_folder(&user, it));
-        UserFolders {
-            my_games: first_of(disk, &documents.collect::<Vec<_>>(), my_games),
-            local: first_of(disk, &locals.collect::<Vec<_>>(), local),
-        }
+        let my_games = first_of(disk, &documents.collect::<Vec<_>>(), my_games);
+        let local = first_of(disk, &locals.collect::<Vec<_>>(), local);
+        UserFolders { user, my_games, local, ..UserFolders::default() }
+    };
+    let mut identities = HashSet::new();
+    // One user may be a link to another, or their documents may be.
+    let mut is_new = |it: &UserFolders| {
+        let folders = [&it.my_games, &it.local].into_iter().flatten();
+        folders.filter(|folder| identities.insert(disk.identity(folder))).count() > 0
     };
     let found = users(disk, prefix, environment).into_iter().map(of_user);
-    found.into_iter().find(|it| *it != UserFolders::default()).unwrap_or_default()
+    let mut found: Vec<UserFolders> = found.filter(|it| is_new(it)).collect();
+    if found.len() > 1 {
+        let last = last_user(disk, prefix);
+        for it in &mut found {
+            let name = it.user.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            it.ran_last = last.as_deref().is_some_and(|last| caseless::same(last, name));
+            it.written =
+                [&it.my_games, &it.local].into_iter().flatten().filter_map(|it| written(disk, it)).max();
+        }
+        found.sort_by_key(|it| std::cmp::Reverse((it.ran_last, it.written)));
+    }
+    found
+}
+
+/// When a file directly in a folder was last written.
+fn written(disk: &Disk, folder: &Path) -> Option<SystemTime> {
+    let names = disk.names(folder).ok()?;
+    let files =
+        names.iter().take(SETTINGS_NAMES_MAX).filter_map(|name| disk.metadata(&folder.join(name)).ok());
+    files.filter(Metadata::is_file).filter_map(|file| file.modified().ok()).max()
+}
+
+/// The user for whom a prefix ran last. Wine writes the names into the registry whenever it starts for
+/// another user.
+fn last_user(disk: &Disk, prefix: &Path) -> Option<String> {
+    let registry = disk.read(&prefix.join("user.reg"), SETTINGS_MAX).ok()?;
+    let registry = String::from_utf8_lossy(&registry);
+    let (mut is_volatile, mut name) = (false, None);
+    for line in registry.lines() {
+        if line.starts_with('[') {
+            is_volatile = line.starts_with("[Volatile Environment");
+        }
+        // "USERPROFILE"="C:\\users\\alice"
+        let Some((key, value)) = line.split_once('=').filter(|_| is_volatile) else { continue };
+        let value = value.trim().trim_matches('"');
+        match key.trim_matches('"') {
+            "USERPROFILE" => return value.rsplit('\\').next().map(str::to_owned),
+            "USERNAME" => name = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    name
 }
 
 /// Folders of a prefix that may contain settings but that the user may not read.

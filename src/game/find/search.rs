@@ -232,6 +232,7 @@ pub fn with_prefix(
     };
     let (title, store) = (installation.title, installation.store);
     let folders = user_folders(disk, title, store, &prefix, environment);
+    let folders = folders.into_iter().next().unwrap_or_default();
     Ok(Installation {
         my_games: folders.my_games,
         local: folders.local.or_else(|| list_in_data(disk, title, &installation.folder)),

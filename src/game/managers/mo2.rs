@@ -120,11 +120,24 @@ pub(super) fn read_instance<'a>(
     Some(Instance::new(disk, folder.to_owned(), &settings, drives, overrides))
 }
 
+/// The path of the game as the settings of the instance in a folder have it, and the game's name there.
+pub(crate) fn game_of_settings(disk: &Disk, folder: &Path) -> (Option<String>, Option<String>) {
+    let ini = disk.find_file(folder, MO2_INI).and_then(|path| disk.list(&path, &mut Vec::new()));
+    let settings = QSettings::parse(&ini.unwrap_or_default());
+    (settings.get("General", "gamePath"), settings.get("General", "gameName"))
+}
+
 /// The settings and folders of an instance.
 #[derive(Debug)]
 pub(super) struct Instance<'a> {
     disk: &'a Disk,
     folder: PathBuf,
+    /// The keys that decide where the profiles and the mods are, with their values. `None` if they are where
+    /// an instance has them.
+    profiles_line: Option<(&'static str, String)>,
+    mods_line: Option<(&'static str, String)>,
+    /// A folder in or beside the instance whose path ends as that of the base folder. It may be the same.
+    base_nearby: Option<PathBuf>,
     /// The path of the game as the settings have it, and on Linux.
     game: Option<(String, Option<PathBuf>)>,
     selected: Option<String>,
@@ -207,10 +220,24 @@ impl<'a> Instance<'a> {
             (written, path)
         });
         let (mods, profiles) = (in_base("mod_directory", "mods"), in_base("profiles_directory", "profiles"));
+        let line = |key: &'static str| {
+            let of = |key: &'static str| of_settings(key).map(|value| (key, value));
+            let is_in_base = of_settings(key).is_none_or(|value| value.starts_with("%BASE_DIR%"));
+            if is_in_base { of("base_directory") } else { of(key) }
+        };
+        let (profiles_line, mods_line) = (line("profiles_directory"), line("mod_directory"));
+        let base_nearby = of_settings("base_directory").and_then(|base| {
+            let path = without_drive(&base)?;
+            let beside = || disk.find_folder(folder.parent()?, path.rsplit('/').find(|it| !it.is_empty())?);
+            drives.near_instance(&path).or_else(beside)
+        });
         let overwrite = in_base("overwrite_directory", "overwrite");
         Self {
             disk,
             game,
+            profiles_line,
+            mods_line,
+            base_nearby,
             selected: settings.get("General", "selected_profile"),
             base,
             mods,
@@ -263,38 +290,82 @@ impl<'a> Instance<'a> {
         };
         path.clone().ok_or_else(|| {
             let ini = ini.shown();
+            let written = excerpt(written);
             PlanError(format!(
-                "{ini}: the drive of gamePath {} is not known; give the Wine prefix with --prefix",
-                excerpt(written)
+                "{ini}: the drive of gamePath {written} is not known; give the Wine prefix that has it with \
+                 --prefix, or the game's folder with --game-dir"
             ))
         })
     }
 
     /// The folder of the named profile, or of the selected one if `name` is `None`.
     fn profile(&self, name: Option<&str>) -> Result<PathBuf, PlanError> {
-        let instance = self.folder.shown();
-        let Some(profiles) = self.profiles.as_deref() else {
-            return Err(PlanError(format!(
-                "{instance}: the drive of its profiles is not known; give the Wine prefix with --prefix"
-            )));
+        let (instance, wanted) = (self.folder.shown(), name.or(self.selected.as_deref()));
+        let profiles = match &self.profiles {
+            Some(profiles) if self.disk.is_dir(profiles) => profiles.as_path(),
+            lost => {
+                let what = match lost {
+                    Some(profiles) => format!("its folder of profiles, {}, does not exist", profiles.shown()),
+                    None => "the drive of its folder of profiles is not known".to_owned(),
+                };
+                return Err(PlanError(format!("{instance}: {what}{}", self.profiles_advice(wanted))));
+            }
         };
         let names = self.disk.names(profiles).unwrap_or_default();
-        let known = || {
-            let more = if names.iter().nth(PROFILES_NAMED).is_some() { ", …" } else { "" };
-            let named = names.iter().take(PROFILES_NAMED).map(|name| format!("\"{}\"", name.shown()));
-            named.collect::<Vec<_>>().join(", ") + more
-        };
-        let Some(wanted) = name.or(self.selected.as_deref()) else {
-            return Err(PlanError(format!(
-                "{instance}: no profile is selected; give one with --mo2-profile: {}",
-                known()
-            )));
+        let folders = names.iter().filter(|name| self.disk.is_dir(&profiles.join(name)));
+        let known: Vec<String> =
+            folders.take(PROFILES_NAMED + 1).map(|name| format!("\"{}\"", name.shown())).collect();
+        if known.is_empty() {
+            let folder = profiles.shown();
+            let advice = self.profiles_advice(wanted);
+            return Err(PlanError(format!("{instance}: its folder of profiles, {folder}, has none{advice}")));
+        }
+        let more = if known.len() > PROFILES_NAMED { ", …" } else { "" };
+        let known = known.into_iter().take(PROFILES_NAMED).collect::<Vec<_>>().join(", ") + more;
+        let Some(wanted) = wanted else {
+            let what = "no profile is selected; give one with --mo2-profile";
+            return Err(PlanError(format!("{instance}: {what}: {known}")));
         };
         let found = names.get(wanted).map(|name| profiles.join(name)).filter(|path| self.disk.is_dir(path));
         found.ok_or_else(|| {
             let wanted = excerpt(wanted);
-            PlanError(format!("{instance}: there is no profile \"{wanted}\"; the profiles are {}", known()))
+            PlanError(format!(
+                "{instance}: there is no profile \"{wanted}\"; give another one with --mo2-profile: {known}"
+            ))
         })
+    }
+
+    /// What to do about a missing folder of profiles: only what has been found to lead on. `wanted` is the
+    /// name of the profile.
+    fn profiles_advice(&self, wanted: Option<&str>) -> String {
+        let ini = self.ini();
+        let Some((key, value)) = &self.profiles_line else {
+            return "; an instance of Mod Organizer has its profiles there".to_owned();
+        };
+        let line = format!("{key}={} in {}", excerpt(value), ini.shown());
+        let has_profile = |base: &Path| {
+            let profiles = self.disk.find_folder(base, "profiles")?;
+            let names = self.disk.names(&profiles).ok()?;
+            let is_profile = |name: &str| self.disk.is_file(&profiles.join(name).join("modlist.txt"));
+            match wanted {
+                Some(wanted) => names.get(wanted).is_some_and(is_profile),
+                None => names.iter().any(is_profile),
+            }
+            .then_some(profiles)
+        };
+        if let Some(profiles) = has_profile(&self.folder) {
+            return format!(" ({line}); {} has the profile, so remove this line", profiles.shown());
+        }
+        if let Some(profiles) = self.base_nearby.as_deref().and_then(has_profile) {
+            let base = profiles.parent().unwrap_or(&profiles).shown();
+            return format!(" ({line}); {} has the profile, so write {key}=Z:{base}", profiles.shown());
+        }
+        let drive = if self.profiles.is_none() {
+            ", or give the Wine prefix that has this drive with --prefix"
+        } else {
+            ""
+        };
+        format!(" ({line}); correct this line, or mount the disk that has the folder{drive}")
     }
 
     /// The layers of the enabled mods of a profile, lowest first, followed by that of the overwrite folder.
@@ -405,16 +476,22 @@ impl<'a> Instance<'a> {
 
     /// The names in the folder of mods. If it cannot be read, adds a note and returns `None`.
     fn names_of_mods(&self, notes: &mut Vec<Note>) -> Option<CaselessNames> {
-        let (subject, text) = match self.mods.as_deref().map(|mods| (mods, self.disk.names(mods))) {
+        let (subject, mut text) = match self.mods.as_deref().map(|mods| (mods, self.disk.names(mods))) {
             Some((_, Ok(names))) => return Some(names),
             Some((mods, Err(error))) => {
                 (mods.to_string_lossy().into_owned(), format!("cannot read the mods folder: {error}"))
             }
             None => {
-                let text = "the drive of its mods folder is not known; give the Wine prefix with --prefix";
-                (self.ini().to_string_lossy().into_owned(), text.to_owned())
+                let text = "the drive of its mods folder is not known".to_owned();
+                (self.ini().to_string_lossy().into_owned(), text)
             }
         };
+        if let Some((key, value)) = &self.mods_line {
+            text += &format!(" ({key}={} in {MO2_INI})", excerpt(value));
+            if let Some(mods) = self.disk.find_folder(&self.folder, "mods") {
+                text += &format!("; if {} has the mods, remove this line", mods.shown());
+            }
+        }
         notes.push(Note::new(NoteCode::FolderMissing, subject, text + "; no mods are shown"));
         None
     }
@@ -509,8 +586,7 @@ impl Drives<'_> {
         if found.as_ref().is_some_and(|it| self.disk.is_dir(it)) {
             return found;
         }
-        let rest = path.get(2..).filter(|_| path.get(1..2) == Some(":")).map(|rest| rest.replace('\\', "/"));
-        rest.and_then(|rest| self.near_instance(&rest)).or(found)
+        without_drive(path).and_then(|rest| self.near_instance(&rest)).or(found)
     }
 
     /// The folder that a drive of a prefix shows.
@@ -549,6 +625,11 @@ impl Drives<'_> {
             bases.find_map(|base| self.disk.find_folder(base, &below.join("/")))
         })
     }
+}
+
+/// A Windows path without its drive, with `/` between names.
+fn without_drive(path: &str) -> Option<String> {
+    path.get(2..).filter(|_| path.get(1..2) == Some(":")).map(|rest| rest.replace('\\', "/"))
 }
 
 /// Whether a folder is another one or contains it, following links. `/` contains everything.

@@ -6,6 +6,7 @@ mod openmw;
 mod openmw_chain;
 
 pub use instances::{FoundInstance, find_instances, instance};
+pub(crate) use mo2::game_of_settings;
 pub(crate) use mo2::is_backup;
 pub use mo2::{MO2_INI, instance_of_profile, plan_mo2};
 pub use openmw::plan_openmw;

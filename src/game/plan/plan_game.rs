@@ -17,7 +17,8 @@ use super::unread_ini::keys_of_consequence;
 use crate::game::archive_version::ArchiveVersion;
 use crate::game::caseless::fold;
 use crate::game::disk::{Disk, FoundPath};
-use crate::game::find::unreadable;
+use crate::game::environment::Environment;
+use crate::game::find::{UserFolders, unreadable, user_folders};
 use crate::game::installation::{Installation, Overrides, WinePrefix};
 use crate::game::settings::ini::{Ini, IniFiles};
 use crate::game::settings::settings_text::{decode_utf8, lines};
@@ -79,6 +80,7 @@ pub(crate) fn plan_managed(
     }
     reader.note_unreadable();
     reader.note_prefixes();
+    reader.note_users();
     reader.is_portable = reader.is_portable();
     let (inis, read) = reader.inis(&overrides.inis);
     reader.note_unread_ini(&inis);
@@ -165,6 +167,41 @@ impl GameReader<'_> {
             others.join(", ")
         );
         self.notes.push(Note::new(NoteCode::PrefixesDiffer, used.folder.to_string_lossy(), text));
+    }
+
+    /// Adds a note if several users of the prefix have the game's settings.
+    fn note_users(&mut self) {
+        let Installation { title, store, prefix, my_games, local, .. } = self.installation;
+        let Some(prefix) =
+            prefix.as_ref().filter(|_| self.managed.inis.is_none() || self.managed.lists.is_none())
+        else {
+            return;
+        };
+        let users = user_folders(self.disk, title, *store, prefix, &Environment::default());
+        let is_used = |it: &UserFolders| (&it.my_games, &it.local) == (my_games, local);
+        let (Some(used), others) = (users.iter().find(|it| is_used(it)), users.len().saturating_sub(1))
+        else {
+            return;
+        };
+        if others == 0 {
+            return;
+        }
+        let why = match (used.ran_last, used.written.map(date)) {
+            (true, _) => "because the prefix ran for this user last (user.reg)".to_owned(),
+            (false, Some(day)) => format!("because they were written last, on {day}"),
+            (false, None) => "although nothing shows who used the prefix last".to_owned(),
+        };
+        let other = |it: &UserFolders| match it.written.map(date) {
+            Some(day) => format!("{} (written {day})", it.user.shown()),
+            None => it.user.shown().to_string(),
+        };
+        let others: Vec<String> = users.iter().filter(|it| !is_used(it)).map(other).collect();
+        let text = format!(
+            "the game's settings are read from this user of the prefix, {why}; another user has them too, \
+             which the game does not read: {}",
+            others.join(", ")
+        );
+        self.notes.push(Note::new(NoteCode::UsersDiffer, used.user.to_string_lossy(), text));
     }
 
     /// Whether the INI file in the game's folder tells the game not to use My Games.

@@ -1,7 +1,7 @@
 //! Finds out what each source of a command is, and plans its layers. A source is an archive, a
 //! folder, a game, an instance of Mod Organizer 2, or settings of OpenMW.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use crate::game::caseless::same;
 use crate::game::find::{Found, below, drives, find, for_instance, recognise_among, with_prefix};
 use crate::game::{
     Disk, Environment, Installation, LayerKind, LoadOrder, LooseRule, MO2_INI, OPENMW_CFG, OrderLayer,
-    Overrides, PlanError, ReadSet, TITLES, Title, instance_of_profile, plan_game, plan_mo2, plan_openmw,
-    title,
+    Overrides, PlanError, ReadSet, TITLES, Title, game_of_settings, instance_of_profile, plan_game, plan_mo2,
+    plan_openmw, title,
 };
 use crate::note::{Note, NoteCode};
-use crate::shown::Shown;
+use crate::shown::{Shown, quoted};
 use crate::system::covered::{Covered, uncovered};
 use crate::system::disk_id::DiskId;
 use crate::system::edit_mount;
@@ -325,7 +325,7 @@ impl Planner<'_> {
     fn plan_installation(&self, installation: &Installation) -> Result<LoadOrder, OpenError> {
         if installation.title.id == "openmw" {
             let cfg = installation.folder.join(OPENMW_CFG);
-            return planned(plan_openmw(self.disk, &cfg, &self.environment, &self.overrides));
+            return planned(plan_openmw(self.disk, &cfg, None, &self.environment, &self.overrides));
         }
         let with_prefix = self.with_prefix(installation.clone()).map_err(OpenError::game)?;
         planned(plan_game(self.disk, &with_prefix, &self.overrides))
@@ -339,27 +339,58 @@ impl Planner<'_> {
     }
 
     fn plan_instance(&self, instance: &Path, overrides: &Overrides) -> Result<LoadOrder, OpenError> {
+        let has_game = Cell::new(false);
         let find = |folder: Option<&Path>| {
             let named = self.options.game_dir.as_deref();
             let folder = named.or(folder).ok_or("the game's folder is not known")?;
             let of_ini = || if named.is_none() { format!(" (gamePath of {MO2_INI})") } else { String::new() };
             let game = self.recognise(folder).map_err(|what| what + &of_ini())?;
+            has_game.set(true);
             let game = for_instance(self.disk, game, instance, &self.found(), &self.environment);
             self.with_prefix(game)
         };
         let drives = || drives(self.disk, instance, &self.found());
-        planned(plan_mo2(self.disk, instance, &find, &drives, overrides))
+        let order = plan_mo2(self.disk, instance, &find, &drives, overrides);
+        let is_asked = has_game.get() || self.options.game_dir.is_some();
+        let advice = || if is_asked { String::new() } else { self.moved_game(instance) };
+        planned(order.map_err(|error| PlanError(error.0 + &advice())))
+    }
+
+    /// If the game of an instance is not where its settings say, names the installed game that they may mean:
+    /// its path ends alike, as after a move from Windows, or it is the only one of its name.
+    fn moved_game(&self, instance: &Path) -> String {
+        let (path, name) = game_of_settings(self.disk, instance);
+        let path = path.unwrap_or_default().replace('\\', "/");
+        let ends: Vec<&str> = path.rsplit('/').filter(|name| !name.is_empty()).collect();
+        let alike = |game: &Installation| {
+            let names = game.folder.iter().rev().map(|it| it.to_string_lossy());
+            let common = ends.iter().zip(names).take_while(|(end, name)| same(end, name)).count();
+            (common, name.as_deref() == Some(game.title.name))
+        };
+        let found = self.found();
+        let games = found.installations.iter().filter(|game| game.title.id != "openmw");
+        let games: Vec<_> =
+            games.map(|game| (alike(game), game)).filter(|(it, _)| *it != (0, false)).collect();
+        let best = games.iter().map(|(alike, _)| *alike).max();
+        let games: Vec<_> = games.into_iter().filter(|(alike, _)| Some(*alike) == best).collect();
+        let option = |(_, game): &(_, &Installation)| {
+            format!("--game-dir {} ({})", quoted(&game.folder.to_string_lossy()), game.title.name)
+        };
+        match &games[..] {
+            [] => String::new(),
+            games => format!("; it may be {}", games.iter().map(option).collect::<Vec<_>>().join(" or ")),
+        }
     }
 
     /// The load order of an OpenMW settings file. If this is the user's own openmw.cfg, the chain starts at
-    /// the global one, which includes it.
+    /// the global one. That one usually leads to it, and otherwise it is read last.
     fn plan_settings(&self, cfg: &Path) -> Result<LoadOrder, OpenError> {
         let found = self.found();
         let installed = found.installations.iter();
         let is_user = |it: &Installation| it.my_games.as_deref() == cfg.parent();
         let mut global = installed.filter(|it| it.title.id == "openmw" && is_user(it));
         let first = global.next().map_or_else(|| cfg.to_owned(), |it| it.folder.join(OPENMW_CFG));
-        planned(plan_openmw(self.disk, &first, &self.environment, &self.overrides))
+        planned(plan_openmw(self.disk, &first, cfg.parent(), &self.environment, &self.overrides))
     }
 }
 
