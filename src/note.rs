@@ -81,6 +81,8 @@ codes! {
     PathTwice = "path-twice", "archive", " with a path twice";
     /// A path in an archive begins with the data folder.
     DataFolder = "data-folder", "archive", " with paths that begin with Data";
+    /// A path in an archive begins at the root of a disk, or has an empty or dotted name.
+    PathUnfindable = "path-unfindable", "archive", " with paths that no game looks for";
     /// The data of a file lies inside the tables of its archive.
     DataInTables = "data-in-tables", "archive", " with data in its tables";
     /// A sound or a text is packed, which games do not expect.
@@ -180,6 +182,18 @@ codes! {
     PackFolder = "pack-folder", "packed folder", " that no game is known to read";
     /// Something of a texture is lost or changes when it is packed.
     PackTexture = "pack-texture", "packed texture", " that changes";
+    /// A path that no game finds is packed, because the user asked for it.
+    PackPath = "pack-path", "packed path", " that no game finds";
+    /// Several sources have a path with different bytes.
+    PackMerged = "pack-merged", "path", " that several sources have with different bytes";
+    /// A table of texts, or a list of quests, belongs to another plugin than its archive.
+    PackTable = "pack-table", "packed table", " of another plugin";
+    /// An earlier run left an archive that the plan does not write.
+    PackLeftover = "pack-leftover", "archive", " that an earlier run left";
+    /// Names in two BA2 archives have one hash.
+    PackHash = "pack-hash", "packed name", " with the hash of another one";
+    /// A pattern of the user selects nothing.
+    PackPattern = "pack-pattern", "pattern", " without a match";
     /// Nothing loads a packed archive yet.
     PackLoader = "pack-loader", "packed archive", " that nothing loads yet";
     /// A folder that the user named is a game's data folder, or has a game below it.

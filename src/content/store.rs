@@ -82,6 +82,11 @@ impl Store {
         }
     }
 
+    /// The archive of a layer; `None` for a folder.
+    pub(crate) fn archive(&self, layer: u16) -> Option<&ArchiveFile> {
+        self.content(layer).archive().map(|content| &*content.file)
+    }
+
     /// The paths on the disk of all links to files and folders of a layer.
     pub fn link_paths(&self, layer: u16) -> Vec<std::path::PathBuf> {
         self.content(layer).folder().map(|files| files.folder.link_paths().collect()).unwrap_or_default()

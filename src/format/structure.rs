@@ -25,6 +25,8 @@ pub enum Fault {
     HashTwice,
     /// The path begins with `Data\`. Games look for paths within that folder.
     LeadingData,
+    /// The path begins at the root of a disk, or has a name that no game looks for, so it is never asked for.
+    Unfindable,
     /// The data of the file lies in the tables of the archive.
     DataInTables,
 }
@@ -45,6 +47,7 @@ pub fn examine(archive: &Archive<'_>) -> Vec<Finding> {
         (Fault::PathTwice, twice),
         (Fault::HashTwice, collisions),
         (Fault::LeadingData, entries_with(archive, begins_with_data)),
+        (Fault::Unfindable, entries_with(archive, is_unfindable)),
         (Fault::DataInTables, data_in_tables(archive)),
     ];
     let findings = all.into_iter().map(|(fault, entries)| Finding { fault, entries });
@@ -167,6 +170,30 @@ fn path_digest(entry: &Entry<'_>) -> Option<u64> {
 fn begins_with_data(entry: &Entry<'_>) -> bool {
     let first = components(entry).and_then(|mut components| Some((components.next()?, components.next()?)));
     first.is_some_and(|(first, _)| first.eq_ignore_ascii_case(b"data"))
+}
+
+fn is_unfindable(entry: &Entry<'_>) -> bool {
+    let Some((folder, file)) = entry.name.parts() else { return false };
+    let whole = match folder {
+        b"" | b"." => file.to_vec(),
+        folder => [folder, b"\\", file].concat(),
+    };
+    !begins_with_data(entry) && unfindable(&whole).is_some()
+}
+
+/// Why no game asks for a path, which may have either separator; `None` if one may.
+pub fn unfindable(path: &[u8]) -> Option<&'static str> {
+    let mut names = path.split(|byte| matches!(byte, b'\\' | b'/'));
+    let first = names.next().unwrap_or_default();
+    let is_drive = matches!(first, [letter, b':', ..] if letter.is_ascii_alphabetic());
+    if is_drive || first.is_empty() {
+        return Some("it begins at the root of a disk");
+    }
+    let mut all = std::iter::once(first).chain(names);
+    if [&b"data"[..], b"data files"].iter().any(|data| first.eq_ignore_ascii_case(data)) && first != path {
+        return Some("it begins with the data folder");
+    }
+    all.any(|name| matches!(name, b"" | b"." | b"..")).then_some("it has an empty or dotted name")
 }
 
 /// The components of a whole name, as stored.

@@ -3,8 +3,8 @@
 use super::error::{PackError, PackErrorKind};
 use super::pack_options::PackOptions;
 use super::rules::Loads;
-use super::source::SourceFile;
 use crate::game::stem;
+use crate::shown::Shown;
 
 /// The plugins at the top of the source that load archives, and what archives are called after.
 pub(super) struct BaseName {
@@ -14,18 +14,19 @@ pub(super) struct BaseName {
 
 impl BaseName {
     /// The name that the user gave, or that of the only plugin.
-    pub(super) fn find(files: &[SourceFile], options: &PackOptions) -> Result<Self, PackError> {
+    /// `at_top` has the files at the top of the sources, whether or not they are selected.
+    pub(super) fn find(at_top: &[String], options: &PackOptions) -> Result<Self, PackError> {
         let game = options.game;
-        let at_top = |file: &SourceFile| {
-            let path = String::from_utf8_lossy(&file.path).into_owned();
-            let (stem, extension) = path.rsplit_once('.')?;
-            let loads = game.plugins.iter().any(|known| known.eq_ignore_ascii_case(extension));
-            (loads && !stem.contains('/')).then_some(path.clone())
+        let loads = |name: &&String| {
+            let extension = name.rsplit_once('.').map_or("", |it| it.1);
+            game.plugins.iter().any(|known| known.eq_ignore_ascii_case(extension))
         };
-        let plugins: Vec<String> = files.iter().filter_map(at_top).collect();
-        if options.file_name.is_some() {
-            // The file has its whole name.
-            return Ok(Self { name: String::new(), plugins });
+        let plugins: Vec<String> = at_top.iter().filter(loads).cloned().collect();
+        if let Some(name) = &options.file_name {
+            let endings = game.textures.map(|it| it.1).into_iter().chain([game.main_ending]);
+            let name = endings.into_iter().find_map(|end| name.strip_suffix(end)).unwrap_or(stem(name));
+            refuse_ending("-o", name, options)?;
+            return Ok(Self { name: name.to_owned(), plugins });
         }
         if let Some(name) = &options.name {
             if name.is_empty() || name.contains(['/', '\\', '\0']) || name.starts_with('.') {
@@ -33,6 +34,7 @@ impl BaseName {
                     format!("--name \"{}\": no file of a game can have this name", name.escape_debug());
                 return Err(PackError::new(PackErrorKind::Option, what));
             }
+            refuse_ending("--name", name, options)?;
             return Ok(Self { name: name.clone(), plugins });
         }
         let mut names: Vec<&str> = plugins.iter().map(|plugin| stem(plugin)).collect();
@@ -61,4 +63,18 @@ impl BaseName {
     pub(super) fn plugin(&self, name: &str) -> Option<&str> {
         self.plugins.iter().map(String::as_str).find(|plugin| stem(plugin).eq_ignore_ascii_case(name))
     }
+}
+
+/// Fails if a name ends like a file of a game, because no plugin is called `MyMod.esp.esp`.
+fn refuse_ending(option: &str, name: &str, options: &PackOptions) -> Result<(), PackError> {
+    let extension = name.rsplit_once('.').map_or("", |it| it.1).to_ascii_lowercase();
+    if options.any_path || !["esp", "esm", "esl", "bsa", "ba2"].contains(&&*extension) {
+        return Ok(());
+    }
+    let (shown, stem) = (name.shown(), stem(name).shown());
+    let what = format!(
+        "{option} {shown}: the game would load such an archive only with a plugin called {shown}.esp; \
+         give the name without .{extension}: {stem} (--any-path takes it as it is)"
+    );
+    Err(PackError::new(PackErrorKind::Option, what))
 }

@@ -22,12 +22,20 @@ pub(super) fn name(plugin: &str, options: &PackOptions) -> String {
     format!("{plugin}.{ending}")
 }
 
+/// Whether an archive gets a plugin without content. If the mod has a plugin of its name, such a file would
+/// replace it wherever both are copied.
+pub(super) fn is_written(archive: &PlannedArchive, options: &PackOptions) -> bool {
+    let is_missing = |plugin: &String| !options.plugins_there.contains(&plugin.to_lowercase());
+    let missing = matches!(&archive.loader, Loader::Missing(plugin) if is_missing(plugin));
+    missing && !archive.is_of_other && options.dummies && options.game.dummy.is_some()
+}
+
 /// The files that are written beside the archives because the user asked for them.
 pub(super) fn beside(archives: &[PlannedArchive], options: &PackOptions) -> Vec<Beside> {
     let mut all = Vec::new();
     for archive in archives {
         if let (Loader::Missing(plugin), true, Some(dummy)) =
-            (&archive.loader, options.dummies, options.game.dummy)
+            (&archive.loader, is_written(archive, options), options.game.dummy)
         {
             all.push(Beside { name: name(plugin, options), bytes: plugin_bytes(&dummy) });
         }

@@ -31,7 +31,8 @@
 //! | what does a game load, and how? | `rules.rs` |
 //! | what may the caller choose? | `pack_options.rs` |
 //! | is a file packed, and how? | `verdict.rs` |
-//! | which archive gets which file? | `plan.rs`, with `planned.rs`, `source.rs`, `base_name.rs`, `split.rs` |
+//! | which files do the sources have? | `source.rs`, `path_list.rs`; where they begin: `download.rs` |
+//! | which archive gets which file? | `plan.rs`, with `planned.rs`, `base_name.rs`, `split.rs` |
 //! | how does a file become blocks? | `piece.rs`, on all processors in `pipeline.rs` |
 //! | how is an archive written? | `archive_writer.rs` |
 //! | is it what the source was? | `read_back.rs` |
@@ -42,10 +43,12 @@
 
 mod archive_writer;
 mod base_name;
+mod download;
 mod dummy;
 mod effects;
 mod error;
 mod pack_options;
+mod path_list;
 mod piece;
 mod pipeline;
 mod plan;
@@ -60,9 +63,11 @@ mod write;
 pub use effects::{Effect, EffectKind, effects};
 pub use error::{PackError, PackErrorKind};
 pub use pack_options::{OddTextures, PackOptions, PackProgress};
+pub use path_list::PathList;
 pub use plan::Plan;
 pub use planned::{How, Loader, PlannedArchive, PlannedFile};
 pub use rules::{GAMES, Game};
+pub use source::Superseded;
 pub use verdict::{LeftOut, LooseReason};
 pub use write::Packed;
 

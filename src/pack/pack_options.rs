@@ -1,6 +1,9 @@
 //! What the caller may choose.
 
+use std::collections::HashSet;
+
 use super::error::{PackError, PackErrorKind};
+use super::path_list::PathList;
 use super::rules::{GAMES, Game};
 use crate::content::codec::Level;
 use crate::format::encoding::Encoding;
@@ -44,6 +47,8 @@ pub struct PackOptions {
     pub(crate) sources: bool,
     pub(crate) only: Patterns,
     pub(crate) exclude: Option<Patterns>,
+    pub(crate) listed: Option<PathList>,
+    pub(crate) any_path: bool,
     pub(crate) store: Option<Patterns>,
     pub(crate) odd_textures: OddTextures,
     pub(crate) converts: bool,
@@ -55,6 +60,9 @@ pub struct PackOptions {
     pub(crate) override_file: bool,
     pub(crate) verifies: bool,
     pub(crate) threads: Option<usize>,
+    /// The names of plugins in the sources or beside them, without extension and in lower case. The plan
+    /// finds them.
+    pub(crate) plugins_there: HashSet<String>,
 }
 
 impl PackOptions {
@@ -83,6 +91,8 @@ impl PackOptions {
             sources: false,
             only: Patterns::default(),
             exclude: None,
+            listed: None,
+            any_path: false,
             store: None,
             odd_textures: OddTextures::default(),
             converts: false,
@@ -94,6 +104,7 @@ impl PackOptions {
             override_file: false,
             verifies: true,
             threads: None,
+            plugins_there: HashSet::new(),
         })
     }
 
@@ -132,7 +143,7 @@ impl PackOptions {
         self
     }
 
-    /// Which files are packed; others are not mentioned.
+    /// Which files are packed, by the paths below the data folder; the number of others is stated.
     #[must_use]
     pub fn only(mut self, patterns: Patterns) -> Self {
         self.only = patterns;
@@ -143,6 +154,20 @@ impl PackOptions {
     #[must_use]
     pub fn exclude(mut self, patterns: Patterns) -> Self {
         self.exclude = Some(patterns);
+        self
+    }
+
+    /// The paths that are packed; others are not mentioned.
+    #[must_use]
+    pub fn listed(mut self, list: PathList) -> Self {
+        self.listed = Some(list);
+        self
+    }
+
+    /// Whether to pack paths and names at which no game finds files.
+    #[must_use]
+    pub fn any_path(mut self, is_on: bool) -> Self {
+        self.any_path = is_on;
         self
     }
 

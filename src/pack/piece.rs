@@ -61,6 +61,12 @@ impl PieceMaker {
                 let converted;
                 let start = usize::try_from(parts.header_len).unwrap_or(usize::MAX);
                 let mut texels = bytes.get(start..).unwrap_or_default();
+                // Every byte of the source after its header is in a chunk, or in the tail that a note names.
+                let stored = if parts.converts.is_some() { parts.texels / 4 * 3 } else { parts.texels };
+                let chunks: u64 = parts.chunks.iter().map(|chunk| chunk.range.end - chunk.range.start).sum();
+                if texels.len() as u64 != stored + parts.tail || chunks != parts.texels {
+                    return Err(changed(&file.file));
+                }
                 if let Some(order) = parts.converts {
                     converted = convert(texels, order);
                     texels = &converted;

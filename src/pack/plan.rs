@@ -1,20 +1,27 @@
 //! The plan: which archive gets which file, how it is stored, and what stays loose.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::base_name::BaseName;
+use super::download::why_unfound;
 use super::error::{PackError, PackErrorKind};
 use super::pack_options::{OddTextures, PackOptions};
 use super::planned::{How, Loader, PlannedArchive, PlannedFile};
 use super::rules::{Loads, Next};
-use super::source::{self, SourceFile};
+use super::source::{SourceFile, SourceFiles, Superseded};
 use super::split;
-use super::verdict::{KNOWN_TOPS, LeftOut, LooseReason, Parts, left_out};
+use super::verdict::{LeftOut, LooseReason, Parts, is_known_top, left_out, plugin_of_table};
 use crate::content::codec::Level;
-use crate::format::write::{Collision, NameError, NewArchive, NewEntry, NewKind, NewTexture, StoredPath};
+use crate::format::hash::{Family, Hash};
+use crate::format::write::{
+    Collision, NameError, NewArchive, NewEntry, NewKind, NewTexture, PathForm, StoredPath,
+};
 use crate::game::stem;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
+use crate::system::disk_id::DiskId;
+use crate::system::text::count;
+use crate::texture::dds::Texture;
 use crate::texture::file_header::HEADER_MAX;
 use crate::texture::parts::{NoParts, TextureParts};
 use crate::vfs::Vfs;
@@ -26,6 +33,11 @@ pub struct Plan {
     pub(super) options: PackOptions,
     pub(super) archives: Vec<PlannedArchive>,
     loose: Vec<LeftOut>,
+    superseded: Vec<Superseded>,
+    unselected: usize,
+    /// Archives among the sources with files that are not packed because the user left them out: the archive,
+    /// and the number of those files.
+    pub(super) partly_packed: Vec<(DiskId, usize)>,
     notes: Vec<Note>,
 }
 
@@ -42,16 +54,24 @@ impl Plan {
     /// # Errors
     /// Files that cannot be packed as they are, or an option that does not fit them.
     pub fn new(vfs: &Vfs, options: &PackOptions) -> Result<Self, PackError> {
-        let (files, beside) = source::files(vfs, options)?;
-        let base = BaseName::find(&files, options)?;
-        let mut planner = Planner::new(options);
-        planner.loose = beside;
+        let sources = SourceFiles::find(vfs, options)?;
+        let base = BaseName::find(&sources.at_top, options)?;
+        let SourceFiles {
+            files, loose, superseded, unselected, unselected_of, total, plugins, notes, ..
+        } = sources;
+        let mut planner = Planner { loose, notes, left_in: unselected_of, ..Planner::new(options, &base) };
+        planner.is_one_archive = planner.is_one_archive && vfs.layers().all(|layer| !layer.is_folder());
+        planner.layers = vfs.layers().len();
         planner.sort(files)?;
         if planner.groups.values().all(Vec::is_empty) {
-            let what = "the source has no file that can be packed; nothing was written";
-            return Err(PackError::new(PackErrorKind::Source, what));
+            let lines: Vec<String> = planner.loose.iter().map(LeftOut::line).collect();
+            let what = match lines.len() {
+                0 => "the source has no file that can be packed; nothing was written",
+                _ => "the source has no file that can be packed; nothing was written. These stay loose:",
+            };
+            return Err(PackError::list(PackErrorKind::Source, what, &lines));
         }
-        let Planner { groups, mut loose, mut notes, .. } = planner;
+        let Planner { groups, mut loose, mut notes, left_in, .. } = planner;
         let mut archives = Vec::new();
         for (group, files) in groups {
             let parts = split::split(group.kind(options), files, options)?;
@@ -64,7 +84,7 @@ impl Plan {
                 return Err(PackError::new(PackErrorKind::Source, what));
             }
             for (nth, files) in parts.into_iter().enumerate() {
-                archives.push(archive(group, nth, files, &base, options)?);
+                archives.push(archive(&group, nth, files, &base, options)?);
             }
         }
         if options.file_name.is_some() && archives.len() > 1 {
@@ -74,8 +94,33 @@ impl Plan {
             return Err(PackError::list(PackErrorKind::Option, what, &names));
         }
         loose.sort_by(|a, b| a.path.cmp(&b.path));
-        add_loader_notes(&archives, options, &mut notes);
-        Ok(Self { options: options.clone(), archives, loose, notes })
+        add_merge_notes(&superseded, options, &mut notes);
+        add_hash_notes(&archives, &mut notes);
+        let mut options = options.clone();
+        options.plugins_there = plugins;
+        add_loader_notes(&archives, &options, &mut notes);
+        let store = vfs.store();
+        let is_archive = |layer: usize| u16::try_from(layer).is_ok_and(|layer| !store.is_folder(layer));
+        let left_in = store.identities().into_iter().zip(left_in).enumerate();
+        let partly_packed =
+            left_in.filter(|(layer, (_, left))| *left > 0 && is_archive(*layer)).map(|it| it.1).collect();
+        let plan = Self { options, archives, loose, superseded, unselected, partly_packed, notes };
+        plan.account(total)?;
+        Ok(plan)
+    }
+
+    /// Fails unless each copy of a file in the sources is packed, listed as loose, superseded by another one,
+    /// or not selected. It cannot fail unless the plan has a fault. Then nothing may be written.
+    fn account(&self, total: usize) -> Result<(), PackError> {
+        let accounted = self.totals().0 + self.loose.len() + self.superseded.len() + self.unselected;
+        if accounted == total {
+            return Ok(());
+        }
+        let what = format!(
+            "the sources have {total} files, but the plan has {accounted}, so nothing was written; this is a \
+             fault of bsafs"
+        );
+        Err(PackError::new(PackErrorKind::Differs, what))
     }
 
     /// The archives that will be written.
@@ -86,6 +131,22 @@ impl Plan {
     /// What stays loose, ordered by path.
     pub fn loose(&self) -> &[LeftOut] {
         &self.loose
+    }
+
+    /// Copies that are not packed, because another source has a file of their path.
+    pub fn superseded(&self) -> &[Superseded] {
+        &self.superseded
+    }
+
+    /// How many files the caller's patterns or list do not select.
+    pub fn unselected(&self) -> usize {
+        self.unselected
+    }
+
+    /// How many textures get a header of other bytes and of the same meaning. Archives of textures keep none.
+    pub fn rebuilt_headers(&self) -> usize {
+        let parts = self.archives.iter().flat_map(|it| &it.files).filter_map(|file| file.parts.as_ref());
+        parts.filter(|parts| parts.rebuilds_header).count()
     }
 
     /// What is odd about the files and the archives.
@@ -111,14 +172,16 @@ impl Plan {
 }
 
 /// Which archive a file belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Group {
     Main,
     Textures,
+    /// The archive of another plugin, by its name in lower case: tables that only this plugin finds.
+    Tables(String),
 }
 
 impl Group {
-    fn kind(self, options: &PackOptions) -> NewKind {
+    fn kind(&self, options: &PackOptions) -> NewKind {
         let kind = match (self, options.game.textures) {
             (Self::Textures, Some((kind, _))) => kind,
             _ => options.game.main,
@@ -130,7 +193,7 @@ impl Group {
         }
     }
 
-    fn ending(self, options: &PackOptions) -> &'static str {
+    fn ending(&self, options: &PackOptions) -> &'static str {
         match (self, options.game.textures) {
             (Self::Textures, Some((_, ending))) => ending,
             _ => options.game.main_ending,
@@ -141,55 +204,83 @@ impl Group {
 /// Sorts the files of a source into groups.
 struct Planner<'o> {
     options: &'o PackOptions,
+    base: &'o BaseName,
+    /// Whether textures go to the archive of all other files.
+    is_one_archive: bool,
+    /// Number of layers of the sources.
+    layers: usize,
+    /// How many files of each layer the user left out.
+    left_in: Vec<usize>,
     groups: BTreeMap<Group, Vec<PlannedFile>>,
     loose: Vec<LeftOut>,
     notes: Vec<Note>,
+    /// Tables of other plugins in the archive that the user named.
+    tables: Vec<String>,
     /// Files by what is wrong with them, so that nothing can be packed.
     wrong: BTreeMap<&'static str, Vec<String>>,
 }
 
 impl<'o> Planner<'o> {
-    fn new(options: &'o PackOptions) -> Self {
+    fn new(options: &'o PackOptions, base: &'o BaseName) -> Self {
         let groups = BTreeMap::from([(Group::Main, Vec::new()), (Group::Textures, Vec::new())]);
-        Self { options, groups, loose: Vec::new(), notes: Vec::new(), wrong: BTreeMap::new() }
+        let is_one_archive = options.file_name.is_some()
+            && matches!(options.game.textures, None | Some((NewKind::Tes4(_), _)));
+        let (loose, notes, tables, wrong) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
+        Self {
+            options,
+            base,
+            is_one_archive,
+            layers: 1,
+            left_in: Vec::new(),
+            groups,
+            loose,
+            notes,
+            tables,
+            wrong,
+        }
     }
 
     fn sort(&mut self, files: Vec<SourceFile>) -> Result<(), PackError> {
         let options = self.options;
         let textures = options.game.textures.map(|(kind, _)| kind);
-        let is_split = |parts: &Parts| {
-            matches!(textures, Some(NewKind::Textures(_))) && parts.is_texture(NewKind::Textures(1))
+        // A texture of a BA2 stays in the kind of archive in which a game read it.
+        let is_split = |file: &SourceFile, parts: &Parts| match &file.archived {
+            _ if !matches!(textures, Some(NewKind::Textures(_))) => false,
+            Some(name) if name.family == Family::Fo4 => file.file.is_record_of_texture(),
+            _ => parts.is_texture(NewKind::Textures(1)),
         };
+        let reasons: Vec<Option<LooseReason>> = files.iter().map(|file| self.reason(file)).collect();
         let headers = in_parallel(files.len(), &|| {}, |index| {
             let file = &files[index];
-            let parts = Parts::of(&file.path);
-            (is_split(&parts) && left_out(options.game, &parts, options).is_none())
-                .then(|| texture_parts(file, options))
+            let is_read = is_split(file, &Parts::of(&file.path)) && reasons[index].is_none();
+            is_read.then(|| texture_parts(file, options))
         });
         let mut odd_names = (0, String::new());
         let mut remarks: BTreeMap<_, (usize, String)> = BTreeMap::new();
         let mut tops: BTreeMap<String, (usize, String)> = BTreeMap::new();
-        for (file, texture) in files.into_iter().zip(headers) {
+        let mut unfound = (0, String::new());
+        for ((file, texture), reason) in files.into_iter().zip(headers).zip(reasons) {
             let parts = Parts::of(&file.path);
             let path = String::from_utf8_lossy(&file.path).into_owned();
-            let is_excluded = options.exclude.as_ref().is_some_and(|exclude| exclude.select(&file.file));
-            let reason = if is_excluded {
-                Some(LooseReason::Excluded)
-            } else {
-                left_out(options.game, &parts, options)
-            };
             if let Some(reason) = reason {
-                self.loose.push(LeftOut { path, reason, detail: String::new() });
+                self.left_in[usize::from(file.file.entry().layer)] += 1;
+                self.loose.push(LeftOut::new(path, reason));
                 continue;
             }
             let group = match textures {
+                _ if self.is_one_archive => Group::Main,
+                Some(NewKind::Textures(_)) => self.group_of_table(&path, &file),
                 Some(kind) if parts.is_texture(kind) => Group::Textures,
-                _ => Group::Main,
+                _ => self.group_of_table(&path, &file),
             };
             let (group, texture) = match texture {
                 Some(Ok(texture)) => (Group::Textures, Some(texture)),
                 Some(Err(why)) => match options.odd_textures {
                     OddTextures::General => (Group::Main, None),
+                    OddTextures::Loose if file.archived.is_some() => {
+                        self.wrong(LOST_TEXTURES, format!("{}: {why}", path.shown()));
+                        continue;
+                    }
                     OddTextures::Loose => {
                         self.loose.push(LeftOut { path, reason: LooseReason::Texture, detail: why });
                         continue;
@@ -202,8 +293,12 @@ impl<'o> Planner<'o> {
                 None => (group, None),
             };
             let kind = group.kind(options);
-            let stored = match StoredPath::new(&self.spelled(&file.path), kind.path_form(), options.encoding)
-            {
+            let form = kind.path_form();
+            let stored = match &file.archived {
+                Some(it) => StoredPath::kept((&it.folder, &it.file), (it.family, it.hash), form),
+                None => StoredPath::new(&self.spelled(&file.path), form, options.encoding),
+            };
+            let stored = match stored {
                 Ok(stored) => stored,
                 Err(error @ (NameError::NoStem | NameError::Ending)) => {
                     self.loose.push(LeftOut { path, reason: error.into(), detail: error.words().to_owned() });
@@ -217,13 +312,25 @@ impl<'o> Planner<'o> {
                     self.wrong(LONG_NAMES, format!("{}: {}", path.shown(), error.words()));
                     continue;
                 }
+                Err(error @ (NameError::Separator | NameError::Nul)) => {
+                    self.wrong(BROKEN_NAMES, format!("{}: {}", path.shown(), error.words()));
+                    continue;
+                }
             };
+            if let Some(why) = self.why_unfound(&file) {
+                if !options.any_path {
+                    self.wrong(UNFOUND, format!("{}: {why}", path.shown()));
+                    continue;
+                }
+                unfound.0 += 1;
+                unfound.1 = if unfound.1.is_empty() { path.clone() } else { unfound.1 };
+            }
             if !stored.bytes().is_ascii() {
                 odd_names.0 += 1;
                 odd_names.1 = if odd_names.1.is_empty() { path.clone() } else { odd_names.1 };
             }
             let top = parts.top();
-            if !top.is_empty() && !KNOWN_TOPS.contains(&top) {
+            if !top.is_empty() && !is_known_top(top) && file.archived.is_none() {
                 let (count, _) = tops.entry(top.to_owned()).or_insert((0, path.clone()));
                 *count += 1;
             }
@@ -245,7 +352,7 @@ impl<'o> Planner<'o> {
                 || parts.is_stored()
                 || file.size == 0
                 || file.size >= PACKED_FILE_MAX
-                || options.store.as_ref().is_some_and(|store| store.select(&file.file));
+                || options.store.as_ref().is_some_and(|store| store.selects(&path));
             let how = match (&texture, is_stored) {
                 (Some(_), _) => How::Texture,
                 (None, true) => How::Stored,
@@ -267,6 +374,26 @@ impl<'o> Planner<'o> {
             );
             self.notes.push(Note::new(NoteCode::PackName, source, text).of(odd_names.0, odd_names.1));
         }
+        if let Some(first) = self.tables.first().cloned() {
+            let text = "tables of texts or lists of quests that another plugin finds only in its own archive";
+            self.notes.push(Note::new(NoteCode::PackTable, source, text).of(self.tables.len(), first));
+        }
+        let is_table = |group: &&Group| matches!(group, Group::Tables(_));
+        let plugins = self.groups.keys().filter(is_table).count();
+        let kept = self.groups.iter().filter(|(group, _)| is_table(group)).flat_map(|(_, files)| files);
+        let kept: Vec<&PlannedFile> = kept.collect();
+        if let Some(first) = kept.first() {
+            let text = format!(
+                "tables of texts or lists of quests are kept in archives of their own, called after their \
+                 {}, because no other plugin finds them; keep these plugins beside the archives",
+                count(plugins, "plugin")
+            );
+            self.notes.push(Note::new(NoteCode::PackTable, source, text).of(kept.len(), &*first.path));
+        }
+        if unfound.0 > 0 {
+            let text = "packed as they are, because of --any-path; no game looks for such paths";
+            self.notes.push(Note::new(NoteCode::PackPath, source, text).of(unfound.0, unfound.1));
+        }
         for (top, (count, example)) in tops {
             let text = "packed, although no game is known to read this folder";
             self.notes.push(Note::new(NoteCode::PackFolder, top, text).of(count, example));
@@ -275,6 +402,66 @@ impl<'o> Planner<'o> {
             self.notes.push(Note::new(NoteCode::PackTexture, source, remark.words()).of(count, example));
         }
         Ok(())
+    }
+
+    /// Why a file stays loose. What an archive has was read there by a game, so that the rules for loose
+    /// files do not count for it.
+    fn reason(&self, file: &SourceFile) -> Option<LooseReason> {
+        let options = self.options;
+        let path = String::from_utf8_lossy(&file.path);
+        if options.exclude.as_ref().is_some_and(|exclude| exclude.selects(&path)) {
+            return Some(LooseReason::Excluded);
+        }
+        if file.archived.is_some() {
+            return None;
+        }
+        let reason = left_out(options.game, &Parts::of(&file.path), options);
+        let is_foreign = || match self.other_plugin(&path) {
+            Some(plugin) => self.base.plugin(plugin).is_none() && !options.all,
+            None => false,
+        };
+        reason.or_else(|| is_foreign().then_some(LooseReason::OtherPlugin))
+    }
+
+    /// The plugin of a table that does not belong to the plugin after which archives are called.
+    fn other_plugin<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let plugin = plugin_of_table(path).filter(|_| self.options.game.has_tables())?;
+        let own = &self.base.name;
+        // A name with `_` may be followed by any language.
+        let is_own = plugin.eq_ignore_ascii_case(own)
+            || path.split_once('/').is_some_and(|(_, name)| {
+                let start = name.get(..own.len() + 1).unwrap_or_default();
+                start.eq_ignore_ascii_case(&format!("{own}_"))
+            });
+        (!is_own).then_some(plugin)
+    }
+
+    /// The group of a file that is no texture: a table goes to the archive of its plugin, because no other
+    /// plugin finds it.
+    fn group_of_table(&mut self, path: &str, file: &SourceFile) -> Group {
+        let Some(plugin) = self.other_plugin(path) else { return Group::Main };
+        match (&self.options.file_name, &file.archived) {
+            // The user names the only archive, and may call it as he needs it.
+            (Some(_), Some(_)) if self.layers == 1 => {
+                self.tables.push(path.to_owned());
+                Group::Main
+            }
+            (Some(_), _) => {
+                self.wrong(OTHER_TABLES, path.shown().to_string());
+                Group::Main
+            }
+            (None, _) => Group::Tables(plugin.to_lowercase()),
+        }
+    }
+
+    /// Why no game finds a file.
+    fn why_unfound(&self, file: &SourceFile) -> Option<&'static str> {
+        match &file.archived {
+            Some(name) => why_unfound(&name.folder, &name.file),
+            // Of a loose file, the path is the one below the data folder.
+            None if file.has_backslash() => Some("its name has a backslash, which separates folders"),
+            None => why_unfound(b"", &file.path),
+        }
     }
 
     /// The path in the spelling in which it is stored.
@@ -289,6 +476,12 @@ impl<'o> Planner<'o> {
 
 const ODD_TEXTURES: &str = "textures that an archive of textures cannot store; --odd-textures=general packs \
                             them as files, --odd-textures=loose leaves them loose:";
+const LOST_TEXTURES: &str = "textures of an archive that an archive of textures cannot store. Outside of \
+                             their archive, they would be lost; --odd-textures=general packs them as files:";
+const BROKEN_NAMES: &str = "names that games take for others; rename the files:";
+const UNFOUND: &str = "paths at which no game finds a file; --any-path packs them as they are:";
+const OTHER_TABLES: &str = "tables of texts or lists of quests of other plugins, which find them only in \
+                            their own archives; name a folder with -o, and --name:";
 const BAD_NAMES: &str = "names with characters that the code page of the archive lacks; rename the files, or \
                          choose another code page with --encoding:";
 const LONG_NAMES: &str = "paths that are too long for the game:";
@@ -306,15 +499,24 @@ fn texture_parts(file: &SourceFile, options: &PackOptions) -> Result<TexturePart
         }
     }
     let parts = TextureParts::of(&head[..len], file.size, options.converts);
-    parts.map_err(|why| match why {
+    let mut parts = parts.map_err(|why| match why {
         NoParts::Bits24 => format!("{why}; --convert makes them 32 bits"),
         why => why.to_string(),
-    })
+    })?;
+    if file.archived.is_some() && file.file.is_record_of_texture() {
+        // What is shown is made of the record, so that it comes back byte for byte.
+        let shown = head.get(..usize::try_from(parts.header_len).unwrap_or(usize::MAX)).unwrap_or_default();
+        let forms = [parts.texture.mips, 0].map(|mips| Texture { mips, ..parts.texture });
+        let same = forms.into_iter().find(|it| it.header() == shown && parts.tail == 0);
+        parts.texture = same.ok_or("its record would become another one")?;
+        parts.rebuilds_header = false;
+    }
+    Ok(parts)
 }
 
 /// Makes an archive of a group's files: the `nth` one, counted from 0.
 fn archive(
-    group: Group,
+    group: &Group,
     nth: usize,
     files: Vec<PlannedFile>,
     base: &BaseName,
@@ -343,7 +545,15 @@ fn archive(
             (name.clone(), name.strip_suffix(ending).unwrap_or(stem(name)).to_owned())
         }
         None => {
-            let (first, number) = (&base.name, nth + 1);
+            let plugin = match group {
+                // In the spelling of the plugin or of a table, if there is one.
+                Group::Tables(plugin) => base
+                    .plugin(plugin)
+                    .map(stem)
+                    .or_else(|| files.first().and_then(|file| plugin_of_table(&file.path))),
+                Group::Main | Group::Textures => None,
+            };
+            let (first, number) = (&plugin.map_or_else(|| base.name.clone(), str::to_owned), nth + 1);
             let name = match (nth, options.game.next) {
                 (0, _) => first.clone(),
                 (_, Next::Prefix) => format!("{first} - {number}"),
@@ -354,7 +564,8 @@ fn archive(
         }
     };
     let loader = loader(&by, &name, base, options);
-    Ok(PlannedArchive { name, loader, kind, layout, files })
+    let is_of_other = matches!(group, Group::Tables(_));
+    Ok(PlannedArchive { name, loader, kind, is_of_other, layout, files })
 }
 
 fn loader(plugin: &str, archive: &str, base: &BaseName, options: &PackOptions) -> Loader {
@@ -385,11 +596,18 @@ fn collided(files: &[PlannedFile], collisions: &[Collision]) -> PackError {
 fn add_loader_notes(archives: &[PlannedArchive], options: &PackOptions, notes: &mut Vec<Note>) {
     for archive in archives {
         let Loader::Missing(plugin) = &archive.loader else { continue };
+        // Another note says so of all of them.
+        if archive.is_of_other {
+            continue;
+        }
         let endings: Vec<String> = options.game.plugins.iter().map(|it| format!("{plugin}.{it}")).collect();
         let endings = endings.join(" or ");
-        let text = if options.dummies && options.game.dummy.is_some() {
+        let is_there = options.plugins_there.contains(&plugin.to_lowercase());
+        let text = if super::dummy::is_written(archive, options) {
             // An existing plugin stays.
             format!("its plugin is {}, without content, beside it", super::dummy::name(plugin, options))
+        } else if is_there {
+            format!("the game loads it only with {endings}; keep that plugin beside it")
         } else {
             format!(
                 "the source has no plugin for it: the game loads it only with {endings}; --dummy writes one \
@@ -397,5 +615,42 @@ fn add_loader_notes(archives: &[PlannedArchive], options: &PackOptions, notes: &
             )
         };
         notes.push(Note::new(NoteCode::PackLoader, archive.name.clone(), text));
+    }
+}
+
+/// Notes on paths that several sources have with different bytes.
+fn add_merge_notes(superseded: &[Superseded], options: &PackOptions, notes: &mut Vec<Note>) {
+    let differ: Vec<&Superseded> = superseded.iter().filter(|it| !it.is_equal).collect();
+    let Some(first) = differ.first() else { return };
+    let paths: HashSet<&str> = differ.iter().map(|it| it.path.as_str()).collect();
+    let copies = superseded.iter().filter(|it| it.path == first.path).count() + 1;
+    let text = format!(
+        "{} in several sources with different bytes; packed is the one that wins, as `bsafs conflicts` has \
+         it. {} is in {copies} sources, of which {} wins; -v lists all",
+        if paths.len() == 1 { "1 path is".to_owned() } else { format!("{} paths are", paths.len()) },
+        first.path.shown(),
+        first.winner.shown()
+    );
+    let note = Note::new(NoteCode::PackMerged, options.game.id, text);
+    notes.push(note.of(paths.len(), first.path.clone()));
+}
+
+/// Notes on names of different archives with one hash, of which a game may find only one.
+fn add_hash_notes(archives: &[PlannedArchive], notes: &mut Vec<Note>) {
+    let mut known: HashMap<Hash, (&str, &PlannedFile)> = HashMap::new();
+    for archive in archives.iter().filter(|it| it.kind.path_form() == PathForm::Ba2) {
+        for file in &archive.files {
+            if let Some((other, earlier)) = known.insert(file.stored.hash(), (&archive.name, file))
+                && !earlier.path.eq_ignore_ascii_case(&file.path)
+            {
+                let text = format!(
+                    "{} has the hash of {} in {}, so the game may find only one of them; rename one",
+                    file.path.shown(),
+                    earlier.path.shown(),
+                    other.shown()
+                );
+                notes.push(Note::new(NoteCode::PackHash, archive.name.clone(), text));
+            }
+        }
     }
 }

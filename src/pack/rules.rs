@@ -207,6 +207,11 @@ impl Game {
         matches!(self.id, "fallout3" | "falloutnv")
     }
 
+    /// Whether plugins find their tables of texts only in archives that are called after them.
+    pub(super) fn has_tables(&self) -> bool {
+        self.loads == Loads::Plugin && !self.is_gamebryo_fallout() && self.main != NewKind::Tes4(103)
+    }
+
     /// Whether animation tools of this game read behaviour files from the disk.
     pub(super) fn has_behaviours(&self) -> bool {
         matches!(self.id, "skyrim" | "enderal" | "skyrimse" | "enderalse" | "skyrimvr")

@@ -1,58 +1,292 @@
-//! The files of a source, and what keeps a source from being packed at all.
+//! The files of a source: each copy that a layer has gets one fate, so that none is left out in silence.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::download;
 use super::error::{PackError, PackErrorKind};
 use super::pack_options::PackOptions;
-use super::verdict::{KNOWN_TOPS, LeftOut, LooseReason};
-use crate::note::NoteCode;
+use super::verdict::{LeftOut, LooseReason};
+use crate::format::encoding::Encoding;
+use crate::format::hash::{Family, Hash};
+use crate::game::stem;
+use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
-use crate::tree::Kind;
+use crate::vfs::comparison::{Compared, compare};
+use crate::vfs::opened_archive::{StoredEntry, stored_entries};
 use crate::vfs::parallel::in_parallel;
-use crate::vfs::{Vfs, VfsFile};
+use crate::vfs::{Vfs, VfsFile, VfsLayer};
 
+/// A file that wins, and that the user selected.
 pub(super) struct SourceFile {
     pub(super) file: VfsFile,
     /// The path below the data folder, with `/` between names.
     pub(super) path: Vec<u8>,
     pub(super) size: u64,
+    /// What its archive stores of its name; `None` for a loose file.
+    pub(super) archived: Option<ArchivedName>,
 }
 
-/// The folders that stand for the data folder itself, in lower case.
-const DATA: [&str; 2] = ["data", "data files"];
+impl SourceFile {
+    /// Whether a name on the disk has a backslash. It is listed as `%5C`.
+    pub(super) fn has_backslash(&self) -> bool {
+        self.archived.is_none() && self.file.stored_name().contains(&b'\\')
+    }
+}
 
-/// All files that the options select, ordered by path without regard to case, and those that stay loose
-/// because they lie beside the data folder.
-pub(super) fn files(vfs: &Vfs, options: &PackOptions) -> Result<(Vec<SourceFile>, Vec<LeftOut>), PackError> {
-    refuse_oddities(vfs, options)?;
-    let files = vfs.select(&options.only);
-    let data = data_folder(vfs)?;
-    let twins: Vec<String> = files.iter().filter_map(|file| twin(vfs, file)).collect();
+/// A name as an archive stores it.
+pub(super) struct ArchivedName {
+    pub(super) family: Family,
+    pub(super) hash: Hash,
+    pub(super) folder: Vec<u8>,
+    pub(super) file: Vec<u8>,
+}
+
+/// A copy that is not packed, because a later source has a file of its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Superseded {
+    /// The path.
+    pub path: String,
+    /// The source whose file has the path.
+    pub winner: String,
+    /// The source of this copy.
+    pub source: String,
+    /// Whether both have the same bytes.
+    pub is_equal: bool,
+}
+
+/// All files of the sources.
+pub(super) struct SourceFiles {
+    /// Ordered by path without regard to case.
+    pub(super) files: Vec<SourceFile>,
+    /// What lies beside the data folder, or was deleted in a folder of `mount --edit`.
+    pub(super) loose: Vec<LeftOut>,
+    pub(super) superseded: Vec<Superseded>,
+    /// Number of files that the patterns or the list of the user do not select.
+    pub(super) unselected: usize,
+    /// How many of them each layer has.
+    pub(super) unselected_of: Vec<usize>,
+    /// Number of copies in all layers.
+    pub(super) total: usize,
+    /// The names of files at the top, whether or not they are selected.
+    pub(super) at_top: Vec<String>,
+    /// The stems of plugins in the sources or beside their archives, in lower case.
+    pub(super) plugins: HashSet<String>,
+    pub(super) notes: Vec<Note>,
+}
+
+/// A copy of a file, which may win.
+struct Copy {
+    file: VfsFile,
+    path: Vec<u8>,
+    /// Its place among the copies of its file in the tree; 0 for the one that is shown.
+    place: usize,
+}
+
+impl SourceFiles {
+    pub(super) fn find(vfs: &Vfs, options: &PackOptions) -> Result<Self, PackError> {
+        refuse_oddities(vfs, options)?;
+        let layers: Vec<VfsLayer> = vfs.layers().collect();
+        let names = &vfs.opened().names;
+        let total = names.iter().map(|names| names.file_count()).sum();
+        let mut data = Vec::with_capacity(layers.len());
+        for (layer, names) in layers.iter().zip(names) {
+            // The folders of a game are data folders.
+            let is_named = layer.is_folder() && layer.why().is_empty();
+            data.push(if is_named { download::data_folder(layer.path(), names, options)? } else { None });
+        }
+        let (mut copies, mut loose) = (Vec::with_capacity(total), Vec::new());
+        let mut is_listed: Vec<Vec<bool>> = names.iter().map(|it| vec![false; it.file_count()]).collect();
+        for file in vfs.files() {
+            let all = std::iter::once(file.clone()).chain(file.hidden().collect::<Vec<_>>());
+            for (place, file) in all.enumerate() {
+                let entry = file.entry();
+                let layer = usize::from(entry.layer);
+                is_listed[layer][entry.entry as usize] = true;
+                let mut path = if place == 0 { stored_path(&file) } else { file.path_bytes() };
+                if let Some(data) = &data[layer] {
+                    let is_below = path.starts_with(data) && path.get(data.len()) == Some(&b'/');
+                    if !is_below {
+                        loose.push(LeftOut::new(file.path(), LooseReason::BesideData));
+                        continue;
+                    }
+                    path.drain(..=data.len());
+                }
+                copies.push(Copy { file, path, place });
+            }
+        }
+        // What is in a layer and not in the tree.
+        for (names, is_listed) in names.iter().zip(&is_listed) {
+            for (entry, _) in (0_u32..).zip(is_listed).filter(|(_, is_listed)| !**is_listed) {
+                let path = String::from_utf8_lossy(&names.listed_path(entry)).into_owned();
+                loose.push(LeftOut::new(path, LooseReason::Erased));
+            }
+        }
+        let (winners, superseded) = decide(copies);
+        let text = |copy: &Copy| String::from_utf8_lossy(&copy.path).into_owned();
+        let at_top = winners.iter().map(text).filter(|path| !path.contains('/')).collect();
+        let plugins = plugins(&winners, &layers);
+        let paths: Vec<String> = winners.iter().map(text).collect();
+        let mut notes = Vec::new();
+        let listed = options.listed.as_ref().map(|list| list.select(&paths)).transpose()?;
+        refuse_unmatched(&paths, options, &mut notes)?;
+        let is_selected = |at: usize| {
+            options.only.selects(&paths[at]) && listed.as_ref().is_none_or(|listed| listed.contains(&at))
+        };
+        let mut selected = Vec::new();
+        let mut unselected_of = vec![0; layers.len()];
+        for (at, copy) in winners.into_iter().enumerate() {
+            if is_selected(at) {
+                selected.push(copy);
+            } else {
+                unselected_of[usize::from(copy.file.entry().layer)] += 1;
+            }
+        }
+        let unselected = unselected_of.iter().sum();
+        let files = with_names(vfs, &layers, selected)?;
+        Ok(Self { files, loose, superseded, unselected, unselected_of, total, at_top, plugins, notes })
+    }
+}
+
+/// Decides which copy of each path is packed. In one tree, the rule of the sources has decided already. Below
+/// a folder Data, the last source wins.
+fn decide(copies: Vec<Copy>) -> (Vec<Copy>, Vec<Superseded>) {
+    let mut groups: BTreeMap<Vec<u8>, Vec<Copy>> = BTreeMap::new();
+    for copy in copies {
+        groups.entry(copy.path.to_ascii_lowercase()).or_default().push(copy);
+    }
+    let mut groups: Vec<Vec<Copy>> = groups.into_values().collect();
+    for group in &mut groups {
+        let node = group.first().map(|copy| copy.file.node());
+        if group.iter().all(|copy| Some(copy.file.node()) == node) {
+            group.sort_by_key(|copy| copy.place);
+        } else {
+            group.sort_by_key(|copy| std::cmp::Reverse(copy.file.entry().layer));
+        }
+    }
+    let several: Vec<&Vec<Copy>> = groups.iter().filter(|group| group.len() > 1).collect();
+    let compared = in_parallel(several.len(), &|| {}, |at| {
+        let others: Vec<VfsFile> = several[at][1..].iter().map(|copy| copy.file.clone()).collect();
+        compare(&several[at][0].file, &others)
+    });
+    let source = |copy: &Copy| copy.file.layer().path().to_string_lossy().into_owned();
+    let lost = |(group, compared): (&&Vec<Copy>, Vec<Compared>)| {
+        let winner = &group[0];
+        let one = |(copy, compared): (&Copy, Compared)| Superseded {
+            path: String::from_utf8_lossy(&winner.path).into_owned(),
+            winner: source(winner),
+            source: source(copy),
+            is_equal: compared == Compared::Equal,
+        };
+        group[1..].iter().zip(compared).map(one).collect::<Vec<_>>()
+    };
+    let superseded = several.iter().zip(compared).flat_map(lost).collect();
+    (groups.into_iter().filter_map(|group| group.into_iter().next()).collect(), superseded)
+}
+
+/// Learns sizes, and the names that archives store.
+fn with_names(vfs: &Vfs, layers: &[VfsLayer], winners: Vec<Copy>) -> Result<Vec<SourceFile>, PackError> {
+    let twins: Vec<String> = winners.iter().filter_map(|copy| twin(vfs, &copy.file)).collect();
     if !twins.is_empty() {
         let what = "files whose paths differ only in case, of which an archive can have one:";
         return Err(PackError::list(PackErrorKind::Source, what, &twins));
     }
-    let sizes = in_parallel(files.len(), &|| {}, |index| files[index].size());
+    let sizes = in_parallel(winners.len(), &|| {}, |index| winners[index].file.size());
     let failed: Vec<String> =
         sizes.iter().filter_map(|it| it.as_ref().err().map(ToString::to_string)).collect();
     if !failed.is_empty() {
         return Err(PackError::list(PackErrorKind::Unreadable, "files that cannot be read:", &failed));
     }
-    let is_below = |file: &VfsFile| {
-        let path = file.path_bytes();
-        data.as_ref().is_none_or(|data| path.starts_with(data) && path.get(data.len()) == Some(&b'/'))
-    };
-    let (below, beside): (Vec<VfsFile>, Vec<VfsFile>) = files.into_iter().partition(is_below);
-    let source = |file: VfsFile| {
-        let mut path = stored_path(&file);
-        if let Some(data) = &data {
-            path.drain(..path.len().min(data.len() + 1));
+    let mut stored: HashMap<u16, (Family, Vec<StoredEntry>)> = HashMap::new();
+    for (number, layer) in (0_u16..).zip(layers) {
+        let is_used = || winners.iter().any(|copy| copy.file.entry().layer == number);
+        if let Some(archive) = vfs.store().archive(number).filter(|_| is_used()) {
+            let entries = stored_entries(archive, &vfs.opened().options).map_err(|error| {
+                PackError::new(PackErrorKind::Unreadable, format!("{}: {error}", layer.path().shown()))
+            })?;
+            stored.insert(number, entries);
         }
-        SourceFile { path, size: file.shown_size(), file }
+    }
+    let mut files = Vec::with_capacity(winners.len());
+    let mut nameless: BTreeMap<u16, usize> = BTreeMap::new();
+    for Copy { file, path, .. } in winners {
+        let entry = file.entry();
+        let names = &vfs.opened().names[usize::from(entry.layer)];
+        let archived = match stored.get(&entry.layer) {
+            None => None,
+            Some(_) if names.lacks_name(entry.entry) => {
+                *nameless.entry(entry.layer).or_default() += 1;
+                continue;
+            }
+            Some((family, entries)) => entries.get(entry.entry as usize).map(|stored| {
+                let (folder, file) =
+                    stored.name.clone().unwrap_or_else(|| (Vec::new(), recovered(&path, names.encoding())));
+                ArchivedName { family: *family, hash: stored.hash, folder, file }
+            }),
+        };
+        let size = file.shown_size();
+        files.push(SourceFile { file, path, size, archived });
+    }
+    if !nameless.is_empty() {
+        let line = |(layer, count): (&u16, &usize)| {
+            format!("{}: {count} without a name", layers[usize::from(*layer)].path().shown())
+        };
+        let lines: Vec<String> = nameless.iter().map(line).collect();
+        let what = "files whose names their archive does not store, so the new archive would have other \
+                    ones; give a list of paths with --names:";
+        return Err(PackError::list(PackErrorKind::Source, what, &lines));
+    }
+    Ok(files)
+}
+
+/// The bytes of a name that a list of the user has.
+fn recovered(path: &[u8], encoding: Encoding) -> Vec<u8> {
+    encoding.encode(path).map_or_else(|| path.to_vec(), Cow::into_owned)
+}
+
+/// The stems of all plugins, also of those that lie beside an archive of the sources.
+fn plugins(winners: &[Copy], layers: &[VfsLayer]) -> HashSet<String> {
+    let name = |copy: &Copy| {
+        let name = copy.path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        String::from_utf8_lossy(name).into_owned()
     };
-    let left_out =
-        |file: VfsFile| LeftOut { path: file.path(), reason: LooseReason::BesideData, detail: String::new() };
-    Ok((below.into_iter().map(source).collect(), beside.into_iter().map(left_out).collect()))
+    let folders = layers.iter().filter(|layer| !layer.is_folder()).filter_map(|layer| layer.path().parent());
+    let folders: HashSet<_> = folders.collect();
+    let beside = folders.into_iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    let beside = beside.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
+    let all = winners.iter().map(name).chain(beside);
+    all.filter_map(|name| plugin_stem(&name)).collect()
+}
+
+/// The name of a plugin of any game without its extension, in lower case, also if a manager has renamed it.
+fn plugin_stem(name: &str) -> Option<String> {
+    let name = name.to_lowercase();
+    let name =
+        [".ghost", ".mohidden"].iter().fold(&*name, |name, end| name.strip_suffix(end).unwrap_or(name));
+    let is_plugin = [".esp", ".esm", ".esl"].iter().any(|end| name.ends_with(end));
+    is_plugin.then(|| stem(name).to_owned())
+}
+
+/// Fails if patterns or the list select nothing. Notes patterns without a match.
+fn refuse_unmatched(paths: &[String], options: &PackOptions, notes: &mut Vec<Note>) -> Result<(), PackError> {
+    let all = || paths.iter().map(String::as_str);
+    let unmatched = options.only.unmatched(all());
+    if !unmatched.is_empty() && !paths.iter().any(|path| options.only.selects(path)) {
+        let patterns: Vec<String> = unmatched.iter().map(|it| it.shown().to_string()).collect();
+        let what = "no file matches --glob; --dry-run prints the paths with which patterns are compared:";
+        return Err(PackError::list(PackErrorKind::Option, what, &patterns));
+    }
+    let others = [("--exclude", &options.exclude), ("--store", &options.store)];
+    let of_others =
+        others.into_iter().filter_map(|(option, it)| Some((option, it.as_ref()?.unmatched(all()))));
+    for (option, patterns) in std::iter::once(("--glob", unmatched)).chain(of_others) {
+        for pattern in patterns {
+            let text = format!("no file matches {option} {}", pattern.shown());
+            notes.push(Note::new(NoteCode::PackPattern, options.game.id, text));
+        }
+    }
+    Ok(())
 }
 
 /// The path of a file as it is stored. Bytes of a name on the disk that are not UTF-8 are listed as `%XX`,
@@ -66,11 +300,13 @@ fn stored_path(file: &VfsFile) -> Vec<u8> {
 fn refuse_oddities(vfs: &Vfs, options: &PackOptions) -> Result<(), PackError> {
     let is_odd = |code| {
         use NoteCode::{
-            FileUnreadable, LinkCircle, LinkDangling, LinkOfOtherUser, OtherMount, PathTooDeep, SpecialFile,
+            ArchiveUnreadable, FileUnreadable, LinkCircle, LinkDangling, LinkOfOtherUser, OtherMount,
+            PathTooDeep, SpecialFile,
         };
         matches!(
             code,
-            FileUnreadable
+            ArchiveUnreadable
+                | FileUnreadable
                 | LinkCircle
                 | LinkDangling
                 | LinkOfOtherUser
@@ -79,10 +315,17 @@ fn refuse_oddities(vfs: &Vfs, options: &PackOptions) -> Result<(), PackError> {
                 | SpecialFile
         )
     };
-    let odd = vfs.left_out().filter(|note| is_odd(note.code));
+    let of_game = vfs.order().notes.iter();
+    let odd = vfs.left_out().chain(of_game).filter(|note| is_odd(note.code));
     let odd: Vec<String> = odd.map(|note| format!("{}: {note}", note.subject.shown())).collect();
     if !odd.is_empty() {
         return Err(PackError::list(PackErrorKind::Source, "the source has what cannot be packed:", &odd));
+    }
+    let is_broken = |note: &&Note| matches!(note.code, NoteCode::ArchiveUnfinished | NoteCode::ArchiveCutOff);
+    let broken = vfs.opened().archives().flat_map(|archive| &archive.notes).filter(is_broken);
+    let broken: Vec<String> = broken.map(|note| format!("{}: {note}", note.subject.shown())).collect();
+    if !broken.is_empty() {
+        return Err(PackError::list(PackErrorKind::Unreadable, "archives that are not whole:", &broken));
     }
     if options.follows_links {
         return Ok(());
@@ -99,38 +342,11 @@ fn refuse_oddities(vfs: &Vfs, options: &PackOptions) -> Result<(), PackError> {
     }
 }
 
-/// The folder at the top that stands for the data folder, if everything of the game is in it.
-fn data_folder(vfs: &Vfs) -> Result<Option<Vec<u8>>, PackError> {
-    let tree = vfs.tree();
-    let (mut data, mut others) = (None, Vec::new());
-    for node in tree.children(crate::tree::NodeId::ROOT) {
-        let name = String::from_utf8_lossy(tree.name(node)).to_ascii_lowercase();
-        if tree.kind(node) != Kind::Folder {
-            continue;
-        }
-        match DATA.contains(&&*name) {
-            true => data = Some(tree.name(node).to_vec()),
-            false if KNOWN_TOPS.contains(&&*name) => others.push(name),
-            false => {}
-        }
-    }
-    match (data, others.first()) {
-        (Some(data), Some(other)) => {
-            let data = String::from_utf8_lossy(&data).into_owned();
-            let what = format!(
-                "the source has a folder {} beside {}, so it is not clear where the game's files begin; a \
-                 game never finds paths that begin with Data",
-                data.shown(),
-                other.shown()
-            );
-            Err(PackError::new(PackErrorKind::Source, what))
-        }
-        (data, _) => Ok(data),
-    }
-}
-
-/// The two paths of a file that is listed under a number, because another one has its name.
+/// The two paths of a loose file that is listed under a number, because another one has its name.
 fn twin(vfs: &Vfs, file: &VfsFile) -> Option<String> {
+    if !file.layer().is_folder() {
+        return None;
+    }
     let name = String::from_utf8_lossy(file.name());
     let (stem, extension) = name
         .rsplit_once('.')

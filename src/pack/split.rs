@@ -5,6 +5,7 @@ use super::pack_options::PackOptions;
 use super::pipeline::{self, Made};
 use super::planned::{How, PlannedFile};
 use super::rules::Game;
+use super::verdict::plugin_of_table;
 use crate::format::write::{NewArchive, NewEntry, NewKind, NewTexture};
 use crate::shown::Shown;
 
@@ -40,7 +41,11 @@ pub(super) fn split(
     if bounds.iter().sum::<u64>() <= max {
         return Ok(vec![files]);
     }
-    let mut sizes = bounds;
+    // A plugin finds its tables of texts in its own archive, and the first one is.
+    let (first, others): (Vec<_>, Vec<_>) =
+        files.into_iter().zip(bounds.into_iter().zip(tables)).partition(|it| is_table(&it.0));
+    let (files, (bounds, tables)): (Vec<_>, (Vec<_>, Vec<_>)) = first.into_iter().chain(others).unzip();
+    let mut sizes: Vec<u64> = bounds;
     if files.iter().any(|file| file.how != How::Stored) {
         measure(kind, &files, options, &tables, &mut sizes)?;
     }
@@ -60,6 +65,10 @@ pub(super) fn split(
         archives.last_mut().into_iter().for_each(|archive| archive.push(file.clone()));
     }
     Ok(archives)
+}
+
+fn is_table(file: &PlannedFile) -> bool {
+    plugin_of_table(&file.path).is_some()
 }
 
 /// Number of bytes that a file takes besides its data, at most.

@@ -3,6 +3,7 @@
 use super::pack_options::PackOptions;
 use super::rules::Game;
 use crate::format::write::{NameError, NewKind};
+use crate::shown::Shown;
 
 /// A file that stays loose.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +14,18 @@ pub struct LeftOut {
     pub reason: LooseReason,
     /// More about this file, such as why a texture cannot be stored; usually empty.
     pub detail: String,
+}
+
+impl LeftOut {
+    pub(super) fn new(path: String, reason: LooseReason) -> Self {
+        Self { path, reason, detail: String::new() }
+    }
+
+    /// The path, with the reason.
+    pub(super) fn line(&self) -> String {
+        let detail = if self.detail.is_empty() { self.reason.words() } else { &self.detail };
+        format!("{}: {detail}", self.path.shown())
+    }
 }
 
 /// Why a file stays loose.
@@ -45,11 +58,17 @@ pub enum LooseReason {
     Excluded,
     /// A texture that an archive of textures cannot store.
     Texture,
+    /// It is in a folder at the top that no game is known to read.
+    Unknown,
+    /// A table of texts or a list of quests that belongs to a plugin which is not among the sources.
+    OtherPlugin,
+    /// It was deleted in a folder of `mount --edit`, or a rule of the game hides it.
+    Erased,
 }
 
 impl LooseReason {
     /// All reasons.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::DataOnly,
         Self::Settings,
         Self::Extender,
@@ -63,6 +82,9 @@ impl LooseReason {
         Self::Name,
         Self::Excluded,
         Self::Texture,
+        Self::Unknown,
+        Self::OtherPlugin,
+        Self::Erased,
     ];
 
     /// The code, as in JSON.
@@ -81,6 +103,9 @@ impl LooseReason {
             Self::Name => "name",
             Self::Excluded => "excluded",
             Self::Texture => "texture",
+            Self::Unknown => "unknown-folder",
+            Self::OtherPlugin => "other-plugin",
+            Self::Erased => "erased",
         }
     }
 
@@ -92,7 +117,7 @@ impl LooseReason {
             Self::Extender => "script extenders and their plugins read it from the disk",
             Self::Video => "games play films only from the disk",
             Self::Engine => "this game's engine reads it only from the disk",
-            Self::Tools => "tools such as Nemesis, FNIS or Open Animation Replacer read it from the disk",
+            Self::Tools => "tools such as BodySlide, Nemesis, FNIS or Root Builder read it from the disk",
             Self::Source => "a source of a script; --sources packs it",
             Self::NotGame => "not a file of the game",
             Self::Root => "it is in no folder, where games look for hardly anything in archives",
@@ -100,6 +125,11 @@ impl LooseReason {
             Self::Name => "an archive cannot store its name",
             Self::Excluded => "--exclude",
             Self::Texture => "an archive of textures cannot store it",
+            Self::Unknown => "no game is known to read this folder; --all packs it",
+            Self::OtherPlugin => {
+                "it belongs to another plugin, which finds it only loose or in its own archive"
+            }
+            Self::Erased => "a deletion in a folder of `mount --edit`, or a rule of the game, hides it",
         }
     }
 
@@ -115,8 +145,8 @@ impl From<NameError> for LooseReason {
     }
 }
 
-/// Folders at the top that hold files of games. Packing another one is noted.
-pub(super) const KNOWN_TOPS: [&str; 35] = [
+/// Folders at the top that hold files of games. Others stay loose.
+const KNOWN_TOPS: [&str; 35] = [
     "bookart",
     "dialogueviews",
     "distantlod",
@@ -153,6 +183,39 @@ pub(super) const KNOWN_TOPS: [&str; 35] = [
     "lod",
     "actors",
 ];
+
+/// Folders at the top that tools read from the disk: BodySlide, AAF, editors, Root Builder, Nemesis, Pandora.
+const TOOL_TOPS: [&str; 8] =
+    ["aaf", "calientetools", "edit scripts", "fnis", "nemesis_engine", "pandora_engine", "root", "tools"];
+/// Folders at the top that come with a mod and are for people and installers.
+const NOT_GAME_TOPS: [&str; 12] = [
+    "doc",
+    "docs",
+    "documentation",
+    "documents",
+    "fomod",
+    "omod conversion data",
+    "readme",
+    "readmes",
+    "screens",
+    "screenshot",
+    "screenshots",
+    "screen shots",
+];
+
+/// Whether a folder at the top, in lower case, holds files of games.
+pub(super) fn is_known_top(top: &str) -> bool {
+    KNOWN_TOPS.contains(&top)
+}
+
+/// Whether a folder at the top, in lower case, is for tools, script extenders or people.
+pub(super) fn is_tool_top(top: &str) -> bool {
+    TOOL_TOPS.contains(&top) || NOT_GAME_TOPS.contains(&top) || EXTENDER_TOPS.contains(&top)
+}
+
+/// Folders at the top that script extenders and their plugins read.
+const EXTENDER_TOPS: [&str; 10] =
+    ["skse", "f4se", "nvse", "obse", "sfse", "fose", "mwse", "mcm", "netscriptframework", "dllplugins"];
 
 /// Endings of sounds. Compressed, they are silent, or the game crashes.
 const SOUNDS: [&str; 7] = ["wav", "xwm", "mp3", "ogg", "lip", "fuz", "wem"];
@@ -223,19 +286,21 @@ pub(super) fn left_out(game: &Game, parts: &Parts, options: &PackOptions) -> Opt
     }
     if is_mark
         || is_note
-        || parts.top() == "fomod"
+        || NOT_GAME_TOPS.contains(&parts.top())
         || parts.ends(&[
             "psd", "xcf", "7z", "zip", "rar", "blend", "blend1", "max", "tmp", "bak", "db", "mohidden",
         ])
     {
         return Some(LooseReason::NotGame);
     }
-    if ["skse", "f4se", "nvse", "obse", "sfse", "fose", "mwse", "mcm", "netscriptframework", "dllplugins"]
-        .contains(&parts.top())
+    if EXTENDER_TOPS.contains(&parts.top())
         || parts.ends(&["toml"])
         || parts.ends(&["json"]) && parts.top() != "interface" && !parts.is_in("meshes")
     {
         return Some(LooseReason::Extender);
+    }
+    if TOOL_TOPS.contains(&parts.top()) {
+        return Some(LooseReason::Tools);
     }
     if parts.ends(&["ini", "dll", "exe", "asi"]) {
         return Some(LooseReason::Settings);
@@ -259,15 +324,30 @@ pub(super) fn left_out(game: &Game, parts: &Parts, options: &PackOptions) -> Opt
         let is_behaviour = parts.extension == "hkx" && parts.has_folder("behaviors");
         let is_replacer =
             parts.has_folder("openanimationreplacer") || parts.has_folder("dynamicanimationreplacer");
-        let is_patch = matches!(parts.top(), "nemesis_engine" | "pandora_engine" | "tools");
-        if is_list || is_behaviour && parts.is_in("meshes/actors") || is_replacer || is_patch {
+        if is_list || is_behaviour && parts.is_in("meshes/actors") || is_replacer {
             return Some(LooseReason::Tools);
         }
     }
     if !options.sources && (parts.extension == "psc" || parts.is_in("scripts/source")) {
         return Some(LooseReason::Source);
     }
-    parts.top().is_empty().then_some(LooseReason::Root)
+    match parts.top() {
+        "" => Some(LooseReason::Root),
+        top => (!is_known_top(top)).then_some(LooseReason::Unknown),
+    }
+}
+
+/// The plugin to which a table of texts or a list of quests belongs, in the spelling of the path: `Mod` for
+/// `strings/Mod_english.strings` and for `seq/Mod.seq`.
+pub(super) fn plugin_of_table(path: &str) -> Option<&str> {
+    let (folder, name) = path.split_once('/')?;
+    let (stem, extension) = name.rsplit_once('.')?;
+    let extension = extension.to_ascii_lowercase();
+    match &*folder.to_ascii_lowercase() {
+        "strings" if TEXTS.contains(&&*extension) => Some(stem.rsplit_once('_').map_or(stem, |it| it.0)),
+        "seq" if extension == "seq" => Some(stem),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -281,7 +361,9 @@ mod tests {
 
     #[test]
     fn what_games_and_tools_read_from_the_disk_stays_loose() {
-        use LooseReason::{DataOnly, Engine, Extender, NotGame, Root, Settings, Source, Tools, Video};
+        use LooseReason::{
+            DataOnly, Engine, Extender, NotGame, Root, Settings, Source, Tools, Unknown, Video,
+        };
         for (game, path, reason) in [
             ("skyrimse", "MyMod.esp", Some(DataOnly)),
             ("skyrimse", "Old.bsa", Some(DataOnly)),
@@ -311,11 +393,33 @@ mod tests {
             ("morrowind", "Sound/a.wav", Some(Engine)),
             ("morrowind", "BookArt/a.tga", None),
             ("morrowind", "Icons/a.dds", None),
+            ("skyrimse", "CalienteTools/BodySlide/SliderPresets/a.xml", Some(Tools)),
+            ("fallout4", "Tools/BodySlide/SliderSets/a.osp", Some(Tools)),
+            ("fallout4", "AAF/My_animationData.xml", Some(Tools)),
+            ("fallout4", "Edit Scripts/a.pas", Some(Tools)),
+            ("skyrimse", "Root/enbseries/a.fx", Some(Tools)),
+            ("skyrimse", "Docs/a.html", Some(NotGame)),
+            ("fallout4", "Screenshots/a.png", Some(NotGame)),
+            ("skyrimse", "my folder/a.nif", Some(Unknown)),
         ] {
             assert_eq!(verdict(game, path), reason, "{game} {path}");
         }
         let options = PackOptions::new("skyrimse").unwrap().all(true);
         assert_eq!(left_out(options.game, &Parts::of(b"MyMod.esp"), &options), None);
+    }
+
+    #[test]
+    fn tables_of_texts_and_lists_of_quests_name_their_plugin() {
+        for (path, plugin) in [
+            ("Strings/My_Mod_English.STRINGS", Some("My_Mod")),
+            ("strings/mod_en.ilstrings", Some("mod")),
+            ("seq/My Mod.seq", Some("My Mod")),
+            ("strings/readme_en.txt", None),
+            ("interface/strings/mod_en.strings", None),
+            ("meshes/a_b.nif", None),
+        ] {
+            assert_eq!(plugin_of_table(path), plugin, "{path}");
+        }
     }
 
     #[test]

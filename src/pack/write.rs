@@ -14,9 +14,10 @@ use super::plan::Plan;
 use super::planned::{Loader, PlannedArchive};
 use super::read_back;
 use crate::shown::Shown;
+use crate::system::disk_id::DiskId;
 use crate::system::new_file::{NeedsNames, NewFile, Placement, in_the_way, place_all, stat_in};
 use crate::system::output_place::{LastLink, Missing, open_folder};
-use crate::system::text::reason_not_made;
+use crate::system::text::{count, reason_not_made};
 
 /// An archive that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,6 +149,20 @@ impl Plan {
         let names = self.archives.iter().zip(&existing[..archives]).filter(|(_, stat)| stat.is_some());
         let names: Vec<String> =
             names.map(|(archive, _)| folder.join(&archive.name).shown().to_string()).collect();
+        let lost = |stat: &Stat| {
+            let id = DiskId::from(stat);
+            self.partly_packed.iter().find(|(archive, _)| *archive == id).map(|it| it.1)
+        };
+        let lost = self.archives.iter().zip(existing).filter_map(|(archive, stat)| {
+            let left = count(lost(stat.as_ref()?)?, "file");
+            Some(format!("{}: {left}", folder.join(&archive.name).shown()))
+        });
+        let lost: Vec<String> = lost.collect();
+        if self.options.overwrites && !lost.is_empty() {
+            let what = "archives of the sources would be replaced, and files that are left out would be \
+                        lost; name another output:";
+            return Err(PackError::list(PackErrorKind::Output, what, &lost));
+        }
         if names.is_empty() || self.options.overwrites {
             Ok(())
         } else {

@@ -46,6 +46,8 @@ pub struct FileHeader {
     pub depth: u32,
     /// Number of mips, at least 1. At the maximum, the smallest mip is one pixel.
     pub mips: u32,
+    /// Whether the header states how many mips there are. Some programs write 0, which usually means 1.
+    pub states_mips: bool,
     pub cube: bool,
     /// The faces of a cube, from the lowest bit on: +X, -X, +Y, -Y, +Z and -Z. 0 if it is no cube.
     pub face_bits: u8,
@@ -246,10 +248,29 @@ impl FileHeader {
         needed.saturating_sub(len.saturating_sub(it.len))
     }
 
-    /// The header, if its number of faces contradicts the length of the file: some programs count the faces
-    /// of cubes in the array size, and some state fewer faces than they write.
+    /// The header, if its number of faces or mips contradicts the length of the file. Some programs count the
+    /// faces of cubes in the array size, some state fewer faces than they write, and some state no mips.
+    /// Archive2 writes cubes without their flag.
     pub fn corrected(&self, len: u64) -> Self {
         let texels = len.saturating_sub(self.len);
+        let most = if self.states_mips { self.mips } else { self.width.max(self.height).ilog2() + 1 };
+        let fits =
+            |mips: &u32, surfaces: u64| self.mip_offset(*mips).is_some_and(|it| it * surfaces == texels);
+        let is_flat = self.depth == 1 && self.tile_mode.is_none();
+        if is_flat
+            && !self.states_mips
+            && let Some(mips) = (1..=most).find(|mips| fits(mips, self.surfaces()))
+        {
+            return Self { mips, ..*self };
+        }
+        if is_flat
+            && !self.cube
+            && self.array == 1
+            && self.width == self.height
+            && let Some(mips) = (self.mips..=most).find(|mips| fits(mips, 6))
+        {
+            return Self { mips, cube: true, face_bits: ALL_FACES, ..*self };
+        }
         let Some(surface) = self.mip_offset(self.mips).filter(|_| self.cube) else { return *self };
         let counts_faces = self.array.is_multiple_of(6) && texels < surface * self.surfaces();
         if counts_faces && texels >= surface * u64::from(self.array) {
@@ -295,6 +316,7 @@ fn parse_dds(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
         width: require("the width", 16, word(16)?, is_side)?,
         depth: 1,
         mips: word(28)?,
+        states_mips: word(28)? != 0,
         cube: word(112)? & CAPS2_CUBE != 0,
         face_bits: 0,
         array: 1,
@@ -366,6 +388,7 @@ fn parse_gnf(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
         height,
         depth: 1,
         mips: u32::from(texture.mips).clamp(1, width.max(height).ilog2() + 1),
+        states_mips: true,
         cube: texture.cube,
         face_bits: if texture.cube { ALL_FACES } else { 0 },
         array: 1,

@@ -9,6 +9,9 @@ use super::dds::Texture;
 use super::file_header::{ALL_FACES, FileHeader, HeaderError, Masks, TexelFormat};
 use super::pixel_format::{Legacy, PIXEL_FORMATS, TexelLayout, pixel_format};
 
+/// Maximum number of bytes after the texels that are left out: what a program may have counted for a longer
+/// header. Real files end in tags of such a length.
+const TAIL_MAX: u64 = 148;
 /// Maximum number of chunks of a texture.
 const CHUNKS_MAX: u32 = 4;
 /// A mip that is at least this wide and high has a chunk of its own, in pixels.
@@ -29,6 +32,10 @@ pub struct TextureParts {
     /// Number of bytes of texels, without what follows them in the file. That of the converted texels, if
     /// they are converted.
     pub texels: u64,
+    /// Whether the header of what the archive shows has other bytes.
+    pub rebuilds_header: bool,
+    /// Number of bytes after the texels, which are left out.
+    pub tail: u64,
     /// The chunks, in the order of their mips.
     pub chunks: Vec<MipChunk>,
     /// What is lost or changes.
@@ -84,6 +91,8 @@ pub enum NoParts {
     Header(HeaderError),
     /// The texels end too early; this many bytes are missing.
     Short(u64),
+    /// This many bytes follow the texels, more than a header's length.
+    Long(u64),
     /// The header states more mips than the size allows.
     Mips(u32),
     /// A texture with several slices.
@@ -109,6 +118,9 @@ impl std::fmt::Display for NoParts {
         match self {
             Self::Header(error) => write!(f, "{error}"),
             Self::Short(missing) => write!(f, "damaged: {missing} bytes of its texels are missing"),
+            Self::Long(more) => {
+                write!(f, "{more} bytes follow the texels that its header states, and would be lost")
+            }
             Self::Mips(mips) => write!(f, "damaged header: {mips} mips are more than its size allows"),
             Self::Volume => f.write_str("a volume, which has several slices"),
             Self::Array => f.write_str("an array of several textures"),
@@ -183,10 +195,15 @@ impl TextureParts {
         if there < needed {
             return Err(NoParts::Short(needed - there));
         }
+        if there - needed > TAIL_MAX {
+            return Err(NoParts::Long(there - needed));
+        }
         if there > needed {
             remarks.push(Remark::Tail);
         }
-        Ok(Self { texture, header_len: header.len, texels, chunks: chunks(&texture), remarks, converts })
+        let (header_len, tail, chunks) = (header.len, there - needed, chunks(&texture));
+        let rebuilds_header = !bytes.starts_with(&texture.header()) || header_len != texture.header_len();
+        Ok(Self { texture, header_len, texels, rebuilds_header, tail, chunks, remarks, converts })
     }
 }
 
@@ -339,6 +356,7 @@ mod tests {
         assert!(matches!(of(b"DDX ", 4), Err(NoParts::Header(HeaderError::NotTexture))));
         assert!(matches!(of(&header(64, 64, 1)[..100], 100), Err(NoParts::Header(HeaderError::Short))));
         assert_eq!(of(&header(64, 64, 1), 128 + 2148).unwrap().remarks, [Remark::Tail]);
+        assert_eq!(of(&header(64, 64, 1), 128 + 2048 + 149), Err(NoParts::Long(149)));
         for typeless in [70, 27, 97] {
             assert!(matches!(whole(texture(64, 64, 1, typeless)), Err(NoParts::Format(_))));
         }
@@ -351,6 +369,29 @@ mod tests {
         let mut partial = Texture { cube: true, ..texture(64, 64, 1, 71) }.header();
         partial[112..116].copy_from_slice(&0x600u32.to_le_bytes());
         assert_eq!(of(&partial, 128 + 2048), Err(NoParts::PartialCube));
+    }
+
+    #[test]
+    fn a_texture_is_what_its_bytes_show() {
+        let of = |header: &[u8], texels: u64| {
+            TextureParts::of(header, header.len() as u64 + texels, false)
+                .map(|it| (it.texture, it.chunks.len()))
+        };
+        // A mip of 512 by 512 has a chunk of its own; those of a cube share one.
+        let face: u64 = (0..10).map(|mip| (128u64 >> mip).max(1).pow(2) * 8).sum();
+        let cube = |mips| Texture { cube: true, ..texture(512, 512, mips, 71) };
+        assert_eq!(of(&header(512, 512, 10), face), Ok((texture(512, 512, 10, 71), 2)));
+        assert_eq!(of(&header(512, 512, 10), face * 6), Ok((cube(10), 1)));
+        assert_eq!(of(&header(512, 512, 1), 131_072 * 6), Ok((cube(1), 1)));
+        // Without a number of mips, those that there are count.
+        assert_eq!(of(&header(512, 512, 0), 131_072), Ok((texture(512, 512, 1, 71), 1)));
+        assert_eq!(of(&header(512, 512, 0), face), Ok((texture(512, 512, 10, 71), 2)));
+        assert_eq!(of(&header(512, 512, 0), face * 6), Ok((cube(10), 1)));
+        assert_eq!(of(&header(512, 256, 0), 65_536 + 16_384), Ok((texture(512, 256, 2, 71), 1)));
+        // Six times the texels of an oblong texture are no cube, and neither are five faces.
+        assert_eq!(of(&header(512, 256, 1), 65_536 * 6), Err(NoParts::Long(65_536 * 5)));
+        assert_eq!(of(&header(512, 512, 1), 131_072 * 5), Err(NoParts::Long(131_072 * 4)));
+        assert_eq!(of(&header(512, 512, 1), face), Err(NoParts::Long(face - 131_072)));
     }
 
     #[test]

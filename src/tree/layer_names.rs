@@ -159,6 +159,11 @@ impl LayerNames {
         self.unnamed.is_empty()
     }
 
+    /// Whether the archive does not store the name of an entry, and no list has it.
+    pub fn lacks_name(&self, entry: u32) -> bool {
+        self.unnamed_entry(entry).is_some_and(|unnamed| !unnamed.is_recovered)
+    }
+
     /// Renames the folder that contains the whole layer, if there is one.
     ///
     /// # Errors

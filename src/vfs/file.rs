@@ -252,6 +252,11 @@ impl VfsFile {
         self.stored().size()
     }
 
+    /// Whether an archive of textures stores the file without its header.
+    pub(crate) fn is_record_of_texture(&self) -> bool {
+        self.stored().head() != crate::format::Head::None
+    }
+
     /// The name in the tree, as bytes.
     pub(crate) fn name(&self) -> &[u8] {
         self.opened.tree.name(self.node)

@@ -12,7 +12,8 @@ use super::open_options::OpenOptions;
 use crate::archive_file::ArchiveFile;
 use crate::content::LayerTables;
 use crate::format::encoding::{Encoding, NamesEncoding};
-use crate::format::{self, About, Archive, Name, Options};
+use crate::format::hash::{Family, Hash};
+use crate::format::{self, About, Archive, Entry, Name, Options};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::text::count;
@@ -138,6 +139,37 @@ pub(crate) fn with_archive<T>(
         .with_bytes(|bytes| format::parse_with(bytes, options).map(use_archive))
         .map_err(|error| OpenError::unreadable(path, error))?
         .map_err(|error| OpenError::new(path, OpenErrorKind::Archive(error)))
+}
+
+/// The name of a file as an archive stores it, and its hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoredEntry {
+    /// The folder, which is empty if the archive stores one string, and the rest. `None` if the archive does
+    /// not store the whole name.
+    pub(crate) name: Option<(Vec<u8>, Vec<u8>)>,
+    pub(crate) hash: Hash,
+}
+
+/// Parses an open archive again: the family of its hashes, and the name and hash of each file, in the order
+/// of its entries. A tree keeps neither the bytes of all names nor the hashes.
+pub(crate) fn stored_entries(
+    file: &ArchiveFile,
+    options: &OpenOptions,
+) -> Result<(Family, Vec<StoredEntry>), OpenError> {
+    let entry = |entry: Entry<'_>| {
+        let name = match entry.name {
+            Name::Number(number) => Some((Vec::new(), number.to_string().into_bytes())),
+            name => name.parts().map(|(folder, file)| (folder.to_vec(), file.to_vec())),
+        };
+        StoredEntry { name, hash: entry.hash }
+    };
+    let stored = file.with_bytes(|bytes| {
+        let archive = format::parse_with(bytes, &options.parse_options())?;
+        Ok((archive.hashes, archive.entries().map(entry).collect()))
+    });
+    stored
+        .map_err(|error| OpenError::unreadable(file.path(), error))?
+        .map_err(|error| OpenError::new(file.path(), OpenErrorKind::Archive(error)))
 }
 
 /// What is odd about an archive, as far as its tables show: what its parser noted, and whether it has files.

@@ -91,6 +91,7 @@ fn code(fault: Fault) -> NoteCode {
         Fault::PathTwice => NoteCode::PathTwice,
         Fault::HashTwice => NoteCode::HashTwice,
         Fault::LeadingData => NoteCode::DataFolder,
+        Fault::Unfindable => NoteCode::PathUnfindable,
         Fault::DataInTables => NoteCode::DataInTables,
     }
 }
@@ -132,6 +133,10 @@ impl Found {
                 NoteCode::DataFolder => format!(
                     "the game does not find {files}, because the path begins with Data; pack the content of \
                      the data folder instead"
+                ),
+                NoteCode::PathUnfindable => format!(
+                    "the game does not find {files}, because the path begins at the root of a disk, or \
+                     has an empty or dotted name; pack the content of the data folder instead"
                 ),
                 NoteCode::DataInTables => format!(
                     "the data of {files} lies inside the tables of the archive, so its packer did not \

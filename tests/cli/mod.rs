@@ -13,6 +13,7 @@ mod options; // profiles and -o
 mod output; // where commands write: links, other users, names of pictures
 mod pack; // pack: every kind of archive, and what is refused
 mod pack_game; // pack: what changes in a game, and edited folders
+mod pack_sources; // pack: that no file of a source is lost
 mod pack_writing; // pack: determinism, kills, full disks, existing archives
 #[cfg(feature = "pictures")]
 mod pages; // conflicts --html and diff --html

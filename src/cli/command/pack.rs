@@ -17,13 +17,15 @@ use crate::cli::terminal::output::{self, Output, stdout, stdout_for};
 use crate::cli::terminal::progress;
 use crate::cli::ui::Ui;
 use crate::format::is_archive_name;
+use crate::limits::NAMES_TEXT_MAX;
 use crate::note::Note;
 use crate::pack::{
     Effect, EffectKind, How, LeftOut, Level, LooseReason, OddTextures, PackError, PackErrorKind, PackOptions,
-    Packed, Plan, PlannedArchive, effects,
+    Packed, PathList, Plan, PlannedArchive, effects,
 };
 use crate::shown::Shown;
-use crate::system::text::count;
+use crate::system::text::{count, reason};
+use crate::system::whole_file::{read_start, read_stream};
 use crate::vfs::{FolderArchives, Layout, OpenOptions, Patterns, Vfs};
 
 /// Write the archives that a game loads, from folders or other archives
@@ -69,6 +71,9 @@ pub(crate) struct Pack {
     within: Option<PathBuf>,
     #[command(flatten)]
     selection: Selection,
+    /// Pack only the paths of a list: one a line, or an .achlist of the Creation Kit; - reads the input
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
     /// Leave files that match this pattern loose; can be repeated
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
@@ -78,6 +83,9 @@ pub(crate) struct Pack {
     /// Also pack what games or tools read only from the disk
     #[arg(long)]
     all: bool,
+    /// Pack paths and take names at which no game finds files, instead of failing
+    #[arg(long)]
+    any_path: bool,
     /// Also pack the sources of scripts
     #[arg(long = "sources")]
     script_sources: bool,
@@ -136,6 +144,15 @@ enum Line<'a> {
         effect: &'a str,
         path: &'a str,
         other: &'a str,
+    },
+    Superseded {
+        superseded: &'a str,
+        source: &'a str,
+        winner: &'a str,
+        equal: bool,
+    },
+    Unselected {
+        unselected: usize,
     },
     Note {
         note: &'a Note,
@@ -208,7 +225,7 @@ impl Pack {
             if patterns.is_empty() {
                 Ok(None)
             } else {
-                Patterns::new(patterns)
+                Patterns::in_game(patterns)
                     .map(Some)
                     .map_err(|error| Failure::new(Exit::Usage, format!("--{option}: {error}")))
             }
@@ -222,7 +239,9 @@ impl Pack {
             shares: !self.no_share,
             all: self.all,
             sources: self.script_sources,
-            only: self.selection.patterns()?,
+            only: self.selection.patterns_in_game()?,
+            listed: self.from.as_deref().map(path_list).transpose()?,
+            any_path: self.any_path,
             exclude: patterns("exclude", &self.exclude)?,
             store: patterns("store", &self.store)?,
             odd_textures: self.odd_textures,
@@ -301,6 +320,7 @@ impl Pack {
             )?;
         }
         print_loose(out, plan.loose(), self.dry_run)?;
+        print_superseded(out, plan)?;
         print_effects(out, changes)?;
         for note in plan.notes() {
             log::warn!("{}: {note}", note.subject.shown());
@@ -312,9 +332,13 @@ impl Pack {
             let (files, size) = plan.totals();
             let after: u64 = packed.iter().map(|archive| archive.packed_size).sum();
             let proved = if self.no_verify { "" } else { ", read back and equal to the source" };
+            let headers = match plan.rebuilt_headers() {
+                0 => String::new(),
+                rebuilt => format!("; {} under a rebuilt header", count(rebuilt, "texture")),
+            };
             writeln!(
                 out,
-                "packed {} in {}: {} -> {}{proved}",
+                "packed {} in {}: {} -> {}{proved}{headers}",
                 count(files, "file"),
                 count(packed.len(), "archive"),
                 BinaryBytes(size),
@@ -375,6 +399,44 @@ fn print_loose(out: &mut Output, loose: &[LeftOut], is_all: bool) -> Result<(), 
     Ok(())
 }
 
+/// Prints how many copies are not packed, and lists them with `-v`.
+fn print_superseded(out: &mut Output, plan: &Plan) -> Result<(), OutputError> {
+    let all = plan.superseded();
+    if !all.is_empty() {
+        let equal = all.iter().filter(|it| it.is_equal).count();
+        writeln!(
+            out,
+            "{} of paths that another source wins: {equal} with the same bytes, {} with other ones",
+            if all.len() == 1 { "1 copy".to_owned() } else { format!("{} copies", all.len()) },
+            all.len() - equal
+        )?;
+    }
+    for it in all {
+        let bytes = if it.is_equal { "the same" } else { "other" };
+        let (path, source, winner) = (it.path.shown(), it.source.shown(), it.winner.shown());
+        log::info!("{path}: {winner} wins over {source}, which has {bytes} bytes");
+    }
+    if let unselected @ 1.. = plan.unselected() {
+        writeln!(out, "{} not selected by --glob or --from", count(unselected, "file"))?;
+    }
+    Ok(())
+}
+
+/// Reads the list of `--from`.
+fn path_list(path: &Path) -> Result<PathList, Failure> {
+    let read = if path == Path::new("-") {
+        read_stream(std::io::stdin().lock(), NAMES_TEXT_MAX)
+    } else {
+        read_start(path, NAMES_TEXT_MAX)
+    };
+    let failed = |what: String| Failure::new(Exit::NoInput, format!("--from {}: {what}", path.shown()));
+    match read {
+        Ok((bytes, true)) => Ok(PathList::parse(&bytes)?),
+        Ok((_, false)) => Err(failed("the list has more than 64 MiB".to_owned())),
+        Err(error) => Err(failed(reason(&error))),
+    }
+}
+
 fn print_effects(out: &mut Output, changes: &[Effect]) -> Result<(), OutputError> {
     for (kind, what) in [
         (
@@ -424,6 +486,14 @@ fn print_json(
     for left in plan.loose() {
         let (loose, reason, detail) = (&*left.path, left.reason.code(), &*left.detail);
         output::write_json(out, &Line::Loose { loose, reason, detail }).map_err(OutputError)?;
+    }
+    for it in plan.superseded() {
+        let (superseded, source, winner, equal) = (&*it.path, &*it.source, &*it.winner, it.is_equal);
+        output::write_json(out, &Line::Superseded { superseded, source, winner, equal })
+            .map_err(OutputError)?;
+    }
+    if let unselected @ 1.. = plan.unselected() {
+        output::write_json(out, &Line::Unselected { unselected }).map_err(OutputError)?;
     }
     for change in changes {
         let (effect, path, other) = (change.kind.as_str(), &*change.path, &*change.other);

@@ -29,6 +29,11 @@ impl Selection {
         Patterns::new(&self.glob).map_err(|error| Failure::new(Exit::Usage, format!("--glob: {error}")))
     }
 
+    /// The patterns, for paths in a game.
+    pub(crate) fn patterns_in_game(&self) -> Result<Patterns, Failure> {
+        Patterns::in_game(&self.glob).map_err(|error| Failure::new(Exit::Usage, format!("--glob: {error}")))
+    }
+
     /// Splits arguments into the sources, and the files in them that the other arguments and `--glob` select.
     pub(crate) fn split<'a>(
         &self,

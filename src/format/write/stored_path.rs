@@ -25,6 +25,17 @@ pub enum PathForm {
     Ba2,
 }
 
+impl PathForm {
+    /// The family of the hashes.
+    pub fn family(self) -> Family {
+        match self {
+            Self::Tes3 => Family::Tes3,
+            Self::Tes4 => Family::Tes4,
+            Self::Ba2 => Family::Fo4,
+        }
+    }
+}
+
 /// A path as an archive stores it, with its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredPath {
@@ -45,6 +56,10 @@ pub enum NameError {
     NoStem,
     /// The name ends in a dot or a blank, which Windows removes.
     Ending,
+    /// A character has a byte that games take for a separator of folders.
+    Separator,
+    /// It has a NUL, which ends a name in this kind of archive.
+    Nul,
 }
 
 impl NameError {
@@ -54,6 +69,8 @@ impl NameError {
             Self::TooLong => "the path is too long",
             Self::NoStem => "the name has nothing before its dot",
             Self::Ending => "the name ends in a dot or a blank",
+            Self::Separator => "a character has a byte that games take for a backslash",
+            Self::Nul => "the name has a NUL",
         }
     }
 }
@@ -74,6 +91,10 @@ impl StoredPath {
                 bytes.push(separator);
             }
             let name = stored(name, is_lower, encoding).ok_or(NameError::Encoding)?;
+            // In code pages of East Asia, a backslash is the second byte of some characters.
+            if name.contains(&b'\\') {
+                return Err(NameError::Separator);
+            }
             if name.len() > COMPONENT_MAX {
                 return Err(NameError::TooLong);
             }
@@ -94,13 +115,45 @@ impl StoredPath {
         if name.last().is_some_and(|last| matches!(last, b'.' | b' ')) {
             return Err(NameError::Ending);
         }
-        let family = match form {
-            PathForm::Tes3 => Family::Tes3,
-            PathForm::Tes4 => Family::Tes4,
-            PathForm::Ba2 => Family::Fo4,
-        };
-        let hash = family.of(bytes.get(..folder).unwrap_or_default(), &name);
+        let hash = form.family().of(bytes.get(..folder).unwrap_or_default(), &name);
         Ok(Self { bytes: bytes.into(), folder, hash })
+    }
+
+    /// The path of a file of another archive, of which `folder` and `file` are the stored bytes. They are
+    /// kept, and so is the hash if the other archive has hashes of the same family. Otherwise only capital
+    /// letters and separators change, if the new archive has others. That changes no hash.
+    pub fn kept(
+        (folder, file): (&[u8], &[u8]),
+        (family, hash): (Family, Hash),
+        form: PathForm,
+    ) -> Result<Self, NameError> {
+        let is_same = family == form.family();
+        let mut bytes = match folder {
+            // The name of the root.
+            b"" | b"." => file.to_vec(),
+            folder => [folder, b"\\", file].concat(),
+        };
+        if !is_same && form != PathForm::Ba2 {
+            bytes.make_ascii_lowercase();
+            bytes.iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = b'\\');
+        }
+        let folder = match folder {
+            b"" | b"." => bytes.iter().rposition(|byte| matches!(byte, b'/' | b'\\')).unwrap_or(0),
+            folder => folder.len(),
+        };
+        let longest = if form == PathForm::Ba2 { usize::from(u16::MAX) } else { usize::MAX };
+        if bytes.len() > longest
+            || form == PathForm::Tes4 && folder > BSA_FOLDER_MAX
+            || !is_same && bytes.len() > PATH_MAX
+        {
+            return Err(NameError::TooLong);
+        }
+        if form != PathForm::Ba2 && bytes.contains(&0) {
+            return Err(NameError::Nul);
+        }
+        let kept = Self { bytes: bytes.into(), folder, hash };
+        let hash = if is_same { hash } else { form.family().of(kept.folder(), kept.name()) };
+        Ok(Self { hash, ..kept })
     }
 
     /// The whole path.

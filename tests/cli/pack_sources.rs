@@ -1,0 +1,688 @@
+//! `bsafs pack`: whatever the source is, each of its files is in an archive, or named.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use super::pack::{names, with_files};
+use crate::mounted::{Finished, TestDir, finish};
+use crate::support::ba2::{Ba2File, Chunk, Texture};
+use crate::support::content::{noise, texels, text};
+use crate::support::{Ba2, Tes3, Tes4, Tes4File, dds, hash};
+
+/// The objects of `bsafs … --json`.
+fn objects(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn pack(dir: &TestDir, sources: &[&str], game: &str, more: &[&str]) -> Finished {
+    dir.run([&["pack"], sources, &["--game", game], more].concat())
+}
+
+/// Paths, stored names and hashes of an archive's files, by path.
+fn records(dir: &TestDir, archive: &str) -> BTreeMap<String, (String, String)> {
+    let text = |file: &Value, key: &str| file[key].as_str().unwrap_or_default().to_owned();
+    let listed = objects(&dir.run(["list", "--json", archive]).success());
+    listed.iter().map(|file| (text(file, "path"), (text(file, "stored_name"), text(file, "hash")))).collect()
+}
+
+/// Makes an archive, also in a folder that is missing.
+fn place(dir: &TestDir, path: &str, bytes: &[u8]) {
+    fs::create_dir_all(dir.path(path).parent().unwrap()).unwrap();
+    dir.archive(path, bytes);
+}
+
+/// How many paths two archives have with equal bytes. Fails if any other path is in one of them.
+fn assert_equal(dir: &TestDir, one: &str, two: &str) -> usize {
+    let diff = dir.run(["diff", "--compare", one, two]).success();
+    let (rest, equal) = diff.trim_end().strip_suffix(" equal").unwrap().rsplit_once(", ").unwrap();
+    assert_eq!(rest, "0 added, 0 removed, 0 changed", "{one} {two}: {diff}");
+    equal.parse().unwrap()
+}
+
+/// Paths that stay loose if they are loose files, each by another rule.
+const RULED: [&str; 16] = [
+    "meshes/actors/character/behaviors/0_master.hkx",
+    "meshes/actors/character/animations/my/fnis_my_list.txt",
+    "meshes/actors/character/animations/openanimationreplacer/a/1.hkx",
+    "meshes/animgroupoverride/a.kf",
+    "scripts/source/my.psc",
+    "interface/my/config.ini",
+    "skse/plugins/x.json",
+    "menus/main/hud.xml",
+    "sound/voice/a.esp/m/x.mp3",
+    "sound/a.wav",
+    "video/intro.bik",
+    "fomod/info.xml",
+    "docs/readme.txt",
+    "calientetools/bodyslide/a.osp",
+    "my own folder/a.nif",
+    "textures/a.psd",
+];
+
+#[test]
+fn everything_of_an_archive_comes_out_of_the_new_one() {
+    let bytes = |path: &str| text(path.len() as u64, 90);
+    let tes4 = |version| {
+        let add = |archive: Tes4, path: &&str| {
+            let (folder, name) = path.rsplit_once('/').unwrap();
+            archive.file(folder.replace('/', "\\"), name, bytes(path))
+        };
+        RULED.iter().fold(Tes4::new(version), add).file("", "root.nif", "1").file("a", "b.esp", "2").build()
+    };
+    let ba2 = |version| {
+        let add = |archive: Ba2, path: &&str| archive.file(path, bytes(path));
+        RULED.iter().fold(Ba2::general(version), add).file("root.nif", "1").file("a/b.esp", "2").build()
+    };
+    let tes3 = {
+        let add = |archive: Tes3, path: &&str| archive.file(path.replace('/', "\\"), bytes(path));
+        RULED.iter().fold(Tes3::new(), add).file("root.nif", "1").file("a\\b.esp", "2").build()
+    };
+    let dir = TestDir::new();
+    for (name, archive) in [
+        ("3.bsa", tes3),
+        ("103.bsa", tes4(103)),
+        ("104.bsa", tes4(104)),
+        ("105.bsa", tes4(105)),
+        ("1.ba2", ba2(1)),
+        ("2.ba2", ba2(2)),
+        ("8.ba2", ba2(8)),
+    ] {
+        for game in ["morrowind", "oblivion", "falloutnv", "skyrim", "skyrimse", "fallout4", "starfield"] {
+            dir.archive(name, &archive);
+            let finished = pack(&dir, &[name], game, &["--name", "P", "-o", "out"]);
+            assert_eq!(finished.code, 0, "{name} to {game}: {finished:?}");
+            let made = names(&dir.path("out")).into_iter().map(|it| format!("out/{it}")).collect::<Vec<_>>();
+            fs::write(dir.path("all.toml"), format!("archives = {made:?}")).unwrap();
+            assert_eq!(assert_equal(&dir, name, "all.toml"), RULED.len() + 2, "{name} to {game}");
+            fs::remove_dir_all(dir.path("out")).unwrap();
+            // In place.
+            let is_ba2 = matches!(game, "fallout4" | "starfield");
+            if name.ends_with(".ba2") == is_ba2 {
+                let own = if is_ba2 { "place/Own - Main.ba2" } else { "place/Own.bsa" };
+                place(&dir, own, &archive);
+                let finished = pack(&dir, &[own], game, &["-o", own, "--overwrite"]);
+                assert_eq!(finished.code, 0, "{finished:?}");
+                assert_eq!(assert_equal(&dir, name, own), RULED.len() + 2, "{name} to {game}");
+            }
+        }
+    }
+    // One archive holds textures and all others, as the old one did.
+    let old = Tes4::new(104).file("meshes", "a.nif", "1").file("textures", "a.dds", "2");
+    dir.archive("Old.bsa", &old.build());
+    let finished = pack(&dir, &["Old.bsa"], "skyrimse", &["-o", "New.bsa"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert_eq!(assert_equal(&dir, "Old.bsa", "New.bsa"), 2);
+}
+
+#[test]
+fn an_archive_is_not_replaced_by_a_part_of_it() {
+    let dir = TestDir::new();
+    let archive = Tes4::new(105).file("meshes", "a.nif", "1").file("scripts", "a.pex", "2").build();
+    for more in [["-g", "meshes/**"], ["--exclude", "*.pex"]] {
+        dir.archive("A.bsa", &archive);
+        let finished =
+            pack(&dir, &["A.bsa"], "skyrimse", &[&more[..], &["-o", "A.bsa", "--overwrite"]].concat());
+        assert_eq!(finished.code, 73, "{finished:?}");
+        assert!(finished.err.contains("A.bsa: 1 file"), "{finished:?}");
+        assert_eq!(fs::read(dir.path("A.bsa")).unwrap(), archive);
+        assert_eq!(
+            pack(&dir, &["A.bsa"], "skyrimse", &[&more[..], &["-o", "B.bsa", "--overwrite"]].concat()).code,
+            0
+        );
+    }
+}
+
+#[test]
+fn names_and_hashes_of_an_archive_stay_as_they_are() {
+    let dir = TestDir::new();
+    // UTF-8 in one, windows-1252 in another, a trailing blank, a name without a stem, a hash of another name.
+    let tes4 = Tes4::new(104)
+        .file("textures", [&b"20\xC2\xB0.dds"[..]].concat(), "1")
+        .file("Meshes\\UPPER", "A.NIF", "2")
+        .file("meshes", "blank.nif ", "3")
+        .add("meshes", Tes4File::new("other.nif", "4").with_hash(0x1234_5678_9ABC_DEF0));
+    dir.archive("a.bsa", &tes4.build());
+    dir.archive(
+        "b.bsa",
+        &Tes4::new(105).file("sound", b"Mar\xEDa.fuz", "1").file("sound", "x.fuz", "2").build(),
+    );
+    let ba2 = Ba2::general(1).file(b"Textures\\na\xEFve.png", "1").file("Meshes/UPPER/A.nif", "2");
+    dir.archive("c.ba2", &ba2.add(Ba2File::general("x\\y.txt").chunk(Chunk::stored("3"))).build());
+    dir.archive("d.bsa", &Tes3::new().file(b"meshes\\\xE9.nif", "1").file("Meshes\\B.nif", "2").build());
+    for (source, game, out) in [
+        ("a.bsa", "skyrim", "o/a.bsa"),
+        ("a.bsa", "oblivion", "o/a.bsa"),
+        ("a.bsa", "skyrimse", "o/a.bsa"),
+        ("b.bsa", "skyrimse", "o/b.bsa"),
+        ("c.ba2", "fallout4", "o/c.ba2"),
+        ("c.ba2", "starfield", "o/c.ba2"),
+        ("d.bsa", "morrowind", "o/d.bsa"),
+    ] {
+        let finished = pack(&dir, &[source], game, &["-o", out, "--overwrite"]);
+        assert_eq!(finished.code, 0, "{source} to {game}: {finished:?}");
+        assert_eq!(records(&dir, source), records(&dir, out), "{source} to {game}");
+        // Bytes, and not what is shown of them.
+        let (old, new) = (fs::read(dir.path(source)).unwrap(), fs::read(dir.path(out)).unwrap());
+        for name in [&b"20\xC2\xB0.dds\0"[..], b"Mar\xEDa.fuz\0", b"Textures\\na\xEFve.png", b"\\\xE9.nif\0"]
+        {
+            let has = |bytes: &[u8]| bytes.windows(name.len()).any(|it| it == name);
+            assert_eq!(has(&old), has(&new), "{source} to {game}: {}", name.escape_ascii());
+        }
+    }
+    // Other kinds of archives keep the bytes, and have hashes of their own.
+    assert_eq!(pack(&dir, &["b.bsa"], "fallout4", &["-o", "o/b.ba2"]).code, 0);
+    let converted = fs::read(dir.path("o/b.ba2")).unwrap();
+    assert!(converted.windows(15).any(|it| it == b"sound\\Mar\xEDa.fuz"));
+    // A hash that is not that of its name was stored, and still is.
+    assert_eq!(pack(&dir, &["a.bsa"], "skyrim", &["-o", "o/a.bsa", "--overwrite"]).code, 0);
+    assert!(dir.run(["verify", "--json", "o/a.bsa"]).out.contains("hash-wrong"));
+}
+
+#[test]
+fn archives_without_names_ask_for_a_list() {
+    let dir = TestDir::new();
+    let ba2 = Ba2::general(1).file("meshes/a.nif", "1").file("meshes/b.nif", "2").nameless();
+    dir.archive("a.ba2", &ba2.build());
+    let tes4 = Tes4::new(104).file("meshes", "a.nif", "1").file("meshes", "b.nif", "2");
+    dir.archive("b.bsa", &tes4.flags(1).build());
+    dir.archive(
+        "c.bsa",
+        &Tes3::new().file("meshes\\a.nif", "1").file("meshes\\b.nif", "2").nameless().build(),
+    );
+    fs::write(dir.path("one.txt"), "meshes/a.nif\n").unwrap();
+    fs::write(dir.path("both.txt"), "meshes/a.nif\nmeshes/b.nif\n").unwrap();
+    for (source, game, out) in
+        [("a.ba2", "fallout4", "o/x.ba2"), ("b.bsa", "skyrim", "o/x.bsa"), ("c.bsa", "morrowind", "o/x.bsa")]
+    {
+        for (more, count) in [(&[][..], 2), (&["--names", "one.txt"], 1)] {
+            let finished = pack(&dir, &[source], game, &[&["-o", out], more].concat());
+            assert_eq!(finished.code, 1, "{source}: {finished:?}");
+            let says = format!("{count} without a name");
+            assert!(finished.err.contains("--names") && finished.err.contains(&says), "{finished:?}");
+            assert!(!dir.path(out).exists());
+        }
+        let finished = pack(&dir, &[source], game, &["-o", out, "--names", "both.txt"]);
+        assert_eq!(finished.code, 0, "{source}: {finished:?}");
+        assert_eq!(dir.run(["list", out]).success(), "meshes/a.nif\nmeshes/b.nif\n");
+        dir.run(["verify", out]).success();
+        fs::remove_dir_all(dir.path("o")).unwrap();
+    }
+}
+
+#[test]
+fn textures_of_an_archive_come_back_byte_for_byte() {
+    let dir = TestDir::new();
+    let file = |name: &str, format, side: u16, mips: u8, is_cube: bool| {
+        let face: usize = dds::mip_bytes(format, side, side, mips).into_iter().sum();
+        let data = texels(name.len() as u64, if is_cube { face * 6 } else { face });
+        let texture = Texture::new(format, side, side, mips);
+        let texture = if is_cube { texture.cube() } else { texture };
+        Ba2File::texture(name, texture).chunk(Chunk::zlib(data).mips(0, u16::from(mips) - 1))
+    };
+    let archive = |version| {
+        Ba2::textures(version)
+            .add(file("textures/a.dds", dds::BC7, 64, 7, false))
+            .add(file("textures/sky.dds", dds::BC1, 32, 6, true))
+            .add(file("interface/outside.dds", dds::BC3, 16, 1, false))
+            .build()
+    };
+    for (version, game) in [(1, "fallout4"), (8, "fallout4"), (1, "fallout76"), (2, "starfield")] {
+        dir.archive("t.ba2", &archive(version));
+        let finished = pack(&dir, &["t.ba2"], game, &["-o", "o/t.ba2", "--overwrite"]);
+        assert_eq!(finished.code, 0, "{version} to {game}: {finished:?}");
+        assert_eq!(assert_equal(&dir, "t.ba2", "o/t.ba2"), 3, "{version} to {game}");
+    }
+    // A texture that a game read from an archive of files stays there, with its header.
+    let loose = [dds::header(dds::BC1, 64, 64, 1, false), text(1, 2048), b"tag".to_vec()].concat();
+    dir.archive("g.ba2", &Ba2::general(1).file("textures/a.dds", loose).build());
+    let finished = pack(&dir, &["g.ba2"], "fallout4", &["-o", "o/g - Main.ba2"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert_eq!(assert_equal(&dir, "g.ba2", "o/g - Main.ba2"), 1);
+    // Outside of its archive, a texture would be lost.
+    dir.archive("l.bsa", &Tes4::new(104).file("textures", "a.dds", "no texture").build());
+    for choice in ["error", "loose"] {
+        let finished =
+            pack(&dir, &["l.bsa"], "fallout4", &["--name", "L", "-o", "l", "--odd-textures", choice]);
+        assert_eq!(finished.code, 1, "{finished:?}");
+        assert!(finished.err.contains("--odd-textures=general"), "{finished:?}");
+        assert!(names(&dir.path("l")).is_empty());
+    }
+}
+
+#[test]
+fn a_cube_without_its_flag_keeps_six_faces() {
+    let face: usize = dds::mip_bytes(dds::BC1, 256, 256, 9).into_iter().sum();
+    let with_word = |at: usize, word: u32, texels: usize| {
+        let mut file = dds::header(dds::BC1, 256, 256, 9, false);
+        file[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        file.extend(noise(texels as u64, texels));
+        file
+    };
+    let dir = with_files(&[
+        ("textures/cube.dds", with_word(28, 9, face * 6)),
+        ("textures/mips0.dds", with_word(28, 0, face)),
+        ("textures/cube0.dds", with_word(28, 0, face * 6)),
+    ]);
+    for game in ["fallout4", "starfield"] {
+        let finished = pack(&dir, &["MyMod"], game, &["--name", "M", "-o", "out"]);
+        assert_eq!(finished.code, 0, "{finished:?}");
+        dir.run(["extract", "out/M - Textures.ba2", "-C", "again"]).success();
+        for name in ["cube", "mips0", "cube0"] {
+            let read =
+                |folder: &str| fs::read(dir.path(folder).join(format!("textures/{name}.dds"))).unwrap();
+            let (source, packed) = (read("MyMod"), read("again"));
+            assert!(source[128..] == packed[128..], "{name}: {} and {} bytes", source.len(), packed.len());
+            assert_eq!(packed[113] & 2 != 0, name.starts_with("cube"), "{name}");
+        }
+        fs::remove_dir_all(dir.path("again")).unwrap();
+        fs::remove_dir_all(dir.path("out")).unwrap();
+    }
+    // More texels than the header states are no tag.
+    let dir = with_files(&[("textures/long.dds", with_word(28, 1, face))]);
+    let finished = pack(&dir, &["MyMod"], "fallout4", &["--name", "M", "-o", "out"]);
+    assert_eq!(finished.code, 1, "{finished:?}");
+    assert!(
+        finished.err.contains("--odd-textures") && finished.err.contains("would be lost"),
+        "{finished:?}"
+    );
+    let finished =
+        pack(&dir, &["MyMod"], "fallout4", &["--name", "M", "-o", "out", "--odd-textures=general"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert_eq!(assert_equal(&dir, "out/M - Main.ba2", "MyMod"), 1);
+}
+
+/// Packs `MyMod`, and asserts that it is refused with these words.
+fn refused(dir: &TestDir, more: &[&str], parts: &[&str]) {
+    let finished = pack(dir, &["MyMod"], "skyrimse", &[&["-o", "out"], more].concat());
+    assert!(finished.code != 0, "{finished:?}");
+    for part in parts {
+        assert!(finished.err.contains(part), "{part} is not in {finished:?}");
+    }
+    assert!(names(&dir.path("out")).is_empty());
+}
+
+#[test]
+fn a_download_as_it_was_unpacked_is_refused_with_the_folders_to_pack() {
+    for (files, begins) in [
+        (&["MyMod-1.2/meshes/a.nif", "MyMod-1.2/MyMod.esp"][..], &["MyMod-1.2 (2 files)"][..]),
+        (&["My Mod/Data/textures/a.dds"], &["My Mod/Data (1 file)"]),
+        (&["Data/My Mod/textures/a.dds", "Data/readme.txt"], &["Data/My Mod (1 file)"]),
+        (&["a/b/c/MyMod.esp"], &["a/b/c (1 file)"]),
+        (
+            &["00 Core/meshes/a.nif", "01 Hi-res/textures/a.dds", "fomod/ModuleConfig.xml"],
+            &["00 Core (1 file)", "01 Hi-res (1 file)"],
+        ),
+        // The game's files begin at the top, but options of an installer lie beside them.
+        (&["meshes/a.nif", "fomod/info.xml", "Options/Red/textures/a.dds"], &["Options/Red (1 file)"]),
+        (&["textures/a.dds", "10_Blue/textures/a.dds"], &["10_Blue (1 file)"]),
+    ] {
+        let files: Vec<(&str, &str)> = files.iter().map(|path| (*path, "1")).collect();
+        let dir = with_files(&files);
+        refused(&dir, &["--name", "M"], &[begins, &["--any-path"]].concat());
+        let finished =
+            pack(&dir, &["MyMod"], "skyrimse", &["--name", "M", "-o", "out", "--any-path", "--all"]);
+        assert_eq!(finished.code, 0, "{finished:?}");
+    }
+    // Tools read these folders, so that nothing begins in them.
+    let dir =
+        with_files(&[("meshes/a.nif", "1"), ("fomod/info.xml", "2"), ("CalienteTools/x/meshes/a.nif", "3")]);
+    assert_eq!(pack(&dir, &["MyMod"], "skyrimse", &["--name", "M", "-o", "out"]).code, 0);
+}
+
+#[test]
+fn paths_and_names_that_no_game_asks_for_are_refused() {
+    let dir = TestDir::new();
+    for (nth, (folder, why)) in [
+        ("c:\\users\\me\\data\\meshes", "root of a disk"),
+        (".\\meshes", "dotted"),
+        ("meshes\\..\\textures", "dotted"),
+        ("meshes\\", "empty"),
+        ("\\meshes", "root of a disk"),
+        ("data\\meshes", "data folder"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let tes4 = Tes4::new(105).file(folder, "a.nif", "1").file("textures", "good.dds", "2").build();
+        let ba2 =
+            Ba2::general(1).file(format!("{folder}\\a.nif"), "1").file("textures/good.txt", "2").build();
+        for (source, game, bytes) in [("a.bsa", "skyrimse", &tes4), ("a.ba2", "fallout4", &ba2)] {
+            dir.archive(source, bytes);
+            let out = format!("out{nth}/{source}");
+            let finished = pack(&dir, &[source], game, &["-o", &out]);
+            assert_eq!(finished.code, 1, "{folder}: {finished:?}");
+            assert!(
+                finished.err.contains(why) && finished.err.contains("--any-path"),
+                "{folder}: {finished:?}"
+            );
+            assert!(!dir.path(&out).exists());
+            let finished = pack(&dir, &[source], game, &["-o", &out, "--any-path"]);
+            assert!(finished.code == 0 && finished.err.contains("no game"), "{folder}: {finished:?}");
+            assert_eq!(records(&dir, source), records(&dir, &out), "{folder}");
+            // Existing archives are told apart by `verify`.
+            let noted = dir.run(["verify", "--json", source]).out;
+            let code = if why == "data folder" { "data-folder" } else { "path-unfindable" };
+            assert!(noted.contains(code), "{folder}: {noted}");
+        }
+    }
+    // The second byte of this character is a backslash in code page 932.
+    let dir = with_files(&[("meshes/表.nif", "1"), ("meshes/岩.nif", "2")]);
+    refused(&dir, &["--name", "M", "--encoding", "932"], &["meshes/表.nif", "backslash"]);
+    let dir = with_files(&[("meshes\\a.nif", "1"), ("meshes/b.nif", "2")]);
+    refused(&dir, &["--name", "M", "--all"], &["backslash"]);
+    let dir = with_files(&[("meshes/a.nif", "1"), ("MyMod.esp", "TES4")]);
+    for name in ["MyMod.esp", "MyMod.ESM", "MyMod.bsa"] {
+        refused(&dir, &["--name", name], &["without", "MyMod", "--any-path"]);
+    }
+    assert_eq!(
+        pack(&dir, &["MyMod"], "skyrimse", &["--name", "MyMod.esp", "--any-path", "-o", "out"]).code,
+        0
+    );
+    assert_eq!(names(&dir.path("out")), ["MyMod.esp.bsa"]);
+}
+
+#[test]
+fn folders_of_tools_and_unknown_ones_stay_loose_unless_asked_for() {
+    let dir = with_files(&[
+        ("meshes/a.nif", "1"),
+        ("CalienteTools/BodySlide/SliderPresets/a.xml", "2"),
+        ("Tools/BodySlide/a.osp", "2"),
+        ("AAF/a.xml", "2"),
+        ("Edit Scripts/a.pas", "2"),
+        ("root/d3dx9_42.txt", "2"),
+        ("Docs/a.html", "2"),
+        ("Screenshots/a.png", "2"),
+        ("fomod/a.png", "2"),
+        ("My Folder/a.nif", "2"),
+    ]);
+    for game in ["skyrimse", "fallout4", "oblivion", "morrowind"] {
+        let out = pack(&dir, &["MyMod"], game, &["--name", "M", "-o", "out", "--overwrite", "--json"]);
+        assert_eq!(out.code, 0, "{game}: {out:?}");
+        let lines = objects(&out.out);
+        let loose: BTreeMap<&str, &str> =
+            lines.iter().filter_map(|it| Some((it["loose"].as_str()?, it["reason"].as_str()?))).collect();
+        assert_eq!((loose.len(), lines[0]["files"].as_u64()), (9, Some(1)), "{game}: {lines:?}");
+        assert_eq!((loose["My Folder/a.nif"], loose["AAF/a.xml"]), ("unknown-folder", "tools"));
+        let all =
+            pack(&dir, &["MyMod"], game, &["--name", "M", "-o", "all", "--overwrite", "--all", "--json"]);
+        assert_eq!((all.code, objects(&all.out)[0]["files"].as_u64()), (0, Some(10)), "{game}");
+        assert!(all.out.contains("pack-folder"), "the unknown folder is noted");
+    }
+}
+
+#[test]
+fn merging_names_what_it_decides() {
+    let dir = TestDir::new();
+    for nth in 0..3 {
+        let archive = Ba2::general(1)
+            .file("scripts/shared.pex", format!("version {nth}"))
+            .file("meshes/same.nif", "same")
+            .file(format!("meshes/{nth}.nif"), "x")
+            .file(format!("strings/Cc{nth}-Thing_en.strings"), "table")
+            .file(format!("seq/Cc{nth}-Thing.seq"), "list");
+        dir.archive(&format!("Cc{nth}-Thing - Main.ba2"), &archive.build());
+    }
+    let sources = ["Cc0-Thing - Main.ba2", "Cc1-Thing - Main.ba2", "Cc2-Thing - Main.ba2"];
+    let finished = pack(&dir, &sources, "fallout4", &["--name", "All", "-o", "out", "--dummy"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert!(
+        finished
+            .out
+            .contains("4 copies of paths that another source wins: 2 with the same bytes, 2 with other")
+    );
+    assert!(finished.err.contains("scripts/shared.pex is in 3 sources"), "{finished:?}");
+    assert!(finished.err.contains("called after their 3 plugins"), "{finished:?}");
+    // Tables stay with their plugins, which get no empty ones.
+    let expected =
+        ["All - Main.ba2", "All.esp", "Cc0-Thing - Main.ba2", "Cc1-Thing - Main.ba2", "Cc2-Thing - Main.ba2"];
+    assert_eq!(names(&dir.path("out")), expected);
+    assert_eq!(
+        dir.run(["list", "out/Cc1-Thing - Main.ba2"]).success(),
+        "seq/Cc1-Thing.seq\nstrings/Cc1-Thing_en.strings\n"
+    );
+    assert_eq!(dir.run(["cat", "out/All - Main.ba2", "scripts/shared.pex"]).success(), "version 2");
+    let verbose =
+        dir.run([&["-v", "pack"], &sources[..], &["--game", "fallout4", "--name", "All", "-n"]].concat());
+    assert_eq!(verbose.err.matches("shared.pex: ").count(), 2, "{verbose:?}");
+    // One archive cannot be that of three plugins.
+    let finished = pack(&dir, &sources, "fallout4", &["-o", "one/All - Main.ba2"]);
+    assert!(finished.code == 1 && finished.err.contains("Cc0-Thing_en.strings"), "{finished:?}");
+    // A single archive may get another name.
+    let finished = pack(&dir, &sources[..1], "fallout4", &["-o", "one/All - Main.ba2"]);
+    assert!(finished.code == 0 && finished.err.contains("Cc0-Thing"), "{finished:?}");
+    assert_eq!(assert_equal(&dir, sources[0], "one/All - Main.ba2"), 5);
+}
+
+#[test]
+fn tables_of_other_plugins_in_a_folder_stay_loose_or_go_to_their_plugin() {
+    let dir = with_files(&[
+        ("My_Mod.esp", "TES4"),
+        ("Patch.esp", "TES4"),
+        ("Strings/my_mod_english.STRINGS", "1"),
+        ("Strings/Patch_english.STRINGS", "2"),
+        ("Strings/Skyrim_english.STRINGS", "3"),
+        ("SEQ/My_Mod.seq", "4"),
+        ("meshes/a.nif", "5"),
+    ]);
+    let finished = pack(&dir, &["MyMod"], "skyrimse", &["--name", "My_Mod", "-o", "out", "--json"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert!(finished.out.contains(r#"{"loose":"Strings/Skyrim_english.STRINGS","reason":"other-plugin"}"#));
+    assert_eq!(names(&dir.path("out")), ["My_Mod.bsa", "Patch.bsa"]);
+    assert_eq!(dir.run(["list", "out/Patch.bsa"]).success(), "strings/patch_english.strings\n");
+    assert_eq!(dir.run(["list", "out/My_Mod.bsa"]).success().lines().count(), 3);
+    // If the files need two archives, the first one has the plugin's own tables.
+    let dir = with_files(&[
+        ("M.esp", b"TES4".to_vec()),
+        ("meshes/a.nif", noise(1, 40_000)),
+        ("meshes/b.nif", noise(2, 40_000)),
+        ("strings/M_english.STRINGS", b"1".to_vec()),
+        ("seq/M.seq", b"2".to_vec()),
+    ]);
+    assert_eq!(pack(&dir, &["MyMod"], "skyrimse", &["-o", "out", "--max-size", "60K"]).code, 0);
+    let first = dir.run(["list", "out/M.bsa"]).success();
+    assert!(first.contains("seq/m.seq") && first.contains("m_english.strings"), "{first}");
+}
+
+#[test]
+fn patterns_are_compared_with_the_paths_that_are_printed() {
+    let dir = with_files(&[
+        ("Data/Meshes/a.nif", "1"),
+        ("Data/Textures/Deep/a.dds", "2"),
+        ("Data/Sound/a.wav", "3"),
+        ("Data/My.esp", "TES4"),
+    ]);
+    let listed = |more: &[&str]| {
+        let finished = pack(&dir, &["MyMod"], "skyrim", &[&["-n", "--json"], more].concat());
+        assert_eq!(finished.code, 0, "{more:?}: {finished:?}");
+        let paths =
+            |line: &Value| Some(line["plan"].as_array()?.iter().map(|it| it["path"].to_string()).collect());
+        let paths: Vec<Vec<String>> = objects(&finished.out).iter().filter_map(paths).collect();
+        paths.concat().join(" ").replace('"', "")
+    };
+    for pattern in [
+        "textures/**",
+        "Textures\\**",
+        "TEXTURES/deep/*.dds",
+        "Data/Textures/**",
+        "data\\textures\\**",
+        "*.DDS",
+        "./textures/**",
+    ] {
+        assert_eq!(listed(&["--exclude", pattern]), "Meshes/a.nif Sound/a.wav", "{pattern}");
+        assert_eq!(listed(&["-g", pattern]), "Textures/Deep/a.dds", "{pattern}");
+        let stored = pack(&dir, &["MyMod"], "skyrim", &["-n", "--json", "--store", pattern]).out;
+        assert!(stored.contains(r#"{"path":"Textures/Deep/a.dds","size":1,"how":"stored"}"#), "{pattern}");
+    }
+    // A pattern that selects nothing is named.
+    let finished = pack(&dir, &["MyMod"], "skyrim", &["-n", "--exclude", "texture/**"]);
+    assert!(finished.code == 0 && finished.err.contains("--exclude texture/**"), "{finished:?}");
+    let finished = pack(&dir, &["MyMod"], "skyrim", &["-n", "-g", "texture/**"]);
+    assert!(finished.code == 2 && finished.err.contains("texture/**"), "{finished:?}");
+}
+
+#[test]
+fn an_empty_plugin_never_takes_the_name_of_one_that_is_there() {
+    let made = |dir: &TestDir, sources: &[&str], game: &str, more: &[&str]| {
+        let finished =
+            pack(dir, sources, game, &[&["--name", "MyMod", "--dummy", "-o", "out"], more].concat());
+        assert_eq!(finished.code, 0, "{finished:?}");
+        let made = names(&dir.path("out")).into_iter().filter(|it| !it.ends_with(".bsa")).count();
+        fs::remove_dir_all(dir.path("out")).unwrap();
+        made
+    };
+    for (plugin, game, more) in [
+        ("MyMod.esp", "skyrimse", &["-g", "meshes/**"][..]),
+        ("MyMod.esp", "skyrimse", &["--exclude", "*.esp"]),
+        // A plugin that does not load archives in this game.
+        ("mymod.ESM", "oblivion", &[]),
+        ("MyMod.esl", "skyrimvr", &[]),
+        // A mod manager has put it out of the way.
+        ("optional/MyMod.esp", "skyrimse", &[]),
+        ("MyMod.esp.mohidden", "skyrimse", &[]),
+    ] {
+        let dir = with_files(&[(plugin, "TES4"), ("meshes/a.nif", "1")]);
+        assert_eq!(made(&dir, &["MyMod"], game, &[more, &["--any-path"]].concat()), 0, "{plugin} {game}");
+    }
+    // The plugin lies beside the archive.
+    let dir = TestDir::new();
+    place(&dir, "mod/MyMod.bsa", &Tes4::new(105).file("meshes", "a.nif", "1").build());
+    fs::write(dir.path("mod/MyMod.esp"), "TES4").unwrap();
+    assert_eq!(made(&dir, &["mod/MyMod.bsa"], "skyrimse", &[]), 0);
+    fs::remove_file(dir.path("mod/MyMod.esp")).unwrap();
+    assert_eq!(made(&dir, &["mod/MyMod.bsa"], "skyrimse", &[]), 1);
+}
+
+#[test]
+fn a_list_says_what_is_packed() {
+    let dir =
+        with_files(&[("Data/meshes/a.nif", "1"), ("Data/textures/b.dds", "2"), ("Data/My.esp", "TES4")]);
+    fs::write(dir.path("list.txt"), "meshes\\A.nif\r\n\"Data\\My.esp\"\r\n").unwrap();
+    fs::write(dir.path("My.achlist"), r#"["Data\\Meshes\\A.NIF"]"#).unwrap();
+    for list in ["list.txt", "My.achlist"] {
+        let finished = pack(&dir, &["MyMod"], "skyrimse", &["--from", list, "-o", "out", "--overwrite"]);
+        assert_eq!(finished.code, 0, "{finished:?}");
+        assert_eq!(names(&dir.path("out")), ["My.bsa"]);
+        assert_eq!(dir.run(["list", "out/My.bsa"]).success(), "meshes/a.nif\n");
+    }
+    // What the list names and the rules leave loose is listed.
+    let finished = pack(&dir, &["MyMod"], "skyrimse", &["--from", "list.txt", "-n"]);
+    assert!(finished.out.contains("My.esp") && finished.out.contains("1 file not selected"), "{finished:?}");
+    let mut command = dir.bsafs(["pack", "MyMod", "--game", "skyrimse", "--from", "-", "-n", "--json"]);
+    command.stdin(fs::File::open(dir.path("list.txt")).unwrap());
+    let finished = finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    assert!(finished.code == 0 && finished.out.contains("meshes/a.nif"), "{finished:?}");
+    // A path that is not there is asked for, and missing.
+    fs::write(dir.path("list.txt"), "meshes/a.nif\nmeshes/gone.nif\n").unwrap();
+    let finished = pack(&dir, &["MyMod"], "skyrimse", &["--from", "list.txt", "-o", "none"]);
+    assert!(finished.code == 1 && finished.err.contains("meshes/gone.nif"), "{finished:?}");
+    assert!(!dir.path("none").exists());
+    assert_eq!(pack(&dir, &["MyMod"], "skyrimse", &["--from", "nowhere.txt", "-n"]).code, 66);
+}
+
+#[test]
+fn archives_that_are_not_whole_are_errors() {
+    let dir = TestDir::new();
+    let mut bytes = Tes4::new(105).file("meshes", "a.nif", "1").build();
+    // The packer died before it wrote sizes and offsets.
+    let at = bytes.windows(4).position(|it| it == 1u32.to_le_bytes()).unwrap();
+    let record = bytes.len() - 1 - b"a.nif\0".len() - 8;
+    let _ = at;
+    bytes[record..record + 8].fill(0);
+    dir.archive("a.bsa", &bytes);
+    let finished = pack(&dir, &["a.bsa"], "skyrimse", &["-o", "b.bsa"]);
+    assert!(finished.code == 66 && finished.err.contains("never finished"), "{finished:?}");
+    let whole = Ba2::general(1).file("meshes/a.nif", noise(1, 900)).build();
+    dir.archive("c.ba2", &whole[..whole.len() / 2]);
+    assert_eq!(pack(&dir, &["c.ba2"], "fallout4", &["-o", "d.ba2"]).code, 66);
+    assert!(!dir.path("b.bsa").exists() && !dir.path("d.ba2").exists());
+    // Two paths with one hash: the game would find one of them.
+    let [one, two] = hash::FO4_COLLISION;
+    dir.archive("e.ba2", &Ba2::general(1).file(one, "1").file(two, "2").build());
+    let finished = pack(&dir, &["e.ba2"], "fallout4", &["-o", "f.ba2", "--any-path"]);
+    assert!(finished.code == 1 && finished.err.contains("one hash"), "{finished:?}");
+    assert!(dir.run(["verify", "--json", "e.ba2"]).out.contains("hash-twice"));
+}
+
+/// Each copy of each source is in the plan, loose, superseded or not selected.
+#[test]
+fn every_copy_of_every_source_is_accounted_for() {
+    let dir = with_files(&[
+        ("Data/meshes/a.nif", "1"),
+        ("Data/meshes/b.nif", "2"),
+        ("Data/My.esp", "TES4"),
+        ("Data/Docs/a.txt", "3"),
+        ("Data/odd folder/a.nif", "4"),
+        ("readme.txt", "5"),
+    ]);
+    let archive = Tes4::new(105).file("meshes", "a.nif", "low").file("meshes", "deleted.nif", "x");
+    dir.archive("A.bsa", &archive.file("interface", "b.ini", "y").build());
+    dir.archive(
+        "B.ba2",
+        &Ba2::general(1).file("Meshes/A.nif", "1").file("strings/x_en.strings", "z").build(),
+    );
+    fs::create_dir_all(dir.path("edit/meshes")).unwrap();
+    fs::write(dir.path("edit/meshes/.wh.deleted.nif"), "").unwrap();
+    for more in [&[][..], &["-g", "meshes/**"], &["--exclude", "**/a.*"], &["--all"]] {
+        let sources = ["A.bsa", "B.ba2", "MyMod", "edit"];
+        let finished = pack(&dir, &sources, "skyrimse", &[&["-n", "--json"], more].concat());
+        assert_eq!(finished.code, 0, "{finished:?}");
+        let mut counted = 0;
+        for line in objects(&finished.out) {
+            counted += line["plan"].as_array().map_or(0, Vec::len);
+            counted += usize::from(line["loose"].is_string()) + usize::from(line["superseded"].is_string());
+            counted += line["unselected"].as_u64().unwrap_or(0) as usize;
+        }
+        assert_eq!(counted, 6 + 3 + 2, "{more:?}: {}", finished.out);
+        assert!(
+            finished.out.contains(r#""loose":"meshes/deleted.nif","reason":"erased""#),
+            "{}",
+            finished.out
+        );
+        let wins = r#"{"superseded":"meshes/a.nif","#;
+        assert_eq!(finished.out.matches(wins).count(), 2, "{}", finished.out);
+    }
+}
+
+/// Real archives of other tools: with all switches off, every file is in the result, byte for byte, or
+/// nothing is written.
+#[test]
+fn real_archives_come_back_byte_for_byte_or_not_at_all() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/archives");
+    let Ok(manifest) = fs::read_to_string(folder.join("MANIFEST.tsv")) else {
+        return eprintln!("SKIPPED: there is no {}", folder.display());
+    };
+    let mut archives: Vec<&str> =
+        manifest.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
+    archives.dedup();
+    let (dir, mut packed) = (TestDir::new(), 0);
+    for archive in archives {
+        let source = folder.join(archive).to_str().unwrap().to_owned();
+        let info = objects(&dir.run(["info", "--json", &source]).out);
+        let (format, version) = (info[0]["format"].as_str().unwrap(), info[0]["version"].as_u64().unwrap());
+        let game = match (format, version) {
+            ("TES3", _) => "morrowind",
+            (_, 103) => "oblivion",
+            (_, 104) => "skyrim",
+            (_, 105) => "skyrimse",
+            (_, 2 | 3) => "starfield",
+            _ => "fallout4",
+        };
+        let finished = pack(&dir, &[&source], game, &["--name", "Packed", "-o", "out"]);
+        let made = names(&dir.path("out"));
+        if finished.code != 0 {
+            assert!(made.is_empty(), "{archive}: {finished:?}");
+            continue;
+        }
+        packed += 1;
+        let made = made.iter().map(|it| format!("out/{it}")).collect::<Vec<_>>();
+        fs::write(dir.path("all.toml"), format!("archives = {made:?}")).unwrap();
+        let count = dir.run(["list", &source]).success().lines().count();
+        assert_eq!(assert_equal(&dir, &source, "all.toml"), count, "{archive}");
+        fs::remove_dir_all(dir.path("out")).unwrap();
+    }
+    assert!(packed > 15, "only {packed} of the archives were packed");
+}
