@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::shown::excerpt;
+use crate::shown::{Shown, excerpt};
 
 /// Defines the codes: the name in Rust, the name that users see, a noun, which gets an `s` in the plural, and
 /// the words after it.
@@ -142,6 +142,8 @@ codes! {
     PluginsFileMissing = "plugins-file-missing", "missing list", " of plugins";
     /// `plugins.txt` and `Plugins.txt` differ.
     PluginsFilesDiffer = "plugins-files-differ", "ignored list", " of plugins";
+    /// The list of plugins is in an encoding in which the game loses plugins.
+    PluginsFileEncoding = "plugins-file-encoding", "list", " of plugins in Unicode";
     /// A list may be too long for the game to read completely.
     ListTooLong = "list-too-long", "list", " that may be too long for the game";
     /// An INI file contains a section twice.
@@ -249,6 +251,60 @@ pub struct Note {
     /// How many more notes of this code there are, which were not kept.
     #[serde(skip_serializing_if = "is_zero")]
     pub more: usize,
+    /// The settings that decided it; empty if no setting did.
+    #[serde(skip_serializing_if = "Because::is_empty")]
+    pub because: Because,
+}
+
+/// The settings that decided something, and where to change them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct Because {
+    /// The settings, the most important first.
+    #[serde(default)]
+    pub settings: Vec<Setting>,
+    /// The file to edit, which may not exist yet; empty if none is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub edit: String,
+}
+
+/// A key of a settings file, as a rule found it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Setting {
+    /// The file that has the key; empty if no file has it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub file: String,
+    pub section: String,
+    pub key: String,
+    /// The value, cut if it is long. `None` if no file has the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+}
+
+impl Because {
+    pub(crate) fn of(settings: Vec<Setting>) -> Self {
+        Self { settings, edit: String::new() }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.settings.is_empty() && self.edit.is_empty()
+    }
+}
+
+/// Writes, for example, `Custom.ini: sList=A.bsa, and bKey is not set`.
+impl fmt::Display for Because {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, setting) in self.settings.iter().enumerate() {
+            let before = if at == 0 { "" } else { ", and " };
+            let name = Path::new(&setting.file).file_name().unwrap_or_default().shown();
+            let key = setting.key.shown();
+            match &setting.value {
+                None => write!(f, "{before}{key} is not set")?,
+                Some(value) => write!(f, "{before}{name}: {key}={}", excerpt(value).shown())?,
+            }
+        }
+        Ok(())
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -270,13 +326,30 @@ impl Note {
         if subject.len() > longest && code != NoteCode::FolderCase {
             subject = excerpt(&subject).into_owned();
         }
-        Self { code, subject, text, count: 1, example: String::new(), reason: "", offset: None, more: 0 }
+        let because = Because::default();
+        Self {
+            code,
+            subject,
+            text,
+            count: 1,
+            example: String::new(),
+            reason: "",
+            offset: None,
+            more: 0,
+            because,
+        }
     }
 
     /// The note, about so many things in the subject, of which `example` is the first.
     #[must_use]
     pub fn of(self, count: usize, example: impl Into<String>) -> Self {
         Self { count, example: example.into(), ..self }
+    }
+
+    /// The note, with the settings that decided it.
+    #[must_use]
+    pub(crate) fn because(self, because: Because) -> Self {
+        Self { because, ..self }
     }
 
     /// The note, about a place in the subject.

@@ -99,6 +99,18 @@ impl LooseNames {
         u32::try_from(self.files.len()).unwrap_or(u32::MAX)
     }
 
+    /// The first file at a path with `/` between names, in any case.
+    pub fn find_file(&self, path: &str) -> Option<u32> {
+        let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut found = vec![0];
+        for part in folders.split('/').filter(|part| !part.is_empty()) {
+            let below = found.into_iter().flat_map(|folder| self.subfolders(folder));
+            found = below.filter(|&it| self.folder_name(it).eq_ignore_ascii_case(part.as_bytes())).collect();
+        }
+        let mut files = found.into_iter().flat_map(|folder| self.files_in(folder));
+        files.find(|&file| self.file_name(file).eq_ignore_ascii_case(name.as_bytes()))
+    }
+
     pub fn file_name(&self, file: u32) -> &[u8] {
         self.name(self.files[file as usize]).bytes
     }

@@ -37,11 +37,11 @@ pub use managers::{
     FoundInstance, MO2_INI, find_instances, instance, instance_of_profile, plan_mo2, plan_openmw,
 };
 
-pub(crate) use managers::{game_of_settings, is_backup};
+pub(crate) use managers::{drive_root, game_of_settings, is_backup, is_separator};
 #[cfg(feature = "pack")]
 pub(crate) use plan::stem;
 pub use plan::{FolderFilter, Header, LayerKind, LoadOrder, ModList, OrderLayer, PlanError, plan_game};
-pub(crate) use plan::{ghosted, is_plugin};
+pub(crate) use plan::{ReadList, almost_folder, ghosted, is_plugin};
 pub use precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 pub(crate) use settings::{decode_ini, ini_list};
 // For tests and fuzz targets.

@@ -266,6 +266,10 @@ impl VfsFile {
         self.opened.tree.path(self.node)
     }
 
+    pub(super) fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
     pub(crate) fn node(&self) -> NodeId {
         self.node
     }

@@ -13,7 +13,7 @@ use super::dictionary;
 use super::error::{OpenError, OpenErrorKind};
 use super::found_layer::FoundLayer;
 use super::open_options::{CACHE_SIZE, Layout, OpenOptions};
-use super::opened::Opened;
+use super::opened::{IgnoredFiles, Opened};
 use super::opened_archive::{self, Content, Description, OpenedArchive};
 use super::parallel::try_in_parallel;
 use super::reuse::Reuse;
@@ -99,6 +99,7 @@ impl Opened {
                     opened.add_folder(folder, lists_archives, base(index), why, &rules)?;
                 }
                 FoundLayer::Later(planned) => {
+                    opened.add_ignored(&planned, &files);
                     if let Some(folder) = opened.scan_unserved(&planned, &files)? {
                         opener.files.add_folder(&folder)?;
                         let PlannedFolder { lists_archives, why, rules, .. } = planned;
@@ -338,6 +339,9 @@ struct Opening<'a> {
     deep_archives: HashMap<PathBuf, HashSet<Vec<u8>>>,
     /// Names of the top folders of all archives. Filled only if a layer needs them.
     served: HashSet<String>,
+    ignored: Vec<IgnoredFiles>,
+    /// The number of files in `ignored`.
+    ignored_files: LayersFiles,
 }
 
 /// Number of bytes that merging takes for each file, at most, with a list of all files later.
@@ -358,6 +362,8 @@ impl<'a> Opening<'a> {
             archives: Default::default(),
             deep_archives: Default::default(),
             served: Default::default(),
+            ignored: Default::default(),
+            ignored_files: Default::default(),
         }
     }
 
@@ -365,6 +371,17 @@ impl<'a> Opening<'a> {
         for archive in archives {
             let names = archive.layer.top_folders();
             self.served.extend(names.map(|name| String::from_utf8_lossy(name).to_ascii_lowercase()));
+        }
+    }
+
+    /// Walks the top folders of a folder that an archive has too, to know what the game ignores there.
+    fn add_ignored(&mut self, planned: &PlannedFolder, files: &Arc<OpenFiles>) {
+        let mut planned = planned.clone();
+        planned.filter.only_below = Some(self.served.iter().cloned().collect());
+        let Ok(folder) = planned.scan(&Walks::new(files.clone())) else { return };
+        // What the game ignores must not cost more than what it uses, and fails nothing.
+        if folder.names().file_count() > 0 && self.ignored_files.add_folder(&folder).is_ok() {
+            self.ignored.push(IgnoredFiles { folder: Arc::new(folder), reads: planned.reads });
         }
     }
 
@@ -457,7 +474,7 @@ impl<'a> Opening<'a> {
     }
 
     fn merge(self, files: Arc<OpenFiles>, unopened: Vec<Note>) -> Result<Opened, OpenError> {
-        let Self { plan, store, names, layers, descriptions, reasons, folders, .. } = self;
+        let Self { plan, store, names, layers, descriptions, reasons, folders, ignored, .. } = self;
         let count: usize = names.iter().map(|names| names.file_count()).sum();
         if !memory::has_room(count.saturating_mul(MERGED_PER_FILE)) {
             return Err(OpenError::no_memory());
@@ -475,12 +492,15 @@ impl<'a> Opening<'a> {
         }
         let mut left_out = loose_notes::left_out(&plan.order.notes, folders.iter().map(|folder| &**folder));
         left_out.extend(unopened);
+        let paths = ignored.iter().map(|it| (it.folder.path(), it.paths()));
+        left_out.extend(loose_notes::ignored(&plan.order, paths));
         Ok(Opened {
             tree,
             store,
             names,
             descriptions,
             left_out,
+            ignored,
             reasons,
             plan,
             files,

@@ -1,14 +1,14 @@
 //! Sources that were opened: the names and bytes of their layers, and what opening found out.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::open_options::OpenOptions;
 use super::opened_archive::Description;
 use super::sources::resolve::OpenPlan;
 use crate::content::{Store, TextureForm};
-use crate::folder::OpenFiles;
+use crate::folder::{LooseFolder, OpenFiles};
 use crate::note::Note;
 use crate::tree::{LayerNames, Tree};
 
@@ -22,6 +22,8 @@ pub struct Opened {
     pub(crate) descriptions: Vec<Option<Arc<Description>>>,
     /// What walks of folders left out, and archives that could not be opened, without what the plan notes.
     pub(crate) left_out: Vec<Note>,
+    /// Loose files that a game ignores because of its settings, lowest folder first.
+    pub(crate) ignored: Vec<IgnoredFiles>,
     /// Why a game loads each layer; empty if the user named it.
     pub(crate) reasons: Vec<String>,
     /// The layers that were opened, and the load order of the games among the sources.
@@ -35,7 +37,41 @@ pub struct Opened {
     pub(crate) textures: TextureForm,
 }
 
+/// The loose files of a folder that a game ignores, although they are where it reads others.
+#[derive(Debug)]
+pub(crate) struct IgnoredFiles {
+    pub(crate) folder: Arc<LooseFolder>,
+    /// The folders below which the game reads loose files.
+    pub(crate) reads: Vec<String>,
+}
+
+impl IgnoredFiles {
+    /// Whether the file at a path is among them, in any case.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        !self.reads.iter().any(|it| is_below(path, it)) && self.folder.names().find_file(path).is_some()
+    }
+
+    /// The paths below the folder, with `/` between names.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = String> {
+        let names = self.folder.names();
+        let paths = (0..names.file_count()).map(|file| names.file_path(file));
+        let paths = paths.map(|path| String::from_utf8_lossy(&path).into_owned());
+        paths.filter(|path| !self.reads.iter().any(|it| is_below(path, it)))
+    }
+}
+
+/// Whether a path is below a folder, in any case.
+fn is_below(path: &str, folder: &str) -> bool {
+    let parts = path.split_at_checked(folder.len());
+    parts.is_some_and(|(start, rest)| start.eq_ignore_ascii_case(folder) && rest.starts_with('/'))
+}
+
 impl Opened {
+    /// The folders with a loose file at a path that a game ignores, highest first.
+    pub(crate) fn ignored_at(&self, path: &str) -> impl Iterator<Item = &Path> {
+        self.ignored.iter().rev().filter(move |it| it.has(path)).map(|it| it.folder.path())
+    }
+
     /// The descriptions of the archives, lowest first.
     pub(crate) fn archives(&self) -> impl Iterator<Item = &Description> {
         self.descriptions.iter().flatten().map(|description| &**description)

@@ -1,8 +1,12 @@
 //! Where a file comes from, and which copies it hides. `bsafs which` and the extended attributes report this.
 
+#[cfg(feature = "mount")]
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use super::file::VfsFile;
+use crate::note::Because;
 
 /// Where a file comes from.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -17,9 +21,25 @@ pub struct Provenance {
     pub hides: Vec<FileCopy>,
     /// Number of hidden copies that were left out to keep the JSON short.
     pub hides_more: usize,
+    /// Loose files of this path that the game ignores because of its settings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<IgnoredCopy>,
     /// Whether archives are reported by name only, because the user may not know their folders.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub names_only: bool,
+}
+
+/// A loose file that the game ignores.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+pub struct IgnoredCopy {
+    /// The path of the folder that is a layer; its name if [`Provenance::names_only`].
+    pub folder: String,
+    /// Why the game ignores the file, and what to do.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// The settings that decided it.
+    #[serde(default, skip_serializing_if = "Because::is_empty")]
+    pub because: Because,
 }
 
 /// One archive's copy of a file.
@@ -47,6 +67,8 @@ pub struct FileCopy {
 
 /// Maximum number of bytes of the JSON, which a mount serves in pages.
 pub(crate) const JSON_MAX: usize = 1_000_000;
+/// Maximum number of ignored copies that are reported.
+const IGNORED_MAX: usize = 32;
 /// Maximum number of bytes of a stored name that are reported. In JSON, each byte may take six.
 const NAME_MAX: usize = 100_000;
 
@@ -56,11 +78,13 @@ impl Provenance {
     #[cfg(feature = "mount")]
     pub(crate) fn with_names_only(mut self) -> Self {
         for copy in std::iter::once(&mut self.from).chain(&mut self.hides) {
-            let name = std::path::Path::new(&copy.archive)
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned());
+            let name = Path::new(&copy.archive).file_name().map(|name| name.to_string_lossy().into_owned());
             copy.archive = name.unwrap_or_default();
             copy.why.clear();
+        }
+        for copy in &mut self.ignored {
+            let name = Path::new(&copy.folder).file_name().map(|it| it.to_string_lossy().into_owned());
+            *copy = IgnoredCopy { folder: name.unwrap_or_default(), ..IgnoredCopy::default() };
         }
         self.names_only = true;
         self
@@ -85,7 +109,15 @@ impl Provenance {
 impl VfsFile {
     /// Where the file comes from.
     pub fn provenance(&self) -> Provenance {
+        let path = self.path();
+        let order = &self.opened().plan.order;
+        let ignored = self.opened().ignored_at(&path).take(IGNORED_MAX).map(|folder| IgnoredCopy {
+            folder: folder.to_string_lossy().into_owned(),
+            why: order.why_loose_ignored(),
+            because: order.because_loose.clone(),
+        });
         Provenance {
+            ignored: ignored.collect(),
             path: self.path(),
             size: self.known_size(),
             from: copy(self),

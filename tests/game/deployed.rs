@@ -135,7 +135,8 @@ fn the_list_of_the_nexus_mods_app_beats_an_older_list_in_another_spelling() {
     let order = world.order(SKYRIMSE.id);
     assert_eq!(order.plugins(), ["Skyrim.esm", "B.ESP", "A.esp"]);
     assert_eq!(order.layers(), ["Listed.bsa", "B.bsa", "A.bsa", "Data"]);
-    assert_eq!(order.codes(), ["folder-case", "plugins-files-differ", "plugin-missing"]);
+    let codes = ["folder-case", "plugins-files-differ", "plugins-file-encoding", "plugin-missing"];
+    assert_eq!(order.codes(), codes);
     let mount = world.mount(SKYRIMSE.id);
     assert_eq!(mount.read("meshes/a.nif"), b"the game");
     assert_eq!(mount.read("meshes/b.nif"), b"a mod");

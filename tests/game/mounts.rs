@@ -84,8 +84,8 @@ fn shared(mount: &Mounted) -> String {
 }
 
 /// What the report of a mount says about the notes of each code, in the order of the report: one, or
-/// several. Loose files that a setting hides are not reported.
-const ODD: [(&str, &str, &str); 11] = [
+/// several.
+const ODD: [(&str, &str, &str); 12] = [
     ("archive-missing", "missing archive", "missing archives"),
     (
         "archive-unlisted",
@@ -106,6 +106,7 @@ const ODD: [(&str, &str, &str); 11] = [
         "loose file hidden by an archive that is not older",
         "loose files hidden by an archive that is not older",
     ),
+    ("loose-disabled", "loose file that the game ignores", "loose files that the game ignores"),
     ("never-started", "missing settings file", "missing settings files"),
     ("mo2-mod-missing", "missing mod", "missing mods"),
     ("ini-section-twice", "repeated INI section", "repeated INI sections"),
@@ -121,10 +122,15 @@ fn oddities(world: &World) -> String {
         let name = if is_archive { subject.rsplit('/').next().unwrap() } else { subject };
         subjects.entry(note["code"].as_str().unwrap()).or_default().push(name);
     }
-    subjects.remove("loose-disabled");
     let kinds = ODD.iter().filter_map(|(code, one, several)| {
         let mut names = subjects.remove(code)?;
         names.sort_unstable();
+        if *code == "loose-disabled" {
+            let (words, count) = (if names.len() == 1 { one } else { several }, names.len());
+            let more = if count == 1 { String::new() } else { format!(", and {} more", count - 1) };
+            let why = format!("loose files are not enabled ({count})");
+            return Some(format!("{count} {words}: {why} ({}{more})", names[0]));
+        }
         let words = if names.len() == 1 { one } else { several };
         let more = match names.len() {
             0..=3 => String::new(),

@@ -83,11 +83,7 @@ const NEHRIM: Game = Game {
             "N - Meshes.bsa",
         ],
         rules: ["first", "newer", "medium"],
-        notes: &[
-            ("archive-inactive", "Off.bsa"),
-            ("archive-unlisted", "Nehrim.bsa"),
-            ("loose-older", "misc/shared.txt"),
-        ],
+        notes: &[("archive-inactive", "Off.bsa"), ("archive-unlisted", "Nehrim.bsa"), ("loose-older", "")],
         winners: &[
             ("misc/shared.txt", "N - Meshes.bsa"),
             ("MISC/Extra.bsa.txt", "loose"),

@@ -1,5 +1,6 @@
 //! `bsafs conflicts`: lists the files that several layers have, and which layer wins.
 
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use crate::game::ArchiveRule;
 use crate::note::NoteCode;
 use crate::shown::Shown;
 use crate::system::text::count;
+use crate::tree::NodeId;
 #[cfg(feature = "pictures")]
 use crate::vfs::OpenOptions;
 use crate::vfs::comparison::Compared;
@@ -85,6 +87,10 @@ struct Found {
     /// For each conflict, how its hidden files compare. Empty if nothing was compared.
     compared: Vec<Vec<Compared>>,
     layers: Vec<(VfsLayer, Tally)>,
+    /// The folders with copies of a file that the game ignores, by the node of the file.
+    ignored: HashMap<NodeId, Vec<PathBuf>>,
+    /// Why the game ignores them.
+    why_ignored: String,
     /// Whether only some files were compared.
     is_limited: bool,
 }
@@ -101,6 +107,9 @@ struct JsonConflict {
     path: String,
     winner: LayerName,
     hidden: Vec<LayerName>,
+    /// Loose copies that the game ignores, with the reason.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ignored: Vec<LayerName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     equal: Option<Vec<Option<bool>>>,
 }
@@ -138,6 +147,11 @@ impl Conflicts {
             return Ok(Exit::No);
         }
         let mut conflicts = conflicts(files.iter().cloned());
+        let ignored = ignored(&vfs, &files);
+        let known: HashSet<NodeId> = conflicts.iter().map(|conflict| conflict.winner.node()).collect();
+        let only_ignored =
+            files.iter().filter(|it| ignored.contains_key(&it.node()) && !known.contains(&it.node()));
+        conflicts.extend(only_ignored.map(|it| Conflict { winner: it.clone(), hidden: Vec::new() }));
         let mut tallies = tallies(vfs.store().layers(), files.iter().cloned());
         conflicts.retain(|conflict| conflict.copies().any(|file| is_asked[file.layer().number()]));
         conflicts.sort_by_cached_key(|conflict| conflict.winner.path_bytes().to_ascii_lowercase());
@@ -149,7 +163,9 @@ impl Conflicts {
         count_equal(&mut tallies, &conflicts, &compared);
         let layers: Vec<(VfsLayer, Tally)> = vfs.layers().zip(tallies).collect();
         let names = ShownLayers::of(layers.iter().map(|(layer, _)| (layer.path(), layer.is_folder())));
-        let found = Found { names, conflicts, compared, layers, is_limited: selected.is_limited() };
+        let why_ignored = vfs.order().why_loose_ignored();
+        let is_limited = selected.is_limited();
+        let found = Found { names, conflicts, compared, layers, ignored, why_ignored, is_limited };
         #[cfg(feature = "pictures")]
         match page {
             Some(page) => {
@@ -206,6 +222,13 @@ impl Conflicts {
                 path: winner.path(),
                 winner: layer_name(&winner.layer()),
                 hidden: hidden.iter().map(|file| layer_name(&file.layer())).collect(),
+                ignored: found
+                    .ignored_copies(winner)
+                    .map(|folder| LayerName {
+                        layer: folder.to_string_lossy().into_owned(),
+                        why: found.why_ignored.clone(),
+                    })
+                    .collect(),
                 equal: found.compared.get(index).map(|it| it.iter().map(Compared::is_equal).collect()),
             };
             write_json(out, &line)?;
@@ -240,6 +263,12 @@ impl Conflicts {
                 };
                 writeln!(out, "  hides   {}{compared}", found.names.shown(file.layer().path()))?;
             }
+            for folder in found.ignored_copies(winner) {
+                writeln!(out, "  ignored {}", found.names.shown(folder))?;
+            }
+        }
+        if !found.ignored.is_empty() {
+            writeln!(out, "\nignored: {}", found.why_ignored.shown())?;
         }
         if !found.conflicts.is_empty() {
             writeln!(out)?;
@@ -258,6 +287,10 @@ impl Conflicts {
 }
 
 impl Found {
+    fn ignored_copies(&self, winner: &VfsFile) -> impl Iterator<Item = &Path> {
+        self.ignored.get(&winner.node()).into_iter().flatten().map(PathBuf::as_path)
+    }
+
     /// The layers that the user asked for. Most layers of a game have none of some files, and are left out.
     fn shown_layers(&self, is_asked: &[bool]) -> impl Iterator<Item = &(VfsLayer, Tally)> {
         let is_shown = |tally: &Tally| tally.files() > 0 || !self.is_limited;
@@ -269,6 +302,22 @@ impl Found {
         let layers: Vec<_> = self.shown_layers(is_asked).collect();
         conflict_page(&self.names, &self.conflicts, &self.compared, &layers, is_asked)
     }
+}
+
+/// The folders with loose files that the game ignores, for those of some files that have such copies.
+fn ignored(vfs: &Vfs, files: &[VfsFile]) -> HashMap<NodeId, Vec<PathBuf>> {
+    let mut ignored: HashMap<NodeId, Vec<PathBuf>> = HashMap::new();
+    let selected: HashSet<NodeId> = match vfs.opened().ignored.is_empty() {
+        true => return ignored,
+        false => files.iter().map(VfsFile::node).collect(),
+    };
+    for folder in vfs.opened().ignored.iter().rev() {
+        let found = folder.paths().filter_map(|path| vfs.file(path)).map(|file| file.node());
+        for node in found.filter(|node| selected.contains(node)) {
+            ignored.entry(node).or_default().push(folder.folder.path().to_owned());
+        }
+    }
+    ignored
 }
 
 /// A warning if the game itself does not always use the winner. It is not a note of the load order, because

@@ -186,7 +186,9 @@ pub(crate) fn write_lines(
     let (archives, loose) = rule(order);
     writeln!(out, "archives    {archives}")?;
     writeln!(out, "loose files {loose}")?;
-    writeln!(out, "confidence  {} (that the game uses these rules)", order.confidence.as_str())?;
+    if !order.game.is_empty() {
+        writeln!(out, "confidence  {} (that the game uses these rules)", order.confidence.as_str())?;
+    }
     if !order.notes.is_empty() {
         writeln!(out, "\n{}", count(order.notes.len(), "note"))?;
     }

@@ -29,6 +29,8 @@ pub struct FoundInstance {
     pub profiles: Vec<(String, PathBuf)>,
     /// Number of mods that the profile enables.
     pub mods: usize,
+    /// The folders of its mods, profiles and the overwrite folder, which may be elsewhere.
+    pub folders: Vec<PathBuf>,
 }
 
 /// Maximum number of folders that are searched, so that a huge folder does not delay a command.
@@ -106,7 +108,8 @@ fn describe(disk: &Disk, folder: &Path, environment: &Environment, found: &Found
         }
         (_, None) => None,
     };
-    Some(FoundInstance { folder: folder.to_owned(), title, game, profile, profiles, mods })
+    let folders = instance.folders();
+    Some(FoundInstance { folder: folder.to_owned(), title, game, profile, profiles, mods, folders })
 }
 
 struct Search<'a> {

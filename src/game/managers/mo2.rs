@@ -260,6 +260,11 @@ impl<'a> Instance<'a> {
         (self.selected.clone(), list.map_or(0, |list| enabled(&decode_utf8(&list)).len()))
     }
 
+    /// The folders of its mods, profiles and the overwrite folder.
+    pub(super) fn folders(&self) -> Vec<PathBuf> {
+        [&self.mods, &self.profiles, &self.overwrite].into_iter().flatten().cloned().collect()
+    }
+
     /// The names and folders of all profiles.
     pub(super) fn all_profiles(&self) -> Vec<(String, PathBuf)> {
         let Some(profiles) = &self.profiles else { return Vec::new() };
@@ -518,7 +523,12 @@ fn enabled(text: &str) -> Vec<&str> {
 /// Whether a mod is a separator or a backup, whose files the game does not see. Mod Organizer compares case:
 /// the user may call an ordinary mod "INI Backup".
 fn shows_nothing(name: &str) -> bool {
-    name.ends_with("_separator") || is_backup(name)
+    is_separator(name) || is_backup(name)
+}
+
+/// Whether Mod Organizer takes the folder of a mod for a heading between mods.
+pub(crate) fn is_separator(name: &str) -> bool {
+    name.ends_with("_separator")
 }
 
 /// Whether Mod Organizer takes the folder of a mod for a backup.
@@ -569,12 +579,12 @@ impl Drives<'_> {
             let root = Path::new("/");
             return self.existing(root, rest).or_else(|| Some(root.join(rest)));
         }
-        let own = self.own.as_ref().map(|it| self.root(it, &drive));
+        let own = self.own.as_ref().map(|it| drive_root(self.disk, it, &drive));
         own.as_ref()
             .and_then(|root| self.existing(root, rest))
             .or_else(|| {
                 let others = self.others?();
-                others.iter().find_map(|it| self.existing(&self.root(it, &drive), rest))
+                others.iter().find_map(|it| self.existing(&drive_root(self.disk, it, &drive), rest))
             })
             // The error then names the missing folder.
             .or_else(|| own.map(|root| root.join(rest)))
@@ -587,19 +597,6 @@ impl Drives<'_> {
             return found;
         }
         without_drive(path).and_then(|rest| self.near_instance(&rest)).or(found)
-    }
-
-    /// The folder that a drive of a prefix shows.
-    fn root(&self, prefix: &Path, drive: &str) -> PathBuf {
-        let link = prefix.join("dosdevices").join(format!("{drive}:"));
-        match drive {
-            "c" => prefix.join("drive_c"),
-            // Proton's drive S is the folder of apps in the library, …/steamapps/compatdata/ID/pfx.
-            "s" if self.disk.metadata(&link).is_err() && prefix.ends_with("pfx") => {
-                prefix.ancestors().nth(3).map_or(link, Path::to_owned)
-            }
-            _ => link,
-        }
     }
 
     fn existing(&self, root: &Path, rest: &str) -> Option<PathBuf> {
@@ -630,6 +627,19 @@ impl Drives<'_> {
 /// A Windows path without its drive, with `/` between names.
 fn without_drive(path: &str) -> Option<String> {
     path.get(2..).filter(|_| path.get(1..2) == Some(":")).map(|rest| rest.replace('\\', "/"))
+}
+
+/// The folder that a drive of a prefix shows. `drive` is its letter in lower case.
+pub(crate) fn drive_root(disk: &Disk, prefix: &Path, drive: &str) -> PathBuf {
+    let link = prefix.join("dosdevices").join(format!("{drive}:"));
+    match drive {
+        "c" => prefix.join("drive_c"),
+        // Proton's drive S is the folder of apps in the library, …/steamapps/compatdata/ID/pfx.
+        "s" if disk.metadata(&link).is_err() && prefix.ends_with("pfx") => {
+            prefix.ancestors().nth(3).map_or(link, Path::to_owned)
+        }
+        _ => link,
+    }
 }
 
 /// Whether a folder is another one or contains it, following links. `/` contains everything.

@@ -6,7 +6,6 @@ mod openmw;
 mod openmw_chain;
 
 pub use instances::{FoundInstance, find_instances, instance};
-pub(crate) use mo2::game_of_settings;
-pub(crate) use mo2::is_backup;
 pub use mo2::{MO2_INI, instance_of_profile, plan_mo2};
+pub(crate) use mo2::{drive_root, game_of_settings, is_backup, is_separator};
 pub use openmw::plan_openmw;

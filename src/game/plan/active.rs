@@ -2,25 +2,23 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::code_page::CodePage;
+use super::code_page::ReadList;
 use super::data::DataFolders;
 use super::plugin::Header;
 use crate::game::caseless::fold;
 use crate::game::settings::ini::IniFiles;
 use crate::game::settings::settings_text::name_of;
 use crate::game::titles::title::{ActiveRule, MasterRule, OrderRule, PluginRules, TestFiles};
-use crate::note::{Note, NoteCode};
+use crate::note::{Because, Note, NoteCode, Setting};
 use crate::shown::excerpt;
 
 /// The lists of plugins that a game reads.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PluginLists {
-    /// The lines of `Plugins.txt`, including stars.
-    pub(crate) plugins: Vec<String>,
+    /// `Plugins.txt`. Its code page is also that of the names in plugins.
+    pub(crate) read: ReadList,
     /// The lines of the `.ccc` file.
     pub(crate) creation_club: Vec<String>,
-    /// The code page of the lists, and of the names in plugins.
-    pub(crate) code_page: CodePage,
 }
 
 /// An installed plugin.
@@ -45,6 +43,8 @@ pub(crate) struct Listed {
     pub(crate) order: Vec<String>,
     /// Folded names of active plugins that exist.
     pub(crate) active: HashSet<String>,
+    /// The settings that replace the list of plugins; empty if none does.
+    pub(crate) because: Because,
 }
 
 /// File name extensions of plugins, folded.
@@ -98,7 +98,7 @@ pub(crate) fn listed(
     let tests = test_files(rules, inis, &exists);
     let replaces = matches!(rules.test_files, TestFiles::Replace | TestFiles::ReplaceInOrder);
     let replaced = replaces && !tests.is_empty();
-    let mut listed = Listed::default();
+    let mut listed = Listed { because: because(inis, replaced), ..Listed::default() };
     let mut wanted: Vec<String> = Vec::new();
     match rules.active {
         ActiveRule::Fixed => {}
@@ -109,12 +109,12 @@ pub(crate) fn listed(
             }
         }
         ActiveRule::Lines => {
-            wanted.clone_from(&lists.plugins);
-            listed.order.clone_from(&lists.plugins);
+            wanted.clone_from(&lists.read.lines);
+            listed.order.clone_from(&lists.read.lines);
         }
         ActiveRule::Starred => {
-            wanted = starred(&lists.plugins);
-            listed.order = lists.plugins.iter().map(|line| name_of(line).to_owned()).collect();
+            wanted = starred(&lists.read.lines);
+            listed.order = lists.read.lines.iter().map(|line| name_of(line).to_owned()).collect();
         }
     }
     note_missing(&wanted, &exists, data, notes);
@@ -186,6 +186,13 @@ fn test_files(rules: &PluginRules, inis: &IniFiles, exists: &HashMap<&str, &Plug
     let keys = (1..=10).map(|number| format!("sTestFile{number}"));
     let names = keys.filter_map(|key| inis.get("General", &key).map(|(value, _)| value.to_owned()));
     names.filter(|name| exists.contains_key(fold(name).as_str())).collect()
+}
+
+/// The settings with test files, if these replace the list of plugins.
+fn because(inis: &IniFiles, is_replaced: bool) -> Because {
+    let settings = (1..=10).map(|number| inis.setting("General", &format!("sTestFile{number}")));
+    let is_set = |it: &Setting| is_replaced && it.value.as_ref().is_some_and(|value| !value.is_empty());
+    Because::of(settings.filter(is_set).collect())
 }
 
 /// The plugins of all `GameFile<number>` keys. The numbers may have gaps.

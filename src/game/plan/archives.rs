@@ -13,7 +13,7 @@ use crate::game::caseless::fold;
 use crate::game::precedence::{ArchiveRule, Confidence};
 use crate::game::settings::ini::{Ini, IniFiles, list};
 use crate::game::titles::title::Title;
-use crate::note::{Note, NoteCode};
+use crate::note::{Because, Note, NoteCode, Setting};
 use crate::shown::{Shown, excerpt};
 
 #[derive(Clone, Debug)]
@@ -48,6 +48,8 @@ pub(crate) struct ArchivePlanner<'a> {
     disputed: HashMap<String, String>,
     /// For archives that a setting switches off, the key of the setting.
     switched_off: HashMap<String, &'static str>,
+    /// For archives in a list that another INI file replaces, the reason why they are not loaded.
+    replaced: HashMap<String, (String, Setting)>,
     /// Folded names that were loaded or noted as missing, so that each is handled once.
     seen: HashSet<String>,
     pub(crate) notes: Vec<Note>,
@@ -76,6 +78,7 @@ impl<'a> ArchivePlanner<'a> {
             are_lists_sure: true,
             disputed: Default::default(),
             switched_off: Default::default(),
+            replaced: Default::default(),
             seen: Default::default(),
             notes: Default::default(),
         }
@@ -192,7 +195,11 @@ impl<'a> ArchivePlanner<'a> {
                 }
                 _ => (NoteCode::ArchiveUnlisted, self.why_unlisted(&fold(found.name()))),
             };
-            notes.push(Note::new(code, found.path().to_string_lossy(), text));
+            let replaced =
+                self.replaced.get(&fold(found.name())).filter(|_| code == NoteCode::ArchiveUnlisted);
+            let because = replaced.map(|(_, setting)| Because::of(vec![setting.clone()]));
+            let note = Note::new(code, found.path().to_string_lossy(), text);
+            notes.push(note.because(because.unwrap_or_default()));
         }
         for hidden in
             self.data.hidden().into_iter().filter(|hidden| is_archive_name(hidden.name().as_bytes()))
@@ -219,6 +226,9 @@ impl<'a> ArchivePlanner<'a> {
         if let Some(key) = self.switched_off.get(folded) {
             return format!("not loaded: {key} is not set");
         }
+        if let Some((why, _)) = self.replaced.get(folded) {
+            return why.clone();
+        }
         match self.disputed.get(folded) {
             Some(plugin) => {
                 format!(
@@ -242,8 +252,27 @@ impl<'a> ArchivePlanner<'a> {
                 for name in list(value) {
                     self.load(name, &format!("{key} in {label}"), true);
                 }
+                self.note_replaced(inis, key, vanilla, label);
             }
             None => self.load_vanilla(key, vanilla),
+        }
+    }
+
+    /// Records which archives are only in lists that an INI file above replaces. `label` is that of this file.
+    fn note_replaced(&mut self, inis: &IniFiles, key: &str, vanilla: &[&str], label: &str) {
+        let section = self.title.lists.section;
+        let setting = || inis.setting(section, key);
+        for (value, below) in inis.replaced(section, key) {
+            let why = || format!("not loaded: {below} lists it, but {label} replaces the list {key}");
+            for name in list(value) {
+                self.replaced.entry(fold(name)).or_insert_with(|| (why(), setting()));
+            }
+        }
+        let why =
+            || format!("not loaded: the game has it in its own list {key}, but {label} replaces this list");
+        for name in vanilla {
+            let name = fold(&name.replace("{lang}", self.language));
+            self.replaced.entry(name).or_insert_with(|| (why(), setting()));
         }
     }
 

@@ -14,7 +14,7 @@ use super::ranks;
 use crate::game::precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 use crate::game::settings::ini::{Ini, IniFiles, list};
 use crate::game::titles::title::{LooseSetting, Title};
-use crate::note::Note;
+use crate::note::{Because, Note, NoteCode, Setting};
 
 /// Everything that a game's plan depends on.
 pub(crate) struct Inputs<'a> {
@@ -40,7 +40,7 @@ pub(crate) struct Inputs<'a> {
 
 pub(crate) fn plan(inputs: Inputs<'_>) -> LoadOrder {
     let mut notes = Vec::new();
-    let (plugins, inactive) = plugins(&inputs, &mut notes);
+    let (plugins, inactive, because_plugins) = plugins(&inputs, &mut notes);
     let mut archives = archives(&inputs, &plugins);
     archives.note_others(inactive.iter().map(String::as_str));
     notes.append(&mut archives.notes);
@@ -49,11 +49,23 @@ pub(crate) fn plan(inputs: Inputs<'_>) -> LoadOrder {
     let archives = by_rule(precedence.archives, &loaded);
     let layers = with_folders(&precedence.loose, archives, inputs.folders);
     let game = inputs.title.id;
-    LoadOrder { game, layers, notes, plugins, precedence, confidence, ..LoadOrder::default() }
+    let because_loose = Because::of(loose_settings(inputs.title.loose, inputs.inis));
+    LoadOrder {
+        game,
+        layers,
+        notes,
+        plugins,
+        precedence,
+        because_loose,
+        because_plugins,
+        confidence,
+        ..LoadOrder::default()
+    }
 }
 
-/// The active plugins in load order, and the installed plugins that are not active.
-fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<Note>) -> (Vec<String>, Vec<String>) {
+/// The active plugins in load order, the installed plugins that are not active, and the settings that replace
+/// the list of plugins.
+fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<Note>) -> (Vec<String>, Vec<String>, Because) {
     let rules = &inputs.title.plugins;
     let installed = active::installed(rules, inputs.data, inputs.header);
     let mut listed = active::listed(rules, inputs.lists, inputs.inis, &installed, inputs.data, notes);
@@ -63,7 +75,15 @@ fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<Note>) -> (Vec<String>, Vec<Stri
         order.into_iter().partition(|&at| listed.active.contains(&installed[at].folded));
     note_masters(&active, &installed, notes);
     let names = |order: Vec<usize>| order.into_iter().map(|at| installed[at].name.clone()).collect();
-    (names(active), names(inactive))
+    if !listed.because.is_empty() {
+        let text = format!(
+            "the game does not read its list of plugins, because test files replace it: {}",
+            listed.because
+        );
+        let note = Note::new(NoteCode::SettingsIgnored, "Plugins.txt", text);
+        notes.push(note.because(listed.because.clone()));
+    }
+    (names(active), names(inactive), listed.because)
 }
 
 /// Adds notes on missing masters of active plugins.
@@ -124,10 +144,29 @@ fn precedence(inputs: &Inputs<'_>, is_sure: bool) -> (Precedence, Confidence) {
     (precedence, confidence)
 }
 
+/// The section and the keys that decide when loose files beat archives.
+const SECTION: &str = "Archive";
+const INVALIDATE: &str = "bInvalidateOlderFiles";
+const FINAL: &str = "sResourceDataDirsFinal";
+
+/// The settings that decide when loose files beat archives. If the game ignores loose files, only those that
+/// would have to differ.
+fn loose_settings(setting: LooseSetting, inis: &IniFiles) -> Vec<Setting> {
+    let invalidate = || inis.setting(SECTION, INVALIDATE);
+    match setting {
+        LooseSetting::Always => Vec::new(),
+        LooseSetting::Dates | LooseSetting::Invalidate => vec![invalidate()],
+        LooseSetting::DataDirsFinal => {
+            let is_empty = inis.get(SECTION, FINAL).is_some_and(|(value, _)| list(value).next().is_none());
+            let is_set = inis.is_set(SECTION, INVALIDATE, false);
+            let invalidate = (!is_set).then(invalidate);
+            invalidate.into_iter().chain((!is_empty).then(|| inis.setting(SECTION, FINAL))).collect()
+        }
+    }
+}
+
 /// When loose files beat archives according to the INI files, and how certain that is.
 pub(super) fn loose_rule(setting: LooseSetting, inis: &IniFiles) -> (LooseRule, Confidence) {
-    const SECTION: &str = "Archive";
-    const INVALIDATE: &str = "bInvalidateOlderFiles";
     let (is_set, is_set_by_default) =
         (inis.is_set(SECTION, INVALIDATE, false), inis.is_set(SECTION, INVALIDATE, true));
     match setting {
@@ -136,7 +175,7 @@ pub(super) fn loose_rule(setting: LooseSetting, inis: &IniFiles) -> (LooseRule, 
         LooseSetting::Invalidate if is_set_by_default => (LooseRule::Always, Confidence::Medium),
         LooseSetting::Dates | LooseSetting::Invalidate => (LooseRule::Never, Confidence::Medium),
         LooseSetting::DataDirsFinal => {
-            let folders = inis.get(SECTION, "sResourceDataDirsFinal").map_or("STRINGS\\", |(value, _)| value);
+            let folders = inis.get(SECTION, FINAL).map_or("STRINGS\\", |(value, _)| value);
             let folder = |name: &str| name.replace('\\', "/").trim_matches('/').to_ascii_lowercase();
             let folders: Vec<String> = list(folders).map(folder).collect();
             if is_set && folders.is_empty() {

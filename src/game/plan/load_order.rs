@@ -4,11 +4,13 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::code_page::ReadList;
 use crate::folder::HiddenNames;
 use crate::game::caseless::CaselessEndings;
 use crate::game::installation::Installation;
 use crate::game::precedence::{Confidence, Precedence};
-use crate::note::Note;
+use crate::note::{Because, Note};
+use crate::shown::Shown;
 
 /// The layers that a game loads, lowest first, with notes on oddities.
 #[derive(Clone, Debug, Default)]
@@ -29,14 +31,35 @@ pub struct LoadOrder {
     pub profile: Option<PathBuf>,
     /// The list of plugins that was read.
     pub plugin_list: Option<PathBuf>,
+    /// What it has.
+    pub(crate) listed_plugins: ReadList,
+    /// The settings that replace that list; empty if none does.
+    pub because_plugins: Because,
     /// The mods of the instance of Mod Organizer 2 that was read.
     pub mods: Option<ModList>,
     /// The game that was planned; `None` for OpenMW.
     pub(crate) installation: Option<Box<Installation>>,
     /// The rules that order the layers.
     pub precedence: Precedence,
+    /// The settings that decided when loose files win; empty if no setting does.
+    pub because_loose: Because,
     /// How certain these rules are.
     pub confidence: Confidence,
+}
+
+impl LoadOrder {
+    /// Why the game ignores loose files, and what enables them.
+    pub(crate) fn why_loose_ignored(&self) -> String {
+        let because = &self.because_loose;
+        let edit = match &because.edit[..] {
+            "" => String::new(),
+            edit => format!(" in [Archive] of {}", edit.shown()),
+        };
+        format!(
+            "the game ignores loose files here: {because}; set bInvalidateOlderFiles=1 and an empty \
+             sResourceDataDirsFinal={edit} to enable them"
+        )
+    }
 }
 
 /// The mods of an instance of Mod Organizer 2.

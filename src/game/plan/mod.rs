@@ -35,6 +35,8 @@ mod unread_ini;
 #[cfg(feature = "pack")]
 pub(crate) use active::stem;
 pub(crate) use active::{ghosted, is_plugin};
+pub(crate) use code_page::ReadList;
 pub use load_order::{FolderFilter, LayerKind, LoadOrder, ModList, OrderLayer, PlanError};
+pub(crate) use nested::almost_folder;
 pub use plan_game::plan_game;
 pub use plugin::Header;

@@ -42,6 +42,8 @@ const FOLDERS: [&str; 29] = [
     "fose",
     "sfse",
 ];
+/// Shortest name that can be meant for a folder that games read.
+const MEANT_MIN: usize = 4;
 /// Maximum number of subfolders of a mod that are looked at.
 const SUBFOLDERS_MAX: usize = 32;
 
@@ -71,6 +73,40 @@ fn has_something(disk: &Disk, folder: &Path) -> bool {
     names.iter().any(is_for_game) || data.is_some_and(|data| data.iter().any(is_for_game))
 }
 
+/// The folder that is meant by a name that is almost one that games read, such as `texture`. `None` for the
+/// name of such a folder itself.
+pub(crate) fn almost_folder(name: &str) -> Option<&'static str> {
+    let folded = name.to_ascii_lowercase();
+    let is_almost = |known: &&&str| {
+        let (one, other) = (known.len().min(folded.len()), known.len().max(folded.len()));
+        let begins = known.starts_with(&*folded) || folded.starts_with(**known);
+        one >= MEANT_MIN && other - one <= 2 && begins
+    };
+    let is_known = FOLDERS.contains(&&*folded);
+    if is_known { None } else { FOLDERS.iter().find(is_almost).copied() }
+}
+
 fn is_for_game(name: &str) -> bool {
     is_plugin(name) || is_archive_name(name.as_bytes()) || FOLDERS.iter().any(|it| same(it, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::almost_folder;
+
+    #[test]
+    fn a_folder_that_is_almost_one_of_the_game_is_recognised() {
+        for (name, meant) in [
+            ("texture", Some("textures")),
+            ("Mesh", Some("meshes")),
+            ("Videos", Some("video")),
+            ("textures", None),
+            ("Sounds", None),
+            ("MCM", None),
+            ("soundscape", None),
+            ("se", None),
+        ] {
+            assert_eq!(almost_folder(name), meant, "{name}");
+        }
+    }
 }

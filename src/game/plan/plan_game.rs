@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::active::PluginLists;
 use super::archive_invalidation;
-use super::code_page::CodePage;
+use super::code_page::{CodePage, ReadList};
 use super::data::{DataFolder, DataFolders};
 use super::language;
 use super::layers::{Inputs, plan};
@@ -96,7 +96,7 @@ pub(crate) fn plan_managed(
         data: &names,
         folders: layers,
         lists: &lists,
-        header: &|path| Some(Header::read(disk, path)?.recoded(lists.code_page)),
+        header: &|path| Some(Header::read(disk, path)?.recoded(lists.read.code_page)),
         ini: &|path| disk.ini(path, &mut Vec::new()),
         find_in_subfolder: &|path| paths.iter().rev().find_map(|folder| disk.find_file(folder, path)),
         precedence: overrides.precedence,
@@ -104,8 +104,11 @@ pub(crate) fn plan_managed(
     });
     order.inis = read;
     order.plugin_list = list;
+    order.listed_plugins = lists.read;
     order.installation = Some(Box::new(installation.clone()));
     order.invalidated = reader.invalidated(&inis);
+    let edit = reader.file_to_edit();
+    order.because_loose.edit = edit.map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     reader.notes.append(&mut order.notes);
     note_versions(disk, title, &order.layers, &mut reader.notes);
     reader.notes.extend(disk.left_out());
@@ -230,7 +233,7 @@ impl GameReader<'_> {
             };
             let label = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             self.note_sections(&label, &ini);
-            inis.push(label, ini);
+            inis.push_file(&path, ini);
             read.push(path);
         }
         (inis, read)
@@ -291,6 +294,21 @@ impl GameReader<'_> {
     fn has_main_ini(&self) -> bool {
         let mut mains = self.title().inis.files.iter().filter(|file| file.role == IniRole::Main);
         mains.any(|file| self.ini_path(file, file.name).is_some())
+    }
+
+    /// The INI file in which the user changes settings: the highest one that is meant for that. It may not
+    /// exist yet.
+    fn file_to_edit(&self) -> Option<PathBuf> {
+        let files = self.title().inis.files;
+        let is_of_user = |file: &&IniFile| file.place == IniPlace::MyGames;
+        let is_custom = |file: &&IniFile| is_of_user(file) && file.name.ends_with("Custom.ini");
+        let file = files.iter().rev().find(is_custom).or_else(|| self.title().main_ini())?;
+        let managed = self.managed.inis.as_ref().filter(|_| file.is_in_profiles && !self.is_portable);
+        let folder = match file.place {
+            IniPlace::MyGames if !self.is_portable => managed.or(self.installation.my_games.as_ref())?,
+            _ => &self.installation.folder,
+        };
+        Some(self.disk.find_file(folder, file.name).unwrap_or_else(|| folder.join(file.name)))
     }
 
     /// The path of an INI file, if it exists. `name` is its name in the game's language.
@@ -370,14 +388,18 @@ impl GameReader<'_> {
             self.notes.push(Note::new(NoteCode::FileUnreadable, path.to_string_lossy(), text));
         }
         let bytes = bytes.unwrap_or_default();
-        let code_page = CodePage::of_list(&bytes, &|name| names.find(name).is_some());
-        let (plugins, creation_club) = (code_page.lines(&bytes), self.creation_club(code_page));
+        let read = ReadList::new(&bytes, &|name| names.find(name).is_some());
+        if let (Some(flaw), Some(path)) = (read.flaw, &path) {
+            let text = format!("the list {flaw}; save it without Unicode, in the code page of Windows");
+            self.notes.push(Note::new(NoteCode::PluginsFileEncoding, path.to_string_lossy(), text));
+        }
+        let creation_club = self.creation_club(read.code_page);
         if let Some(folder) =
             folder.filter(|_| rules.active == ActiveRule::Lines && rules.order != OrderRule::Times)
         {
-            self.note_other_order(&folder, &plugins);
+            self.note_other_order(&folder, &read.lines);
         }
-        (PluginLists { plugins, creation_club, code_page }, path)
+        (PluginLists { read, creation_club }, path)
     }
 
     /// Whether a path leads to nothing, perhaps through a dangling link.

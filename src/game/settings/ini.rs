@@ -6,9 +6,12 @@
 //! without `=` is a key with an empty value.
 
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 use super::settings_text::decode_ini;
 use crate::game::caseless::{fold, same};
+use crate::note::Setting;
+use crate::shown::excerpt;
 
 #[derive(Clone, Debug, Default)]
 pub struct Ini {
@@ -74,19 +77,53 @@ impl Ini {
 /// Several INI files. If more than one has a key, the last file wins.
 #[derive(Clone, Debug, Default)]
 pub struct IniFiles {
-    files: Vec<(String, Ini)>,
+    files: Vec<IniFile>,
+}
+
+#[derive(Clone, Debug)]
+struct IniFile {
+    label: String,
+    /// Empty if it is not known.
+    path: PathBuf,
+    ini: Ini,
 }
 
 impl IniFiles {
     /// Adds a file above the earlier ones. `label` names the file in reasons and notes.
     pub fn push(&mut self, label: impl Into<String>, ini: Ini) {
-        self.files.push((label.into(), ini));
+        self.files.push(IniFile { label: label.into(), path: PathBuf::new(), ini });
+    }
+
+    /// Adds the file at a path above the earlier ones. Its name is its label.
+    pub(crate) fn push_file(&mut self, path: &Path, ini: Ini) {
+        let label = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.files.push(IniFile { label, path: path.to_owned(), ini });
     }
 
     /// The value of a key, and the label of the file that has it.
     pub fn get(&self, section: &str, key: &str) -> Option<(&str, &str)> {
-        let mut downwards = self.files.iter().rev();
-        downwards.find_map(|(label, ini)| Some((ini.get(section, key)?, label.as_str())))
+        self.of_key(section, key).next().map(|(value, file)| (value, file.label.as_str()))
+    }
+
+    /// The values of a key with their files, the one that counts first.
+    fn of_key(&self, section: &str, key: &str) -> impl Iterator<Item = (&str, &IniFile)> {
+        self.files.iter().rev().filter_map(move |file| Some((file.ini.get(section, key)?, file)))
+    }
+
+    /// The state of a key, to be the reason of something.
+    pub(crate) fn setting(&self, section: &str, key: &str) -> Setting {
+        let (value, file) = self.of_key(section, key).next().unzip();
+        Setting {
+            file: file.map(|it| it.path.to_string_lossy().into_owned()).unwrap_or_default(),
+            section: section.to_owned(),
+            key: key.to_owned(),
+            value: value.map(|it| excerpt(it).into_owned()),
+        }
+    }
+
+    /// The values of a key that a file above replaces, with the labels of their files.
+    pub(crate) fn replaced(&self, section: &str, key: &str) -> impl Iterator<Item = (&str, &str)> {
+        self.of_key(section, key).skip(1).map(|(value, file)| (value, file.label.as_str()))
     }
 
     /// Whether a key has a number other than zero. If no file has the key, returns `default`.
@@ -96,7 +133,7 @@ impl IniFiles {
 
     /// The files with their labels, lowest first.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Ini)> {
-        self.files.iter().map(|(label, ini)| (label.as_str(), ini))
+        self.files.iter().map(|file| (file.label.as_str(), &file.ini))
     }
 }
 

@@ -57,6 +57,8 @@ pub(crate) struct PlannedFolder {
     pub(crate) lists_archives: bool,
     /// Whether to leave out top folders that archives have too.
     pub(crate) hides_served: bool,
+    /// If so, the folders whose loose files the game reads. Another layer has them.
+    pub(crate) reads: Vec<String>,
     /// Why a game loads the folder; empty if the user named it.
     pub(crate) why: String,
     pub(crate) rules: LayerRules,
@@ -119,7 +121,9 @@ pub(crate) fn of_order(order: &LoadOrder, number: u16, archives: FolderArchives)
         }
         let filter = filter_of(&layer.shown);
         let folder = |filter, hides_served| {
+            let reads = layer.shown.only.clone().filter(|_| hides_served).unwrap_or_default();
             PlannedLayer::Folder(PlannedFolder {
+                reads,
                 path: path.clone(),
                 filter,
                 opens_archives: false,
@@ -160,6 +164,7 @@ impl PlannedFolder {
             opens_archives,
             lists_archives,
             hides_served: false,
+            reads: Vec::new(),
             why: String::new(),
             rules: LayerRules::default(),
         }

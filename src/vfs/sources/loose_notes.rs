@@ -51,24 +51,79 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     let folders = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
     let layers: Vec<&OrderLayer> = folders.filter(is_asked).collect();
     let known = &order.notes;
-    let notes = in_parallel(layers.len(), &options.steps("listing folders", layers.len()), |index| {
+    let found = in_parallel(layers.len(), &options.steps("listing folders", layers.len()), |index| {
         let OrderLayer { path, shown, is_managed, .. } = layers[index];
         // Walks the folder as a mount does. If that fails, the plan has a note already.
         let Ok(folder) = walks.scan(path, &filter_of(shown)) else { return Default::default() };
         let ignores_case = *is_managed || is_openmw;
-        [
+        let notes = [
             if ignores_case { Vec::new() } else { folder_case::notes(folder.names()) },
-            hiding.as_ref().map(|it| it.notes(&folder, shown)).unwrap_or_default(),
             left_out(known, std::iter::once(&folder)),
-        ]
+        ];
+        (notes, hiding.as_ref().map(|it| it.hidden(&folder, shown)).unwrap_or_default())
     });
-    let mut kinds = [const { Vec::new() }; 3];
-    for of_folder in notes {
+    let mut kinds = [const { Vec::new() }; 2];
+    let mut hidden = Vec::new();
+    for (layer, (of_folder, paths)) in layers.iter().zip(found) {
         kinds.iter_mut().zip(of_folder).for_each(|(kind, some)| kind.extend(some));
+        hidden.push((layer.path.clone(), paths));
     }
+    let hidden = hidden.iter().map(|(folder, paths)| (&**folder, paths.iter().cloned()));
+    let of_hidden = match hiding.as_ref().map(|it| it.code) {
+        Some(NoteCode::LooseOlder) => older(order, hidden),
+        Some(_) => ignored(order, hidden),
+        None => None,
+    };
     for some in kinds {
         add_some(some, &mut order.notes);
     }
+    order.notes.extend(of_hidden);
+}
+
+/// One note on all loose files that a game ignores because of its settings. `paths` has a folder, and the
+/// paths in it, for each layer.
+pub(crate) fn ignored<'f>(
+    order: &LoadOrder,
+    paths: impl Iterator<Item = (&'f Path, impl Iterator<Item = String>)>,
+) -> Option<Note> {
+    let (folder, count, first) = summed(paths)?;
+    let note = Note::new(NoteCode::LooseDisabled, folder.to_string_lossy(), order.why_loose_ignored());
+    let note = Note { reason: "loose files are not enabled", ..note };
+    Some(note.of(count, first).because(order.because_loose.clone()))
+}
+
+/// One note on all loose files that lose to an archive that is not older.
+fn older<'f>(
+    order: &LoadOrder,
+    paths: impl Iterator<Item = (&'f Path, impl Iterator<Item = String>)>,
+) -> Option<Note> {
+    let (folder, count, first) = summed(paths)?;
+    let text = "archives with the paths of these loose files are not older, so the game uses the archives' \
+                files; give the loose files a newer time";
+    let note = Note::new(NoteCode::LooseOlder, folder.to_string_lossy(), text);
+    let note = Note { reason: "archives are not older", ..note };
+    Some(note.of(count, first).because(order.because_loose.clone()))
+}
+
+/// The first folder with a path, the number of all paths, and the first path of that folder.
+fn summed<'f>(
+    paths: impl Iterator<Item = (&'f Path, impl Iterator<Item = String>)>,
+) -> Option<(&'f Path, usize, String)> {
+    let mut sum: Option<(&Path, usize, String)> = None;
+    for (folder, paths) in paths {
+        for path in paths {
+            match &mut sum {
+                None => sum = Some((folder, 1, path)),
+                Some((first_folder, count, first)) => {
+                    *count += 1;
+                    if *first_folder == folder && path < *first {
+                        *first = path;
+                    }
+                }
+            }
+        }
+    }
+    sum
 }
 
 /// Notes on archives that cannot be opened, or whose tables are odd: those that a mount reports.
@@ -125,22 +180,13 @@ impl Hiding {
         Some(Self { code, archives: Archives::read(order, options) })
     }
 
-    /// Notes on the files of a folder that the rule hides.
-    fn notes(&self, folder: &LooseFolder, shown: &FolderFilter) -> Vec<Note> {
-        let text = match self.code {
-            NoteCode::LooseOlder => {
-                "an archive with this path is not older, so the game uses the archive's file"
-            }
-            _ => {
-                "the game ignores this loose file; set bInvalidateOlderFiles=1 and an empty \
-                 sResourceDataDirsFinal= to enable loose files"
-            }
-        };
+    /// The files of a folder that the rule hides.
+    fn hidden(&self, folder: &LooseFolder, shown: &FolderFilter) -> Vec<String> {
         let paths = (0..folder.names().file_count())
             .filter_map(|file| Some((file, String::from_utf8(folder.names().file_path(file)).ok()?)));
         let hidden =
             paths.filter(|(file, path)| self.hides(folder, *file, &path.to_ascii_lowercase(), shown));
-        hidden.map(|(_, path)| Note::new(self.code, path, text)).collect()
+        hidden.map(|(_, path)| path).collect()
     }
 
     fn hides(&self, folder: &LooseFolder, file: u32, folded: &str, shown: &FolderFilter) -> bool {

@@ -460,7 +460,7 @@ fn alike(text: &str, saved: &[String]) -> Vec<String> {
 }
 
 /// Number of characters to insert, remove, replace or exchange with the next one, to make two texts equal.
-fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(NAME_MAX).collect(), b.chars().collect());
     // The rows for one and two characters less of `a`.
     let (mut before, mut last) = (Vec::new(), (0..=b.len()).collect::<Vec<usize>>());
