@@ -15,6 +15,8 @@
 //! | are two files equal? | `comparison.rs` |
 //! | which files does a pattern select? | `patterns.rs` |
 //! | how are files written to a folder? | `output_folder.rs` |
+//! | what became of a file, a mod, an archive or a plugin? | `why.rs`; the fates: `fate.rs` |
+//! | which file does a path from a log or a program mean? | `question.rs` |
 //! | what can go wrong? | `error.rs` while opening, `read_error.rs` while reading |
 
 pub(crate) mod case_twins;
@@ -24,6 +26,7 @@ pub(crate) mod dictionary;
 pub(crate) mod difference;
 pub(crate) mod disk_changes;
 pub(crate) mod error;
+pub(crate) mod fate;
 pub(crate) mod file;
 pub(crate) mod folder;
 pub(crate) mod found_layer;
@@ -36,6 +39,7 @@ pub(crate) mod output_folder;
 pub(crate) mod parallel;
 pub(crate) mod patterns;
 pub(crate) mod provenance;
+pub(crate) mod question;
 pub(crate) mod read_error;
 pub(crate) mod reopening;
 pub(crate) mod reuse;

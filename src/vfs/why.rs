@@ -1,24 +1,26 @@
 //! Why a file, plugin, archive, mod or settings file is not in a game, or what hides it.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use serde::Serialize;
 
+use super::fate::{Cause, Fate};
 use super::file::VfsFile;
 use super::open_options::OpenOptions;
 use super::opened_archive::{stored_path, with_archive};
+use super::question::{self, Question};
 use super::sources::resolve;
 use super::sources::source_set::SourceSet;
 use super::vfs::Vfs;
 use crate::format::is_archive_name;
 use crate::game::caseless::{fold, same};
 use crate::game::{
-    ArchiveRule, AttachRule, Disk, Installation, LayerKind, LoadOrder, LooseRule, ModList, OrderLayer,
-    decode_ini, ghosted, ini_list, is_backup, is_plugin,
+    ActiveRule, ArchiveRule, AttachRule, Disk, Installation, LayerKind, LoadOrder, LooseRule, ModList,
+    OrderLayer, ReadList, almost_folder, decode_ini, ghosted, ini_list, is_backup, is_plugin, is_separator,
 };
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
@@ -28,56 +30,55 @@ use crate::system::text::count;
 /// Whether something is in a game, and why.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Explanation {
-    /// What was asked about.
+    /// What was asked about, as it was typed.
     pub(crate) thing: String,
+    /// The path or name that this was taken for, if it differs by more than case.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) meant: Option<String>,
+    /// The id of the game; `None` if the sources are no game.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) game: Option<&'static str>,
+    /// The name of the profile of Mod Organizer 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) profile: Option<String>,
     pub(crate) kind: ThingKind,
     /// Whether it is in the game.
     pub(crate) is_there: bool,
+    /// What became of it.
+    pub(crate) fate: Fate,
     /// The reasons, the most probable first. Never empty.
     pub(crate) reasons: Vec<Cause>,
+}
+
+impl Explanation {
+    /// Whether anything is known of what was asked.
+    pub(crate) fn is_known(&self) -> bool {
+        self.is_there || self.reasons.iter().any(|it| !matches!(it.code, NOT_FOUND | UNOPENED | SIMILAR_NAME))
+    }
 }
 
 /// What kind of thing a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ThingKind {
-    /// A path in the tree.
+    /// A file: a path in the tree, or a copy on the disk.
     File,
-    /// A plugin, by its name.
+    /// A plugin.
     Plugin,
-    /// An archive, by its name.
+    /// An archive.
     Archive,
-    /// A mod of Mod Organizer 2, by its name.
+    /// A mod.
     Mod,
-    /// An INI file, by its name.
+    /// An INI file.
     Settings,
-}
-
-/// A reason why something is in a game or not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Cause {
-    /// The code of a note, or another short name.
-    pub(crate) code: &'static str,
-    /// The archive, folder or file that the reason is about.
-    pub(crate) subject: String,
-    /// The reason, and what to do.
-    pub(crate) text: String,
-}
-
-impl Cause {
-    fn new(code: &'static str, subject: &Path, text: impl Into<String>) -> Self {
-        Self { code, subject: subject.to_string_lossy().into_owned(), text: text.into() }
-    }
-
-    fn of(note: &Note) -> Self {
-        Self { code: note.code.as_str(), subject: note.subject.clone(), text: note.to_string() }
-    }
 }
 
 /// The code of the reason that nothing was found.
 pub(crate) const NOT_FOUND: &str = "not-found";
 /// The code of the reason that a file of the same name is elsewhere.
 pub(crate) const SAME_NAME: &str = "same-name";
+/// The code of the reason that a file or mod has a similar name.
+const SIMILAR_NAME: &str = "similar-name";
 
 /// The text of the reason that the user hid a file.
 const HIDDEN: &str = "it is hidden in Mod Organizer, which gave it this name; unhide it there";
@@ -96,13 +97,15 @@ const NUMBERS_MAX: u32 = 64;
 const SAME_NAMES_MAX: usize = 4;
 /// Maximum number of archives for which settings and plugins are searched that may load them.
 const HINTS_MAX: usize = 100;
+/// Maximum number of names at the end of a path that may be its path in the game.
+const DEPTH_MAX: usize = 32;
 
 /// Answers a question. `set` are the sources that `vfs` was opened from.
-pub(crate) fn why(vfs: &Vfs, set: &SourceSet, thing: &str) -> Explanation {
+pub(crate) fn why(vfs: &Vfs, set: &SourceSet, question: &Question) -> Explanation {
     // The sources were planned before, so planning them again fails only if they just changed.
     let orders = resolve::plan_each(&set.paths, &set.options).unwrap_or_default();
     let (orders, options) = (&orders[..], &set.options);
-    let mut question = Question {
+    let mut answer = Answer {
         vfs,
         orders,
         options,
@@ -110,33 +113,33 @@ pub(crate) fn why(vfs: &Vfs, set: &SourceSet, thing: &str) -> Explanation {
         looked_up: RefCell::default(),
         mods_off: OnceCell::new(),
         hinted: Cell::new(0),
+        meant: None,
         is_there: false,
         reasons: Vec::new(),
     };
-    let within = question.path_in_tree(Path::new(thing));
-    let name = within.as_deref().unwrap_or(thing);
-    let mut kind = question.kind_of(name);
-    match kind {
-        ThingKind::File => question.file(name),
-        ThingKind::Plugin => question.plugin(name),
-        ThingKind::Archive => question.archive(name),
-        ThingKind::Mod => question.a_mod(name),
-        ThingKind::Settings => question.settings(name),
-    }
-    if question.is_unknown() && kind == ThingKind::File && !name.contains(['/', '\\', '.']) {
-        let others = std::mem::take(&mut question.reasons);
-        kind = question.with_endings(name).unwrap_or(kind);
-        question.reasons.extend(others);
-    }
-    let Question { is_there, mut reasons, .. } = question;
+    let kind = answer.to(question);
+    let Answer { is_there, mut reasons, meant, .. } = answer;
     let mut seen = HashSet::new();
     reasons.retain(|reason| seen.insert((reason.code, reason.subject.clone())));
-    if reasons.is_empty() {
+    if reasons.iter().all(|it| it.code == SIMILAR_NAME) && !is_there {
         let text = "nothing of this name is in the game, in its archives that are not loaded, or in mods \
                     that are off";
-        reasons.push(Cause::new(NOT_FOUND, Path::new(thing), text));
+        reasons.insert(0, Cause::new(Fate::NotHere, NOT_FOUND, Path::new(&question.text), text));
     }
-    Explanation { thing: thing.to_owned(), kind, is_there, reasons }
+    let other = reasons.iter().filter_map(|it| it.fate).find(|it| *it != Fate::Wins);
+    let fate = if is_there { Fate::Wins } else { other.unwrap_or(Fate::NotHere) };
+    let games = || orders.iter().filter(|order| !order.game.is_empty());
+    let profile = games().find_map(|order| order.profile.as_ref()?.file_name());
+    Explanation {
+        thing: question.asked.clone(),
+        meant: meant.filter(|it| !it.eq_ignore_ascii_case(&question.text)),
+        game: games().next().map(|order| order.game).filter(|_| games().count() == 1),
+        profile: profile.map(|it| it.to_string_lossy().into_owned()),
+        kind,
+        is_there,
+        fate,
+        reasons,
+    }
 }
 
 /// The place in an INI file that lists an archive.
@@ -157,7 +160,7 @@ enum Wanted {
 type Found = Result<Option<String>, String>;
 
 /// A question, and the answer so far.
-struct Question<'a> {
+struct Answer<'a> {
     vfs: &'a Vfs,
     orders: &'a [LoadOrder],
     options: &'a OpenOptions,
@@ -167,11 +170,368 @@ struct Question<'a> {
     mods_off: OnceCell<Rc<Vec<(PathBuf, String)>>>,
     /// How many archives were said to belong to settings or a plugin.
     hinted: Cell<usize>,
+    /// The path or name that the question was taken for.
+    meant: Option<String>,
     is_there: bool,
     reasons: Vec<Cause>,
 }
 
-impl<'a> Question<'a> {
+/// A place on the disk that is a layer or could be one, and the rest of a path in it.
+struct Place {
+    folder: PathBuf,
+    within: String,
+    /// Whether the folder is that of a mod, which may be off.
+    is_mod: bool,
+}
+
+impl<'a> Answer<'a> {
+    /// Answers a question. Returns what kind of thing it is about.
+    fn to(&mut self, question: &Question) -> ThingKind {
+        if let Some(path) = &question.disk
+            && let Some(kind) = self.on_disk(path, question)
+        {
+            return kind;
+        }
+        let name = question.in_tree();
+        let kind = self.kind_of(name);
+        match kind {
+            ThingKind::File => self.file(name),
+            ThingKind::Plugin => self.plugin(name),
+            ThingKind::Archive => self.archive(name),
+            ThingKind::Mod => self.a_mod(name),
+            ThingKind::Settings => self.settings(name),
+        }
+        if !self.is_unknown() || kind == ThingKind::Settings {
+            return kind;
+        }
+        let others = std::mem::take(&mut self.reasons);
+        let kind = if kind == ThingKind::File { self.guess(question) } else { kind };
+        if self.is_unknown() {
+            self.similar(name);
+        }
+        if !self.is_there {
+            self.reasons.extend(others);
+        }
+        kind
+    }
+
+    /// Finds the file, plugin or archive that may be meant if there is none of exactly this path.
+    fn guess(&mut self, question: &Question) -> ThingKind {
+        let name = question.in_tree();
+        match question::find(self.vfs, question) {
+            Ok(file) if !self.is_in_hidden_folder(&file.path()) => {
+                self.meant = Some(file.path());
+                self.file(&file.path());
+                return ThingKind::File;
+            }
+            Ok(_) => {}
+            Err(several) => {
+                let others: Vec<String> =
+                    several.into_iter().filter(|it| !self.is_in_hidden_folder(it)).collect();
+                self.reasons.extend(others.iter().take(SAME_NAMES_MAX).map(|it| same_name(it)));
+            }
+        }
+        if !name.contains(['/', '.'])
+            && let Some(kind) = self.with_endings(name)
+        {
+            return kind;
+        }
+        if self.is_unknown() {
+            self.same_names(name);
+        }
+        if let Some(path) = question::implied(name).filter(|_| self.is_unknown()) {
+            let before = self.reasons.len();
+            self.outside_of_tree(&path);
+            self.meant = (self.reasons.len() > before).then_some(path);
+        }
+        ThingKind::File
+    }
+
+    /// Remarks on names like one with a typing error.
+    fn similar(&mut self, name: &str) {
+        let name = name.rsplit('/').next().unwrap_or(name);
+        let mut names: HashSet<String> = self.orders.iter().flat_map(|it| it.plugins.clone()).collect();
+        names.extend(self.mod_lists().flat_map(|(_, mods)| mods.enabled.clone()));
+        names.extend(self.mods_off().iter().filter_map(|(it, _)| Some(it.file_name()?.to_str()?.to_owned())));
+        names.extend(self.vfs.layers().filter_map(|it| Some(it.path().file_name()?.to_str()?.to_owned())));
+        // The last names are those of files, which may be a million.
+        let near = question::nearest(name, names.iter().map(String::as_str));
+        let mut found: Vec<String> = near.into_iter().map(str::to_owned).collect();
+        if found.is_empty() {
+            let files = self.vfs.files();
+            let of_files: HashSet<String> = files
+                .filter_map(|it| Some(std::str::from_utf8(it.name()).ok()?.to_owned()))
+                .filter(|it| it.len().abs_diff(name.len()) <= 2)
+                .collect();
+            let near = question::nearest(name, of_files.iter().map(String::as_str));
+            found.extend(near.into_iter().map(str::to_owned));
+        }
+        for name in found {
+            self.add(Cause::remark(SIMILAR_NAME, Path::new(&name), "this name is similar; is it meant?"));
+        }
+    }
+
+    /// Answers for a path on the disk, which is one copy. `None` if it is a path of another machine.
+    fn on_disk(&mut self, path: &Path, question: &Question) -> Option<ThingKind> {
+        let archive = path.ancestors().skip(1).find(|it| is_archive(it) && self.disk.is_file(it));
+        if let Some(archive) = archive {
+            let inner = path.strip_prefix(archive).ok()?.to_string_lossy().into_owned();
+            self.in_archive(archive, &inner);
+            return Some(ThingKind::File);
+        }
+        let exists = self.exists(path);
+        if exists && is_archive(path) && self.layer_of_archive(path).is_some() {
+            self.archive_at(path);
+            return Some(ThingKind::Archive);
+        }
+        let real = path.parent().and_then(|it| self.disk.canonical(it).ok()).zip(path.file_name());
+        let real = real.map(|(parent, name)| parent.join(name));
+        let mut paths = [Some(path), real.as_deref()].into_iter().flatten();
+        if let Some(place) = paths.find_map(|path| self.place(path)) {
+            return Some(self.copy(&place));
+        }
+        let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
+        if exists && name.to_ascii_lowercase().ends_with(".ini") {
+            self.settings_at(path);
+            return Some(ThingKind::Settings);
+        }
+        if !exists {
+            // It may be from another machine.
+            question::below_data(&question.text)?;
+            return None;
+        }
+        match self.deployed_from(path) {
+            Some(place) => {
+                let at = place.folder.join(&place.within);
+                let kind = self.copy(&place);
+                let text = format!("it is deployed as {}", at.shown());
+                self.add(Cause::remark("deployed", path, text));
+                Some(kind)
+            }
+            None => {
+                let text = "the game and its mods use no folder that has this file";
+                self.add(Cause::new(Fate::NotDeployed, "not-deployed", path, text));
+                Some(ThingKind::File)
+            }
+        }
+    }
+
+    /// Whether something is at a path on the disk, be it a dangling link.
+    fn exists(&self, path: &Path) -> bool {
+        self.disk.metadata(path).is_ok() || path.is_symlink()
+    }
+
+    /// The layer that an archive is.
+    fn layer_of_archive(&self, path: &Path) -> Option<&'a OrderLayer> {
+        let layers = self.orders.iter().flat_map(|order| &order.layers);
+        let mut archives = layers.filter(|layer| layer.what == LayerKind::Archive);
+        archives.find(|layer| self.is_one_file(&layer.path, path))
+    }
+
+    fn is_one_file(&self, one: &Path, other: &Path) -> bool {
+        let identity = |path| self.disk.file_identity(path);
+        one == other
+            || one.file_name() == other.file_name()
+                && identity(one).is_some_and(|it| Some(it) == identity(other))
+    }
+
+    /// The innermost place around a path.
+    fn place(&self, path: &Path) -> Option<Place> {
+        let of_layers = self.folders().map(|(_, layer)| (layer.path.clone(), false));
+        let of_mods = self.mod_lists().filter_map(|(_, mods)| {
+            let first = path.strip_prefix(&mods.folder).ok()?.components().next()?;
+            Some((mods.folder.join(first), true))
+        });
+        let around = of_layers.chain(of_mods).filter(|(folder, _)| path.starts_with(folder));
+        // A mod is usually a layer, too.
+        let (folder, is_mod) = around.max_by_key(|(folder, is_mod)| (folder.as_os_str().len(), *is_mod))?;
+        let within = path.strip_prefix(&folder).ok()?.to_str()?.to_owned();
+        Some(Place { folder, within, is_mod })
+    }
+
+    /// The place where a file of a staging folder is in the game, by a link.
+    fn deployed_from(&self, path: &Path) -> Option<Place> {
+        let identity = self.disk.file_identity(path)?;
+        let names: Vec<&str> = path.iter().filter_map(|it| it.to_str()).collect();
+        let ends = (1..names.len().min(DEPTH_MAX)).map(|count| names[names.len() - count..].join("/"));
+        ends.into_iter().find_map(|within| {
+            let mut folders = self.folders().map(|(_, layer)| &layer.path);
+            let is_it = |folder: &&PathBuf| {
+                let found = self.disk.find_file(folder, &within);
+                found.is_some_and(|it| self.disk.file_identity(&it) == Some(identity))
+            };
+            let folder = folders.find(is_it)?.clone();
+            Some(Place { folder, within, is_mod: false })
+        })
+    }
+
+    /// Answers for what is at a place.
+    fn copy(&mut self, place: &Place) -> ThingKind {
+        let Place { folder, within, is_mod } = place;
+        if within.is_empty() {
+            let name = folder.file_name().and_then(|it| it.to_str()).unwrap_or_default().to_owned();
+            if *is_mod {
+                self.a_mod(&name);
+                return ThingKind::Mod;
+            }
+            self.is_there = true;
+            self.add(Cause::remark("folder", folder, "this is a folder of the game; ask about a file in it"));
+            return ThingKind::File;
+        }
+        let exact = folder.join(within);
+        let path =
+            if self.exists(&exact) { Some(exact) } else { self.disk.find(folder, within).map(|it| it.path) };
+        let Some(path) = path.filter(|path| self.exists(path)) else {
+            self.gone(place);
+            return ThingKind::File;
+        };
+        let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
+        let is_top = !within.contains('/');
+        if self.disk.is_dir(&path) {
+            let name = path.to_string_lossy().into_owned();
+            match self.vfs.folder(within) {
+                Some(_) if self.state_of_mod(folder).is_none() => {
+                    self.is_there = true;
+                    let text = "this is a folder of the game; ask about a file in it";
+                    self.add(Cause::remark("folder", Path::new(&name), text));
+                }
+                _ => self.not_in_tree(place, &path),
+            }
+            return ThingKind::File;
+        }
+        if is_top && is_archive_name(name.as_bytes()) && self.disk.is_file(&path) {
+            self.archive_at(&path);
+            return ThingKind::Archive;
+        }
+        self.loose_copy(place, &path);
+        if is_top && is_plugin(name) && self.is_there {
+            (self.is_there, self.reasons) = (false, Vec::new());
+            self.plugin(name);
+            return ThingKind::Plugin;
+        }
+        if is_top && is_plugin(without_ghost(name)) { ThingKind::Plugin } else { ThingKind::File }
+    }
+
+    /// Answers for a loose file that exists.
+    fn loose_copy(&mut self, place: &Place, path: &Path) {
+        let winner = self.vfs.file(&place.within);
+        let is_it = |file: &VfsFile| {
+            file.layer().path() == place.folder && {
+                let stored = String::from_utf8_lossy(&file.stored_name()).replace('\\', "/");
+                let stored = place.folder.join(stored);
+                !self.exists(&stored) || self.is_one_path(&stored, path)
+            }
+        };
+        if let Some(winner) = &winner {
+            if is_it(winner) {
+                return self.file_that_is_there(winner);
+            }
+            if let Some(hidden) = winner.hidden().find(is_it) {
+                self.add(self.loses(winner, &hidden));
+                return self.add(used(winner));
+            }
+        }
+        self.not_in_tree(place, path);
+        if let Some(winner) = &winner {
+            self.add(used(winner));
+        }
+    }
+
+    /// Whether two paths lead to one directory entry.
+    fn is_one_path(&self, one: &Path, other: &Path) -> bool {
+        let real =
+            |path: &Path| Some((self.disk.canonical(path.parent()?).ok()?, path.file_name()?.to_owned()));
+        one == other || real(one).is_some_and(|it| Some(it) == real(other))
+    }
+
+    /// Why something on the disk is not in the tree.
+    fn not_in_tree(&mut self, place: &Place, path: &Path) {
+        if let Some(text) = self.state_of_mod(&place.folder) {
+            return self.add(Cause::new(Fate::Off, "mo2-mod-off", path, text));
+        }
+        let orders = self.orders;
+        let order = orders.iter().find(|order| {
+            let is_of_mod = order.mods.as_ref().is_some_and(|it| place.folder.starts_with(&it.folder));
+            is_of_mod || order.layers.iter().any(|layer| layer.path == place.folder)
+        });
+        let marked = order.and_then(|order| order.mods.as_ref()).and_then(|mods| {
+            let within = path.ancestors().take_while(|it| *it != place.folder);
+            within.into_iter().filter(|it| is_marked(mods, it)).last()
+        });
+        if let Some(marked) = marked {
+            return self.add(Cause::new(Fate::Off, "mo2-hidden", marked, HIDDEN));
+        }
+        if let Some(name) = path.file_name().and_then(|it| it.to_str()).filter(|it| ghosted(it).is_some()) {
+            return self.add(ghost(&path.with_file_name(name)));
+        }
+        if let Some(cause) = self.left_out(&place.folder, &place.within) {
+            return self.add(cause);
+        }
+        if let Some(cause) = self.other_spelling(&place.folder, &place.within) {
+            return self.add(cause);
+        }
+        match order {
+            Some(order) => {
+                let cause = self.ignored(order, path);
+                self.add(cause);
+            }
+            None => {
+                let text = "the sources leave this file out";
+                self.add(Cause::new(Fate::Ignored, "ignored", path, text));
+            }
+        }
+    }
+
+    /// Why nothing of a mod is in the game, if that is so because the mod is off.
+    fn state_of_mod(&self, folder: &Path) -> Option<String> {
+        self.mods_off().iter().find(|(off, _)| off == folder).map(|(_, why)| why.clone())
+    }
+
+    /// Answers for a path on the disk at which nothing is.
+    fn gone(&mut self, place: &Place) {
+        let within = &place.within;
+        let lists: Vec<_> = self.mod_lists().collect();
+        let hidden = lists.into_iter().find_map(|(_, mods)| self.marked_hidden(mods, &place.folder, within));
+        match hidden {
+            Some(hidden) => self.add(hidden),
+            None => {
+                let path = place.folder.join(within);
+                self.add(Cause::new(Fate::NotHere, NOT_FOUND, &path, "there is no such file on the disk"));
+            }
+        }
+        if let Some(file) = self.vfs.file(within) {
+            self.add(used(&file));
+        }
+    }
+
+    /// Answers for a file of an archive that is named by the path of the archive.
+    fn in_archive(&mut self, archive: &Path, inner: &str) {
+        let is_it = |file: &VfsFile| self.is_one_file(file.layer().path(), archive);
+        if let Some(winner) = self.vfs.file(inner) {
+            if is_it(&winner) {
+                return self.file_that_is_there(&winner);
+            }
+            if let Some(hidden) = winner.hidden().find(is_it) {
+                self.add(self.loses(&winner, &hidden));
+                return self.add(used(&winner));
+            }
+        }
+        match self.has_path(archive, inner) {
+            Ok(true) => {
+                self.archive_at(archive);
+                if std::mem::take(&mut self.is_there) {
+                    self.reasons.clear();
+                    self.in_archives(inner);
+                }
+            }
+            Ok(false) => {
+                let text = "the archive has no file of this path";
+                self.add(Cause::new(Fate::NotHere, NOT_FOUND, archive, text));
+            }
+            Err(why) => self.add(Cause::new(Fate::NotLoaded, UNOPENED, archive, why)),
+        }
+    }
+
     fn kind_of(&self, thing: &str) -> ThingKind {
         let is_name = !thing.contains(['/', '\\']);
         let ends = |end: &str| thing.to_ascii_lowercase().ends_with(end);
@@ -181,39 +541,6 @@ impl<'a> Question<'a> {
             () if is_name && ends(".ini") => ThingKind::Settings,
             () if is_name && self.mod_lists().any(|(_, mods)| self.has_mod(mods, thing)) => ThingKind::Mod,
             () => ThingKind::File,
-        }
-    }
-
-    /// The path in the tree of a file on the disk, if it is in a folder of the game or of a mod. The name of
-    /// the mod for its folder.
-    fn path_in_tree(&self, path: &Path) -> Option<String> {
-        if !path.is_absolute() {
-            return None;
-        }
-        let real = path.parent().and_then(|it| it.canonicalize().ok()).zip(path.file_name());
-        let real = real.map(|(parent, name)| parent.join(name));
-        [Some(path.to_owned()), real].into_iter().flatten().find_map(|path| self.below_a_folder(&path))
-    }
-
-    /// The rest of a path below the innermost folder of the game, of a mod, or of a loaded archive.
-    fn below_a_folder(&self, path: &Path) -> Option<String> {
-        let of_layers = self.orders.iter().flat_map(|order| &order.layers);
-        let of_layers = of_layers.filter_map(|layer| match layer.what {
-            LayerKind::Folder => Some(layer.path.clone()),
-            LayerKind::Archive => layer.path.parent().map(Path::to_owned),
-        });
-        let of_mods = self.mod_lists().filter_map(|(_, mods)| {
-            let first = path.strip_prefix(&mods.folder).ok()?.components().next()?;
-            Some(mods.folder.join(first))
-        });
-        let around = of_layers.chain(of_mods).filter(|folder| path.starts_with(folder));
-        let folder = around.max_by_key(|folder| folder.as_os_str().len())?;
-        let rest = path.strip_prefix(&folder).ok()?;
-        let is_mod = self.mod_lists().any(|(_, mods)| folder.parent() == Some(&mods.folder));
-        if rest.as_os_str().is_empty() && is_mod {
-            folder.file_name()?.to_str().map(str::to_owned)
-        } else {
-            rest.to_str().map(str::to_owned)
         }
     }
 
@@ -258,7 +585,10 @@ impl<'a> Question<'a> {
             let enabled: HashSet<String> = mods.enabled.iter().map(|name| fold(name)).collect();
             let profile = order.profile.as_ref().and_then(|it| it.file_name()).unwrap_or_default();
             for name in names.iter().filter(|name| !enabled.contains(&fold(name))) {
-                let text = if is_backup(name) {
+                let text = if is_separator(name) {
+                    "this is a separator of Mod Organizer, a heading in the list of mods without files"
+                        .to_owned()
+                } else if is_backup(name) {
                     "Mod Organizer takes this folder for a backup of a mod, because of its name".to_owned()
                 } else {
                     format!("the mod is off in the profile \"{}\"; turn it on", profile.shown())
@@ -285,43 +615,54 @@ impl<'a> Question<'a> {
         first
     }
 
-    fn file(&mut self, thing: &str) {
-        let path = thing.replace('\\', "/");
-        let path = path.trim_start_matches('/');
-        let below_data = path.split_once('/').filter(|(first, _)| same(first, "Data")).map(|(_, rest)| rest);
-        let found = self.vfs.file(path).or_else(|| self.vfs.file(below_data?));
-        if let Some(file) = found {
+    fn file(&mut self, path: &str) {
+        if let Some(file) = self.vfs.file(path) {
             self.file_that_is_there(&file);
             // The user may mean another copy, which the game does not see.
+            let ignored = self.ignored_copies(&file.path());
+            self.reasons.extend(ignored);
             self.in_archives(&file.path());
             return self.in_mods_off(&file.path());
         }
-        if let Some(folder) = self.vfs.folder(path).or_else(|| self.vfs.folder(below_data?)) {
+        if let Some(folder) = self.vfs.folder(path) {
             self.is_there = true;
             let text = "this is a folder of the game; ask about a file in it";
-            return self.add(Cause::new("folder", Path::new(&folder.path()), text));
+            return self.add(Cause::remark("folder", Path::new(&folder.path()), text));
         }
-        let path = below_data.unwrap_or(path);
+        self.outside_of_tree(path);
+    }
+
+    /// Copies of a path that the tree does not have.
+    fn outside_of_tree(&mut self, path: &str) {
         self.in_archives(path);
         self.in_mods_off(path);
         self.in_folders(path);
-        if self.is_unknown() {
-            let others = std::mem::take(&mut self.reasons);
-            self.same_names(path);
-            self.reasons.extend(others);
-        }
+    }
+
+    /// Loose files of a path that a game ignores because of its settings.
+    fn ignored_copies(&self, path: &str) -> Vec<Cause> {
+        let ignored = self.vfs.opened().ignored_at(path).filter_map(|folder| {
+            let (order, _) = self.folders().find(|(_, layer)| layer.path == folder)?;
+            Some(self.ignored(order, &self.disk.find_file(folder, path)?))
+        });
+        ignored.collect()
+    }
+
+    /// What became of a hidden copy.
+    fn loses(&self, winner: &VfsFile, hidden: &VfsFile) -> Cause {
+        let (winner, below) = (winner.layer(), hidden.layer());
+        let text = self.why_wins(winner.path(), winner.is_folder(), below.is_folder());
+        let by = winner.path().to_string_lossy().into_owned();
+        Cause { by, ..Cause::new(Fate::Loses, "hidden", below.path(), text) }
     }
 
     fn file_that_is_there(&mut self, file: &VfsFile) {
         self.is_there = true;
         let layer = file.layer();
         let why = if layer.why().is_empty() { String::new() } else { format!(" ({})", layer.why()) };
-        self.add(Cause::new("there", layer.path(), format!("{} is from here{why}", file.path())));
+        self.add(Cause::new(Fate::Wins, "there", layer.path(), format!("{} is from here{why}", file.path())));
         for hidden in file.hidden() {
-            let below = hidden.layer();
-            let why = self.why_wins(layer.path(), layer.is_folder(), below.is_folder());
-            let text = format!("the copy here is hidden by {}, because {why}", layer.path().shown());
-            self.add(Cause::new("hidden", below.path(), text));
+            self.add(self.loses(file, &hidden));
         }
         let of_layer = |note: &&Note| {
             Path::new(&note.subject) == layer.path()
@@ -367,29 +708,34 @@ impl<'a> Question<'a> {
                  their names differ only in case; merge them",
                 without.shown()
             );
-            Some(Cause::new(NoteCode::FolderCase.as_str(), with, text))
+            Some(Cause::remark(NoteCode::FolderCase.as_str(), with, text))
         })
     }
 
     /// Why one layer wins over another.
-    fn why_wins(&self, winner: &Path, is_folder: bool, is_below_folder: bool) -> &'static str {
+    fn why_wins(&self, winner: &Path, is_folder: bool, is_below_folder: bool) -> String {
         let has_winner = |order: &&LoadOrder| order.layers.iter().any(|it| it.path == winner);
         let order = self.orders.iter().find(has_winner).filter(|order| !order.game.is_empty());
+        let name = winner.file_name().unwrap_or_default().shown();
         match (is_folder, is_below_folder, order) {
-            (_, _, None) => "the source that is named later wins",
-            (true, true, _) => "its folder is higher in the load order",
+            (_, _, None) => format!("{name} is named later as a source, and wins"),
+            (true, true, _) => format!("lower priority than {name}"),
             (true, false, Some(order)) => match order.precedence.loose {
-                LooseRule::ByDate => "loose files that are newer than the archives win",
-                _ => "loose files win over archives",
+                LooseRule::ByDate => "loose files that are newer than the archives win".to_owned(),
+                _ => "loose files win over archives".to_owned(),
             },
             (false, true, Some(order)) => match order.precedence.loose {
-                LooseRule::ByDate => "the archive is not older than the loose file",
-                _ => "the game ignores this loose file",
+                LooseRule::ByDate => format!("{name} is not older than the loose file"),
+                _ => format!("archives win over loose files: {}", order.because_loose),
             },
             (false, false, Some(order)) => match order.precedence.archives {
-                ArchiveRule::LastWins => "the archive that is loaded last wins",
-                ArchiveRule::FirstWins | ArchiveRule::Oblivion => "the archive that is loaded first wins",
-                ArchiveRule::NewVegas => "mods win over add-ons, and add-ons over the base game",
+                ArchiveRule::LastWins => format!("{name} is loaded later, and the last archive wins"),
+                ArchiveRule::FirstWins | ArchiveRule::Oblivion => {
+                    format!("{name} is loaded earlier, and the first archive wins")
+                }
+                ArchiveRule::NewVegas => {
+                    format!("{name} wins: mods win over add-ons, and add-ons over the base game")
+                }
             },
         }
     }
@@ -414,13 +760,18 @@ impl<'a> Question<'a> {
                 let text = format!(
                     "the game loads this archive, but it cannot be opened, so its files are unknown: {why}"
                 );
-                found.push(Cause::new(UNOPENED, &layer.path, text));
+                found.push(Cause::new(Fate::NotLoaded, UNOPENED, &layer.path, text));
             }
         }
         let invalidated = path.to_ascii_lowercase();
         if self.orders.iter().any(|order| order.invalidated.contains(&invalidated)) {
             let text = "ArchiveInvalidation.txt names this path, so the game ignores it in all archives";
-            found.push(Cause::new(NoteCode::ArchiveInvalidation.as_str(), Path::new(path), text));
+            found.push(Cause::new(
+                Fate::Ignored,
+                NoteCode::ArchiveInvalidation.as_str(),
+                Path::new(path),
+                text,
+            ));
         }
         self.reasons.append(&mut found);
     }
@@ -522,8 +873,8 @@ impl<'a> Question<'a> {
                 "{shown} lists it as {key}, but there is no {known}{gap}, and the game stops there"
             ));
         }
-        let winner = winner(&key).filter(|winner| **winner != ini)?;
-        Some(format!("{shown} lists it, but {} replaces the list {key}", winner.shown()))
+        // The plan says which list replaces another one.
+        None
     }
 
     /// INI files near a game, or where another prefix has its settings, that it does not read.
@@ -601,7 +952,7 @@ impl<'a> Question<'a> {
         let mut found = Vec::new();
         for (folder, why) in self.mods_off().iter() {
             if let Some(file) = self.disk.find_file(folder, path) {
-                found.push(Cause::new("mo2-mod-off", &file, why));
+                found.push(Cause::new(Fate::Off, "mo2-mod-off", &file, why));
                 continue;
             }
             let names = self.disk.names(folder).unwrap_or_default();
@@ -610,7 +961,7 @@ impl<'a> Question<'a> {
                 let archive = folder.join(archive);
                 if opened <= ARCHIVES_MAX && self.has_path(&archive, path) == Ok(true) {
                     let text = format!("this archive has the file, but {why}");
-                    found.push(Cause::new("mo2-mod-off", &archive, text));
+                    found.push(Cause::new(Fate::Off, "mo2-mod-off", &archive, text));
                 }
             }
         }
@@ -648,7 +999,7 @@ impl<'a> Question<'a> {
             let mut hidden =
                 names.beginning_with(name).filter(|(rest, _)| mods.hidden_suffixes.has_folded(rest));
             if let Some((_, hidden)) = hidden.next() {
-                return Some(Cause::new("mo2-hidden", &folder.join(hidden), HIDDEN));
+                return Some(Cause::new(Fate::Off, "mo2-hidden", &folder.join(hidden), HIDDEN));
             }
             folder.push(names.get(name)?);
         }
@@ -669,17 +1020,17 @@ impl<'a> Question<'a> {
 
     /// Why a game ignores a loose file that exists.
     fn ignored(&self, order: &LoadOrder, file: &Path) -> Cause {
-        let code = NoteCode::LooseDisabled.as_str();
-        match &order.precedence.loose {
-            LooseRule::Below(_) => Cause::new(
-                code,
-                file,
-                "the game ignores this loose file; set bInvalidateOlderFiles=1 and an empty \
-                 sResourceDataDirsFinal= to enable loose files",
-            ),
-            LooseRule::Never => Cause::new(code, file, "the game ignores loose files"),
-            _ => Cause::new(code, file, "the file is on the disk, but the mod manager does not pass it on"),
-        }
+        let text = match &order.precedence.loose {
+            LooseRule::Below(_) => order.why_loose_ignored(),
+            LooseRule::Never => format!("the game ignores loose files: {}", order.because_loose),
+            _ if order.mods.is_some() => {
+                let text = "the file is on the disk, but the mod manager does not pass it on";
+                return Cause::new(Fate::Ignored, "not-passed-on", file, text);
+            }
+            _ => "the file is on the disk, but the game does not see it".to_owned(),
+        };
+        let because = order.because_loose.clone();
+        Cause { because, ..Cause::new(Fate::Ignored, NoteCode::LooseDisabled.as_str(), file, text) }
     }
 
     /// A file whose path differs by case from the one that the game sees.
@@ -694,7 +1045,7 @@ impl<'a> Question<'a> {
         })?;
         let text =
             "this folder has the file, but the game sees another folder of the same name in other case";
-        Some(Cause::new(NoteCode::FolderCase.as_str(), other, text))
+        Some(Cause::new(Fate::Ignored, NoteCode::FolderCase.as_str(), other, text))
     }
 
     /// Files of a path in a folder beside the game's data folder, whose name differs from it in case.
@@ -712,7 +1063,7 @@ impl<'a> Question<'a> {
                      merge them",
                     layer.path.shown()
                 );
-                Cause::new(NoteCode::FolderCase.as_str(), &file, text)
+                Cause::new(Fate::Ignored, NoteCode::FolderCase.as_str(), &file, text)
             }));
         }
         found
@@ -722,20 +1073,21 @@ impl<'a> Question<'a> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let is_alike = |it: &String| it.rsplit('/').next().is_some_and(|it| it.eq_ignore_ascii_case(name));
         let mut alike: Vec<String> = self.vfs.files().map(|file| file.path()).filter(is_alike).collect();
-        // A file in a hidden folder is there under the name of that folder.
-        let is_hidden = |path: &String| {
-            let mut lists = self.mod_lists();
-            lists.any(|(_, mods)| Path::new(path).ancestors().skip(1).any(|it| is_marked(mods, it)))
-        };
-        alike.retain(|path| !is_hidden(path));
+        alike.retain(|path| !self.is_in_hidden_folder(path));
         alike.sort_unstable();
         let is_bare = !path.contains('/');
         for path in alike.iter().take(SAME_NAMES_MAX) {
-            self.add(Cause::new(SAME_NAME, Path::new(path), "a file of this name is at another path"));
+            self.add(same_name(path));
         }
         if is_bare {
             self.elsewhere(name);
         }
+    }
+
+    /// Whether a path is in a folder that the user hid in Mod Organizer. The tree has it under the new name.
+    fn is_in_hidden_folder(&self, path: &str) -> bool {
+        let mut lists = self.mod_lists();
+        lists.any(|(_, mods)| Path::new(path).ancestors().skip(1).any(|it| is_marked(mods, it)))
     }
 
     /// Files of a name, in any folder, that the game does not see: in mods that are off, hidden in Mod
@@ -746,7 +1098,7 @@ impl<'a> Question<'a> {
         for (folder, why) in self.mods_off().iter() {
             let alike =
                 self.walk(folder).into_iter().filter(|path| is_named(path) && self.disk.is_file(path));
-            found.extend(alike.map(|path| Cause::new("mo2-mod-off", &path, why.clone())));
+            found.extend(alike.map(|path| Cause::new(Fate::Off, "mo2-mod-off", &path, why.clone())));
         }
         for (_, mods) in self.mod_lists() {
             for folder in mods.enabled.iter().map(|it| mods.folder.join(it)) {
@@ -756,7 +1108,7 @@ impl<'a> Question<'a> {
                 };
                 let alike = self.walk(&folder).into_iter();
                 let alike = alike.filter(|path| is_named(&without_mark(mods, path)) && is_hidden(path));
-                found.extend(alike.map(|path| Cause::new("mo2-hidden", &path, HIDDEN)));
+                found.extend(alike.map(|path| Cause::new(Fate::Off, "mo2-hidden", &path, HIDDEN)));
             }
         }
         let not_loaded = self.notes().filter(|note| is_of_archive_not_loaded(note.code));
@@ -788,7 +1140,7 @@ impl<'a> Question<'a> {
             if let Some(at) = order.plugins.iter().position(|it| same(it, name)) {
                 self.is_there = true;
                 let text = format!("the plugin is active, as number {} of {}", at + 1, order.plugins.len());
-                self.add(Cause::new("active", Path::new(name), text));
+                self.add(Cause::new(Fate::Wins, "active", Path::new(name), text));
             }
         }
         let is_about = |note: &&Note| {
@@ -809,9 +1161,8 @@ impl<'a> Question<'a> {
         for (order, layer) in self.folders() {
             let names = self.disk.names(&layer.path).unwrap_or_default();
             let ghost = format!("{name}.ghost");
-            if let Some(ghost) = names.get(&ghost) {
-                let text = "the plugin is ghosted, so the game does not see it; remove .ghost from its name";
-                found.push(Cause::new("ghost", &layer.path.join(ghost), text));
+            if let Some(name) = names.get(&ghost) {
+                found.push(self::ghost(&layer.path.join(name)));
             }
             if let Some(stored) = names.get(name)
                 && self.disk.is_file(&layer.path.join(stored))
@@ -821,7 +1172,7 @@ impl<'a> Question<'a> {
         }
         for order in self.orders {
             for list in self.lists_not_read(order) {
-                if is_in_list(&self.disk, &list, name).is_some() {
+                if self.is_listed(&list, name) {
                     let text = match &order.plugin_list {
                         Some(read) => {
                             format!("this list names the plugin, but the game reads {}", read.shown())
@@ -829,7 +1180,7 @@ impl<'a> Question<'a> {
                         None => "this list names the plugin, but the game does not read it; see --prefix"
                             .to_owned(),
                     };
-                    found.push(Cause::new("other-list", &list, text));
+                    found.push(Cause::remark("other-list", &list, text));
                 }
             }
         }
@@ -850,7 +1201,9 @@ impl<'a> Question<'a> {
         let mut found = Vec::new();
         for (folder, why) in self.mods_off().iter() {
             let names = self.disk.names(folder).unwrap_or_default();
-            found.extend(names.get(name).map(|it| Cause::new("mo2-mod-off", &folder.join(it), why)));
+            found.extend(
+                names.get(name).map(|it| Cause::new(Fate::Off, "mo2-mod-off", &folder.join(it), why)),
+            );
         }
         found.extend(self.nested(name));
         found
@@ -877,13 +1230,44 @@ impl<'a> Question<'a> {
                             give its prefix with --prefix";
                 text.to_owned()
             }
-            Some(list) => match is_in_list(&self.disk, list, name) {
-                None => format!("the plugin is installed, but not in {}; turn it on", list.shown()),
-                Some(true) => format!("the plugin is in {}, but the game does not take it", list.shown()),
-                Some(false) => format!("the plugin is off in {}; turn it on", list.shown()),
-            },
+            Some(list) => self.why_not_taken(order, list, name),
         };
-        Cause::new("plugin-inactive", plugin, text)
+        let because = order.because_plugins.clone();
+        Cause { because, ..Cause::new(Fate::NotLoaded, "plugin-inactive", plugin, text) }
+    }
+
+    /// Why a game does not take an installed plugin from its list.
+    fn why_not_taken(&self, order: &LoadOrder, list: &Path, name: &str) -> String {
+        let rule = order.installation.as_ref().map(|it| it.title.plugins.active);
+        let (read, list) = (&order.listed_plugins, list.shown());
+        if !order.because_plugins.is_empty() {
+            let because = &order.because_plugins;
+            return format!("the game does not read {list}, because test files replace it: {because}");
+        }
+        let line = read.line(name);
+        let has_star = line.is_some_and(|it| it.has_star);
+        match (line, read.flaw, rule) {
+            (None, ..) => format!("the plugin is installed, but not in {list}; turn it on"),
+            (Some(line), Some(flaw), _) if !line.is_read => {
+                format!("the plugin is in {list}, but the list {flaw}; save it in the code page of Windows")
+            }
+            (_, _, Some(ActiveRule::Lines)) if has_star => format!(
+                "its line in {list} begins with a star, which the game takes for a letter of the name; \
+                 remove the star"
+            ),
+            (_, _, Some(ActiveRule::Starred)) if !has_star => {
+                format!("the plugin is off in {list}; turn it on")
+            }
+            _ => format!("the plugin is in {list}, but the game does not take it"),
+        }
+    }
+
+    /// Whether a list of plugins that the game does not read names one.
+    fn is_listed(&self, list: &Path, plugin: &str) -> bool {
+        let is_installed =
+            |name: &str| self.folders().any(|(_, layer)| self.disk.find_file(&layer.path, name).is_some());
+        let bytes = self.disk.list(list, &mut Vec::new()).unwrap_or_default();
+        ReadList::new(&bytes, &is_installed).line(plugin).is_some()
     }
 
     /// Lists of plugins for the game that it does not read.
@@ -909,29 +1293,69 @@ impl<'a> Question<'a> {
         nested.filter(has).map(Cause::of).collect()
     }
 
+    /// Answers for all archives of a name.
     fn archive(&mut self, name: &str) {
-        let is_named = |path: &Path| is_called(path, name);
+        self.archives(&|path| is_called(path, name));
+        if !self.is_there {
+            let mut found = self.kept_away(name);
+            found.extend(self.at_top_of_mods(name));
+            self.reasons.append(&mut found);
+        }
+    }
+
+    /// Answers for one archive.
+    fn archive_at(&mut self, archive: &Path) {
+        let answer: &Self = self;
+        let is_it = |path: &Path| answer.is_one_file(path, archive);
+        let (is_there, reasons) = answer.of_archives(&is_it);
+        self.is_there |= is_there;
+        let is_known = !reasons.is_empty();
+        self.reasons.extend(reasons);
+        if is_known {
+            return;
+        }
+        let folder = archive.parent().unwrap_or(archive).to_owned();
+        let off = self.mods_off().iter().find(|(mod_off, _)| folder.starts_with(mod_off)).cloned();
+        let within = archive.file_name().and_then(|it| it.to_str()).unwrap_or_default().to_owned();
+        match off {
+            Some((_, why)) => self.add(Cause::new(Fate::Off, "mo2-mod-off", archive, why)),
+            None => {
+                let before = self.reasons.len();
+                let found = self.kept_away(&within);
+                self.reasons.extend(found);
+                if self.reasons.len() == before {
+                    let text = "the game does not look for archives here";
+                    self.add(Cause::new(Fate::NotLoaded, "not-loaded", archive, text));
+                }
+            }
+        }
+    }
+
+    fn archives(&mut self, is_named: &dyn Fn(&Path) -> bool) {
+        let (is_there, reasons) = self.of_archives(is_named);
+        self.is_there |= is_there;
+        self.reasons.extend(reasons);
+    }
+
+    /// Whether the game loads one of some archives, and the reasons.
+    fn of_archives(&self, is_named: &dyn Fn(&Path) -> bool) -> (bool, Vec<Cause>) {
+        let (mut is_there, mut reasons) = (false, Vec::new());
         let opened: HashSet<PathBuf> = self.vfs.layers().map(|layer| layer.path().to_owned()).collect();
         let layers = self.orders.iter().flat_map(|order| &order.layers);
         for layer in layers.filter(|layer| layer.what == LayerKind::Archive && is_named(&layer.path)) {
             if opened.contains(&layer.path) {
-                self.is_there = true;
-                self.add(Cause::new("there", &layer.path, format!("the archive is loaded: {}", layer.why)));
+                is_there = true;
+                let text = format!("the archive is loaded: {}", layer.why);
+                reasons.push(Cause::new(Fate::Wins, "there", &layer.path, text));
             } else {
                 let why = self.has_path(&layer.path, "").err().unwrap_or_default();
                 let text = format!("the game loads this archive, but it cannot be opened: {why}");
-                self.add(Cause::new(UNOPENED, &layer.path, text));
+                reasons.push(Cause::new(Fate::NotLoaded, UNOPENED, &layer.path, text));
             }
         }
         let noted = self.notes().filter(|note| is_named(Path::new(&note.subject)));
-        let noted: Vec<Cause> = noted.map(|note| self.not_loaded(note)).collect();
-        self.reasons.extend(noted);
-        if self.is_there {
-            return;
-        }
-        let mut found = self.kept_away(name);
-        found.extend(self.at_top_of_mods(name));
-        self.reasons.append(&mut found);
+        reasons.extend(noted.map(|note| self.not_loaded(note)));
+        (is_there, reasons)
     }
 
     fn a_mod(&mut self, name: &str) {
@@ -941,49 +1365,135 @@ impl<'a> Question<'a> {
                 Path::new(&note.subject).starts_with(&stored)
                     || (note.code == NoteCode::Mo2ModMissing && same(&note.subject, name))
             };
-            let noted: Vec<Cause> = self.notes().filter(is_about).map(Cause::of).collect();
-            // A mod of which the game sees nothing is not there, although it is on.
-            let is_nested = noted.iter().any(|it| it.code == NoteCode::Mo2ModNested.as_str());
-            let is_on = mods.enabled.iter().any(|it| same(it, name))
-                && order.layers.iter().any(|layer| layer.path.starts_with(&stored));
-            self.reasons.extend(noted);
+            let is_on = mods.enabled.iter().any(|it| same(it, name));
+            let is_nested =
+                self.notes().any(|it| it.code == NoteCode::Mo2ModNested && Path::new(&it.subject) == stored);
             if is_on && !is_nested {
-                self.is_there = true;
-                let text = self.what_wins(&stored);
-                self.reasons.insert(0, Cause::new("there", &stored, text));
+                let files = self.files_of_mod(order, &stored);
+                if files.used > 0 {
+                    self.is_there = true;
+                    self.add(Cause::new(Fate::Wins, "there", &stored, files.in_words()));
+                } else {
+                    let reasons = self.why_unused(order, &stored, &files);
+                    self.reasons.extend(reasons);
+                }
             }
+            let noted: Vec<Cause> = self.notes().filter(is_about).map(|note| self.not_loaded(note)).collect();
+            self.reasons.extend(noted);
             self.reasons.extend(self.all_marked_hidden(mods, &stored));
+            if is_on && self.reasons.is_empty() {
+                let text = "the mod is on, but has no files that the game sees";
+                self.add(Cause::new(Fate::Ignored, "nothing-for-game", &stored, text));
+            }
         }
         for (folder, why) in self.mods_off().iter() {
             if is_called(folder, name) {
-                self.add(Cause::new("mo2-mod-off", folder, why));
+                self.add(Cause::new(Fate::Off, "mo2-mod-off", folder, why));
             }
         }
     }
 
-    /// How many files of a mod win, loose and in its archives, and what hides the others.
-    fn what_wins(&self, folder: &Path) -> String {
+    /// What became of the files of a mod, loose and in its archives.
+    fn files_of_mod(&self, order: &LoadOrder, folder: &Path) -> ModFiles {
         let is_own: Vec<bool> = self.vfs.layers().map(|layer| layer.path().starts_with(folder)).collect();
-        let (mut winning, mut hidden, mut first) = (0, 0, None);
+        let mut files = ModFiles::default();
+        if !is_own.contains(&true) {
+            return files;
+        }
         for file in self.vfs.files() {
-            winning += usize::from(is_own[file.layer().number()]);
+            if is_own[file.layer().number()] {
+                files.winning += 1;
+                match self.is_used(order, &file) {
+                    Ok(()) => files.used += 1,
+                    Err(why) => *files.unused.entry(why).or_default() += 1,
+                }
+            }
             let own = file.hidden().filter(|it| is_own[it.layer().number()]).count();
-            hidden += own;
+            files.hidden += own;
             if own > 0 {
-                first.get_or_insert(file);
+                files.first_hidden.get_or_insert(file);
             }
         }
-        let by = first.filter(|_| hidden == 1);
-        let by = by.map(|file| format!("{}, hidden by {}", file.path(), file.layer().path().shown()));
-        match (winning, hidden, by) {
-            (0, 0, _) => "the mod is on, but has no files that the game sees".to_owned(),
-            (0, _, by) => format!(
-                "the mod is on, but mods or archives that win hide all it has ({})",
-                by.unwrap_or_else(|| count(hidden, "file"))
-            ),
-            (_, _, None) => format!("the mod is on; {winning} of its files win, and {hidden} are hidden"),
-            (_, _, Some(by)) => format!("the mod is on; {winning} of its files win, and 1 is hidden ({by})"),
+        files
+    }
+
+    /// Whether the game can use a file of a mod that wins. The error is the reason why it cannot; empty if
+    /// other reasons say it.
+    fn is_used(&self, order: &LoadOrder, file: &VfsFile) -> Result<(), String> {
+        if !file.layer().is_folder() {
+            return Ok(());
         }
+        let path = file.path();
+        let Some((top, rest)) = path.split_once('/') else {
+            let is_text = TEXTS.iter().any(|end| path.to_ascii_lowercase().ends_with(end));
+            let is_active = || order.plugins.iter().any(|it| same(it, &path));
+            let is_off = is_plugin(&path) && !is_active() || is_archive_name(path.as_bytes());
+            return if is_text || is_off || ghosted(&path).is_some() { Err(String::new()) } else { Ok(()) };
+        };
+        if let Some(meant) = almost_folder(top) {
+            return Err(format!("the game does not read the folder {top}; is {meant} meant?"));
+        }
+        if same(top, "Root") {
+            let text =
+                "Root Builder puts the files of its folder Root into the game's folder, not its data folder";
+            return Err(text.to_owned());
+        }
+        // A folder that belongs into another one.
+        if let Some(path) = question::implied(&path)
+            && let Some((above, _)) = path.split_once('/')
+            && !same(top, above)
+            && self.vfs.folder(format!("{above}/{top}")).is_some()
+            && rest.len() < path.len()
+        {
+            return Err(format!("the game reads {above}/{top}, not {top}; is the folder {above} missing?"));
+        }
+        Ok(())
+    }
+
+    /// Why the game uses no file of a mod that is on.
+    fn why_unused(&self, order: &LoadOrder, folder: &Path, files: &ModFiles) -> Vec<Cause> {
+        let mut reasons = Vec::new();
+        let names = self.disk.names(folder).unwrap_or_default();
+        for name in names.iter().filter(|name| is_plugin(name)) {
+            if !order.plugins.iter().any(|it| same(it, name)) {
+                reasons.push(self.not_active(order, &folder.join(name), name));
+            }
+        }
+        let ignored = self.vfs.opened().ignored.iter().filter(|it| it.folder.path().starts_with(folder));
+        let ignored: usize = ignored.map(|it| it.paths().count()).sum();
+        if ignored > 0 {
+            let text = format!("{} of the mod: {}", count(ignored, "file"), order.why_loose_ignored());
+            let because = order.because_loose.clone();
+            let code = NoteCode::LooseDisabled.as_str();
+            reasons.push(Cause { because, ..Cause::new(Fate::Ignored, code, folder, text) });
+        }
+        for (why, number) in files.unused.iter().filter(|(why, _)| !why.is_empty()) {
+            let text = format!("{}: {why}", count(*number, "file"));
+            reasons.push(Cause::new(Fate::Ignored, "replaces-nothing", folder, text));
+        }
+        if let (0, Some(first)) = (files.winning, &files.first_hidden) {
+            let layer = first.layer();
+            let winner = layer.path();
+            let text = match files.hidden {
+                1 => format!("its only file, {}, loses to {}", first.path(), winner.shown()),
+                many => {
+                    format!("all its {many} files lose to other mods or archives, such as {}", winner.shown())
+                }
+            };
+            let by = winner.to_string_lossy().into_owned();
+            reasons.push(Cause { by, ..Cause::new(Fate::Loses, "hidden", folder, text) });
+        }
+        let title = order.installation.as_ref().map(|it| it.title);
+        if let Some(data) = title.map(|it| it.mod_data).filter(|it| !it.is_empty())
+            && self.disk.find_folder(folder, data).is_none()
+        {
+            let is_pak = |path: &PathBuf| path.extension().is_some_and(|it| it.eq_ignore_ascii_case("pak"));
+            let paks = self.walk(folder).iter().filter(|path| is_pak(path)).count();
+            let paks = if paks > 0 { format!("; it has {}", count(paks, "Pak file")) } else { String::new() };
+            let text = format!("of a mod, the game's data folder shows only the folder {data}{paks}");
+            reasons.push(Cause::new(Fate::Ignored, "nothing-for-game", folder, text));
+        }
+        reasons
     }
 
     /// A reason for all files and folders of a mod that the user hid in Mod Organizer.
@@ -997,7 +1507,7 @@ impl<'a> Question<'a> {
                 format!("the mod has {many} files or folders hidden in Mod Organizer, of which this is one")
             }
         };
-        Some(Cause::new("mo2-hidden", first, text))
+        Some(Cause::new(Fate::Off, "mo2-hidden", first, text))
     }
 
     /// The files and folders below a folder, up to a maximum, without following links to folders.
@@ -1018,11 +1528,25 @@ impl<'a> Question<'a> {
         found
     }
 
+    /// Answers for one INI file.
+    fn settings_at(&mut self, path: &Path) {
+        let orders = self.orders;
+        if let Some(read) = orders.iter().flat_map(|it| &it.inis).find(|it| self.is_one_file(it, path)) {
+            self.is_there = true;
+            return self.add(Cause::new(Fate::Wins, "there", read, "the game reads this file"));
+        }
+        let read: Vec<String> =
+            orders.iter().flat_map(|it| &it.inis).map(|it| it.shown().to_string()).collect();
+        let read = if read.is_empty() { "no settings file".to_owned() } else { read.join(", ") };
+        let text = format!("the game does not read this file; it reads {read}");
+        self.add(Cause::new(Fate::Ignored, NoteCode::SettingsIgnored.as_str(), path, text));
+    }
+
     fn settings(&mut self, name: &str) {
         for order in self.orders {
             for read in order.inis.iter().filter(|path| is_called(path, name)) {
                 self.is_there = true;
-                self.add(Cause::new("there", read, "the game reads this file"));
+                self.add(Cause::new(Fate::Wins, "there", read, "the game reads this file"));
             }
             let Some(installation) = &order.installation else { continue };
             let used = [&installation.my_games, &Some(installation.folder.clone()), &order.profile]
@@ -1034,7 +1558,7 @@ impl<'a> Question<'a> {
                     let read: Vec<String> = order.inis.iter().map(|it| it.shown().to_string()).collect();
                     let read = if read.is_empty() { "no settings file".to_owned() } else { read.join(", ") };
                     let text = format!("the game does not read this file; it reads {read}");
-                    self.add(Cause::new(NoteCode::SettingsIgnored.as_str(), &file, text));
+                    self.add(Cause::new(Fate::Ignored, NoteCode::SettingsIgnored.as_str(), &file, text));
                 }
             }
         }
@@ -1044,6 +1568,55 @@ impl<'a> Question<'a> {
             self.reasons.extend(never);
         }
     }
+}
+
+/// Endings of texts for people.
+const TEXTS: [&str; 9] = [".txt", ".md", ".pdf", ".html", ".url", ".jpg", ".jpeg", ".png", ".rtf"];
+
+/// What became of the files of a mod.
+#[derive(Default)]
+struct ModFiles {
+    /// Files that win and that the game can use.
+    used: usize,
+    winning: usize,
+    hidden: usize,
+    /// A file that hides one of the mod.
+    first_hidden: Option<VfsFile>,
+    /// The reasons why the game cannot use files that win, with their number.
+    unused: BTreeMap<String, usize>,
+}
+
+impl ModFiles {
+    fn in_words(&self) -> String {
+        let winning = self.winning;
+        match (self.hidden, &self.first_hidden) {
+            (1, Some(file)) => format!(
+                "the mod is on; {winning} of its files win, and 1 is hidden ({}, hidden by {})",
+                file.path(),
+                file.layer().path().shown()
+            ),
+            (hidden, _) => format!("the mod is on; {winning} of its files win, and {hidden} are hidden"),
+        }
+    }
+}
+
+/// The copy that the game uses.
+fn used(winner: &VfsFile) -> Cause {
+    let text = format!("the game has {} from here", winner.path());
+    Cause::new(Fate::Wins, "there", winner.layer().path(), text)
+}
+
+fn same_name(path: &str) -> Cause {
+    Cause::remark(SAME_NAME, Path::new(path), "a file of this name is at another path")
+}
+
+fn ghost(path: &Path) -> Cause {
+    let text = "the plugin is ghosted, so the game does not see it; remove .ghost from its name";
+    Cause::new(Fate::Off, "ghost", path, text)
+}
+
+fn is_archive(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| is_archive_name(name.as_encoded_bytes()))
 }
 
 /// Whether a note is about an archive that exists and is not loaded.
@@ -1091,13 +1664,4 @@ fn without_ghost(name: &str) -> &str {
 
 fn is_called(path: &Path, name: &str) -> bool {
     path.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name))
-}
-
-/// Whether a list of plugins names one, and if so, whether with a star.
-fn is_in_list(disk: &Disk, list: &Path, name: &str) -> Option<bool> {
-    let bytes = disk.list(list, &mut Vec::new())?;
-    let text = String::from_utf8_lossy(&bytes);
-    let mut lines = text.lines().map(str::trim);
-    let line = lines.find(|line| same(line.trim_start_matches('*'), name))?;
-    Some(line.starts_with('*'))
 }

@@ -48,6 +48,7 @@ use crate::shown::{Shown, excerpt};
 use crate::system::liar::mount_of;
 #[cfg(feature = "mount")]
 use crate::system::mountinfo::{self, MountEntry};
+use crate::vfs::question::{self, Question};
 use crate::vfs::{FileCopy, Provenance, Vfs};
 
 /// Print which archive a file inside a mount comes from, and what it hides
@@ -253,7 +254,8 @@ fn find_provenance(vfs: &Vfs, path: &Path) -> Result<Provenance, String> {
         Some(_) => FOLDER.to_owned(),
         None => format!("{NO_FILE}{}", same_names(vfs, &path.to_string_lossy())),
     };
-    let file = vfs.file(bytes).ok_or_else(missing)?;
+    let typed = || Question::in_sources(&path.to_string_lossy());
+    let file = vfs.file(bytes).or_else(|| question::find(vfs, &typed()).ok()).ok_or_else(missing)?;
     // Reads the size from the data, as `stat` does in a mount, so that the provenance has it.
     file.shown_size();
     Ok(file.provenance())
@@ -343,16 +345,18 @@ fn written_provenance(
         hides = std::iter::once(hidden.from).chain(hidden.hides).collect();
         (hides_more, names_only) = (hidden.hides_more, hidden.names_only);
     }
-    let provenance = Provenance { path, size: metadata.len(), from, hides, hides_more, names_only };
+    let ignored = Vec::new();
+    let provenance = Provenance { path, size: metadata.len(), from, hides, hides_more, ignored, names_only };
     Ok(Answer { provenance, claimed_by: claimant })
 }
 
 /// Writes where a file comes from, and what it hides; if logging is verbose, with all that is known.
 fn write(out: &mut impl StyledWrite, provenance: &Provenance) -> std::io::Result<()> {
     let is_verbose = log::log_enabled!(log::Level::Info);
-    let Provenance { path, size, from, hides, hides_more, names_only } = provenance;
+    let Provenance { path, size, from, hides, hides_more, ignored, names_only } = provenance;
     let copies = || std::iter::once(from).chain(hides);
-    let names = ShownLayers::of(copies().map(|copy| (Path::new(&copy.archive), false)));
+    let folders = ignored.iter().map(|copy| (Path::new(&copy.folder), true));
+    let names = ShownLayers::of(copies().map(|copy| (Path::new(&copy.archive), false)).chain(folders));
     writeln!(out, "{}  ({})", path.shown(), BinaryBytes(*size))?;
     for (role, copy) in std::iter::once("from  ").chain(std::iter::repeat("hides ")).zip(copies()) {
         let is_winner = std::ptr::eq(copy, from);
@@ -380,6 +384,14 @@ fn write(out: &mut impl StyledWrite, provenance: &Provenance) -> std::io::Result
     }
     if *hides_more > 0 {
         writeln!(out, "  hides  {hides_more} more")?;
+    }
+    for copy in ignored {
+        writeln!(out, "  ignored {}", names.shown(Path::new(&copy.folder)))?;
+        if !copy.why.is_empty() {
+            write!(out, "         ")?;
+            out.write_styled(ASIDE, copy.why.shown())?;
+            writeln!(out)?;
+        }
     }
     if *names_only {
         writeln!(out, "  only root and the user who mounted may know the folders of archives")?;

@@ -1,6 +1,8 @@
 //! `bsafs why`: prints why a file, plugin, archive, mod or settings file is not in a game.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use clap::Args;
 use log::{Level, LevelFilter};
@@ -11,24 +13,30 @@ use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
 #[cfg(feature = "mount")]
 use crate::cli::terminal::report::instance;
+use crate::cli::terminal::shown_layers::ShownLayers;
 use crate::cli::ui::Ui;
-use crate::game::find::find;
-use crate::game::{Disk, Environment, MO2_INI, find_instances};
+use crate::game::find::{Found, find, recognise_among};
+use crate::game::{Disk, Environment, FoundInstance, MO2_INI, find_instances};
 use crate::shown::Shown;
 #[cfg(feature = "mount")]
 use crate::system::mountinfo;
 use crate::vfs::Vfs;
+use crate::vfs::fate::{Cause, Fate};
+use crate::vfs::question::Question;
 use crate::vfs::sources::resolve::is_game;
 use crate::vfs::sources::source_set::SourceSet;
-use crate::vfs::why::{Cause, Explanation, NOT_FOUND, SAME_NAME, why};
+use crate::vfs::why::{Explanation, NOT_FOUND, SAME_NAME, ThingKind, why};
 
 /// Print why a file, plugin, archive, mod or INI file is not in a game, or what hides it
 ///
-/// The most probable reason comes first. A path is that of a file in the game, in any case and with either
-/// slash, or in a mount or on the disk. A name is that of a plugin, an archive, an INI file, or a mod of Mod
-/// Organizer 2.
+/// The first line names the game and the profile, and answers for exactly what was asked. A path on the disk
+/// is that copy of the file, be it in a mod that is off. Other paths are those of files in the game, in any
+/// case and with either slash, also as logs and programs in Wine print them. A name is that of a plugin, an
+/// archive, an INI file, a mod of Mod Organizer 2, or a file. The most probable reason comes first. With -v,
+/// paths are printed in full.
 ///
-/// The exit status is 1 if something is not in the game.
+/// Without a source, the games and instances are asked that can be meant. The exit status is 1 if something
+/// is not in the game.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct AskWhy {
@@ -57,32 +65,44 @@ Examples:
 /// Maximum number of reasons printed for one thing, without `--json`.
 const SHOWN: usize = 8;
 
+/// Maximum number of games and instances that are asked if the question does not say which is meant.
+const ASKED_MAX: usize = 6;
+
 impl AskWhy {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         let mut out = stdout_for(self.json);
         let mut exit = Exit::Ok;
-        // The things of one mount or of the named sources are asked together.
-        let mut opened: Option<(Vec<PathBuf>, Asked)> = None;
         let (sources, things) = match &self.things[..] {
             [source, things @ ..] if self.sources.is_empty() && !things.is_empty() && is_asked(source) => {
                 (std::slice::from_ref(source), things)
             }
             things => (&self.sources[..], things),
         };
+        let games = Games::default();
+        // The things of one source are asked together.
+        let mut opened: Vec<(Vec<PathBuf>, Asked)> = Vec::new();
+        let mut answers = Vec::new();
         for thing in things {
-            let (sources, name) = self.sources_of(sources, thing)?;
-            if opened.as_ref().is_none_or(|(known, _)| *known != sources) {
-                opened = Some((sources.clone(), without_warnings(|| Asked::new(&sources, &self.open))?));
+            answers.push(self.answers(sources, &thing.to_string_lossy(), &games, &mut opened)?);
+        }
+        // In a shell, a name with spaces may have become several.
+        let is_denied = |found: &Vec<(usize, Explanation)>| found.iter().all(|(_, it)| !it.is_there);
+        if things.len() > 1 && answers.iter().any(is_denied) {
+            let words: Vec<_> = things.iter().map(|it| it.to_string_lossy()).collect();
+            let joined = self.answers(sources, &words.join(" "), &games, &mut opened)?;
+            if joined.iter().any(|(_, it)| it.fate != Fate::NotHere) {
+                answers = vec![joined];
             }
-            let Some((_, asked)) = &opened else { continue };
-            let answer = asked.why(&name);
+        }
+        for (at, answer) in answers.iter().flatten() {
+            let Some((_, asked)) = opened.get(*at) else { continue };
             if !answer.is_there {
                 exit = Exit::No;
             }
             if self.json {
-                write_json(&mut out, &answer).map_err(OutputError)?
+                write_json(&mut out, answer).map_err(OutputError)?
             } else {
-                write(&mut out, &answer).map_err(OutputError)?;
+                write(&mut out, answer, &asked.places()).map_err(OutputError)?;
                 #[cfg(feature = "mount")]
                 if let [Cause { code: NOT_FOUND, .. }] = &answer.reasons[..] {
                     out.write_all(instance(asked.vfs.order()).as_bytes())?;
@@ -93,19 +113,161 @@ impl AskWhy {
         Ok(exit)
     }
 
-    /// The sources to ask about a thing, and its name in them.
-    fn sources_of(&self, sources: &[PathBuf], thing: &Path) -> Result<(Vec<PathBuf>, String), Failure> {
-        let name = thing.to_string_lossy().into_owned();
-        if !sources.is_empty() || self.open.game_dir().is_some() {
-            return Ok((sources.to_owned(), name));
+    /// The answers about a thing, and for each the number of the sources in `opened` that gave it.
+    fn answers(
+        &self,
+        sources: &[PathBuf],
+        thing: &str,
+        games: &Games,
+        opened: &mut Vec<(Vec<PathBuf>, Asked)>,
+    ) -> Result<Vec<(usize, Explanation)>, Failure> {
+        let question = Question::new(thing, &games.disk, &|| games.prefixes());
+        let (candidates, question) = self.sources_of(sources, question, games)?;
+        let mut answers = Vec::new();
+        for sources in candidates {
+            let at = match opened.iter().position(|(known, _)| *known == sources) {
+                Some(at) => at,
+                None => {
+                    let asked = without_warnings(|| Asked::new(&sources, &self.open))?;
+                    opened.push((sources, asked));
+                    opened.len() - 1
+                }
+            };
+            answers.push((at, opened[at].1.why(&question)));
         }
+        // Games that do not know the thing say nothing about it if another one does.
+        if answers.iter().any(|(_, answer)| answer.is_known()) {
+            answers.retain(|(_, answer)| answer.is_known());
+        }
+        Ok(answers)
+    }
+
+    /// The sources that may be meant, each to be asked on its own, and the question for them.
+    fn sources_of(
+        &self,
+        sources: &[PathBuf],
+        question: Question,
+        games: &Games,
+    ) -> Result<(Vec<Vec<PathBuf>>, Question), Failure> {
         #[cfg(feature = "mount")]
-        if let Some((mountpoint, within)) = in_mount(thing).filter(|(_, within)| !within.is_empty()) {
-            return Ok((vec![mountpoint], within));
+        {
+            let named = || question.disk.clone().unwrap_or_else(|| PathBuf::from(&question.text));
+            let is_path = question.disk.is_some() || question.text.contains('/');
+            if let Some((mountpoint, within)) =
+                is_path.then(|| in_mount(&named())).flatten().filter(|(_, within)| !within.is_empty())
+            {
+                let sources = if self.has_source(sources) { sources.to_owned() } else { vec![mountpoint] };
+                let text = within;
+                return Ok((vec![sources], Question { text, disk: None, ..question }));
+            }
         }
-        only_source().map(|source| (vec![source], name))
+        if self.has_source(sources) {
+            return Ok((vec![sources.to_owned()], question));
+        }
+        let candidates = match &question.disk {
+            Some(path) => games.around(path),
+            None => Vec::new(),
+        };
+        let candidates = if candidates.is_empty() { games.all()? } else { candidates };
+        Ok((candidates.into_iter().map(|source| vec![source]).collect(), question))
+    }
+
+    fn has_source(&self, sources: &[PathBuf]) -> bool {
+        !sources.is_empty() || self.open.game_dir().is_some()
     }
 }
+
+/// The games and instances of Mod Organizer 2 on this computer, searched once they are needed.
+#[derive(Default)]
+struct Games {
+    disk: Disk,
+    found: OnceCell<(Rc<Found>, Vec<FoundInstance>)>,
+}
+
+impl Games {
+    fn found(&self) -> &(Rc<Found>, Vec<FoundInstance>) {
+        self.found.get_or_init(|| {
+            let environment = Environment::of_process();
+            let found = find(&self.disk, &environment);
+            let instances = find_instances(&self.disk, &environment, &found, None);
+            (found.into(), instances)
+        })
+    }
+
+    fn prefixes(&self) -> Vec<PathBuf> {
+        self.found().0.prefixes().map(Path::to_owned).collect()
+    }
+
+    /// The instances and games that a path on the disk may belong to.
+    fn around(&self, path: &Path) -> Vec<PathBuf> {
+        let is_instance = |folder: &&Path| self.disk.is_file(&folder.join(MO2_INI));
+        if let Some(instance) = path.ancestors().skip(1).find(is_instance) {
+            return vec![instance.to_owned()];
+        }
+        let (found, instances) = self.found();
+        let is_in = |folder: &Path| path.starts_with(folder) || self.is_below(path, folder);
+        let of_instances = instances.iter().filter(|it| it.folders.iter().any(|folder| is_in(folder)));
+        let around: Vec<PathBuf> = of_instances.map(|it| it.folder.clone()).collect();
+        if !around.is_empty() {
+            return around;
+        }
+        let games = found.installations.iter().filter(|game| {
+            let folders = [Some(&game.folder), game.my_games.as_ref(), game.local.as_ref()];
+            folders.into_iter().flatten().any(|folder| is_in(folder))
+        });
+        let games: Vec<_> = games.flat_map(|game| self.managed(&game.folder)).collect();
+        if !games.is_empty() {
+            return games;
+        }
+        let recognised = path.ancestors().skip(1).take(DEPTH_MAX).find_map(|folder| {
+            recognise_among(&self.disk, folder, &Environment::of_process(), &|| found.clone()).ok()
+        });
+        recognised.map(|game| game.folder).into_iter().collect()
+    }
+
+    /// Whether a path is below a folder when links are followed.
+    fn is_below(&self, path: &Path, folder: &Path) -> bool {
+        let real = path.parent().and_then(|it| self.disk.canonical(it).ok());
+        real.zip(self.disk.canonical(folder).ok()).is_some_and(|(path, folder)| path.starts_with(folder))
+    }
+
+    /// The instances that manage a game; the game itself if there are none.
+    fn managed(&self, game: &Path) -> Vec<PathBuf> {
+        let (_, instances) = self.found();
+        let identity = self.disk.identity(game);
+        let is_its =
+            |it: &&FoundInstance| it.game.as_ref().is_some_and(|it| self.disk.identity(it) == identity);
+        let of_game: Vec<PathBuf> = instances.iter().filter(is_its).map(|it| it.folder.clone()).collect();
+        if of_game.is_empty() { vec![game.to_owned()] } else { of_game }
+    }
+
+    /// All instances, and the games that no instance manages.
+    fn all(&self) -> Result<Vec<PathBuf>, Failure> {
+        let (found, instances) = self.found();
+        let mut all: Vec<PathBuf> = instances.iter().map(|it| it.folder.clone()).collect();
+        for source in found.installations.iter().flat_map(|game| self.managed(&game.folder)) {
+            if !all.contains(&source) {
+                all.push(source);
+            }
+        }
+        match all.len() {
+            0 => {
+                let what =
+                    "no game was found; `bsafs games` prints where it searched. Name a source with --in";
+                Err(Failure::new(Exit::NoInput, what))
+            }
+            1..=ASKED_MAX => Ok(all),
+            _ => {
+                let lines: String = all.iter().map(|it| format!("\n  {}", it.shown())).collect();
+                let what = format!("name the game or instance with --in; these were found:{lines}");
+                Err(Failure::new(Exit::Usage, what))
+            }
+        }
+    }
+}
+
+/// Maximum number of folders around a path that are examined for a game.
+const DEPTH_MAX: usize = 16;
 
 /// Sources that were opened for questions.
 pub(crate) struct Asked {
@@ -129,7 +291,8 @@ impl Asked {
 
     /// The reasons why a file is not there, to end an error.
     pub(crate) fn reasons(&self, path: &Path) -> String {
-        let answer = self.why(&path.to_string_lossy());
+        let text = path.to_string_lossy().into_owned();
+        let answer = self.why(&Question { asked: text.clone(), text, disk: None });
         // The error names files of the same name anyway.
         let is_other = |it: &&Cause| !matches!(it.code, SAME_NAME | NOT_FOUND);
         let reasons = answer.reasons.iter().filter(is_other).take(SHOWN);
@@ -138,8 +301,34 @@ impl Asked {
             .collect()
     }
 
-    fn why(&self, thing: &str) -> Explanation {
-        why(&self.vfs, &self.set, thing)
+    fn why(&self, question: &Question) -> Explanation {
+        why(&self.vfs, &self.set, question)
+    }
+
+    fn places(&self) -> Places {
+        let layers: Vec<(PathBuf, bool)> =
+            self.vfs.layers().map(|layer| (layer.path().to_owned(), layer.is_folder())).collect();
+        let names = ShownLayers::of(layers.iter().map(|(path, is_folder)| (&**path, *is_folder)));
+        Places { names, layers }
+    }
+}
+
+/// The names of places, as `which` and `order` print them.
+struct Places {
+    names: ShownLayers,
+    layers: Vec<(PathBuf, bool)>,
+}
+
+impl Places {
+    /// The name of a layer, or that of the layer that has a file, and the path in it.
+    fn place(&self, path: &Path) -> String {
+        let around = self.layers.iter().map(|(layer, _)| layer).filter(|layer| path.starts_with(layer));
+        let around = around.max_by_key(|layer| layer.as_os_str().len());
+        let Some((layer, within)) = around.and_then(|it| Some((it, path.strip_prefix(it).ok()?))) else {
+            return self.names.subject(path).to_string();
+        };
+        let name = self.names.shown(layer);
+        if within.as_os_str().is_empty() { name.to_string() } else { format!("{name}/{}", within.shown()) }
     }
 }
 
@@ -176,41 +365,63 @@ fn in_mount(path: &Path) -> Option<(PathBuf, String)> {
     Some((found.mountpoint.clone(), within))
 }
 
-/// The only instance, or else the only game.
-fn only_source() -> Result<PathBuf, Failure> {
-    let (disk, environment) = (Disk::default(), Environment::of_process());
-    let found = find(&disk, &environment);
-    let instances = find_instances(&disk, &environment, &found, None);
-    let folders = instances.iter().map(|it| it.folder.clone());
-    match (&instances[..], &found.installations[..]) {
-        ([instance], _) => Ok(instance.folder.clone()),
-        ([], [game]) => Ok(game.folder.clone()),
-        ([], []) => {
-            let what = "no game was found; `bsafs games` prints where it searched. Name a source with --in";
-            Err(Failure::new(Exit::NoInput, what))
-        }
-        _ => {
-            let all = folders.chain(found.installations.iter().map(|it| it.folder.clone()));
-            let lines: String = all.map(|it| format!("\n  {}", it.shown())).collect();
-            let what = format!("name the game or instance with --in; these were found:{lines}");
-            Err(Failure::new(Exit::Usage, what))
-        }
+/// Writes an answer: the game, whether the thing is in it, and the reasons.
+fn write(out: &mut impl StyledWrite, answer: &Explanation, names: &Places) -> std::io::Result<()> {
+    let is_verbose = log::log_enabled!(Level::Info);
+    let name = |subject: &str| {
+        let path = Path::new(subject);
+        if is_verbose { subject.shown().to_string() } else { names.place(path) }
+    };
+    let game = answer.game.unwrap_or_default();
+    match &answer.profile {
+        Some(profile) => write!(out, "{game}, profile {}: ", profile.shown())?,
+        None if !game.is_empty() => write!(out, "{game}: ")?,
+        None => {}
     }
-}
-
-/// Writes an answer: whether the thing is there, and the reasons.
-fn write(out: &mut impl StyledWrite, answer: &Explanation) -> std::io::Result<()> {
+    let whole = if answer.game.is_some() { "the game" } else { "the sources" };
     out.write_styled(WINNER, answer.thing.shown())?;
-    writeln!(out, "{}", if answer.is_there { "  is in the game" } else { "  is not in the game" })?;
-    for reason in answer.reasons.iter().take(SHOWN) {
-        writeln!(out, "  {}  {}", reason.code, reason.subject.shown())?;
-        write!(out, "      ")?;
-        out.write_styled(ASIDE, reason.text.shown())?;
+    if let Some(meant) = &answer.meant {
+        write!(out, " ({})", meant.shown())?;
+    }
+    let mut reasons = &answer.reasons[..];
+    match reasons {
+        [Cause { code: "there", subject, .. }, rest @ ..]
+            if answer.is_there && answer.kind == ThingKind::File =>
+        {
+            write!(out, " is in {whole}, from ")?;
+            out.write_styled(WINNER, name(subject))?;
+            writeln!(out)?;
+            reasons = if is_verbose { reasons } else { rest };
+        }
+        _ if answer.is_there => writeln!(out, " is in {whole}")?,
+        _ => writeln!(out, " is not in {whole}")?,
+    }
+    let shown: Vec<(&str, String, &Cause)> = reasons
+        .iter()
+        .take(SHOWN)
+        .map(|it| (it.fate.map_or("note", Fate::in_words), name(&it.subject), it))
+        .collect();
+    let fates = shown.iter().map(|it| it.0.len()).max().unwrap_or(0);
+    let width = shown.iter().map(|it| it.1.chars().count()).filter(|it| *it <= NAME_MAX).max().unwrap_or(0);
+    for (fate, name, cause) in &shown {
+        let text = cause.text.shown().to_string();
+        write!(out, "  {fate:<fates$}  ")?;
+        if 6 + fates + width.max(name.chars().count()) + text.chars().count() <= COLUMNS {
+            write!(out, "{name:<width$}  ")?;
+        } else {
+            write!(out, "{name}\n      ")?;
+        }
+        out.write_styled(ASIDE, text)?;
         writeln!(out)?;
     }
-    let more = answer.reasons.len().saturating_sub(SHOWN);
+    let more = reasons.len().saturating_sub(SHOWN);
     if more > 0 {
         writeln!(out, "  and {more} more; --json prints them")?;
     }
     Ok(())
 }
+
+/// Longest name beside which reasons are aligned.
+const NAME_MAX: usize = 40;
+/// Longest line that has both a name and a reason.
+const COLUMNS: usize = 110;

@@ -1,0 +1,288 @@
+//! What a question about a file means. People have paths from logs, from programs in Wine, from the
+//! clipboard, and in the form of other tools. Every command that takes such a path reads it here.
+
+use std::path::{Path, PathBuf};
+
+use super::file::VfsFile;
+use super::folder::VfsEntry;
+use super::sources::resolve::distance;
+use super::vfs::Vfs;
+use crate::game::Disk;
+use crate::game::caseless::same;
+use crate::game::drive_root;
+
+/// A path or name without what is not part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Question {
+    /// What was asked, as it was typed.
+    pub(crate) asked: String,
+    /// The path or name, with `/` between names.
+    pub(crate) text: String,
+    /// The path on the disk that the text is. `None` for a name, a path in the tree, or a path of another
+    /// machine.
+    pub(crate) disk: Option<PathBuf>,
+}
+
+/// Pairs of quotes around a path.
+const QUOTES: [(char, char); 6] = [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('‘', '’'), ('«', '»')];
+/// The folder below which tools write the paths of files with an ending.
+const IMPLIED: [(&str, &str); 12] = [
+    (".dds", "textures"),
+    (".nif", "meshes"),
+    (".tri", "meshes"),
+    (".hkx", "meshes"),
+    (".bgsm", "materials"),
+    (".bgem", "materials"),
+    (".mat", "materials"),
+    (".pex", "scripts"),
+    (".wav", "sound"),
+    (".fuz", "sound"),
+    (".xwm", "sound"),
+    (".swf", "interface"),
+];
+/// Maximum number of names that are suggested for a name with a typing error.
+const NEAREST_MAX: usize = 4;
+
+impl Question {
+    /// Reads what was typed. `prefixes` returns the Wine prefixes whose drives a path may be on.
+    pub(crate) fn new(asked: &str, disk: &Disk, prefixes: &dyn Fn() -> Vec<PathBuf>) -> Self {
+        let text = unquoted(asked);
+        let text = match strip_start(text, "file://") {
+            Some(rest) => {
+                let rest = decoded(rest.strip_prefix("localhost").unwrap_or(rest));
+                let is_drive = drive(rest.trim_start_matches('/')).is_some();
+                if is_drive { rest.trim_start_matches('/').to_owned() } else { rest }
+            }
+            None => text.to_owned(),
+        };
+        let text = text.strip_prefix(r"\\?\unix").map_or(text.clone(), str::to_owned);
+        let text = text.strip_prefix(r"\\?\").map_or(text.clone(), str::to_owned).replace('\\', "/");
+        let home = || std::env::home_dir().filter(|it| it.is_absolute());
+        let on_disk = if let Some((letter, rest)) = drive(&text) {
+            path_of_drive(disk, letter, rest, prefixes)
+        } else if let (Some(rest), Some(home)) = (text.strip_prefix("~/"), home()) {
+            Some(home.join(rest))
+        } else if text.starts_with('/') && !text.starts_with("//")
+            || ["./", "../"].iter().any(|it| text.starts_with(it))
+        {
+            std::path::absolute(&text).ok()
+        } else {
+            None
+        };
+        Self { asked: asked.to_owned(), text, disk: on_disk }
+    }
+
+    /// Reads what was typed for a path in sources, and not on the disk.
+    pub(crate) fn in_sources(asked: &str) -> Self {
+        Self { disk: None, ..Self::new(asked, &Disk::default(), &Vec::new) }
+    }
+
+    /// The path in the tree that a path on a disk means if that path is not on this one: what follows the
+    /// last folder of data, without a drive.
+    pub(crate) fn in_tree(&self) -> &str {
+        below_data(&self.text).unwrap_or_else(|| rest_of_drive(&self.text)).trim_start_matches(['/', '.'])
+    }
+}
+
+fn rest_of_drive(text: &str) -> &str {
+    drive(text).map_or(text, |(_, rest)| rest)
+}
+
+/// The file that a path or name means, other than the one at exactly this path. `Err` has the paths if there
+/// are several.
+pub(crate) fn find(vfs: &Vfs, question: &Question) -> Result<VfsFile, Vec<String>> {
+    let text = question.in_tree();
+    if let Some(file) = vfs.file(text) {
+        return Ok(file);
+    }
+    // A path of another machine may begin with any folders. One name alone says too little.
+    if drive(&question.text).is_some() {
+        let ends = text.match_indices('/').map(|(at, _)| &text[at + 1..]).filter(|end| end.contains('/'));
+        if let Some(file) = ends.into_iter().find_map(|end| vfs.file(end)) {
+            return Ok(file);
+        }
+    }
+    if let Some(file) = implied(text).and_then(|path| vfs.file(path)) {
+        return Ok(file);
+    }
+    let root = vfs.root();
+    let folders = root.entries().filter_map(|entry| match entry {
+        VfsEntry::Folder(folder) => Some(folder.path()),
+        VfsEntry::File(_) => None,
+    });
+    let below: Vec<VfsFile> = folders.filter_map(|folder| vfs.file(format!("{folder}/{text}"))).collect();
+    if !below.is_empty() {
+        return only(below);
+    }
+    // `MyQuest` and `My:Quest` are scripts as Papyrus has them.
+    let script = text.strip_suffix(".psc").unwrap_or(text).replace(':', "/");
+    if let Some(file) = vfs.file(format!("scripts/{script}.pex")) {
+        return Ok(file);
+    }
+    if text.contains('/') {
+        return Err(Vec::new());
+    }
+    let is_it = |file: &VfsFile| file.name().eq_ignore_ascii_case(text.as_bytes());
+    only(vfs.files().filter(is_it).collect())
+}
+
+fn only(mut files: Vec<VfsFile>) -> Result<VfsFile, Vec<String>> {
+    match files.len() {
+        1 => files.pop().ok_or_else(Vec::new),
+        _ => Err(files.iter().map(VfsFile::path).collect()),
+    }
+}
+
+/// The path of a file in the folder that its ending implies.
+pub(crate) fn implied(path: &str) -> Option<String> {
+    let ends = |end: &str| path.len() > end.len() && path.is_char_boundary(path.len() - end.len());
+    let has = |end: &str| ends(end) && path[path.len() - end.len()..].eq_ignore_ascii_case(end);
+    let (_, folder) = IMPLIED.iter().find(|(end, _)| has(end))?;
+    Some(format!("{folder}/{path}"))
+}
+
+/// What follows the last folder of data in a path.
+pub(crate) fn below_data(path: &str) -> Option<&str> {
+    let (mut start, mut found) = (0, None);
+    for part in path.split('/') {
+        let end = start + part.len();
+        if end < path.len() && (same(part, "Data") || same(part, "Data Files")) {
+            found = Some(&path[end + 1..]);
+        }
+        start = end + 1;
+    }
+    found.filter(|rest| !rest.is_empty())
+}
+
+/// The names that are most like one with a typing error.
+pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
+    let folded = name.to_lowercase();
+    let length = folded.chars().count();
+    let most = match length {
+        0..=3 => return Vec::new(),
+        4..=7 => 1,
+        _ => 2,
+    };
+    let is_long = |it: &&str| it.len().abs_diff(name.len()) <= 2 * most;
+    let mut found: Vec<(usize, &str)> = names
+        .filter(is_long)
+        .map(|it| (distance(&folded, &it.to_lowercase()), it))
+        .filter(|(distance, _)| *distance <= most)
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    let least = found.first().map(|it| it.0);
+    found.retain(|it| Some(it.0) == least);
+    found.into_iter().map(|it| it.1).take(NEAREST_MAX).collect()
+}
+
+fn unquoted(text: &str) -> &str {
+    let text = text.trim();
+    let inner = |(open, close): (char, char)| text.strip_prefix(open)?.strip_suffix(close);
+    QUOTES.into_iter().find_map(inner).map_or(text, str::trim)
+}
+
+fn strip_start<'t>(text: &'t str, start: &str) -> Option<&'t str> {
+    let (first, rest) = text.split_at_checked(start.len())?;
+    first.eq_ignore_ascii_case(start).then_some(rest)
+}
+
+/// A text in which `%20` and the like are bytes. What is no such escape stays.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let escape = tail.get(..2).filter(|_| *first == b'%').and_then(|it| std::str::from_utf8(it).ok());
+        match escape.and_then(|it| u8::from_str_radix(it, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+/// The letter of the drive of a path with `/` between names, in lower case, and the rest.
+fn drive(text: &str) -> Option<(char, &str)> {
+    let mut letters = text.chars();
+    let letter = letters.next().filter(char::is_ascii_alphabetic)?;
+    let rest = letters.as_str().strip_prefix(':')?;
+    rest.starts_with(['/', '\\']).then(|| (letter.to_ascii_lowercase(), rest))
+}
+
+/// The path of a drive of Wine on the disk. A path on another drive than Z must exist, because each prefix
+/// has its own.
+fn path_of_drive(
+    disk: &Disk,
+    letter: char,
+    rest: &str,
+    prefixes: &dyn Fn() -> Vec<PathBuf>,
+) -> Option<PathBuf> {
+    let rest = rest.trim_start_matches('/');
+    if letter == 'z' {
+        return Some(Path::new("/").join(rest));
+    }
+    let roots = prefixes().into_iter().map(|prefix| drive_root(disk, &prefix, &letter.to_string()));
+    roots.into_iter().filter(|root| disk.is_dir(root)).find_map(|root| {
+        let exact = root.join(rest);
+        if disk.metadata(&exact).is_ok() { Some(exact) } else { disk.find(&root, rest).map(|it| it.path) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(text: &str) -> Question {
+        Question::new(text, &Disk::default(), &Vec::new)
+    }
+
+    #[test]
+    fn what_is_not_part_of_a_path_is_removed() {
+        for (asked, text) in [
+            (r#" "textures\a b.dds" "#, "textures/a b.dds"),
+            ("'MyMod.esp'", "MyMod.esp"),
+            ("“Mod.esp”", "Mod.esp"),
+            ("file:///home/u/My%20Mod/a%.dds", "/home/u/My Mod/a%.dds"),
+            ("FILE://localhost/x", "/x"),
+            (r"file:///C:/Games/x", "C:/Games/x"),
+            (r"\\?\unix\home\u", "/home/u"),
+            (r"\\?\Z:\home\u", "Z:/home/u"),
+            ("it's", "it's"),
+        ] {
+            assert_eq!(question(asked).text, text, "{asked}");
+        }
+        assert_eq!(question(r"Z:\home\u").disk, Some("/home/u".into()));
+        assert_eq!(question(r"D:\home\u").disk, None, "no prefix has this drive");
+        assert_eq!((question("a/b").disk, question("//server/x").disk), (None, None));
+    }
+
+    #[test]
+    fn a_path_of_another_machine_is_cut_at_its_last_data_folder() {
+        for (asked, path) in [
+            (r"D:\Data\Skyrim\Data\Meshes\a.nif", "Meshes/a.nif"),
+            ("/home/x/Data Files/Textures/a.dds", "Textures/a.dds"),
+            ("data/a.esp", "a.esp"),
+            ("Data", "Data"),
+            ("x/Data/", "x/Data/"),
+            (r"C:\x\a.dds", "x/a.dds"),
+        ] {
+            assert_eq!(question(asked).in_tree(), path, "{asked}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_a_typing_error_has_near_names() {
+        let names = ["SkyUI_SE.esp", "SkyUI_SE.bsa", "iron.dds", "ab"];
+        assert_eq!(nearest("SkyU_SE.esp", names.into_iter()), ["SkyUI_SE.esp"]);
+        assert_eq!(nearest("irno.dds", names.into_iter()), ["iron.dds"]);
+        assert!(nearest("ac", names.into_iter()).is_empty());
+        assert_eq!(implied("a/B.DDS"), Some("textures/a/B.DDS".into()));
+        assert_eq!(implied("ü"), None);
+    }
+}

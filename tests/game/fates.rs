@@ -1,0 +1,467 @@
+//! The fates of copies: what `bsafs why` says about one file on the disk, a mod, an archive or a plugin, about
+//! which game, and whether the other commands say the same.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::small_world::{FALLOUT4, SKYRIMSE, STARFIELD, SmallWorld};
+use super::worlds::{self, World};
+use crate::mounted::{Finished, TestDir};
+use crate::support::home::{SteamGame, plugin};
+
+/// What `why` says: the fate, the code and the text of the first reason, and the first line of the text.
+struct Said {
+    fate: String,
+    code: String,
+    text: String,
+    line: String,
+}
+
+/// Asks about one thing, and checks that the exit status agrees with the fate.
+fn ask(world: &SmallWorld, arguments: &[&str]) -> Said {
+    let finished = world.run(&[&["why", "--json"], arguments].concat());
+    let answer: Value =
+        serde_json::from_str(&finished.out).unwrap_or_else(|_| panic!("{arguments:?}: {finished:?}"));
+    let fate = answer["fate"].as_str().unwrap().to_owned();
+    assert_eq!(finished.code, i32::from(fate != "wins"), "{arguments:?}: {finished:?}");
+    assert_eq!(answer["is_there"], fate == "wins", "{arguments:?}: {finished:?}");
+    let text = |key: &str| answer["reasons"][0][key].as_str().unwrap().to_owned();
+    let printed = world.run(&[&["why"], arguments].concat());
+    let line = printed.out.lines().next().unwrap().to_owned();
+    Said { fate, code: text("code"), text: text("text"), line }
+}
+
+fn check(world: &SmallWorld, source: &str, thing: &str, expected: (&str, &str, &str)) {
+    let said = ask(world, &["--in", source, thing]);
+    assert_eq!((&*said.fate, &*said.code), (expected.0, expected.1), "{thing}: {}", said.text);
+    assert!(said.text.contains(expected.2), "{thing}: {}", said.text);
+}
+
+fn path(world: &SmallWorld, name: &str) -> String {
+    world.installed.path(name).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_path_on_the_disk_is_about_that_copy_and_no_other() {
+    let mods = "home/mo2/mods";
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", "[Archive]\nsResourceArchiveList=Base.bsa\nsResourceArchiveList2=\n"),
+            ("Data/Base.bsa", ""),
+            ("Data/Nobody.bsa", ""),
+            ("Data/textures/a.dds", "game"),
+            ("home/staging/7/textures/linked.dds", ""),
+            ("home/staging/7/textures/other.dds", ""),
+        ],
+    );
+    let source = world.instance(
+        &["High", "Low"],
+        &[
+            (&format!("{mods}/High/textures/a.dds"), "high"),
+            (&format!("{mods}/High/Nobody.bsa"), ""),
+            (&format!("{mods}/Low/Textures/A.dds"), "low"),
+            (&format!("{mods}/Low/textures/b.dds.mohidden"), ""),
+            (&format!("{mods}/Low/Mod.esp"), ""),
+            (&format!("{mods}/High/Mod.esp"), ""),
+            (&format!("{mods}/Off/textures/a.dds"), "off"),
+            ("home/mo2/profiles/Default/plugins.txt", "*Mod.esp\r\n"),
+        ],
+    );
+    fs::create_dir_all(world.installed.path("Data/textures")).unwrap();
+    let (staged, deployed) = (path(&world, "home/staging/7/textures/linked.dds"), "Data/textures/linked.dds");
+    fs::hard_link(&staged, world.installed.path(deployed)).unwrap();
+    let check = |thing: &str, expected| check(&world, &source, &path(&world, thing), expected);
+    check(&format!("{mods}/High/textures/a.dds"), ("wins", "there", "textures/a.dds is from here"));
+    check(&format!("{mods}/Low/Textures/A.dds"), ("loses", "hidden", "lower priority than High"));
+    check("Data/textures/a.dds", ("loses", "hidden", "lower priority than High"));
+    check(&format!("{mods}/Off/textures/a.dds"), ("off", "mo2-mod-off", "turn it on"));
+    check(&format!("{mods}/Low/textures/b.dds.mohidden"), ("off", "mo2-hidden", "unhide"));
+    check(&format!("{mods}/Low/textures/b.dds"), ("off", "mo2-hidden", "unhide"));
+    check(&format!("{mods}/Low/textures/none.dds"), ("not-here", "not-found", "no such file"));
+    check("Data/misc/base.bsa.txt", ("not-here", "not-found", "no such file"));
+    check("Data/Base.bsa/misc/base.bsa.txt", ("wins", "there", "is from here"));
+    check("Data/Base.bsa/misc/none.txt", ("not-here", "not-found", "no file of this path"));
+    check(&format!("{mods}/High/Nobody.bsa/misc/nobody.bsa.txt"), ("not-loaded", "archive-unlisted", ""));
+    check("Data/Nobody.bsa", ("not-loaded", "archive-shadowed", "in a higher folder"));
+    check(&format!("{mods}/High/Nobody.bsa"), ("not-loaded", "archive-unlisted", "no INI file"));
+    check(&format!("{mods}/High/Mod.esp"), ("wins", "active", "is active"));
+    check(&format!("{mods}/Low/Mod.esp"), ("loses", "hidden", "lower priority than High"));
+    check(&format!("{mods}/Off"), ("off", "mo2-mod-off", "turn it on"));
+    check("home/staging/7/textures/linked.dds", ("wins", "there", "textures/linked.dds is from here"));
+    check("home/staging/7/textures/other.dds", ("not-deployed", "not-deployed", ""));
+    // A path of another machine is one in the game. One in a folder of this game is not.
+    check("home/none/Data/textures/a.dds", ("wins", "there", "textures/a.dds is from here"));
+    let said = ask(&world, &["--in", &source, "/nowhere/at/all.dds"]);
+    assert_eq!(said.fate, "not-here");
+}
+
+#[test]
+fn the_game_is_taken_from_the_path_or_all_games_are_asked() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[("my/Skyrim.ini", ""), ("local/Plugins.txt", "*Both.esp\n"), ("Data/Both.esp", "")],
+    );
+    let names = ["Fallout4", "Fallout4"];
+    let other = SteamGame::install(&world.installed.home, 377_160, "Fallout 4", "english", names);
+    for name in ["Data/Fallout4.esm", "Data/DeskHD.esp", "Data/Both.esp"] {
+        other.write(name, &plugin(4, 0, &[]), 0);
+    }
+    other.write("Fallout4.exe", b"", 0);
+    other.write("my/Fallout4.ini", b"", 0);
+    other.write("local/Plugins.txt", b"*DeskHD.esp\r\n", 0);
+    other.write("Data/textures/x.dds", b"", 0);
+    let said = ask(&world, &["DeskHD.esp"]);
+    assert_eq!((&*said.fate, &*said.line), ("wins", "fallout4: DeskHD.esp is in the game"));
+    let file = other.path("Data/textures/x.dds");
+    let said = ask(&world, &[file.to_str().unwrap()]);
+    assert!(said.line.starts_with("fallout4: "), "{}", said.line);
+    let said = ask(&world, &[&path(&world, "Data/Both.esp")]);
+    assert!(said.line.starts_with("skyrimse: "), "{}", said.line);
+    // Both games have it, with different fates.
+    let both = world.run(&["why", "Both.esp"]);
+    let lines: Vec<&str> = both.out.lines().filter(|line| !line.starts_with(' ')).collect();
+    let mut sorted = lines.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, ["fallout4: Both.esp is not in the game", "skyrimse: Both.esp is in the game"]);
+    assert_eq!(both.code, 1);
+    // Neither has it.
+    let none = world.run(&["why", "None.esp"]);
+    assert_eq!((none.code, none.out.matches("None.esp is not in the game").count()), (1, 2), "{none:?}");
+}
+
+#[test]
+fn a_question_is_understood_as_people_have_it() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", ""),
+            ("local/Plugins.txt", "*My Mod.esp\n"),
+            ("Data/My Mod.esp", ""),
+            ("Data/Textures/Armor/Iron.dds", ""),
+            ("Data/Textures/Armor/Two.dds", ""),
+            ("Data/Textures/Two.dds", ""),
+            ("Data/Meshes/Armor/Iron.nif", ""),
+            ("Data/Scripts/MyQuest.pex", ""),
+            ("Data/Sound/fx/my/boom.wav", ""),
+        ],
+    );
+    let real = path(&world, "Data/Textures/Armor/Iron.dds");
+    let mount = world.mount("skyrimse");
+    let mounted = world.dir.path("mnt/textures/armor/iron.dds").to_str().unwrap().to_owned();
+    let wine = |path: &str| format!("Z:{}", path.replace('/', "\\"));
+    for thing in [
+        r#""textures\armor\iron.dds""#,
+        " 'Textures/Armor/Iron.dds' ",
+        &format!("file://{}", real.replace(' ', "%20")),
+        &wine(&real),
+        &mounted,
+        &wine(&mounted),
+        &format!("file://{mounted}"),
+        r"D:\Games\Skyrim\Data\Textures\Armor\Iron.dds",
+        r"C:\Projects\Skyrim\Build\PC\Textures\Armor\Iron.dds",
+        r"Armor\Iron.dds",
+        "armor/iron.nif",
+        "Data/Meshes/armor/IRON.NIF",
+        "iron.dds",
+        "MyQuest",
+        "myquest.psc",
+        "fx/my/boom.wav",
+        "my mod.esp",
+    ] {
+        let said = ask(&world, &[thing]);
+        assert_eq!(said.fate, "wins", "{thing}: {}", said.line);
+        assert!(said.line.starts_with("skyrimse: "), "{}", said.line);
+    }
+    mount.umount(&world.dir);
+    // A shell without quotes makes several words of a name.
+    let words = world.run(&["why", "My", "Mod.esp"]);
+    assert_eq!((words.code, words.out.lines().count()), (0, 2), "{words:?}");
+    let near = world.run(&["why", "--json", "My Mob.esp"]);
+    assert!(near.code == 1 && near.out.contains("\"similar-name\",\"subject\":\"My Mod.esp\""), "{near:?}");
+    // Tools write the paths of textures below their folder, so it is the one directly in it.
+    let two = ask(&world, &["two.dds"]);
+    assert!(two.fate == "wins" && two.line.contains("(Textures/Two.dds)"), "{}", two.line);
+    let which = world.run(&["which", "--in", "skyrimse", r"C:\x\Data\Textures\Armor\Iron.dds"]);
+    assert_eq!(which.code, 0, "{which:?}");
+}
+
+#[test]
+fn a_mod_is_in_the_game_only_if_the_game_uses_one_of_its_files() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", ""), ("Data/textures/armor/a.dds", "")]);
+    let mods = "home/mo2/mods";
+    let file = |name: &str| format!("{mods}/{name}");
+    let source = world.instance(
+        &["Top", "Plugin", "Archive", "Loser", "Typo", "Missing", "Head_separator", "Rooted", "Empty"],
+        &[
+            (&file("Top/textures/armor/a.dds"), "top"),
+            (&file("Plugin/Plugin.esp"), ""),
+            (&file("Plugin/Plugin.bsa"), ""),
+            (&file("Archive/Stray.bsa"), ""),
+            (&file("Loser/textures/armor/a.dds"), "loser"),
+            (&file("Typo/texture/armor/a.dds"), ""),
+            (&file("Missing/armor/a.dds"), ""),
+            (&file("Head_separator/meta.ini"), ""),
+            (&file("Rooted/Root/enb.dll"), ""),
+            (&file("Empty/readme.txt"), ""),
+        ],
+    );
+    for (name, expected) in [
+        ("Top", ("wins", "there", "1 of its files win")),
+        ("Plugin", ("not-loaded", "plugin-inactive", "not in ")),
+        ("Archive", ("not-loaded", "archive-unlisted", "no INI file lists it")),
+        ("Loser", ("loses", "hidden", "its only file, textures/armor/a.dds, loses to ")),
+        ("Typo", ("ignored", "replaces-nothing", "is textures meant?")),
+        ("Missing", ("ignored", "replaces-nothing", "the game reads textures/armor, not armor")),
+        ("Head_separator", ("off", "mo2-mod-off", "separator")),
+        ("Rooted", ("ignored", "replaces-nothing", "Root Builder")),
+        ("Empty", ("ignored", "nothing-for-game", "no files that the game sees")),
+    ] {
+        check(&world, &source, name, expected);
+        check(&world, &source, &path(&world, &file(name)), expected);
+    }
+    let line = ask(&world, &[&source, "Loser"]).line;
+    assert_eq!(line, "skyrimse, profile Default: Loser is not in the game");
+}
+
+#[test]
+fn loose_files_that_the_game_ignores_are_named_with_the_file_to_edit() {
+    let world = SmallWorld::new(
+        &FALLOUT4,
+        &[
+            ("my/Fallout4.ini", "[Archive]\nSResourceArchiveList=A.ba2\n"),
+            (
+                "my/Fallout4Custom.ini",
+                "[Archive]\nbInvalidateOlderFiles=1\nsResourceDataDirsFinal=STRINGS\\\n",
+            ),
+            ("Data/A.ba2", ""),
+            ("Data/misc/shared.txt", "loose"),
+            ("Data/misc/new.txt", "loose"),
+            ("Data/other/own.txt", "loose"),
+        ],
+    );
+    let custom = path(&world, "my/Fallout4Custom.ini");
+    let said = ask(&world, &["fallout4", &path(&world, "Data/misc/shared.txt")]);
+    assert_eq!((&*said.fate, &*said.code), ("ignored", "loose-disabled"));
+    assert!(
+        said.text.contains(&custom) && said.text.contains("sResourceDataDirsFinal=STRINGS"),
+        "{}",
+        said.text
+    );
+    assert!(!said.text.contains("bInvalidateOlderFiles is not set"), "that one is right: {}", said.text);
+    let json = |arguments: &[&str]| -> Vec<Value> {
+        let out = world.run(arguments).out;
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let which = &json(&["which", "--json", "fallout4", "misc/shared.txt"])[0];
+    let setting = &which["ignored"][0]["because"]["settings"][0];
+    assert_eq!(
+        (&setting["file"], &setting["value"]),
+        (&custom.clone().into(), &"STRINGS\\".into()),
+        "{which}"
+    );
+    let conflict = &json(&["conflicts", "--json", "fallout4", "misc/shared.txt"])[0];
+    assert_eq!(conflict["ignored"][0]["layer"], which["ignored"][0]["folder"], "{conflict}");
+    let order = &json(&["order", "--json", "--counts", "fallout4"])[0];
+    let notes: Vec<&Value> = order["notes"].as_array().unwrap().iter().collect();
+    let ignored: Vec<_> = notes.iter().filter(|note| note["code"] == "loose-disabled").collect();
+    assert_eq!(ignored.len(), 1, "{order}");
+    assert_eq!(
+        (&ignored[0]["count"], &ignored[0]["because"]["edit"]),
+        (&2.into(), &custom.into()),
+        "{order}"
+    );
+    let mount = world.mount("fallout4");
+    assert!(mount.report.contains("2 loose files that the game ignores"), "{}", mount.report);
+    mount.umount(&world.dir);
+    world
+        .write(&[("my/Fallout4Custom.ini", "[Archive]\nbInvalidateOlderFiles=1\nsResourceDataDirsFinal=\n")]);
+    check(&world, "fallout4", &path(&world, "Data/misc/shared.txt"), ("wins", "there", ""));
+    let order = world.order("fallout4");
+    assert!(!order.codes().contains(&"loose-disabled"));
+}
+
+#[test]
+fn an_archive_whose_list_another_file_replaces_has_that_reason() {
+    let world = SmallWorld::new(
+        &STARFIELD,
+        &[
+            ("Starfield.ini", "[Archive]\nsResourceIndexFileList=One.ba2, Two.ba2\n"),
+            ("my/StarfieldPrefs.ini", ""),
+            ("my/StarfieldCustom.ini", "[Archive]\nsResourceIndexFileList=One.ba2\n"),
+            ("Data/One.ba2", ""),
+            ("Data/Two.ba2", ""),
+        ],
+    );
+    check(&world, "starfield", "Two.ba2", ("not-loaded", "archive-unlisted", "StarfieldCustom.ini replaces"));
+    let text = world.order("starfield").texts("archive-unlisted").concat();
+    assert!(text.contains("Starfield.ini lists it"), "{text}");
+}
+
+#[test]
+fn a_plugin_that_is_off_has_the_reason_that_is_true() {
+    let world = SmallWorld::new(
+        &STARFIELD,
+        &[
+            ("Starfield.ini", "[General]\nsTestFile1=Test.esm\n"),
+            ("my/StarfieldPrefs.ini", ""),
+            ("local/Plugins.txt", "*Mod.esm\n"),
+            ("Data/Mod.esm", ""),
+            ("Data/Test.esm", ""),
+        ],
+    );
+    let expected = ("not-loaded", "plugin-inactive", "Starfield.ini: sTestFile1=Test.esm");
+    check(&world, "starfield", "Mod.esm", expected);
+    let texts = world.order("starfield");
+    assert!(texts.texts("settings-ignored").concat().contains("test files replace it"));
+    let world =
+        SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", ""), ("Data/Ähre.esp", ""), ("Data/B.esp", "")]);
+    let list = world.installed.path("local/Plugins.txt");
+    fs::create_dir_all(list.parent().unwrap()).unwrap();
+    fs::write(&list, b"\xc4hre.esp\r\n").unwrap();
+    check(&world, "skyrimse", "Ähre.esp", ("not-loaded", "plugin-inactive", "is off in"));
+    fs::write(&list, "*Ähre.esp\r\n").unwrap();
+    check(&world, "skyrimse", "Ähre.esp", ("not-loaded", "plugin-inactive", "is in UTF-8"));
+    fs::write(&list, "\u{feff}*B.esp\r\n").unwrap();
+    check(&world, "skyrimse", "B.esp", ("not-loaded", "plugin-inactive", "byte order mark"));
+    assert_eq!(world.order("skyrimse").notes("plugins-file-encoding"), ["Plugins.txt"]);
+}
+
+/// What the commands say about each copy of a path: the layer that wins, and for the others the fate.
+type Fates = BTreeMap<String, (String, Vec<String>, Vec<String>)>;
+
+fn lines(finished: &Finished) -> Vec<Value> {
+    let line = |line: &str| serde_json::from_str(line).unwrap_or_else(|_| panic!("{finished:?}"));
+    finished.out.lines().map(line).collect()
+}
+
+fn texts(values: &Value, key: &str) -> Vec<String> {
+    let values = values.as_array().map_or(&[][..], Vec::as_slice);
+    values.iter().map(|it| it[key].as_str().unwrap().to_owned()).collect()
+}
+
+/// The fates that `which` has.
+fn by_which(world: &World, dir: &TestDir, source: &str, paths: &[&str]) -> Fates {
+    let answers = lines(&world.run(dir, &[&["which", "--json", "--in", source], paths].concat()));
+    let fates = answers.iter().map(|it| {
+        let copies = (texts(&it["hides"], "archive"), texts(&it["ignored"], "folder"));
+        let winner = it["from"]["archive"].as_str().unwrap().to_owned();
+        (it["path"].as_str().unwrap().to_owned(), (winner, copies.0, copies.1))
+    });
+    fates.collect()
+}
+
+/// The path of the layer that has the subject of a reason.
+fn layer_of(layers: &[String], subject: &str) -> String {
+    let around = layers.iter().filter(|layer| Path::new(subject).starts_with(layer));
+    around.max_by_key(|layer| layer.len()).cloned().unwrap_or_else(|| subject.to_owned())
+}
+
+#[test]
+fn why_which_conflicts_and_order_agree_on_every_copy_of_every_world() {
+    let dir = TestDir::new();
+    for world in worlds::write(&dir) {
+        let source = world.source();
+        let listed = lines(&world.run(&dir, &["list", "--json", &source]));
+        let paths: Vec<&str> = listed.iter().map(|it| it["path"].as_str().unwrap()).collect();
+        let order = &lines(&world.run(&dir, &["order", "--json", &source]))[0];
+        let layers = texts(&order["layers"], "path");
+        let which = by_which(&world, &dir, &source, &paths);
+        assert_eq!(which.len(), paths.len(), "{}", world.name);
+
+        // `why` about each path.
+        let why = lines(&world.run(&dir, &[&["why", "--json", "--in", &source], &paths[..]].concat()));
+        for (path, answer) in paths.iter().zip(&why) {
+            if answer["kind"] != "file" {
+                continue;
+            }
+            let of_fate = |fate: &str, code: &str| -> Vec<String> {
+                let reasons = answer["reasons"].as_array().unwrap().iter();
+                let reasons = reasons.filter(|it| it["fate"] == fate && it["code"] == code);
+                reasons.map(|it| layer_of(&layers, it["subject"].as_str().unwrap())).collect()
+            };
+            let (winner, hides, ignored) = &which[*path];
+            let label = format!("{}: {path}: {answer}", world.name);
+            assert_eq!(of_fate("wins", "there"), std::slice::from_ref(winner), "{label}");
+            assert_eq!(&of_fate("loses", "hidden"), hides, "{label}");
+            assert_eq!(&of_fate("ignored", "loose-disabled"), ignored, "{label}");
+        }
+
+        // `conflicts` has the same copies.
+        let conflicts = lines(&world.run(&dir, &["conflicts", "--json", &source]));
+        let conflicts: Vec<&Value> = conflicts.iter().filter(|it| it["path"].is_string()).collect();
+        let several = which.iter().filter(|(_, (_, hides, ignored))| hides.len() + ignored.len() > 0);
+        assert_eq!(conflicts.len(), several.count(), "{}", world.name);
+        for conflict in conflicts {
+            let (winner, hides, ignored) = &which[conflict["path"].as_str().unwrap()];
+            assert_eq!(conflict["winner"]["layer"], **winner, "{}: {conflict}", world.name);
+            assert_eq!(&texts(&conflict["hidden"], "layer"), hides, "{}: {conflict}", world.name);
+            assert_eq!(&texts(&conflict["ignored"], "layer"), ignored, "{}: {conflict}", world.name);
+        }
+
+        // Each loose file on the disk, and each archive.
+        for layer in order["layers"].as_array().unwrap() {
+            let folder = layer["path"].as_str().unwrap();
+            if layer["kind"] == "archive" {
+                let asked = world.run(&dir, &["why", "--json", "--in", &source, folder]);
+                assert_eq!(lines(&asked)[0]["fate"], "wins", "{}: {asked:?}", world.name);
+                continue;
+            }
+            let files: Vec<PathBuf> = which.keys().map(|path| Path::new(folder).join(path)).collect();
+            let files: Vec<(&String, &str)> = which
+                .keys()
+                .zip(&files)
+                .filter(|(path, file)| file.is_file() && path.contains('/'))
+                .map(|(path, file)| (path, file.to_str().unwrap()))
+                .collect();
+            if files.is_empty() {
+                continue;
+            }
+            let asked: Vec<&str> = files.iter().map(|(_, file)| *file).collect();
+            let answers =
+                lines(&world.run(&dir, &[&["why", "--json", "--in", &source], &asked[..]].concat()));
+            for ((path, file), answer) in files.iter().zip(&answers) {
+                let (winner, hides, ignored) = &which[*path];
+                let is_in = |copies: &[String]| copies.iter().any(|it| it == folder);
+                let expected = match () {
+                    () if winner == folder => "wins",
+                    () if is_in(hides) => "loses",
+                    () if is_in(ignored) => "ignored",
+                    () => panic!("{}: {file} is in no copy: {answer}", world.name),
+                };
+                assert_eq!(answer["fate"], expected, "{}: {answer}", world.name);
+            }
+        }
+        // What the plan leaves out is in no answer of the others.
+        for note in order["notes"].as_array().unwrap() {
+            let subject = note["subject"].as_str().unwrap();
+            let is_unloaded =
+                ["archive-unlisted", "archive-inactive", "archive-language", "archive-shadowed"]
+                    .contains(&note["code"].as_str().unwrap());
+            if is_unloaded {
+                assert!(!layers.iter().any(|layer| layer == subject), "{}: {note}", world.name);
+                let asked = world.run(&dir, &["why", "--json", "--in", &source, subject]);
+                assert_eq!(lines(&asked)[0]["fate"], "not-loaded", "{}: {asked:?}", world.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_order_of_a_plain_folder_claims_no_game() {
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("mod/textures")).unwrap();
+    fs::write(dir.path("mod/textures/a.dds"), "").unwrap();
+    symlink("mod", dir.path("linked")).unwrap();
+    let order = dir.run(["order", "mod"]).success();
+    assert!(!order.contains("game") && !order.contains("confidence"), "{order}");
+    let why = dir.run(["why", "--in", "mod", "textures/a.dds"]);
+    assert_eq!(why.success(), "textures/a.dds is in the sources, from mod\n");
+    let linked = dir.path("linked/textures/a.dds");
+    let why = dir.run(["why", "--in", "mod", linked.to_str().unwrap()]).success();
+    assert!(why.ends_with(" is in the sources, from mod\n"), "{why}");
+}
