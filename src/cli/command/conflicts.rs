@@ -307,10 +307,10 @@ impl Found {
 /// The folders with loose files that the game ignores, for those of some files that have such copies.
 fn ignored(vfs: &Vfs, files: &[VfsFile]) -> HashMap<NodeId, Vec<PathBuf>> {
     let mut ignored: HashMap<NodeId, Vec<PathBuf>> = HashMap::new();
-    let selected: HashSet<NodeId> = match vfs.opened().ignored.is_empty() {
-        true => return ignored,
-        false => files.iter().map(VfsFile::node).collect(),
-    };
+    if vfs.opened().ignored.is_empty() {
+        return ignored;
+    }
+    let selected: HashSet<NodeId> = files.iter().map(VfsFile::node).collect();
     for folder in vfs.opened().ignored.iter().rev() {
         let found = folder.paths().filter_map(|path| vfs.file(path)).map(|file| file.node());
         for node in found.filter(|node| selected.contains(node)) {
