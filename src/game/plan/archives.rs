@@ -258,7 +258,7 @@ impl<'a> ArchivePlanner<'a> {
         }
     }
 
-    /// Records which archives are only in lists that a higher INI file replaces. `label` is that of this file.
+    /// Records which archives are only in lists that a higher INI file replaces, whose label is `label`.
     fn note_replaced(&mut self, inis: &IniFiles, key: &str, vanilla: &[&str], label: &str) {
         let section = self.title.lists.section;
         let setting = || inis.setting(section, key);
