@@ -47,6 +47,10 @@ codes! {
     ArchiveCutOff = "archive-cut-off", "archive", " that is cut off";
     /// No file of an archive has data, because the packer did not finish.
     ArchiveUnfinished = "archive-unfinished", "archive", " that was never finished";
+    /// A source of a mount, or a list or profile that names sources, is gone.
+    SourceGone = "source-gone", "source", " that is gone";
+    /// A source of a mount cannot be opened as it is now.
+    SourceUnreadable = "source-unreadable", "source", " that cannot be opened now";
     /// An archive of a game or of a folder cannot be opened.
     ArchiveUnreadable = "archive-unreadable", "archive", " that cannot be opened";
     /// An archive has no files.
@@ -481,6 +485,13 @@ pub fn summaries<'a>(notes: impl Iterator<Item = &'a Note>) -> Vec<NoteSummary> 
         NoteSummary { code: code.as_str().to_owned(), text, ..summary }
     };
     of_code.into_iter().map(named).collect()
+}
+
+impl NoteSummary {
+    /// Whether the notes are about sources that the user named and that are not shown as they are.
+    pub(crate) fn is_of_sources(&self) -> bool {
+        [NoteCode::SourceGone, NoteCode::SourceUnreadable].iter().any(|code| code.as_str() == self.code)
+    }
 }
 
 impl fmt::Display for NoteSummary {

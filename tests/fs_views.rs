@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use bsafs::Vfs;
@@ -320,7 +320,9 @@ fn a_file_that_is_cut_off_is_cached_again_after_the_reload_that_its_read_starts(
     fs::write(&path, [1; 100]).unwrap();
     let fs = Arc::new(mounted(dir.path()));
     let of_change = Arc::downgrade(&fs);
-    fs.on_change(move |_| of_change.upgrade().unwrap().begin_reload());
+    let attempts = Arc::new(Mutex::new(Vec::new()));
+    let of_attempts = attempts.clone();
+    fs.on_change(move |_| of_attempts.lock().unwrap().push(of_change.upgrade().unwrap().begin_reload()));
     let ino = Ino(2);
     let len = || ReadTarget::find(fs.view(), ino).unwrap().read(0, 200).unwrap().len();
     assert_eq!(len(), 100);
@@ -328,6 +330,28 @@ fn a_file_that_is_cut_off_is_cached_again_after_the_reload_that_its_read_starts(
     assert_eq!(len(), 50);
     assert_eq!(fs.view().attr(ino).unwrap().validity, Validity::None);
     reload(&fs);
+    attempts.lock().unwrap().clear();
     let attr = fs.view().attr(ino).unwrap();
     assert_eq!((attr.size, attr.validity == Validity::None), (50, false));
+}
+
+#[test]
+fn what_is_held_back_for_a_reload_is_released_when_it_fails() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("log");
+    fs::write(&path, [1; 100]).unwrap();
+    let fs = mounted(dir.path());
+    let ino = Ino(2);
+    let len = || ReadTarget::find(fs.view(), ino).unwrap().read(0, 200).unwrap().len();
+    assert_eq!(len(), 100);
+    fs::File::options().write(true).open(&path).unwrap().set_len(50).unwrap();
+    fs.note_changed_name(dir.path(), b"new", false);
+    assert_eq!((len(), fs.view().attr(ino).unwrap().size), (50, 50));
+    // No view follows.
+    drop(fs.begin_reload());
+    let view = fs.view();
+    let link = view.lookup(Ino::ROOT, b".bsafs:status").unwrap().attr.unwrap().ino;
+    let status = view.read_link(link, Caller { uid: 0, gid: 0 }).unwrap();
+    assert!(String::from_utf8(status).unwrap().contains("\"pending_names\":0"));
+    assert_ne!(view.attr(ino).unwrap().validity, Validity::None);
 }

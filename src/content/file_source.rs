@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use super::read::ArchiveContent;
 use super::stored_file::{Place, StoredFile};
-use crate::folder::{FileChange, LooseFile, LooseFolder};
+use crate::folder::{FileChange, FileStat, LooseFile, LooseFolder};
 
 impl StoredFile<'_> {
     /// The device of the bytes (`st_dev`).
@@ -130,6 +130,11 @@ impl StoredFile<'_> {
     /// Whether a loose file changed since it was statted.
     pub fn is_stale(&self) -> bool {
         self.folder().is_some_and(|folder| folder.is_stale(self.id.entry))
+    }
+
+    /// The state of a loose file as it is now, if it was statted and is still that file.
+    pub fn state_now(&self) -> Option<FileStat> {
+        self.folder()?.state_now(self.id.entry)
     }
 
     /// Whether a loose file could not be statted because it is gone, or is no longer a file.

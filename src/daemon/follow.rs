@@ -23,7 +23,7 @@ use super::trigger::{Due, Trigger};
 use super::watching::{WAKE, Watching};
 use crate::archive_file::COARSEST_TICK;
 use crate::folder::LooseFolder;
-use crate::fs::{FileSystem, LastReload, POLLING_INTERVAL, View};
+use crate::fs::{FileSystem, LastReload, POLLING_INTERVAL, ReloadAttempt, View};
 use crate::game::ReadSet;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
@@ -31,7 +31,8 @@ use crate::system::sync::Mutex;
 use crate::system::text::count;
 use crate::vfs::disk_changes::DiskChanges;
 use crate::vfs::reopening::Reopening;
-use crate::vfs::reuse::{KeptSource, Reuse};
+use crate::vfs::reuse::Reuse;
+use crate::vfs::trouble::{Fate, Trouble};
 use crate::watch::{FolderPath, Interests, MovedWatches, WatchChanges, Watcher};
 
 /// Interval between checks whether kept listings are old enough to be dropped.
@@ -72,7 +73,7 @@ pub(crate) struct Follower {
     watched: WatchedSources,
     last: LastReload,
     /// The sources that could not be opened again at the last reload.
-    kept: Vec<KeptSource>,
+    troubles: Vec<Trouble>,
 }
 
 /// The sources for which the watches were requested.
@@ -99,7 +100,7 @@ impl Follower {
             is_watching: true,
             watched: Default::default(),
             last: Default::default(),
-            kept: Default::default(),
+            troubles: Default::default(),
         }
     }
 
@@ -137,9 +138,9 @@ impl Follower {
             // The file system must not be kept while nothing happens.
             let of_begin = self.fs.clone();
             drop(fs);
-            let begin = || of_begin.upgrade().into_iter().for_each(|fs| fs.begin_reload());
-            if let Some(due) = self.trigger.wait(idle, begin) {
-                self.reload(due);
+            let begin = || of_begin.upgrade().map(|fs| fs.begin_reload());
+            if let Some((due, Some(attempt))) = self.trigger.wait(idle, begin) {
+                self.reload(due, attempt);
             }
             self.move_watches();
         }
@@ -147,7 +148,7 @@ impl Follower {
 
     /// Opens the sources again and serves them. If that fails, the old view stays. A reload that the
     /// user requested also opens archives that seem half written.
-    fn reload(&mut self, due: Due) {
+    fn reload(&mut self, due: Due, attempt: ReloadAttempt) {
         let Some(fs) = self.fs.upgrade() else { return };
         let (began, opening_began) = (Instant::now(), SystemTime::now());
         self.last.began = unix_seconds(opening_began);
@@ -157,18 +158,22 @@ impl Follower {
         let outcome = catch_unwind(AssertUnwindSafe(|| self.replace(&fs, &due)));
         let bug = "bug in bsafs; please report it with the daemon's log";
         let outcome = outcome.unwrap_or_else(|_| Outcome::Failed(bug.into()));
+        // Answers that waited for the view are given before the rest is recorded.
+        drop(attempt);
         let is_failed = matches!(outcome, Outcome::Failed(_));
         let moved = due.changes.moved().to_vec();
         self.note(&fs, outcome);
         let _ = sd_notify::notify(&[NotifyState::Ready]);
-        // What was not applied is applied by the next reload. A kept folder was not listed again.
-        if is_failed || self.kept.iter().any(|kept| kept.is_folder) {
+        // What was not applied is applied by the next reload. A kept folder was not listed again, and a kept
+        // list was not read.
+        let is_kept = |trouble: &Trouble| matches!(trouble.fate, Fate::Kept | Fate::KeptFolder);
+        if is_failed || self.troubles.iter().any(is_kept) {
             self.trigger.note(|changes| {
                 changes.extend(due.changes);
                 false
             });
         }
-        if self.kept.iter().any(|kept| kept.is_unfinished) {
+        if self.troubles.iter().any(|trouble| trouble.fate == Fate::Unfinished) {
             self.trigger.retry_unfinished();
         }
         self.watch(opening_began, moved);
@@ -182,7 +187,7 @@ impl Follower {
             Ok(opened) => opened,
             Err(error) => return Outcome::Failed(error.to_string()),
         };
-        let kept = earlier.kept();
+        let troubles = [&opened.plan.troubles[..], &earlier.troubles()].concat();
         drop(view);
         let Ok(replaced) = fs.replace(opened) else {
             return Outcome::Failed("all inode numbers are used up; unmount, and mount again".into());
@@ -190,7 +195,7 @@ impl Follower {
         Outcome::Replaced {
             changes: reload_line(&replaced),
             is_only_writes: replaced.changes.is_only_writes(),
-            kept,
+            troubles,
         }
     }
 
@@ -198,16 +203,18 @@ impl Follower {
     /// once, and a reload without changes is not logged.
     fn note(&mut self, fs: &FileSystem, outcome: Outcome) {
         let (summary, is_failed) = match outcome {
-            Outcome::Replaced { changes, is_only_writes, kept } => {
+            Outcome::Replaced { changes, is_only_writes, troubles } => {
                 // A growing log file would fill the daemon's log.
                 let news = changes.iter().filter(|_| !is_only_writes);
                 news.for_each(|line| log::info!(target: logging::NEWS, "reloaded: {line}"));
-                let new_failures = kept.iter().filter(|kept| !self.kept.contains(kept));
-                new_failures.for_each(|KeptSource { what, .. }| log::warn!("{what}; {SERVED}"));
-                let lines = changes.into_iter().chain(kept.iter().map(|kept| kept.what.clone()));
+                let new = troubles.iter().filter(|trouble| !self.troubles.contains(trouble));
+                new.for_each(|trouble| log::warn!("{}; {}", trouble.what(), trouble.advice()));
+                let lines = changes.into_iter().chain(troubles.iter().map(Trouble::what));
                 let summary = lines.collect::<Vec<_>>().join("; ");
-                self.kept = kept;
-                (if summary.is_empty() { "nothing changed".into() } else { summary }, !self.kept.is_empty())
+                self.troubles = troubles;
+                // What is gone is shown as it is on the disk.
+                let is_failed = self.troubles.iter().any(|trouble| trouble.fate != Fate::Gone);
+                (if summary.is_empty() { "nothing changed".into() } else { summary }, is_failed)
             }
             Outcome::Failed(what) => {
                 if self.last.what != what {
@@ -381,13 +388,13 @@ fn missing_in<'a>(folders: &'a [Arc<LooseFolder>], others: &[Arc<LooseFolder>]) 
     folders.iter().filter(|folder| !others.contains(&Arc::as_ptr(folder))).collect()
 }
 
-/// The end of warnings about sources that cannot be opened.
+/// The end of a warning that no view could be made.
 const SERVED: &str = "the previous contents stay mounted until this problem is fixed";
 
 enum Outcome {
     /// A new view is served. `changes` says what changed in the mount, and `is_only_writes` whether files
-    /// were only written to. `kept` lists the sources that stay.
-    Replaced { changes: Option<String>, is_only_writes: bool, kept: Vec<KeptSource> },
+    /// were only written to. `troubles` lists the sources that could not be opened.
+    Replaced { changes: Option<String>, is_only_writes: bool, troubles: Vec<Trouble> },
     /// The old view is still served, for this reason.
     Failed(String),
 }

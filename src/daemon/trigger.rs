@@ -157,8 +157,9 @@ impl Trigger {
     }
 
     /// Waits until a reload is due, and takes the changes. `begin` is called before other changes can be
-    /// noted. `None` after `idle`, when watches are to be moved, and at the end.
-    pub(super) fn wait(&self, idle: Option<Duration>, begin: impl FnOnce()) -> Option<Due> {
+    /// noted, and what it returns is returned too. `None` after `idle`, when watches are to be moved, and at
+    /// the end.
+    pub(super) fn wait<T>(&self, idle: Option<Duration>, begin: impl FnOnce() -> T) -> Option<(Due, T)> {
         let idle = idle.map(|idle| Instant::now() + idle);
         let mut state = self.state.lock();
         loop {
@@ -174,10 +175,11 @@ impl Trigger {
                 return None;
             }
             if due.is_some_and(|due| due <= now) {
-                begin();
+                let begun = begin();
                 (state.change, state.is_waited_for) = (None, false);
                 let changes = std::mem::take(&mut state.changes);
-                return Some(Due { changes, is_requested: std::mem::take(&mut state.is_requested) });
+                let due = Due { changes, is_requested: std::mem::take(&mut state.is_requested) };
+                return Some((due, begun));
             }
             let next = due.into_iter().chain(until).min();
             state = match next {

@@ -96,10 +96,11 @@ impl Watching {
             }
             // Requests may need the lock of the trigger, so nothing that may hang is done under it.
             for ((folder, name), is_write) in files {
-                let Ok(found) = std::fs::metadata(uncovered(&folder.join(&name))) else { continue };
-                fs.note_archive_event(DiskId::from(&found), is_write);
                 if is_write {
-                    fs.note_written_file(&folder, name.as_bytes(), found.len());
+                    fs.note_written_file(&folder, name.as_bytes());
+                }
+                if let Ok(found) = std::fs::metadata(uncovered(&folder.join(&name))) {
+                    fs.note_archive_event(DiskId::from(&found), is_write);
                 }
             }
             if !counts {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use super::descriptor::read_full;
+use super::descriptor::{read_full, stat_of};
 use super::file_state::FileStat;
 
 /// An open file with the state that it had.
@@ -20,6 +20,11 @@ impl LooseFile {
     /// The state that the file had when it was first statted.
     pub fn stat(&self) -> FileStat {
         self.known
+    }
+
+    /// The state of the file as it is now.
+    pub fn stat_now(&self) -> Option<FileStat> {
+        stat_of(&self.file).ok().map(|stat| FileStat::of(&stat))
     }
 
     /// The device of the file (`st_dev`).

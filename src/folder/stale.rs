@@ -39,6 +39,17 @@ impl LooseFolder {
         self.known(file).is_some_and(|known| !self.stat_now(file).is_some_and(|now| now.is_equal(&known)))
     }
 
+    /// The state of a file that was statted, as it is now. An open descriptor is asked first, because another
+    /// file may be at the path by now. `None` if the state is not known, or is that of another file.
+    pub fn state_now(&self, file: u32) -> Option<FileStat> {
+        let known = self.known(file)?;
+        let now = match self.open_file(file) {
+            Some(open) => open.stat_now(),
+            None => self.stat_now(file),
+        };
+        now.filter(|now| now.is_same_file(&known))
+    }
+
     /// The folder on the disk whose watch reports writes to a file. For a link, that is the folder of its
     /// target.
     pub fn watched_folder_of(&self, file: u32) -> PathBuf {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
-use super::attr::Presentation;
+use super::attr::{Presentation, Validity};
 use super::callback::Callback;
 use super::changed_files::changed_files;
 use super::prefetch::Prefetch;
@@ -34,6 +34,19 @@ pub struct FileSystem {
     pub(crate) shared: Arc<Shared>,
     /// Held while the view is replaced.
     replacing: Mutex<()>,
+}
+
+/// A reload that is under way. Until it ends, however it ends, a LOOKUP of a changed name waits, and a file
+/// that was cut off keeps its new size.
+#[derive(Debug)]
+#[must_use]
+pub struct ReloadAttempt(Arc<Shared>);
+
+impl Drop for ReloadAttempt {
+    fn drop(&mut self) {
+        self.0.written.end_reload();
+        self.0.pending.end_reload();
+    }
 }
 
 /// No inode numbers are left.
@@ -151,11 +164,13 @@ impl FileSystem {
     }
 
     /// Has the kernel drop the pages of a loose file that was written to, if the mount shows that file.
-    /// `size` is its size now.
-    pub fn note_written_file(&self, folder: &Path, name: &[u8], size: u64) {
+    pub fn note_written_file(&self, folder: &Path, name: &[u8]) {
         let (view, Some(host)) = (self.view(), self.shared.host.get()) else { return };
         for ino in view.loose_files_in(&view.folders_at(folder), folder, name) {
-            let _ = view.attr(ino).map(|attr| self.shared.written.cut(attr, size));
+            // By now, another file may bear the name. Then the reload retires this one.
+            if let (Some(now), Ok(attr)) = (view.loose_state_now(ino), view.attr(ino)) {
+                self.shared.written.cut(attr, now.size);
+            }
             host.drop_pages(ino);
         }
     }
@@ -171,10 +186,12 @@ impl FileSystem {
         self.view().store().note_archive_event(identity, is_written);
     }
 
-    /// Records that a reload begins, which will notice all changes until now.
-    pub fn begin_reload(&self) {
+    /// Records that a reload begins, which will notice all changes until now. What is held back until its end
+    /// is released when the guard is dropped.
+    pub fn begin_reload(&self) -> ReloadAttempt {
         self.shared.pending.begin_reload();
         self.shared.written.begin_reload();
+        ReloadAttempt(self.shared.clone())
     }
 
     /// Records the number of folders that are watched for the current view, how many of them programs used,
@@ -223,10 +240,9 @@ impl FileSystem {
         self.shared.note_reload(reload);
     }
 
-    /// Records how the last reload went. Answers that waited for it are given at once. The status shows the
-    /// reload when the kernel has dropped what the reload changed.
+    /// Records how the last reload went. The status shows the reload when the kernel has dropped what the
+    /// reload changed.
     pub fn note_reload_ends(&self, reload: LastReload) {
-        self.shared.pending.end_reload();
         let shared = self.shared.clone();
         self.after_notices(move || shared.note_reload(reload));
     }
@@ -263,23 +279,30 @@ impl FileSystem {
             shared: self.shared.clone(),
         };
         let now = Arc::new(view);
-        for &(ino, entry) in &changes.retired {
-            self.shared.retired.add(ino, then.store(), entry);
-        }
+        let retired: Vec<Ino> = (changes.retired.iter())
+            .filter(|(ino, entry)| {
+                let shown = then.attr(*ino).ok().filter(|attr| attr.validity != Validity::None);
+                self.shared.retired.add(*ino, then.store(), *entry, shown)
+            })
+            .map(|(ino, _)| *ino)
+            .collect();
         // This comes before the swap, because the kernel may ask for attributes at any time.
         let written = changes.written.iter().filter_map(|&ino| then.attr(ino).ok());
-        written.for_each(|attr| self.shared.written.add(attr));
+        let written = written.map(|attr| self.shared.written.hold(attr)).collect();
         // New folders may have no watch.
         self.shared.set_unwatched(None);
         let exposed = self.shared.swap_view(now.number, || {
             *self.view.write() = now.clone();
         });
-        self.shared.written.end_reload();
         // From here on, the kernel caches no more answers of the earlier view.
         learn_kept(&then, &now);
         let (changed, same) = changed_answers(&then, &now, exposed);
         let mut invalidation = Invalidation::of(&self.shared.spellings, &changes);
         invalidation.names.extend(changed);
+        invalidation.written = written;
+        // From now on, no event reports a write to these files, so the kernel must ask for their attributes.
+        retired.iter().for_each(|ino| now.follow_retired(*ino));
+        invalidation.attributes.extend(retired);
         // The comparison of views covers stored names only. These names were stored in the earlier view, and
         // no longer are, so they must be recorded.
         let respelled = everywhere(&self.shared.spellings, &changes.respelled);
@@ -288,9 +311,8 @@ impl FileSystem {
         self.shared.read_before.fetch_add(then.store().bytes_read_without(now.store()), Ordering::Relaxed);
         let archives: Vec<u32> = now.store().archive_numbers();
         self.shared.retired.prune(|ino| now.tree().node(ino).is_some(), |number| archives.contains(&number));
-        match self.shared.host.get() {
-            Some(host) => host.invalidate(invalidation),
-            None => invalidation.files.into_iter().for_each(|ino| self.shared.written.remove(ino)),
+        if let Some(host) = self.shared.host.get() {
+            host.invalidate(invalidation);
         }
         let touched = std::mem::take(&mut *self.shared.touched_files());
         let changed = changed_files(&then, &now, &changes, &touched);

@@ -29,7 +29,7 @@
 
 pub use attr::{Attr, NodeKind, Owner, Presentation, Validity};
 pub use error::Error;
-pub use filesystem::{FileSystem, OutOfInodeNumbers, Replaced};
+pub use filesystem::{FileSystem, OutOfInodeNumbers, ReloadAttempt, Replaced};
 pub use listing::DirEntry;
 pub use read_target::ReadTarget;
 pub use remembered::inode_numbers::{CHANGES_LINK, SOURCES_LINK, STATUS_LINK, WHICH_LINK};
@@ -45,6 +45,7 @@ pub use view::{Lookup, View};
 pub(crate) use crate::tree::Ino;
 
 pub(crate) use remembered::invalidation::{Invalidation, NameIn};
+pub(crate) use remembered::written::HeldAttr;
 pub(crate) use requests::Operation;
 pub(crate) use shared::Host;
 pub(crate) use sizes::SizeJob;

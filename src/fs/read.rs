@@ -21,7 +21,7 @@ impl ReadTarget {
         match &self.file {
             ReadFile::Ciopfs => Ok(FileBytes::EMPTY),
             ReadFile::Shown { node, entry } => self.read_shown(*node, *entry, offset, len),
-            ReadFile::Retired(RetiredBytes::Entry(store, id)) => {
+            ReadFile::Retired(_, RetiredBytes::Entry(store, id)) => {
                 store.file(*id).read_at(offset, len).map_err(|error| {
                     // It has no path any more.
                     if error.is_new {
@@ -30,8 +30,11 @@ impl ReadTarget {
                     error_of(&error.reason)
                 })
             }
-            ReadFile::Retired(RetiredBytes::Loose(file)) => {
-                content::read_open(file, offset, len).map_err(|reason| error_of(&reason))
+            ReadFile::Retired(ino, RetiredBytes::Loose(file)) => {
+                let read = content::read_open(file, offset, len).map_err(|reason| error_of(&reason));
+                // This follows the read, so that it sees a write in between.
+                self.view.follow_retired(*ino);
+                read
             }
         }
     }

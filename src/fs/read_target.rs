@@ -27,7 +27,7 @@ pub(super) enum ReadFile {
         entry: EntryId,
     },
     /// A file that is open, but no longer in the view.
-    Retired(RetiredBytes),
+    Retired(Ino, RetiredBytes),
 }
 
 impl ReadTarget {
@@ -49,7 +49,7 @@ impl ReadTarget {
                     RetiredBytes::Entry(store, id) => store.file(*id).device(),
                     RetiredBytes::Loose(file) => file.device(),
                 };
-                (ReadFile::Retired(retired), device)
+                (ReadFile::Retired(ino, retired), device)
             }
         };
         Ok(Self { view, file, device })

@@ -75,7 +75,7 @@ pub(crate) struct Shared {
     pub(crate) first_listing: u8,
     /// Bytes read from archives and folders that the current view no longer has.
     pub(crate) read_before: AtomicU64,
-    pub(crate) written: WrittenFiles,
+    pub(crate) written: Arc<WrittenFiles>,
     pub(crate) prefetch: Arc<Prefetch>,
     /// The user with whose rights the sources are read.
     pub(crate) user: u32,

@@ -12,10 +12,11 @@ use super::attr::{Attr, NodeKind, Validity};
 use super::error::Error;
 use super::remembered::generation::{ParentPath, generation_of_folder};
 use super::remembered::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, link_ino};
-use super::remembered::invalidation::NameIn;
+use super::remembered::invalidation::{Invalidation, NameIn};
 use super::reported::daemon_status::polling_interval;
 use super::shared::Shared;
 use crate::content::Store;
+use crate::folder::FileStat;
 use crate::format::EntryId;
 use crate::format::name::COMPONENT_MAX;
 use crate::limits::ASSUMED_MAX;
@@ -165,11 +166,38 @@ impl View {
             CIOPFS_INO => (NodeKind::File, self.shared.modified, Validity::Lasting),
             _ if ino >= STATUS_INO => (NodeKind::StatusLink, SystemTime::now(), Validity::None),
             _ => {
-                let retired = || self.shared.retired.attr(ino).ok_or(Error::NoNode);
-                return self.inode(ino).map_or_else(|_| retired(), |inode| Ok(self.node_attr(inode)));
+                return match self.inode(ino) {
+                    Ok(inode) => Ok(self.node_attr(inode)),
+                    Err(_) => self.retired_attr(ino).ok_or(Error::NoNode),
+                };
             }
         };
         Ok(Attr { ino, kind, size: 0, modified, validity })
+    }
+
+    fn retired_attr(&self, ino: Ino) -> Option<Attr> {
+        self.follow_retired(ino);
+        self.shared.written.attr(ino).or_else(|| self.shared.retired.attr(ino))
+    }
+
+    /// Has the kernel drop the pages and attributes of a retired file that was written to since it was asked
+    /// last. Until the pages are dropped, a file that has grown keeps its old size.
+    pub(crate) fn follow_retired(&self, ino: Ino) {
+        let Some(then) = self.shared.retired.written(ino) else { return };
+        let is_cut = self.shared.retired.attr(ino).is_some_and(|now| now.size < then.size);
+        let Some(host) = self.shared.host.get() else { return };
+        if is_cut {
+            host.invalidate(Invalidation { files: vec![ino], ..Invalidation::default() });
+        } else {
+            let written = vec![self.shared.written.hold(then)];
+            host.invalidate(Invalidation { written, ..Invalidation::default() });
+        }
+    }
+
+    /// The state on the disk of a loose file that is shown, if it is known to be that file.
+    pub(crate) fn loose_state_now(&self, ino: Ino) -> Option<FileStat> {
+        let node = self.inode(ino).ok()?.node?;
+        self.store().file(self.entry(node)?).state_now()
     }
 
     /// The entry of a file; `None` for a folder.

@@ -18,7 +18,7 @@ use std::time::Duration;
 use fuser::{INodeNo, Notifier};
 
 use super::wake::Wake;
-use crate::fs::{FileSystem, Host, Ino, Invalidation, NameIn};
+use crate::fs::{FileSystem, HeldAttr, Host, Ino, Invalidation, NameIn};
 use crate::system::sync::{Condvar, Mutex};
 
 /// Interval between attempts to trim the cache, while it has something to evict or to free.
@@ -47,8 +47,11 @@ enum Notice {
     Attributes(Ino),
     /// Drop the pages of a file that was written to.
     Pages(Ino),
-    /// Drop the pages of a file of which the view knows that it was written to, and then its attributes.
+    /// Drop the pages of a file, and then its attributes.
     File(Ino),
+    /// The same for a file of which the view knows that it was written to. In between, its new attributes are
+    /// shown.
+    Written(HeldAttr),
     /// Drop the names that are beyond a limit.
     Surplus,
     /// Run a job.
@@ -114,9 +117,10 @@ impl Drop for Notify {
 
 impl Host for Notify {
     fn invalidate(&self, invalidation: Invalidation) {
-        let Invalidation { names, folders, files, attributes } = invalidation;
+        let Invalidation { names, folders, files, written, attributes } = invalidation;
         let notices = names.into_iter().map(Notice::Name).chain(folders.into_iter().map(Notice::Folder));
         let notices = notices.chain(attributes.into_iter().map(Notice::Attributes));
+        let notices = notices.chain(written.into_iter().map(Notice::Written));
         self.queue.push(notices.chain(files.into_iter().map(Notice::File)));
     }
 
@@ -193,7 +197,9 @@ impl Thread {
                     self.drop_names(&surplus.unwrap_or_default());
                 }
                 // The other thread receives until this one ends.
-                Notice::Pages(_) | Notice::File(_) | Notice::Job(_) => _ = pages.send(notice),
+                Notice::Pages(_) | Notice::File(_) | Notice::Written(_) | Notice::Job(_) => {
+                    _ = pages.send(notice);
+                }
             }
         }
     }
@@ -210,7 +216,12 @@ impl Thread {
                 Notice::Pages(ino) => self.inval_inode(ino, 0),
                 Notice::File(ino) => {
                     self.inval_inode(ino, 0);
-                    self.fs.upgrade().into_iter().for_each(|fs| fs.shared.written.remove(ino));
+                    self.inval_inode(ino, ATTRIBUTES_ONLY);
+                }
+                Notice::Written(held) => {
+                    let ino = held.ino;
+                    self.inval_inode(ino, 0);
+                    drop(held);
                     self.inval_inode(ino, ATTRIBUTES_ONLY);
                 }
                 Notice::Job(job) => job(),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io;
@@ -15,8 +15,8 @@ use crate::note::{Note, NoteCode};
 use crate::system::covered::Covered;
 use crate::system::disk_id::DiskId;
 use crate::system::foreign_mounts::ForeignMounts;
-use crate::system::paths::enters_any;
-use crate::system::text::size;
+use crate::system::paths::{enters_any, leads_nowhere};
+use crate::system::text::{reason, size};
 use crate::system::{mountinfo, whole_file};
 
 /// Maximum number of entries read from one folder.
@@ -35,6 +35,14 @@ pub struct ReadSet {
     pub folders: BTreeSet<PathBuf>,
 }
 
+impl ReadSet {
+    /// Adds what another plan depends on.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.files.extend(other.files);
+        self.folders.extend(other.folders);
+    }
+}
+
 /// The disk as one plan sees it. The default is for a process that does not mount over its sources.
 #[derive(Debug, Default)]
 pub struct Disk {
@@ -42,6 +50,8 @@ pub struct Disk {
     /// Known as soon as something is looked up.
     foreign: OnceCell<ForeignMounts>,
     read: RefCell<ReadSet>,
+    /// Lists and folders that exist and could not be read, with the reasons.
+    unread: RefCell<BTreeMap<PathBuf, String>>,
     /// What all files that were read cost together. Each has the cost of [`cost`].
     cost: Cell<usize>,
     /// The first file that was left out because all files together exceed the limit.
@@ -73,6 +83,12 @@ impl Disk {
         self.read.into_inner()
     }
 
+    /// Everything that was read since the last call, and the lists and folders among it that exist and could
+    /// not be read, with the reasons.
+    pub(crate) fn take_read(&self) -> (ReadSet, BTreeMap<PathBuf, String>) {
+        (self.read.take(), self.unread.take())
+    }
+
     /// Reads a regular file.
     ///
     /// # Errors
@@ -96,9 +112,12 @@ impl Disk {
 
     /// Reads a list or settings file. Adds a note if it exists but cannot be read.
     pub(crate) fn list(&self, path: &Path, notes: &mut Vec<Note>) -> Option<Vec<u8>> {
-        let missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
         let content = self.read(path, SETTINGS_MAX);
-        notes.extend(content.as_ref().err().filter(|it| !missing(it)).map(|it| Note::unreadable(path, it)));
+        if let Err(error) = &content {
+            self.note_unread(path, error);
+            let is_missing = error.kind() == io::ErrorKind::NotFound;
+            notes.extend((!is_missing).then(|| Note::unreadable(path, error)));
+        }
         content.ok()
     }
 
@@ -119,6 +138,13 @@ impl Disk {
     fn note_read(&self, path: &Path) -> io::Result<()> {
         self.read.borrow_mut().files.insert(path.to_owned());
         self.pay(path, 0)
+    }
+
+    /// Records that a list or folder could not be read, unless nothing is there.
+    fn note_unread(&self, path: &Path, error: &io::Error) {
+        if !leads_nowhere(error) {
+            self.unread.borrow_mut().insert(path.to_owned(), reason(error));
+        }
     }
 
     /// Counts a name that a plan keeps, with what it keeps beside it. Ten thousand mods may be links to one
@@ -146,7 +172,8 @@ impl Disk {
     ) -> io::Result<impl Iterator<Item = io::Result<std::fs::DirEntry>>> {
         let entered = self.entered(folder)?;
         self.read.borrow_mut().folders.insert(folder.to_owned());
-        Ok(std::fs::read_dir(entered)?.take(NAMES_MAX))
+        let listed = std::fs::read_dir(entered).inspect_err(|error| self.note_unread(folder, error));
+        Ok(listed?.take(NAMES_MAX))
     }
 
     /// The names in a folder that are UTF-8; a game cannot refer to others.

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use rustix::io::Errno;
+
 use super::covered::{LINKS_MAX, PATH_MAX, uncovered};
 use super::foreign_mounts::ForeignMounts;
 
@@ -61,6 +63,17 @@ pub(crate) fn first_on_the_way<T>(path: &Path, find: impl Fn(&Path) -> Option<T>
         }
     }
     None
+}
+
+/// Whether nothing is at a path: no file, a link without a target, or a circle of links.
+pub(crate) fn is_gone(path: &Path) -> bool {
+    uncovered(path).metadata().is_err_and(|error| leads_nowhere(&error))
+}
+
+/// Whether a path could not be opened because nothing is there.
+pub(crate) fn leads_nowhere(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        || error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }
 
 /// Whether an absolute path enters a FUSE mount of another user, perhaps through links. No daemon is asked.

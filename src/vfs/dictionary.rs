@@ -15,24 +15,28 @@ use crate::tree::{Dictionary, TooManyPaths};
 /// Reads all lists into one dictionary, with names in the archives' code page.
 pub(crate) fn read(lists: &[PathBuf], encoding: Encoding) -> Result<Dictionary, OpenError> {
     let mut dictionary = Dictionary::new(encoding);
-    for path in lists {
-        // The daemon reads lists again on a reload, when nothing would be left in a pipe.
-        let text = whole_file::read(path, NAMES_TEXT_MAX).map_err(|error| match error.kind() {
-            ErrorKind::FileTooLarge => OpenError::too_large(path, TooManyPaths),
-            _ if is_pipe(path) => OpenError::not_found(path, "it is a pipe; write the list to a file first"),
-            _ => OpenError::unreadable(path, error),
-        })?;
-        let skipped = dictionary.add(&text).map_err(|error| OpenError::too_large(path, error))?;
-        if skipped > 0 {
-            log::warn!(
-                "{}: {} skipped: not valid UTF-8, or with characters that {} lacks",
-                path.shown(),
-                count(skipped, "line"),
-                encoding.name()
-            );
-        }
-    }
+    lists.iter().try_for_each(|path| add_list(&mut dictionary, path))?;
     Ok(dictionary)
+}
+
+/// Adds the paths in a list to a dictionary.
+pub(crate) fn add_list(dictionary: &mut Dictionary, path: &Path) -> Result<(), OpenError> {
+    // The daemon reads lists again on a reload, when nothing would be left in a pipe.
+    let text = whole_file::read(path, NAMES_TEXT_MAX).map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge => OpenError::too_large(path, TooManyPaths),
+        _ if is_pipe(path) => OpenError::not_found(path, "it is a pipe; write the list to a file first"),
+        _ => OpenError::unreadable(path, error),
+    })?;
+    let skipped = dictionary.add(&text).map_err(|error| OpenError::too_large(path, error))?;
+    if skipped > 0 {
+        log::warn!(
+            "{}: {} skipped: not valid UTF-8, or with characters that {} lacks",
+            path.shown(),
+            count(skipped, "line"),
+            dictionary.encoding().name()
+        );
+    }
+    Ok(())
 }
 
 fn is_pipe(path: &Path) -> bool {

@@ -56,8 +56,9 @@ impl PlannedFolder {
         }
     }
 
-    /// Walks the folder. If that fails, the folder of the mounted view is kept. If there is none, a folder
-    /// from a game's load order is left out with a warning, so that the rest of the game is opened.
+    /// Walks the folder. If that fails during a reload, the folder of the mounted view is kept, or left out
+    /// if it is gone. A folder from a game's load order is left out with a warning, so that the rest of the
+    /// game is opened.
     pub(crate) fn scan_or_warn(
         &self,
         walks: &Walks,
@@ -73,10 +74,12 @@ impl PlannedFolder {
                 report_notes(&folder);
                 Ok(Some(folder))
             }
-            Err(error) => match earlier.filter(|it| it.contains(&self.path)) {
-                Some(earlier) => Ok(earlier.folder(&self.path, &self.filter, &error)),
+            Err(error) => match earlier {
+                Some(earlier) if self.why.is_empty() || earlier.contains(&self.path) => {
+                    Ok(earlier.folder(&self.path, &self.filter, &error))
+                }
                 None if self.why.is_empty() => Err(error),
-                None => {
+                _ => {
                     log::warn!("{error}; the folder is left out");
                     Ok(None)
                 }

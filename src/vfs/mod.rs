@@ -12,6 +12,7 @@
 //! | what are files called if an archive stores only hashes? | `dictionary.rs` |
 //! | which names does a game take for one? | `case_twins.rs` |
 //! | how are sources opened again after a change? | `reopening.rs`, `reuse.rs`, `disk_changes.rs` |
+//! | what if one of them fails then? | `trouble.rs` |
 //! | are two files equal? | `comparison.rs` |
 //! | which files does a pattern select? | `patterns.rs` |
 //! | how are files written to a folder? | `output_folder.rs` |
@@ -45,6 +46,7 @@ pub(crate) mod reopening;
 pub(crate) mod reuse;
 pub(crate) mod sources;
 pub(crate) mod structure;
+pub(crate) mod trouble;
 #[expect(clippy::module_inception, reason = "the room is named after its main type")]
 pub(crate) mod vfs;
 pub(crate) mod vfs_layer;

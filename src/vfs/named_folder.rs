@@ -47,7 +47,7 @@ impl NamedFolder {
         let planned = PlannedFolder { opens_archives: false, ..planned };
         let mut layer = PlannedLayer::Folder(planned);
         layer.limit(options.within.first().and_then(Option::as_ref));
-        let plan = OpenPlan { layers: vec![layer], ..OpenPlan::default() };
+        let plan = OpenPlan::of_layers(vec![layer]);
         let options = OpenOptions { layout: None, names: Vec::new(), ..options.clone() };
         let store = Store::new(CACHE_SIZE, options.parse_options().limits);
         let loose = Opened::open_plan(plan.into(), &options, store, None)?;

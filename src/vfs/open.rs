@@ -21,6 +21,7 @@ use super::sources::layer_plan::{LayerRules, PlannedFolder, PlannedLayer};
 use super::sources::resolve::OpenPlan;
 use super::sources::source_set::SourceSet;
 use super::sources::{folder_name, for_others, loose_notes, resolve};
+use super::trouble::Trouble;
 use crate::archive_file::ArchiveFile;
 use crate::content::Store;
 use crate::folder::{LooseFolder, LooseNames, OpenFiles, Walks};
@@ -54,8 +55,8 @@ impl Opened {
         options: &OpenOptions,
         earlier: Option<&Reuse<'_>>,
     ) -> Result<Self, OpenError> {
-        let mut plan = resolve::open_plan(sources, options)?;
-        for_others::limit_links(&mut plan, options);
+        let mut plan = resolve::open_plan(sources, options, earlier.map(|earlier| &**earlier.plan()))?;
+        for_others::limit_links(&mut plan.layers, options);
         Self::open_plan(Arc::new(plan), options, store, earlier)
     }
 
@@ -66,9 +67,12 @@ impl Opened {
         store: Store,
         earlier: Option<&Reuse<'_>>,
     ) -> Result<Self, OpenError> {
-        for_others::check_plan(&plan, options)?;
+        for_others::check_layers(&plan.layers, &plan.read_set, options)?;
         let layout = options.layout.unwrap_or_default();
-        let names = dictionary::read(&options.names, options.code_page())?;
+        let names = match earlier {
+            None => dictionary::read(&options.names, options.code_page())?,
+            Some(earlier) => names_again(options, earlier),
+        };
         let files = earlier.map(Reuse::files).unwrap_or_default();
         // With a folder per archive, archives are opened later: the name of a folder depends on all layers.
         let names_of_archives = (layout == Layout::Union).then_some(&names);
@@ -108,9 +112,29 @@ impl Opened {
                 }
             }
         }
-        let unopened = opener.unopened.into_inner();
+        let mut unopened = opener.unopened.into_inner();
+        let of_plan = opened.plan.troubles.iter().map(Trouble::note);
+        unopened.extend(of_plan.chain(earlier.into_iter().flat_map(Reuse::troubles).map(|it| it.note())));
         Ok(Self { textures: options.textures.unwrap_or_default(), ..opened.merge(files, unopened)? })
     }
+}
+
+/// Reads all lists of names while an earlier view is served. A list that is gone is left out. If one cannot
+/// be read, the names that the lists gave to files of that view stay.
+fn names_again(options: &OpenOptions, earlier: &Reuse<'_>) -> Dictionary {
+    let mut names = Dictionary::new(options.code_page());
+    let mut is_kept = false;
+    for list in &options.names {
+        if let Err(error) = dictionary::add_list(&mut names, list) {
+            let trouble = Trouble::of(list, &error, true);
+            is_kept |= !trouble.is_left_out();
+            earlier.note(trouble);
+        }
+    }
+    if is_kept && dictionary::add_paths(&mut names, earlier.listed_names()).is_err() {
+        log::warn!("some files are listed by hash until the list of names can be read: {TooManyPaths}");
+    }
+    names
 }
 
 /// Layers, and for each its archive if that is open already.
@@ -580,7 +604,8 @@ mod tests {
             let mut planned = PlannedFolder::named(folder.path(), FolderArchives::Open);
             planned.rules.by_date = Some(0);
             let layers = vec![PlannedLayer::Folder(planned)];
-            let plan = OpenPlan { layers, rule: Rule::Dates, ..OpenPlan::default() };
+            let mut plan = OpenPlan::of_layers(layers);
+            plan.rule = Rule::Dates;
             let store = Store::new(1 << 20, Options::default().limits);
             let opened = Opened::open_plan(plan.into(), &OpenOptions::default(), store, None);
             let opened = opened.unwrap_or_else(|failure| panic!("{failure}"));

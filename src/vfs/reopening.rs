@@ -1,15 +1,18 @@
 //! Opens the sources of a mount again, as they are on the disk now.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::error::OpenError;
 use super::open_options::OpenOptions;
 use super::opened::Opened;
 use super::reuse::Reuse;
+use super::sources::for_others;
 use super::sources::profile::Profile;
 use super::sources::resolve::is_game;
 use super::sources::source_set::SourceSet;
+use super::trouble::Trouble;
 use crate::system::covered::{resolve_links, uncovered};
 use crate::system::paths;
 
@@ -24,6 +27,10 @@ pub(crate) struct Reopening {
     expanded: Vec<PathBuf>,
     /// The options, merged with the options of profiles when those were last read.
     expanded_options: Option<OpenOptions>,
+    /// The profiles among the sources, as they were last used.
+    profiles: HashMap<PathBuf, Profile>,
+    /// The profiles that could not be used when they were last read.
+    troubles: Vec<Trouble>,
 }
 
 impl Reopening {
@@ -42,44 +49,54 @@ impl Reopening {
                 }
             })
             .collect();
-        Self {
-            sources,
-            options: options.clone().in_folder(&folder),
-            expanded: Vec::new(),
-            expanded_options: None,
-        }
+        Self::of(sources, options.clone().in_folder(&folder))
     }
 
     /// Takes sources and options whose paths were made absolute before.
     pub(crate) fn again(opened: &Opened) -> Self {
-        let (sources, options) = (opened.sources.clone(), opened.options.clone());
-        Self { sources, options, expanded: Vec::new(), expanded_options: None }
+        Self::of(opened.sources.clone(), opened.options.clone())
     }
 
-    /// The sources to open now. Profiles are read again. Archives and folders that are gone are left out.
-    fn source_set(&mut self) -> Result<SourceSet, OpenError> {
-        let mut set = SourceSet::new(&self.sources, self.options.clone())?;
-        set.paths = set.paths.iter().map(|path| past_mount(path)).collect();
-        self.expanded.clone_from(&set.paths);
-        set.paths.retain(|path| !is_gone(path));
-        Ok(set)
+    fn of(sources: Vec<PathBuf>, options: OpenOptions) -> Self {
+        let profiles = sources.iter().filter(|source| Profile::is_one(source));
+        let profiles = profiles.filter_map(|path| Some((path.clone(), Profile::read(path).ok()?))).collect();
+        Self {
+            sources,
+            options,
+            expanded: Vec::new(),
+            expanded_options: None,
+            profiles,
+            troubles: Vec::new(),
+        }
     }
 
     /// Opens the sources while the earlier view is served.
+    ///
+    /// # Errors
+    /// The sources together cannot be opened. A single one that fails is left out or stays as it was.
     pub(crate) fn open(&mut self, earlier: &Reuse<'_>) -> Result<Opened, OpenError> {
         let store = earlier.store().emptied();
-        if let (Some(plan), Some(options)) = (earlier.plan(), &self.expanded_options) {
-            return Opened::open_plan(plan, options, store, Some(earlier));
+        if !earlier.is_plan_changed()
+            && let Some(options) = &self.expanded_options
+            && for_others::check_layers(&earlier.plan().layers, &earlier.plan().read_set, options).is_ok()
+        {
+            self.troubles.iter().for_each(|trouble| earlier.note(trouble.clone()));
+            return Opened::open_plan(earlier.plan().clone(), options, store, Some(earlier));
         }
-        let SourceSet { paths, options } = self.source_set()?;
-        let options = self.expanded_options.insert(options);
-        Opened::open_into(store, &paths, options, Some(earlier))
+        self.troubles.clear();
+        let (sources, options) = (&self.sources, self.options.clone());
+        let set = SourceSet::again(sources, options, &mut self.profiles, &mut self.troubles)?;
+        self.troubles.iter().for_each(|trouble| earlier.note(trouble.clone()));
+        self.expanded = set.paths.iter().map(|path| past_mount(path)).collect();
+        let options = self.expanded_options.insert(set.options);
+        Opened::open_into(store, &self.expanded, options, Some(earlier))
     }
 
     /// The files that say what to open: profiles and lists of names.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let profiles = self.sources.iter().filter(|source| Profile::is_one(source));
-        profiles.chain(&self.options.names).cloned().collect()
+        let of_profiles = self.expanded_options.iter().flat_map(|options| &options.names);
+        profiles.chain(&self.options.names).chain(of_profiles).cloned().collect()
     }
 
     /// The sources that the user and profiles name.
@@ -94,11 +111,4 @@ impl Reopening {
 fn past_mount(path: &Path) -> PathBuf {
     let found = resolve_links(path, |_, _| {});
     if matches!(uncovered(&found), Cow::Owned(_)) { found } else { path.to_owned() }
-}
-
-/// Whether a file or folder was removed. If its parent is missing too, its disk may merely be unmounted.
-fn is_gone(path: &Path) -> bool {
-    path.is_absolute()
-        && uncovered(path).symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
-        && path.parent().is_some_and(|parent| uncovered(parent).is_dir())
 }

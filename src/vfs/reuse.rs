@@ -1,5 +1,5 @@
-//! Reuses the mounted view when its sources are opened again. A source that cannot be opened now is
-//! kept as it was, so that one damaged archive does not hold back other changes.
+//! Reuses the mounted view when its sources are opened again. A source that cannot be opened now is kept as
+//! it was or left out (`trouble.rs`), so that one damaged archive does not hold back other changes.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -12,9 +12,9 @@ use super::error::OpenError;
 use super::opened::Opened;
 use super::opened_archive::{Content, OpenedArchive};
 use super::sources::resolve::OpenPlan;
+use super::trouble::{Fate, Trouble};
 use crate::content::Store;
 use crate::folder::{Filter, LooseFolder, OpenFiles, ScanError, Walks};
-use crate::shown::Shown;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
 use crate::system::sync::Mutex;
@@ -28,18 +28,7 @@ pub(crate) struct Reuse<'a> {
     takes_unfinished: bool,
     /// The layers of each path.
     layers: HashMap<&'a Path, Vec<u16>>,
-    kept: Mutex<Vec<KeptSource>>,
-}
-
-/// A source that could not be opened again, and is kept as it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct KeptSource {
-    /// What is wrong, with the path of the source.
-    pub(crate) what: String,
-    /// Whether the source may be an archive that is still being written.
-    pub(crate) is_unfinished: bool,
-    /// Whether the source is a folder that could not be walked.
-    pub(crate) is_folder: bool,
+    troubles: Mutex<Vec<Trouble>>,
 }
 
 /// Seconds after the last write during which a truncated archive counts as half written.
@@ -51,12 +40,22 @@ impl<'a> Reuse<'a> {
         for layer in 0..u16::try_from(opened.store.layers()).unwrap_or(u16::MAX) {
             layers.entry(opened.store.path(layer)).or_default().push(layer);
         }
-        Self { opened, changes, takes_unfinished, layers, kept: Mutex::default() }
+        Self { opened, changes, takes_unfinished, layers, troubles: Mutex::default() }
     }
 
-    /// The plan of the view, if nothing changed that it depends on.
-    pub(crate) fn plan(&self) -> Option<Arc<OpenPlan>> {
-        (!self.changes.is_plan()).then(|| self.opened.plan.clone())
+    /// The plan of the view.
+    pub(crate) fn plan(&self) -> &Arc<OpenPlan> {
+        &self.opened.plan
+    }
+
+    /// Whether something changed that the plan depends on.
+    pub(crate) fn is_plan_changed(&self) -> bool {
+        self.changes.is_plan()
+    }
+
+    /// The paths that the lists of names gave to files of the view.
+    pub(crate) fn listed_names(&self) -> impl Iterator<Item = Vec<u8>> {
+        self.opened.names.iter().filter(|names| !names.stores_all_names()).flat_map(|it| it.known_paths())
     }
 
     /// The open files for the folders of the next view. After a change in an unknown place, the next view
@@ -137,27 +136,31 @@ impl<'a> Reuse<'a> {
     }
 
     /// The sources that could not be opened so far, without duplicates.
-    pub(crate) fn kept(self) -> Vec<KeptSource> {
-        let mut kept = self.kept.into_inner();
-        kept.sort_unstable_by(|a, b| a.what.cmp(&b.what));
-        kept.dedup();
-        kept
+    pub(crate) fn troubles(&self) -> Vec<Trouble> {
+        let mut troubles = self.troubles.lock().clone();
+        troubles.sort_by_cached_key(Trouble::what);
+        troubles.dedup();
+        troubles
     }
 
     /// Returns the opened archive. If it could not be opened or is half written, returns the mounted one, or
-    /// `None` if it is not mounted. The files lie in the folder `base`, if that is given.
+    /// `None` if it is gone or not mounted. The files lie in the folder `base`, if that is given.
     pub(crate) fn archive(
         &self,
         path: &Path,
         base: Option<&str>,
         opened: Result<OpenedArchive, OpenError>,
     ) -> Option<OpenedArchive> {
-        let (what, is_unfinished) = match opened {
+        let trouble = match opened {
             Ok(archive) if self.is_whole(&archive) => return Some(archive),
-            Ok(_) => (format!("{} is still being written", path.shown()), true),
-            Err(error) => (error.to_string(), false),
+            Ok(_) => Trouble::new(path, "it is still being written", Fate::Unfinished),
+            Err(error) => Trouble::of_archive(path, &error, self.contains(path)),
         };
-        self.note(KeptSource { what, is_unfinished, is_folder: false });
+        let is_gone = trouble.fate == Fate::Gone;
+        self.note(trouble);
+        if is_gone {
+            return None;
+        }
         let store = &self.opened.store;
         let named = self.layers_at(path).filter(|&layer| !store.is_folder(layer));
         // An archive that is named twice has two layers. Takes the one in the same folder,
@@ -178,10 +181,18 @@ impl<'a> Reuse<'a> {
         self.layers.contains_key(path)
     }
 
-    /// The mounted folder, in place of one that could not be walked. If the folder has two layers,
-    /// takes the one that shows the same part.
+    /// The mounted folder, in place of one that could not be walked; `None` if it is gone or not mounted. If
+    /// the folder has two layers, takes the one that shows the same part.
     pub(crate) fn folder(&self, path: &Path, filter: &Filter, error: &OpenError) -> Option<Arc<LooseFolder>> {
-        self.note(KeptSource { what: error.to_string(), is_unfinished: false, is_folder: true });
+        let mut trouble = Trouble::of(path, error, self.contains(path));
+        if trouble.fate == Fate::Kept {
+            trouble.fate = Fate::KeptFolder;
+        }
+        let is_left_out = trouble.is_left_out();
+        self.note(trouble);
+        if is_left_out {
+            return None;
+        }
         let part = |filter: &Filter| (filter.no_direct_files, filter.only_below.clone());
         let store = &self.opened.store;
         let mut folders = self.layers_at(path).filter_map(|layer| store.folder(layer));
@@ -209,8 +220,9 @@ impl<'a> Reuse<'a> {
             || !is_written(&archive.path)
     }
 
-    fn note(&self, kept: KeptSource) {
-        self.kept.lock().push(kept);
+    /// Records that a source could not be opened.
+    pub(crate) fn note(&self, trouble: Trouble) {
+        self.troubles.lock().push(trouble);
     }
 }
 

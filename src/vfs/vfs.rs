@@ -15,9 +15,10 @@ use super::opened::Opened;
 use super::opened_archive::kept_textures;
 use super::patterns::Patterns;
 use super::reopening::Reopening;
-use super::reuse::{KeptSource, Reuse};
+use super::reuse::Reuse;
 use super::sources::layer_plan::PlannedLayer;
 use super::sources::source_set::SourceSet;
+use super::trouble::{Fate, Trouble};
 use super::vfs_layer::VfsLayer;
 use crate::content::Store;
 use crate::game::LoadOrder;
@@ -182,30 +183,32 @@ impl Vfs {
     /// Opens the same sources again, as they are now. Unchanged archives are shared with this tree.
     ///
     /// # Errors
-    /// A profile or game among the sources cannot be read any more.
+    /// A profile among the sources cannot be read any more, or the sources exceed a limit together.
     pub fn reopen(&self) -> Result<Reopened, OpenError> {
         let (mut opened, kept) = self.open_again()?;
         opened.store.take_over(self.store());
         let vfs = Self::from(opened);
         let changes = self.diff(&vfs, Comparing::Sizes).into_iter().filter(|it| !it.is_equal()).collect();
-        Ok(Reopened { vfs, changes, kept: kept.into_iter().map(|kept| kept.what).collect() })
+        let kept = kept.into_iter().filter(|it| it.fate != Fate::Gone).map(|it| it.what()).collect();
+        Ok(Reopened { vfs, changes, kept })
     }
 
     /// Opens the same sources again, for [`FileSystem::replace`](crate::fs::FileSystem::replace).
     ///
     /// # Errors
-    /// A profile or game among the sources cannot be read any more.
+    /// A profile among the sources cannot be read any more, or the sources exceed a limit together.
     #[doc(hidden)]
     pub fn reopened(&self) -> Result<Opened, OpenError> {
         self.open_again().map(|(opened, _)| opened)
     }
 
-    fn open_again(&self) -> Result<(Opened, Vec<KeptSource>), OpenError> {
+    fn open_again(&self) -> Result<(Opened, Vec<Trouble>), OpenError> {
         let changes = DiskChanges::anywhere();
         let reuse = Reuse::new(&self.opened, &changes, true);
         let opened = Reopening::again(&self.opened).open(&reuse)?;
         let Opened { sources, options, .. } = &*self.opened;
-        Ok((Opened { sources: sources.clone(), options: options.clone(), ..opened }, reuse.kept()))
+        let troubles = [&opened.plan.troubles[..], &reuse.troubles()].concat();
+        Ok((Opened { sources: sources.clone(), options: options.clone(), ..opened }, troubles))
     }
 
     /// The file of a node; `None` if the node is a folder.

@@ -1,10 +1,11 @@
 //! A mounted game follows changes of its mods, plugins and settings.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::worlds;
-use crate::mounted::{Mounted, TestDir, until};
+use crate::mounted::{Mounted, TestDir, run, until};
 
 /// Replaces a part of a text file as other programs save: a new file and a rename.
 fn edit(path: &Path, old: &str, new: &str) {
@@ -116,4 +117,50 @@ fn a_mount_of_mods_over_the_data_of_their_game_follows_changes() {
     let finished = world.run(&dir, &["order", "--json", world.folder("game_dir").to_str().unwrap()]);
     assert!(finished.out.contains("\"data-mounted\""), "{}", finished.out);
     mount.umount(&dir);
+}
+
+#[test]
+fn an_instance_whose_list_or_profile_fails_stays_as_it_was_and_other_sources_are_followed() {
+    let dir = TestDir::new();
+    let Some(world) = worlds::world(&dir, "mo2-skyrimse") else { return };
+    let instance = world.folder("mo2_dir");
+    let profiles = instance.join("profiles");
+    let profile = profiles.join(world.expected["profile"].as_str().unwrap());
+    for folder in ["mod", "mnt"] {
+        fs::create_dir(dir.path(folder)).unwrap();
+    }
+    fs::write(dir.path("mod/grown.txt"), "one").unwrap();
+    dir.give_to_user();
+    // Root could read every list.
+    let mut command = dir.bsafs_as_user(["mount", instance.to_str().unwrap(), "mod", "mnt"]);
+    let mounted = run(command.env("HOME", world.root.join("home")));
+    assert_eq!(mounted.code, 0, "{}", mounted.err);
+    let user = |program: &str, path: &str| run(&mut dir.as_user(program, [path])).out;
+    let of_mod = || user("cat", "mnt/textures/both.dds").lines().next().map(str::to_owned);
+    let before = of_mod();
+    assert!(before.as_deref().is_some_and(|layer| layer.contains("mods/Textures")), "{before:?}");
+    let save = |text: &str| {
+        fs::write(dir.path("mod/grown.txt"), text.repeat(999)).unwrap();
+        until("the saved file to be shown", || user("cat", "mnt/grown.txt") == text.repeat(999));
+    };
+    let odd = || user("readlink", "mnt/.bsafs:sources").contains("\"source-unreadable\"");
+    let mode = |mode| {
+        fs::set_permissions(profile.join("modlist.txt"), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(0);
+    until("the list to be named", odd);
+    save("two");
+    assert_eq!(of_mod(), before);
+    mode(0o644);
+    until("the list to be read", || !odd());
+    fs::rename(&profile, profiles.join("Renamed")).unwrap();
+    until("the profile to be named", odd);
+    save("three");
+    assert_eq!(of_mod(), before);
+    fs::rename(profiles.join("Renamed"), &profile).unwrap();
+    until("the profile to be read", || !odd());
+    edit(&profile.join("plugins.txt"), "*Tex.esp", "Tex.esp");
+    until("the list to be followed", || of_mod() != before);
+    let umounted = run(&mut dir.bsafs_as_user(["umount", "mnt"]));
+    assert_eq!(umounted.code, 0, "{}", umounted.err);
 }

@@ -13,6 +13,7 @@ use crate::cli::ui::Ui;
 use crate::daemon::overlay;
 use crate::mounts::holders::{Holder, Holders};
 use crate::mounts::mount_status::{self, Answer, MountStatus};
+use crate::note::NoteSummary;
 use crate::shown::{Shown, quoted};
 use crate::system::clock::unix_seconds;
 use crate::system::edit_mount;
@@ -106,6 +107,9 @@ struct JsonMount<'a> {
     edit: Option<String>,
     /// When the mount was made, in seconds since 1970.
     since: Option<u64>,
+    /// The sources that are gone or cannot be opened now, one for each code.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    odd: Vec<&'a NoteSummary>,
     files: Option<usize>,
     archives: Option<usize>,
     folders: Option<usize>,
@@ -136,6 +140,7 @@ impl<'a> JsonMount<'a> {
             options: status.map(|it| it.options.as_str()),
             edit: edit_mount::edit_folder(mounted).map(|edit| edit.to_string_lossy().into_owned()),
             since: status.map(since),
+            odd: status.into_iter().flat_map(odd_sources).collect(),
             files: status.map(|it| it.status.files),
             archives: status.map(|it| it.status.archives),
             folders: status.map(|it| it.status.folders),
@@ -217,6 +222,9 @@ fn write(
             let requests = usize::try_from(status.requests()).unwrap_or(usize::MAX);
             let (uptime, requests) = (duration(fs.uptime), count(requests, "request"));
             writeln!(out, "  holds      {held}\n  mounted    for {uptime}, {requests}")?;
+            for odd in odd_sources(status) {
+                writeln!(out, "  odd        {}", odd.to_string().shown())?;
+            }
         }
         Answer::Dead => writeln!(out, "  dead       the daemon has ended; run `bsafs umount {path}`")?,
         Answer::Hangs => {
@@ -240,6 +248,11 @@ fn write(
         writeln!(out, "             and {} more", processes(holders.len() - SHOWN))?;
     }
     Ok(())
+}
+
+/// What is odd about the sources themselves. `bsafs status` prints all that is odd.
+fn odd_sources(status: &MountStatus) -> impl Iterator<Item = &NoteSummary> {
+    status.odd.iter().filter(|odd| odd.is_of_sources())
 }
 
 fn processes(number: usize) -> String {

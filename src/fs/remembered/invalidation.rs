@@ -7,6 +7,7 @@
 
 use std::collections::HashSet;
 
+use super::written::HeldAttr;
 use crate::tree::{Changes, Ino, Spellings};
 
 /// A folder's inode number, and a name in the folder.
@@ -18,21 +19,22 @@ pub(crate) struct Invalidation {
     pub(crate) names: Vec<NameIn>,
     /// Folders whose listings differ.
     pub(crate) folders: Vec<Ino>,
-    /// Files whose bytes or attributes may differ.
+    /// Files that may have been written to, although nothing says so.
     pub(crate) files: Vec<Ino>,
+    /// Files that were written to, with the attributes to show until their pages are dropped.
+    pub(crate) written: Vec<HeldAttr>,
     /// Files whose attributes no event reports any more.
     pub(crate) attributes: Vec<Ino>,
 }
 
 impl Invalidation {
-    /// Collects the differences between two views, for all numbers of each folder.
+    /// Collects the differences between two views, for all numbers of each folder, without written files.
     pub(crate) fn of(spellings: &Spellings, changes: &Changes) -> Self {
         let others = spellings.other_numbers(&changes.folders.iter().copied().collect());
         let mut folders = changes.folders.clone();
         folders.extend(others.into_values().flatten());
-        let files = changes.written.iter().chain(&changes.uncertain).copied().collect();
         let names = everywhere(spellings, &changes.names);
-        Self { names, folders, files, attributes: Vec::new() }
+        Self { names, folders, files: changes.uncertain.clone(), ..Self::default() }
     }
 }
 

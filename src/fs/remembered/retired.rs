@@ -3,13 +3,18 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, MutexGuard};
+use std::time::SystemTime;
 
 use crate::content::{LooseFile, Store};
+use crate::folder::FileStat;
 use crate::format::EntryId;
 use crate::fs::attr::{Attr, NodeKind, Validity};
 use crate::limits::{RETIRED_ARCHIVES_MAX, RETIRED_FILES_MAX};
 use crate::system::sync::Mutex;
 use crate::tree::Ino;
+
+/// How long the kernel may cache the attributes of a loose file here: no event reports a write to it.
+const LOOSE_VALIDITY: Validity = Validity::Seconds(1);
 
 /// Retired files by inode number.
 #[derive(Debug, Default)]
@@ -30,7 +35,14 @@ struct Table {
 #[derive(Clone, Debug)]
 enum RetiredFile {
     Entry { source: u32, entry: u32 },
-    Loose(Arc<LooseFile>),
+    Loose(Arc<LooseFile>, Told),
+}
+
+/// The size and mtime of a loose file that the kernel was sent last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Told {
+    size: u64,
+    modified: SystemTime,
 }
 
 /// Where to read a retired file.
@@ -42,17 +54,19 @@ pub(crate) enum RetiredBytes {
 
 impl Retired {
     /// Keeps a file of a view that is about to be replaced, if the kernel may reference it and its
-    /// bytes are still readable.
-    pub(crate) fn add(&self, ino: Ino, store: &Store, id: EntryId) {
+    /// bytes are still readable. `shown` has the attributes that the kernel may have. Returns whether it is a
+    /// loose file, to which a program may still write.
+    pub(crate) fn add(&self, ino: Ino, store: &Store, id: EntryId, shown: Option<Attr>) -> bool {
         let file = store.file(id);
         let Some(source) = file.archive_number() else {
-            if let Some(open) = file.open_loose() {
-                self.table().add_loose(ino, open);
-            }
-            return;
+            let Some(open) = file.open_loose() else { return false };
+            let known = open.stat();
+            let told = shown.map_or(Told::of(&known), |it| Told { size: it.size, modified: it.modified });
+            self.table().add_loose(ino, open, told);
+            return true;
         };
         if file.count_lookups(0) <= 0 {
-            return;
+            return false;
         }
         let mut table = self.table();
         if !table.sources.iter().any(|(number, _)| *number == source) {
@@ -60,6 +74,7 @@ impl Retired {
         }
         table.held.insert((source, id.entry), ino);
         table.files.insert(ino, RetiredFile::Entry { source, entry: id.entry });
+        false
     }
 
     /// Inode number of a retired entry.
@@ -104,14 +119,33 @@ impl Retired {
 
     /// Attributes of a retired file.
     pub(crate) fn attr(&self, ino: Ino) -> Option<Attr> {
-        let (size, modified) = match self.get(ino)? {
-            RetiredBytes::Entry(store, id) => {
-                let file = store.file(id);
-                (file.shown_size(), file.modified())
-            }
-            RetiredBytes::Loose(file) => (file.stat().size, file.stat().modified()),
+        let told = match self.table().files.get(&ino)? {
+            RetiredFile::Loose(_, told) => Some(*told),
+            RetiredFile::Entry { .. } => None,
         };
-        Some(Attr { ino, kind: NodeKind::File, size, modified, validity: Validity::Lasting })
+        let (size, modified, validity) = match (self.get(ino)?, told) {
+            (RetiredBytes::Entry(store, id), _) => {
+                let file = store.file(id);
+                (file.shown_size(), file.modified(), Validity::Lasting)
+            }
+            (RetiredBytes::Loose(_), Some(told)) => (told.size, told.modified, LOOSE_VALIDITY),
+            (RetiredBytes::Loose(_), None) => return None,
+        };
+        Some(Attr { ino, kind: NodeKind::File, size, modified, validity })
+    }
+
+    /// Asks the descriptor of a retired loose file. If the file was written to since the kernel was sent its
+    /// attributes, returns these; from now on, the new ones are sent.
+    pub(crate) fn written(&self, ino: Ino) -> Option<Attr> {
+        let then = self.attr(ino)?;
+        let RetiredBytes::Loose(file) = self.get(ino)? else { return None };
+        // The disk is asked without the lock.
+        let now = Told::of(&file.stat_now()?);
+        match self.table().files.get_mut(&ino)? {
+            RetiredFile::Loose(_, told) if *told != now => *told = now,
+            _ => return None,
+        }
+        Some(then)
     }
 
     /// The bytes of a retired file; `None` if the inode number is unknown or its archive was dropped.
@@ -122,7 +156,7 @@ impl Retired {
                 let (_, store) = table.sources.iter().find(|(number, _)| number == source)?;
                 RetiredBytes::Entry(store.clone(), EntryId { layer: 0, entry: *entry })
             }
-            RetiredFile::Loose(file) => RetiredBytes::Loose(file.clone()),
+            RetiredFile::Loose(file, _) => RetiredBytes::Loose(file.clone()),
         })
     }
 
@@ -131,9 +165,15 @@ impl Retired {
     }
 }
 
+impl Told {
+    fn of(stat: &FileStat) -> Self {
+        Self { size: stat.size, modified: stat.modified() }
+    }
+}
+
 impl Table {
-    fn add_loose(&mut self, ino: Ino, file: LooseFile) {
-        self.files.insert(ino, RetiredFile::Loose(Arc::new(file)));
+    fn add_loose(&mut self, ino: Ino, file: LooseFile, told: Told) {
+        self.files.insert(ino, RetiredFile::Loose(Arc::new(file), told));
         self.loose.push_back(ino);
         if self.loose.len() > RETIRED_FILES_MAX
             && let Some(oldest) = self.loose.pop_front()
@@ -145,7 +185,7 @@ impl Table {
     fn remove(&mut self, ino: Ino) {
         match self.files.remove(&ino) {
             Some(RetiredFile::Entry { source, entry }) => drop(self.held.remove(&(source, entry))),
-            Some(RetiredFile::Loose(_)) => self.loose.retain(|loose| *loose != ino),
+            Some(RetiredFile::Loose(..)) => self.loose.retain(|loose| *loose != ino),
             None => {}
         }
     }

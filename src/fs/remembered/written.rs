@@ -8,7 +8,7 @@
 //! file with zeros up to it.
 
 use std::collections::HashMap;
-use std::sync::RwLockWriteGuard;
+use std::sync::{Arc, RwLockWriteGuard};
 
 use crate::fs::attr::{Attr, Validity};
 use crate::system::sync::RwLock;
@@ -17,6 +17,24 @@ use crate::tree::Ino;
 /// The files, by inode number.
 #[derive(Debug, Default)]
 pub(crate) struct WrittenFiles(RwLock<Table>);
+
+/// The attributes of a file that are shown until the kernel has dropped its pages.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct HeldAttr {
+    files: Arc<WrittenFiles>,
+    pub(crate) ino: Ino,
+}
+
+impl Drop for HeldAttr {
+    fn drop(&mut self) {
+        let mut table = self.files.write();
+        if let Some(file) = table.files.get_mut(&self.ino) {
+            file.invalidations = file.invalidations.saturating_sub(1);
+        }
+        table.drop_unused();
+    }
+}
 
 #[derive(Debug, Default)]
 struct Table {
@@ -36,19 +54,10 @@ struct Written {
 }
 
 impl WrittenFiles {
-    /// Adds a file with the attributes that the kernel may have. It stays until a call of
-    /// [`WrittenFiles::remove`] for each addition.
-    pub(crate) fn add(&self, attr: Attr) {
+    /// Shows these attributes of a file, which the kernel may have, until the result is dropped.
+    pub(crate) fn hold(self: &Arc<Self>, attr: Attr) -> HeldAttr {
         self.write().entry(attr).invalidations += 1;
-    }
-
-    /// Records that the kernel has dropped the pages of a file once more.
-    pub(crate) fn remove(&self, ino: Ino) {
-        let mut table = self.write();
-        if let Some(file) = table.files.get_mut(&ino) {
-            file.invalidations = file.invalidations.saturating_sub(1);
-        }
-        table.drop_unused();
+        HeldAttr { files: self.clone(), ino: attr.ino }
     }
 
     /// Records that a file with these attributes ends at `size`. Returns false if that was known. The size is
@@ -71,7 +80,7 @@ impl WrittenFiles {
         self.write().reloads += 1;
     }
 
-    /// Records that the view of the last reload is served.
+    /// Records that the last reload ended, however it ended.
     pub(crate) fn end_reload(&self) {
         let mut table = self.write();
         let Table { files, reloads } = &mut *table;
@@ -112,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_file_that_was_cut_off_during_a_reload_stays_short_until_the_next_one_ends() {
-        let files = WrittenFiles::default();
+        let files = Arc::new(WrittenFiles::default());
         let attr = |size| Attr {
             ino: Ino(7),
             kind: NodeKind::File,
@@ -125,9 +134,9 @@ mod tests {
         files.begin_reload();
         assert!(files.cut(attr(50), 20));
         // The reload found the write, and the kernel drops the pages.
-        files.add(attr(20));
+        let held = files.hold(attr(20));
         files.end_reload();
-        files.remove(Ino(7));
+        drop(held);
         assert_eq!(size(), Some(20), "the size before the last cut was shown again");
         files.begin_reload();
         files.end_reload();

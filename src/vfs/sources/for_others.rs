@@ -9,7 +9,7 @@ use rustix::process::geteuid;
 
 use super::layer_plan::PlannedLayer;
 use super::profile::Profile;
-use super::resolve::OpenPlan;
+use crate::game::ReadSet;
 use crate::system::covered::uncovered;
 use crate::system::root_only::{first_of_others, is_open_to_others, leads_without_links_of_others};
 use crate::vfs::error::{OpenError, OpenErrorKind};
@@ -18,12 +18,16 @@ use crate::vfs::open_options::OpenOptions;
 const BY_OTHERS: &str =
     "another user can change this, so that links and lists in it lead to any file that root can read";
 
-/// Refuses a plan with folders or lists that another user can change.
-pub(crate) fn check_plan(plan: &OpenPlan, options: &OpenOptions) -> Result<(), OpenError> {
-    let folders = plan.layers.iter().filter_map(PlannedLayer::folder);
-    let read = plan.read_set.files.iter().chain(&plan.read_set.folders).map(PathBuf::as_path);
+/// Refuses planned layers with folders or lists that another user can change.
+pub(crate) fn check_layers(
+    layers: &[PlannedLayer],
+    read_set: &ReadSet,
+    options: &OpenOptions,
+) -> Result<(), OpenError> {
+    let folders = layers.iter().filter_map(PlannedLayer::folder);
+    let read = read_set.files.iter().chain(&read_set.folders).map(PathBuf::as_path);
     check(folders.chain(read), options)?;
-    check_lists(plan.read_set.files.iter().map(PathBuf::as_path), options)
+    check_lists(read_set.files.iter().map(PathBuf::as_path), options)
 }
 
 /// Refuses an archive to which a link leads that another user can have made. An archive has no links itself,
@@ -38,7 +42,7 @@ pub(crate) fn check_archive(path: &Path, archive: &File, options: &OpenOptions) 
     Err(refused(path, why, &format!("give the path without links, or {advice}")))
 }
 
-/// As [`check_plan`], for profiles.
+/// As [`check_layers`], for profiles.
 pub(crate) fn check_profiles(profiles: &[Profile], options: &OpenOptions) -> Result<(), OpenError> {
     check(profiles.iter().map(|profile| &*profile.file), options)?;
     check_lists(profiles.iter().map(|profile| &*profile.file), options)
@@ -46,9 +50,9 @@ pub(crate) fn check_profiles(profiles: &[Profile], options: &OpenOptions) -> Res
 
 /// Has the walks of folders leave out links that another user decides: in a subfolder of his, or by a link of
 /// root's that leads to a place of his.
-pub(crate) fn limit_links(plan: &mut OpenPlan, options: &OpenOptions) {
+pub(crate) fn limit_links(layers: &mut [PlannedLayer], options: &OpenOptions) {
     if advice(options).is_some() {
-        plan.layers.iter_mut().for_each(PlannedLayer::follow_only_roots_links);
+        layers.iter_mut().for_each(PlannedLayer::follow_only_roots_links);
     }
 }
 

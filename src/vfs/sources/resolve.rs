@@ -2,11 +2,13 @@
 //! folder, a game, an instance of Mod Organizer 2, or settings of OpenMW.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
+use super::for_others;
 use super::layer_plan;
 use super::profile::Profile;
 use crate::format::is_archive_name;
@@ -27,6 +29,7 @@ use crate::system::text::count;
 use crate::tree::Rule;
 use crate::vfs::error::{OpenError, OpenErrorKind};
 use crate::vfs::open_options::{FolderArchives, OpenOptions};
+use crate::vfs::trouble::Trouble;
 
 /// Plans the layers of sources as one load order, lowest first. A later source is above an earlier one.
 pub(crate) fn plan(sources: &[PathBuf], options: &OpenOptions) -> Result<LoadOrder, OpenError> {
@@ -38,10 +41,7 @@ pub(crate) fn plan_each(sources: &[PathBuf], options: &OpenOptions) -> Result<Ve
     let archives = options.folder_archives();
     let disk = Disk::beneath(Covered::of_process());
     let orders = resolve(&disk, sources, options)?.into_iter().map(|source| match source {
-        Source::Planned(mut order) => {
-            drop_archive_layers(&mut order, archives);
-            Ok(*order)
-        }
+        Source::Planned(order) => Ok(shown_order(&order, archives)),
         Source::Folder { path, notes } => {
             let order = loose_folder(&disk, &path, archives);
             order.map(|order| LoadOrder { notes, ..order })
@@ -64,41 +64,116 @@ pub(crate) struct OpenPlan {
     pub(crate) order: LoadOrder,
     /// The files and folders that the plan depends on.
     pub(crate) read_set: ReadSet,
+    /// The sources, with what a later plan goes on with if it cannot plan one of them.
+    sources: Vec<PlannedSource>,
+    /// The sources that could not be planned as they are now.
+    pub(crate) troubles: Vec<Trouble>,
 }
 
-/// Plans what to open: layers, merge rule and load order.
-pub(crate) fn open_plan(sources: &[PathBuf], options: &OpenOptions) -> Result<OpenPlan, OpenError> {
+/// A source that was planned.
+#[derive(Clone, Debug)]
+struct PlannedSource {
+    path: PathBuf,
+    source: Source,
+    /// What its plan depends on.
+    read_set: ReadSet,
+    /// The lists and folders that exist but could not be read.
+    unread: BTreeMap<PathBuf, String>,
+}
+
+/// Plans what to open: layers, merge rule and load order. `earlier` is the plan of the view that is served
+/// meanwhile. A source that fails then is left out, or stays as it was planned.
+pub(crate) fn open_plan(
+    sources: &[PathBuf],
+    options: &OpenOptions,
+    earlier: Option<&OpenPlan>,
+) -> Result<OpenPlan, OpenError> {
     let archives = options.folder_archives();
-    let (mut layers, mut orders, mut rule) = (Vec::new(), Vec::new(), Rule::LastWins);
-    let mut of_folders = Vec::new();
     let disk = Disk::beneath(Covered::of_process());
-    for (number, source) in resolve(&disk, sources, options)?.into_iter().enumerate() {
-        let first = layers.len();
-        match source {
-            Source::Planned(mut order) => {
-                refuse_mounts(order.layers.iter().map(|layer| &*layer.path))?;
-                drop_archive_layers(&mut order, archives);
+    let planner = Planner::new(&disk, options);
+    let folder_of_game = options.game_dir.iter().filter(|_| sources.is_empty());
+    let (mut plan, mut orders, mut of_folders) = (OpenPlan::default(), Vec::new(), Vec::new());
+    for (number, path) in folder_of_game.chain(sources).enumerate() {
+        let source = match sources {
+            [] => planner.plan_game_dir(path),
+            _ => planner.resolve_source(path),
+        };
+        let (read_set, unread) = disk.take_read();
+        plan.read_set.extend(read_set.clone());
+        let planned = source.and_then(|source| {
+            source.refuse_mounts()?;
+            Ok(PlannedSource { path: path.clone(), source, read_set, unread })
+        });
+        let (planned, mut layers) = match (earlier, planned) {
+            (None, planned) => {
+                let planned = planned?;
+                let layers = planned.source.layers(number, archives);
+                for_others::check_layers(&layers, &planned.read_set, options)?;
+                (planned, layers)
+            }
+            (Some(earlier), planned) => {
+                let Some(planned) = earlier.or_as_before(path, planned, &mut plan.troubles) else { continue };
+                let layers = planned.source.layers(number, archives);
+                if let Err(error) = for_others::check_layers(&layers, &planned.read_set, options) {
+                    plan.troubles.push(Trouble::of(path, &error, false));
+                    continue;
+                }
+                (planned, layers)
+            }
+        };
+        match &planned.source {
+            Source::Planned(order) => {
                 // If a game goes by dates, they apply only among its own layers, whatever the others are.
                 if order.precedence.loose == LooseRule::ByDate {
-                    rule = Rule::Dates;
+                    plan.rule = Rule::Dates;
                 }
-                let game = u16::try_from(orders.len()).unwrap_or(u16::MAX);
-                layers.extend(layer_plan::of_order(&order, game, archives));
-                orders.push(*order);
+                orders.push(shown_order(order, archives));
             }
-            Source::Folder { path, notes } => {
-                layers.push(layer_plan::PlannedLayer::named(&path, archives));
-                of_folders.extend(notes);
-            }
-            Source::Archive(path) => layers.push(layer_plan::PlannedLayer::named(&path, archives)),
+            Source::Folder { notes, .. } => of_folders.extend(notes.iter().cloned()),
+            Source::Archive(_) => {}
         }
         if let Some(within) = options.within.get(number).and_then(Option::as_ref) {
-            layers[first..].iter_mut().for_each(|layer| layer.limit(Some(within)));
+            layers.iter_mut().for_each(|layer| layer.limit(Some(within)));
         }
+        plan.layers.append(&mut layers);
+        plan.read_set.extend(planned.read_set.clone());
+        plan.sources.push(planned);
     }
-    let mut order = joined(orders);
-    order.notes.append(&mut of_folders);
-    Ok(OpenPlan { layers, rule, order, read_set: disk.into_read_set() })
+    plan.order = joined(orders);
+    plan.order.notes.append(&mut of_folders);
+    Ok(plan)
+}
+
+impl OpenPlan {
+    /// A plan of these layers alone, of which the last wins.
+    pub(crate) fn of_layers(layers: Vec<layer_plan::PlannedLayer>) -> Self {
+        Self { layers, ..Self::default() }
+    }
+
+    /// The source as it was planned now. If it cannot be planned, or if a list or folder that could be read
+    /// before cannot be read now, the source as this plan has it. `None` if it is left out.
+    fn or_as_before(
+        &self,
+        path: &Path,
+        planned: Result<PlannedSource, OpenError>,
+        troubles: &mut Vec<Trouble>,
+    ) -> Option<PlannedSource> {
+        let then = self.sources.iter().find(|then| then.path == *path).cloned();
+        let error = match (planned, &then) {
+            (Ok(now), Some(then)) if matches!(then.source, Source::Planned(_)) => {
+                match now.unread.iter().find(|(file, _)| !then.unread.contains_key(*file)) {
+                    Some((file, why)) => OpenError::not_found(file, why.clone()),
+                    None => return Some(now),
+                }
+            }
+            (Ok(now), _) => return Some(now),
+            (Err(error), _) => error,
+        };
+        let trouble = Trouble::of(path, &error, then.is_some());
+        let is_left_out = trouble.is_left_out();
+        troubles.push(trouble);
+        then.filter(|_| !is_left_out)
+    }
 }
 
 /// Refuses a folder in a mount of bsafs. What it shows is no layer, but the result of merging layers.
@@ -110,12 +185,14 @@ fn refuse_mounts<'a>(mut folders: impl Iterator<Item = &'a Path>) -> Result<(), 
     folders.find(is_mounted).map_or(Ok(()), |folder| Err(OpenError::new(folder, OpenErrorKind::IsMount)))
 }
 
-/// Removes the archive layers of a game if its archives should be shown as files. What remains is the game's
-/// merged data folder.
-fn drop_archive_layers(order: &mut LoadOrder, archives: FolderArchives) {
+/// A load order without the archive layers of a game if its archives should be shown as files. What remains
+/// is the game's merged data folder.
+fn shown_order(order: &LoadOrder, archives: FolderArchives) -> LoadOrder {
+    let mut order = order.clone();
     if archives == FolderArchives::Files {
         order.layers.retain(|layer| layer.what == LayerKind::Folder);
     }
+    order
 }
 
 /// The load order of a source; `None` if it is an archive or an ordinary folder. The source must not be a
@@ -124,7 +201,7 @@ pub(crate) fn plan_source(source: &Path, options: &OpenOptions) -> Result<Option
     let disk = Disk::beneath(Covered::of_process());
     let mut resolved = resolve(&disk, std::slice::from_ref(&source.to_owned()), options)?;
     Ok(match (resolved.pop(), resolved.is_empty()) {
-        (Some(Source::Planned(order)), true) => Some(*order),
+        (Some(Source::Planned(order)), true) => Some(Arc::unwrap_or_clone(order)),
         _ => None,
     })
 }
@@ -135,9 +212,10 @@ pub(crate) fn is_game(source: &Path) -> bool {
 }
 
 /// What a source turned out to be.
+#[derive(Clone, Debug)]
 enum Source {
     /// A load order: of a game, an instance of Mod Organizer 2, or OpenMW.
-    Planned(Box<LoadOrder>),
+    Planned(Arc<LoadOrder>),
     Folder {
         path: PathBuf,
         /// Notes on a game that is near the folder.
@@ -146,19 +224,33 @@ enum Source {
     Archive(PathBuf),
 }
 
+impl Source {
+    /// Refuses a load order with a folder in a mount of bsafs.
+    fn refuse_mounts(&self) -> Result<(), OpenError> {
+        match self {
+            Self::Planned(order) => refuse_mounts(order.layers.iter().map(|layer| &*layer.path)),
+            Self::Folder { .. } | Self::Archive(_) => Ok(()),
+        }
+    }
+
+    /// The layers of the source with this number among all.
+    fn layers(&self, number: usize, archives: FolderArchives) -> Vec<layer_plan::PlannedLayer> {
+        match self {
+            Self::Planned(order) => {
+                let number = u16::try_from(number).unwrap_or(u16::MAX);
+                layer_plan::of_order(&shown_order(order, archives), number, archives)
+            }
+            Self::Folder { path, .. } | Self::Archive(path) => {
+                vec![layer_plan::PlannedLayer::named(path, archives)]
+            }
+        }
+    }
+}
+
 fn resolve(disk: &Disk, sources: &[PathBuf], options: &OpenOptions) -> Result<Vec<Source>, OpenError> {
-    let planner = Planner {
-        disk,
-        options,
-        overrides: options.overrides(),
-        environment: Environment::of_process(),
-        found: OnceCell::new(),
-        found_nearby: OnceCell::new(),
-        looked_nearby: RefCell::default(),
-    };
+    let planner = Planner::new(disk, options);
     if let ([], Some(folder)) = (sources, &options.game_dir) {
-        let order = planner.plan_installation(&planner.recognised(folder)?)?;
-        return Ok(vec![Source::Planned(Box::new(order))]);
+        return Ok(vec![planner.plan_game_dir(folder)?]);
     }
     sources.iter().map(|source| planner.resolve_source(source)).collect()
 }
@@ -196,7 +288,24 @@ struct Planner<'a> {
     looked_nearby: RefCell<HashSet<DiskId>>,
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
+    fn new(disk: &'a Disk, options: &'a OpenOptions) -> Self {
+        Self {
+            disk,
+            options,
+            overrides: options.overrides(),
+            environment: Environment::of_process(),
+            found: OnceCell::new(),
+            found_nearby: OnceCell::new(),
+            looked_nearby: RefCell::default(),
+        }
+    }
+
+    /// The game in the folder that the user named instead of a source.
+    fn plan_game_dir(&self, folder: &Path) -> Result<Source, OpenError> {
+        Ok(Source::Planned(self.plan_installation(&self.recognised(folder)?)?.into()))
+    }
+
     /// All games of the user.
     fn found(&self) -> Rc<Found> {
         self.found.get_or_init(|| find(self.disk, &self.environment).into()).clone()
@@ -205,7 +314,7 @@ impl Planner<'_> {
     fn resolve_source(&self, source: &Path) -> Result<Source, OpenError> {
         // `skyrim` is the game. A folder of that name is given as `./skyrim`.
         if let Some(title) = source.to_str().and_then(title) {
-            return self.plan_title(title).map(|order| Source::Planned(Box::new(order)));
+            return self.plan_title(title).map(|order| Source::Planned(order.into()));
         }
         let metadata = match std::fs::metadata(uncovered(source)) {
             Ok(metadata) => metadata,
@@ -215,11 +324,11 @@ impl Planner<'_> {
         let path = paths::absolute(source).map_err(|error| OpenError::unreadable(source, error))?;
         if metadata.is_dir() {
             refuse_mounts(std::iter::once(source))?;
-            let planned = self.plan_folder(&path)?.map(|order| Source::Planned(Box::new(order)));
-            return Ok(planned.unwrap_or_else(|| {
-                let notes = self.game_nearby(&path).into_iter().collect();
-                Source::Folder { path: source.to_owned(), notes }
-            }));
+            if let Some(order) = self.plan_folder(&path)? {
+                return Ok(Source::Planned(order.into()));
+            }
+            let notes = self.game_nearby(&path).into_iter().collect();
+            return Ok(Source::Folder { path: source.to_owned(), notes });
         }
         let is_named =
             |name: &str| path.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name));
@@ -228,7 +337,7 @@ impl Planner<'_> {
             () if is_named(OPENMW_CFG) => self.plan_settings(&path)?,
             () => return Ok(Source::Archive(source.to_owned())),
         };
-        Ok(Source::Planned(Box::new(planned)))
+        Ok(Source::Planned(planned.into()))
     }
 
     fn plan_title(&self, title: &'static Title) -> Result<LoadOrder, OpenError> {

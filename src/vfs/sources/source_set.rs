@@ -1,5 +1,6 @@
 //! Sources with their options, in which profiles are replaced by what they name.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::for_others;
@@ -7,6 +8,7 @@ use super::profile::Profile;
 use crate::shown::excerpt;
 use crate::vfs::error::OpenError;
 use crate::vfs::open_options::OpenOptions;
+use crate::vfs::trouble::Trouble;
 
 /// Sources and options. A set plans and opens the same layers for every command.
 #[derive(Clone, Debug, Default)]
@@ -29,10 +31,17 @@ pub(crate) struct Expanded {
 
 impl Expanded {
     pub(crate) fn new(sources: &[PathBuf]) -> Result<Self, OpenError> {
+        Self::with(sources, &mut Profile::read)
+    }
+
+    fn with(
+        sources: &[PathBuf],
+        read: &mut dyn FnMut(&Path) -> Result<Profile, OpenError>,
+    ) -> Result<Self, OpenError> {
         let mut expanded = Self::default();
         for (number, source) in sources.iter().enumerate() {
             if Profile::is_one(source) {
-                let mut profile = Profile::read(source)?;
+                let mut profile = read(source)?;
                 expanded.paths.append(&mut profile.archives);
                 expanded.profiles.push(profile);
             } else {
@@ -48,19 +57,61 @@ impl SourceSet {
     /// Replaces profiles by what they name. `options` outrank those of profiles, and a later
     /// profile outranks an earlier one. Options that only concern a mount are ignored.
     pub(crate) fn new(sources: &[PathBuf], options: OpenOptions) -> Result<Self, OpenError> {
-        let Expanded { paths, named_by, profiles } = Expanded::new(sources)?;
-        for_others::check_profiles(&profiles, &options)?;
+        let of_check = options.clone();
+        Self::with(sources, options, &mut |path| {
+            let profile = Profile::read(path)?;
+            for_others::check_profiles(std::slice::from_ref(&profile), &of_check)?;
+            Ok(profile)
+        })
+    }
+
+    /// Like [`SourceSet::new`], while an earlier view of the sources is served. A profile that is gone names
+    /// no sources, and one that cannot be used stays as it was; `troubles` says so. `last` has each profile
+    /// as it was last used.
+    ///
+    /// # Errors
+    /// A profile was never used and cannot be used now.
+    pub(crate) fn again(
+        sources: &[PathBuf],
+        options: OpenOptions,
+        last: &mut HashMap<PathBuf, Profile>,
+        troubles: &mut Vec<Trouble>,
+    ) -> Result<Self, OpenError> {
+        let of_check = options.clone();
+        Self::with(sources, options, &mut |path| {
+            let read = Profile::read(path).and_then(|profile| {
+                for_others::check_profiles(std::slice::from_ref(&profile), &of_check)?;
+                set_options(&mut OpenOptions::default(), &profile)?;
+                Ok(profile)
+            });
+            match (read, last.get(path)) {
+                (Ok(profile), _) => {
+                    last.insert(path.to_owned(), profile.clone());
+                    Ok(profile)
+                }
+                (Err(error), None) => Err(error),
+                (Err(error), Some(then)) => {
+                    let trouble = Trouble::of(path, &error, true);
+                    let mut profile = then.clone();
+                    if trouble.is_left_out() {
+                        profile.archives.clear();
+                    }
+                    troubles.push(trouble);
+                    Ok(profile)
+                }
+            }
+        })
+    }
+
+    fn with(
+        sources: &[PathBuf],
+        options: OpenOptions,
+        read: &mut dyn FnMut(&Path) -> Result<Profile, OpenError>,
+    ) -> Result<Self, OpenError> {
+        let Expanded { paths, named_by, profiles } = Expanded::with(sources, read)?;
         let mut lower = OpenOptions::default();
         for profile in &profiles {
-            for (name, value) in profile.options() {
-                lower.set(&name, &value, &profile.parent).map_err(|what| {
-                    let option = format!("{name}={value}");
-                    OpenError::profile(
-                        &profile.parent,
-                        format!("-o {}: {}", excerpt(&option), excerpt(&what)),
-                    )
-                })?;
-            }
+            set_options(&mut lower, profile)?;
         }
         let mut options = options.merged_over(lower);
         options.within =
@@ -81,4 +132,14 @@ impl SourceSet {
     pub(crate) fn only(&self, path: &Path) -> Self {
         Self { paths: vec![path.to_owned()], ..self.clone() }
     }
+}
+
+fn set_options(options: &mut OpenOptions, profile: &Profile) -> Result<(), OpenError> {
+    for (name, value) in profile.options() {
+        options.set(&name, &value, &profile.parent).map_err(|what| {
+            let option = format!("{name}={value}");
+            OpenError::profile(&profile.parent, format!("-o {}: {}", excerpt(&option), excerpt(&what)))
+        })?;
+    }
+    Ok(())
 }

@@ -405,3 +405,182 @@ fn a_source_that_was_named_by_a_detour_is_followed_after_that_folder_is_gone() {
     assert!(which.contains(dir.path("a.bsa").to_str().unwrap()) && !which.contains(".."), "{which}");
     dir.run(["info", dir.path("a.bsa").to_str().unwrap()]).success();
 }
+
+/// A mount of the folder `mod` and of another source, with a log. Both have files.
+fn beside(dir: &TestDir, other: &str) -> Mounted {
+    fs::create_dir(dir.path("mod")).unwrap();
+    for name in ["grown.dds", "cut.dds"] {
+        fs::write(dir.path("mod").join(name), "old".repeat(20_000)).unwrap();
+    }
+    let mount = dir.mount(["--log-file", "log", "mod", other]);
+    until_quiet(&mount);
+    for name in ["grown.dds", "cut.dds"] {
+        assert_eq!(content(&mount.join(name)).unwrap().len(), 60_000);
+    }
+    mount
+}
+
+/// Saves files in the folder `mod`, and waits until the mount shows exactly that.
+fn assert_followed(dir: &TestDir, mount: &Mounted, nth: usize) {
+    let files = [("grown.dds", 60_000), ("cut.dds", 30_000)];
+    for (name, len) in files {
+        fs::write(dir.path("mod").join(name), format!("new {nth}").repeat(len)).unwrap();
+    }
+    fs::write(dir.path(format!("mod/added {nth}")), "added").unwrap();
+    until("the new file to be shown", || content(&mount.join(format!("added {nth}"))) == Ok("added".into()));
+    for (name, len) in files {
+        let right = format!("new {nth}").repeat(len);
+        let is_right = || {
+            let size = fs::metadata(mount.join(name)).unwrap().len();
+            content(&mount.join(name)).is_ok_and(|it| it == right) && size == right.len() as u64
+        };
+        until("the saved file to be shown", is_right);
+    }
+}
+
+/// The line of `bsafs status` and of `bsafs mounts` about sources, which must be the same.
+fn odd_sources(dir: &TestDir) -> Option<String> {
+    let odd = |text: &str| {
+        let line = text.lines().find(|line| line.starts_with("  odd ") && line.contains(" source"))?;
+        Some(line.to_owned())
+    };
+    let of_status = || odd(&dir.run(["status", "mnt"]).success());
+    loop {
+        let before = of_status();
+        let mounts = dir.run(["mounts"]).out;
+        // A reload in between may change it.
+        if of_status() != before {
+            continue;
+        }
+        let begin = mounts.find(dir.path("mnt").to_str().unwrap()).unwrap();
+        let of_mounts = mounts[begin..].lines().skip(1).take_while(|line| line.starts_with(' '));
+        assert_eq!(odd(&of_mounts.collect::<Vec<_>>().join("\n")), before);
+        return before;
+    }
+}
+
+#[test]
+fn a_source_that_is_gone_is_left_out_and_the_others_are_followed() {
+    type Break = fn(&TestDir);
+    let away: Break = |dir| fs::rename(dir.path("real"), dir.path("away")).unwrap();
+    let relink = |dir: &TestDir, to: &str| {
+        fs::remove_file(dir.path("mod2")).unwrap();
+        symlink(to, dir.path("mod2")).unwrap();
+    };
+    let cases: [(&str, Break); 4] = [
+        ("the target of the link is moved", away),
+        ("the link leads to itself", |dir| {
+            fs::remove_file(dir.path("mod2")).unwrap();
+            symlink("mod2", dir.path("mod2")).unwrap();
+        }),
+        ("the link is removed", |dir| fs::remove_file(dir.path("mod2")).unwrap()),
+        ("a folder on the way is replaced by a file", |dir| {
+            fs::rename(dir.path("real"), dir.path("away")).unwrap();
+            fs::write(dir.path("real"), "a file").unwrap();
+        }),
+    ];
+    for (what, break_it) in cases {
+        let dir = TestDir::new();
+        fs::create_dir_all(dir.path("real/deep")).unwrap();
+        fs::write(dir.path("real/deep/r.txt"), "real").unwrap();
+        symlink("real/deep", dir.path("mod2")).unwrap();
+        let mount = beside(&dir, "mod2");
+        assert_eq!(content(&mount.join("r.txt")), Ok("real".into()));
+        break_it(&dir);
+        until(what, || content(&mount.join("R.txt")) == Err(ENOENT));
+        assert_followed(&dir, &mount, 0);
+        assert_followed(&dir, &mount, 1);
+        until_quiet(&mount);
+        let odd = odd_sources(&dir).unwrap_or_default();
+        assert!(odd.contains("source that is gone") && odd.contains("mod2"), "{what}: {odd}");
+        let log = fs::read_to_string(dir.path("log")).unwrap();
+        assert_eq!(log.matches("mod2: it is gone").count(), 1, "{what}: {log}");
+        if dir.path("away").exists() {
+            if dir.path("real").exists() {
+                fs::remove_file(dir.path("real")).unwrap();
+            }
+            fs::rename(dir.path("away"), dir.path("real")).unwrap();
+        } else {
+            let _ = fs::remove_file(dir.path("mod2"));
+            symlink("gone", dir.path("mod2")).unwrap();
+            relink(&dir, "real/deep");
+        }
+        until("the source to be back", || content(&mount.join("r.txt")) == Ok("real".into()));
+        until_quiet(&mount);
+        assert_eq!(odd_sources(&dir), None, "{what}");
+    }
+}
+
+#[test]
+fn an_archive_whose_folder_is_moved_is_left_out_and_comes_back() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("archives")).unwrap();
+    dir.archive("archives/a.bsa", &archive(&[("a.txt", "a")]));
+    let mount = beside(&dir, "archives/a.bsa");
+    fs::rename(dir.path("archives"), dir.path("away")).unwrap();
+    until("the archive to be left out", || content(&mount.join("A.txt")) == Err(ENOENT));
+    assert_followed(&dir, &mount, 0);
+    fs::rename(dir.path("away"), dir.path("archives")).unwrap();
+    until("the archive to be back", || content(&mount.join("a.txt")) == Ok("a".into()));
+}
+
+#[test]
+fn a_profile_that_cannot_be_used_stays_as_it_was_and_the_rest_is_followed() {
+    let dir = TestDir::new();
+    for folder in ["other", "third"] {
+        fs::create_dir(dir.path(folder)).unwrap();
+        fs::write(dir.path(folder).join(format!("{folder}.txt")), folder).unwrap();
+    }
+    let good = "archives = ['other']\noptions = 'layout=union'\n";
+    fs::write(dir.path("p.toml"), good).unwrap();
+    let mount = beside(&dir, "p.toml");
+    let broken =
+        ["archives = ['other'", "archives = ['none-*.bsa']", "archives = ['other']\noptions = 'layout=x'"];
+    for (nth, text) in broken.into_iter().enumerate() {
+        replace(&dir, "p.toml", text.as_bytes());
+        until("the profile to be read", || odd_sources(&dir).is_some());
+        assert_followed(&dir, &mount, nth);
+        assert_eq!(content(&mount.join("other.txt")), Ok("other".into()), "{text}");
+        fs::write(dir.path("other/other.txt"), "other").unwrap();
+        let odd = odd_sources(&dir).unwrap();
+        assert!(odd.contains("source that cannot be opened now") && odd.contains("p.toml"), "{odd}");
+        assert_eq!(status(&mount.path)["last_reload"]["is_failed"], true);
+        replace(&dir, "p.toml", good.as_bytes());
+        until("the profile to be right", || odd_sources(&dir).is_none());
+    }
+    replace(&dir, "p.toml", b"archives = ['third']");
+    until("the other profile to be shown", || content(&mount.join("third.txt")) == Ok("third".into()));
+    assert_eq!(content(&mount.join("other.txt")), Err(ENOENT));
+    fs::remove_file(dir.path("p.toml")).unwrap();
+    until("the profile to be left out", || content(&mount.join("third.txt")) == Err(ENOENT));
+    assert_followed(&dir, &mount, 9);
+    assert!(odd_sources(&dir).unwrap().contains("source that is gone"));
+    replace(&dir, "p.toml", good.as_bytes());
+    until("the profile to be back", || content(&mount.join("other.txt")) == Ok("other".into()));
+}
+
+#[test]
+fn a_list_of_names_that_is_gone_or_unreadable_does_not_hold_back_the_rest() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mod")).unwrap();
+    fs::write(dir.path("names.txt"), "a.txt\n").unwrap();
+    fs::write(dir.path("p.toml"), "archives = ['mod']\noptions = 'names=names.txt'").unwrap();
+    dir.run(["mount", "p.toml", "mnt"]).success();
+    let mount = Mounted::at(&dir.path("mnt"), String::new());
+    until_quiet(&mount);
+    let breaks: [fn(&TestDir); 2] = [
+        |dir| fs::remove_file(dir.path("names.txt")).unwrap(),
+        // A folder cannot be read as a list, not even by root.
+        |dir| fs::create_dir(dir.path("names.txt")).unwrap(),
+    ];
+    for (nth, (break_it, says)) in breaks.into_iter().zip(["gone", "cannot be opened"]).enumerate() {
+        break_it(&dir);
+        let name = format!("{nth}.txt");
+        fs::write(dir.path("mod").join(&name), "new").unwrap();
+        until("the new file to be shown", || content(&mount.join(&name)) == Ok("new".into()));
+        until("the list to be named", || odd_sources(&dir).is_some_and(|odd| odd.contains(says)));
+    }
+    fs::remove_dir(dir.path("names.txt")).unwrap();
+    fs::write(dir.path("names.txt"), "a.txt\n").unwrap();
+    until("the list to be read", || odd_sources(&dir).is_none());
+}

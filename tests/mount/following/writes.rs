@@ -288,3 +288,75 @@ fn a_lookup_of_a_changed_name_ends_although_the_reload_hangs() {
     until("the new file to be shown", || content(&mount.join("b.txt")) == Ok("new".into()));
     until("no name to be pending", || pending() == 0);
 }
+
+#[test]
+fn an_open_file_keeps_its_size_when_a_shorter_file_gets_its_name() {
+    let dir = TestDir::new();
+    let (disk, mount) = beside_a_disk(&dir);
+    let (path, old) = (dir.path("mod/b.txt"), "x".repeat(200_000));
+    fs::write(&path, &old).unwrap();
+    until("the long file to be shown", || content(&mount.join("b.txt")).is_ok_and(|it| it == old));
+    let open = File::open(mount.join("b.txt")).unwrap();
+    // The new view, which knows the new file, does not come.
+    disk.set(Mode::Hangs);
+    fs::remove_file(&path).unwrap();
+    let mut new = File::create(&path).unwrap();
+    until("the name to be pending", || status(&mount.path)["pending_names"].as_u64() > Some(0));
+    for _ in 0..20 {
+        new.write_all(b"new").unwrap();
+        let mut bytes = vec![0; old.len() + 1];
+        let len = open.read_at(&mut bytes, 0).unwrap();
+        assert!(bytes[..len].iter().all(|byte| *byte == b'x'), "bytes of the other file, or zeros");
+        assert_eq!((errors(&mount), open.metadata().unwrap().len()), (0, 200_000));
+    }
+    disk.set(Mode::Works);
+    until("the new file to be shown", || content(&mount.join("b.txt")) == Ok("new".repeat(20)));
+    let mut bytes = vec![0; old.len() + 1];
+    assert_eq!(
+        (open.metadata().unwrap().len(), open.read_at(&mut bytes, 100_000).unwrap()),
+        (200_000, 100_000)
+    );
+}
+
+#[test]
+fn the_last_write_to_a_file_that_is_replaced_at_once_is_shown() {
+    for (old, last) in [(100, 9_000), (9_000, 100), (9_000, 9_000)] {
+        let (dir, mount) = mounted([("a.txt", &"a".repeat(old))]);
+        let open = File::open(mount.join("a.txt")).unwrap();
+        assert_eq!(read_again(&open).len(), old);
+        fs::write(dir.path("mod/a.txt"), "b".repeat(last)).unwrap();
+        replace(&dir, "mod/a.txt", b"new");
+        until("the new file to be shown", || content(&mount.join("A.txt")) == Ok("new".into()));
+        until("the last write to be shown", || {
+            let bytes = read_again(&open);
+            assert!(!bytes.contains(&0), "zeros, {old} and {last}");
+            bytes == "b".repeat(last).as_bytes() && open.metadata().unwrap().len() == last as u64
+        });
+    }
+}
+
+#[test]
+fn tail_follows_a_log_that_was_rotated() {
+    let (dir, mount) = mounted([("log.txt", &"begin\n".repeat(99))]);
+    let mut command = Command::new("tail");
+    let out = File::create(dir.path("out")).unwrap();
+    let err = File::create(dir.path("err")).unwrap();
+    command.args(["-n", "1", "-f"]).arg(mount.join("log.txt"));
+    let mut tail = command.stdout(out).stderr(err).spawn().unwrap();
+    let mut expected = "begin\n".to_owned();
+    let shown = || fs::read_to_string(dir.path("out")).unwrap();
+    until("the last line", || shown() == expected);
+    let mut log = File::options().append(true).open(dir.path("mod/log.txt")).unwrap();
+    fs::rename(dir.path("mod/log.txt"), dir.path("log.1")).unwrap();
+    fs::write(dir.path("mod/log.txt"), "new\n").unwrap();
+    until("the new log to be shown", || content(&mount.join("log.txt")) == Ok("new\n".into()));
+    for nth in 0..3 {
+        writeln!(log, "line {nth}").unwrap();
+        expected += &format!("line {nth}\n");
+        until("the next line of the old log", || shown() == expected);
+    }
+    tail.kill().unwrap();
+    tail.wait().unwrap();
+    assert_eq!(fs::read_to_string(dir.path("err")).unwrap(), "");
+    mount.umount(&dir);
+}

@@ -1,0 +1,95 @@
+//! A source that could not be opened again as the disk has it now. It alone is affected: what is gone is left
+//! out, as if it were empty, and what cannot be read or parsed stays as it was.
+
+use std::path::{Path, PathBuf};
+
+use super::error::{OpenError, OpenErrorKind};
+use crate::note::{Note, NoteCode};
+use crate::shown::Shown;
+use crate::system::paths::is_gone;
+
+/// What is wrong with a source, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Trouble {
+    path: PathBuf,
+    /// What is wrong, without the path.
+    why: String,
+    pub(crate) fate: Fate,
+}
+
+/// What became of a source that could not be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Nothing is at its path any more, so it is left out.
+    Gone,
+    /// It was not opened before, or root may not open it for others any more, so it is left out.
+    LeftOut,
+    /// It stays as it was.
+    Kept,
+    /// It is a folder that could not be walked, and stays as it was.
+    KeptFolder,
+    /// It may be an archive that is still being written, and stays as it was.
+    Unfinished,
+}
+
+impl Trouble {
+    /// A source that cannot be opened for this reason. `was_opened` says whether it can stay as it was.
+    pub(crate) fn of(path: &Path, error: &OpenError, was_opened: bool) -> Self {
+        let fate = match error.kind() {
+            _ if path.is_absolute() && is_gone(path) => Fate::Gone,
+            // What another user decides now must not be opened at its path again.
+            OpenErrorKind::OfOtherUser(_) => Fate::LeftOut,
+            _ if was_opened => Fate::Kept,
+            _ => Fate::LeftOut,
+        };
+        // The error may be about another file: one that says what to open.
+        let about = error.path().unwrap_or(path);
+        Self::new(about, &error.kind().to_string(), fate)
+    }
+
+    /// As [`Trouble::of`], for an archive. It stays open, so another user who decides its path now decides
+    /// nothing about its bytes.
+    pub(crate) fn of_archive(path: &Path, error: &OpenError, was_opened: bool) -> Self {
+        let trouble = Self::of(path, error, was_opened);
+        let fate = if was_opened && trouble.fate == Fate::LeftOut { Fate::Kept } else { trouble.fate };
+        Self { fate, ..trouble }
+    }
+
+    pub(crate) fn new(path: &Path, why: &str, fate: Fate) -> Self {
+        let why = if fate == Fate::Gone { "it is gone" } else { why };
+        Self { path: path.to_owned(), why: why.to_owned(), fate }
+    }
+
+    /// What is wrong, with the path.
+    pub(crate) fn what(&self) -> String {
+        format!("{}: {}", self.path.shown(), self.why)
+    }
+
+    /// What is done about it, for the log.
+    pub(crate) fn advice(&self) -> &'static str {
+        match self.fate {
+            Fate::Gone => "its files are shown again when it is back",
+            Fate::LeftOut => "it is left out until this problem is fixed",
+            Fate::Kept | Fate::KeptFolder | Fate::Unfinished => {
+                "the previous contents stay mounted until this problem is fixed"
+            }
+        }
+    }
+
+    /// Whether nothing of the source is shown.
+    pub(crate) fn is_left_out(&self) -> bool {
+        matches!(self.fate, Fate::Gone | Fate::LeftOut)
+    }
+
+    /// The note about it, for all commands that show notes.
+    pub(crate) fn note(&self) -> Note {
+        let (code, done) = match self.fate {
+            Fate::Gone => (NoteCode::SourceGone, "left out until it is back"),
+            Fate::LeftOut => (NoteCode::SourceUnreadable, "left out"),
+            Fate::Kept | Fate::KeptFolder | Fate::Unfinished => {
+                (NoteCode::SourceUnreadable, "shown as it was before")
+            }
+        };
+        Note::new(code, self.path.to_string_lossy(), format!("{done}: {}", self.why))
+    }
+}
