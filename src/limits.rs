@@ -42,6 +42,7 @@
 //! | replaced loose files that may be open | a descriptor each | `RETIRED_FILES_MAX` (128) |
 //! | used folders (`fs/used_folders.rs`) | about 40 each, for a moment | `USED_FOLDERS_MAX` (65,536) |
 //! | watches of folders, unless `-o static` | about 250 and the path of each (`watch/`) | folders |
+//! | watches of files with several names | about 200 and the path of each | `WATCHED_LINKS_MAX` (8,192) |
 //! | pending names (`pending.rs`) | about 60 and the name | names that changed since the last reload |
 //! | replies that wait for a view | about 200 each, for a second | requests under way |
 //! | the next view | as the view | while a change is read |
@@ -166,6 +167,8 @@ pub const RETIRED_ARCHIVES_MAX: usize = 8;
 /// Maximum number of folders that were used and wait for watches. Further ones get none until they are used
 /// again.
 pub const USED_FOLDERS_MAX: usize = 65_536;
+/// Maximum number of files with several names (hard links) that have watches of their own.
+pub const WATCHED_LINKS_MAX: usize = 8192;
 /// Maximum number of replaced loose files that stay open. The kernel may have forgotten some of them.
 pub const RETIRED_FILES_MAX: usize = 128;
 /// Maximum number of bytes of all lists of names. All known paths of all games take about 40 MiB.

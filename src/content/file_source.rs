@@ -132,6 +132,11 @@ impl StoredFile<'_> {
         self.folder().is_some_and(|folder| folder.is_stale(self.id.entry))
     }
 
+    /// Whether the file is loose, and was found to have several names (hard links).
+    pub fn has_links(&self) -> bool {
+        self.folder().is_some_and(|folder| folder.known(self.id.entry).is_some_and(|it| it.has_links()))
+    }
+
     /// The state of a loose file as it is now, if it was statted and is still that file.
     pub fn state_now(&self) -> Option<FileStat> {
         self.folder()?.state_now(self.id.entry)

@@ -3,8 +3,9 @@
 //! (`trigger`).
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ use super::trigger::{Due, Trigger};
 use super::watching::{WAKE, Watching};
 use crate::archive_file::COARSEST_TICK;
 use crate::folder::LooseFolder;
-use crate::fs::{FileSystem, LastReload, POLLING_INTERVAL, ReloadAttempt, View};
+use crate::fs::{FileSystem, Ino, LastReload, POLLING_INTERVAL, ReloadAttempt, View};
 use crate::game::ReadSet;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
@@ -33,7 +34,7 @@ use crate::vfs::disk_changes::DiskChanges;
 use crate::vfs::reopening::Reopening;
 use crate::vfs::reuse::Reuse;
 use crate::vfs::trouble::{Fate, Trouble};
-use crate::watch::{FolderPath, Interests, MovedWatches, WatchChanges, Watcher};
+use crate::watch::{FolderPath, Interests, MovedWatches, WatchChanges, WatchedFile, Watcher};
 
 /// Interval between checks whether kept listings are old enough to be dropped.
 const TIDY_INTERVAL: Duration = Duration::from_secs(2);
@@ -262,6 +263,7 @@ impl Follower {
         let ((watched, used, _), folders) = (self.watcher.counts(), self.watcher.unwatched());
         let unwatched = folders.len();
         fs.note_watches(watched, used, folders.clone());
+        fs.note_watched_links(self.watcher.watched_files().into_iter().map(Ino).collect());
         self.polling.lock().set(folders, opening_began);
         if unwatched > 0 {
             // The thread may be waiting without a time limit. If the socket is full, it wakes anyway.
@@ -275,6 +277,18 @@ impl Follower {
     fn move_watches(&self) {
         let Some(fs) = self.fs.upgrade().filter(|_| self.is_watching) else { return };
         let began = Instant::now();
+        let links = fs.take_read_links();
+        if !links.is_empty() {
+            for (ino, folder, name) in links {
+                self.watcher.watch_file(WatchedFile {
+                    number: ino.0,
+                    folder,
+                    name: OsString::from_vec(name),
+                });
+            }
+            fs.note_watched_links(self.watcher.watched_files().into_iter().map(Ino).collect());
+            self.trigger.pause_moves(began.elapsed());
+        }
         let (used, changed) = (fs.take_used_folders(), self.polling.lock().take_changed());
         if used.is_empty() && changed.is_empty() {
             return;

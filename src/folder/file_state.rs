@@ -32,7 +32,7 @@ pub struct FileStat {
     /// The mtime.
     pub modified: FileTime,
     /// Upper half: a hash of device, inode number and birth time, never 0. Lower half: a hash of the ctime,
-    /// whose lowest bit is [`SETTLED_BIT`].
+    /// whose lowest bits are [`SETTLED_BIT`] and [`LINKED_BIT`].
     pub(super) identity: u64,
 }
 
@@ -46,6 +46,9 @@ const CARRIED_BIT: u64 = 2;
 /// Marks the identity of a [`FileState`] after a read that found other attributes, or a first stat that found
 /// no file. [`FileStat`] never has it.
 const OUTDATED_BIT: u64 = 4;
+
+/// Marks the identity of a file that has several names on its disk (hard links).
+const LINKED_BIT: u64 = 8;
 
 /// Length of one hash, in bits.
 const HASH_BITS: u32 = 32;
@@ -68,6 +71,12 @@ impl FileStat {
         self.identity & SETTLED_BIT != 0
     }
 
+    /// Whether the file has several names (hard links). It may be written to through one in another folder,
+    /// whose events do not concern this one.
+    pub fn has_links(&self) -> bool {
+        self.identity & LINKED_BIT != 0
+    }
+
     /// Whether both are states of one file, even if it was written to in between. The birth time
     /// distinguishes a file from one that got its inode number later.
     pub fn is_same_file(&self, other: &Self) -> bool {
@@ -87,8 +96,10 @@ impl FileStat {
         let changed = hash(&time(&stat.stx_ctime));
         let modified = FileTime::of(&stat.stx_mtime);
         let settled = if is_settled(modified) { SETTLED_BIT } else { 0 };
-        let flags = SETTLED_BIT | CARRIED_BIT | OUTDATED_BIT;
-        Self { size: stat.stx_size, modified, identity: object << HASH_BITS | (changed & !flags) | settled }
+        let linked = if stat.stx_nlink > 1 { LINKED_BIT } else { 0 };
+        let flags = SETTLED_BIT | CARRIED_BIT | OUTDATED_BIT | LINKED_BIT;
+        let state = (changed & !flags) | settled | linked;
+        Self { size: stat.stx_size, modified, identity: object << HASH_BITS | state }
     }
 }
 

@@ -219,6 +219,37 @@ impl FileSystem {
         folders
     }
 
+    /// The files with several names that programs read since the last call: for each its number, its folder
+    /// on the disk and its name.
+    pub fn take_read_links(&self) -> Vec<(Ino, PathBuf, Vec<u8>)> {
+        let view = self.view();
+        let place = |ino: Ino| {
+            let node = view.tree().node(ino)?;
+            let folder = view.store().file(view.entry(node)?).loose_folder()?;
+            Some((ino, folder, view.tree().name(node).to_owned()))
+        };
+        self.shared.linked.take().into_iter().filter_map(place).collect()
+    }
+
+    /// Records which files with several names have watches of their own. The kernel drops what it cached of
+    /// those that lost theirs.
+    pub fn note_watched_links(&self, watched: HashSet<Ino>) {
+        let view = self.view();
+        let (new, lost) = self.shared.linked.set_watched(watched);
+        // They may have been written to before they had watches.
+        new.iter().filter_map(|ino| view.tree().node(*ino)).for_each(|node| view.check_unwatched(node));
+        let mut unwatched = Invalidation { attributes: lost.clone(), ..Invalidation::default() };
+        for node in lost.into_iter().filter_map(|ino| view.tree().node(ino)) {
+            let folder = view.tree().ino(view.tree().parent(node));
+            for number in std::iter::once(folder).chain(self.shared.spellings.other_numbers_of(folder)) {
+                unwatched.names.push((number, Box::from(view.tree().name(node))));
+            }
+        }
+        if let Some(host) = self.shared.host.get() {
+            host.invalidate(unwatched);
+        }
+    }
+
     /// Has the kernel drop what it cached of folders that lost their watches, so that it asks again.
     pub fn drop_unwatched(&self, folders: &[Arc<OsStr>]) {
         let (view, mut unwatched) = (self.view(), Invalidation::default());
@@ -248,7 +279,7 @@ impl FileSystem {
     }
 
     /// Runs a job when the kernel has dropped all that it was asked to drop before.
-    fn after_notices(&self, job: impl FnOnce() + Send + 'static) {
+    pub(crate) fn after_notices(&self, job: impl FnOnce() + Send + 'static) {
         match self.shared.host.get() {
             Some(host) => host.after_notices(Box::new(job)),
             None => job(),

@@ -62,7 +62,14 @@ impl ReadTarget {
         {
             host.trim_cache();
         }
+        view.note_read_link(node, entry);
         if file.take_outdated() {
+            // Pages that were read before the write go before its bytes are sent.
+            if view.is_unwatched(node)
+                && let Some(host) = view.shared.host.get()
+            {
+                host.drop_pages(view.tree().ino(node));
+            }
             view.shared.report_change(file.loose_folder().as_deref());
         }
         let bytes = read.map_err(|error| self.report(node, &error))?;

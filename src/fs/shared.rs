@@ -22,6 +22,7 @@ use super::reported::daemon_status::{LastReload, WatchCounts};
 use super::reported::sources::MountedSources;
 use super::reported::touched_files::TouchedFiles;
 use super::requests::Requests;
+use super::unwatched::LinkedFiles;
 use super::used_folders::UsedFolders;
 use crate::system::sync::{Mutex, RwLock};
 use crate::tree::{Ino, Spellings};
@@ -90,6 +91,7 @@ pub(crate) struct Shared {
     pub(crate) on_change: OnceLock<OnChange>,
     pub(crate) watches: Mutex<WatchCounts>,
     pub(crate) used: UsedFolders,
+    pub(crate) linked: LinkedFiles,
     unwatched: RwLock<UnwatchedFolders>,
     /// Files with events on the disk since the last view.
     touched: Mutex<TouchedFiles>,
@@ -131,6 +133,7 @@ impl Shared {
             on_change: Default::default(),
             watches: Mutex::default(),
             used: UsedFolders::default(),
+            linked: LinkedFiles::default(),
             unwatched: RwLock::default(),
             touched: Mutex::default(),
             changes: Mutex::default(),

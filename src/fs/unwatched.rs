@@ -1,9 +1,11 @@
-//! Loose files in folders that the user has no watches left for. No event reports a write to them.
+//! Loose files of which no event may report a write: those in folders that the user has no watches left for,
+//! and those with several names (hard links), which may be written to through one in another folder.
 //!
-//! The kernel caches their attributes only for as long as such a folder is left unchecked. When it asks
-//! again, the file is statted before the answer. If the file was written to, its name is pending, as after an
-//! event.
+//! The kernel caches their attributes only for as long as such a folder is left unchecked, or for a second.
+//! When it asks again, the file is statted before the answer. If the file was written to, its name is
+//! pending, as after an event. A file with several names that programs read gets a watch of its own.
 
+use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -11,14 +13,27 @@ use super::attr::{Attr, NodeKind};
 use super::remembered::invalidation::Invalidation;
 use super::view::View;
 use crate::format::EntryId;
+use crate::limits::WATCHED_LINKS_MAX;
+use crate::system::sync::{Mutex, RwLock};
 use crate::tree::{Ino, Kind, NodeId};
 
 impl View {
-    /// Whether a node is a file in a folder without a watch that was statted.
+    /// Whether a node is a file that was statted, and to which a write may go unreported.
     pub(crate) fn is_unwatched(&self, node: NodeId) -> bool {
+        let Some(entry) = self.entry(node) else { return false };
+        if self.is_linked_unwatched(self.tree().ino(node), entry) {
+            return true;
+        }
         let Some(folders) = self.shared.unwatched() else { return false };
-        let is_known = |entry: EntryId| self.store().file(entry).known_size().is_some();
-        self.entry(node).is_some_and(|entry| self.is_in(entry, &folders) && is_known(entry))
+        self.is_in(entry, &folders) && self.store().file(entry).known_size().is_some()
+    }
+
+    /// Whether a file has several names and no watch of its own.
+    pub(crate) fn is_linked_unwatched(&self, ino: Ino, entry: EntryId) -> bool {
+        // A static mount follows nothing.
+        self.store().file(entry).has_links()
+            && self.shared.on_change.get().is_some()
+            && !self.shared.linked.is_watched(ino)
     }
 
     /// The node with this number, if it is [unwatched](View::is_unwatched).
@@ -28,9 +43,18 @@ impl View {
 
     /// The child of a folder, if it is [unwatched](View::is_unwatched).
     pub(crate) fn unwatched_child(&self, parent: Ino, name: &[u8]) -> Option<NodeId> {
-        let is_any = self.shared.unwatched().is_some_and(|folders| !folders.is_empty());
-        let child = is_any.then(|| self.tree().lookup(self.folder(parent).ok()?.node?, name))?;
-        child.filter(|node| self.is_unwatched(*node))
+        self.tree().lookup(self.folder(parent).ok()?.node?, name).filter(|node| self.is_unwatched(*node))
+    }
+
+    /// The own number of the folder and the name of a file, if the answer to a GETATTR of it must wait for
+    /// the next view.
+    pub(crate) fn pending_file(&self, ino: Ino) -> Option<(Ino, Vec<u8>)> {
+        if self.shared.pending.is_empty() {
+            return None;
+        }
+        let node = self.inode(ino).ok()?.node.filter(|node| self.is_unwatched(*node))?;
+        let (folder, name) = (self.tree().ino(self.tree().parent(node)), self.tree().name(node));
+        self.shared.pending.contains(folder, name).then(|| (folder, name.to_owned()))
     }
 
     /// Stats an unwatched file. If it was written to since it was statted, its name is pending.
@@ -38,16 +62,61 @@ impl View {
         let Some(entry) = self.entry(node).filter(|entry| self.store().file(*entry).is_stale()) else {
             return;
         };
-        let folder = self.tree().ino(self.tree().parent(node));
+        let (ino, folder) = (self.tree().ino(node), self.tree().ino(self.tree().parent(node)));
+        if let (Some(now), Ok(attr)) = (self.store().file(entry).state_now(), self.attr(ino)) {
+            self.shared.written.cut(attr, now.size);
+        }
         self.shared.pending.add(folder, self.tree().name(node));
         self.shared.report_change(self.store().file(entry).watched_folder().as_deref());
         if let Some(host) = self.shared.host.get() {
-            host.drop_pages(self.tree().ino(node));
+            host.drop_pages(ino);
         }
     }
 }
 
+/// Files with several names that programs read, and those among them that have watches.
+#[derive(Debug, Default)]
+pub(crate) struct LinkedFiles {
+    used: Mutex<HashSet<Ino>>,
+    watched: RwLock<HashSet<Ino>>,
+}
+
+impl LinkedFiles {
+    fn is_watched(&self, ino: Ino) -> bool {
+        self.watched.read().contains(&ino)
+    }
+
+    /// Records that a program read a file. Returns whether it is the first one since they were last taken.
+    fn note(&self, ino: Ino) -> bool {
+        let mut used = self.used.lock();
+        used.len() < WATCHED_LINKS_MAX && used.insert(ino) && used.len() == 1
+    }
+
+    /// Takes the files that were read.
+    pub(crate) fn take(&self) -> HashSet<Ino> {
+        std::mem::take(&mut *self.used.lock())
+    }
+
+    /// Sets the files that have watches. Returns those that had none, and those that lost theirs.
+    pub(crate) fn set_watched(&self, watched: HashSet<Ino>) -> (Vec<Ino>, Vec<Ino>) {
+        let mut now = self.watched.write();
+        let then = std::mem::replace(&mut *now, watched);
+        (now.difference(&then).copied().collect(), then.difference(&now).copied().collect())
+    }
+}
+
 impl View {
+    /// Records that a program read a file, if the file has several names and no watch.
+    pub(crate) fn note_read_link(&self, node: NodeId, entry: EntryId) {
+        let ino = self.tree().ino(node);
+        if self.is_linked_unwatched(ino, entry)
+            && self.shared.linked.note(ino)
+            && let Some(on_use) = self.shared.used.on_use.get()
+        {
+            (on_use.0)();
+        }
+    }
+
     /// Records that a program listed a folder.
     pub(crate) fn note_listed(&self, folder: Ino) {
         if self.shared.used.is_needed() {

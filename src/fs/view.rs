@@ -324,15 +324,18 @@ impl View {
         let known = file.known_size();
         let size = known.unwrap_or_else(|| file.estimated_size());
         let modified = file.modified();
-        let validity = known.map_or(Validity::None, |_| self.validity(entry));
+        let validity = known.map_or(Validity::None, |_| self.validity(ino, entry));
         let now = Attr { ino, kind: NodeKind::File, size, modified, validity };
         self.shared.written.attr(ino).unwrap_or(now)
     }
 
     /// How long the attributes of a file that was statted stay valid.
-    fn validity(&self, entry: EntryId) -> Validity {
+    fn validity(&self, ino: Ino, entry: EntryId) -> Validity {
         if self.store().folder(entry.layer).is_none() {
             return Validity::Lasting;
+        }
+        if self.is_linked_unwatched(ino, entry) {
+            return Validity::Seconds(polling_interval(0));
         }
         match self.shared.unwatched() {
             // It will soon be known whether the folder has a watch.

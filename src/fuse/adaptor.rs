@@ -77,7 +77,48 @@ impl Adaptor {
             return self.answer_lookup(operation, parent, name, reply);
         };
         let (adaptor, of_answer) = (self.clone(), name.to_owned());
-        let answer = move || adaptor.answer_lookup(operation, parent, &of_answer, reply);
+        let answer = move || {
+            let found = adaptor.fs.view().lookup(parent, &of_answer);
+            let ino = found.ok().and_then(|found| found.attr).map(|attr| attr.ino);
+            let of_file = adaptor.clone();
+            adaptor.after_pages(ino, move || of_file.answer_lookup(operation, parent, &of_answer, reply));
+        };
+        self.wait_for_view(operation, (folder, parent, name), answer);
+    }
+
+    /// Answers a GETATTR. If the file was written to and no event reported it, the answer waits for the next
+    /// view.
+    fn answer_getattr_when_served(&self, operation: Operation, ino: Ino, reply: ReplyAttr) {
+        let Some((folder, name)) = self.fs.view().pending_file(ino) else {
+            return self.answer_getattr(operation, ino, reply);
+        };
+        let adaptor = self.clone();
+        let answer = move || {
+            let of_file = adaptor.clone();
+            adaptor.after_pages(Some(ino), move || of_file.answer_getattr(operation, ino, reply));
+        };
+        self.wait_for_view(operation, (folder, folder, &name), answer);
+    }
+
+    /// Gives an answer about a file when the kernel has dropped the pages from before a write, if it is about
+    /// to do so, or after a second at the latest. Until then the file has its old size.
+    fn after_pages(&self, ino: Option<Ino>, answer: impl FnOnce() + Send + 'static) {
+        if ino.is_some_and(|ino| self.fs.shared.written.is_held(ino)) {
+            let answer = self.devices.answer_later(answer);
+            self.fs.after_notices(move || drop(answer));
+        } else {
+            answer();
+        }
+    }
+
+    /// Gives an answer when the next view is served. The tuple has the own number of a folder, the number
+    /// under which the request named it, and the name in it that is pending.
+    fn wait_for_view(
+        &self,
+        operation: Operation,
+        (folder, parent, name): (Ino, Ino, &[u8]),
+        answer: impl FnOnce() + Send + 'static,
+    ) {
         let answer = move || {
             let _ = guard(operation, answer);
         };
@@ -315,7 +356,7 @@ impl Filesystem for Adaptor {
             };
             let adaptor = self.clone();
             self.when_sized(operation, view.size_jobs([file]), move || {
-                adaptor.answer_getattr(operation, ino, reply);
+                adaptor.answer_getattr_when_served(operation, ino, reply);
             });
         });
     }

@@ -1,8 +1,8 @@
 //! Watches folders with inotify. Two threads use a watcher: one waits for events, the other changes what is
 //! watched.
 
-use std::collections::{BTreeSet, HashMap};
-use std::ffi::OsStr;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -17,6 +17,7 @@ use rustix::io::Errno;
 
 use super::interest::{FolderPath, Interest, Interests, Meaning};
 use super::share::Share;
+use crate::limits::WATCHED_LINKS_MAX;
 use crate::system::covered::uncovered;
 use crate::system::sync::Mutex;
 
@@ -41,6 +42,10 @@ struct Tables {
     /// Folders without a watch, although they should have one.
     unwatched: BTreeSet<FolderPath>,
     share: Share,
+    /// Watches of single files, with what they were requested for.
+    files: HashMap<i32, Vec<WatchedFile>>,
+    /// Their watches, the oldest first.
+    files_in_order: VecDeque<i32>,
     /// How many entries of `paths` are kept only until the kernel has reported all events.
     ending: usize,
     /// Counts uses and events, to compare their times.
@@ -58,6 +63,15 @@ struct Watched {
     has_content: bool,
     /// When a program last used the folder; 0 if none did. Then when something last changed in it.
     last: (u64, u64),
+}
+
+/// A file with a watch of its own. Its events are reported as those of its folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WatchedFile {
+    /// What the caller calls the file.
+    pub number: u64,
+    pub folder: PathBuf,
+    pub name: OsString,
 }
 
 /// What [`Watcher::move_watches`] changed.
@@ -156,6 +170,33 @@ impl Watcher {
         changed.into_iter().collect()
     }
 
+    /// Requests a watch for a file, which may be written to through a name in another folder. The file that
+    /// was requested longest ago loses its watch if there are too many.
+    pub fn watch_file(&self, file: WatchedFile) {
+        let Some(inotify) = &self.inotify else { return };
+        let mut tables = self.tables.lock();
+        if tables.files.len() >= WATCHED_LINKS_MAX || !tables.has_room() {
+            tables.end_oldest_file(inotify);
+        }
+        let path = file.folder.join(&file.name);
+        let events = WatchFlags::MASK_ADD | WatchFlags::MODIFY | WatchFlags::CLOSE_WRITE | WatchFlags::ATTRIB;
+        if !tables.has_room() {
+            return;
+        }
+        let Ok(watch) = inotify::add_watch(inotify, &*uncovered(&path), events) else { return };
+        let of_watch = tables.files.entry(watch).or_default();
+        if !of_watch.contains(&file) {
+            of_watch.push(file);
+        }
+        tables.files_in_order.retain(|it| *it != watch);
+        tables.files_in_order.push_back(watch);
+    }
+
+    /// The numbers of the files that have watches of their own.
+    pub fn watched_files(&self) -> HashSet<u64> {
+        self.tables.lock().files.values().flatten().map(|file| file.number).collect()
+    }
+
     /// Whether the system reports each change of a file in a folder.
     pub fn is_reported(&self, folder: &Path) -> bool {
         self.holds(folder, |it| it.watch.is_some() && it.has_content)
@@ -192,7 +233,7 @@ impl Watcher {
     pub fn surplus(&self) -> Vec<FolderPath> {
         let tables = self.tables.lock();
         let wanted = tables.wanted();
-        let room = tables.share.room(tables.watches());
+        let room = tables.share.room(tables.taken());
         let needed = wanted.len().saturating_sub(room);
         if needed == 0 {
             return Vec::new();
@@ -287,7 +328,22 @@ impl Watcher {
             let (flags, watch) = (event.events(), event.wd());
             let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
             is_lost |= flags.contains(ReadFlags::QUEUE_OVERFLOW);
-            let meanings = self.tables.lock().note_event(watch, flags, name);
+            let (meanings, files) = {
+                let mut tables = self.tables.lock();
+                let files = tables.files.get(&watch).cloned().unwrap_or_default();
+                (tables.note_event(watch, flags, name), files)
+            };
+            for file in files.iter().filter(|_| !flags.contains(ReadFlags::IGNORED)) {
+                handle(&DiskEvent {
+                    folder: &file.folder,
+                    name: Some(&file.name),
+                    meaning: Meaning { is_content: true, ..Meaning::default() },
+                    is_write: flags.contains(ReadFlags::MODIFY),
+                    is_close: flags.contains(ReadFlags::CLOSE_WRITE),
+                    is_of_attributes: flags.contains(ReadFlags::ATTRIB),
+                    is_new_folder: false,
+                });
+            }
             for (folder, meaning) in meanings {
                 handle(&DiskEvent {
                     folder: Path::new(&*folder),
@@ -338,7 +394,14 @@ impl Tables {
     /// Requests the watch of a folder, or ends it. Returns whether the folder was not watched before. The
     /// watch is requested even if there is one, because the path may lead to another folder now.
     fn update(&mut self, inotify: Option<&OwnedFd>, folder: &FolderPath) -> bool {
-        let (has_room, watches) = (self.has_room(), self.watches());
+        let is_new = self.folders.get(folder).is_some_and(|it| it.watch.is_none());
+        if is_new
+            && !self.has_room()
+            && let Some(inotify) = inotify
+        {
+            self.end_oldest_file(inotify);
+        }
+        let (has_room, watches) = (self.has_room(), self.taken());
         let Some(watched) = self.folders.get_mut(folder) else { return false };
         let (before, had_content) = (watched.watch.take(), watched.has_content);
         let is_wanted = watched.layers > 0 || !watched.interest.is_empty();
@@ -383,7 +446,20 @@ impl Tables {
     }
 
     fn has_room(&self) -> bool {
-        self.share.room(self.watches()) > 0
+        self.share.room(self.taken()) > 0
+    }
+
+    /// How many watches there are for folders and files.
+    fn taken(&self) -> usize {
+        self.watches() + self.files.len()
+    }
+
+    /// Ends the watch of the file that was requested longest ago.
+    fn end_oldest_file(&mut self, inotify: &OwnedFd) {
+        if let Some(watch) = self.files_in_order.pop_front() {
+            self.files.remove(&watch);
+            let _ = inotify::remove_watch(inotify, watch);
+        }
     }
 
     /// The folders without a watch that were used or changed, the last one first.
@@ -425,6 +501,10 @@ impl Tables {
 
     /// Records that a watch ended.
     fn end(&mut self, inotify: &OwnedFd, watch: i32) {
+        if self.files.remove(&watch).is_some() {
+            self.files_in_order.retain(|it| *it != watch);
+            return;
+        }
         let folders: Vec<_> = self.paths_of(watch).cloned().collect();
         for folder in folders {
             self.paths.remove(&(watch, folder.clone()));

@@ -90,6 +90,11 @@ impl WrittenFiles {
         table.drop_unused();
     }
 
+    /// Whether the kernel is about to drop the pages of a file. Until then, the earlier attributes are shown.
+    pub(crate) fn is_held(&self, ino: Ino) -> bool {
+        self.0.read().files.get(&ino).is_some_and(|file| file.invalidations > 0)
+    }
+
     /// The attributes to show for a file; `None` for all but a few files.
     pub(crate) fn attr(&self, ino: Ino) -> Option<Attr> {
         let table = self.0.read();

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -359,4 +359,77 @@ fn tail_follows_a_log_that_was_rotated() {
     tail.wait().unwrap();
     assert_eq!(fs::read_to_string(dir.path("err")).unwrap(), "");
     mount.umount(&dir);
+}
+
+/// Sizes of a file before and after it is saved through another hard link.
+const LINKED: [(&str, usize, usize); 3] =
+    [("grow.dds", 40_000, 90_000), ("shrink.dds", 90_000, 40_000), ("same.dds", 90_000, 90_000)];
+
+/// A test folder whose folder `mod` has files that are also in `staging`, as mod managers deploy them.
+fn deployed() -> TestDir {
+    let dir = TestDir::new();
+    for folder in ["mod", "staging"] {
+        fs::create_dir(dir.path(folder)).unwrap();
+    }
+    for (name, old, _) in LINKED {
+        let path = dir.path("staging").join(name);
+        fs::write(&path, "o".repeat(old)).unwrap();
+        fs::hard_link(&path, dir.path("mod").join(name)).unwrap();
+    }
+    dir
+}
+
+#[test]
+fn a_file_saved_through_another_hard_link_is_never_old_and_new_at_once() {
+    let dir = deployed();
+    let mount = dir.mount(["mod"]);
+    // A file manager reads the beginning. Then the daemon watches the file itself.
+    for (name, ..) in LINKED {
+        File::open(mount.join(name)).unwrap().read_exact_at(&mut [0; 8192], 0).unwrap();
+        let number = format!(" ino:{:x} ", fs::metadata(dir.path("mod").join(name)).unwrap().ino());
+        let is_watched = || {
+            let fds = fs::read_dir(format!("/proc/{}/fdinfo", mount.pid)).unwrap().flatten();
+            fds.filter_map(|it| fs::read_to_string(it.path()).ok()).any(|it| it.contains(&number))
+        };
+        until("the file to be watched", is_watched);
+    }
+    for (name, old, new) in LINKED {
+        fs::write(dir.path("staging").join(name), "n".repeat(new)).unwrap();
+        let is_new = |seen: &(u64, Result<String, i32>)| *seen == (new as u64, Ok("n".repeat(new)));
+        until("the saved file to be shown", || {
+            let path = mount.join(name);
+            let seen = (fs::metadata(&path).unwrap().len(), content(&path));
+            // The event may not have been handled yet, or one of the two answers is older.
+            let bytes = seen.1.as_ref().unwrap().as_bytes();
+            let is_one_state = bytes.iter().all(|byte| *byte == bytes[0]) || new == old;
+            assert!(is_one_state || bytes.len() != new, "{name}: {} bytes of two states", bytes.len());
+            is_new(&seen)
+        });
+        assert!(is_new(&(fs::metadata(mount.join(name)).unwrap().len(), content(&mount.join(name)))));
+    }
+}
+
+#[test]
+fn a_file_saved_through_another_hard_link_is_right_a_second_later_without_a_watch() {
+    let dir = deployed();
+    let script = "echo 4 > /proc/sys/user/max_inotify_watches && mkdir mnt && \
+         \"$0\" mount mod mnt > said; for f in grow shrink same; do head -c 8192 mnt/$f.dds > header; done; \
+         for f in grow shrink same; do cat new.$f > staging/$f.dds; done; sleep 1.2; \
+         for f in grow shrink same; do stat -c %s mnt/$f.dds; cmp mnt/$f.dds new.$f && echo right; done; \
+         \"$0\" umount mnt";
+    for (name, _, new) in LINKED {
+        let name = name.strip_suffix(".dds").unwrap();
+        fs::write(dir.path(format!("new.{name}")), "n".repeat(new)).unwrap();
+    }
+    let mut command = Command::new("unshare");
+    command
+        .args(["-Urm", "--propagation=slave", "sh", "-c", script])
+        .arg(env!("CARGO_BIN_EXE_bsafs"))
+        .current_dir(dir.path(""));
+    let finished = run(&mut command);
+    // A sandbox may forbid user namespaces, even to root. Mounts do not need them.
+    if finished.err.starts_with("unshare: ") {
+        return eprintln!("SKIPPED: needs user namespaces: {}", finished.err);
+    }
+    assert_eq!(finished.success(), "90000\nright\n40000\nright\n90000\nright\n");
 }
