@@ -114,8 +114,9 @@ impl Changes {
             self.generate(bench, &mounted.root, pid)?;
             let watches = mounted.status()?.ok_or("the mount has no status")?.watches;
             drop(mounted);
-            self.change_used(bench, (watches.watched + watches.polled) / FEW)?;
+            // What was generated would hide some of the files that change next.
             empty(&overwrite)?;
+            self.change_used(bench, (watches.watched + watches.polled) / FEW)?;
         }
         Ok(())
     }
