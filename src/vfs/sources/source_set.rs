@@ -138,7 +138,7 @@ fn set_options(options: &mut OpenOptions, profile: &Profile) -> Result<(), OpenE
     for (name, value) in profile.options() {
         options.set(&name, &value, &profile.parent).map_err(|what| {
             let option = format!("{name}={value}");
-            OpenError::profile(&profile.parent, format!("-o {}: {}", excerpt(&option), excerpt(&what)))
+            OpenError::profile(&profile.file, format!("-o {}: {}", excerpt(&option), excerpt(&what)))
         })?;
     }
     Ok(())
