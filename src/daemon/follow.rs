@@ -165,16 +165,22 @@ impl Follower {
         let moved = due.changes.moved().to_vec();
         self.note(&fs, outcome);
         let _ = sd_notify::notify(&[NotifyState::Ready]);
-        // What was not applied is applied by the next reload. A kept folder was not listed again, and a kept
-        // list was not read.
-        let is_kept = |trouble: &Trouble| matches!(trouble.fate, Fate::Kept | Fate::KeptFolder);
-        if is_failed || self.troubles.iter().any(is_kept) {
+        // What was not applied is applied by the next reload. A kept folder was not listed again.
+        let has = |fate| self.troubles.iter().any(|trouble| trouble.fate == fate);
+        if has(Fate::Kept) {
+            // A list or profile may be readable again without an event.
+            self.trigger.note(|changes| {
+                changes.add_plan();
+                false
+            });
+        }
+        if is_failed || has(Fate::KeptFolder) {
             self.trigger.note(|changes| {
                 changes.extend(due.changes);
                 false
             });
         }
-        if self.troubles.iter().any(|trouble| trouble.fate == Fate::Unfinished) {
+        if has(Fate::Unfinished) {
             self.trigger.retry_unfinished();
         }
         self.watch(opening_began, moved);

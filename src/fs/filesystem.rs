@@ -231,22 +231,16 @@ impl FileSystem {
         self.shared.linked.take().into_iter().filter_map(place).collect()
     }
 
-    /// Records which files with several names have watches of their own. The kernel drops what it cached of
+    /// Records which files with several names have watches of their own. The kernel drops the attributes of
     /// those that lost theirs.
     pub fn note_watched_links(&self, watched: HashSet<Ino>) {
         let view = self.view();
         let (new, lost) = self.shared.linked.set_watched(watched);
         // They may have been written to before they had watches.
         new.iter().filter_map(|ino| view.tree().node(*ino)).for_each(|node| view.check_unwatched(node));
-        let mut unwatched = Invalidation { attributes: lost.clone(), ..Invalidation::default() };
-        for node in lost.into_iter().filter_map(|ino| view.tree().node(ino)) {
-            let folder = view.tree().ino(view.tree().parent(node));
-            for number in std::iter::once(folder).chain(self.shared.spellings.other_numbers_of(folder)) {
-                unwatched.names.push((number, Box::from(view.tree().name(node))));
-            }
-        }
-        if let Some(host) = self.shared.host.get() {
-            host.invalidate(unwatched);
+        // Without attributes, the kernel asks when a program opens such a file. Its pages stay.
+        if let Some(host) = self.shared.host.get().filter(|_| !lost.is_empty()) {
+            host.invalidate(Invalidation { attributes: lost, ..Invalidation::default() });
         }
     }
 

@@ -154,7 +154,7 @@ impl<'a> Reuse<'a> {
         let trouble = match opened {
             Ok(archive) if self.is_whole(&archive) => return Some(archive),
             Ok(_) => Trouble::new(path, "it is still being written", Fate::Unfinished),
-            Err(error) => Trouble::of_archive(path, &error, self.contains(path)),
+            Err(error) => Trouble::of_archive(path, &error, self.has_layer(path, false)),
         };
         let is_gone = trouble.fate == Fate::Gone;
         self.note(trouble);
@@ -176,6 +176,11 @@ impl<'a> Reuse<'a> {
         self.mounted_archive(path, layer, names)
     }
 
+    /// Whether a mounted folder has this path, or a mounted archive.
+    fn has_layer(&self, path: &Path, is_folder: bool) -> bool {
+        self.layers_at(path).any(|layer| self.opened.store.is_folder(layer) == is_folder)
+    }
+
     /// Whether a mounted layer has this path.
     pub(crate) fn contains(&self, path: &Path) -> bool {
         self.layers.contains_key(path)
@@ -184,7 +189,7 @@ impl<'a> Reuse<'a> {
     /// The mounted folder, in place of one that could not be walked; `None` if it is gone or not mounted. If
     /// the folder has two layers, takes the one that shows the same part.
     pub(crate) fn folder(&self, path: &Path, filter: &Filter, error: &OpenError) -> Option<Arc<LooseFolder>> {
-        let mut trouble = Trouble::of(path, error, self.contains(path));
+        let mut trouble = Trouble::of(path, error, self.has_layer(path, true));
         if trouble.fate == Fate::Kept {
             trouble.fate = Fate::KeptFolder;
         }

@@ -26,6 +26,8 @@ pub(crate) enum Fate {
     LeftOut,
     /// It stays as it was.
     Kept,
+    /// It is an archive that cannot be read, and stays as it was.
+    KeptArchive,
     /// It is a folder that could not be walked, and stays as it was.
     KeptFolder,
     /// It may be an archive that is still being written, and stays as it was.
@@ -51,7 +53,7 @@ impl Trouble {
     /// nothing about its bytes.
     pub(crate) fn of_archive(path: &Path, error: &OpenError, was_opened: bool) -> Self {
         let trouble = Self::of(path, error, was_opened);
-        let fate = if was_opened && trouble.fate == Fate::LeftOut { Fate::Kept } else { trouble.fate };
+        let fate = if was_opened && trouble.fate != Fate::Gone { Fate::KeptArchive } else { trouble.fate };
         Self { fate, ..trouble }
     }
 
@@ -70,7 +72,7 @@ impl Trouble {
         match self.fate {
             Fate::Gone => "its files are shown again when it is back",
             Fate::LeftOut => "it is left out until this problem is fixed",
-            Fate::Kept | Fate::KeptFolder | Fate::Unfinished => {
+            Fate::Kept | Fate::KeptArchive | Fate::KeptFolder | Fate::Unfinished => {
                 "the previous contents stay mounted until this problem is fixed"
             }
         }
@@ -86,7 +88,7 @@ impl Trouble {
         let (code, done) = match self.fate {
             Fate::Gone => (NoteCode::SourceGone, "left out until it is back"),
             Fate::LeftOut => (NoteCode::SourceUnreadable, "left out"),
-            Fate::Kept | Fate::KeptFolder | Fate::Unfinished => {
+            Fate::Kept | Fate::KeptArchive | Fate::KeptFolder | Fate::Unfinished => {
                 (NoteCode::SourceUnreadable, "shown as it was before")
             }
         };
