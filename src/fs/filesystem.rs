@@ -326,7 +326,9 @@ impl FileSystem {
         invalidation.names.extend(changed);
         invalidation.written = written;
         // From now on, no event reports a write to these files, so the kernel must ask for their attributes.
-        retired.iter().for_each(|ino| now.follow_retired(*ino));
+        for ino in &retired {
+            now.follow_retired(*ino);
+        }
         invalidation.attributes.extend(retired);
         // The comparison of views covers stored names only. These names were stored in the earlier view, and
         // no longer are, so they must be recorded.

@@ -133,7 +133,9 @@ pub(crate) fn open_plan(
             Source::Archive(_) => {}
         }
         if let Some(within) = options.within.get(number).and_then(Option::as_ref) {
-            layers.iter_mut().for_each(|layer| layer.limit(Some(within)));
+            for layer in &mut layers {
+                layer.limit(Some(within));
+            }
         }
         plan.layers.append(&mut layers);
         plan.read_set.extend(planned.read_set.clone());
