@@ -19,7 +19,8 @@ use crate::support::{Ba2, Ba2File, Chunk, Tes4, Tes4File, Texture, dds, pack};
 
 /// A texture file as `--textures=rgba` must show it.
 fn rgba(file: &[u8]) -> Vec<u8> {
-    let shown = RgbaTexture::new(FileHeader::parse(file).unwrap(), file.len() as u64).unwrap();
+    let shown =
+        RgbaTexture::new(FileHeader::parse(file, file.len() as u64).unwrap(), file.len() as u64).unwrap();
     let mut bytes = shown.head();
     while let Some(band) = shown.band((bytes.len() - shown.head().len()) as u64) {
         let start = bytes.len();

@@ -22,7 +22,7 @@ use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
 use crate::system::text::count;
 use crate::texture::dds::Texture;
-use crate::texture::file_header::HEADER_MAX;
+use crate::texture::file_header::{FileHeader, HEADER_MAX, HeaderError};
 use crate::texture::parts::{NoParts, TextureParts};
 use crate::vfs::Vfs;
 use crate::vfs::parallel::in_parallel;
@@ -252,14 +252,21 @@ impl<'o> Planner<'o> {
         let reasons: Vec<Option<LooseReason>> = files.iter().map(|file| self.reason(file)).collect();
         let headers = in_parallel(files.len(), &|| {}, |index| {
             let file = &files[index];
-            let is_read = is_split(file, &Parts::of(&file.path)) && reasons[index].is_none();
-            is_read.then(|| texture_parts(file, options))
+            let is_split = is_split(file, &Parts::of(&file.path));
+            if reasons[index].is_none() {
+                TextureHead::of(file, is_split, options)
+            } else {
+                TextureHead::default()
+            }
         });
         let mut odd_names = (0, String::new());
         let mut remarks: BTreeMap<_, (usize, String)> = BTreeMap::new();
+        let mut others: BTreeMap<&str, (usize, String)> = BTreeMap::new();
         let mut tops: BTreeMap<String, (usize, String)> = BTreeMap::new();
         let mut unfound = (0, String::new());
-        for ((file, texture), reason) in files.into_iter().zip(headers).zip(reasons) {
+        for ((file, TextureHead { parts: texture, other }), reason) in
+            files.into_iter().zip(headers).zip(reasons)
+        {
             let parts = Parts::of(&file.path);
             let path = String::from_utf8_lossy(&file.path).into_owned();
             if let Some(reason) = reason {
@@ -338,6 +345,10 @@ impl<'o> Planner<'o> {
                 let (count, _) = remarks.entry(*remark).or_insert((0, path.clone()));
                 *count += 1;
             }
+            if let Some(other) = other {
+                let (count, _) = others.entry(other).or_insert((0, path.clone()));
+                *count += 1;
+            }
             let is_too_large = match kind {
                 // The size word and the embedded path count as well.
                 NewKind::Tes4(_) => file.size + stored.bytes().len() as u64 + 5 > BSA_FILE_MAX,
@@ -400,6 +411,11 @@ impl<'o> Planner<'o> {
         }
         for (remark, (count, example)) in remarks {
             self.notes.push(Note::new(NoteCode::PackTexture, source, remark.words()).of(count, example));
+        }
+        for (other, (count, example)) in others {
+            let text =
+                format!("packed, although it is {other}, which the game does not show; convert it to DDS");
+            self.notes.push(Note::new(NoteCode::PackNotTexture, source, text).of(count, example));
         }
         Ok(())
     }
@@ -487,8 +503,33 @@ const BAD_NAMES: &str = "names with characters that the code page of the archive
 const LONG_NAMES: &str = "paths that are too long for the game:";
 const LARGE: &str = "files that are too large for this kind of archive:";
 
-/// The parts of a texture, or why it has none.
-fn texture_parts(file: &SourceFile, options: &PackOptions) -> Result<TextureParts, String> {
+/// What the first bytes of a file that is named as a texture show.
+#[derive(Default)]
+struct TextureHead {
+    /// The parts of a texture that is cut, or why it has none.
+    parts: Option<Result<TextureParts, String>>,
+    /// What the file is, if it is no texture.
+    other: Option<&'static str>,
+}
+
+impl TextureHead {
+    fn of(file: &SourceFile, is_split: bool, options: &PackOptions) -> Self {
+        if !file.path.to_ascii_lowercase().ends_with(b".dds") {
+            return Self::default();
+        }
+        let head = match first_bytes(file) {
+            Ok(head) => head,
+            Err(error) => return Self { parts: is_split.then_some(Err(error)), other: None },
+        };
+        let other = match FileHeader::parse(&head, file.size) {
+            Err(HeaderError::Other(kind)) => Some(kind),
+            _ => None,
+        };
+        Self { parts: is_split.then(|| texture_parts(&head, file, options)), other }
+    }
+}
+
+fn first_bytes(file: &SourceFile) -> Result<Vec<u8>, String> {
     let mut head = vec![0; HEADER_MAX];
     let mut len = 0;
     while len < head.len() {
@@ -498,7 +539,13 @@ fn texture_parts(file: &SourceFile, options: &PackOptions) -> Result<TexturePart
             Err(error) => return Err(error.to_string()),
         }
     }
-    let parts = TextureParts::of(&head[..len], file.size, options.converts);
+    head.truncate(len);
+    Ok(head)
+}
+
+/// The parts of a texture with these first bytes, or why it has none.
+fn texture_parts(head: &[u8], file: &SourceFile, options: &PackOptions) -> Result<TextureParts, String> {
+    let parts = TextureParts::of(head, file.size, options.converts);
     let mut parts = parts.map_err(|why| match why {
         NoParts::Bits24 => format!("{why}; --convert makes them 32 bits"),
         why => why.to_string(),

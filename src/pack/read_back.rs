@@ -90,7 +90,7 @@ fn compare_file(file: &PlannedFile, digests: &[PieceDigest], found: &VfsFile) ->
     let (Some(parts), How::Texture) = (&file.parts, file.how) else { return Ok(()) };
     let mut head = vec![0; HEADER_MAX];
     let len = found.read_at(0, &mut head).map_err(|error| error.to_string())?;
-    let header = FileHeader::parse(&head[..len]).map_err(|error| error.to_string())?;
+    let header = FileHeader::parse(&head[..len], found.shown_size()).map_err(|error| error.to_string())?;
     if found.size().ok() != Some(header.len + parts.texels) {
         return Err("it has another number of texels than the source".into());
     }

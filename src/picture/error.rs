@@ -39,8 +39,9 @@ impl PictureError {
             Self::Header(HeaderError::FourCc(_) | HeaderError::Unknown(_) | HeaderError::Gnf) => {
                 "an unknown format"
             }
+            Self::Header(HeaderError::Other(kind)) => kind,
             Self::Header(HeaderError::Palette) => "a palette",
-            Self::Format(_) => "an unsupported format",
+            Self::Format(_) | Self::Header(HeaderError::Format(_)) => "an unsupported format",
             Self::Tiled(_) => "tiled for a console",
             Self::Volume => "a volume",
             Self::TooLong(_) | Self::TooLarge(_) => "too large",

@@ -70,7 +70,7 @@ impl PngChannels {
 
 /// The largest mip of a texture in full size: the first face of a cube, the first texture of an array. Alpha
 /// stays as it is stored.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FullPicture {
     texture: RgbaTexture,
 }
@@ -78,7 +78,7 @@ pub struct FullPicture {
 impl FullPicture {
     /// Finds the picture in a texture file of `len` bytes by its header.
     pub fn new(file: &mut impl Read, len: u64) -> Result<Self, PictureError> {
-        Ok(Self { texture: RgbaTexture::new(next_header(file)?, len)? })
+        Ok(Self { texture: RgbaTexture::new(next_header(file, len)?, len)? })
     }
 
     pub fn has_alpha(&self) -> bool {

@@ -31,7 +31,7 @@ const BAND: u64 = 256 << 10;
 ///
 /// Mips and faces that the file lacks are left out. Of an array, there is only the first texture, because the
 /// header that every program reads cannot state more.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RgbaTexture {
     /// The header of what the file has.
     header: FileHeader,
@@ -72,7 +72,7 @@ impl RgbaTexture {
         let is_one_face = complete.face_bits.count_ones() < 2;
         let cube = complete.cube && !is_one_face;
         let header = FileHeader { array: 1, cube, ..complete };
-        let it = Self { header, mips: header.mips, texels };
+        let it = Self { mips: header.mips, header, texels };
         match it.pixels_len() {
             pixels if pixels > PIXELS_MAX => Err(PictureError::TooLarge(pixels)),
             _ => Ok(it),
@@ -201,7 +201,8 @@ impl RgbaTexture {
 
     /// The uncompressed texture. Sides and mips were bounded by the parser of headers.
     fn texture(&self) -> Texture {
-        let FileHeader { width, height, cube, .. } = self.header;
+        let FileHeader { width, height, cube, .. } = &self.header;
+        let (width, height, cube) = (*width, *height, *cube);
         Texture { width: width as u16, height: height as u16, mips: self.mips as u8, format: BGRA8, cube }
     }
 }

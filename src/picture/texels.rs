@@ -1,20 +1,22 @@
 //! Decodes rows of texels into rows of pixels.
 
+use std::sync::Arc;
+
 use super::blocks::{Blocks, SIDE, with_z};
 use super::channels::Channels;
 use super::transfer::Transfer;
-use crate::texture::file_header::{ChannelUse, FileHeader, TexelFormat};
+use crate::texture::file_header::{ChannelUse, FileHeader, Palette, TexelFormat};
 use crate::texture::pixel_format::pixel_format;
 
 /// A decoder for texels.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Texels {
     layout: Layout,
     channels: ChannelUse,
 }
 
 /// How the texels of a row become pixels.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Layout {
     Blocks(Blocks),
     Channels(Channels),
@@ -23,17 +25,22 @@ enum Layout {
     Pairs([usize; 4]),
     /// Nine bits for each colour, and one exponent for all.
     SharedExponent,
+    /// Indices into a palette, each followed by a byte of alpha or not.
+    Palette { colours: Arc<Palette>, has_alpha: bool },
 }
 
 impl Texels {
     /// The decoder for a header's format. `None` if it cannot be decoded, such as video.
     pub(super) fn of(header: &FileHeader) -> Option<Self> {
         let name = match header.pixels {
-            TexelFormat::Masks(_) => "",
+            TexelFormat::Masks(_) | TexelFormat::Palette { .. } => "",
             TexelFormat::Format(value) => pixel_format(value)?.name,
         };
         let layout = match (header.pixels, name) {
             (TexelFormat::Masks(masks), _) => Layout::Channels(Channels::masked(&masks)),
+            (TexelFormat::Palette { has_alpha }, _) => {
+                Layout::Palette { colours: header.palette.clone()?, has_alpha }
+            }
             (_, "R8G8_B8G8_UNORM") => Layout::Pairs([0, 1, 2, 3]),
             (_, "G8R8_G8B8_UNORM") => Layout::Pairs([1, 0, 3, 2]),
             (_, "R9G9B9E5_SHAREDEXP") => Layout::SharedExponent,
@@ -47,7 +54,7 @@ impl Texels {
 
     /// The blocks, if the texels are blocks.
     pub(super) fn blocks(&self) -> Option<Blocks> {
-        if let Layout::Blocks(blocks) = self.layout { Some(blocks) } else { None }
+        if let Layout::Blocks(blocks) = &self.layout { Some(*blocks) } else { None }
     }
 
     /// Rows of pixels per row of texels.
@@ -56,21 +63,22 @@ impl Texels {
     }
 
     pub(super) fn transfer(&self) -> Transfer {
-        match self.layout {
+        match &self.layout {
             _ if self.channels == ChannelUse::NormalInAlpha => Transfer::Plain,
             Layout::Blocks(blocks) => blocks.transfer(),
             Layout::Channels(channels) => channels.transfer(),
-            Layout::Pairs(_) => Transfer::Encoded,
+            Layout::Pairs(_) | Layout::Palette { .. } => Transfer::Encoded,
             Layout::SharedExponent => Transfer::Unbounded,
         }
     }
 
     /// Whether pixels may differ in alpha.
     pub(super) fn has_alpha(&self) -> bool {
-        let has_alpha = match self.layout {
+        let has_alpha = match &self.layout {
             Layout::Blocks(blocks) => blocks.has_alpha(),
             Layout::Channels(channels) => channels.has_alpha(),
             Layout::Pairs(_) | Layout::SharedExponent => false,
+            Layout::Palette { colours, has_alpha } => *has_alpha || colours.iter().any(|it| it[3] < u8::MAX),
         };
         has_alpha && matches!(self.channels, ChannelUse::Plain | ChannelUse::Premultiplied)
     }
@@ -90,7 +98,7 @@ impl Texels {
                 *to = used_as(self.channels, pixel);
             }
         };
-        match self.layout {
+        match &self.layout {
             Layout::Blocks(blocks) => {
                 for (column, block) in texels.chunks_exact(blocks.bytes()).enumerate() {
                     for (index, pixel) in blocks.decode(block).into_iter().enumerate() {
@@ -104,11 +112,18 @@ impl Texels {
                     set(rows, x, 0, if channels.is_direction() { with_z(pixel) } else { pixel });
                 }
             }
-            Layout::Pairs([r, g, b, second]) => {
+            &Layout::Pairs([r, g, b, second]) => {
                 for (index, bytes) in texels.chunks_exact(4).enumerate() {
                     let value = |at: usize| f32::from(bytes[at]) / 255.0;
                     set(rows, index * 2, 0, [value(r), value(g), value(b), 1.0]);
                     set(rows, index * 2 + 1, 0, [value(r), value(second), value(b), 1.0]);
+                }
+            }
+            Layout::Palette { colours, has_alpha } => {
+                for (x, bytes) in texels.chunks_exact(1 + usize::from(*has_alpha)).enumerate() {
+                    let mut colour = colours[usize::from(bytes[0])];
+                    colour[3] = bytes.get(1).copied().unwrap_or(colour[3]);
+                    set(rows, x, 0, colour.map(|it| f32::from(it) / 255.0));
                 }
             }
             Layout::SharedExponent => {

@@ -45,14 +45,14 @@ pub fn thumbnail(file: &mut (impl Read + Seek), size: u32) -> Result<Image, Pict
 fn read_header(file: &mut (impl Read + Seek)) -> Result<(FileHeader, u64), PictureError> {
     let len = file.seek(SeekFrom::End(0))?;
     file.rewind()?;
-    Ok((next_header(file)?, len))
+    Ok((next_header(file, len)?, len))
 }
 
-/// Reads the header of a texture file from its beginning.
-pub(super) fn next_header(file: &mut impl Read) -> Result<FileHeader, PictureError> {
+/// Reads the header of a texture file of `len` bytes from its beginning.
+pub(super) fn next_header(file: &mut impl Read, len: u64) -> Result<FileHeader, PictureError> {
     let mut bytes = Vec::with_capacity(HEADER_MAX);
     file.take(HEADER_MAX as u64).read_to_end(&mut bytes)?;
-    Ok(FileHeader::parse(&bytes)?)
+    Ok(FileHeader::parse(&bytes, len)?)
 }
 
 /// The mip to shrink: the smallest whose longest side has at least `size` pixels, otherwise the largest.

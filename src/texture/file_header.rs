@@ -2,12 +2,20 @@
 //!
 //! Nothing in a header is trusted before it is checked. Sides, counts and masks are bounded here.
 //! The code that reads texels checks the length of the file.
+//!
+//! Writers differ in what they state about pixels: flags, a FourCC, bits per pixel and masks. If these
+//! contradict each other, the length of the file decides, because it shows how many bytes a pixel has.
 
-use super::pixel_format::{Legacy, TexelLayout, pixel_format};
-use super::{dds, gnf, xbox};
+use std::sync::Arc;
 
-/// Maximum length of a header that is read, in bytes. The first bytes of a file are enough.
-pub const HEADER_MAX: usize = 256;
+use super::pixel_format::{
+    D3D_FORMATS, D3D_P8, D3dFormat, D3dPixels, Legacy, R32_FLOAT, TexelLayout, pixel_format,
+};
+use super::{dds, gnf, other_file, xbox};
+
+/// Maximum length of a header that is read, in bytes: that of a DDS file with a palette. The first bytes of a
+/// file are enough.
+pub const HEADER_MAX: usize = LEGACY_LEN + PALETTE_LEN;
 /// Maximum side that Direct3D allows, in pixels.
 pub const SIDE_MAX: u32 = 16_384;
 /// Maximum number of textures of an array that Direct3D allows.
@@ -15,14 +23,22 @@ pub const ARRAY_MAX: u32 = 2048;
 
 const LEGACY_LEN: usize = 128;
 const DX10_LEN: usize = 148;
+/// Length of a palette in bytes. It follows the header.
+const PALETTE_LEN: usize = 256 * 4;
 
 // Bits of words of a DDS header (`ddspf.dwFlags`, `dwCaps2`) and values of its extension.
 const PIXELS_ALPHA: u32 = 0x1;
 const PIXELS_ALPHA_ONLY: u32 = 0x2;
 const PIXELS_FOURCC: u32 = 0x4;
 const PIXELS_PALETTE: u32 = 0x20;
+/// Palettes of 16, 2 and 4 colours.
+const PIXELS_SMALL_PALETTE: u32 = 0x8 | 0x800 | 0x1000;
 const PIXELS_RGB: u32 = 0x40;
+const PIXELS_VIDEO: u32 = 0x200;
+const PIXELS_DEPTH: u32 = 0x400;
 const PIXELS_LUMINANCE: u32 = 0x2_0000;
+/// A direction with a brightness.
+const PIXELS_BUMP_LUMINANCE: u32 = 0x4_0000;
 const PIXELS_SIGNED: u32 = 0x8_0000;
 /// Set by NVIDIA's tools, which store x of a DXT5 normal map in alpha, where it has more bits.
 const PIXELS_NORMAL: u32 = 0x8000_0000;
@@ -33,8 +49,11 @@ const CAPS2_VOLUME: u32 = 0x20_0000;
 const DIMENSION_3D: u32 = 4;
 const MISC_CUBE: u32 = 4;
 
+/// Red, green, blue and alpha of the 256 colours of a palette.
+pub type Palette = [[u8; 4]; 256];
+
 /// What the header of a texture file states. Every value is within its bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileHeader {
     /// Offset of the texels in bytes.
     pub len: u64,
@@ -54,6 +73,8 @@ pub struct FileHeader {
     /// Number of textures, or of cubes, in the file: 1 to [`ARRAY_MAX`].
     pub array: u32,
     pub pixels: TexelFormat,
+    /// The colours of [`TexelFormat::Palette`].
+    pub palette: Option<Arc<Palette>>,
     pub channels: ChannelUse,
     /// What alpha means, as the DX10 extension states it: 0 unknown, 1 straight, 2 premultiplied, 3 opaque,
     /// 4 custom. 2 for `DXT2` and `DXT4`.
@@ -84,6 +105,8 @@ pub enum TexelFormat {
     Format(u8),
     /// Pixels of one to four bytes, described by bit masks.
     Masks(Masks),
+    /// Indices into a palette, each followed by a byte of alpha or not.
+    Palette { has_alpha: bool },
 }
 
 /// Bit positions of the channels in a pixel, for headers without the DX10 extension.
@@ -103,6 +126,8 @@ pub struct Masks {
 pub enum HeaderError {
     /// The bytes begin neither as DDS nor as GNF.
     NotTexture,
+    /// The bytes are those of another kind of file, which this names.
+    Other(&'static str),
     /// The bytes end within the header.
     Short,
     /// A field has an impossible value: the field's name, its offset and the value.
@@ -111,8 +136,10 @@ pub enum HeaderError {
     FourCc([u8; 4]),
     /// The value of `DXGI_FORMAT` is unknown.
     Unknown(u32),
-    /// The pixels are indices into a palette.
+    /// The pixels are indices into a palette of fewer than 256 colours.
     Palette,
+    /// The pixel format of this name is not supported.
+    Format(&'static str),
     /// The format or kind of a GNF texture is unknown.
     Gnf,
 }
@@ -121,13 +148,20 @@ impl std::fmt::Display for HeaderError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NotTexture => f.write_str("not a texture: neither a DDS nor a GNF file"),
+            Self::Other(kind) => {
+                write!(f, "not a texture: {kind}; rename it, or convert it to DDS if a game should show it")
+            }
             Self::Short => f.write_str("cut off: it ends within the header"),
             Self::Field(name, at, value) => {
                 write!(f, "damaged header: {name} at offset {at} has the invalid value {value:#x}")
             }
+            Self::FourCc([number, 0, 0, 0]) => write!(f, "the pixel format D3DFORMAT {number} is unknown"),
             Self::FourCc(code) => write!(f, "the pixel format \"{}\" is not supported", code.escape_ascii()),
+            Self::Format(name) => write!(f, "the pixel format {name} is not supported"),
             Self::Unknown(value) => write!(f, "the pixel format {value} is unknown"),
-            Self::Palette => f.write_str("its pixels are indices into a palette, which is not supported"),
+            Self::Palette => f.write_str(
+                "its pixels are indices into a palette of fewer than 256 colours, which is not supported",
+            ),
             Self::Gnf => f.write_str("the format of this GNF texture is not supported"),
         }
     }
@@ -136,13 +170,13 @@ impl std::fmt::Display for HeaderError {
 impl std::error::Error for HeaderError {}
 
 impl FileHeader {
-    /// Parses the header at the beginning of a file. `bytes` must be the first [`HEADER_MAX`]
+    /// Parses the header at the beginning of a file of `len` bytes. `bytes` must be the first [`HEADER_MAX`]
     /// bytes, or the whole file.
-    pub fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
+    pub fn parse(bytes: &[u8], len: u64) -> Result<Self, HeaderError> {
         match bytes.first_chunk::<4>() {
-            Some(b"DDS ") => parse_dds(bytes),
+            Some(b"DDS ") => parse_dds(bytes, len),
             Some(b"GNF ") => parse_gnf(bytes),
-            _ => Err(HeaderError::NotTexture),
+            _ => Err(other_file::kind(bytes, len).map_or(HeaderError::NotTexture, HeaderError::Other)),
         }
     }
 
@@ -154,6 +188,8 @@ impl FileHeader {
             TexelFormat::Masks(Masks { bytes, masks: [r, g, b, a], .. }) => {
                 format!("{} bits ({r:x}, {g:x}, {b:x}, {a:x})", bytes * 8)
             }
+            TexelFormat::Palette { has_alpha: false } => "a palette".to_owned(),
+            TexelFormat::Palette { has_alpha: true } => "a palette, and alpha".to_owned(),
         }
     }
 
@@ -170,6 +206,7 @@ impl FileHeader {
         let layout = match self.pixels {
             TexelFormat::Format(value) => pixel_format(value)?.layout,
             TexelFormat::Masks(masks) => TexelLayout::Rows(1, masks.bytes),
+            TexelFormat::Palette { has_alpha } => TexelLayout::Rows(1, 1 + u32::from(has_alpha)),
         };
         let row = |pixels, bytes| u64::from(width.div_ceil(pixels)) * u64::from(bytes);
         match layout {
@@ -212,7 +249,7 @@ impl FileHeader {
     /// The texels of a console are in another order, so their headers are returned as they are.
     pub fn complete(&self, len: u64) -> Option<Self> {
         if self.tile_mode.is_some() {
-            return Some(*self);
+            return Some(self.clone());
         }
         let it = self.corrected(len);
         let (texels, surface) = (len.saturating_sub(it.len), it.mip_offset(it.mips)?);
@@ -244,8 +281,18 @@ impl FileHeader {
     /// Number of bytes of texels that a file of `len` bytes lacks.
     pub fn missing(&self, len: u64) -> u64 {
         let it = self.corrected(len);
-        let needed = it.mip_offset(it.mips).map_or(0, |surface| surface * it.surfaces());
-        needed.saturating_sub(len.saturating_sub(it.len))
+        it.texels().unwrap_or(0).saturating_sub(len.saturating_sub(it.len))
+    }
+
+    /// Number of bytes of texels that the header states; `None` for video with several planes.
+    fn texels(&self) -> Option<u64> {
+        Some(self.mip_offset(self.mips)? * self.surfaces())
+    }
+
+    /// Whether a file of `len` bytes has exactly the stated texels.
+    fn has_length(&self, len: u64) -> bool {
+        let it = self.corrected(len);
+        it.texels().is_some_and(|texels| it.len.checked_add(texels) == Some(len))
     }
 
     /// The header, if its number of faces or mips contradicts the length of the file. Some programs count the
@@ -261,7 +308,7 @@ impl FileHeader {
             && !self.states_mips
             && let Some(mips) = (1..=most).find(|mips| fits(mips, self.surfaces()))
         {
-            return Self { mips, ..*self };
+            return Self { mips, ..self.clone() };
         }
         if is_flat
             && !self.cube
@@ -269,15 +316,15 @@ impl FileHeader {
             && self.width == self.height
             && let Some(mips) = (self.mips..=most).find(|mips| fits(mips, 6))
         {
-            return Self { mips, cube: true, face_bits: ALL_FACES, ..*self };
+            return Self { mips, cube: true, face_bits: ALL_FACES, ..self.clone() };
         }
-        let Some(surface) = self.mip_offset(self.mips).filter(|_| self.cube) else { return *self };
+        let Some(surface) = self.mip_offset(self.mips).filter(|_| self.cube) else { return self.clone() };
         let counts_faces = self.array.is_multiple_of(6) && texels < surface * self.surfaces();
         if counts_faces && texels >= surface * u64::from(self.array) {
-            return Self { array: self.array / 6, ..*self };
+            return Self { array: self.array / 6, ..self.clone() };
         }
         let has_all_faces = texels == surface * 6 * u64::from(self.array);
-        Self { face_bits: if has_all_faces { ALL_FACES } else { self.face_bits }, ..*self }
+        Self { face_bits: if has_all_faces { ALL_FACES } else { self.face_bits }, ..self.clone() }
     }
 
     /// This texture as an archive would state it, for the tiling of consoles.
@@ -301,7 +348,7 @@ pub fn compatible(bytes: &[u8], header: &FileHeader) -> Option<Vec<u8>> {
     (texture.header() != compatible || compatible.len() < header.len as usize).then_some(compatible)
 }
 
-fn parse_dds(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
+fn parse_dds(bytes: &[u8], len: u64) -> Result<FileHeader, HeaderError> {
     let word = |at: usize| word(bytes, at);
     if bytes.len() < LEGACY_LEN {
         return Err(HeaderError::Short);
@@ -309,7 +356,6 @@ fn parse_dds(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
     // Some programs write 24 or 0, and others do not check it.
     require("its length", 4, word(4)?, |it| matches!(it, 124 | 24))?;
     require("the length of the pixel format", 76, word(76)?, |it| matches!(it, 32 | 24 | 0))?;
-    let (flags, code) = (word(80)?, word(84)?.to_le_bytes());
     let mut header = FileHeader {
         len: LEGACY_LEN as u64,
         height: require("the height", 12, word(12)?, is_side)?,
@@ -321,6 +367,7 @@ fn parse_dds(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
         face_bits: 0,
         array: 1,
         pixels: TexelFormat::Format(0),
+        palette: None,
         channels: ChannelUse::Plain,
         alpha_mode: 0,
         tile_mode: None,
@@ -329,13 +376,73 @@ fn parse_dds(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
         let bits = (word(112)? >> CAPS2_FACE_SHIFT) as u8 & ALL_FACES;
         header.face_bits = if bits == 0 { ALL_FACES } else { bits };
     }
-    let mut is_volume = word(112)? & CAPS2_VOLUME != 0;
-    if flags & PIXELS_FOURCC == 0 && flags & PIXELS_PALETTE != 0 {
-        return Err(HeaderError::Palette);
+    let is_volume = word(112)? & CAPS2_VOLUME != 0;
+    let (flags, code) = (word(80)?, word(84)?.to_le_bytes());
+    let coded = || of_code(bytes, &header, (flags, code), is_volume);
+    let masked = || {
+        let header = header.with_depth(bytes, is_volume)?;
+        of_flags(bytes, &header, flags, len)
+    };
+    if flags & PIXELS_FOURCC != 0 {
+        // Some programs set the flag of the FourCC, and then describe the pixels by masks.
+        let proved = |it: &FileHeader| code == [0; 4] || it.has_length(len);
+        return coded().or_else(|error| match error {
+            HeaderError::FourCc(_) => masked().ok().filter(proved).ok_or(error),
+            error => Err(error),
+        });
     }
-    if flags & PIXELS_FOURCC == 0 {
-        header.pixels = TexelFormat::Masks(masks(bytes, flags)?);
-    } else if matches!(&code, b"DX10" | b"XBOX") {
+    // Others state a FourCC without its flag. It counts if the masks state nothing, or another length.
+    match masked() {
+        Ok(it) if it.has_length(len) => Ok(it),
+        Ok(it) => Ok(coded().ok().filter(|coded| coded.has_length(len)).unwrap_or(it)),
+        Err(error) => match coded() {
+            Err(HeaderError::FourCc(_)) => Err(error),
+            coded => coded,
+        },
+    }
+}
+
+impl FileHeader {
+    /// The header with the depth that the file states, if it is a volume. Reduces an impossible number of
+    /// mips.
+    fn with_depth(&self, bytes: &[u8], is_volume: bool) -> Result<Self, HeaderError> {
+        let depth = if is_volume { require("the depth", 24, word(bytes, 24)?.max(1), is_side)? } else { 1 };
+        let longest = self.width.max(self.height).max(depth);
+        Ok(Self { depth, mips: self.mips.clamp(1, longest.ilog2() + 1), ..self.clone() })
+    }
+
+    fn with_masks(&self, masks: Masks) -> Self {
+        // No integer format has a single channel of 32 bits: such pixels are floats.
+        let is_float = masks.bytes == 4 && masks.masks == [u32::MAX, 0, 0, 0] && !masks.is_signed;
+        let pixels = if is_float { TexelFormat::Format(R32_FLOAT) } else { TexelFormat::Masks(masks) };
+        Self { pixels, ..self.clone() }
+    }
+
+    /// The header of pixels that are indices into the palette behind the header.
+    fn with_palette(&self, bytes: &[u8], has_alpha: bool) -> Result<Self, HeaderError> {
+        let colours = bytes.get(LEGACY_LEN..).and_then(|it| it.first_chunk::<PALETTE_LEN>());
+        let mut palette: Palette = [[0; 4]; 256];
+        palette.copy_from_slice(colours.ok_or(HeaderError::Short)?.as_chunks().0);
+        // Many programs leave alpha 0. A picture that is invisible everywhere is not meant.
+        if has_alpha || palette.iter().all(|colour| colour[3] == 0) {
+            palette.iter_mut().for_each(|colour| colour[3] = u8::MAX);
+        }
+        let len = self.len + PALETTE_LEN as u64;
+        let pixels = TexelFormat::Palette { has_alpha };
+        Ok(Self { len, pixels, palette: Some(Arc::new(palette)), ..self.clone() })
+    }
+}
+
+/// The header of a file whose pixels a FourCC describes, or a number in its place.
+fn of_code(
+    bytes: &[u8],
+    header: &FileHeader,
+    (flags, code): (u32, [u8; 4]),
+    mut is_volume: bool,
+) -> Result<FileHeader, HeaderError> {
+    let word = |at: usize| word(bytes, at);
+    let mut header = header.clone();
+    if matches!(&code, b"DX10" | b"XBOX") {
         let format = word(128)?;
         let known = u8::try_from(format).ok().filter(|&it| pixel_format(it).is_some());
         header.pixels = TexelFormat::Format(known.ok_or(HeaderError::Unknown(format))?);
@@ -354,24 +461,84 @@ fn parse_dds(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
             return Err(HeaderError::Short);
         }
         header.alpha_mode = (word(144)? & 7) as u8;
-    } else {
-        header.pixels = TexelFormat::Format(format_of(code).ok_or(HeaderError::FourCc(code))?);
+    } else if let Some(format) = format_of(code) {
+        header.pixels = TexelFormat::Format(format);
         header.alpha_mode = if matches!(&code, b"DXT2" | b"DXT4") { 2 } else { 0 };
         header.channels = match &code {
             b"RXGB" => ChannelUse::RedInAlpha,
             b"DXT5" if flags & PIXELS_NORMAL != 0 => ChannelUse::NormalInAlpha,
             _ => ChannelUse::Plain,
         };
+    } else {
+        let number = if &code == b"P8  " { Some(D3D_P8) } else { d3d_number(code) };
+        let format = number.and_then(|number| D3D_FORMATS.iter().find(|it| it.number == number));
+        let D3dFormat { name, pixels, .. } = format.ok_or(HeaderError::FourCc(code))?;
+        header = match *pixels {
+            D3dPixels::Masks(flags, bits, masks) => header.with_masks(checked_masks(flags, bits, masks)?),
+            D3dPixels::Palette { has_alpha } => header.with_palette(bytes, has_alpha)?,
+            D3dPixels::Unsupported => return Err(HeaderError::Format(name)),
+        };
     }
     if header.alpha_mode == 2 {
         header.channels = ChannelUse::Premultiplied;
     }
-    if is_volume {
-        header.depth = require("the depth", 24, word(24)?.max(1), is_side)?;
+    header.with_depth(bytes, is_volume)
+}
+
+/// The header of a file of `len` bytes whose pixels flags and masks describe.
+fn of_flags(bytes: &[u8], header: &FileHeader, flags: u32, len: u64) -> Result<FileHeader, HeaderError> {
+    let (bits, masks) = (word(bytes, 88)?, [92, 96, 100, 104].map(|at| word(bytes, at)));
+    let [red, green, blue, alpha] = masks;
+    let masks = [red?, green?, blue?, alpha?];
+    let has_alpha = flags & PIXELS_ALPHA != 0;
+    match flags {
+        _ if flags & PIXELS_PALETTE != 0 => {
+            let is_odd = bits != if has_alpha { 16 } else { 8 };
+            let plain = header.with_palette(bytes, false)?;
+            let with_alpha = || header.with_palette(bytes, true);
+            return if has_alpha && !(is_odd && plain.has_length(len)) { with_alpha() } else { Ok(plain) };
+        }
+        _ if flags & PIXELS_SMALL_PALETTE != 0 => return Err(HeaderError::Palette),
+        _ if flags & PIXELS_BUMP_LUMINANCE != 0 => {
+            let is = |it: &&D3dFormat| matches!((it.number, bits), (61, 16) | (62, 32));
+            let name = D3D_FORMATS.iter().find(is).map_or("BumpLuminance", |it| it.name);
+            return Err(HeaderError::Format(name));
+        }
+        _ if flags & (PIXELS_RGB | PIXELS_LUMINANCE | PIXELS_SIGNED | PIXELS_ALPHA_ONLY) != 0 => {}
+        _ if flags & PIXELS_VIDEO != 0 => return Err(HeaderError::Format("YUV")),
+        _ if flags & PIXELS_DEPTH != 0 => return Err(HeaderError::Format("depth buffer")),
+        _ => {}
     }
-    let longest = header.width.max(header.height).max(header.depth);
-    header.mips = header.mips.clamp(1, longest.ilog2() + 1);
-    Ok(header)
+    let stated = checked_masks(flags, bits, masks).map(|masks| header.with_masks(masks));
+    let is_grey = flags & PIXELS_LUMINANCE != 0;
+    // No format has grey pixels of 24 or 32 bits, but Pillow 9 states them.
+    match &stated {
+        Ok(it) if !(is_grey && bits > 16) || it.missing(len) == 0 => return stated,
+        _ => {}
+    }
+    // The flags name the channels, and the length of the file shows how many bytes they have.
+    let grey = |bytes: u32| {
+        let masks = match (bytes, has_alpha) {
+            (1, _) => [0xFF, 0, 0, 0],
+            (_, true) => [0xFF, 0, 0, 0xFF00],
+            (_, false) => [0xFFFF, 0, 0, 0],
+        };
+        header.with_masks(Masks { bytes, masks, is_luminance: true, is_signed: false })
+    };
+    let of_other_bits = |bits: u32| Some(header.with_masks(checked_masks(flags, bits, masks).ok()?));
+    if is_grey && let Some(it) = [1, 2].into_iter().map(grey).find(|it| it.has_length(len)) {
+        return Ok(it);
+    }
+    // The masks reach beyond the stated bits, but not beyond the pixels.
+    let other_bits = [8, 16, 24, 32].into_iter().filter_map(of_other_bits).find(|it| it.has_length(len));
+    match (stated, other_bits) {
+        (Ok(it), _) | (Err(_), Some(it)) => Ok(it),
+        // `A8L8` is written with 8 bits, too.
+        (Err(_), None) if is_grey && matches!(bits, 8 | 16) => {
+            Ok(of_other_bits(16).filter(|_| has_alpha).unwrap_or_else(|| grey(bits / 8)))
+        }
+        (Err(error), None) => Err(error),
+    }
 }
 
 fn parse_gnf(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
@@ -393,6 +560,7 @@ fn parse_gnf(bytes: &[u8]) -> Result<FileHeader, HeaderError> {
         face_bits: if texture.cube { ALL_FACES } else { 0 },
         array: 1,
         pixels: TexelFormat::Format(texture.format),
+        palette: None,
         channels: ChannelUse::Plain,
         alpha_mode: 0,
         tile_mode: Some(descriptor.tile_mode()),
@@ -409,7 +577,7 @@ fn format_of(code: [u8; 4]) -> Option<u8> {
         b"ATI1" => Some(80),
         b"ATI2" | b"A2XY" => Some(83),
         b"BC6H" => Some(95),
-        b"BC7U" | b"BC7L" => Some(98),
+        b"BC7U" | b"BC7L" | b"BC7\0" => Some(98),
         _ => None,
     };
     let is_stated = |value: &u8| {
@@ -419,20 +587,20 @@ fn format_of(code: [u8; 4]) -> Option<u8> {
     other.or_else(|| (0..=u8::MAX).find(is_stated))
 }
 
-/// Parses the masks of a header without a FourCC.
-fn masks(bytes: &[u8], flags: u32) -> Result<Masks, HeaderError> {
-    let mut masks = [word(bytes, 92)?, word(bytes, 96)?, word(bytes, 100)?, word(bytes, 104)?];
+/// The masks of pixels of this many bits, if they agree with the flags.
+fn checked_masks(flags: u32, mut bits: u32, mut masks: [u32; 4]) -> Result<Masks, HeaderError> {
     let is_alpha_only = flags & (PIXELS_ALPHA_ONLY | PIXELS_RGB | PIXELS_LUMINANCE) == PIXELS_ALPHA_ONLY;
-    let mut bits = word(bytes, 88)?;
     if is_alpha_only && bits == 0 {
         // Some programs describe pixels of alpha alone by the flag alone.
         (bits, masks) = (8, [0, 0, 0, 0xFF]);
     }
     require("the number of bits per pixel", 88, bits, |it| matches!(it, 8 | 16 | 24 | 32))?;
-    let is_luminance = flags & PIXELS_LUMINANCE != 0;
     let is_signed = flags & PIXELS_SIGNED != 0;
     let has_alpha = flags & (PIXELS_ALPHA | PIXELS_ALPHA_ONLY) != 0 || is_signed;
-    let has_colours = is_luminance || is_signed || flags & PIXELS_RGB != 0;
+    let has_colours = flags & (PIXELS_RGB | PIXELS_LUMINANCE) != 0 || is_signed;
+    // NVTT calls grey with alpha RGB: red and alpha alone mean it.
+    let is_red_alone = matches!(masks, [red, 0, 0, alpha] if red > 0 && alpha > 0) && has_alpha && !is_signed;
+    let is_luminance = flags & PIXELS_LUMINANCE != 0 || flags & PIXELS_RGB != 0 && is_red_alone;
     for (index, mask) in masks.iter_mut().enumerate() {
         let is_used = if index == 3 { has_alpha } else { has_colours && (index == 0 || !is_luminance) };
         if !is_used {
@@ -444,6 +612,11 @@ fn masks(bytes: &[u8], flags: u32) -> Result<Masks, HeaderError> {
     }
     require("the flags of the pixel format", 80, flags, |_| masks != [0; 4])?;
     Ok(Masks { bytes: bits / 8, masks, is_luminance, is_signed })
+}
+
+/// The number of `D3DFORMAT` in place of a FourCC.
+fn d3d_number(code: [u8; 4]) -> Option<u8> {
+    if let [number, 0, 0, 0] = code { Some(number) } else { None }
 }
 
 /// The lowest `count` bits that are set.

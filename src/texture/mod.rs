@@ -8,6 +8,7 @@
 pub mod dds;
 pub mod file_header;
 pub mod gnf;
+mod other_file;
 #[cfg(feature = "pack")]
 pub mod parts;
 pub mod pixel_format;

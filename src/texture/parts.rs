@@ -140,10 +140,10 @@ impl TextureParts {
     /// The parts of a file of `len` bytes, of which `bytes` are the first
     /// [`HEADER_MAX`](super::file_header::HEADER_MAX). Pixels of 24 bits become 32 bits if `may_convert`.
     pub fn of(bytes: &[u8], len: u64, may_convert: bool) -> Result<Self, NoParts> {
+        let header = FileHeader::parse(bytes, len).map_err(NoParts::Header)?;
         if !bytes.starts_with(b"DDS ") {
             return Err(NoParts::Header(HeaderError::NotTexture));
         }
-        let header = FileHeader::parse(bytes).map_err(NoParts::Header)?;
         let word = |at: usize| {
             let word = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>());
             word.map_or(0, |word| u32::from_le_bytes(*word))
@@ -171,6 +171,7 @@ impl TextureParts {
             TexelFormat::Format(format) => (format, None),
             TexelFormat::Masks(masks) => of_masks(&masks, &mut remarks)
                 .map_or_else(|| converted(&header, &masks, may_convert), |format| Ok((format, None)))?,
+            TexelFormat::Palette { .. } => return Err(NoParts::Masks(header.format_name())),
         };
         let row = pixel_format(format).filter(|row| is_shown(row.name, row.layout));
         let row =

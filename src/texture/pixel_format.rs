@@ -53,6 +53,83 @@ pub fn pixel_format(value: u8) -> Option<&'static PixelFormat> {
     index.ok().and_then(|index| PIXEL_FORMATS.get(index))
 }
 
+/// R32_FLOAT in `DXGI_FORMAT`.
+pub(super) const R32_FLOAT: u8 = 41;
+/// P8 in `D3DFORMAT`.
+pub(super) const D3D_P8: u8 = 41;
+
+/// A format of Direct3D 9, whose number some programs write in place of a FourCC.
+#[derive(Debug)]
+pub(super) struct D3dFormat {
+    /// Number in `D3DFORMAT`.
+    pub(super) number: u8,
+    /// Name in `D3DFORMAT`, without the prefix.
+    pub(super) name: &'static str,
+    pub(super) pixels: D3dPixels,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum D3dPixels {
+    /// What a header without a FourCC states: flags, bits per pixel, and the masks of red, green, blue and
+    /// alpha.
+    Masks(u32, u32, [u32; 4]),
+    /// Indices into a palette, each followed by a byte of alpha or not.
+    Palette { has_alpha: bool },
+    /// A format that no program shows in the same way.
+    Unsupported,
+}
+
+const fn d3d(number: u8, name: &'static str, flags: u32, bits: u32, masks: [u32; 4]) -> D3dFormat {
+    D3dFormat { number, name, pixels: D3dPixels::Masks(flags, bits, masks) }
+}
+
+const fn unsupported(number: u8, name: &'static str) -> D3dFormat {
+    D3dFormat { number, name, pixels: D3dPixels::Unsupported }
+}
+
+/// The formats of Direct3D 9 that no row of [`PIXEL_FORMATS`] states by its number.
+pub(super) static D3D_FORMATS: &[D3dFormat] = &[
+    d3d(20, "R8G8B8", 0x40, 24, [0xff_0000, 0xff00, 0xff, 0]),
+    d3d(21, "A8R8G8B8", 0x41, 32, [0xff_0000, 0xff00, 0xff, 0xff00_0000]),
+    d3d(22, "X8R8G8B8", 0x40, 32, [0xff_0000, 0xff00, 0xff, 0]),
+    d3d(23, "R5G6B5", 0x40, 16, [0xf800, 0x7e0, 0x1f, 0]),
+    d3d(24, "X1R5G5B5", 0x40, 16, [0x7c00, 0x3e0, 0x1f, 0]),
+    d3d(25, "A1R5G5B5", 0x41, 16, [0x7c00, 0x3e0, 0x1f, 0x8000]),
+    d3d(26, "A4R4G4B4", 0x41, 16, [0xf00, 0xf0, 0xf, 0xf000]),
+    d3d(27, "R3G3B2", 0x40, 8, [0xe0, 0x1c, 0x3, 0]),
+    d3d(28, "A8", 0x2, 8, [0, 0, 0, 0xff]),
+    d3d(29, "A8R3G3B2", 0x41, 16, [0xe0, 0x1c, 0x3, 0xff00]),
+    d3d(30, "X4R4G4B4", 0x40, 16, [0xf00, 0xf0, 0xf, 0]),
+    d3d(31, "A2B10G10R10", 0x41, 32, [0x3ff, 0xf_fc00, 0x3ff0_0000, 0xc000_0000]),
+    d3d(32, "A8B8G8R8", 0x41, 32, [0xff, 0xff00, 0xff_0000, 0xff00_0000]),
+    d3d(33, "X8B8G8R8", 0x40, 32, [0xff, 0xff00, 0xff_0000, 0]),
+    d3d(34, "G16R16", 0x40, 32, [0xffff, 0xffff_0000, 0, 0]),
+    d3d(35, "A2R10G10B10", 0x41, 32, [0x3ff0_0000, 0xf_fc00, 0x3ff, 0xc000_0000]),
+    D3dFormat { number: 40, name: "A8P8", pixels: D3dPixels::Palette { has_alpha: true } },
+    D3dFormat { number: D3D_P8, name: "P8", pixels: D3dPixels::Palette { has_alpha: false } },
+    d3d(50, "L8", 0x2_0000, 8, [0xff, 0, 0, 0]),
+    d3d(51, "A8L8", 0x2_0001, 16, [0xff, 0, 0, 0xff00]),
+    d3d(52, "A4L4", 0x2_0001, 8, [0xf, 0, 0, 0xf0]),
+    d3d(60, "V8U8", 0x8_0000, 16, [0xff, 0xff00, 0, 0]),
+    unsupported(61, "L6V5U5"),
+    unsupported(62, "X8L8V8U8"),
+    d3d(63, "Q8W8V8U8", 0x8_0000, 32, [0xff, 0xff00, 0xff_0000, 0xff00_0000]),
+    d3d(64, "V16U16", 0x8_0000, 32, [0xffff, 0xffff_0000, 0, 0]),
+    unsupported(67, "A2W10V10U10"),
+    unsupported(70, "D16_LOCKABLE"),
+    unsupported(71, "D32"),
+    unsupported(73, "D15S1"),
+    unsupported(75, "D24S8"),
+    unsupported(77, "D24X8"),
+    unsupported(79, "D24X4S4"),
+    unsupported(80, "D16"),
+    d3d(81, "L16", 0x2_0000, 16, [0xffff, 0, 0, 0]),
+    unsupported(82, "D32F_LOCKABLE"),
+    unsupported(83, "D24FS8"),
+    unsupported(117, "CxV8U8"),
+    unsupported(118, "A1"),
+];
+
 const fn row(value: u8, name: &'static str, layout: TexelLayout, legacy: Legacy) -> PixelFormat {
     PixelFormat { value, name, layout, legacy }
 }

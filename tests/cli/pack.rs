@@ -482,6 +482,27 @@ fn textures_that_cannot_be_stored_are_never_dropped() {
 }
 
 #[test]
+fn a_picture_that_is_named_dds_is_packed_with_a_warning_for_every_game() {
+    let tga = [&[0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 24, 0][..], &[7; 6]].concat();
+    let dir = with_files(&[
+        ("textures/a.dds", &b"\xFF\xD8\xFF\xE0\0\x10JFIF"[..]),
+        ("textures/b.dds", &tga),
+        ("textures/c.dds", &[dds::header(dds::BC1, 4, 4, 1, false), vec![1; 8]].concat()),
+    ]);
+    for game in GAMES {
+        let finished = pack(&dir, game, &["--overwrite", "--odd-textures=general"]);
+        assert_eq!(finished.code, 0, "{game}: {finished:?}");
+        for (kind, path) in [("a JPEG picture", "textures/a.dds"), ("a TGA picture", "textures/b.dds")] {
+            let line = finished.err.lines().find(|line| line.contains(kind));
+            assert!(line.is_some_and(|line| line.contains(path)), "{game}: {finished:?}");
+        }
+        assert!(!finished.err.contains("c.dds"), "{game}: {finished:?}");
+    }
+    fs::remove_dir_all(dir.path("out")).unwrap();
+    refused(&dir, &pack(&dir, "fallout4", &[]), 1, &["textures/a.dds: not a texture: a JPEG picture"]);
+}
+
+#[test]
 fn pixels_of_24_bits_become_32_if_that_is_asked_for() {
     let mut file = dds::header(dds::RGBA8, 4, 2, 1, false);
     for (at, word) in [(80, 0x40u32), (88, 24), (92, 0xff_0000), (96, 0xff00), (100, 0xff), (104, 0)] {

@@ -153,3 +153,20 @@ fn a_picture_that_cannot_be_written_whole_leaves_the_old_one() {
     assert_eq!(dir.run(["thumbnail", "--size", "full", "a.dds", "out.png"]).success(), "");
     assert_eq!(sides(&fs::read(dir.path("out.png")).unwrap()), (512, 512));
 }
+
+#[test]
+fn a_picture_that_is_named_dds_is_called_by_its_kind() {
+    let dir = TestDir::new();
+    for (bytes, kind) in [(&b"\xFF\xD8\xFF\xE0\0\x10JFIF"[..], "JPEG"), (b"\x89PNG\r\n\x1A\n....IHDR", "PNG")]
+    {
+        fs::write(dir.path("a.dds"), bytes).unwrap();
+        for size in ["64", "full"] {
+            let finished = dir.run(["thumbnail", "--size", size, "a.dds", "a.png"]);
+            assert_eq!(finished.code, 65, "{finished:?}");
+            assert!(
+                finished.err.contains(&format!("a.dds: not a texture: a {kind} picture")),
+                "{finished:?}"
+            );
+        }
+    }
+}

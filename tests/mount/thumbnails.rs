@@ -10,7 +10,7 @@ use crate::support::{Ba2, Ba2File, Chunk, Texture, dds};
 /// 512 pixels or more get one each, and the last chunk has all others.
 const MIPS_WITH_OWN_CHUNK: usize = 3;
 /// Number of bytes read from a file to get its header.
-const HEADER: u64 = 256;
+const HEADER: u64 = 1152;
 
 /// A texture with all its mips, in the chunks that Archive2 makes.
 fn packed(name: &str, format: u8, side: u16) -> Ba2File {

@@ -155,11 +155,11 @@ fn texture(file: &VfsFile) -> Option<Pixels> {
     let mut bytes = [0; HEADER_MAX];
     let read = file.read_at(0, &mut bytes).unwrap_or(0);
     let len = file.shown_size();
-    let header = match FileHeader::parse(&bytes[..read]) {
+    let header = match FileHeader::parse(&bytes[..read], len) {
         Ok(header) => header.corrected(len),
         Err(error) => return Some((None, Some(PictureError::from(error).in_short()))),
     };
-    let unconverted = RgbaTexture::new(header, len).err().map(|error| error.in_short());
+    let unconverted = RgbaTexture::new(header.clone(), len).err().map(|error| error.in_short());
     let texture = JsonTexture {
         format: header.format_name(),
         width: header.width,

@@ -178,8 +178,8 @@ impl MadeSide {
     fn of(file: &VfsFile) -> Self {
         let mut bytes = [0; HEADER_MAX];
         let len = file.read_at(0, &mut bytes).unwrap_or(0);
-        let header = FileHeader::parse(&bytes[..len]).ok();
-        let about = header.map_or_else(String::new, |header| {
+        let header = FileHeader::parse(&bytes[..len], file.shown_size()).ok();
+        let about = header.as_ref().map_or_else(String::new, |header| {
             format!("{} × {} {}", header.width, header.height, header.format_name())
         });
         let made = thumbnail(&mut file.reader(), SIDE).map(|image| png(&image));

@@ -39,7 +39,7 @@ impl NewHeader {
 impl Converted {
     /// How a texture file of `len` bytes is shown in a form, by its first bytes.
     pub(crate) fn of(form: TextureForm, first: &[u8], len: u64) -> Self {
-        let header = match FileHeader::parse(first) {
+        let header = match FileHeader::parse(first, len) {
             Ok(header) => header,
             Err(error) => return Self::kept(form, &error.into()),
         };
