@@ -16,6 +16,13 @@ pub(super) struct Channels {
     channels: [Option<Channel>; 4],
 }
 
+/// Bits of a pixel: the lowest, and a mask of their number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Field {
+    pub(super) shift: u32,
+    pub(super) mask: u32,
+}
+
 /// Bits of a pixel and what they mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Channel {
@@ -92,6 +99,31 @@ impl Channels {
             channels = [channels[0], channels[0], channels[0], channels[3]];
         }
         Self { bytes: masks.bytes as usize, channels }
+    }
+
+    /// If each channel has at most 8 bits of a pixel of at most 32: where red, green, blue and alpha are, and
+    /// the value of each possible number. `None` for others, and for directions, whose z is computed.
+    pub(super) fn small_fields(&self) -> Option<[(Field, [f32; 256]); 4]> {
+        let is_small = self.bytes <= 4 && self.channels.iter().flatten().all(|it| it.bits <= 8);
+        if !is_small || self.is_direction() {
+            return None;
+        }
+        let shown = match self.channels {
+            [None, None, None, Some(only)] | [Some(only), None, None, None] => {
+                [Some(only), Some(only), Some(only), None]
+            }
+            channels => channels,
+        };
+        let field = |channel: Option<Channel>, missing: f32| match channel {
+            Some(channel) => {
+                let mask = u32::MAX >> (32 - channel.bits);
+                let value = |number: u32| channel.value(number & mask);
+                (Field { shift: channel.shift, mask }, std::array::from_fn(|number| value(number as u32)))
+            }
+            None => (Field { shift: 0, mask: 0 }, [missing; 256]),
+        };
+        let [r, g, b, a] = shown;
+        Some([field(r, 0.0), field(g, 0.0), field(b, 0.0), field(a, 1.0)])
     }
 
     /// How to average the colours. Fewer than three channels are not colours.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::blocks::{Blocks, SIDE, with_z};
-use super::channels::Channels;
+use super::channels::{Channels, Field};
+use super::shrinker::{AlphaUse, Shrinker};
 use super::transfer::Transfer;
 use crate::texture::file_header::{ChannelUse, FileHeader, Palette, TexelFormat};
 use crate::texture::pixel_format::pixel_format;
@@ -26,7 +27,10 @@ enum Layout {
     /// Nine bits for each colour, and one exponent for all.
     SharedExponent,
     /// Indices into a palette, each followed by a byte of alpha or not.
-    Palette { colours: Arc<Palette>, has_alpha: bool },
+    Palette {
+        colours: Arc<Palette>,
+        has_alpha: bool,
+    },
 }
 
 impl Texels {
@@ -83,12 +87,6 @@ impl Texels {
         has_alpha && matches!(self.channels, ChannelUse::Plain | ChannelUse::Premultiplied)
     }
 
-    /// Whether transparent pixels have no colour. In BC1, alpha is a single bit, so it can only be opacity.
-    /// If colours are multiplied by alpha, alpha is opacity, too.
-    pub(super) fn has_cutouts(&self) -> bool {
-        self.layout == Layout::Blocks(Blocks::Bc1) || self.channels == ChannelUse::Premultiplied
-    }
-
     /// Decodes a row of texels into [`Texels::rows`] rows of pixels of equal length. Pixels beyond
     /// the texture's right edge are dropped.
     pub(super) fn decode(&self, texels: &[u8], rows: &mut [Vec<[f32; 4]>]) {
@@ -134,6 +132,19 @@ impl Texels {
         }
     }
 
+    /// What alpha is in a picture of the texels.
+    pub(super) fn alpha(&self) -> AlphaUse {
+        // In BC1, alpha is a single bit, so it can only be opacity. If colours are multiplied by alpha, alpha is
+        // opacity, too.
+        if self.layout == Layout::Blocks(Blocks::Bc1) || self.channels == ChannelUse::Premultiplied {
+            AlphaUse::Opacity
+        } else if self.has_alpha() {
+            AlphaUse::Unknown
+        } else {
+            AlphaUse::None
+        }
+    }
+
     /// Decodes a block to the bytes of red, green, blue and alpha that a screen shows, rows from the top.
     pub(super) fn decode_block(&self, blocks: Blocks, block: &[u8]) -> [[u8; 4]; SIDE * SIDE] {
         match self.channels {
@@ -144,6 +155,103 @@ impl Texels {
             }
         }
     }
+}
+
+/// Decodes rows of texels for a [`Shrinker`], which takes amounts that can be averaged. Numbers of at most 8
+/// bits, which most textures have, become such amounts through tables.
+#[derive(Debug)]
+pub(super) struct RowsToShrink<'t> {
+    texels: &'t Texels,
+    decoder: RowDecoder,
+}
+
+/// The amounts that each number of red, green, blue and alpha stands for.
+type Tables = Box<[[f32; 256]; 4]>;
+
+#[derive(Debug)]
+enum RowDecoder {
+    /// Blocks that decode to bytes, with buffers for their rows.
+    Bytes(Blocks, [Vec<[u8; 4]>; SIDE], Tables),
+    /// Channels of at most 8 bits in pixels of at most 4 bytes.
+    Fields([Field; 4], usize, Tables),
+    /// All others, with buffers for rows of pixels.
+    Pixels(Vec<Vec<[f32; 4]>>),
+}
+
+impl<'t> RowsToShrink<'t> {
+    /// A decoder for rows of `width` pixels.
+    pub(super) fn new(texels: &'t Texels, width: usize) -> Self {
+        let transfer = texels.transfer();
+        let tables = |values: [[f32; 256]; 4]| -> Tables {
+            let [r, g, b, a] = values;
+            let average = |values: [f32; 256]| values.map(|it| transfer.average_of(it));
+            Box::new([average(r), average(g), average(b), a])
+        };
+        let fields = match &texels.layout {
+            Layout::Channels(channels) => channels.small_fields().map(|fields| (fields, channels.bytes)),
+            _ => None,
+        };
+        let is_plain = texels.channels == ChannelUse::Plain;
+        let decoder = match (texels.blocks(), fields) {
+            (Some(blocks), _) if is_plain && blocks.transfer() == Transfer::Encoded => {
+                let values = std::array::from_fn(|byte| byte as f32 / 255.0);
+                let row = || vec![[0; 4]; width];
+                RowDecoder::Bytes(blocks, [row(), row(), row(), row()], tables([values; 4]))
+            }
+            (None, Some((fields, bytes))) if is_plain => {
+                let values = fields.map(|(_, values)| values);
+                RowDecoder::Fields(fields.map(|(field, _)| field), bytes, tables(values))
+            }
+            _ => RowDecoder::Pixels(vec![vec![[0.0; 4]; width]; texels.rows()]),
+        };
+        Self { texels, decoder }
+    }
+
+    /// Decodes a row of texels, and adds its pixels to a smaller picture.
+    pub(super) fn shrink(&mut self, row: &[u8], area: &mut Shrinker) {
+        match &mut self.decoder {
+            RowDecoder::Bytes(blocks, rows, tables) => {
+                for (column, block) in row.chunks_exact(blocks.bytes()).enumerate() {
+                    let pixels = blocks.decode_bytes(block);
+                    for (row, four) in rows.iter_mut().zip(pixels.as_chunks::<SIDE>().0) {
+                        let to = row.iter_mut().skip(column * SIDE);
+                        to.zip(four).for_each(|(to, from)| *to = *from);
+                    }
+                }
+                for row in rows {
+                    area.take(row.iter().map(|&[r, g, b, a]| amounts(tables, [r, g, b, a].map(usize::from))));
+                }
+            }
+            RowDecoder::Fields(fields, bytes, tables) => {
+                let pixel = |word: u32| {
+                    amounts(tables, fields.map(|Field { shift, mask }| (word >> shift & mask) as usize))
+                };
+                match *bytes {
+                    1 => area.take(row.iter().map(|&byte| pixel(byte.into()))),
+                    2 => area.take(row.as_chunks().0.iter().map(|it| pixel(u16::from_le_bytes(*it).into()))),
+                    3 => {
+                        let word = |&[a, b, c]: &[u8; 3]| u32::from_le_bytes([a, b, c, 0]);
+                        area.take(row.as_chunks().0.iter().map(|it| pixel(word(it))));
+                    }
+                    _ => area.take(row.as_chunks().0.iter().map(|it| pixel(u32::from_le_bytes(*it)))),
+                }
+            }
+            RowDecoder::Pixels(rows) => {
+                self.texels.decode(row, rows);
+                let transfer = self.texels.transfer();
+                for row in rows {
+                    area.take(row.iter().map(|&[r, g, b, alpha]| {
+                        let [r, g, b] = [r, g, b].map(|it| transfer.average_of(it));
+                        [r, g, b, if alpha > 0.0 { alpha.min(1.0) } else { 0.0 }]
+                    }));
+                }
+            }
+        }
+    }
+}
+
+fn amounts(tables: &[[f32; 256]; 4], numbers: [usize; 4]) -> [f32; 4] {
+    std::array::from_fn(|channel| tables[channel][numbers[channel] & 0xFF])
 }
 
 /// Arranges the channels of a pixel as a screen shows them. All values are between 0 and 1, except light.

@@ -4,7 +4,7 @@ use std::io::{Cursor, Read, Seek, SeekFrom};
 
 use super::error::PictureError;
 use super::shrinker::{Image, Shrinker};
-use super::texels::Texels;
+use super::texels::{RowsToShrink, Texels};
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::texture::tiling::{self, Surface};
 
@@ -95,8 +95,8 @@ fn decode(
     let longest = width.max(height);
     let to = |side: u32| if longest > size { ((side * size + longest / 2) / longest).max(1) } else { side };
     let shrunk = (to(width), to(height));
-    let mut area = Shrinker::new((width, height), shrunk, texels.transfer(), texels.has_cutouts());
-    let mut pixels = vec![vec![[0.0; 4]; width as usize]; texels.rows()];
+    let mut area = Shrinker::new((width, height), shrunk, texels.transfer(), texels.alpha());
+    let mut rows_to_shrink = RowsToShrink::new(texels, width as usize);
     let rows_at_once = (PIECE / row_len).clamp(1, u64::from(rows));
     let mut piece = vec![0; (row_len * rows_at_once) as usize];
     let mut left = u64::from(rows);
@@ -105,10 +105,7 @@ fn decode(
         let piece = &mut piece[..(row_len * taken) as usize];
         file.read_exact(piece)?;
         for row in piece.chunks_exact(row_len as usize) {
-            texels.decode(row, &mut pixels);
-            for row in pixels.iter() {
-                area.take(row);
-            }
+            rows_to_shrink.shrink(row, &mut area);
         }
         left -= taken;
     }
