@@ -95,6 +95,8 @@ codes! {
     MipsMissing = "mips-missing", "archive", " with textures without small mips";
     /// A texture lacks texels of its largest mip.
     TexelsMissing = "texels-missing", "archive", " with textures without all their texels";
+    /// The chunks of a texture state mips that are not in order, and nothing shows the right order.
+    MipsOrder = "mips-order", "archive", " with textures whose mips are out of order";
     /// A stream lacks its end mark or its checksum.
     StreamUnended = "stream-unended", "file", " whose stream has no end";
     /// Bytes follow a stream.

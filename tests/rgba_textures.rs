@@ -211,7 +211,7 @@ fn textures_become_png_files_with_all_pixels_and_alpha() {
     }
     assert!(!disk.dir.path("out/Textures/bump.dds").exists());
     let again = extract(&[]);
-    assert!(again.code == 0 && again.out.contains("6 files exist already"), "{again:?}");
+    assert!(again.code == 0 && again.out.contains("11 files exist already"), "{again:?}");
     fs::write(disk.dir.path("out/Textures/bump.png"), "edited").unwrap();
     let again = extract(&[]);
     assert!(again.code == 1 && again.out.contains("1 of them with other bytes"), "{again:?}");
@@ -585,4 +585,113 @@ fn damage_at_the_end_of_a_large_texture_is_noticed_although_it_is_decoded_in_pie
         let written = fs::read(dir.path(name).join("a.png")).unwrap();
         assert!(written == fs::read(dir.path("good/a.png")).unwrap(), "{name}");
     }
+}
+
+/// Names and bytes of the files in `out/t`.
+fn extracted(dir: &TestDir) -> Vec<(String, Vec<u8>)> {
+    let read = |entry: std::io::Result<fs::DirEntry>| {
+        let path = entry.unwrap().path();
+        (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap())
+    };
+    let mut files: Vec<_> = fs::read_dir(dir.path("out/t")).unwrap().map(read).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_face_of_a_cube_and_every_layer_of_an_array_becomes_a_picture() {
+    let dir = TestDir::new();
+    let pixels = |value: u8| [value, 0, 0, 255].repeat(16);
+    let cube: Vec<u8> = (0..6).flat_map(|face| [pixels(face), vec![99; 20]].concat()).collect();
+    let cube = [dds::header(dds::RGBA8, 4, 4, 3, true), cube].concat();
+    let mut partial = dds::header(dds::RGBA8, 4, 4, 1, true);
+    partial[112..116].copy_from_slice(&(0x200u32 | 0x400 | 0x2000).to_le_bytes());
+    partial.extend([pixels(7), pixels(8)].concat());
+    let mut array = dds::header(dds::BC7, 4, 4, 1, false);
+    array[128] = 28;
+    array[140] = 3;
+    array.extend([pixels(10), pixels(11), pixels(12)].concat());
+    let archive = Tes4::new(105)
+        .file("t", "cube.dds", cube)
+        .file("t", "part.dds", partial)
+        .file("t", "array.dds", array.clone())
+        // A name that a layer would get.
+        .file("t", "array_item001.dds", [dds::header(dds::RGBA8, 4, 4, 1, false), pixels(50)].concat());
+    dir.archive("a.bsa", &archive.build());
+    let listed = dir.run(["extract", "--png", "--dry-run", "a.bsa", "-C", "out"]).success();
+    dir.run(["extract", "--png", "a.bsa", "-C", "out"]).success();
+    let found: Vec<(String, u8)> =
+        extracted(&dir).into_iter().map(|(name, bytes)| (name, png(&bytes).2[0][0])).collect();
+    let mut right = vec![("array_item001.png".to_owned(), 50)];
+    right.extend((0..3).map(|layer| (format!("array.dds_item{layer:03}.png"), 10 + layer)));
+    right.extend((0..6).map(|face| (format!("cube_item{face:03}.png"), face)));
+    right.extend([("part_item000.png".to_owned(), 7), ("part_item003.png".to_owned(), 8)]);
+    right.sort();
+    assert_eq!(found, right);
+    for (name, _) in &right {
+        assert!(listed.contains(&format!("out/t/{name}\n")), "{listed}");
+    }
+    // A second run compares all of them, and alpha has pictures of its own.
+    assert_eq!(dir.run(["extract", "--png", "a.bsa", "-C", "out"]).code, 0);
+    dir.run(["extract", "--png", "--split-alpha", "a.bsa", "-C", "split"]).success();
+    let names = fs::read_dir(dir.path("split/t")).unwrap().count();
+    assert_eq!((names, dir.path("split/t/cube_item005-alpha.png").exists()), (2 * right.len(), true));
+}
+
+#[test]
+fn formats_of_16_bits_keep_them() {
+    let dir = TestDir::new();
+    let mut wide = dds::header(dds::BC7, 2, 1, 1, false);
+    wide[128] = 11;
+    let values: [u16; 8] = [0, 1, 0x1234, 0xFFFF, 0xFFFE, 0x8000, 7, 0x00FF];
+    wide.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    let mut ten = dds::header(dds::BC7, 1, 1, 1, false);
+    ten[128] = 24;
+    ten.extend((1023u32 | 512 << 10 | 1 << 20 | 3 << 30).to_le_bytes());
+    let archive = Tes4::new(105).file("t", "wide.dds", wide).file("t", "ten.dds", ten);
+    dir.archive("a.bsa", &archive.build());
+    dir.run(["extract", "--png", "a.bsa", "-C", "out"]).success();
+    let words = |bytes: &[u8]| -> Vec<u16> {
+        assert_eq!(bytes[24..26], [16, 6], "depth and colour type");
+        let (rows, len) = (&bytes[41..], u32::from_be_bytes(*bytes[33..].first_chunk().unwrap()) as usize);
+        let mut row = Vec::new();
+        flate2::read::ZlibDecoder::new(&rows[..len]).read_to_end(&mut row).unwrap();
+        for at in 9..row.len() {
+            row[at] = row[at].wrapping_add(row[at - 8]);
+        }
+        row[1..].as_chunks().0.iter().map(|it| u16::from_be_bytes(*it)).collect()
+    };
+    let files = extracted(&dir);
+    assert_eq!(words(&files[1].1), values);
+    assert_eq!(words(&files[0].1), [65_535, (512.0 / 1023.0 * 65_535.0 + 0.5) as u16, 64, 65_535]);
+}
+
+#[test]
+fn light_becomes_an_openexr_file_with_the_stored_floats() {
+    let dir = TestDir::new();
+    let halves = [0x3C00u16, 0x7BFF, 0xC000, 0x0001, 0x3800, 0, 0x7C00, 0x3555];
+    let mut file = dds::header(dds::BC7, 1, 2, 1, false);
+    file[128] = 10;
+    file.extend(halves.iter().flat_map(|half| half.to_le_bytes()));
+    let mut float = dds::header(dds::BC7, 1, 1, 1, false);
+    float[128] = 41;
+    float.extend(1.0e30f32.to_le_bytes());
+    let archive = Tes4::new(105).file("t", "half.dds", file).file("t", "one.dds", float);
+    dir.archive("a.bsa", &archive.build());
+    dir.run(["extract", "--png", "a.bsa", "-C", "out"]).success();
+    let files = extracted(&dir);
+    assert_eq!([&*files[0].0, &*files[1].0], ["half.exr", "one.exr"]);
+    assert!(files[0].1.starts_with(&[0x76, 0x2F, 0x31, 1, 2, 0, 0, 0]));
+    // Each row: its number, its length, then alpha, blue, green and red.
+    let row = |y: u32, from: usize| -> Vec<u8> {
+        let pixel = [halves[from + 3], halves[from + 2], halves[from + 1], halves[from]];
+        [&y.to_le_bytes()[..], &8u32.to_le_bytes(), &pixel.map(u16::to_le_bytes).concat()].concat()
+    };
+    let rows = [row(0, 0), row(1, 4)].concat();
+    assert!(files[0].1.ends_with(&rows), "{:x?}", files[0].1);
+    let table = files[0].1.len() - rows.len() - 16;
+    let place = |at: usize| u64::from_le_bytes(*files[0].1[table + at..].first_chunk().unwrap());
+    assert_eq!([place(0), place(8)], [table as u64 + 16, table as u64 + 32]);
+    assert!(files[1].1.ends_with(&1.0e30f32.to_le_bytes()), "the red of a single channel");
+    assert_eq!(dir.run(["extract", "--png", "a.bsa", "-C", "out"]).code, 0, "it compares equal");
 }

@@ -4,6 +4,7 @@
 //! without the DDS header. `GNMF` archives contain textures for the PlayStation 4 in the same way,
 //! without the GNF header (section 6; \[unverified\] on a real archive).
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -61,7 +62,13 @@ fn parse<'a>(archive: Bytes<'a>, options: &Options) -> Result<Archive<'a>, Parse
     Ok(Archive {
         about: header.about(&checked.heads),
         hashes: Family::Fo4,
-        files: Arc::new(Tables { codec, records, names: chosen.names, has_one_extent_each }),
+        files: Arc::new(Tables {
+            codec,
+            records,
+            names: chosen.names,
+            has_one_extent_each,
+            by_mips: checked.by_mips.orders,
+        }),
         heads: Arc::new(checked.heads),
         sniffed: Vec::new(),
         has_ascii_names,
@@ -273,6 +280,7 @@ struct Checked {
     data_after_names: u64,
     /// Where the last data ends.
     data_end: u64,
+    by_mips: ByMips,
     /// How many records misstate their chunks, and offset, count of chunks and length of the first.
     odd_words: u32,
     first_odd: Option<(u64, u8, u16)>,
@@ -303,6 +311,7 @@ fn check_records(
         last_hash: Hash::default(),
         data_after_names: u64::MAX,
         data_end: 0,
+        by_mips: ByMips::default(),
         odd_words: 0,
         first_odd: None,
     };
@@ -332,6 +341,7 @@ fn check_records(
             )
         });
     }
+    checked.by_mips.note(notes);
     Ok(checked)
 }
 
@@ -370,8 +380,13 @@ impl Checked {
             self.first_odd.get_or_insert((at, record.chunk_count(), record.len()));
         }
         self.has_one_extent_each &= chunks.count() == 1;
+        let chunks_at = reader.position();
+        let mut parts = Vec::new();
         for _ in 0..chunks.count() {
-            let (extent, end) = read_chunk(reader, kind, header.codec)?;
+            let ReadChunk { extent, mips, end } = read_chunk(reader, kind, header.codec)?;
+            if kind == Kind::Textures && chunks.count() > 1 {
+                parts.push((mips, extent.size.unwrap_or(extent.packed)));
+            }
             past_end.check(&extent);
             self.note_data(&extent, header.names);
             if end != SENTINEL {
@@ -380,6 +395,11 @@ impl Checked {
                     format!("a chunk ends in {end:08X} instead of BAADF00D")
                 });
             }
+        }
+        if let Heads::Textures(textures) = &self.heads
+            && let Some(texture) = textures.last().filter(|it| it.is_linear() && !it.dds.cube)
+        {
+            self.by_mips.add(index, chunks_at, &texture.dds, &parts);
         }
         if index == 0 {
             self.first_hash = record.hash();
@@ -397,6 +417,108 @@ impl Checked {
             self.data_end = self.data_end.max(end);
         }
     }
+}
+
+/// Textures whose chunks are not in the order of the mips that they state. In cubes, which have one chunk,
+/// tools write numbers without meaning.
+#[derive(Default)]
+struct ByMips {
+    /// The order in which the chunks of a file are read, if it is not the stored one and their sizes prove
+    /// it.
+    orders: Arc<BTreeMap<u32, Vec<u8>>>,
+    /// Offset of the first chunk of such a file.
+    first_ordered: Option<u64>,
+    /// How many textures state mips that their sizes disprove, and offset of the first.
+    disproved: u32,
+    first_disproved: Option<u64>,
+    /// How many textures state mips that contradict each other, while no size shows what is right.
+    unknown: u32,
+    first_unknown: Option<u64>,
+}
+
+impl ByMips {
+    /// Adds a texture, whose chunks have these mips and sizes.
+    fn add(&mut self, index: u32, at: u64, texture: &dds::Texture, chunks: &[((u16, u16), u32)]) {
+        let follow = |mips: Vec<(u16, u16)>| {
+            let mut next = Some(0);
+            mips.iter().all(|&(first, last)| {
+                let is_next = next == Some(first) && first <= last;
+                next = last.checked_add(1);
+                is_next
+            })
+        };
+        // Some packers leave all of them 0.
+        let is_stated = chunks.iter().any(|(mips, _)| *mips != (0, 0));
+        if !is_stated || follow(chunks.iter().map(|(mips, _)| *mips).collect()) {
+            return;
+        }
+        let mut order: Vec<u8> = (0..=u8::MAX).take(chunks.len()).collect();
+        let chunk = |nth: &u8| chunks.get(usize::from(*nth)).copied().unwrap_or_default();
+        order.sort_by_key(|nth| chunk(nth).0);
+        let has_its_size = |nth: &u8| {
+            let ((first, last), size) = chunk(nth);
+            mips_bytes(texture, first, last) == Some(u64::from(size))
+        };
+        if follow(order.iter().map(|nth| chunk(nth).0).collect()) && order.iter().all(has_its_size) {
+            Arc::make_mut(&mut self.orders).insert(index, order);
+            self.first_ordered.get_or_insert(at);
+        } else if are_in_order(texture, chunks) {
+            self.disproved = self.disproved.saturating_add(1);
+            self.first_disproved.get_or_insert(at);
+        } else {
+            self.unknown = self.unknown.saturating_add(1);
+            self.first_unknown.get_or_insert(at);
+        }
+    }
+
+    fn note(&self, notes: &mut Notes) {
+        if let Some(at) = self.first_ordered {
+            notes.add_at(NoteCode::TablesOdd, at, || {
+                let count = self.orders.len();
+                format!(
+                    "textures whose chunks are not in the order of their mips: {count}; read in that order"
+                )
+            });
+        }
+        if let Some(at) = self.first_disproved {
+            notes.add_at(NoteCode::TablesOdd, at, || {
+                let count = self.disproved;
+                format!("textures whose chunks state wrong mips: {count}; their sizes show the stored order")
+            });
+        }
+        if let Some(at) = self.first_unknown {
+            notes.add_at(NoteCode::MipsOrder, at, || {
+                let count = self.unknown;
+                format!(
+                    "textures whose chunks state mips that overlap or are out of order: {count}; they are \
+                     read as they are stored, so their pixels may be wrong; get the archive again"
+                )
+            });
+        }
+    }
+}
+
+/// Length in bytes of some mips of a texture.
+fn mips_bytes(texture: &dds::Texture, first: u16, last: u16) -> Option<u64> {
+    let until = |mips: u16| match u8::try_from(mips).ok()? {
+        0 => Some(0),
+        mips => dds::Texture { mips, ..*texture }.texel_bytes(),
+    };
+    if last >= u16::from(texture.mips.max(1)) {
+        return None;
+    }
+    until(last.checked_add(1)?)?.checked_sub(until(first)?)
+}
+
+/// Whether each chunk has the length of the mips that follow those of the chunk before.
+fn are_in_order(texture: &dds::Texture, chunks: &[((u16, u16), u32)]) -> bool {
+    let mut first = 0;
+    chunks.iter().all(|(_, size)| {
+        let mut lasts = first..u16::from(texture.mips);
+        let last = lasts.find(|last| mips_bytes(texture, first, *last) == Some(u64::from(*size)));
+        first = last.map_or(first, |last| last.saturating_add(1));
+        last.is_some()
+    })
 }
 
 /// The names, and what was found about their table.
@@ -570,6 +692,8 @@ struct Tables<'a> {
     names: Names<'a>,
     /// Whether every file has one chunk.
     has_one_extent_each: bool,
+    /// The order in which the chunks of files are read, if it is not the stored one.
+    by_mips: Arc<BTreeMap<u32, Vec<u8>>>,
 }
 
 impl<'a> Files<'a> for Tables<'a> {
@@ -591,18 +715,41 @@ impl<'a> Files<'a> for Tables<'a> {
     }
 
     fn extents(&self) -> Box<dyn Iterator<Item = Extent> + '_> {
+        if !self.by_mips.is_empty() {
+            return Box::new(self.extents_by_mips());
+        }
         let (mut records, mut chunks) = (self.records.clone(), 0_u8);
         Box::new(std::iter::from_fn(move || {
             while chunks == 0 {
                 (_, chunks) = records.enter()?;
             }
             chunks = chunks.saturating_sub(1);
-            read_chunk(&mut records.reader, records.kind, self.codec).ok().map(|(extent, _)| extent)
+            read_chunk(&mut records.reader, records.kind, self.codec).ok().map(|chunk| chunk.extent)
         }))
     }
 
     fn has_one_extent_each(&self) -> bool {
         self.has_one_extent_each
+    }
+}
+
+impl<'a> Tables<'a> {
+    /// The extents of all files, in the order of their mips where that is not the stored one.
+    fn extents_by_mips(&self) -> impl Iterator<Item = Extent> + '_ {
+        let mut records = self.records.clone();
+        let file = move |index: u32| {
+            let (_, chunks) = records.enter()?;
+            let (reader, kind) = (&mut records.reader, records.kind);
+            let chunk = |_| read_chunk(reader, kind, self.codec).ok().map(|chunk| chunk.extent);
+            let stored: Vec<Extent> = (0..chunks).map_while(chunk).collect();
+            Some(match self.by_mips.get(&index) {
+                Some(order) => {
+                    order.iter().filter_map(|nth| stored.get(usize::from(*nth)).cloned()).collect()
+                }
+                None => stored,
+            })
+        };
+        (0..=u32::MAX).map_while(file).flatten()
     }
 }
 
@@ -743,18 +890,28 @@ impl ChunkRecord<'_> {
     }
 }
 
-/// Reads a chunk record. Returns its extent and the word at its end. For textures, the first and
-/// last mip precede that word. They do not determine the order of the chunks and are not needed.
+/// What a chunk record states.
+struct ReadChunk {
+    extent: Extent,
+    /// The first and the last mip; 0 if it is not of a texture.
+    mips: (u16, u16),
+    /// The word at the end.
+    end: u32,
+}
+
 #[inline]
-fn read_chunk(reader: &mut Reader<'_>, kind: Kind, codec: Codec) -> Result<(Extent, u32), UnexpectedEnd> {
+fn read_chunk(reader: &mut Reader<'_>, kind: Kind, codec: Codec) -> Result<ReadChunk, UnexpectedEnd> {
     let chunk = ChunkRecord(reader.record("a chunk")?);
-    let end = match kind {
-        Kind::General => reader.u32("a chunk's end mark")?,
-        Kind::Textures | Kind::Gnf => reader.record::<8>("a chunk's mip maps")?.u32_at::<4>(),
+    let (mips, end) = match kind {
+        Kind::General => ((0, 0), reader.u32("a chunk's end mark")?),
+        Kind::Textures | Kind::Gnf => {
+            let rest = reader.record::<8>("a chunk's mip maps")?;
+            ((rest.u16_at::<0>(), rest.u16_at::<2>()), rest.u32_at::<4>())
+        }
     };
     let size = chunk.size();
     let (packed, codec) = if chunk.packed() == 0 { (size, Codec::Stored) } else { (chunk.packed(), codec) };
     let extent =
         Extent { offset: chunk.offset(), packed, size: Some(size), codec, prefix: ExtentPrefix::NONE };
-    Ok((extent, end))
+    Ok(ReadChunk { extent, mips, end })
 }

@@ -126,6 +126,11 @@ impl Channels {
         Some([field(r, 0.0), field(g, 0.0), field(b, 0.0), field(a, 1.0)])
     }
 
+    /// Number of bits of the widest channel.
+    pub(super) fn most_bits(&self) -> u32 {
+        self.channels.iter().flatten().map(|it| it.bits).max().unwrap_or(0)
+    }
+
     /// How to average the colours. Fewer than three channels are not colours.
     pub(super) fn transfer(&self) -> Transfer {
         let colours = || self.channels.iter().take(3).flatten();

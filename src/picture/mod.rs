@@ -1,4 +1,5 @@
-//! Decodes texels: to thumbnails, which are written as PNG, and to uncompressed textures.
+//! Decodes texels: to thumbnails and pictures, which are written as PNG or OpenEXR, and to uncompressed
+//! textures.
 //!
 //! A thumbnail is made of one mip, which is decoded and shrunk row by row. So memory is bounded by the
 //! thumbnail and not by the texture. Only texels that are tiled for a console's GPU are read as a whole, up
@@ -8,7 +9,8 @@ mod blocks;
 mod channels;
 mod difference;
 mod error;
-mod full_pixels;
+mod exr;
+mod full_picture;
 mod png;
 mod rgba_texture;
 mod shrinker;
@@ -18,8 +20,8 @@ mod transfer;
 
 pub use difference::difference;
 pub use error::PictureError;
-pub use full_pixels::write_pixels;
-pub use png::{FullPicture, PngChannels, write_png, write_reduced_png};
+pub use full_picture::{FullPicture, write_pixels};
+pub use png::{PictureChannels, write_png, write_reduced_png};
 pub use rgba_texture::{Band, PIXELS_MAX, RgbaTexture};
 pub use shrinker::Image;
 pub use thumbnail::{SIZE_MAX, thumbnail};

@@ -1,15 +1,12 @@
-//! Writes pictures and textures as PNG files with 8 bits for each channel. Rows are compressed and written as
-//! they come, so that memory does not depend on the size of the picture.
+//! Writes pictures and textures as PNG files with 8 or 16 bits for each channel. Rows are compressed and
+//! written as they come, so that memory does not depend on the size of the picture.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 
 use flate2::write::ZlibEncoder;
 use flate2::{Compression, Crc};
 
-use super::error::PictureError;
-use super::rgba_texture::RgbaTexture;
 use super::shrinker::Image;
-use super::thumbnail::next_header;
 
 /// The filter of all rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +22,9 @@ const CHUNK_LEN: usize = 64 << 10;
 
 /// Writes a picture as a PNG file.
 pub fn write_png(image: &Image, out: &mut impl Write) -> io::Result<()> {
-    let mut png = Png::new((image.width, image.height), PngChannels::All, out)?;
-    image.rgba.chunks(image.width.max(1) as usize).try_for_each(|row| png.add(row.iter().copied()))?;
+    let mut png = Png::new((image.width, image.height), PictureChannels::All, 8, out)?;
+    let add = |row: &[[u8; 4]]| png.add(row.iter().map(|pixel| pixel.map(|it| [it])));
+    image.rgba.chunks(image.width.max(1) as usize).try_for_each(add)?;
     png.finish()
 }
 
@@ -40,15 +38,16 @@ pub fn write_reduced_png(image: &Image, out: &mut impl Write) -> io::Result<()> 
         _ => [few(r, 5), few(g, 6), few(b, 5), few(a, 4)],
     };
     // Differences of few colours are no fewer.
-    let png = Png::new((image.width, image.height), PngChannels::All, out)?;
+    let png = Png::new((image.width, image.height), PictureChannels::All, 8, out)?;
     let mut png = Png { filter: Filter::None, ..png };
-    image.rgba.chunks(image.width.max(1) as usize).try_for_each(|row| png.add(row.iter().map(reduced)))?;
+    let add = |row: &[[u8; 4]]| png.add(row.iter().map(|pixel| reduced(pixel).map(|it| [it])));
+    image.rgba.chunks(image.width.max(1) as usize).try_for_each(add)?;
     png.finish()
 }
 
-/// Which channels of a picture a PNG file has.
+/// Which channels of a picture a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PngChannels {
+pub enum PictureChannels {
     /// Red, green, blue and alpha.
     All,
     /// Red, green and blue.
@@ -57,7 +56,7 @@ pub enum PngChannels {
     Alpha,
 }
 
-impl PngChannels {
+impl PictureChannels {
     /// The channels, and their number in the words of the standard.
     fn channels(self) -> (&'static [usize], u8) {
         match self {
@@ -68,75 +67,24 @@ impl PngChannels {
     }
 }
 
-/// The largest mip of a texture in full size: the first face of a cube, the first texture of an array. Alpha
-/// stays as it is stored.
-#[derive(Clone, Debug)]
-pub struct FullPicture {
-    texture: RgbaTexture,
-}
-
-impl FullPicture {
-    /// Finds the picture in a texture file of `len` bytes by its header.
-    pub fn new(file: &mut impl Read, len: u64) -> Result<Self, PictureError> {
-        Ok(Self { texture: RgbaTexture::new(next_header(file, len)?, len)? })
-    }
-
-    pub fn has_alpha(&self) -> bool {
-        self.texture.has_alpha()
-    }
-
-    /// Writes the picture as a PNG file. `file` reads the texture file from its beginning, in order.
-    pub fn write(&self, file: &mut impl Read, channels: PngChannels, out: impl Write) -> io::Result<()> {
-        let mut png = Png::new(self.sides(), channels, out)?;
-        self.each_row(file, |row| png.add(row.iter().map(|&[b, g, r, a]| [r, g, b, a])))?;
-        png.finish()
-    }
-
-    /// Width and height in pixels.
-    pub(super) fn sides(&self) -> (u32, u32) {
-        self.texture.sides()
-    }
-
-    /// Decodes the picture. `file` reads the texture file from its beginning, in order. Calls `add` with each
-    /// row: blue, green, red and alpha of each pixel.
-    pub(super) fn each_row(
-        &self,
-        file: &mut impl Read,
-        mut add: impl FnMut(&[[u8; 4]]) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let (width, height) = self.texture.sides();
-        let (mut at, end) = (0, u64::from(width) * u64::from(height) * 4);
-        let (mut texels, mut pixels) = (Vec::new(), Vec::new());
-        let mut position = 0;
-        while let Some(band) = self.texture.band(at).filter(|_| at < end) {
-            // Only the header is skipped. The texels of the bands follow each other.
-            let skipped = band.texels.start.saturating_sub(position);
-            io::copy(&mut file.take(skipped), &mut io::sink())?;
-            texels.resize((band.texels.end - band.texels.start) as usize, 0);
-            pixels.resize((band.pixels.end - band.pixels.start) as usize, 0);
-            file.read_exact(&mut texels)?;
-            position = band.texels.end;
-            self.texture.decode(&band, &texels, &mut pixels);
-            pixels.as_chunks().0.chunks(width.max(1) as usize).try_for_each(&mut add)?;
-            at = band.pixels.end;
-        }
-        Ok(())
-    }
-}
-
 /// A PNG file to which rows are added.
-struct Png<W: Write> {
-    channels: PngChannels,
+pub(super) struct Png<W: Write> {
+    channels: PictureChannels,
     filter: Filter,
     data: ZlibEncoder<DataChunks<W>>,
     row: Vec<u8>,
 }
 
 impl<W: Write> Png<W> {
-    fn new((width, height): (u32, u32), channels: PngChannels, mut out: W) -> io::Result<Self> {
+    pub(super) fn new(
+        (width, height): (u32, u32),
+        channels: PictureChannels,
+        depth: u8,
+        mut out: W,
+    ) -> io::Result<Self> {
         let mut head = [width.to_be_bytes(), height.to_be_bytes()].concat();
-        // Depth 8, colour type, the only compression and filter method, no interlacing.
-        head.extend([8, channels.channels().1, 0, 0, 0]);
+        // Depth, colour type, the only compression and filter method, no interlacing.
+        head.extend([depth, channels.channels().1, 0, 0, 0]);
         out.write_all(b"\x89PNG\r\n\x1a\n")?;
         write_chunk(&mut out, b"IHDR", &head)?;
         let chunks = DataChunks { out, bytes: Vec::with_capacity(CHUNK_LEN) };
@@ -144,14 +92,17 @@ impl<W: Write> Png<W> {
         Ok(Self { channels, filter: Filter::Sub, data, row: Vec::new() })
     }
 
-    /// Adds the next row: red, green, blue and alpha of each pixel.
-    fn add(&mut self, row: impl Iterator<Item = [u8; 4]>) -> io::Result<()> {
+    /// Adds the next row: red, green, blue and alpha of each pixel, each in `N` bytes, the highest first.
+    pub(super) fn add<const N: usize>(&mut self, row: impl Iterator<Item = [[u8; N]; 4]>) -> io::Result<()> {
         let (channels, _) = self.channels.channels();
         self.row.clear();
         self.row.push(self.filter as u8);
-        let mut left = [0; 4];
+        let mut left = [[0; N]; 4];
         for pixel in row {
-            self.row.extend(channels.iter().map(|&channel| pixel[channel].wrapping_sub(left[channel])));
+            for &channel in channels {
+                let bytes = pixel[channel].iter().zip(&left[channel]);
+                self.row.extend(bytes.map(|(byte, left)| byte.wrapping_sub(*left)));
+            }
             if self.filter == Filter::Sub {
                 left = pixel;
             }
@@ -159,7 +110,7 @@ impl<W: Write> Png<W> {
         self.data.write_all(&self.row)
     }
 
-    fn finish(self) -> io::Result<()> {
+    pub(super) fn finish(self) -> io::Result<()> {
         let DataChunks { mut out, bytes } = self.data.finish()?;
         if !bytes.is_empty() {
             write_chunk(&mut out, b"IDAT", &bytes)?;

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::blocks::SIDE;
 use super::error::PictureError;
-use super::texels::Texels;
+use super::texels::{Depth, Texels};
 use crate::texture::dds::Texture;
 use crate::texture::file_header::FileHeader;
 
@@ -48,7 +48,7 @@ pub struct Band {
     /// The bytes that it is decoded from, counted from the beginning of the texture file.
     pub texels: Range<u64>,
     /// Length of a row of texels in bytes.
-    row_len: usize,
+    pub(super) row_len: usize,
     /// Pixels in a row.
     width: usize,
 }
@@ -60,22 +60,41 @@ impl RgbaTexture {
     /// [`PictureError`] if the file is cut off, if its format cannot be decoded, if it is a volume or tiled
     /// for a console, or if it had more than [`PIXELS_MAX`] bytes of pixels.
     pub fn new(header: FileHeader, len: u64) -> Result<Self, PictureError> {
-        let unsupported = || PictureError::Format(header.format_name());
-        let texels = Texels::of(&header).ok_or_else(unsupported)?;
-        match header.tile_mode {
-            Some(mode) => return Err(PictureError::Tiled(mode)),
-            None if header.depth > 1 => return Err(PictureError::Volume),
-            None => {}
-        }
-        let needed = header.len + header.mip_offset(1).ok_or_else(unsupported)?;
-        let complete = header.complete(len).ok_or(PictureError::CutOff { len, needed })?;
+        let (complete, texels) = complete(&header, len)?;
         let is_one_face = complete.face_bits.count_ones() < 2;
         let cube = complete.cube && !is_one_face;
-        let header = FileHeader { array: 1, cube, ..complete };
-        let it = Self { mips: header.mips, header, texels };
-        match it.pixels_len() {
+        Self { mips: complete.mips, header: FileHeader { array: 1, cube, ..complete }, texels }.limited()
+    }
+
+    /// Each face and layer of a texture file of `len` bytes, as a texture with one surface. They are numbered
+    /// as Direct3D numbers them: six faces for each cube, of which some may be missing.
+    ///
+    /// # Errors
+    /// Those of [`RgbaTexture::new`].
+    pub fn surfaces(header: &FileHeader, len: u64) -> Result<Vec<(u32, Self)>, PictureError> {
+        let (complete, texels) = complete(header, len)?;
+        let surface_len = complete.mip_offset(complete.mips).unwrap_or(0);
+        let faces: Vec<u32> = if complete.cube {
+            (0..6).filter(|face| complete.face_bits >> face & 1 == 1).collect()
+        } else {
+            vec![0]
+        };
+        let numbers = (0..complete.array).flat_map(|layer| {
+            let first = if complete.cube { layer * 6 } else { layer };
+            faces.iter().map(move |face| first + face)
+        });
+        let surface = |(nth, number)| {
+            let len = complete.len + nth * surface_len;
+            let header = FileHeader { len, array: 1, cube: false, face_bits: 0, ..complete.clone() };
+            Ok((number, Self { mips: header.mips, header, texels: texels.clone() }.limited()?))
+        };
+        (0..).zip(numbers).map(surface).collect()
+    }
+
+    fn limited(self) -> Result<Self, PictureError> {
+        match self.pixels_len() {
             pixels if pixels > PIXELS_MAX => Err(PictureError::TooLarge(pixels)),
-            _ => Ok(it),
+            _ => Ok(self),
         }
     }
 
@@ -180,6 +199,21 @@ impl RgbaTexture {
         }
     }
 
+    /// Decodes a row of texels of a band to rows of red, green, blue and alpha. Light has its own values;
+    /// others are between 0 and 1.
+    pub(super) fn decode_row(&self, texels: &[u8], rows: &mut [Vec<[f32; 4]>]) {
+        self.texels.decode(texels, rows);
+    }
+
+    /// Rows of pixels per row of texels.
+    pub(super) fn rows(&self) -> usize {
+        self.texels.rows()
+    }
+
+    pub(super) fn depth(&self) -> Depth {
+        self.texels.depth()
+    }
+
     /// Number of surfaces that each have all mips.
     fn faces(&self) -> u64 {
         self.header.surfaces()
@@ -205,6 +239,20 @@ impl RgbaTexture {
         let (width, height, cube) = (*width, *height, *cube);
         Texture { width: width as u16, height: height as u16, mips: self.mips as u8, format: BGRA8, cube }
     }
+}
+
+/// The header of what a file of `len` bytes has of a texture, and how it is decoded.
+fn complete(header: &FileHeader, len: u64) -> Result<(FileHeader, Texels), PictureError> {
+    let unsupported = || PictureError::Format(header.format_name());
+    let texels = Texels::of(header).ok_or_else(unsupported)?;
+    match header.tile_mode {
+        Some(mode) => return Err(PictureError::Tiled(mode)),
+        None if header.depth > 1 => return Err(PictureError::Volume),
+        None => {}
+    }
+    let needed = header.len + header.mip_offset(1).ok_or_else(unsupported)?;
+    let complete = header.complete(len).ok_or(PictureError::CutOff { len, needed })?;
+    Ok((complete, texels))
 }
 
 fn bgra([r, g, b, a]: [u8; 4]) -> [u8; 4] {

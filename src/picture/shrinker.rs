@@ -74,8 +74,8 @@ impl Shrinker {
         Self { from, to, transfer, alpha, columns, sums, row, tally: AlphaTally::new(from.0), taken: 0 }
     }
 
-    /// Adds the next row: for each pixel, what is averaged of its colours, and alpha from 0 to 1. Rows after the
-    /// last are ignored.
+    /// Adds the next row: for each pixel, what is averaged of its colours, and alpha from 0 to 1. Rows after
+    /// the last are ignored.
     pub(super) fn take(&mut self, row: impl Iterator<Item = [f32; 4]>) {
         if self.taken >= self.from.1 {
             return;
@@ -109,8 +109,8 @@ impl Shrinker {
     /// Returns the smaller picture.
     ///
     /// Games store gloss, masks and heights in alpha, and as opacity these would make the picture vanish. So
-    /// alpha is kept if its values are those of a cutout, or if the colours are uniform and alpha has the only
-    /// content.
+    /// alpha is kept if its values are those of a cutout, or if the colours are uniform and alpha has the
+    /// only content.
     pub(super) fn finish(self) -> Image {
         let (width, height) = self.to;
         let shown = |[r, g, b, alpha]: [f32; 4], weight: f32| {
@@ -140,8 +140,8 @@ impl Shrinker {
 /// Counts which values alpha has.
 ///
 /// The alpha of a cutout is 0 or 1 except at its edges, where few pixels in a row are between. Gloss and
-/// heights, even if most of them are 0 or 1, have areas with values between. Measured on
-/// 45 cutouts and 270 maps of gloss, `in_areas` is at most 5 % of most cutouts and at least 7 % of every gloss.
+/// heights, even if most of them are 0 or 1, have areas with values between. Measured on 45 cutouts and 270
+/// maps of gloss, `in_areas` is at most 5 % of most cutouts and at least 7 % of every gloss.
 #[derive(Debug)]
 struct AlphaTally {
     /// Number of pixels that are transparent, opaque, or between.
@@ -192,8 +192,8 @@ impl AlphaTally {
     }
 }
 
-/// Whether the colours of most pixels are directions of length 1 that point out of a surface. Alpha of a normal
-/// map is never opacity.
+/// Whether the colours of most pixels are directions of length 1 that point out of a surface. Alpha of a
+/// normal map is never opacity.
 fn are_directions(rgba: &[[u8; 4]]) -> bool {
     let is_direction = |&&[r, g, b, _]: &&[u8; 4]| {
         let [x, y, z] = [r, g, b].map(|it| f32::from(it) / 127.5 - 1.0);

@@ -16,6 +16,17 @@ pub(super) struct Texels {
     channels: ChannelUse,
 }
 
+/// The bits with which a channel keeps all of its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    Eight,
+    Sixteen,
+    /// Light in floats of 16 bits, or in formats with a smaller exponent or mantissa.
+    Half,
+    /// Light in floats of 32 bits.
+    Float,
+}
+
 /// How the texels of a row become pixels.
 #[derive(Clone, Debug, PartialEq)]
 enum Layout {
@@ -132,10 +143,25 @@ impl Texels {
         }
     }
 
+    /// What a channel needs to keep all of its values.
+    pub(super) fn depth(&self) -> Depth {
+        let bits = match &self.layout {
+            Layout::Channels(channels) => channels.most_bits(),
+            // 16 bits for each colour of BC6H; no other block has more than 8.
+            Layout::Blocks(_) | Layout::Pairs(_) | Layout::SharedExponent | Layout::Palette { .. } => 8,
+        };
+        match (self.transfer(), bits) {
+            (Transfer::Unbounded, 32) => Depth::Float,
+            (Transfer::Unbounded, _) => Depth::Half,
+            (_, ..=8) => Depth::Eight,
+            _ => Depth::Sixteen,
+        }
+    }
+
     /// What alpha is in a picture of the texels.
     pub(super) fn alpha(&self) -> AlphaUse {
-        // In BC1, alpha is a single bit, so it can only be opacity. If colours are multiplied by alpha, alpha is
-        // opacity, too.
+        // In BC1, alpha is a single bit, so it can only be opacity. If colours are multiplied by alpha, alpha
+        // is opacity, too.
         if self.layout == Layout::Blocks(Blocks::Bc1) || self.channels == ChannelUse::Premultiplied {
             AlphaUse::Opacity
         } else if self.has_alpha() {

@@ -425,7 +425,9 @@ impl FileHeader {
         palette.copy_from_slice(colours.ok_or(HeaderError::Short)?.as_chunks().0);
         // Many programs leave alpha 0. A picture that is invisible everywhere is not meant.
         if has_alpha || palette.iter().all(|colour| colour[3] == 0) {
-            palette.iter_mut().for_each(|colour| colour[3] = u8::MAX);
+            for colour in &mut palette {
+                colour[3] = u8::MAX;
+            }
         }
         let len = self.len + PALETTE_LEN as u64;
         let pixels = TexelFormat::Palette { has_alpha };

@@ -30,7 +30,7 @@ fn general(version: u32) -> Ba2 {
 fn textures(version: u32, texture: Texture) -> Ba2 {
     let file = Ba2File::texture("textures\\a.dds", texture)
         .chunk(Chunk::packed(b"large".to_vec(), 32768).mips(0, 0))
-        .chunk(Chunk::stored(b"small").mips(7, 3));
+        .chunk(Chunk::stored(b"small").mips(1, 8));
     Ba2::textures(version).add(file)
 }
 
@@ -388,4 +388,49 @@ fn an_archive_without_hashes_that_prove_its_names_is_not_read_as_names() {
     assert_eq!(names(&archive).len(), 2_001);
     let fetched = recorded.fetched.lock().unwrap().iter().filter(|is_fetched| **is_fetched).count();
     assert!(fetched < 4 << 20, "{fetched} bytes were read");
+}
+
+/// An archive of one BC1 texture of 8 by 8 pixels with three chunks: their mips and texels.
+fn in_chunks(chunks: [((u16, u16), &[u8]); 3], texture: Texture) -> Vec<u8> {
+    let add = |file: Ba2File, ((first, last), texels): ((u16, u16), &[u8])| {
+        file.chunk(Chunk::stored(texels).mips(first, last))
+    };
+    Ba2::textures(1).add(chunks.into_iter().fold(Ba2File::texture("textures\\a.dds", texture), add)).build()
+}
+
+#[test]
+fn chunks_out_of_order_are_read_in_the_order_of_their_mips_if_their_sizes_prove_it() {
+    let texture = Texture::new(formats::BC1, 8, 8, 4);
+    let (large, middle, small) = (&[1; 32][..], &[2; 8][..], &[3; 16][..]);
+    let read = |bytes: &[u8]| {
+        let archive = parse(bytes);
+        let first = |extent: Extent| bytes[extent.offset as usize];
+        let notes: Vec<NoteCode> = archive.notes.iter().map(|note| note.code).collect();
+        (archive.extents().map(first).collect::<Vec<_>>(), notes)
+    };
+    let right = in_chunks([((0, 0), large), ((1, 1), middle), ((2, 3), small)], texture);
+    assert_eq!(read(&right), (vec![1, 2, 3], vec![]));
+    for chunks in [
+        [((1, 1), middle), ((0, 0), large), ((2, 3), small)],
+        [((2, 3), small), ((1, 1), middle), ((0, 0), large)],
+    ] {
+        assert_eq!(read(&in_chunks(chunks, texture)), (vec![1, 2, 3], vec![NoteCode::TablesOdd]));
+    }
+    // A file before and one behind keep their order.
+    let file = |name: &str| Ba2File::texture(name, texture).chunk(Chunk::stored([9; 56]).mips(0, 3));
+    let odd = Ba2File::texture("b.dds", texture)
+        .chunk(Chunk::stored(&small[..8]).mips(2, 3))
+        .chunk(Chunk::stored([small, large].concat()).mips(0, 1));
+    let three = Ba2::textures(1).add(file("a.dds")).add(odd).add(file("c.dds")).build();
+    assert_eq!(read(&three), (vec![9, 3, 3, 9], vec![NoteCode::MipsOrder]), "the sizes prove nothing");
+    // The sizes show that the stored order is right, whatever the numbers are.
+    let wrong = in_chunks([((0, 2), large), ((1, 1), middle), ((0, 3), small)], texture);
+    assert_eq!(read(&wrong), (vec![1, 2, 3], vec![NoteCode::TablesOdd]));
+    let overlap = in_chunks([((0, 1), middle), ((1, 1), middle), ((2, 3), small)], texture);
+    assert_eq!(read(&overlap), (vec![2, 2, 3], vec![NoteCode::MipsOrder]));
+    // Cubes of xEdit state numbers without meaning, and some packers state none.
+    let cube = in_chunks([((5, 5), large), ((0, 9), middle), ((0, 0), small)], texture.cube());
+    assert_eq!(read(&cube), (vec![1, 2, 3], vec![]));
+    let none = in_chunks([((0, 0), large), ((0, 0), middle), ((0, 0), small)], texture);
+    assert_eq!(read(&none), (vec![1, 2, 3], vec![]));
 }

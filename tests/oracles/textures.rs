@@ -123,7 +123,8 @@ fn texels(name: &str, len: usize) -> Vec<u8> {
 
 /// Blue, green, red and alpha of each pixel; `None` if bsafs does not decode the format.
 fn ours(file: &[u8]) -> Option<Vec<u8>> {
-    let shown = RgbaTexture::new(FileHeader::parse(file, file.len() as u64).unwrap(), file.len() as u64).ok()?;
+    let len = file.len() as u64;
+    let shown = RgbaTexture::new(FileHeader::parse(file, len).unwrap(), len).ok()?;
     let mut pixels = Vec::new();
     while let Some(band) = shown.band(pixels.len() as u64) {
         let start = pixels.len();

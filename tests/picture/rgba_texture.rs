@@ -319,7 +319,9 @@ fn a_palette_shows_its_colours() {
     };
     assert_eq!(shown(0x20, 8, &colours, &[1, 0]), (vec![7, 6, 5, 128, 3, 2, 1, 255], true));
     assert_eq!(shown(0x21, 16, &colours, &[1, 80, 0, 0]), (vec![7, 6, 5, 80, 3, 2, 1, 0], true));
-    colours.as_chunks_mut::<4>().0.iter_mut().for_each(|colour| colour[3] = 0);
+    for colour in colours.as_chunks_mut::<4>().0 {
+        colour[3] = 0;
+    }
     assert_eq!(shown(0x20, 8, &colours, &[1, 0]), (vec![7, 6, 5, 255, 3, 2, 1, 255], false));
 }
 

@@ -1,5 +1,6 @@
 //! `bsafs extract`: writes files to the disk.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
@@ -18,8 +19,9 @@ use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::progress;
 use crate::cli::ui::Ui;
+use crate::content::FileStream;
 use crate::note::Reasons;
-use crate::picture::{FullPicture, PictureError, PngChannels};
+use crate::picture::{FullPicture, PictureChannels, PictureError};
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
 use crate::system::edit_mount;
@@ -59,7 +61,10 @@ pub(crate) struct Extract {
     dry_run: bool,
     /// Write textures as PNG files in full size, with alpha as it is stored; other files as they are
     ///
-    /// A cube's first face is written. Textures that cannot be decoded stay as they are; -v lists them.
+    /// Formats with more than 8 bits become PNG files of 16 bits. Light (floats and BC6H) becomes OpenEXR
+    /// files (NAME.exr). Each face of a cube and each layer of an array is written: NAME_item000.png,
+    /// NAME_item001.png and so on, in the order +X, -X, +Y, -Y, +Z, -Z. Textures that cannot be decoded stay
+    /// as they are; -v lists them.
     #[arg(long)]
     png: bool,
     /// With --png, write alpha as a grey picture of its own, NAME-alpha.png
@@ -104,12 +109,15 @@ struct Done {
     is_voice: bool,
 }
 
-/// The names under which a texture is written as a picture, or a voice file as a sound.
+/// The names under which a texture is written as pictures, or a voice file as a sound.
 #[derive(Clone)]
 struct NewNames {
-    all: Vec<u8>,
-    /// The name of the picture of alpha, which is written if alpha is split off.
-    alpha: Option<Vec<u8>>,
+    /// How the names begin.
+    stem: Vec<u8>,
+    /// How the name of a sound ends; `None` for pictures.
+    sound: Option<&'static [u8]>,
+    /// Whether alpha is a picture of its own.
+    split_alpha: bool,
 }
 
 #[derive(Default)]
@@ -234,12 +242,13 @@ impl Extract {
     fn new_names(&self, vfs: &Vfs, files: &[VfsFile]) -> Vec<Option<NewNames>> {
         let mut all = vec![None; files.len()];
         let end = |file: &VfsFile| match file {
-            file if self.png && ends_with(file, DDS) => Some(PNG),
-            file if self.voices && ends_with(file, FUZ) => Some(XWM),
+            file if self.png && ends_with(file, DDS) => Some(None),
+            file if self.voices && ends_with(file, FUZ) => Some(Some(XWM)),
             _ => None,
         };
         let ends = (0..files.len()).filter_map(|index| Some((index, end(&files[index])?)));
-        let mut ends: Vec<(usize, &[u8])> = ends.collect();
+        let mut ends: Vec<(usize, Option<&'static [u8]>)> = ends.collect();
+        let like_items = if self.png { like_items(vfs) } else { HashSet::new() };
         // So that the names do not depend on the order of the data.
         ends.sort_by_cached_key(|&(index, _)| files[index].path_bytes());
         let mut taken = HashSet::new();
@@ -254,13 +263,16 @@ impl Extract {
                 let is_taken = taken.contains(&path.to_ascii_lowercase());
                 !is_taken && vfs.file(&path).is_none() && vfs.folder(&path).is_none()
             };
-            let names = |stem: Vec<u8>| NewNames {
-                all: [&stem[..], end].concat(),
-                alpha: (self.split_alpha && end == PNG).then(|| [&stem[..], ALPHA, PNG].concat()),
+            let has_items = |stem: &[u8]| {
+                let path = [&folder[..], stem].concat().to_ascii_lowercase();
+                like_items.contains(&path) && Decoded::of(&files[index]).is_ok_and(|it| it.has_items())
             };
-            let found = stems.find_map(|stem| Some(names(stem)).filter(|it| it.each().all(&is_free)));
+            let names = |stem: Vec<u8>| NewNames { stem, sound: end, split_alpha: self.split_alpha };
+            let is_right =
+                |names: &NewNames| names.each().iter().all(|it| is_free(it)) && !has_items(&names.stem);
+            let found = stems.find_map(|stem| Some(names(stem)).filter(is_right));
             for name in found.iter().flat_map(NewNames::each) {
-                taken.insert([&folder[..], name].concat().to_ascii_lowercase());
+                taken.insert([&folder[..], &name].concat().to_ascii_lowercase());
             }
             all[index] = found;
         }
@@ -278,14 +290,14 @@ impl Extract {
         let mut out = stdout();
         let (mut written, mut bytes, mut kept) = (0, 0, 0);
         for (file, names) in files.iter().zip(self.new_names(vfs, files)) {
-            let parts = names.as_ref().and_then(|names| Decoded::of(file).ok().map(|it| it.parts(names)));
-            let names: Vec<&[u8]> = match &parts {
-                Some(parts) => parts.iter().map(|(name, _)| *name).collect(),
-                None => vec![file.name()],
+            let decoded = names.and_then(|names| Some((Decoded::of(file).ok()?, names)));
+            let names: Vec<Vec<u8>> = match &decoded {
+                Some((decoded, names)) => decoded.parts(names).into_iter().map(|part| part.name).collect(),
+                None => vec![file.name().to_vec()],
             };
             let before = written;
             for name in names {
-                let path = directory.join(file.path()).with_file_name(OsStr::from_bytes(name));
+                let path = directory.join(file.path()).with_file_name(OsStr::from_bytes(&name));
                 if !self.overwrite && path.symlink_metadata().is_ok() {
                     kept += 1;
                     continue;
@@ -320,9 +332,12 @@ impl Extract {
         let mut done = Done { is_voice: ends_with(file, FUZ), ..Done::default() };
         match decoded {
             Some((names, Ok(decoded))) => {
-                for (name, channels) in decoded.parts(names) {
-                    let write = |out: &mut dyn Write| decoded.write(file, channels, out);
-                    done.outcomes.push(self.write_as(folder, file, name, Some(&write), is_full));
+                // Alpha is read again for each picture, so it has a reader of its own.
+                let (colours, alpha) = (RefCell::new(Forward::new(file)), RefCell::new(Forward::new(file)));
+                for part in decoded.parts(names) {
+                    let from = if part.is_alpha() { &alpha } else { &colours };
+                    let write = |out: &mut dyn Write| part.write(&mut from.borrow_mut(), out);
+                    done.outcomes.push(self.write_as(folder, file, &part.name, Some(&write), is_full));
                 }
             }
             decoded => {
@@ -392,9 +407,25 @@ impl Extract {
 }
 
 impl NewNames {
-    fn each(&self) -> impl Iterator<Item = &[u8]> {
-        std::iter::once(&self.all[..]).chain(self.alpha.as_deref())
+    /// The names of a file that is decoded to one picture or sound, whatever kind of picture it is.
+    fn each(&self) -> Vec<Vec<u8>> {
+        let ends: Vec<&[u8]> = self.sound.map_or_else(|| vec![PNG, EXR], |end| vec![end]);
+        let stems: &[&[u8]] = if self.split_alpha { &[b"", ALPHA] } else { &[b""] };
+        let names = stems.iter().flat_map(|more| ends.iter().map(|end| [&self.stem, *more, end].concat()));
+        names.collect()
     }
+}
+
+/// How paths in the sources begin that end as the pictures of several faces or layers do, in lower case: what
+/// precedes `_item` and at least three digits.
+fn like_items(vfs: &Vfs) -> HashSet<Vec<u8>> {
+    let stem = |file: VfsFile| {
+        let path = file.path_bytes().to_ascii_lowercase();
+        let (at, rest) = (0..path.len()).rev().find_map(|at| Some((at, path[at..].strip_prefix(ITEM)?)))?;
+        rest.iter().take(3).filter(|byte| byte.is_ascii_digit()).nth(2)?;
+        Some(path[..at].to_vec())
+    };
+    vfs.files().filter_map(stem).collect()
 }
 
 /// Writes what a file is decoded to.
@@ -402,8 +433,21 @@ type WriteDecoded<'d> = &'d dyn Fn(&mut dyn Write) -> io::Result<()>;
 
 /// What a file can be decoded to.
 enum Decoded {
-    Picture(FullPicture),
+    /// One for each face or layer, in the order of the file.
+    Pictures(Vec<FullPicture>),
     /// The sound of a voice file, which begins at this offset.
+    Sound(u64),
+}
+
+/// A file to write.
+struct Part<'d> {
+    name: Vec<u8>,
+    what: PartKind<'d>,
+}
+
+#[derive(Clone, Copy)]
+enum PartKind<'d> {
+    Picture(&'d FullPicture, PictureChannels),
     Sound(u64),
 }
 
@@ -413,31 +457,92 @@ impl Decoded {
         if ends_with(file, FUZ) {
             return sound_offset(&mut file.stream()).map(Self::Sound);
         }
-        let picture = file.size().map_err(|error| PictureError::Io(error.into()));
-        let picture = picture.and_then(|len| FullPicture::new(&mut file.stream(), len));
-        picture.map(Self::Picture).map_err(|error| error.in_short())
+        let pictures = file.size().map_err(|error| PictureError::Io(error.into()));
+        let pictures = pictures.and_then(|len| FullPicture::all(&mut file.stream(), len));
+        pictures.map(Self::Pictures).map_err(|error| error.in_short())
     }
 
-    /// The names of the files to write, and what they have. A format without alpha has one file.
-    fn parts<'n>(&self, names: &'n NewNames) -> Vec<(&'n [u8], PngChannels)> {
-        match (&names.alpha, self) {
-            (Some(alpha), Self::Picture(picture)) if picture.has_alpha() => {
-                vec![(&names.all, PngChannels::Colours), (alpha, PngChannels::Alpha)]
-            }
-            (Some(_), _) => vec![(&names.all, PngChannels::Colours)],
-            (None, _) => vec![(&names.all, PngChannels::All)],
-        }
+    /// Whether it is several pictures, whose names have numbers.
+    fn has_items(&self) -> bool {
+        matches!(self, Self::Pictures(pictures) if pictures.len() > 1)
     }
 
-    fn write(&self, file: &VfsFile, channels: PngChannels, mut out: &mut dyn Write) -> io::Result<()> {
-        let mut stream = file.stream();
-        match self {
-            Self::Picture(picture) => picture.write(&mut stream, channels, &mut out),
+    /// The files to write. A format without alpha has one file for each picture.
+    fn parts<'d>(&'d self, names: &NewNames) -> Vec<Part<'d>> {
+        let stem = &names.stem;
+        let pictures = match self {
+            Self::Pictures(pictures) => pictures,
             Self::Sound(start) => {
-                io::copy(&mut stream.by_ref().take(*start), &mut io::sink())?;
-                io::copy(&mut stream, out).map(drop)
+                let name = [stem, names.sound.unwrap_or(XWM)].concat();
+                return vec![Part { name, what: PartKind::Sound(*start) }];
+            }
+        };
+        let of_picture = |picture: &'d FullPicture| {
+            let channels: &[PictureChannels] = match (names.split_alpha, picture.has_alpha()) {
+                (false, _) => &[PictureChannels::All],
+                (true, false) => &[PictureChannels::Colours],
+                (true, true) => &[PictureChannels::Colours, PictureChannels::Alpha],
+            };
+            channels.iter().map(move |&channels| {
+                // The numbers are those of DirectXTex's texdiag.
+                let item =
+                    picture.item().map_or_else(Vec::new, |item| format!("_item{item:03}").into_bytes());
+                let more = if channels == PictureChannels::Alpha { ALPHA } else { b"" };
+                let end = if picture.is_light() { EXR } else { PNG };
+                Part { name: [stem, &item, more, end].concat(), what: PartKind::Picture(picture, channels) }
+            })
+        };
+        pictures.iter().flat_map(of_picture).collect()
+    }
+}
+
+impl Part<'_> {
+    fn is_alpha(&self) -> bool {
+        matches!(self.what, PartKind::Picture(_, PictureChannels::Alpha))
+    }
+
+    fn write(&self, from: &mut Forward<'_>, mut out: &mut dyn Write) -> io::Result<()> {
+        match self.what {
+            PartKind::Picture(picture, channels) => {
+                from.skip_to(picture.start())?;
+                picture.write(from, channels, &mut out)
+            }
+            PartKind::Sound(start) => {
+                from.skip_to(start)?;
+                io::copy(from, out).map(drop)
             }
         }
+    }
+}
+
+/// Reads a file in order. All faces and layers of a texture are read through one, because a reader of a
+/// packed file decodes what it skips.
+struct Forward<'f> {
+    file: &'f VfsFile,
+    stream: Option<FileStream<'f>>,
+    position: u64,
+}
+
+impl<'f> Forward<'f> {
+    fn new(file: &'f VfsFile) -> Self {
+        Self { file, stream: None, position: 0 }
+    }
+
+    /// Goes to an offset: from the beginning, if it was passed.
+    fn skip_to(&mut self, offset: u64) -> io::Result<()> {
+        if offset < self.position {
+            (self.stream, self.position) = (None, 0);
+        }
+        let left = offset - self.position;
+        io::copy(&mut self.take(left), &mut io::sink()).map(drop)
+    }
+}
+
+impl Read for Forward<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.get_or_insert_with(|| self.file.stream()).read(out)?;
+        self.position += read as u64;
+        Ok(read)
     }
 }
 
@@ -517,6 +622,10 @@ impl Outcomes {
 const DDS: &[u8; 4] = b".dds";
 /// How the names of pictures end.
 const PNG: &[u8] = b".png";
+/// How the names of pictures of light end.
+const EXR: &[u8] = b".exr";
+/// What the names of the pictures of several faces or layers have before their numbers.
+const ITEM: &[u8] = b"_item";
 
 /// How the names of voice files and of sounds end.
 const FUZ: &[u8; 4] = b".fuz";

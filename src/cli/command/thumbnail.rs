@@ -14,7 +14,7 @@ use rustix::fs::{Advice, FileType, Mode, OFlags};
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::terminal::output::raw_stdout;
 use crate::cli::ui::Ui;
-use crate::picture::{FullPicture, PictureError, PngChannels, SIZE_MAX, thumbnail, write_png};
+use crate::picture::{FullPicture, PictureChannels, PictureError, SIZE_MAX, thumbnail, write_png};
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
 use crate::system::output_place::{Missing, OutputPlace};
@@ -53,7 +53,7 @@ impl Thumbnail {
             let len = file.seek(SeekFrom::End(0)).map_err(|error| failed(error.into()))?;
             file.rewind().map_err(|error| failed(error.into()))?;
             let picture = FullPicture::new(&mut file, len).map_err(failed)?;
-            file.rewind().map_err(|error| failed(error.into()))?;
+            file.seek(SeekFrom::Start(picture.start())).map_err(|error| failed(error.into()))?;
             return self.write_full(&picture, &mut file, &path);
         };
         // In a mount, the daemon would decode everything that the kernel reads ahead: the larger mips.
@@ -88,14 +88,14 @@ impl Thumbnail {
         let failed = |error: io::Error| Failure::io(Exit::Io, path, &error);
         if self.output == Path::new("-") {
             let mut out = BufWriter::new(raw_stdout());
-            let written = picture.write(file, PngChannels::All, &mut out).and_then(|()| out.flush());
+            let written = picture.write_png(file, PictureChannels::All, &mut out).and_then(|()| out.flush());
             return written.map(|()| Exit::Ok).map_err(failed);
         }
         let place = place_of(&self.output, file)?;
         let mut failure = None;
         let put = put(&place, &self.output, |out| {
             let mut to = BufWriter::new(out);
-            let written = picture.write(file, PngChannels::All, &mut to).and_then(|()| to.flush());
+            let written = picture.write_png(file, PictureChannels::All, &mut to).and_then(|()| to.flush());
             written.map_err(|error| {
                 let kind = error.kind();
                 failure = Some(failed(error));
