@@ -13,7 +13,7 @@ pub(crate) mod options;
 #[cfg(feature = "pictures")]
 mod page;
 mod run;
-mod surroundings;
+pub(crate) mod surroundings;
 pub(crate) mod terminal;
 pub(crate) mod topics;
 pub(crate) mod ui;

@@ -83,8 +83,8 @@ pub(super) fn data_folder(
         .collect();
     let what = format!(
         "{source}: this looks like a download as it was unpacked: no game looks for its paths. Pack the \
-         folder in which the game's files begin, or several as several sources, of which the last wins; --any-path \
-         packs the paths as they are:"
+         folder in which the game's files begin, or several as several sources, of which the last wins; \
+         --any-path packs the paths as they are:"
     );
     Err(PackError::list(PackErrorKind::Source, &what, &lines))
 }

@@ -3,11 +3,15 @@
 //! A loose file beats nearly every archive. Packed, it has only the place of its plugin.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::plan::Plan;
+use super::plan::{Plan, real_path};
 use super::planned::{Loader, PlannedArchive, PlannedFile};
 use crate::game::{ArchiveRule, LooseRule, OrderLayer, stem};
+use crate::system::disk_id::DiskId;
+use crate::vfs::comparison::{Compared, compare};
 use crate::vfs::{Vfs, VfsFile};
 
 /// A file that wins or loses otherwise once it is packed.
@@ -18,7 +22,7 @@ pub struct Effect {
     pub path: String,
     /// What changes.
     pub kind: EffectKind,
-    /// The archive or folder that it loses to, or wins over.
+    /// The archive or folder whose file the game shows instead, or showed before. Empty if there is none.
     pub other: String,
 }
 
@@ -44,8 +48,10 @@ impl EffectKind {
     }
 }
 
-/// Compares each file of a plan with the game, in which the sources may be installed: as they are now, and
-/// with the archives in their place. Files of sources that are not installed count as loose files above all.
+/// Compares each file of a plan with the game, in which the sources may be installed: what the game shows
+/// now, and what it shows with the archives in place and the loose files of the sources gone. Files of
+/// sources that are not installed count as loose files above all. If both have the same bytes, nothing
+/// changes.
 ///
 /// An archive's place is that of its plugin among the active ones. Where a game orders archives by their
 /// names (New Vegas), the answer is a guess.
@@ -60,6 +66,17 @@ pub fn effects(plan: &Plan, game: &Vfs) -> Vec<Effect> {
     }
     all.sort_by(|a, b| (a.kind, &a.path).cmp(&(b.kind, &b.path)));
     all
+}
+
+/// Which file on the disk a copy is, whatever leads to it: mod managers deploy by links and hard links. Of an
+/// archive, the archive and the number of the file.
+fn identity(copy: &VfsFile) -> Option<(DiskId, Option<u32>)> {
+    let layer = copy.layer();
+    if layer.is_folder() {
+        let path = layer.path().join(OsStr::from_bytes(&copy.stored_name()));
+        return Some((DiskId::from(&std::fs::metadata(path).ok()?), None));
+    }
+    Some((DiskId::from(&std::fs::metadata(layer.path()).ok()?), Some(copy.entry().entry)))
 }
 
 /// Where an archive stands among others.
@@ -104,6 +121,8 @@ impl<'g> Places<'g> {
         self.attached.get(path).copied().unwrap_or(Place::Listed)
     }
 
+    /// What the game shows now, and what it shows once the loose files of the mod are gone. `None` if
+    /// both have the same bytes.
     fn effect(
         &self,
         plan: &Plan,
@@ -116,33 +135,43 @@ impl<'g> Places<'g> {
             .into_iter()
             .flat_map(|it| std::iter::once(it.clone()).chain(it.hidden().collect::<Vec<_>>()))
             .collect();
-        let is_own = |copy: &VfsFile| copy.is_same(&file.file);
-        // The archive takes the place of one with its name.
-        let is_replaced = |copy: &VfsFile| {
+        let own = identity(&file.file);
+        // What goes: the packed file under any of its names, what else its mod has, and an archive that is
+        // replaced by one of its name.
+        let is_own = |copy: &VfsFile| {
             let layer = copy.layer();
+            let folder = layer.is_folder().then(|| real_path(layer.path()));
             let name = layer.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-            !layer.is_folder() && name.eq_ignore_ascii_case(&archive.name)
+            own.is_some() && identity(copy) == own
+                || folder.is_some_and(|folder| plan.own_folders.contains(&folder))
+                || !layer.is_folder() && name.eq_ignore_ascii_case(&archive.name)
         };
-        let is_installed = copies.iter().any(|copy| is_own(copy) || is_replaced(copy));
+        let is_installed = copies.iter().any(is_own);
         let winner = copies.first();
-        let wins_now = !is_installed || winner.is_some_and(|copy| is_own(copy) || is_replaced(copy));
-        let mut others = copies.iter().filter(|copy| !is_own(copy) && !is_replaced(copy));
-        let effect = |kind, other: &VfsFile| Effect {
-            path: file.path.clone(),
-            kind,
-            other: other.layer().path().to_string_lossy().into_owned(),
+        let wins_now = !is_installed || winner.is_some_and(is_own);
+        let mut others = copies.iter().filter(|copy| !is_own(copy));
+        let is_equal =
+            |other: &VfsFile| compare(&file.file, std::slice::from_ref(other)) == [Compared::Equal];
+        let effect = |kind, other: &VfsFile| {
+            (!is_equal(other)).then(|| Effect {
+                path: file.path.clone(),
+                kind,
+                other: other.layer().path().to_string_lossy().into_owned(),
+            })
         };
         let Some(place) = place else {
-            let other = others.next();
-            return wins_now.then(|| match other {
-                Some(other) => effect(EffectKind::Unloaded, other),
-                None => Effect { path: file.path.clone(), kind: EffectKind::Unloaded, other: String::new() },
-            });
+            let unloaded =
+                Effect { path: file.path.clone(), kind: EffectKind::Unloaded, other: String::new() };
+            return match (wins_now, others.next()) {
+                (false, _) => None,
+                (true, Some(other)) => effect(EffectKind::Unloaded, other),
+                (true, None) => Some(unloaded),
+            };
         };
         let beats = |other: &&VfsFile| self.beats(plan, archive, place, file, other);
         match (wins_now, others.clone().find(beats)) {
-            (true, Some(other)) => Some(effect(EffectKind::Loses, other)),
-            (false, None) => winner.map(|winner| effect(EffectKind::Wins, winner)),
+            (true, Some(other)) => effect(EffectKind::Loses, other),
+            (false, None) => winner.and_then(|winner| effect(EffectKind::Wins, winner)),
             _ => None,
         }
     }

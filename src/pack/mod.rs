@@ -38,6 +38,7 @@
 //! | is it what the source was? | `read_back.rs` |
 //! | how do archives get their names? | `write.rs` |
 //! | which plugins do archives need? | `dummy.rs` |
+//! | what did an earlier run leave? | `leftover.rs` |
 //! | what changes in a game? | `effects.rs` |
 //! | what can go wrong? | `error.rs` |
 
@@ -47,6 +48,8 @@ mod download;
 mod dummy;
 mod effects;
 mod error;
+mod leftover;
+mod move_packed;
 mod pack_options;
 mod path_list;
 mod piece;
@@ -62,6 +65,7 @@ mod write;
 
 pub use effects::{Effect, EffectKind, effects};
 pub use error::{PackError, PackErrorKind};
+pub use move_packed::move_back;
 pub use pack_options::{OddTextures, PackOptions, PackProgress};
 pub use path_list::PathList;
 pub use plan::Plan;

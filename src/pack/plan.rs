@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use std::path::{Path, PathBuf};
+
 use super::base_name::BaseName;
 use super::download::why_unfound;
 use super::error::{PackError, PackErrorKind};
@@ -35,6 +37,11 @@ pub struct Plan {
     loose: Vec<LeftOut>,
     superseded: Vec<Superseded>,
     unselected: usize,
+    /// What the names of archives begin with.
+    pub(super) base: String,
+    /// The folders that the user named, and the identities of archives among the sources.
+    pub(super) own_folders: Vec<PathBuf>,
+    pub(super) own_archives: Vec<DiskId>,
     /// Archives among the sources with files that are not packed because the user left them out: the archive,
     /// and the number of those files.
     pub(super) partly_packed: Vec<(DiskId, usize)>,
@@ -104,7 +111,23 @@ impl Plan {
         let left_in = store.identities().into_iter().zip(left_in).enumerate();
         let partly_packed =
             left_in.filter(|(layer, (_, left))| *left > 0 && is_archive(*layer)).map(|it| it.1).collect();
-        let plan = Self { options, archives, loose, superseded, unselected, partly_packed, notes };
+        let layers = || vfs.layers().filter(|layer| layer.why().is_empty());
+        let own_folders = layers().filter(|it| it.is_folder()).map(|it| real_path(it.path())).collect();
+        let identities = store.identities();
+        let own_archives = layers().filter(|it| !it.is_folder()).map(|it| identities[it.number()]).collect();
+        let base = base.name;
+        let plan = Self {
+            options,
+            archives,
+            loose,
+            superseded,
+            unselected,
+            base,
+            own_folders,
+            own_archives,
+            partly_packed,
+            notes,
+        };
         plan.account(total)?;
         Ok(plan)
     }
@@ -169,6 +192,11 @@ impl Plan {
         let files = || self.archives.iter().flat_map(|archive| &archive.files);
         (files().count(), files().map(|file| file.size).sum())
     }
+}
+
+/// A path without links, or as it is if it cannot be resolved.
+pub(super) fn real_path(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// Which archive a file belongs to.

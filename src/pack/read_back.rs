@@ -81,7 +81,12 @@ fn has_name(planned: &NewEntry, stored: &StoredEntry) -> bool {
     is_name && stored.hash == planned_hash
 }
 
-fn compare_file(file: &PlannedFile, digests: &[PieceDigest], found: &VfsFile) -> Result<(), String> {
+/// Compares a file of an archive with what was read of its source.
+pub(super) fn compare_file(
+    file: &PlannedFile,
+    digests: &[PieceDigest],
+    found: &VfsFile,
+) -> Result<(), String> {
     let mut hasher = PieceHasher::of(file);
     found.write_to(&mut hasher).map_err(|error| error.to_string())?;
     if hasher.digests != digests || hasher.beyond > 0 {

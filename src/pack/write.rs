@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Stat};
 
-use super::archive_writer;
+use super::archive_writer::{self, Written};
 use super::dummy::{self, Beside};
 use super::error::{PackError, PackErrorKind};
+use super::leftover;
 use super::pack_options::PackProgress;
 use super::plan::Plan;
 use super::planned::{Loader, PlannedArchive};
 use super::read_back;
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
-use crate::system::new_file::{NeedsNames, NewFile, Placement, in_the_way, place_all, stat_in};
+use crate::system::new_file::{NeedsNames, NewFile, Placement, in_the_way, place_all, remove_stale, stat_in};
 use crate::system::output_place::{LastLink, Missing, open_folder};
 use crate::system::text::{count, reason_not_made};
 
@@ -69,14 +70,18 @@ impl Plan {
             .map(|name| self.existing(folder, name, stat_in(&opened, name.as_bytes())))
             .collect::<Result<Vec<_>, _>>()?;
         self.check_existing(folder, &existing, &beside)?;
+        // A process that was killed may have left a second name of a replaced archive.
+        remove_stale(&opened);
         let needs_names = NeedsNames::of(&opened);
-        let (mut made, mut packed) = (Vec::new(), Vec::new());
+        let (mut made, mut packed, mut all_written) = (Vec::new(), Vec::new(), Vec::new());
         let mut existing = existing.into_iter();
         for archive in &self.archives {
             let path = folder.join(&archive.name);
             let io = |error: std::io::Error| PackError::io(&path, &error);
             let file = NewFile::make(&opened, 0o666, &needs_names).map_err(io)?;
-            packed.push(self.write_archive(archive, &file, &path, progress)?);
+            let (of_archive, written) = self.write_archive(archive, &file, &path, progress)?;
+            packed.push(of_archive);
+            all_written.push(written);
             if let Some(time) = archive.newest().filter(|_| self.options.game.weighs_dates) {
                 file.file.set_modified(time).map_err(io)?;
             }
@@ -93,7 +98,12 @@ impl Plan {
             (&file.file).write_all(&bytes).map_err(io)?;
             made.push(Placement { file, name: name.clone().into_bytes(), replaced: None });
         }
+        // Only what was read back proves that nothing is lost.
+        let may_remove = self.options.overwrites && self.options.verifies;
+        let superfluous =
+            if may_remove { self.superfluous((folder, &opened), &all_written) } else { Vec::new() };
         place_all(made).map_err(|error| PackError::io(folder, &error))?;
+        leftover::remove(&opened, &superfluous);
         Ok(packed)
     }
 
@@ -103,14 +113,14 @@ impl Plan {
         file: &NewFile<'_>,
         path: &Path,
         progress: &PackProgress<'_>,
-    ) -> Result<Packed, PackError> {
+    ) -> Result<(Packed, Written), PackError> {
         let written = archive_writer::write(archive, &self.options, (&file.file, path), progress)?;
         if self.options.verifies {
             // The file has no name yet.
             let own = PathBuf::from(format!("/proc/self/fd/{}", file.file.as_raw_fd()));
             read_back::compare(archive, &written.digests, &self.options, &own, progress)?;
         }
-        Ok(Packed {
+        let packed = Packed {
             name: archive.name.clone(),
             kind: archive.kind(),
             files: archive.files.len(),
@@ -120,7 +130,8 @@ impl Plan {
             size: archive.files.iter().map(|file| file.size).sum(),
             packed_size: written.size,
             loader: archive.loader.clone(),
-        })
+        };
+        Ok((packed, written))
     }
 
     /// What is at a name. Only a regular file can be replaced.

@@ -19,6 +19,8 @@ pub(crate) mod foreign_mounts;
 pub(crate) mod liar;
 pub(crate) mod memory;
 pub mod mountinfo;
+#[cfg(feature = "pack")]
+pub(crate) mod move_files;
 pub(crate) mod new_file;
 pub(crate) mod once_per_file;
 pub(crate) mod output_place;

@@ -126,3 +126,34 @@ fn the_rightmost_source_wins_and_archives_in_a_folder_stay_loose() {
     assert!(finished.out.contains("Old.bsa"), "{finished:?}");
     assert_eq!(dir.run(["cat", "out/M.bsa", "meshes/a.nif"]).success(), "high");
 }
+
+/// Managers deploy the files of a mod by links or copies. The mod does not lose to itself.
+#[test]
+fn a_deployed_mod_does_not_lose_to_itself() {
+    for how in ["hard link", "link", "copy"] {
+        let (dir, game) = game();
+        for name in ["own", "both"] {
+            let (file, deployed) =
+                (dir.path(format!("MyMod/meshes/{name}.nif")), game.join(format!("Data/meshes/{name}.nif")));
+            write(file.clone(), name.as_bytes());
+            fs::create_dir_all(deployed.parent().unwrap()).unwrap();
+            match how {
+                "hard link" => fs::hard_link(&file, &deployed).unwrap(),
+                "link" => std::os::unix::fs::symlink(&file, &deployed).unwrap(),
+                _ => drop(fs::copy(&file, &deployed).unwrap()),
+            }
+        }
+        write(dir.path("MyMod/MyMod.esp"), b"TES4");
+        let mut command = dir.bsafs(["pack", "MyMod", "--game", "skyrimse", "-n", "--in"]);
+        command.arg(&game).arg("--plugins").arg(dir.path("plugins.txt")).env("HOME", dir.path("home"));
+        let finished = run(&mut command);
+        assert_eq!(finished.code, 0, "{how}: {finished:?}");
+        assert!(!finished.out.contains("own.nif loses"), "{how}: {}", finished.out);
+        let loses = finished.out.lines().find(|line| line.starts_with("meshes/both.nif loses"));
+        match how {
+            // A copy stays there, and is shown as before.
+            "copy" => assert!(loses.is_none(), "{}", finished.out),
+            _ => assert!(loses.is_some_and(|it| it.ends_with("/Late.bsa")), "{how}: {}", finished.out),
+        }
+    }
+}

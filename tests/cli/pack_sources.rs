@@ -363,7 +363,7 @@ fn paths_and_names_that_no_game_asks_for_are_refused() {
             let finished = pack(&dir, &[source], game, &["-o", &out, "--any-path"]);
             assert!(finished.code == 0 && finished.err.contains("no game"), "{folder}: {finished:?}");
             assert_eq!(records(&dir, source), records(&dir, &out), "{folder}");
-            // Existing archives are told apart by `verify`.
+            // `verify` notes such paths in existing archives.
             let noted = dir.run(["verify", "--json", source]).out;
             let code = if why == "data folder" { "data-folder" } else { "path-unfindable" };
             assert!(noted.contains(code), "{folder}: {noted}");
@@ -685,4 +685,117 @@ fn real_archives_come_back_byte_for_byte_or_not_at_all() {
         fs::remove_dir_all(dir.path("out")).unwrap();
     }
     assert!(packed > 15, "only {packed} of the archives were packed");
+}
+
+#[test]
+fn archives_that_an_earlier_run_left_are_named_and_removed_if_nothing_is_lost() {
+    let files = [("meshes/a.nif", noise(1, 40_000)), ("meshes/b.nif", noise(2, 40_000))];
+    let texture = [dds::header(dds::BC1, 64, 64, 1, false), text(1, 2048)].concat();
+    for (game, big, second, other) in [
+        ("skyrimse", "Big.bsa", "Big 2.bsa", "Bigger 2.bsa"),
+        ("falloutnv", "Big.bsa", "Big - 2.bsa", "Big - My.bsa"),
+        ("fallout4", "Big - Main.ba2", "Big 2 - Main.ba2", "Big X - Main.ba2"),
+    ] {
+        let dir = with_files(&files);
+        fs::create_dir_all(dir.path("MyMod/textures")).unwrap();
+        fs::write(dir.path("MyMod/textures/a.dds"), &texture).unwrap();
+        let name = ["--name", "Big", "-o", "out"];
+        let run = |more: &[&str]| pack(&dir, &["MyMod"], game, &[&name[..], more].concat());
+        assert_eq!(run(&["--max-size", "60K"]).code, 0);
+        assert!(dir.path("out").join(second).exists());
+        // Archives of others.
+        for path in [other, "Small.bsa"] {
+            fs::copy(dir.path("out").join(second), dir.path("out").join(path)).unwrap();
+        }
+        let planned = run(&["-n"]);
+        assert!(planned.err.contains(second) && planned.err.contains("--overwrite"), "{planned:?}");
+        assert!(!planned.err.contains(other), "{planned:?}");
+        let finished = run(&["--overwrite"]);
+        assert!(
+            finished.code == 0 && finished.out.contains(&format!("removed out/{second}")),
+            "{finished:?}"
+        );
+        let there = names(&dir.path("out"));
+        assert!(there.contains(&big.to_owned()) && there.contains(&other.to_owned()), "{there:?}");
+        assert!(!there.contains(&second.to_owned()) && there.contains(&"Small.bsa".to_owned()), "{there:?}");
+        // One with a file that is not packed now, or with other bytes, stays.
+        assert_eq!(run(&["--max-size", "60K", "--overwrite"]).code, 0);
+        fs::write(dir.path("MyMod/meshes/b.nif"), noise(3, 30_000)).unwrap();
+        let finished = run(&["--overwrite"]);
+        assert!(finished.code == 0 && finished.err.contains(second), "{finished:?}");
+        assert!(dir.path("out").join(second).exists());
+    }
+}
+
+/// The files below a folder, with their bytes and times.
+fn tree(folder: &Path) -> BTreeMap<String, (Vec<u8>, std::time::SystemTime)> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(at) = folders.pop() {
+        for entry in fs::read_dir(at).into_iter().flatten().map(Result::unwrap) {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+                continue;
+            }
+            let name = entry.path().strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+            found.insert(
+                name,
+                (fs::read(entry.path()).unwrap(), entry.metadata().unwrap().modified().unwrap()),
+            );
+        }
+    }
+    found
+}
+
+#[test]
+fn packed_files_are_moved_out_of_the_mod_and_back() {
+    let dir = with_files(&[
+        ("Data/Meshes/Deep/a.nif", "1"),
+        ("Data/textures/b.dds", "2"),
+        ("Data/My.esp", "TES4"),
+        ("Data/SKSE/x.dll", "3"),
+        ("Data/odd/c.nif", "4"),
+        ("readme.txt", "5"),
+    ]);
+    let before = tree(&dir.path("MyMod"));
+    let run = |to: &str, more: &[&str]| {
+        pack(&dir, &["MyMod"], "skyrimse", &[&["-o", "out", "--move-packed", to], more].concat())
+    };
+    // Where files cannot be moved, nothing is written.
+    fs::create_dir(dir.path("full")).unwrap();
+    fs::write(dir.path("full/x"), "mine").unwrap();
+    for (to, why) in [("MyMod/inside", "outside"), ("full", "empty"), ("/dev/shm/bsafs-none", "another disk")]
+    {
+        let finished = run(to, &[]);
+        let is_same_disk = to.starts_with("/dev") && finished.code == 0;
+        assert!(is_same_disk || finished.code == 2 && finished.err.contains(why), "{to}: {finished:?}");
+        assert!(is_same_disk || names(&dir.path("out")).is_empty(), "{to}");
+    }
+    assert!(run("moved", &["-n"]).out.contains("would move 2 files"));
+    assert_eq!(tree(&dir.path("MyMod")), before);
+    let finished = run("moved", &[]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert!(finished.out.contains("bsafs pack MyMod --move-back moved"), "{finished:?}");
+    let moved = tree(&dir.path("moved"));
+    assert_eq!(moved.keys().collect::<Vec<_>>(), ["Data/Meshes/Deep/a.nif", "Data/textures/b.dds"]);
+    let left = tree(&dir.path("MyMod"));
+    assert_eq!(left.len(), 4);
+    let all: BTreeMap<_, _> = moved.into_iter().chain(left).collect();
+    assert_eq!(all, before, "bytes and times stay");
+    // What is there meanwhile stays, and so does the moved file.
+    fs::write(dir.path("MyMod/Data/textures/b.dds"), "newer").unwrap();
+    let finished = dir.run(["pack", "MyMod", "--move-back", "moved"]);
+    assert!(finished.code != 0 && finished.err.contains("b.dds"), "{finished:?}");
+    assert_eq!(fs::read_to_string(dir.path("MyMod/Data/textures/b.dds")).unwrap(), "newer");
+    fs::remove_file(dir.path("MyMod/Data/textures/b.dds")).unwrap();
+    assert_eq!(dir.run(["pack", "MyMod", "--move-back", "moved"]).code, 0);
+    assert_eq!(tree(&dir.path("MyMod")), before);
+    // An archive among the sources stays where it is.
+    dir.archive("A.bsa", &Tes4::new(105).file("meshes", "z.nif", "1").build());
+    let finished =
+        pack(&dir, &["A.bsa", "MyMod"], "skyrimse", &["-o", "out", "--overwrite", "--move-packed", "again"]);
+    assert_eq!((finished.code, tree(&dir.path("again")).len()), (0, 2), "{finished:?}");
+    assert!(dir.path("A.bsa").exists());
+    let finished = pack(&dir, &["A.bsa"], "skyrimse", &["-o", "o.bsa", "--move-packed", "other"]);
+    assert!(finished.code == 2 && !dir.path("o.bsa").exists(), "{finished:?}");
 }

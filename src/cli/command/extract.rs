@@ -16,6 +16,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{AS_USER, LayoutArg, OpenArgs, SALVAGE};
 use crate::cli::options::selection::Selection;
+use crate::cli::surroundings::remove_files_on_signals;
 use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::progress;
 use crate::cli::ui::Ui;
@@ -138,6 +139,7 @@ struct Outcomes {
 
 impl Extract {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
+        remove_files_on_signals();
         let options = OpenOptions {
             layout: self.layout.layout,
             salvage: self.salvage,

@@ -40,7 +40,7 @@ use crate::vfs::sources::resolve::is_game;
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Open {
     /// Sources that `bsafs mount` accepts, of which the last wins; or a mountpoint
-    #[arg(required_unless_present_any = ["choose", AS_PNG], value_name = "SOURCE")]
+    #[arg(required_unless_present_any = ["choose", "pack", AS_PNG], value_name = "SOURCE")]
     sources: Vec<PathBuf>,
     /// Ask on the desktop which installed game to open, with zenity or kdialog
     #[arg(long, conflicts_with = "sources")]
@@ -49,6 +49,9 @@ pub(crate) struct Open {
     #[cfg(feature = "pictures")]
     #[arg(long, value_name = "TEXTURE", conflicts_with_all = ["sources", "choose"])]
     as_png: Option<PathBuf>,
+    /// Instead, ask for a game, show the plan of `bsafs pack`, and pack a folder (for file manager menus)
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["sources", "choose"])]
+    pack: Option<PathBuf>,
     /// Folder in which to create mountpoints [default: ~/bsafs-mounts]
     #[arg(long, value_name = "FOLDER", env = "BSAFS_OPEN_BELOW", hide_env_values = true)]
     below: Option<PathBuf>,
@@ -82,6 +85,46 @@ fn save_as_png(texture: &Path) -> Result<Exit, Failure> {
     }
 }
 
+/// Packs a folder beside it, if the user agrees to the plan.
+fn pack(folder: &Path) -> Result<Exit, Failure> {
+    let Some(game) = chooser::choose_packed_game()? else { return Ok(Exit::Ok) };
+    // The program runs in another folder.
+    let folder = absolute(folder)?;
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let output = folder.with_file_name(format!("{name} (packed)"));
+    let run = |more: &[&str], time| {
+        let program = Program::itself().args(["pack", "--game", game, "-o"]).arg(&output).args(more);
+        let failed = |what: &str| {
+            let what = format!("cannot pack {}: {what}", folder.shown());
+            Failure::new(Exit::Io, what)
+        };
+        match program.arg("--").arg(&folder).output_within(time) {
+            Ok(Some(ended)) if ended.status.success() => {
+                Ok(String::from_utf8_lossy(&[ended.stdout, ended.stderr].concat()).into_owned())
+            }
+            Ok(Some(ended)) => {
+                Err(failed(String::from_utf8_lossy(&ended.stderr).trim_end().trim_start_matches("bsafs: ")))
+            }
+            Ok(None) => Err(failed("it takes too long")),
+            Err(error) => Err(failed(&error.to_string())),
+        }
+    };
+    let plan = run(&["--dry-run"], MOUNT_TIME)?;
+    // Without the lines of single files.
+    let plan: Vec<&str> = plan.lines().filter(|line| !line.starts_with("  ")).collect();
+    // What does not fit on the screen is cut off at the end.
+    let question = format!("Pack this into {}?\n\n{}", output.shown(), plan.join("\n"));
+    if !chooser::confirm(&question)? {
+        return Ok(Exit::Ok);
+    }
+    let result = run(&[], PACK_TIME)?;
+    message::answer_without_terminal(result.trim_end());
+    Ok(Exit::Ok)
+}
+
+/// How long packing may take.
+const PACK_TIME: Duration = Duration::from_secs(6 * 3600);
+
 /// How long a texture may take to become a picture.
 #[cfg(feature = "pictures")]
 const PICTURE_TIME: Duration = Duration::from_secs(60);
@@ -107,6 +150,13 @@ impl Open {
                 message::show_without_terminal(&failure.what);
             }
             return saved;
+        }
+        if let Some(folder) = &self.pack {
+            let packed = pack(folder);
+            if let Err(failure) = &packed {
+                message::show_without_terminal(&failure.what);
+            }
+            return packed;
         }
         let opened = self.find_chosen_or_mount().and_then(|mountpoint| {
             let Some(mountpoint) = mountpoint else { return Ok(()) };

@@ -13,17 +13,18 @@ use crate::cli::options::cache_size;
 use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{AS_USER, OpenArgs};
 use crate::cli::options::selection::Selection;
+use crate::cli::surroundings::remove_files_on_signals;
 use crate::cli::terminal::output::{self, Output, stdout, stdout_for};
 use crate::cli::terminal::progress;
 use crate::cli::ui::Ui;
 use crate::format::is_archive_name;
 use crate::limits::NAMES_TEXT_MAX;
-use crate::note::Note;
+use crate::note::{Note, NoteCode};
 use crate::pack::{
     Effect, EffectKind, How, LeftOut, Level, LooseReason, OddTextures, PackError, PackErrorKind, PackOptions,
-    Packed, PathList, Plan, PlannedArchive, effects,
+    Packed, PathList, Plan, PlannedArchive, effects, move_back,
 };
-use crate::shown::Shown;
+use crate::shown::{Shown, quoted};
 use crate::system::text::{count, reason};
 use crate::system::whole_file::{read_start, read_stream};
 use crate::vfs::{FolderArchives, Layout, OpenOptions, Patterns, Vfs};
@@ -46,8 +47,8 @@ pub(crate) struct Pack {
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<PathBuf>,
     /// The game that will load the archives; `bsafs games --all` has the ids
-    #[arg(long, value_name = "ID")]
-    game: String,
+    #[arg(long, value_name = "ID", required_unless_present = "move_back")]
+    game: Option<String>,
     /// Folder for the archives, by default the current one; or the file of the only archive
     #[arg(short, long, value_name = "OUTPUT")]
     output: Option<PathBuf>,
@@ -66,6 +67,12 @@ pub(crate) struct Pack {
     /// Replace existing archives, once all new ones are complete
     #[arg(long)]
     overwrite: bool,
+    /// Then move the loose files that were packed to this folder, with the folders above them
+    #[arg(long, value_name = "FOLDER", conflicts_with = "no_verify")]
+    move_packed: Option<PathBuf>,
+    /// Pack nothing, and move what --move-packed moved to this folder back into the source
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["move_packed", "game"])]
+    move_back: Option<PathBuf>,
     /// Print which files win or lose otherwise in this game once they are packed
     #[arg(long = "in", value_name = "GAME")]
     within: Option<PathBuf>,
@@ -191,6 +198,10 @@ struct ResultLine {
 impl Pack {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         let is_quiet = ui.is_quiet;
+        if let Some(from) = &self.move_back {
+            return self.move_back(from, is_quiet);
+        }
+        remove_files_on_signals();
         let open = self.open.options();
         let options = self.options(&open)?;
         let (folder, options) = self.place(options);
@@ -205,8 +216,14 @@ impl Pack {
             None => Vec::new(),
         };
         let mut out = if self.json { stdout_for(true) } else { stdout() };
+        let movable = self.move_packed.as_ref().map(|to| plan.check_move(to)).transpose()?;
+        let before = plan.leftovers(&folder);
         if self.dry_run {
             self.print(&mut out, &plan, &changes, &[], &folder, is_quiet)?;
+            if let (Some(movable), Some(to), false) = (movable, &self.move_packed, is_quiet || self.json) {
+                writeln!(out, "would move {} to {}", count(movable, "file"), to.shown())?;
+            }
+            self.print_leftovers(&mut out, (&before, &before), &folder, is_quiet)?;
         } else {
             let (files, bytes) = plan.totals();
             let rounds = if self.no_verify { 1 } else { 2 };
@@ -214,10 +231,77 @@ impl Pack {
             let packed = plan.write_with(&folder, &|bytes| advance(bytes));
             drop(advance);
             self.print(&mut out, &plan, &changes, &packed?, &folder, is_quiet)?;
+            self.print_leftovers(&mut out, (&before, &plan.leftovers(&folder)), &folder, is_quiet)?;
+            if let Some(to) = &self.move_packed {
+                out.flush()?;
+                let moved = plan.move_packed(to);
+                // Also after an error, some files may have been moved.
+                if !is_quiet && !self.json {
+                    let (source, to) = (quoted_path(self.sources.last()), quoted_path(Some(to)));
+                    let files =
+                        moved.as_ref().map_or_else(|_| "some files".to_owned(), |it| count(*it, "file"));
+                    writeln!(
+                        out,
+                        "moved {files} to {to}; to put them back: bsafs pack {source} --move-back {to}"
+                    )?;
+                }
+                moved?;
+            }
         }
         out.flush()?;
         let is_all = plan.loose().iter().all(|left| left.reason.is_expected());
         Ok(if is_all { Exit::Ok } else { Exit::No })
+    }
+
+    /// Moves files back into the only source.
+    fn move_back(&self, from: &Path, is_quiet: bool) -> Result<Exit, Failure> {
+        let [to] = &self.sources[..] else {
+            return Err(Failure::new(Exit::Usage, "--move-back needs the one folder from which files came"));
+        };
+        let moved = move_back(from, to)?;
+        if !is_quiet {
+            let mut out = stdout();
+            writeln!(out, "moved {} back to {}", count(moved, "file"), to.shown())?;
+            out.flush()?;
+        }
+        Ok(Exit::Ok)
+    }
+
+    /// Names archives that an earlier run left: those that were there `before`, and those that still are.
+    fn print_leftovers(
+        &self,
+        out: &mut Output,
+        (before, after): (&[String], &[String]),
+        folder: &Path,
+        is_quiet: bool,
+    ) -> Result<(), OutputError> {
+        for name in before {
+            let path = folder.join(name);
+            let path = path.strip_prefix(".").unwrap_or(&path).to_owned();
+            if !after.contains(name) {
+                if !is_quiet && !self.json {
+                    let why = "an earlier run left it, and all its files are in the new archives";
+                    writeln!(out, "removed {}: {why}", path.shown())?;
+                }
+                continue;
+            }
+            let advice = match (self.overwrite, self.dry_run) {
+                (true, false) => {
+                    "it has files that were not packed now with the same bytes; remove it yourself"
+                }
+                _ => "--overwrite removes it if all its files are packed with the same bytes",
+            };
+            let text = format!(
+                "an earlier run seems to have left it, and it may win over the new archives; {advice}"
+            );
+            let note = Note::new(NoteCode::PackLeftover, path.to_string_lossy(), text);
+            if self.json {
+                output::write_json(out, &Line::Note { note: &note }).map_err(OutputError)?;
+            } else {
+                log::warn!("{}: {note}", note.subject.shown());
+            }
+        }
+        Ok(())
     }
 
     fn options(&self, open: &OpenOptions) -> Result<PackOptions, Failure> {
@@ -254,7 +338,7 @@ impl Pack {
             override_file: self.override_file,
             verifies: !self.no_verify,
             threads: self.threads,
-            ..PackOptions::new(&self.game)?
+            ..PackOptions::new(self.game.as_deref().unwrap_or_default())?
         };
         options.check()?;
         Ok(options)
@@ -422,6 +506,11 @@ fn print_superseded(out: &mut Output, plan: &Plan) -> Result<(), OutputError> {
     Ok(())
 }
 
+/// A path as a shell takes it.
+fn quoted_path(path: Option<&PathBuf>) -> String {
+    path.map_or_else(String::new, |path| quoted(&path.to_string_lossy()).to_string())
+}
+
 /// Reads the list of `--from`.
 fn path_list(path: &Path) -> Result<PathList, Failure> {
     let read = if path == Path::new("-") {
@@ -441,15 +530,21 @@ fn print_effects(out: &mut Output, changes: &[Effect]) -> Result<(), OutputError
     for (kind, what) in [
         (
             EffectKind::Unloaded,
-            "is not shown any more, because the archive's plugin is not active in the game",
+            "is not shown any more, because the archive's plugin is not active in the game;",
         ),
-        (EffectKind::Loses, "loses once it is packed, to"),
-        (EffectKind::Wins, "wins once it is packed, over"),
+        (
+            EffectKind::Loses,
+            "loses once it is packed and its loose file is gone; the game then shows that of",
+        ),
+        (EffectKind::Wins, "wins once it is packed; until now, the game shows that of"),
     ] {
         for change in changes.iter().filter(|change| change.kind == kind) {
-            let other = if kind == EffectKind::Unloaded { "" } else { &change.other };
-            let line = format!("{} {what} {}", change.path.shown(), other.shown());
-            writeln!(out, "{}", line.trim_end())?;
+            let other = match (kind, &*change.other) {
+                (EffectKind::Unloaded, "") => "nothing has the path then".to_owned(),
+                (EffectKind::Unloaded, other) => format!("the game shows that of {}", other.shown()),
+                (_, other) => other.shown().to_string(),
+            };
+            writeln!(out, "{} {what} {other}", change.path.shown())?;
         }
     }
     Ok(())

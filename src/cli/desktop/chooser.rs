@@ -1,4 +1,5 @@
-//! Asks on the desktop which installed game to open, or where to save a picture, with kdialog or zenity.
+//! Asks on the desktop which game to open or to pack for, where to save a picture, or whether to go on, with
+//! kdialog or zenity.
 
 #[cfg(feature = "pictures")]
 use std::ffi::OsStr;
@@ -8,10 +9,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::message::has_display;
+use super::message::{self, has_display, in_lines, in_tags};
 use crate::cli::exit::{Exit, Failure};
 use crate::game::find::find;
 use crate::game::{Disk, Environment, find_instances};
+use crate::pack::GAMES;
 use crate::shown::Shown;
 use crate::system::subprocess::Program;
 use crate::system::text::count;
@@ -24,8 +26,9 @@ struct Choice {
 
 /// How long the list may stay on the screen.
 const SHOWN_TIME: Duration = Duration::from_secs(3600);
-const TITLE: &str = "Open game as folder";
-const TEXT: &str = "Which game should be shown as a folder?";
+/// The title and the text of the lists of games.
+const OPEN: [&str; 2] = ["Open game as folder", "Which game should be shown as a folder?"];
+const PACK: [&str; 2] = ["Pack as archive", "Which game should load the archives?"];
 
 /// Asks for an installed game or an instance of Mod Organizer 2. Returns the source to open; `None` if the
 /// user closed the list.
@@ -40,7 +43,7 @@ pub(crate) fn choose_game() -> Result<Option<String>, Failure> {
                     with `bsafs open FOLDER`";
         return Err(Failure::new(Exit::No, what));
     }
-    match answer(kdialog(&choices), zenity(&choices)) {
+    match answer(kdialog(OPEN, &choices), zenity(OPEN, &choices)) {
         Some(answer) => {
             let number = String::from_utf8_lossy(&answer).parse::<usize>().ok();
             let chosen = number.and_then(|number| choices.into_iter().nth(number));
@@ -51,6 +54,39 @@ pub(crate) fn choose_game() -> Result<Option<String>, Failure> {
             Err(Failure::new(Exit::Unavailable, what))
         }
     }
+}
+
+/// Asks for which game to pack, and returns its id. `None` if the user closed the list.
+pub(crate) fn choose_packed_game() -> Result<Option<&'static str>, Failure> {
+    let choices: Vec<Choice> =
+        GAMES.iter().map(|game| Choice { label: game.name().into(), source: game.id.into() }).collect();
+    let what = "--pack: cannot show a list of games; install zenity or kdialog, or run \
+                `bsafs pack FOLDER --game ID`";
+    match has_display().then(|| answer(kdialog(PACK, &choices), zenity(PACK, &choices))).flatten() {
+        Some(answer) => {
+            let number = String::from_utf8_lossy(&answer).parse::<usize>().ok();
+            Ok(number.and_then(|number| GAMES.get(number)).map(|game| game.id))
+        }
+        None => Err(Failure::new(Exit::Unavailable, what)),
+    }
+}
+
+/// Shows a text that may have names of strangers, and asks whether to go on.
+pub(crate) fn confirm(text: &str) -> Result<bool, Failure> {
+    let text = &*message::text(text);
+    let zenity = Program::of_desktop("zenity");
+    let zenity = zenity.args(["--question", "--no-markup", "--width=700", "--title", PACK[0], "--text"]);
+    let kdialog = Program::of_desktop("kdialog").args(["--title", PACK[0], "--yesno"]);
+    for program in in_order(kdialog.arg(in_tags(text)), zenity.arg(in_lines(text))) {
+        match program.output_within(SHOWN_TIME) {
+            Ok(Some(output)) if output.status.code().is_some_and(|code| code <= 1) => {
+                return Ok(output.status.success());
+            }
+            Ok(None) => return Ok(false),
+            Ok(Some(_)) | Err(_) => {}
+        }
+    }
+    Err(Failure::new(Exit::Unavailable, "--pack: cannot ask; install zenity or kdialog"))
 }
 
 /// Asks where to save a texture as a picture. `None` if the user closed the window.
@@ -74,8 +110,7 @@ pub(crate) fn choose_picture(texture: &Path) -> Result<Option<PathBuf>, Failure>
 
 /// The answer of the user, which is empty if he closed the window. `None` if neither program can ask.
 fn answer(kdialog: Program, zenity: Program) -> Option<Vec<u8>> {
-    let is_kde = std::env::var("XDG_CURRENT_DESKTOP").is_ok_and(|desktop| desktop.contains("KDE"));
-    for program in if is_kde { [kdialog, zenity] } else { [zenity, kdialog] } {
+    for program in in_order(kdialog, zenity) {
         match program.output_within(SHOWN_TIME) {
             Ok(Some(output)) if output.status.code().is_some_and(|code| code <= 1) => {
                 return Some(output.stdout.trim_ascii().to_vec());
@@ -86,6 +121,12 @@ fn answer(kdialog: Program, zenity: Program) -> Option<Vec<u8>> {
         }
     }
     None
+}
+
+/// Both programs, the one of the desktop first.
+fn in_order(kdialog: Program, zenity: Program) -> [Program; 2] {
+    let is_kde = std::env::var("XDG_CURRENT_DESKTOP").is_ok_and(|desktop| desktop.contains("KDE"));
+    if is_kde { [kdialog, zenity] } else { [zenity, kdialog] }
 }
 
 /// The games that are installed, and the instances.
@@ -127,16 +168,16 @@ fn choices() -> Vec<Choice> {
 }
 
 /// A list of zenity. It prints the hidden number of the chosen row.
-fn zenity(choices: &[Choice]) -> Program {
+fn zenity([title, text]: [&str; 2], choices: &[Choice]) -> Program {
     Program::of_desktop("zenity")
-        .args(["--list", "--title", TITLE, "--text", TEXT, "--width=600", "--height=400"])
+        .args(["--list", "--title", title, "--text", text, "--width=600", "--height=400"])
         .args(["--column=", "--column=Game", "--hide-column=1", "--print-column=1", "--hide-header"])
         .args(numbered(choices))
 }
 
 /// A list of kdialog. It prints the tag of the chosen row.
-fn kdialog(choices: &[Choice]) -> Program {
-    Program::of_desktop("kdialog").args(["--title", TITLE, "--menu", TEXT]).args(numbered(choices))
+fn kdialog([title, text]: [&str; 2], choices: &[Choice]) -> Program {
+    Program::of_desktop("kdialog").args(["--title", title, "--menu", text]).args(numbered(choices))
 }
 
 /// The rows of a list: the number of each choice, and its text.

@@ -55,8 +55,7 @@ const VIEWERS: [Viewer; 4] = [
     Viewer {
         program: "kdialog",
         arguments: [&["--title", TITLE, "--error"], &["--title", TITLE, "--msgbox"]],
-        // Without `<qt>`, kdialog guesses whether a text is markup.
-        form: |text| format!("<qt>{}</qt>", backslashes(&markup(text)).replace('\n', "<br/>")),
+        form: in_tags,
     },
     Viewer { program: "xmessage", arguments: [&["-center", "-title", TITLE]; 2], form: in_lines },
 ];
@@ -111,7 +110,7 @@ impl Viewer {
 
 /// The text to show. It begins with a word, so that no program takes it for an option, and has no
 /// control characters.
-fn text(what: &str) -> String {
+pub(super) fn text(what: &str) -> String {
     let text = format!("bsafs: {}", escaped(what));
     match text.char_indices().nth(TEXT_MAX) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -125,7 +124,7 @@ fn backslashes(text: &str) -> String {
 }
 
 /// Breaks long lines, because xmessage does not, and a window may be wider than the screen.
-fn in_lines(text: &str) -> String {
+pub(super) fn in_lines(text: &str) -> String {
     const WIDTH: usize = 80;
     let mut lines = String::new();
     let mut width = 0;
@@ -139,6 +138,11 @@ fn in_lines(text: &str) -> String {
         width = if word.ends_with('\n') { 0 } else { width + length };
     }
     lines
+}
+
+/// The text as kdialog shows it. Without `<qt>`, kdialog guesses whether a text is markup.
+pub(super) fn in_tags(text: &str) -> String {
+    format!("<qt>{}</qt>", backslashes(&markup(text)).replace('\n', "<br/>"))
 }
 
 fn markup(text: &str) -> String {

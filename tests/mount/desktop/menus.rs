@@ -106,3 +106,30 @@ fn a_texture_is_converted_to_png_where_the_user_wants_it() {
     let shown = fs::read_to_string(desktop.dir.path("notify-send.txt")).unwrap();
     assert!(refused.code == 74 && shown.contains("cannot save"), "{refused:?} {shown}");
 }
+
+#[test]
+fn a_folder_is_packed_after_its_plan_was_shown() {
+    // The first program of a desktop asks for the game, and then whether to go on.
+    let script = |answer: &str| {
+        let question = r#"printf '%s\n' "$@" > question.txt"#;
+        format!("case $1 in --list) echo 8;; --question) {question}; exit {answer};; esac")
+    };
+    for (answer, is_packed) in [("0", true), ("1", false)] {
+        let desktop = with_games(&[("zenity", &script(answer)), ("notify-send", "")]);
+        let folder = desktop.dir.path("home/My Mod");
+        fs::create_dir_all(folder.join("meshes")).unwrap();
+        fs::write(folder.join("meshes/a.nif"), "1").unwrap();
+        fs::write(folder.join("MyMod.esp"), "TES4").unwrap();
+        desktop.run(["open", "--pack", folder.to_str().unwrap()]).success();
+        let question = fs::read_to_string(desktop.dir.path("question.txt")).unwrap();
+        assert!(question.contains("MyMod.bsa") && question.contains("My Mod (packed)"), "{question}");
+        assert_eq!(desktop.dir.path("home/My Mod (packed)/MyMod.bsa").exists(), is_packed);
+    }
+    // What cannot be packed is shown, and nothing is written.
+    let desktop = with_games(&[("zenity", &script("0")), ("notify-send", "")]);
+    fs::create_dir_all(desktop.dir.path("home/Empty")).unwrap();
+    let refused = desktop.run(["open", "--pack", "home/Empty"]);
+    let shown = fs::read_to_string(desktop.dir.path("notify-send.txt")).unwrap();
+    assert!(refused.code == 74 && shown.contains("cannot pack"), "{refused:?} {shown}");
+    assert!(!desktop.dir.path("home/Empty (packed)").exists());
+}
