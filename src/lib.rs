@@ -97,6 +97,7 @@
 //!
 //!   folder  archive_file  watch      loose files; an archive on disk; changes on the disk
 //!   picture  texture                 texels as pictures; headers and pixel formats
+//!   mesh                             names of other files in meshes and materials
 //!   read  system  limits             bounds-checked reads; the operating system; limits of memory
 //!   note  shown                      notes; how names are printed
 //! ```
@@ -287,6 +288,8 @@ pub mod game;
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod limits;
+#[doc(hidden)]
+pub mod mesh;
 #[cfg(feature = "mount")]
 pub(crate) mod mounts;
 #[doc(hidden)]

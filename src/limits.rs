@@ -76,6 +76,9 @@
 //! | output of a subprocess | its text | `SUBPROCESS_OUTPUT_MAX` (4 MiB) |
 //! | files that are packed | three times their size, and the largest one | `PACK_BUDGET` (512 MiB) |
 //! | larger ones than `PACK_WHOLE_MAX` (64 MiB) | some MiB each, one at a time | |
+//! | names in a mesh or material | the names, in each thread of `needs` | `MESH_NAMES_MAX` (16,384) a file |
+//! | each of these names | its bytes | `MESH_NAME_MAX` (260) |
+//! | what `needs` finds in all meshes | about 100 each | `NEEDS_MAX` (4,194,304) |
 //! | kept free under `ulimit -v`, for small allocations | | `HEADROOM` (16 MiB) |
 //!
 //! - **Names**: a node takes 36 bytes with its hash index. A file takes 12 more for its layer. A
@@ -237,3 +240,9 @@ pub const HEADROOM: usize = 16 << 20;
 pub const PACK_BUDGET: u64 = 512 << 20;
 /// Maximum size of a file that is encoded in memory, in bytes. A larger one is encoded while it is copied.
 pub const PACK_WHOLE_MAX: u64 = 64 << 20;
+/// Maximum length of a name in a mesh or a material, in bytes: the longest path of Windows.
+pub const MESH_NAME_MAX: usize = 260;
+/// Maximum number of different names in a mesh or a material. Real ones have some hundreds at most.
+pub const MESH_NAMES_MAX: usize = 1 << 14;
+/// Maximum number of names in all meshes of one question. 60,000 meshes have about 400,000.
+pub const NEEDS_MAX: usize = 1 << 22;

@@ -25,11 +25,12 @@ use imports::imports;
 const FOR_ALL: [&str; 3] = ["limits", "note", "shown"];
 
 /// The parts that each part may import, in addition to [`FOR_ALL`].
-const ALLOWED: [(&str, &[&str]); 21] = [
+const ALLOWED: [(&str, &[&str]); 22] = [
     ("limits", &[]),
     ("note", &[]),
     ("shown", &[]),
     ("read", &[]),
+    ("mesh", &[]),
     ("texture", &[]),
     ("system", &[]),
     ("picture", &["texture"]),
@@ -40,7 +41,7 @@ const ALLOWED: [(&str, &[&str]); 21] = [
     ("tree", &["format", "folder", "system"]),
     ("content", &["format", "archive_file", "folder", "picture", "texture", "system"]),
     ("game", &["read", "format", "folder", "system"]),
-    ("vfs", &["game", "tree", "content", "format", "archive_file", "folder", "read", "system"]),
+    ("vfs", &["game", "tree", "content", "format", "mesh", "archive_file", "folder", "read", "system"]),
     ("pack", &["vfs", "tree", "content", "format", "texture", "game", "system"]),
     ("fs", &["vfs", "tree", "content", "format", "folder", "system"]),
     ("fuse", &["fs", "system"]),
@@ -54,6 +55,7 @@ const ALLOWED: [(&str, &[&str]); 21] = [
             "system",
             "picture",
             "format",
+            "mesh",
             "archive_file",
             "folder",
             "watch",

@@ -47,6 +47,7 @@ mod layering; // which module and which file may import which
 mod legacy; // the archives of Arena and Daggerfall, from bytes to files
 mod library; // the library as another program uses it
 mod limits; // the limits agree with the table in the documentation
+mod mesh; // the names of other files in meshes and materials
 mod mount; // real mounts
 mod names; // --names, hashes of all platforms, extensions recognised from first bytes
 mod picture; // thumbnails, PNG and uncompressed pixels

@@ -7,8 +7,8 @@ use super::command::open;
 #[cfg(feature = "pictures")]
 use super::command::thumbnail;
 use super::command::{
-    cat, conflicts, diff, extract, games, help, info, list, man, names, order, pack, schema, verify, which,
-    why,
+    cat, conflicts, diff, extract, games, help, info, list, man, names, needs, order, pack, schema, verify,
+    which, why,
 };
 #[cfg(feature = "completion")]
 use super::command::{complete, completions};
@@ -77,6 +77,7 @@ pub(crate) enum Command {
     Names(names::Names),
     Which(which::Which),
     Why(why::AskWhy),
+    Needs(needs::AskNeeds),
     #[cfg(feature = "mount")]
     Status(status::Status),
     #[cfg(feature = "mount")]
@@ -119,6 +120,7 @@ impl Command {
             Self::Names(it) => it.run(ui),
             Self::Which(it) => it.run(ui),
             Self::Why(it) => it.run(ui),
+            Self::Needs(it) => it.run(ui),
             #[cfg(feature = "mount")]
             Self::Status(it) => it.run(ui),
             #[cfg(feature = "mount")]

@@ -14,6 +14,7 @@
 //! | how are sources opened again after a change? | `reopening.rs`, `reuse.rs`, `disk_changes.rs` |
 //! | what if one of them fails then? | `trouble.rs` |
 //! | are two files equal? | `comparison.rs` |
+//! | which files does a mesh need? | `needs.rs` |
 //! | which files does a pattern select? | `patterns.rs` |
 //! | how are files written to a folder? | `output_folder.rs` |
 //! | what became of a file, a mod, an archive or a plugin? | `why.rs`; the fates: `fate.rs` |
@@ -32,6 +33,7 @@ pub(crate) mod file;
 pub(crate) mod folder;
 pub(crate) mod found_layer;
 pub(crate) mod named_folder;
+pub(crate) mod needs;
 pub(crate) mod open;
 pub(crate) mod open_options;
 pub(crate) mod opened;

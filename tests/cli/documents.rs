@@ -24,6 +24,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "names",
     "which",
     "why",
+    "needs",
     "status",
     "reload",
     "watch",
@@ -41,10 +42,11 @@ pub(crate) const COMMANDS: &[&str] = &[
 ];
 
 /// Every topic, in the order of the help.
-const TOPICS: [&str; 14] = [
+const TOPICS: [&str; 15] = [
     "sources",
     "load-order",
     "textures",
+    "meshes",
     "pages",
     "formats",
     "writing",

@@ -8,6 +8,7 @@ pub(crate) mod documents; // help, manual, completions
 mod folders; // folders of loose files
 mod games; // games
 mod listing; // list
+mod needs; // needs: which files meshes name
 #[cfg(feature = "mount")]
 mod options; // profiles and -o
 mod output; // where commands write: links, other users, names of pictures

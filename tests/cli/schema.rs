@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::with_a_bad_file;
 use crate::mounted::{Finished, TestDir, run};
 use crate::support::Tes3;
+use crate::support::mesh::Nif;
 
 /// Whether a value follows a part of the schema. The error says where it does not.
 fn check(root: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
@@ -59,6 +60,11 @@ fn prepared() -> TestDir {
     dir.archive("a.bsa", &with_a_bad_file());
     let b = Tes3::new().file("scripts\\main.pex", b"other").file("b.dds", b"DDS ");
     dir.archive("b.bsa", &b.build());
+    let mesh = Nif::SkyrimSe.naming(&["textures\\there.dds", "textures\\gone.dds"]);
+    fs::create_dir_all(dir.path("mesh.nif.d/textures")).unwrap();
+    fs::write(dir.path("mesh.nif.d/a.nif"), mesh).unwrap();
+    fs::write(dir.path("mesh.nif.d/bad.nif"), "").unwrap();
+    fs::write(dir.path("mesh.nif.d/textures/there.dds"), "DDS ").unwrap();
     let cut = b.build();
     dir.archive("cut.bsa", &cut[..cut.len() - 1]);
     let game = dir.path("home/Games/Skyrim");
@@ -80,7 +86,7 @@ fn the_output_of_every_command_follows_the_schema() {
     assert_eq!(schema["version"], 3);
     let game = dir.path("home/Games/Skyrim");
     let mount = dir.mount(["--edit", "mod", "a.bsa", "b.bsa"]);
-    let commands: [&[&str]; 20] = [
+    let commands: [&[&str]; 22] = [
         &["list", "--pixels", "a.bsa", "b.bsa"],
         &["info", "a.bsa", "cut.bsa"],
         &["info", "home/MO2/profiles"],
@@ -89,6 +95,8 @@ fn the_output_of_every_command_follows_the_schema() {
         &["which", "mnt/scripts/main.pex"],
         &["which", "--in", "b.bsa", "b.dds"],
         &["why", "--in", "b.bsa", "b.dds"],
+        &["needs", "mesh.nif.d"],
+        &["needs", "mesh.nif.d", "--who", "textures/gone.dds"],
         &["games", "--prefixes"],
         &["status", "mnt"],
         &["mounts"],

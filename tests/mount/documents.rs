@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::mounted::{TestDir, is_root, run};
+use crate::support::mesh::Nif;
 use crate::support::{Tes3, Tes4, dds};
 
 /// A home with what the documents name. The commands run in its folder `work`.
@@ -27,10 +28,12 @@ fn home() -> TestDir {
     for file in ["home/work/Data/Interface/a.swf", "home/mods/SkyUI/interface/b.swf"] {
         fs::write(dir.path(file), "swf").unwrap();
     }
+    let mesh = Nif::SkyrimSe.naming(&["textures\\clutter\\bucket.dds"]);
     for (file, content) in [
         ("MyMod/MyMod.esp", &b""[..]),
         ("MyMod/textures/mine.dds", &texture),
         ("MyMod/meshes/mine.nif", b"mesh"),
+        ("../Games/Skyrim Special Edition/Data/meshes/clutter/bucket.nif", &mesh),
         ("Voices/Voices.esm", b""),
         ("Voices/sound/voice/voices.esm/hello.wem", b"sound"),
     ] {

@@ -28,6 +28,7 @@ mod game_seeds;
 pub mod hash;
 pub mod home;
 pub mod legacy;
+pub mod mesh;
 pub mod mod_files;
 pub mod pack;
 pub mod parts;

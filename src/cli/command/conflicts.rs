@@ -140,7 +140,10 @@ impl Conflicts {
         let options = OpenOptions { advice_to_root: self.page.advice_to_root(), ..options };
         let set = source_set(sources, options)?;
         let vfs = Vfs::from(set.open()?);
-        let is_asked = self.layers(&vfs)?;
+        let is_asked = match &self.of {
+            Some(of) => layers_named(&vfs, of)?,
+            None => vec![true; vfs.layers().len()],
+        };
         check_memory(vfs.opened().tree.files().saturating_mul(CONFLICT))?;
         let files = selected.files(&vfs)?;
         if selected.is_unmatched(files.len()) {
@@ -191,19 +194,6 @@ impl Conflicts {
             }
         }
         Ok(exit)
-    }
-
-    /// For each layer, whether the user asked for it.
-    fn layers(&self, vfs: &Vfs) -> Result<Vec<bool>, Failure> {
-        let paths: Vec<PathBuf> = vfs.layers().map(|layer| layer.path().to_owned()).collect();
-        let Some(of) = &self.of else { return Ok(vec![true; paths.len()]) };
-        let found = named(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), of);
-        if found.contains(&true) {
-            Ok(found)
-        } else {
-            let what = "no such layer; `bsafs order SOURCE...` lists the layers";
-            Err(Failure::new(Exit::NoInput, format!("--of {of}: {what}")))
-        }
     }
 
     fn print(&self, found: &Found, is_asked: &[bool]) -> Result<(), OutputError> {
@@ -338,6 +328,18 @@ fn unsure(vfs: &Vfs, conflicts: &[Conflict]) -> Option<String> {
 
 fn layer_name(layer: &VfsLayer) -> LayerName {
     LayerName { layer: layer.path().to_string_lossy().into_owned(), why: layer.why().to_owned() }
+}
+
+/// For each layer, whether `--of` names it.
+pub(super) fn layers_named(vfs: &Vfs, of: &str) -> Result<Vec<bool>, Failure> {
+    let paths: Vec<PathBuf> = vfs.layers().map(|layer| layer.path().to_owned()).collect();
+    let found = named(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), of);
+    if found.contains(&true) {
+        Ok(found)
+    } else {
+        let what = "no such layer; `bsafs order SOURCE...` lists the layers";
+        Err(Failure::new(Exit::NoInput, format!("--of {of}: {what}")))
+    }
 }
 
 /// For each path, whether `text` names it, in any case. Paths that end with the text, in whole

@@ -43,7 +43,7 @@ use crate::vfs::{OpenOptions, Vfs, VfsFile};
 /// read or written, the others are still extracted, and the exit status is 1. If the disk is full, extract
 /// stops. With --salvage, files with a wrong checksum are extracted, too. Existing links are neither followed
 /// nor replaced, and nothing is written outside the folder.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct Extract {
     /// Sources, of which the rightmost wins; then paths or patterns of files in them, in any case
     #[arg(required = true, value_name = "SOURCE|PATH")]
@@ -149,15 +149,31 @@ impl Extract {
         };
         let (named, selected) = self.selection.split(&self.archives)?;
         let vfs = open_sources(named, options)?;
-        let mut files = selected.files(&vfs)?;
+        let files = selected.files(&vfs)?;
         if selected.is_unmatched(files.len()) {
             return Ok(Exit::No);
         }
-        let sources = vfs.store().identities();
-        let directory = self.directory(named, &sources);
+        let directory = self.directory(named, &vfs.store().identities());
         if self.dry_run {
             return self.dry_run(&vfs, &files, &directory, ui.is_quiet);
         }
+        self.write_files(&vfs, files, &directory, ui)
+    }
+
+    /// The command that extracts to a folder, without any other option.
+    pub(super) fn into_folder(directory: &Path) -> Self {
+        Self { directory: Some(directory.to_owned()), ..Self::default() }
+    }
+
+    /// Writes files below a folder, and prints what became of them.
+    pub(super) fn write_files(
+        &self,
+        vfs: &Vfs,
+        mut files: Vec<VfsFile>,
+        directory: &Path,
+        ui: &Ui,
+    ) -> Result<Exit, Failure> {
+        let sources = vfs.store().identities();
         // In stored order, so that a disk is read in one pass.
         files.sort_by_key(VfsFile::place);
         let last = if self.directory.is_some() { LastLink::Follow } else { LastLink::Refuse };

@@ -18,6 +18,7 @@ pub(crate) mod mount;
 #[cfg(feature = "mount")]
 pub(crate) mod mounts;
 pub(crate) mod names;
+pub(crate) mod needs;
 #[cfg(feature = "desktop")]
 pub(crate) mod open;
 pub(crate) mod order;

@@ -14,7 +14,7 @@ use crate::vfs::sources::resolve::is_game;
 use crate::vfs::{Patterns, Vfs, VfsFile};
 
 /// Patterns for paths.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct Selection {
     /// Select only files whose path matches this pattern, in any case
     ///

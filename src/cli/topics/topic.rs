@@ -17,10 +17,11 @@ macro_rules! topic {
 }
 
 /// All topics, in the order in which help lists them.
-pub(crate) const TOPICS: [Topic; 14] = [
+pub(crate) const TOPICS: [Topic; 15] = [
     topic!("sources", "what can be mounted, listed and compared"),
     topic!("load-order", "which games are found, and what they load"),
     topic!("textures", "which programs open them"),
+    topic!("meshes", "which texture a mesh lacks"),
     topic!("pages", "pictures of conflicts and differences"),
     topic!("formats", "which archives bsafs reads"),
     topic!("writing", "changes go to a folder of yours"),

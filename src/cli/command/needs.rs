@@ -1,0 +1,379 @@
+//! `bsafs needs`: prints the textures and materials that meshes name, and which of them are missing.
+
+use std::collections::HashSet;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::conflicts::layers_named;
+use super::extract::Extract;
+use crate::cli::exit::{Exit, Failure, OutputError};
+use crate::cli::options::named_sources::source_set;
+use crate::cli::options::open_args::{AS_USER, OpenArgs};
+use crate::cli::options::selection::Selection;
+use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
+use crate::cli::terminal::progress;
+use crate::cli::terminal::shown_layers::ShownLayers;
+use crate::cli::ui::Ui;
+use crate::limits::NEEDS_MAX;
+use crate::shown::Shown;
+use crate::system::text::count;
+use crate::tree::NodeId;
+use crate::vfs::needs::{Line, Named, Needs, NeedsOf, find, is_scanned, needs};
+use crate::vfs::{Layout, OpenOptions, Vfs, VfsFile, VfsLayer};
+
+/// Print the textures and materials that meshes need, and which of them are missing
+///
+/// A mesh is purple or invisible if a texture that it names is in no mod, no archive and not in the game. The
+/// answer has a line for each file that a mesh names: the layer that it comes from, or "missing". Materials
+/// (BGSM, BGEM and Starfield's loose MAT) are followed.
+///
+/// Without paths, all meshes and materials of the sources are read. Names are compared as the game does: in
+/// any case, below `textures`, with DDS for TGA and BMP, and without the folders of the machine on which the
+/// mesh was made. A mesh can name a file that the engine does not use, such as a mask for an effect that is
+/// off. bsafs marks such files only if the engine's rule is known; `bsafs help meshes` lists them.
+///
+/// The exit status is 1 if a file is missing, if a mesh cannot be read, or if no file matches a pattern. With
+/// --who, it is 1 if no mesh or material names a path.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct AskNeeds {
+    /// Sources, of which the rightmost wins; then paths or patterns of meshes in them, in any case
+    #[arg(required_unless_present = "game_dir", value_name = "SOURCE|PATH")]
+    sources: Vec<PathBuf>,
+    /// Print only what is missing
+    #[arg(long)]
+    missing: bool,
+    /// Read the meshes and materials of this layer, also those that others hide
+    ///
+    /// LAYER is the name of a mod, folder or archive, or the end of its path, in any case.
+    #[arg(long, value_name = "LAYER")]
+    of: Option<String>,
+    /// Print the meshes and materials that name the paths
+    #[arg(long, conflicts_with_all = ["missing", "of", "extract"])]
+    who: bool,
+    /// Write the meshes and all that they need to this folder, each below its own path
+    #[arg(long, value_name = "FOLDER", conflicts_with = "json")]
+    extract: Option<PathBuf>,
+    /// Print one JSON object per line: a mesh or a material, or with --who a path
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    open: OpenArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bsafs needs skyrimse meshes/armor/iron/f/cuirass_1.nif
+  bsafs needs ~/MO2 --missing --of MyMod          what the meshes of a mod lack
+  bsafs needs skyrimse 'meshes/armor/**' --missing --json
+  bsafs needs skyrimse meshes/clutter/bucket02a.nif --extract out
+  bsafs needs skyrimse --who textures/armor/iron/f/cuirass.dds";
+
+/// What a mesh or a material needs, as JSON.
+#[derive(Serialize)]
+struct FileLine {
+    path: String,
+    layer: String,
+    needs: Vec<NeedLine>,
+    /// Why the names are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unread: Option<String>,
+}
+
+#[derive(Serialize)]
+struct NeedLine {
+    path: String,
+    /// `there`, `missing` or `unneeded`.
+    state: &'static str,
+    /// The layer that has the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    layer: Option<String>,
+    /// Why a file that is not there is not needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'static str>,
+    /// The material that names the file, if the mesh does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    material: Option<String>,
+}
+
+/// Who names a file, as JSON.
+#[derive(Serialize)]
+struct WhoLine {
+    path: String,
+    /// The layer that has the file; `None` if it is missing.
+    layer: Option<String>,
+    named_by: Vec<NamedBy>,
+}
+
+#[derive(Serialize)]
+struct NamedBy {
+    path: String,
+    layer: String,
+    /// The material that names the file, if the mesh does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    material: Option<String>,
+}
+
+impl AskNeeds {
+    pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
+        let (sources, selected) = self.selection.split(&self.sources)?;
+        let options = self.open.options().layout(Layout::Union);
+        // Everybody may read what is extracted.
+        let advice_to_root = self.extract.as_ref().map(|_| AS_USER);
+        let vfs = Vfs::from(source_set(sources, OpenOptions { advice_to_root, ..options })?.open()?);
+        let paths: Vec<&[u8]> = selected.paths().iter().map(|path| path.as_os_str().as_bytes()).collect();
+        if self.who {
+            return self.who(&vfs, &paths);
+        }
+        let named = if selected.is_limited() { selected.files(&vfs)? } else { vfs.files().collect() };
+        if selected.is_unmatched(named.len()) {
+            return Ok(Exit::No);
+        }
+        // A file that the user named is read, whatever its extension.
+        let asked: HashSet<NodeId> = paths.iter().filter_map(|path| Some(vfs.file(path)?.node())).collect();
+        let mut files = self.copies(&vfs, named)?;
+        files.retain(|file| is_scanned(file) || asked.contains(&file.node()));
+        files.sort_by_cached_key(|file| file.path_bytes().to_ascii_lowercase());
+        let found = read(&vfs, files);
+        let exit = match &self.extract {
+            Some(folder) => {
+                log::warn!("{}", summary(&found));
+                Extract::into_folder(folder).write_files(&vfs, found.all(&vfs), folder, ui)?
+            }
+            None => self.print(&Answer::new(&vfs, &found), ui)?,
+        };
+        Ok(if found.counts().1 > 0 || found.is_cut || found.unread().next().is_some() {
+            Exit::No
+        } else {
+            exit
+        })
+    }
+
+    /// The files themselves, or the copies of them that the layer of `--of` has.
+    fn copies(&self, vfs: &Vfs, files: Vec<VfsFile>) -> Result<Vec<VfsFile>, Failure> {
+        let Some(of) = &self.of else { return Ok(files) };
+        let is_asked = layers_named(vfs, of)?;
+        let copies = files.into_iter().flat_map(|file| {
+            let hidden: Vec<VfsFile> = file.hidden().collect();
+            std::iter::once(file).chain(hidden)
+        });
+        Ok(copies.filter(|copy| is_asked[copy.layer().number()]).collect())
+    }
+
+    fn print(&self, answer: &Answer<'_>, ui: &Ui) -> Result<Exit, Failure> {
+        let found = answer.found;
+        let mut out = stdout_for(self.json);
+        let mut budget = NEEDS_MAX;
+        for file in &found.files {
+            let mut lines = found.lines(file, &mut budget);
+            lines.retain(|line| !self.missing || matches!(line.need.found, Named::Missing(_)));
+            if self.missing && lines.is_empty() && file.needs.is_ok() {
+                continue;
+            }
+            if self.json {
+                write_json(&mut out, &answer.json(file, &lines)).map_err(OutputError)?;
+            } else if file.needs.is_ok() {
+                answer.write(&mut out, file, &lines).map_err(OutputError)?;
+            }
+        }
+        if !self.json && !ui.is_quiet {
+            writeln!(out, "{}", summary(found))?;
+        }
+        out.flush()?;
+        if budget == 0 {
+            log::error!("{TOO_MANY}");
+            return Ok(Exit::No);
+        }
+        Ok(Exit::Ok)
+    }
+
+    /// Prints which meshes and materials name paths.
+    fn who(&self, vfs: &Vfs, paths: &[&[u8]]) -> Result<Exit, Failure> {
+        let mut targets = Vec::new();
+        for path in paths {
+            let target = find(vfs, path).ok_or_else(|| {
+                let what = "meshes name no files of this kind, only textures, materials, geometry and meshes";
+                Failure::new(Exit::Usage, format!("{}: {what}", String::from_utf8_lossy(path).shown()))
+            })?;
+            targets.push(target);
+        }
+        if targets.is_empty() {
+            let what = "--who: name files after the sources, such as textures/armor/iron/f/cuirass.dds";
+            return Err(Failure::new(Exit::Usage, what));
+        }
+        let mut files: Vec<VfsFile> = vfs.select(&self.selection.patterns()?);
+        files.retain(is_scanned);
+        files.sort_by_cached_key(|file| file.path_bytes().to_ascii_lowercase());
+        let found = read(vfs, files);
+        let answer = Answer::new(vfs, &found);
+        let mut exit = if found.unread().next().is_some() { Exit::No } else { Exit::Ok };
+        let mut out = stdout_for(self.json);
+        for target in &targets {
+            let named_by = found.naming(target);
+            if named_by.is_empty() {
+                exit = Exit::No;
+            }
+            if self.json {
+                write_json(&mut out, &answer.json_who(target, &named_by)).map_err(OutputError)?;
+            } else {
+                answer.write_who(&mut out, target, &named_by).map_err(OutputError)?;
+            }
+        }
+        out.flush()?;
+        Ok(exit)
+    }
+}
+
+/// Reads meshes and materials with a progress bar. Says which of them cannot be read.
+fn read(vfs: &Vfs, files: Vec<VfsFile>) -> Needs {
+    let total = || files.iter().map(VfsFile::disk_size).sum();
+    let advance = progress::bytes("reading meshes", files.len(), total);
+    let found = needs(vfs, files, &|file| advance(file.disk_size()));
+    for (file, why) in found.unread() {
+        log::error!("{}: {why}", file.path());
+    }
+    if found.is_cut {
+        log::error!("{TOO_MANY}");
+    }
+    found
+}
+
+const TOO_MANY: &str = "the meshes name too many files, so some are left out; ask about fewer meshes";
+
+/// What was found, with the names of the layers.
+struct Answer<'a> {
+    vfs: &'a Vfs,
+    found: &'a Needs,
+    names: ShownLayers,
+}
+
+impl<'a> Answer<'a> {
+    fn new(vfs: &'a Vfs, found: &'a Needs) -> Self {
+        let layers: Vec<VfsLayer> = vfs.layers().collect();
+        let names = ShownLayers::of(layers.iter().map(|layer| (layer.path(), layer.is_folder())));
+        Self { vfs, found, names }
+    }
+
+    fn write(&self, out: &mut impl StyledWrite, file: &NeedsOf, lines: &[Line<'_>]) -> io::Result<()> {
+        out.write_styled(WINNER, file.file.path().shown())?;
+        writeln!(out, "   from {}", self.names.shown(file.file.layer().path()))?;
+        let shown = |line: &Line<'_>| {
+            format!("{}{}", "  ".repeat(line.depth + 1), self.path(&line.need.found).shown())
+        };
+        let width = lines.iter().map(|line| shown(line).chars().count()).max().unwrap_or_default();
+        for line in lines {
+            write!(out, "{:<width$}   ", shown(line))?;
+            self.write_state(out, &line.need.found)?;
+        }
+        Ok(())
+    }
+
+    /// Writes where a named file comes from, and ends the line.
+    fn write_state(&self, out: &mut impl StyledWrite, found: &Named) -> io::Result<()> {
+        match (self.file(found), found) {
+            (Some(file), _) => writeln!(out, "{}", self.names.shown(file.layer().path())),
+            (None, Named::Unneeded(_, why)) => {
+                out.write_styled(ASIDE, why.words())?;
+                writeln!(out)
+            }
+            (None, _) => {
+                out.write_styled(WINNER, "missing")?;
+                writeln!(out)
+            }
+        }
+    }
+
+    fn write_who(
+        &self,
+        out: &mut impl StyledWrite,
+        target: &Named,
+        named_by: &[(&VfsFile, Option<&VfsFile>)],
+    ) -> io::Result<()> {
+        out.write_styled(WINNER, self.path(target).shown())?;
+        write!(out, "   ")?;
+        self.write_state(out, target)?;
+        for (file, material) in named_by {
+            write!(out, "  {}   from {}", file.path().shown(), self.names.shown(file.layer().path()))?;
+            if let Some(material) = material {
+                out.write_styled(ASIDE, format_args!(", by {}", material.path().shown()))?;
+            }
+            writeln!(out)?;
+        }
+        if named_by.is_empty() {
+            writeln!(out, "  no mesh or material names it")?;
+        }
+        Ok(())
+    }
+
+    fn json(&self, file: &NeedsOf, lines: &[Line<'_>]) -> FileLine {
+        let need = |line: &Line<'_>| NeedLine {
+            path: self.path(&line.need.found),
+            state: match &line.need.found {
+                Named::There(_) => "there",
+                Named::Missing(_) => "missing",
+                Named::Unneeded(..) => "unneeded",
+            },
+            layer: self.file(&line.need.found).as_ref().map(layer_name),
+            why: match &line.need.found {
+                Named::Unneeded(_, why) => Some(why.words()),
+                Named::There(_) | Named::Missing(_) => None,
+            },
+            material: line.material.map(VfsFile::path),
+        };
+        FileLine {
+            path: file.file.path(),
+            layer: layer_name(&file.file),
+            needs: lines.iter().map(need).collect(),
+            unread: file.needs.as_ref().err().map(ToString::to_string),
+        }
+    }
+
+    fn json_who(&self, target: &Named, named_by: &[(&VfsFile, Option<&VfsFile>)]) -> WhoLine {
+        let named_by = named_by.iter().map(|(file, material)| NamedBy {
+            path: file.path(),
+            layer: layer_name(file),
+            material: material.map(VfsFile::path),
+        });
+        WhoLine {
+            path: self.path(target),
+            layer: self.file(target).as_ref().map(layer_name),
+            named_by: named_by.collect(),
+        }
+    }
+
+    fn file(&self, found: &Named) -> Option<VfsFile> {
+        match found {
+            Named::There(node) => self.vfs.file_of(*node),
+            Named::Missing(_) | Named::Unneeded(..) => None,
+        }
+    }
+
+    fn path(&self, found: &Named) -> String {
+        match found {
+            Named::There(node) => self.vfs.file_of(*node).map(|file| file.path()).unwrap_or_default(),
+            Named::Missing(path) | Named::Unneeded(path, _) => path.to_string(),
+        }
+    }
+}
+
+fn layer_name(file: &VfsFile) -> String {
+    file.layer().path().to_string_lossy().into_owned()
+}
+
+/// The last line of the answer.
+fn summary(found: &Needs) -> String {
+    let (all, missing) = found.counts();
+    match (all, missing) {
+        (0, _) => format!("{} read, which name no files", count(found.files.len(), "mesh")),
+        (1, 0) => "1 file needed, and it is there".into(),
+        (_, 0) => format!("{} needed, and all are there", count(all, "file")),
+        (_, 1) => format!("1 of {} is missing", count(all, "file")),
+        (..) => format!("{missing} of {} are missing", count(all, "file")),
+    }
+}

@@ -1,0 +1,167 @@
+//! `bsafs needs`: which textures and materials meshes name, and which of them are missing.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::mounted::{Finished, TestDir};
+use crate::support::mesh::{Nif, bgsm, geometry};
+use crate::support::{Tes4, tes4::FILE_NAMES, tes4::FOLDER_NAMES};
+
+/// A base archive and a mod, with planted gaps: `gone_n.dds`, `lost_d.dds` and `nowhere.bgsm`.
+fn world() -> TestDir {
+    let dir = TestDir::new();
+    let base = Tes4::new(105)
+        .flags(FOLDER_NAMES | FILE_NAMES)
+        .file("textures\\iron", "cuirass.dds", b"DDS ".to_vec())
+        .file("textures\\rock", "rock_d.dds", b"DDS ".to_vec())
+        .file("meshes\\iron", "cuirass.nif", Nif::SkyrimSe.naming(&["textures\\iron\\cuirass.dds"]));
+    dir.archive("base.bsa", &base.build());
+    let write = |path: &str, bytes: &[u8]| {
+        let path = dir.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    };
+    let iron = ["Textures\\Iron\\CUIRASS.dds", "C:\\Work\\Data\\textures\\iron\\gone_n.dds", "Scene.nif"];
+    write("Mod/meshes/iron/cuirass.nif", &Nif::SkyrimSe.naming(&iron));
+    let rock = ["Materials\\rock.bgsm", "textures\\old\\rock.dds", "materials\\nowhere.bgsm"];
+    write("Mod/meshes/rock.nif", &Nif::Fallout4.naming(&rock));
+    write("Mod/materials/rock.bgsm", &bgsm(&["rock\\rock_d.tga", "", "null.dds", "rock/lost_d.dds"]));
+    write("Mod/meshes/plain.nif", &Nif::Fallout3.naming(&[]));
+    dir
+}
+
+const SOURCES: [&str; 2] = ["base.bsa", "Mod"];
+
+fn needs(dir: &TestDir, arguments: &[&str]) -> Finished {
+    dir.run([&["needs"], &SOURCES[..], arguments].concat())
+}
+
+#[test]
+fn each_named_file_has_its_layer_or_is_missing() {
+    let dir = world();
+    let found = needs(&dir, &["MESHES\\iron\\cuirass.nif"]);
+    let expected = "meshes/iron/cuirass.nif   from Mod\n  \
+                    textures/iron/cuirass.dds   base.bsa\n  \
+                    textures/iron/gone_n.dds    missing\n\
+                    1 of 2 files is missing\n";
+    assert_eq!((found.code, &*found.out, &*found.err), (1, expected, ""));
+}
+
+#[test]
+fn materials_are_followed_and_their_textures_count_instead_of_the_meshs() {
+    let dir = world();
+    let found = needs(&dir, &["meshes/rock.nif"]);
+    let expected = "meshes/rock.nif   from Mod\n  \
+                    materials/rock.bgsm          Mod\n    \
+                    textures/rock/rock_d.dds   base.bsa\n    \
+                    textures/rock/lost_d.dds   missing\n  \
+                    textures/old/rock.dds        \
+                    not there; the mesh has a material, which names the textures\n  \
+                    materials/nowhere.bgsm       missing\n\
+                    2 of 4 files are missing\n";
+    assert_eq!((found.code, &*found.out, &*found.err), (1, expected, ""));
+}
+
+#[test]
+fn all_gaps_are_found_and_nothing_else_is_reported() {
+    let dir = world();
+    let found = needs(&dir, &["--missing", "--json"]);
+    let mut missing = Vec::new();
+    for line in found.out.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        for need in line["needs"].as_array().unwrap() {
+            assert_eq!(need["state"], "missing");
+            missing.push(need["path"].as_str().unwrap().to_owned());
+        }
+    }
+    missing.sort();
+    missing.dedup();
+    let planted = ["materials/nowhere.bgsm", "textures/iron/gone_n.dds", "textures/rock/lost_d.dds"];
+    assert_eq!((found.code, &missing[..]), (1, &planted.map(str::to_owned)[..]));
+
+    for (path, bytes) in
+        planted.map(|path| (path, if path.ends_with("bgsm") { bgsm(&[]) } else { b"DDS ".to_vec() }))
+    {
+        fs::create_dir_all(dir.path("Mod").join(path).parent().unwrap()).unwrap();
+        fs::write(dir.path("Mod").join(path), bytes).unwrap();
+    }
+    let found = needs(&dir, &["--missing"]);
+    assert_eq!((found.code, &*found.out, &*found.err), (0, "6 files needed, and all are there\n", ""));
+}
+
+#[test]
+fn a_layers_own_copy_is_read_even_if_another_hides_it() {
+    let dir = world();
+    let found = needs(&dir, &["--of", "base.bsa"]).success();
+    assert!(found.starts_with("meshes/iron/cuirass.nif   from base.bsa\n"), "{found}");
+    assert!(found.ends_with("\n1 file needed, and it is there\n"), "{found}");
+    let unknown = needs(&dir, &["--of", "Nothing"]);
+    assert_eq!((unknown.code, unknown.err.contains("no such layer")), (66, true));
+}
+
+#[test]
+fn who_names_a_texture_is_answered_through_materials_and_for_missing_ones() {
+    let dir = world();
+    let found =
+        needs(&dir, &["--who", "rock/rock_d.dds", "textures\\iron\\gone_n.DDS", "textures/old/rock.dds"]);
+    let expected = "textures/rock/rock_d.dds   base.bsa\n  \
+                    materials/rock.bgsm   from Mod\n  \
+                    meshes/rock.nif   from Mod, by materials/rock.bgsm\n\
+                    textures/iron/gone_n.dds   missing\n  \
+                    meshes/iron/cuirass.nif   from Mod\n\
+                    textures/old/rock.dds   missing\n  \
+                    meshes/rock.nif   from Mod\n";
+    assert_eq!((found.code, &*found.out, &*found.err), (0, expected, ""));
+    let unused = needs(&dir, &["--who", "textures/unused.dds"]);
+    assert_eq!((unused.code, unused.out.lines().last()), (1, Some("  no mesh or material names it")));
+    assert_eq!(needs(&dir, &["--who", "readme.txt"]).code, 2);
+    assert_eq!(needs(&dir, &["--who"]).code, 2);
+}
+
+#[test]
+fn a_mesh_is_extracted_with_everything_that_it_needs() {
+    let dir = world();
+    let found = needs(&dir, &["meshes/rock.nif", "--extract", "out"]);
+    assert_eq!((found.code, found.err.contains("2 of 4 files are missing")), (1, true), "{found:?}");
+    for path in ["meshes/rock.nif", "materials/rock.bgsm", "textures/rock/rock_d.dds"] {
+        assert!(dir.path("out").join(path).is_file(), "{path}");
+    }
+    assert!(!dir.path("out/meshes/iron").exists());
+}
+
+#[test]
+fn a_mesh_that_cannot_be_read_is_named_and_the_answer_is_no() {
+    let dir = world();
+    fs::write(dir.path("Mod/meshes/bad.nif"), b"no mesh").unwrap();
+    fs::remove_file(dir.path("Mod/meshes/iron/cuirass.nif")).unwrap();
+    fs::remove_file(dir.path("Mod/meshes/rock.nif")).unwrap();
+    fs::remove_file(dir.path("Mod/materials/rock.bgsm")).unwrap();
+    for quiet in [&[][..], &["-q"]] {
+        let found = needs(&dir, quiet);
+        let why = "bsafs: meshes/bad.nif: it is neither a mesh (NIF) nor a material (BGSM, BGEM, MAT)\n";
+        assert_eq!((found.code, &*found.err), (1, why));
+    }
+    let json = needs(&dir, &["--json", "meshes/bad.nif"]).out;
+    assert!(serde_json::from_str::<Value>(&json).unwrap()["unread"].is_string(), "{json}");
+}
+
+#[test]
+fn materials_of_starfield_may_be_compiled_but_geometry_is_needed() {
+    let dir = TestDir::new();
+    let meshes = dir.path("Mod/meshes");
+    fs::create_dir_all(&meshes).unwrap();
+    let mesh = Nif::Starfield.naming(&["Materials\\hull.mat"]);
+    fs::write(meshes.join("ship.nif"), [mesh, geometry("ab\\cd"), vec![0; 300]].concat()).unwrap();
+    let found = dir.run(["needs", "Mod"]);
+    let expected = "meshes/ship.nif   from Mod\n  \
+                    materials/hull.mat      no loose file; the compiled materials are not read\n  \
+                    geometries/ab/cd.mesh   missing\n\
+                    1 of 1 file is missing\n";
+    assert_eq!((found.code, &*found.out), (1, expected));
+    // A loose material takes the place of the compiled one.
+    fs::create_dir_all(dir.path("Mod/materials")).unwrap();
+    fs::write(dir.path("Mod/materials/hull.mat"), br#"{"FileName": "Data\\Textures\\hull.dds"}"#).unwrap();
+    let found = dir.run(["needs", "Mod", "meshes/ship.nif"]);
+    assert!(found.out.contains("    textures/hull.dds     missing\n"), "{found:?}");
+}
