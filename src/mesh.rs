@@ -215,7 +215,7 @@ pub fn paths(name: &NamedFile, is_old: bool) -> Vec<Vec<u8>> {
     let mut paths = vec![as_dds(&path), path.clone()];
     if is_old {
         // The engine then searches for the file's name alone (OpenMW, as above).
-        let alone = [&folder[..], b"/", parts.last().copied().unwrap_or_default()].concat();
+        let alone = [folder, b"/", parts.last().copied().unwrap_or_default()].concat();
         paths.extend([as_dds(&alone), alone]);
     }
     let mut seen = HashSet::new();

@@ -200,8 +200,8 @@ const MATERIAL_DEPTH_MAX: usize = 8;
 /// Whether a file is a mesh or a material, by its extension.
 pub(crate) fn is_scanned(file: &VfsFile) -> bool {
     let name = file.name();
-    let ends = |end: &&str| name.len().checked_sub(end.len()).and_then(|at| name.get(at..));
-    SCANNED.iter().any(|end| ends(&end).is_some_and(|it| it.eq_ignore_ascii_case(end.as_bytes())))
+    let ends = |end: &str| name.len().checked_sub(end.len()).and_then(|at| name.get(at..));
+    SCANNED.iter().any(|end| ends(end).is_some_and(|it| it.eq_ignore_ascii_case(end.as_bytes())))
 }
 
 /// Scans files, and the materials that they name. `advance` is called after each file.

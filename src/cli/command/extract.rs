@@ -177,13 +177,13 @@ impl Extract {
         // In stored order, so that a disk is read in one pass.
         files.sort_by_key(VfsFile::place);
         let last = if self.directory.is_some() { LastLink::Follow } else { LastLink::Refuse };
-        let folder = OutputFolder::open(&directory, last, sources)
-            .map_err(|error| Failure::not_made("the folder", &directory, &error))?;
+        let folder = OutputFolder::open(directory, last, sources)
+            .map_err(|error| Failure::not_made("the folder", directory, &error))?;
         if folder.is_kept() {
             let why = "it is one of the sources, and its files would be replaced; give another folder";
             return Err(Failure::new(Exit::CannotCreate, format!("{}: {why}", directory.shown())));
         }
-        self.check_room(&folder, &directory, &files)?;
+        self.check_room(&folder, directory, &files)?;
         let is_full = AtomicBool::new(false);
         let total = || files.iter().map(VfsFile::disk_size).sum();
         let advance = progress::bytes("extracting", files.len(), total);
@@ -200,7 +200,7 @@ impl Extract {
         if !ui.is_quiet {
             // If standard output is closed, the files have been written all the same.
             let mut out = stdout();
-            let _ = writeln!(out, "{}", outcomes.line(&directory)).and_then(|()| out.flush());
+            let _ = writeln!(out, "{}", outcomes.line(directory)).and_then(|()| out.flush());
         }
         if let Some(error) = outcomes.full {
             let what = format!("{}: {}; extract stopped", directory.shown(), reason(&error));
