@@ -187,7 +187,7 @@ impl Extract {
         let is_full = AtomicBool::new(false);
         let total = || files.iter().map(VfsFile::disk_size).sum();
         let advance = progress::bytes("extracting", files.len(), total);
-        let names = self.new_names(&vfs, &files);
+        let names = self.new_names(vfs, &files);
         let outcomes = in_parallel(files.len(), &|| {}, |index| {
             let done = self.write(&folder, &files[index], names[index].as_ref(), &is_full);
             advance(files[index].disk_size());
