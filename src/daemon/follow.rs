@@ -33,7 +33,7 @@ use crate::system::text::count;
 use crate::vfs::disk_changes::DiskChanges;
 use crate::vfs::reopening::Reopening;
 use crate::vfs::reuse::Reuse;
-use crate::vfs::trouble::{Fate, Trouble};
+use crate::vfs::trouble::{Handling, Trouble};
 use crate::watch::{FolderPath, Interests, MovedWatches, WatchChanges, WatchedFile, Watcher};
 
 /// Interval between checks whether kept listings are old enough to be dropped.
@@ -166,21 +166,21 @@ impl Follower {
         self.note(&fs, outcome);
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         // What was not applied is applied by the next reload. A kept folder was not listed again.
-        let has = |fate| self.troubles.iter().any(|trouble| trouble.fate == fate);
-        if has(Fate::Kept) {
+        let has = |handling| self.troubles.iter().any(|trouble| trouble.handling == handling);
+        if has(Handling::Kept) {
             // A list or profile may be readable again without an event.
             self.trigger.note(|changes| {
                 changes.add_plan();
                 false
             });
         }
-        if is_failed || has(Fate::KeptFolder) {
+        if is_failed || has(Handling::KeptFolder) {
             self.trigger.note(|changes| {
                 changes.extend(due.changes);
                 false
             });
         }
-        if has(Fate::Unfinished) {
+        if has(Handling::Unfinished) {
             self.trigger.retry_unfinished();
         }
         self.watch(opening_began, moved);
@@ -220,7 +220,7 @@ impl Follower {
                 let summary = lines.collect::<Vec<_>>().join("; ");
                 self.troubles = troubles;
                 // What is gone is shown as it is on the disk.
-                let is_failed = self.troubles.iter().any(|trouble| trouble.fate != Fate::Gone);
+                let is_failed = self.troubles.iter().any(|trouble| trouble.handling != Handling::Gone);
                 (if summary.is_empty() { "nothing changed".into() } else { summary }, is_failed)
             }
             Outcome::Failed(what) => {

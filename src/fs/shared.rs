@@ -22,8 +22,7 @@ use super::reported::daemon_status::{LastReload, WatchCounts};
 use super::reported::sources::MountedSources;
 use super::reported::touched_files::TouchedFiles;
 use super::requests::Requests;
-use super::unwatched::LinkedFiles;
-use super::used_folders::UsedFolders;
+use super::used_folders::{LinkedFiles, UsedFolders};
 use crate::system::sync::{Mutex, RwLock};
 use crate::tree::{Ino, Spellings};
 

@@ -5,7 +5,6 @@
 //! When it asks again, the file is statted before the answer. If the file was written to, its name is
 //! pending, as after an event. A file with several names that programs read gets a watch of its own.
 
-use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -13,8 +12,6 @@ use super::attr::{Attr, NodeKind};
 use super::remembered::invalidation::Invalidation;
 use super::view::View;
 use crate::format::EntryId;
-use crate::limits::WATCHED_LINKS_MAX;
-use crate::system::sync::{Mutex, RwLock};
 use crate::tree::{Ino, Kind, NodeId};
 
 impl View {
@@ -71,37 +68,6 @@ impl View {
         if let Some(host) = self.shared.host.get() {
             host.drop_pages(ino);
         }
-    }
-}
-
-/// Files with several names that programs read, and those among them that have watches.
-#[derive(Debug, Default)]
-pub(crate) struct LinkedFiles {
-    used: Mutex<HashSet<Ino>>,
-    watched: RwLock<HashSet<Ino>>,
-}
-
-impl LinkedFiles {
-    fn is_watched(&self, ino: Ino) -> bool {
-        self.watched.read().contains(&ino)
-    }
-
-    /// Records that a program read a file. Returns whether it is the first one since they were last taken.
-    fn note(&self, ino: Ino) -> bool {
-        let mut used = self.used.lock();
-        used.len() < WATCHED_LINKS_MAX && used.insert(ino) && used.len() == 1
-    }
-
-    /// Takes the files that were read.
-    pub(crate) fn take(&self) -> HashSet<Ino> {
-        std::mem::take(&mut *self.used.lock())
-    }
-
-    /// Sets the files that have watches. Returns those that had none, and those that lost theirs.
-    pub(crate) fn set_watched(&self, watched: HashSet<Ino>) -> (Vec<Ino>, Vec<Ino>) {
-        let mut now = self.watched.write();
-        let then = std::mem::replace(&mut *now, watched);
-        (now.difference(&then).copied().collect(), then.difference(&now).copied().collect())
     }
 }
 

@@ -12,7 +12,7 @@ use super::error::OpenError;
 use super::opened::Opened;
 use super::opened_archive::{Content, OpenedArchive};
 use super::sources::resolve::OpenPlan;
-use super::trouble::{Fate, Trouble};
+use super::trouble::{Handling, Trouble};
 use crate::content::Store;
 use crate::folder::{Filter, LooseFolder, OpenFiles, ScanError, Walks};
 use crate::system::clock::unix_seconds;
@@ -153,10 +153,10 @@ impl<'a> Reuse<'a> {
     ) -> Option<OpenedArchive> {
         let trouble = match opened {
             Ok(archive) if self.is_whole(&archive) => return Some(archive),
-            Ok(_) => Trouble::new(path, "it is still being written", Fate::Unfinished),
+            Ok(_) => Trouble::new(path, "it is still being written", Handling::Unfinished),
             Err(error) => Trouble::of_archive(path, &error, self.has_layer(path, false)),
         };
-        let is_gone = trouble.fate == Fate::Gone;
+        let is_gone = trouble.handling == Handling::Gone;
         self.note(trouble);
         if is_gone {
             return None;
@@ -190,8 +190,8 @@ impl<'a> Reuse<'a> {
     /// the folder has two layers, takes the one that shows the same part.
     pub(crate) fn folder(&self, path: &Path, filter: &Filter, error: &OpenError) -> Option<Arc<LooseFolder>> {
         let mut trouble = Trouble::of(path, error, self.has_layer(path, true));
-        if trouble.fate == Fate::Kept {
-            trouble.fate = Fate::KeptFolder;
+        if trouble.handling == Handling::Kept {
+            trouble.handling = Handling::KeptFolder;
         }
         let is_left_out = trouble.is_left_out();
         self.note(trouble);

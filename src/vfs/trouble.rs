@@ -14,12 +14,12 @@ pub(crate) struct Trouble {
     path: PathBuf,
     /// What is wrong, without the path.
     why: String,
-    pub(crate) fate: Fate,
+    pub(crate) handling: Handling,
 }
 
 /// What became of a source that could not be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum Handling {
     /// Nothing is at its path any more, so it is left out.
     Gone,
     /// It was not opened before, or root may not open it for others any more, so it is left out.
@@ -37,29 +37,33 @@ pub(crate) enum Fate {
 impl Trouble {
     /// A source that cannot be opened for this reason. `was_opened` says whether it can stay as it was.
     pub(crate) fn of(path: &Path, error: &OpenError, was_opened: bool) -> Self {
-        let fate = match error.kind() {
-            _ if path.is_absolute() && is_gone(path) => Fate::Gone,
+        let handling = match error.kind() {
+            _ if path.is_absolute() && is_gone(path) => Handling::Gone,
             // What another user decides now must not be opened at its path again.
-            OpenErrorKind::OfOtherUser(_) => Fate::LeftOut,
-            _ if was_opened => Fate::Kept,
-            _ => Fate::LeftOut,
+            OpenErrorKind::OfOtherUser(_) => Handling::LeftOut,
+            _ if was_opened => Handling::Kept,
+            _ => Handling::LeftOut,
         };
         // The error may be about another file: one that says what to open.
         let about = error.path().unwrap_or(path);
-        Self::new(about, &error.kind().to_string(), fate)
+        Self::new(about, &error.kind().to_string(), handling)
     }
 
     /// As [`Trouble::of`], for an archive. It stays open, so another user who decides its path now decides
     /// nothing about its bytes.
     pub(crate) fn of_archive(path: &Path, error: &OpenError, was_opened: bool) -> Self {
         let trouble = Self::of(path, error, was_opened);
-        let fate = if was_opened && trouble.fate != Fate::Gone { Fate::KeptArchive } else { trouble.fate };
-        Self { fate, ..trouble }
+        let handling = if was_opened && trouble.handling != Handling::Gone {
+            Handling::KeptArchive
+        } else {
+            trouble.handling
+        };
+        Self { handling, ..trouble }
     }
 
-    pub(crate) fn new(path: &Path, why: &str, fate: Fate) -> Self {
-        let why = if fate == Fate::Gone { "it is gone" } else { why };
-        Self { path: path.to_owned(), why: why.to_owned(), fate }
+    pub(crate) fn new(path: &Path, why: &str, handling: Handling) -> Self {
+        let why = if handling == Handling::Gone { "it is gone" } else { why };
+        Self { path: path.to_owned(), why: why.to_owned(), handling }
     }
 
     /// What is wrong, with the path.
@@ -69,10 +73,10 @@ impl Trouble {
 
     /// What is done about it, for the log.
     pub(crate) fn advice(&self) -> &'static str {
-        match self.fate {
-            Fate::Gone => "its files are shown again when it is back",
-            Fate::LeftOut => "it is left out until this problem is fixed",
-            Fate::Kept | Fate::KeptArchive | Fate::KeptFolder | Fate::Unfinished => {
+        match self.handling {
+            Handling::Gone => "its files are shown again when it is back",
+            Handling::LeftOut => "it is left out until this problem is fixed",
+            Handling::Kept | Handling::KeptArchive | Handling::KeptFolder | Handling::Unfinished => {
                 "the previous contents stay mounted until this problem is fixed"
             }
         }
@@ -80,15 +84,15 @@ impl Trouble {
 
     /// Whether nothing of the source is shown.
     pub(crate) fn is_left_out(&self) -> bool {
-        matches!(self.fate, Fate::Gone | Fate::LeftOut)
+        matches!(self.handling, Handling::Gone | Handling::LeftOut)
     }
 
     /// The note about it, for all commands that show notes.
     pub(crate) fn note(&self) -> Note {
-        let (code, done) = match self.fate {
-            Fate::Gone => (NoteCode::SourceGone, "left out until it is back"),
-            Fate::LeftOut => (NoteCode::SourceUnreadable, "left out"),
-            Fate::Kept | Fate::KeptArchive | Fate::KeptFolder | Fate::Unfinished => {
+        let (code, done) = match self.handling {
+            Handling::Gone => (NoteCode::SourceGone, "left out until it is back"),
+            Handling::LeftOut => (NoteCode::SourceUnreadable, "left out"),
+            Handling::Kept | Handling::KeptArchive | Handling::KeptFolder | Handling::Unfinished => {
                 (NoteCode::SourceUnreadable, "shown as it was before")
             }
         };

@@ -18,7 +18,7 @@ use super::reopening::Reopening;
 use super::reuse::Reuse;
 use super::sources::layer_plan::PlannedLayer;
 use super::sources::source_set::SourceSet;
-use super::trouble::{Fate, Trouble};
+use super::trouble::{Handling, Trouble};
 use super::vfs_layer::VfsLayer;
 use crate::content::Store;
 use crate::game::LoadOrder;
@@ -189,7 +189,7 @@ impl Vfs {
         opened.store.take_over(self.store());
         let vfs = Self::from(opened);
         let changes = self.diff(&vfs, Comparing::Sizes).into_iter().filter(|it| !it.is_equal()).collect();
-        let kept = kept.into_iter().filter(|it| it.fate != Fate::Gone).map(|it| it.what()).collect();
+        let kept = kept.into_iter().filter(|it| it.handling != Handling::Gone).map(|it| it.what()).collect();
         Ok(Reopened { vfs, changes, kept })
     }
 
