@@ -216,11 +216,12 @@ impl Follower {
                 news.for_each(|line| log::info!(target: logging::NEWS, "reloaded: {line}"));
                 let new = troubles.iter().filter(|trouble| !self.troubles.contains(trouble));
                 new.for_each(|trouble| log::warn!("{}; {}", trouble.what(), trouble.advice()));
-                let lines = changes.into_iter().chain(troubles.iter().map(Trouble::what));
+                // What is gone is shown as it is on the disk.
+                let is_failure = |trouble: &&Trouble| trouble.handling != Handling::Gone;
+                let lines = changes.into_iter().chain(troubles.iter().filter(is_failure).map(Trouble::what));
                 let summary = lines.collect::<Vec<_>>().join("; ");
                 self.troubles = troubles;
-                // What is gone is shown as it is on the disk.
-                let is_failed = self.troubles.iter().any(|trouble| trouble.handling != Handling::Gone);
+                let is_failed = self.troubles.iter().any(|trouble| is_failure(&trouble));
                 (if summary.is_empty() { "nothing changed".into() } else { summary }, is_failed)
             }
             Outcome::Failed(what) => {
