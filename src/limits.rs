@@ -18,6 +18,7 @@
 //! | notes of an archive | a line each | `ARCHIVE_NOTES_MAX` (8) of each code |
 //! | loose files | 28 each; see below | `FOLDER_ENTRIES_MAX` (4,194,304) files and folders of a folder |
 //! | open loose files | a descriptor each | `OPEN_FILES_MAX` (128) of all folders together |
+//! | showings of one folder behind links | as loose files | `LINKED_FOLDER_MAX` (64) of a walk |
 //! | counted files of an `--edit` folder | names of marks | `CHANGES_COUNTED_MAX` (262,144) entries |
 //! | notes of the walk of a folder | the path of each | `WALK_NOTES_MAX` (1,000) of a folder |
 //! | extents | 16 each; 4 a file more if files have several | as names |
@@ -62,6 +63,7 @@
 //! | folders whose links were followed | their paths, twice | `LINK_PATHS_MAX` (16 MiB) |
 //! | a profile (`*.toml`) | about 50 times its size while it is read | `PROFILE_MAX` (1 MiB) |
 //! | sources of a profile | a path each | `PROFILE_SOURCES_MAX` (65,536) |
+//! | names that patterns of a profile are compared with | their time | `PROFILE_MATCHES_MAX` (16,777,216) |
 //! | the mount table | its text, and about 300 a mount | `MOUNT_TABLE_MAX` (64 MiB) |
 //! | the table of locks, if a folder is locked | its text | `LOCKS_MAX` (16 MiB) |
 //! | another file in `/proc`, or its beginning | its text | `PROC_FILE_MAX` (64 KiB) |
@@ -130,6 +132,9 @@ pub const FOLDER_ENTRIES_MAX: u32 = 1 << 22;
 /// Maximum number of loose files kept open, not counting those being read. By default a process may
 /// have 1,024 descriptors.
 pub const OPEN_FILES_MAX: usize = 128;
+/// How often the walk of a folder shows one folder that links lead to. A chain of folders with two links each
+/// would double the work with each folder. Real mods link a folder a few times.
+pub const LINKED_FOLDER_MAX: u32 = 64;
 /// Maximum number of notes about the walk of a folder. Other notes are only counted.
 pub const WALK_NOTES_MAX: usize = 1000;
 /// Maximum number of files and folders that are counted in the folder of a writable mount that has ended.
@@ -205,6 +210,9 @@ pub const LINK_PATHS_MAX: usize = 16 << 20;
 pub const PROFILE_MAX: usize = 1 << 20;
 /// Maximum number of sources of a profile, those that its patterns match included.
 pub const PROFILE_SOURCES_MAX: usize = 65_536;
+/// How often patterns of a profile are compared with a name. A folder may have as many names as a profile has
+/// patterns.
+pub const PROFILE_MATCHES_MAX: usize = 1 << 24;
 /// Maximum size of the mount table in bytes. The kernel allows 100,000 mounts by default.
 pub const MOUNT_TABLE_MAX: usize = 64 << 20;
 /// Maximum size of the table of locks in bytes: about 250,000 locks.
@@ -223,8 +231,8 @@ pub const LOG_REMEMBERED_MAX: usize = 10_000;
 /// Maximum number of bytes of all pictures of a page. A page is sent to others and opened by browsers, so it
 /// should stay below 30 MB.
 pub const PAGE_PICTURES_MAX: usize = 24 << 20;
-/// Maximum number of bytes of all textures whose pictures a page shows. Many names of an archive can share
-/// the bytes of one large texture, whose picture is stored once but decoded each time.
+/// Maximum number of bytes of all textures whose pictures a page shows. A texture counts once, however many
+/// names of an archive share its bytes.
 pub const PAGE_TEXTURES_MAX: u64 = 128 << 30;
 /// Maximum number of bytes of what a page lists, without its pictures. A line takes 150 to 1,000 bytes.
 pub const PAGE_TEXT_MAX: usize = 8 << 20;

@@ -162,6 +162,8 @@ codes! {
     LinkDangling = "link-dangling", "dangling link", "";
     /// A link leads to a folder that contains it, or to itself.
     LinkCircle = "link-circle", "link", " in a circle";
+    /// Links show a folder so often that it is left out at further places.
+    LinkedOften = "linked-often", "folder", " that links show too often";
     /// Another user decides where a link leads, and root opens the folder for others to read.
     LinkOfOtherUser = "link-of-other-user", "link", " of another user";
     /// A file or folder is on another mount, which is not entered.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-use crate::limits::WALK_NOTES_MAX;
+use crate::limits::{LINKED_FOLDER_MAX, WALK_NOTES_MAX};
 use crate::note::{Note, NoteCode};
 
 /// Something that a scan left out. It becomes a [`Note`] when somebody asks, because a rescan compares paths.
@@ -37,6 +37,8 @@ pub enum Why {
     Dangling,
     /// A link to a folder that contains it, or a circle of links.
     Circle,
+    /// A folder that links show more often than [`LINKED_FOLDER_MAX`] times.
+    LinkedOften,
     /// A link that a user other than root decides, where only root's links are followed.
     OfOtherUser,
     /// A file or folder on a mount of this kind, which is not entered.
@@ -54,6 +56,7 @@ impl Why {
         match self {
             Self::Dangling => NoteCode::LinkDangling,
             Self::Circle => NoteCode::LinkCircle,
+            Self::LinkedOften => NoteCode::LinkedOften,
             Self::OfOtherUser => NoteCode::LinkOfOtherUser,
             Self::Mount(_) => NoteCode::OtherMount,
             Self::Special => NoteCode::SpecialFile,
@@ -64,7 +67,7 @@ impl Why {
 
     /// Whether to warn the user, because the missing file is perhaps wanted.
     pub fn is_warning(self) -> bool {
-        matches!(self, Self::Refused(_) | Self::Deep | Self::OfOtherUser)
+        matches!(self, Self::Refused(_) | Self::Deep | Self::LinkedOften | Self::OfOtherUser)
     }
 }
 
@@ -83,6 +86,11 @@ impl fmt::Display for Why {
         match self {
             Self::Dangling => f.write_str("left out: the target of the link does not exist"),
             Self::Circle => f.write_str("left out: the link leads back to a folder that contains it"),
+            Self::LinkedOften => write!(
+                f,
+                "left out what is in it: links show this folder {LINKED_FOLDER_MAX} times already; remove \
+                 links that lead to it or to a folder above it"
+            ),
             Self::OfOtherUser => f.write_str(
                 "left out: another user can decide where the link leads, and others would read what root can \
                  read; run as that user, or mount with -o setuid=USER",

@@ -23,7 +23,7 @@ use super::notes::{Notes, Why};
 use super::open_files::OpenFiles;
 use super::walk::Walk;
 use super::whiteouts::{Mark, is_opaque};
-use crate::limits::FOLDER_ENTRIES_MAX;
+use crate::limits::{FOLDER_ENTRIES_MAX, LINKED_FOLDER_MAX};
 use crate::system::covered::{PATH_MAX, is_mountpoint, uncovered_target};
 use crate::system::disk_id::DiskId;
 use crate::system::exchange::may_others_add;
@@ -71,6 +71,8 @@ pub(super) struct Scan<'a> {
     pub(super) locations: Locations,
     /// Bases of linked files, by mount number and by the paths of root and folder.
     bases: HashMap<(u64, Vec<u8>), u32>,
+    /// How often each folder behind links was listed.
+    behind_links: HashMap<DiskId, u32>,
     pub(super) notes: Notes,
     liars: Liars,
     /// Known as soon as there is a link.
@@ -126,6 +128,7 @@ impl<'a> Scan<'a> {
             file_names: Vec::new(),
             whiteouts: Vec::new(),
             bases: HashMap::new(),
+            behind_links: HashMap::new(),
             notes: Notes::default(),
             liars: Liars::default(),
             foreign: None,
@@ -177,7 +180,16 @@ impl<'a> Scan<'a> {
             }
         };
         self.folders[folder as usize].modified = FileTime::of(&stat.stx_mtime);
-        self.folders[folder as usize].identity = DiskId { device: device_of(&stat), inode: stat.stx_ino };
+        let identity = DiskId { device: device_of(&stat), inode: stat.stx_ino };
+        self.folders[folder as usize].identity = identity;
+        if self.locations.base_above(&self.folders, folder).0 != 0 {
+            let listed = self.behind_links.entry(identity).or_default();
+            *listed += 1;
+            if *listed > LINKED_FOLDER_MAX {
+                self.note(folder, b"", Why::LinkedOften);
+                return Ok(());
+            }
+        }
         if is_opaque(&fd) {
             self.add_whiteout(folder, b"")?;
         }

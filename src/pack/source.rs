@@ -300,8 +300,8 @@ fn stored_path(file: &VfsFile) -> Vec<u8> {
 fn refuse_oddities(vfs: &Vfs, options: &PackOptions) -> Result<(), PackError> {
     let is_odd = |code| {
         use NoteCode::{
-            ArchiveUnreadable, FileUnreadable, LinkCircle, LinkDangling, LinkOfOtherUser, OtherMount,
-            PathTooDeep, SpecialFile,
+            ArchiveUnreadable, FileUnreadable, LinkCircle, LinkDangling, LinkOfOtherUser, LinkedOften,
+            OtherMount, PathTooDeep, SpecialFile,
         };
         matches!(
             code,
@@ -310,6 +310,7 @@ fn refuse_oddities(vfs: &Vfs, options: &PackOptions) -> Result<(), PackError> {
                 | LinkCircle
                 | LinkDangling
                 | LinkOfOtherUser
+                | LinkedOften
                 | OtherMount
                 | PathTooDeep
                 | SpecialFile

@@ -54,6 +54,7 @@ impl Fate {
             | NoteCode::LinkDangling
             | NoteCode::LinkCircle
             | NoteCode::LinkOfOtherUser
+            | NoteCode::LinkedOften
             | NoteCode::OtherMount
             | NoteCode::SpecialFile
             | NoteCode::PathTooDeep

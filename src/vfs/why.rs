@@ -1637,6 +1637,7 @@ fn is_of_left_out(code: NoteCode) -> bool {
         NoteCode::LinkDangling
             | NoteCode::LinkCircle
             | NoteCode::LinkOfOtherUser
+            | NoteCode::LinkedOften
             | NoteCode::OtherMount
             | NoteCode::SpecialFile
             | NoteCode::PathTooDeep

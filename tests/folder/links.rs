@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bsafs::folder::{Filter, ScanError, scan};
+use bsafs::folder::{Filter, ScanError, Why, scan};
+use bsafs::limits::LINKED_FOLDER_MAX;
 
-use super::{Disk, files, notes, read};
+use super::{Disk, files, folders, notes, read};
 
 fn circle(path: &str) -> (String, String) {
     (path.to_owned(), "Circle".to_owned())
@@ -110,4 +111,56 @@ fn a_hundred_links_do_not_need_a_hundred_descriptors() {
     assert!(count() < before + 60, "{} and then {}", before, count());
     assert_eq!(read(&folder, "file42"), "staging/mod42/file42");
     assert_eq!(read(&folder, "mod42/file42"), "staging/mod42/file42");
+}
+
+/// Fails if a walk shows each of `real` folders more often than at its own place and behind some links.
+fn assert_in_proportion(disk: &Disk, real: usize) {
+    let folder = disk.scan();
+    let (noted, dropped) = folder.notes();
+    let (shown, max) = (folders(&folder).len(), LINKED_FOLDER_MAX as usize);
+    // A folder that was listed as often as it may be still has its name at further places.
+    assert!(shown <= real * (1 + 3 * max), "{shown} folders of {real}");
+    assert!(dropped > 0 || noted.iter().any(|note| note.why == Why::LinkedOften), "{} notes", noted.len());
+}
+
+#[test]
+fn links_that_multiply_folders_cost_no_more_than_the_limit() {
+    // A chain: each folder has two links to the next one.
+    let disk = Disk::new(&["root/d30/f"]);
+    for number in 0..30 {
+        for name in ["a", "b"] {
+            disk.link(&format!("../d{}", number + 1), &format!("root/d{number}/{name}"));
+        }
+    }
+    assert_in_proportion(&disk, 31);
+    // The first folder is outside, and what multiplies is a subfolder of a link's target.
+    let disk = Disk::new(&["root/x", "out30/sub/f"]);
+    disk.link("../out0", "root/in");
+    for number in 0..30 {
+        for name in ["a", "b"] {
+            let target = disk.path(&format!("out{}", number + 1));
+            disk.link(target.to_str().unwrap(), &format!("out{number}/sub/{name}"));
+        }
+    }
+    assert_in_proportion(&disk, 62);
+    // All folders link to all.
+    let disk = Disk::new(&["root/x"]);
+    for one in 0..12 {
+        for two in 0..12 {
+            disk.link(&format!("../d{two}"), &format!("root/d{one}/to{two}"));
+        }
+    }
+    assert_in_proportion(&disk, 12 * 13);
+}
+
+#[test]
+fn a_folder_is_shown_through_as_many_links_as_the_limit_says() {
+    let disk = Disk::new(&["root/real/sub/a.txt"]);
+    for number in 0..=LINKED_FOLDER_MAX {
+        disk.link("../real", &format!("root/links/{number:03}"));
+    }
+    let folder = disk.scan();
+    // The folder itself does not count.
+    assert_eq!(files(&folder).len(), LINKED_FOLDER_MAX as usize + 1);
+    assert_eq!(notes(&folder), [(format!("links/{LINKED_FOLDER_MAX:03}"), "LinkedOften".to_owned())]);
 }

@@ -53,6 +53,7 @@ impl Disk {
     }
 
     fn link(&self, target: &str, link: &str) {
+        fs::create_dir_all(self.path(link).parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(target, self.path(link)).unwrap();
     }
 
