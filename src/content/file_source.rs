@@ -4,10 +4,27 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::SystemTime;
 
-use super::read::ArchiveContent;
+use super::read::{ArchiveContent, FileExtent};
 use super::stored_file::{Place, StoredFile};
 use crate::folder::{FileChange, FileStat, LooseFile, LooseFolder};
+use crate::format::Extent;
+use crate::system::disk_id::DiskId;
+
+/// What decides the bytes of a file. Two files with equal keys have equal bytes, if both stores were opened
+/// with the same options. Thousands of names of an archive can share one extent, and thousands of links one
+/// file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct BytesKey(Bytes);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Bytes {
+    /// A loose file, which has its own identity.
+    Loose(FileStat),
+    /// The archive in its state, the added header, and the extents.
+    Archived((DiskId, SystemTime, u64), Vec<u8>, Vec<Extent>),
+}
 
 impl StoredFile<'_> {
     /// The device of the bytes (`st_dev`).
@@ -52,6 +69,25 @@ impl StoredFile<'_> {
             }
             _ => false,
         }
+    }
+
+    /// What decides the bytes. Stats a loose file. `None` if that fails, or if the file is so short that it
+    /// costs less to read than to remember.
+    pub(crate) fn bytes_key(&self) -> Option<BytesKey> {
+        if self.size() < REMEMBERED_MIN {
+            return None;
+        }
+        Some(BytesKey(match self.place {
+            Place::Loose(files) => Bytes::Loose(files.stat(self.id).ok()?),
+            Place::Archived(archive, form) => {
+                let (file, plain) = (&archive.content.file, form.plain());
+                let head = plain.archive.tables.head_bytes(plain.entry).into_owned();
+                // A size that was learnt from the data is decided by the rest.
+                let stated = |it: Extent| Extent { size: it.size.filter(|_| !it.prefix.size), ..it };
+                let extents = plain.extents().map(FileExtent::record).map(stated).collect();
+                Bytes::Archived((file.identity(), file.modified(), file.len()), head, extents)
+            }
+        }))
     }
 
     /// What happened to the file since an earlier view had it at the same path. Stats a loose file if the
@@ -159,6 +195,9 @@ impl StoredFile<'_> {
         }
     }
 }
+
+/// Size in bytes from which a result on a file's bytes is remembered.
+const REMEMBERED_MIN: u64 = 64 << 10;
 
 /// What happened to a loose file since an earlier scan of its folder.
 fn loose_change(now: &LooseFolder, file: u32, then: &LooseFolder, earlier: u32) -> FileChange {

@@ -33,6 +33,7 @@ mod tables;
 mod textures;
 
 pub use error::{EntryError, Reason};
+pub(crate) use file_source::BytesKey;
 pub(crate) use file_stream::FileStream;
 pub use loose::read_open;
 pub use read::FileBytes;

@@ -287,7 +287,7 @@ impl<'s> Form<'s> {
         }
     }
 
-    fn plain(&self) -> PlainFile<'s> {
+    pub(super) fn plain(&self) -> PlainFile<'s> {
         match self {
             Self::Plain(file) => *file,
             Self::Linear(file) => file.plain(),

@@ -25,7 +25,7 @@ pub enum FileChange {
 }
 
 /// A file's size and mtime, and which file it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileStat {
     /// In bytes.
     pub size: u64,

@@ -6,7 +6,7 @@ use rustix::fs::StatxTimestamp;
 
 /// An mtime. It is exact to the nanosecond from 1901 to 2446, the years of ext4, and to the second outside,
 /// where only other file systems have times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FileTime(u64);
 
 /// The first second that is stored with nanoseconds, counted from 1970.

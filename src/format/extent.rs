@@ -1,7 +1,7 @@
 //! Extents: runs of bytes in an archive, and how they are packed.
 
 /// A run of bytes in an archive that becomes a run of bytes in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Extent {
     /// Start, in bytes from the start of the archive.
     pub offset: u64,
@@ -60,7 +60,7 @@ impl Codec {
 }
 
 /// What precedes an extent's payload in the archive. The packed length includes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExtentPrefix {
     /// A length byte and a path: the embedded name of versions 104 and 105.
     pub name: bool,

@@ -11,7 +11,7 @@ use super::plan::{Plan, real_path};
 use super::planned::{Loader, PlannedArchive, PlannedFile};
 use crate::game::{ArchiveRule, LooseRule, OrderLayer, stem};
 use crate::system::disk_id::DiskId;
-use crate::vfs::comparison::{Compared, compare};
+use crate::vfs::comparison::{Compared, Digests, compare};
 use crate::vfs::{Vfs, VfsFile};
 
 /// A file that wins or loses otherwise once it is packed.
@@ -150,8 +150,9 @@ impl<'g> Places<'g> {
         let winner = copies.first();
         let wins_now = !is_installed || winner.is_some_and(is_own);
         let mut others = copies.iter().filter(|copy| !is_own(copy));
+        let digests = Digests::default();
         let is_equal =
-            |other: &VfsFile| compare(&file.file, std::slice::from_ref(other)) == [Compared::Equal];
+            |other: &VfsFile| compare(&file.file, std::slice::from_ref(other), &digests) == [Compared::Equal];
         let effect = |kind, other: &VfsFile| {
             (!is_equal(other)).then(|| Effect {
                 path: file.path.clone(),

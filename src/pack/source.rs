@@ -12,7 +12,7 @@ use crate::format::hash::{Family, Hash};
 use crate::game::stem;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
-use crate::vfs::comparison::{Compared, compare};
+use crate::vfs::comparison::{Compared, Digests, compare};
 use crate::vfs::opened_archive::{StoredEntry, stored_entries};
 use crate::vfs::parallel::in_parallel;
 use crate::vfs::{Vfs, VfsFile, VfsLayer};
@@ -166,9 +166,10 @@ fn decide(copies: Vec<Copy>) -> (Vec<Copy>, Vec<Superseded>) {
         }
     }
     let several: Vec<&Vec<Copy>> = groups.iter().filter(|group| group.len() > 1).collect();
+    let digests = Digests::default();
     let compared = in_parallel(several.len(), &|| {}, |at| {
         let others: Vec<VfsFile> = several[at][1..].iter().map(|copy| copy.file.clone()).collect();
-        compare(&several[at][0].file, &others)
+        compare(&several[at][0].file, &others, &digests)
     });
     let source = |copy: &Copy| copy.file.layer().path().to_string_lossy().into_owned();
     let lost = |(group, compared): (&&Vec<Copy>, Vec<Compared>)| {

@@ -3,6 +3,7 @@
 
 use crate::system::disk_id::DiskId;
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::hash::Hash;
 use std::path::Path;
 use std::sync::Arc;
@@ -37,6 +38,14 @@ impl<T: Clone, K: Eq + Hash> OncePerFile<T, K> {
         Ok(made)
     }
 
+    /// The result for a file, or what `make` returns if the file is not known.
+    pub(crate) fn of(&self, file: Option<K>, make: impl FnOnce() -> T) -> T {
+        let Some(file) = file else { return make() };
+        match self.get(file, || Ok::<_, Infallible>(make())) {
+            Ok(result) => result,
+        }
+    }
+
     pub(crate) fn clear(&self) {
         self.results.lock().clear();
     }
@@ -54,8 +63,6 @@ impl<T: Clone> OncePerFile<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
-
     use super::*;
 
     #[test]

@@ -6,7 +6,9 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use sha2::{Digest, Sha256};
 
 use super::file::VfsFile;
+use crate::content::BytesKey;
 use crate::shown::Shown;
+use crate::system::once_per_file::OncePerFile;
 
 /// Maximum number of bytes to compare at once.
 const BUFFER: usize = 1 << 16;
@@ -42,19 +44,27 @@ impl Compared {
 /// The SHA-256 of a file's bytes.
 type FileDigest = [u8; 32];
 
-/// Hashes a file. Each extent is decoded once.
-fn digest(file: &VfsFile) -> Result<FileDigest, String> {
-    let mut digest = Hashing(Sha256::new());
-    match file.write_to(&mut digest) {
-        Ok(_) => Ok(digest.0.finalize().into()),
-        Err(error) => Err(format!("{}: {error}", file.layer().path().shown())),
+/// The digests of files, each made once for all names of the same bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Digests(OncePerFile<Result<FileDigest, String>, BytesKey>);
+
+impl Digests {
+    /// Hashes a file. Each extent is decoded once.
+    fn of(&self, file: &VfsFile) -> Result<FileDigest, String> {
+        self.0.of(file.bytes_key(), || {
+            let mut digest = Hashing(Sha256::new());
+            match file.write_to(&mut digest) {
+                Ok(_) => Ok(digest.0.finalize().into()),
+                Err(error) => Err(format!("{}: {error}", file.layer().path().shown())),
+            }
+        })
     }
 }
 
 /// Compares a file with each of the others. Each file is read at most once, and a file whose size
 /// differs is not read. Two files are never open at the same time: a thread would hold the memory
 /// of one decoded extent while it waits for that of another.
-pub(crate) fn compare(file: &VfsFile, others: &[VfsFile]) -> Vec<Compared> {
+pub(crate) fn compare(file: &VfsFile, others: &[VfsFile], digests: &Digests) -> Vec<Compared> {
     let size = file.size().ok();
     let mut of_file = None;
     let compare_one = |other: &VfsFile| {
@@ -64,8 +74,8 @@ pub(crate) fn compare(file: &VfsFile, others: &[VfsFile]) -> Vec<Compared> {
             (Some(one), Some(two)) if one != two => return Compared::Different,
             _ => {}
         }
-        let of_file: &Result<FileDigest, String> = of_file.get_or_insert_with(|| digest(file));
-        match (of_file, of_file.is_ok().then(|| digest(other))) {
+        let of_file: &Result<FileDigest, String> = of_file.get_or_insert_with(|| digests.of(file));
+        match (of_file, of_file.is_ok().then(|| digests.of(other))) {
             (Err(what), _) => Compared::Unreadable(what.clone()),
             (_, Some(Err(what))) => Compared::Unreadable(what),
             (Ok(one), Some(Ok(two))) if *one == two => Compared::Equal,
@@ -137,5 +147,51 @@ impl Write for Hashing {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::vfs::Vfs;
+
+    /// An archive in which all names have the same bytes, its path, and its files.
+    pub(crate) fn names_of_one_extent(
+        names: &[&str],
+        bytes: &[u8],
+    ) -> (tempfile::TempDir, PathBuf, Vec<VfsFile>) {
+        let number = |number: usize| (number as u32).to_le_bytes();
+        let text: Vec<u8> = names.iter().flat_map(|name| [name.as_bytes(), b"\0"].concat()).collect();
+        let header = [number(0x100), number(names.len() * 12 + text.len()), number(names.len())].concat();
+        let records = [number(bytes.len()), number(0)].concat().repeat(names.len());
+        let starts =
+            names.iter().scan(0, |at, name| Some(number(std::mem::replace(at, *at + name.len() + 1))));
+        let starts: Vec<u8> = starts.flatten().collect();
+        let hashes = vec![0; names.len() * 8];
+        let dir = tempfile::tempdir().expect("cannot make a folder");
+        let path = dir.path().join("a.bsa");
+        std::fs::write(&path, [&header[..], &records, &starts, &text, &hashes, bytes].concat())
+            .expect("cannot write");
+        let vfs = Vfs::open([&path]).expect("cannot open");
+        let files = names.iter().map(|name| vfs.file(*name).expect("not there")).collect();
+        (dir, path, files)
+    }
+
+    #[test]
+    fn bytes_that_several_names_share_are_read_once() {
+        let (_dir, path, files) = names_of_one_extent(&["a.txt", "b.txt"], &[1; 1 << 17]);
+        let (_dir, _, others) = names_of_one_extent(&["a.txt", "b.txt"], &[1; 1 << 17]);
+        let (_dir, _, short) = names_of_one_extent(&["a.txt", "b.txt"], &[1; 10]);
+        let digests = Digests::default();
+        assert_eq!(compare(&files[0], &others, &digests), [Compared::Equal, Compared::Equal]);
+        // Nothing is left to read.
+        std::fs::write(path, "").expect("cannot write");
+        assert_eq!(compare(&files[1], &others, &digests), [Compared::Equal, Compared::Equal]);
+        assert!(matches!(compare(&files[1], &others, &Digests::default())[0], Compared::Unreadable(_)));
+        assert_eq!(files[0].bytes_key(), files[1].bytes_key());
+        assert_ne!(files[0].bytes_key(), others[0].bytes_key());
+        assert_eq!(short[0].bytes_key(), None);
     }
 }

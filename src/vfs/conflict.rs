@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
-use super::comparison::{Compared, compare};
+use super::comparison::{Compared, Digests, compare};
 use super::file::VfsFile;
 use super::opened::Opened;
 use super::parallel::in_parallel;
@@ -75,9 +75,10 @@ pub(crate) fn compare_all(
     let mut order: Vec<usize> = (0..conflicts.len()).collect();
     // In the order of the winners' data, so that at least their disk is read in one pass.
     order.sort_by_cached_key(|&index| conflicts[index].winner.place());
+    let digests = Digests::default();
     let found = in_parallel(order.len(), step, |index| {
         let Conflict { winner, hidden } = &conflicts[order[index]];
-        compare(winner, hidden)
+        compare(winner, hidden, &digests)
     });
     let mut compared = vec![Vec::new(); conflicts.len()];
     order.into_iter().zip(found).for_each(|(index, one)| compared[index] = one);

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::comparison::{Compared, compare};
+use super::comparison::{Compared, Digests, compare};
 use super::file::VfsFile;
 use super::opened::Opened;
 use super::parallel::in_parallel;
@@ -70,12 +70,13 @@ pub(crate) fn differences(
     let mut order: Vec<usize> = (0..pairs.len()).collect();
     // In the order of the first tree's data, so that at least its disk is read in one pass.
     order.sort_by_cached_key(|&index| pairs[index].before.as_ref().map(VfsFile::place));
+    let digests = Digests::default();
     let found = in_parallel(order.len(), &steps(order.len()), |index| {
         let Difference { before, after, .. } = &pairs[order[index]];
         match (before, after) {
             (None, _) => Change::Added,
             (_, None) => Change::Removed,
-            (Some(before), Some(after)) if how == Comparing::Bytes => by_bytes(before, after),
+            (Some(before), Some(after)) if how == Comparing::Bytes => by_bytes(before, after, &digests),
             (Some(before), Some(after)) => by_size(before, after),
         }
     });
@@ -129,8 +130,8 @@ fn by_size(before: &VfsFile, after: &VfsFile) -> Change {
     }
 }
 
-fn by_bytes(before: &VfsFile, after: &VfsFile) -> Change {
-    match compare(before, std::slice::from_ref(after)).pop() {
+fn by_bytes(before: &VfsFile, after: &VfsFile, digests: &Digests) -> Change {
+    match compare(before, std::slice::from_ref(after), digests).pop() {
         Some(Compared::Equal) => Change::Equal,
         Some(Compared::Unreadable(what)) => Change::Unreadable(what),
         Some(Compared::Different) | None => Change::Changed,

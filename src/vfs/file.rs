@@ -8,7 +8,7 @@ use super::open_options::READ_LIMIT;
 use super::opened::Opened;
 use super::read_error::{ReadError, ReadErrorKind};
 use super::vfs_layer::VfsLayer;
-use crate::content::{self, Packing, StoredFile};
+use crate::content::{self, BytesKey, Packing, StoredFile};
 use crate::format::EntryId;
 use crate::tree::{Hidden, Kind, NodeId, Tree};
 
@@ -206,6 +206,12 @@ impl VfsFile {
 
     pub(crate) fn tree_node(&self) -> (&Tree, NodeId) {
         (&self.opened.tree, self.node)
+    }
+
+    /// What decides the bytes, for work that is done once for all files with the same bytes. `None` if the
+    /// file is short, or cannot be statted.
+    pub(crate) fn bytes_key(&self) -> Option<BytesKey> {
+        self.stored().bytes_key()
     }
 
     /// Whether this is certainly the same file as another. Neither is read.

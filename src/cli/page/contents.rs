@@ -54,7 +54,7 @@ pub(crate) struct Side {
 }
 
 /// What is done with the pixels of two textures besides their pictures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Pixels {
     /// Nothing more.
     Shown,

@@ -1,14 +1,18 @@
 //! Makes the pictures of a page. Equal ones are stored once, as a rule of the page's style.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use indicatif::BinaryBytes;
 use sha2::{Digest, Sha256};
 
 use super::contents::{Pixels, Row, Side};
+use crate::content::BytesKey;
 use crate::limits::{PAGE_PICTURES_MAX, PAGE_TEXTURES_MAX};
 use crate::picture::{Image, PictureError, difference, thumbnail, write_pixels, write_reduced_png};
+use crate::system::once_per_file::OncePerFile;
+use crate::system::sync::Mutex;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::vfs::comparison::Hashing;
 use crate::vfs::parallel::in_parallel;
@@ -59,14 +63,16 @@ impl Pictures {
         let mut pictures = Self::default();
         let mut shown: Vec<Option<ShownRow>> = rows.iter().map(|_| None).collect();
         let mut textures: Vec<usize> = (0..rows.len()).filter(|&index| rows[index].is_texture()).collect();
-        let sizes = textures.iter().map(|&index| size(rows[index]));
+        let mut counted = HashSet::new();
+        let sizes = textures.iter().map(|&index| size(rows[index], &mut counted));
         let within = count_within(sizes, PAGE_TEXTURES_MAX);
+        let once = Once::default();
         textures.truncate(within);
         for chunk in textures.chunks(ROWS_AT_ONCE) {
             let mut order = chunk.to_vec();
             // In stored order, so that a disk is read in one pass.
             order.sort_by_key(|&index| rows[index].sides.first().map(|side| side.file.place()));
-            let made = in_parallel(order.len(), step, |at| MadeRow::of(rows[order[at]]));
+            let made = in_parallel(order.len(), step, |at| once.row(rows[order[at]]));
             let mut made: Vec<(usize, MadeRow)> = order.into_iter().zip(made).collect();
             made.sort_by_key(|(index, _)| *index);
             for (index, made) in made {
@@ -123,10 +129,14 @@ impl Pictures {
     }
 }
 
-/// The size of the textures of a row in bytes. A size that cannot be learnt counts as nothing, because no
-/// picture can be made then.
-fn size(row: &Row) -> u64 {
-    row.sides.iter().map(|side| side.file.size().unwrap_or(0)).fold(0, u64::saturating_add)
+/// The size of the textures of a row in bytes, without those that were `counted` before: each is decoded once.
+/// A size that cannot be learnt counts as nothing, because no picture can be made then.
+fn size(row: &Row, counted: &mut HashSet<BytesKey>) -> u64 {
+    let mut size = |file: &VfsFile| {
+        let is_new = file.bytes_key().is_none_or(|key| counted.insert(key));
+        if is_new { file.size().unwrap_or(0) } else { 0 }
+    };
+    row.sides.iter().map(|side| size(&side.file)).fold(0, u64::saturating_add)
 }
 
 /// How many of the sizes, from the first on, have a sum of at most `max`.
@@ -142,52 +152,87 @@ fn hash(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
 
+/// A picture as a PNG file. Equal ones share their memory.
+type Png = Arc<[u8]>;
+
+/// What was made of textures, each once for all names of the same bytes.
+#[derive(Default)]
+struct Once {
+    sides: OncePerFile<MadeSide, BytesKey>,
+    compared: OncePerFile<ComparedPixels, (Pixels, BytesKey, BytesKey)>,
+    /// The pictures by their hash.
+    pngs: Mutex<HashMap<[u8; 32], Png>>,
+}
+
+/// Whether all pixels of two textures are equal, and the picture that shows where they differ.
+#[derive(Clone, Default)]
+struct ComparedPixels {
+    are_equal: bool,
+    difference: Option<Png>,
+}
+
 /// The pictures of a row, before they are added to the page.
 struct MadeRow {
     sides: Vec<MadeSide>,
-    difference: Option<Vec<u8>>,
+    difference: Option<Png>,
     has_equal_pixels: bool,
 }
 
+#[derive(Clone)]
 struct MadeSide {
-    png: Result<Vec<u8>, String>,
+    png: Result<Png, String>,
     about: String,
     /// The sides of the texture in pixels, if its header can be read.
     sides: Option<(u32, u32)>,
 }
 
-impl MadeRow {
-    fn of(row: &Row) -> Self {
-        let sides: Vec<MadeSide> = row.sides.iter().map(|Side { file, .. }| MadeSide::of(file)).collect();
-        let mut made = Self { sides, difference: None, has_equal_pixels: false };
+impl Once {
+    fn row(&self, row: &Row) -> MadeRow {
+        let side = |Side { file, .. }: &Side| self.sides.of(file.bytes_key(), || self.side(file));
+        let sides: Vec<MadeSide> = row.sides.iter().map(side).collect();
+        let mut made = MadeRow { sides, difference: None, has_equal_pixels: false };
         let ([one, two], [file, other]) = (&made.sides[..], &row.sides[..]) else { return made };
         if row.pixels == Pixels::Shown || one.sides.is_none() || one.sides != two.sides {
             return made;
         }
         let is_alike = one.png.is_ok() && one.png == two.png;
-        // All pixels are decoded only if the small pictures leave it open.
-        made.has_equal_pixels = is_alike && have_equal_pixels(&file.file, &other.file);
-        if row.pixels == Pixels::Subtracted && !made.has_equal_pixels {
-            made.difference = picture_of_difference(&file.file, &other.file);
-        }
+        let (file, other) = (&file.file, &other.file);
+        let key = file.bytes_key().zip(other.bytes_key()).map(|(one, two)| (row.pixels, one, two));
+        let compared = self.compared.of(key, || self.compare(file, other, row.pixels, is_alike));
+        (made.has_equal_pixels, made.difference) = (compared.are_equal, compared.difference);
         made
     }
-}
 
-impl MadeSide {
-    fn of(file: &VfsFile) -> Self {
+    fn side(&self, file: &VfsFile) -> MadeSide {
         let mut bytes = [0; HEADER_MAX];
         let len = file.read_at(0, &mut bytes).unwrap_or(0);
         let header = FileHeader::parse(&bytes[..len], file.shown_size()).ok();
         let about = header.as_ref().map_or_else(String::new, |header| {
             format!("{} × {} {}", header.width, header.height, header.format_name())
         });
-        let made = thumbnail(&mut file.reader(), SIDE).map(|image| png(&image));
-        Self {
+        let made = thumbnail(&mut file.reader(), SIDE).map(|image| self.png(&image));
+        MadeSide {
             png: made.map_err(|error| error.to_string()),
             about,
             sides: header.map(|header| (header.width, header.height)),
         }
+    }
+
+    /// Compares the pixels of two textures of one size. `is_alike` if their small pictures are equal. Only
+    /// then all pixels are decoded.
+    fn compare(&self, one: &VfsFile, two: &VfsFile, how: Pixels, is_alike: bool) -> ComparedPixels {
+        let are_equal = is_alike && have_equal_pixels(one, two);
+        let is_subtracted = how == Pixels::Subtracted && !are_equal;
+        let difference = if is_subtracted { picture_of_difference(one, two) } else { None };
+        ComparedPixels { are_equal, difference: difference.map(|image| self.png(&image)) }
+    }
+
+    /// A small picture as a PNG file.
+    fn png(&self, image: &Image) -> Png {
+        let mut png = Vec::new();
+        // Writing to memory cannot fail.
+        let _ = write_reduced_png(image, &mut png);
+        self.pngs.lock().entry(hash(&png)).or_insert_with(|| png.into()).clone()
     }
 }
 
@@ -203,20 +248,12 @@ fn have_equal_pixels(one: &VfsFile, two: &VfsFile) -> bool {
 
 /// A picture that shows where the pixels of two textures of equal size differ. `None` if only mips above
 /// moderate size differ.
-fn picture_of_difference(one: &VfsFile, two: &VfsFile) -> Option<Vec<u8>> {
+fn picture_of_difference(one: &VfsFile, two: &VfsFile) -> Option<Image> {
     [SIDE_COMPARED, SIDE_COMPARED_LARGE].into_iter().find_map(|side| {
         let image = |mut file: FileReader| thumbnail(&mut file, side).ok();
         let shown = difference(&image(one.reader())?, &image(two.reader())?, SIDE)?;
-        shown.rgba.iter().any(|pixel| pixel[..3] != [0; 3]).then(|| png(&shown))
+        shown.rgba.iter().any(|pixel| pixel[..3] != [0; 3]).then_some(shown)
     })
-}
-
-/// A small picture as a PNG file.
-fn png(image: &Image) -> Vec<u8> {
-    let mut png = Vec::new();
-    // Writing to memory cannot fail.
-    let _ = write_reduced_png(image, &mut png);
-    png
 }
 
 /// Appends bytes as base64, with padding.
@@ -241,6 +278,7 @@ pub(super) fn size_of(file: &VfsFile) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vfs::comparison::tests::names_of_one_extent;
 
     #[test]
     fn base64_is_padded() {
@@ -255,12 +293,54 @@ mod tests {
 
     fn row(pngs: &[&[u8]]) -> MadeRow {
         let side =
-            |png: &&[u8]| MadeSide { png: Ok(png.to_vec()), about: String::new(), sides: Some((1, 1)) };
+            |png: &&[u8]| MadeSide { png: Ok((*png).into()), about: String::new(), sides: Some((1, 1)) };
         MadeRow { sides: pngs.iter().map(side).collect(), difference: None, has_equal_pixels: false }
     }
 
     fn numbers(shown: Option<ShownRow>) -> Vec<usize> {
         shown.unwrap().sides.into_iter().map(|side| side.picture.unwrap()).collect()
+    }
+
+    /// A texture of 512 x 512 texels.
+    fn texture() -> Vec<u8> {
+        let mut header = vec![0; 128];
+        let mut put = |at: usize, bytes: &[u8]| header[at..at + 4].copy_from_slice(bytes);
+        put(0, b"DDS ");
+        for (at, number) in
+            [(4, 124_u32), (8, 0x1007), (12, 512), (16, 512), (76, 32), (80, 4), (108, 0x1000)]
+        {
+            put(at, &number.to_le_bytes());
+        }
+        put(84, b"DXT1");
+        [header, vec![0x55; 512 * 512 / 2]].concat()
+    }
+
+    #[test]
+    fn a_texture_that_several_names_share_is_decoded_once() {
+        let (_dir, path, files) = names_of_one_extent(&["a.dds", "b.dds", "c.dds"], &texture());
+        let (_dir, other, others) = names_of_one_extent(&["a.dds", "b.dds"], &texture());
+        let row = |one: &VfsFile, two: &VfsFile| {
+            let side = |file: &VfsFile| Side { role: "", file: file.clone() };
+            Row {
+                path: "a.dds".into(),
+                sides: vec![side(one), side(two)],
+                mark: None,
+                pixels: Pixels::Compared,
+            }
+        };
+        let (first, second) = (row(&files[0], &others[0]), row(&files[2], &others[1]));
+        let mut counted = HashSet::new();
+        let sizes = [&first, &second].map(|row| size(row, &mut counted));
+        assert_eq!(sizes, [2 * texture().len() as u64, 0]);
+        let once = Once::default();
+        assert!(once.row(&first).has_equal_pixels);
+        // Nothing is left to decode.
+        for path in [path, other] {
+            std::fs::write(path, "").expect("cannot write");
+        }
+        let made = once.row(&second);
+        assert!(made.has_equal_pixels && made.sides.iter().all(|side| side.png.is_ok()));
+        assert!(Once::default().row(&second).sides.iter().all(|side| side.png.is_err()));
     }
 
     #[test]
