@@ -49,12 +49,14 @@ impl Privileges {
     /// This program, to be started with these rights. Of the environment, it gets only what the user's own
     /// login would set, and the level of the log.
     pub(crate) fn program(&self, user: Option<User>) -> Program {
-        let (ids, home) = match user {
-            Some(user) => (Some(user.ids), Some(user.home.into_os_string())),
-            None => (None, std::env::var_os("HOME")),
+        // The folder of profiles is below one of these.
+        let (ids, home, config) = match user {
+            Some(user) => (Some(user.ids), Some(user.home.into_os_string()), None),
+            None => (None, std::env::var_os("HOME"), std::env::var_os("XDG_CONFIG_HOME")),
         };
         let credentials = Credentials { user: ids, drops_capabilities: self.are_dropped };
-        let kept = [("HOME", home), ("RUST_LOG", std::env::var_os("RUST_LOG"))];
+        let level = std::env::var_os("RUST_LOG");
+        let kept = [("HOME", home), ("XDG_CONFIG_HOME", config), ("RUST_LOG", level)];
         let set = |program: Program, (name, value): (&str, Option<_>)| match value {
             Some(value) => program.env(name, value),
             None => program,

@@ -90,7 +90,8 @@ impl InFolder {
     /// The plan of a mount of a profile with this text.
     fn plan(&self, text: &str) -> Result<PlannedMount, Failure> {
         fs::write(self.path("p.toml"), text).unwrap();
-        plan_mount(&[self.path("p.toml")], &[])
+        // Only an own profile decides the mountpoint.
+        plan_mount(&[self.path("p.toml"), self.path("given")], &[])
     }
 }
 
@@ -107,7 +108,7 @@ fn relative_paths_in_a_profile_start_at_its_folder() {
     let home = std::env::home_dir().unwrap();
     let expected = [folder.path("Data/a.bsa"), "/b.bsa".into(), "skyrimse".into(), home.join("c.bsa")];
     assert_eq!(planned.expanded, expected);
-    assert_eq!((planned.mountpoint, planned.presentation.xattrs), (Some(folder.path("mnt")), true));
+    assert_eq!((planned.mountpoint, planned.presentation.xattrs), (Some(folder.path("given")), true));
     let names = [folder.path("x"), "/y".into()];
     assert!(planned.options.contains(&format!("names: {names:?}")), "{}", planned.options);
 }

@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use super::small_world::{SKYRIMSE, SmallWorld};
 use crate::mounted::{Finished, TestDir, run};
@@ -79,6 +80,31 @@ fn a_chain_of_openmw_settings_takes_no_more_memory_than_its_limits() {
         assert!(said.contains(limit), "{shown}: {} {}", finished.code, &said[..said.len().min(3000)]);
         assert!([0, 66].contains(&finished.code), "{shown}: {} {}", finished.code, finished.err);
     }
+}
+
+#[test]
+fn patterns_of_a_profile_cost_no_more_than_the_limit() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("many")).unwrap();
+    for number in 0..5_000 {
+        fs::write(dir.path(format!("many/f{number:04}.bsa")), "").unwrap();
+    }
+    let profile = |patterns: usize| {
+        let patterns: Vec<String> = (0..patterns).map(|it| format!("'many/f{:04}*'", it % 5_000)).collect();
+        fs::write(dir.path("p.toml"), format!("archives = [{}]", patterns.join(","))).unwrap();
+        let began = Instant::now();
+        let finished = dir.run(["order", "p.toml"]);
+        (finished, began.elapsed())
+    };
+    let (refused, time) = profile(40_000);
+    assert!(refused.code == 2 && refused.err.contains("its patterns would be compared"), "{refused:?}");
+    assert!(time < Duration::from_secs(20), "{time:?}");
+    // The folder is listed once.
+    let (finished, time) = profile(300);
+    assert!(
+        !finished.err.contains("its patterns") && time < Duration::from_secs(10),
+        "{time:?} {finished:?}"
+    );
 }
 
 #[test]

@@ -201,8 +201,11 @@ fn an_archive_named_after_a_game_wins_over_the_game() {
     for (arguments, order) in [
         (&first[..4], "; see `bsafs order skyrimse 'My Mod.bsa'`\n"),
         (&first, "; see `bsafs order --precedence=first skyrimse 'My Mod.bsa'`\n"),
-        (&["mount", "game.toml"], "; see `bsafs order game.toml`\n"),
-        (&["mount", "game.toml", "--precedence=last"], "; see `bsafs order --precedence=last game.toml`\n"),
+        (&["mount", "game.toml", "mnt"], "; see `bsafs order game.toml`\n"),
+        (
+            &["mount", "game.toml", "mnt", "--precedence=last"],
+            "; see `bsafs order --precedence=last game.toml`\n",
+        ),
     ] {
         let mount = mount(&world, &dir, arguments, "mnt");
         assert_eq!(shared(&mount), "layer: My Mod", "{arguments:?}");

@@ -33,13 +33,13 @@ fn write_game(dir: &TestDir) {
     let two = Tes4::new(105).file("misc", "shared.txt", "Two.bsa").file("misc", b"\xe8\xec\xff.txt", "two");
     write(dir, "game/Data/Two.bsa", two.build());
     let ini = "[Archive]\nsResourceArchiveList=One.bsa\nsResourceArchiveList2=Two.bsa\n";
-    write(dir, "profiles/mine.ini", ini);
-    write(dir, "profiles/list.txt", "*Mod.esp\n");
-    write(dir, "profiles/names.txt", "misc\\shared.txt\nmisc\\hidden.txt\n");
-    let options =
-        "game_dir=../game,ini=mine.ini,plugins=list.txt,precedence=first,encoding=1251,names=names.txt,uid=7";
+    write(dir, "home/.config/bsafs/mine.ini", ini);
+    write(dir, "home/.config/bsafs/list.txt", "*Mod.esp\n");
+    write(dir, "home/.config/bsafs/names.txt", "misc\\shared.txt\nmisc\\hidden.txt\n");
+    let options = "game_dir=~/../game,ini=mine.ini,plugins=list.txt,precedence=first,encoding=1251,\
+         names=names.txt,uid=7";
     let profile = format!("archives = ['skyrimse']\nmountpoint = 'mnt'\noptions = '{options}'\n");
-    write(dir, "profiles/game.toml", profile);
+    write(dir, "home/.config/bsafs/game.toml", profile);
 }
 
 fn json_lines(text: &str) -> Vec<Value> {
@@ -58,7 +58,7 @@ fn layers(order: &Value) -> Vec<&str> {
 fn every_command_applies_the_options_of_a_profile() {
     let dir = TestDir::new();
     write_game(&dir);
-    let profile = "profiles/game.toml";
+    let profile = "home/.config/bsafs/game.toml";
     for (flags, winner) in [(&[][..], "One.bsa"), (&["--precedence=last"], "Mod.bsa")] {
         let bsafs = |arguments: &[&str]| bsafs(&dir, &[arguments, flags].concat());
         let order = json_lines(&bsafs(&["order", "--json", profile]).success());
@@ -94,7 +94,7 @@ fn every_command_applies_the_options_of_a_profile() {
         let different = bsafs(&["diff", "game/Data/Two.bsa", profile, "--compare", "--glob", "shared.txt"]);
         assert_eq!((different.code, different.out.lines().next()), (1, Some("! misc/shared.txt")));
 
-        let mount = Mounted::at(&dir.path("profiles/mnt"), bsafs(&["mount", profile]).success());
+        let mount = Mounted::at(&dir.path("home/.config/bsafs/mnt"), bsafs(&["mount", profile]).success());
         assert_eq!(mount.read(path), winner.as_bytes());
         assert_eq!(mount.read("misc/имя.txt"), b"two");
         assert_eq!(std::os::unix::fs::MetadataExt::uid(&fs::metadata(mount.join(path)).unwrap()), 7);

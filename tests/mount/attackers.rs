@@ -384,10 +384,9 @@ fn a_profile_of_another_user_sets_nothing_that_only_root_may_set() {
     dir.run(["mount", "home/p.toml", "mnt", "-o", &format!("{setuid},allow_other")]).success();
     assert!(dir.path("mnt/a/readme.txt").exists());
     dir.run(["umount", "mnt"]).success();
-    // The profile of root, in a folder of root, sets everything.
-    fs::write(dir.path("roots.toml"), format!("archives = ['a.bsa']\noptions = 'allow_other,{setuid}'"))
-        .unwrap();
-    dir.run(["mount", "roots.toml", "mnt"]).success();
+    // A profile of root, in root's folder of profiles, sets everything.
+    dir.own_profile("roots.toml", "archives = ['../../a.bsa']\noptions = 'allow_other'");
+    dir.run_own(["mount", "roots", "mnt"]).success();
     assert!(as_attacker("cat", &dir.path("mnt/readme.txt")).status().unwrap().success());
     dir.run(["umount", "mnt"]).success();
 }
@@ -402,20 +401,21 @@ fn a_profile_that_only_looks_like_roots_sets_nothing_that_only_root_may_set() {
     // Whoever wrote the disk made root the owner of the profile. Such disks are mounted with `nosuid`.
     fs::create_dir(dir.path("disk")).unwrap();
     let target = format!("archives = ['a.bsa']\nmountpoint = '{}'", dir.path("mnt").display());
-    fs::write(dir.path("p.toml"), &target).unwrap();
-    fs::write(dir.path("open.toml"), "archives = ['a.bsa']\noptions = 'allow_other'").unwrap();
+    let target = target.replace("a.bsa", "../../a.bsa");
+    dir.own_profile("p.toml", &target);
+    dir.own_profile("open.toml", "archives = ['../../a.bsa']\noptions = 'allow_other'");
     rustix::mount::mount_bind(dir.path(""), dir.path("disk")).unwrap();
     let flags = MountFlags::NOSUID | MountFlags::BIND;
     rustix::mount::mount_remount(dir.path("disk"), flags, "").unwrap();
-    let by_target = dir.run(["mount", "disk/p.toml"]);
-    let by_option = dir.run(["mount", "disk/open.toml", "mnt"]);
+    let by_target = dir.run_own(["mount", "disk/config/bsafs/p.toml"]);
+    let by_option = dir.run_own(["mount", "disk/config/bsafs/open.toml", "mnt"]);
     let is_mounted = mounts_below(&dir.path("")).contains(&dir.path("mnt"));
     rustix::mount::unmount(dir.path("disk"), UnmountFlags::DETACH).unwrap();
     assert!(by_target.code == 77 && by_target.err.contains("mountpoint"), "{by_target:?}");
     assert!(by_option.code == 77 && by_option.err.contains("-o allow_other"), "{by_option:?}");
     assert!(!is_mounted);
     // The same profile on a disk of root counts.
-    dir.run(["mount", "p.toml"]).success();
+    dir.run_own(["mount", "p"]).success();
     dir.run(["umount", "mnt"]).success();
 }
 

@@ -225,12 +225,27 @@ fn open_does_not_use_the_mount_of_another_user() {
 fn open_mounts_a_profile_on_its_own_mountpoint() {
     let desktop = Desktop::new();
     let there = desktop.dir.path("home/mnt");
-    fs::write(desktop.dir.path("p.toml"), "archives = ['a.bsa']\nmountpoint = '~/mnt'").unwrap();
-    desktop.run(["open", "p.toml"]).success();
-    desktop.run(["open", "p.toml"]).success();
+    let own = desktop.dir.path("home/.config/bsafs/p.toml");
+    fs::create_dir_all(own.parent().unwrap()).unwrap();
+    fs::write(&own, "archives = ['../../../a.bsa']\nmountpoint = '~/mnt'").unwrap();
+    desktop.run(["open", "p"]).success();
+    desktop.run(["open", own.to_str().unwrap()]).success();
     assert_eq!(desktop.opened(), vec![there.clone(); 2]);
-    assert_eq!(desktop.run(["umount", "p.toml"]).success(), "");
+    assert_eq!(desktop.run(["umount", "p"]).success(), "");
     assert!(desktop.dir.path("home").exists() && !there.exists());
+}
+
+#[test]
+fn open_mounts_a_profile_that_came_with_a_mod_where_it_mounts_archives() {
+    let desktop = Desktop::new();
+    let text = "archives = ['a.bsa']\nmountpoint = '~/.local/bin'\noptions = 'edit=~/startup,fmode=777'";
+    fs::write(desktop.dir.path("mod.toml"), text).unwrap();
+    let opened = desktop.run(["open", "mod.toml"]);
+    assert_eq!(opened.code, 0, "{opened:?}");
+    assert!(opened.err.contains("ignored: mountpoint; only a profile that is a file"), "{opened:?}");
+    assert!(opened.err.contains("ignored: -o edit, -o fmode; only a profile that is a file"), "{opened:?}");
+    assert_eq!(desktop.opened(), [desktop.mounted("mod")]);
+    assert!(!desktop.dir.path("home/.local").exists() && !desktop.dir.path("home/startup").exists());
 }
 
 #[test]

@@ -533,12 +533,13 @@ fn the_command_line_of_the_daemon_names_a_mountpoint_that_bsafs_chose() {
     dir.archive("Meshes.bsa", &world());
     fs::create_dir(dir.path("Meshes")).unwrap();
     fs::write(dir.path("Meshes/taken"), "").unwrap();
-    fs::write(dir.path("evening.toml"), "archives = [\"Meshes.bsa\"]\nmountpoint = \"of-profile\"\n")
-        .unwrap();
+    let there = dir.path("of-profile");
+    let text = format!("archives = ['../../Meshes.bsa']\nmountpoint = '{}'\n", there.display());
+    dir.own_profile("evening.toml", &text);
     for (arguments, mountpoint) in
-        [(&["mount", "Meshes.bsa"][..], "Meshes (2)"), (&["mount", "evening.toml"], "of-profile")]
+        [(&["mount", "Meshes.bsa"][..], "Meshes (2)"), (&["mount", "evening"], "of-profile")]
     {
-        dir.run(arguments).success();
+        dir.run_own(arguments).success();
         let mountpoint = dir.path(mountpoint);
         let pid = status(&mountpoint)["pid"].to_string();
         let shown = run(Command::new("ps").args(["-o", "args=", "-p", &pid])).success();

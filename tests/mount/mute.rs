@@ -195,3 +195,44 @@ fn a_link_into_a_mount_of_a_user_that_never_answers_hangs_nobody() {
     mount.umount(&dir);
     drop(fake);
 }
+
+#[test]
+fn a_profile_that_names_a_mount_of_a_user_that_never_answers_hangs_nobody() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    let _fake = mute(&dir, &["a.bsa", "inner", "statfs"]);
+    let there = |name: &str| dir.path("theirs/mnt").join(name).display().to_string();
+    dir.own_profile("works.toml", "archives = ['../../a.bsa']");
+    symlink(dir.path("theirs/mnt/inner"), dir.path("link")).unwrap();
+    let around = format!("{}/link/../inner", dir.path("").display());
+    let of_options = ["names", "ini", "plugins", "prefix", "game_dir", "edit"]
+        .map(|name| format!("archives = ['../../a.bsa']\noptions = '{name}={}'", there("inner")));
+    for text in [
+        format!("archives = ['../../a.bsa', '{}']", there("a.bsa")),
+        format!("archives = ['{}']", there("inner")),
+        format!("archives = ['{}/*.bsa']", there("inner")),
+        format!("archives = ['*.bsa']\nfolder = '{}'", there("")),
+        format!("archives = ['{around}/x.bsa']"),
+        "archives = ['../../link/x.bsa']".to_owned(),
+        format!("archives = ['../../a.bsa']\nmountpoint = '{}'", there("inner")),
+    ]
+    .iter()
+    .chain(&of_options)
+    {
+        dir.own_profile("p.toml", text);
+        for command in [&["mount", "p", "mnt"][..], &["list", "p"], &["open", "p"], &["verify", "p"]] {
+            let began = Instant::now();
+            let refused = dir.run_own(command);
+            assert!(began.elapsed() < LIMIT, "{command:?} took {:?}: {text}", began.elapsed());
+            let says_why = refused.err.contains("in a FUSE mount of another user");
+            assert!(refused.code == 77 && says_why, "{text}: {command:?}: {refused:?}");
+        }
+        let began = Instant::now();
+        dir.run_own(["complete", "bash", "bsafs cat p "]);
+        assert!(began.elapsed() < LIMIT, "the Tab key took {:?}: {text}", began.elapsed());
+    }
+    // Others go on.
+    assert_eq!(dir.run_own(["list", "works"]).code, 0);
+}

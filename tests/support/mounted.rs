@@ -245,6 +245,19 @@ impl TestDir {
         run(&mut self.bsafs(arguments))
     }
 
+    /// Writes a profile into the user's folder of profiles, for [`Self::run_own`]. Returns its path.
+    pub fn own_profile(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path("config/bsafs").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Runs the program in this folder for a user with [own profiles](Self::own_profile).
+    pub fn run_own<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Finished {
+        run(self.bsafs(arguments).env("XDG_CONFIG_HOME", self.path("config")))
+    }
+
     /// Runs `bsafs mount ARGUMENTS mnt`.
     ///
     /// # Panics

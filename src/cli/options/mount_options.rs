@@ -20,14 +20,9 @@ const IGNORED: &str = "\
     nolazytime iversion noiversion mand nomand silent loud symfollow auto_unmount default_permissions \
     debug subtype comment";
 
-/// Options that decide how a mount appears, what it covers, whom it shows its files to, and who serves it.
-const OF_MOUNTER: &str = "\
-    allow_other context defcontext drop_privileges edit foreground fscontext fsname gid max_read nonempty \
-    readahead rootcontext setuid uid";
-
-/// Whether only the user who mounts may set an option, and not a profile that another user can change.
-pub(crate) fn is_of_mounter(name: &str) -> bool {
-    OF_MOUNTER.split(' ').any(|it| it == name)
+/// Whether an accepted option changes nothing.
+pub(crate) fn is_ignored(name: &str) -> bool {
+    IGNORED.split(' ').any(|it| it == name) || name.starts_with("x-") || name.starts_with("X-")
 }
 
 const REMOUNT: &str =
@@ -44,12 +39,10 @@ impl MountOptions {
     }
 
     fn apply(&mut self, name: &str, value: &str, folder: &Path) -> Result<(), Failure> {
-        let is_ignored =
-            IGNORED.split(' ').any(|it| it == name) || name.starts_with("x-") || name.starts_with("X-");
         let row = MOUNT_OPTIONS.iter().find(|row| row.name.trim_end_matches('=') == name);
         let done = match row {
             Some(row) => row.apply(self, value, folder),
-            None if is_ignored => Ok(()),
+            None if is_ignored(name) => Ok(()),
             None if name == "remount" => Err(REMOUNT.into()),
             None if name == "allow_root" => Err("not supported; use allow_other, which includes root".into()),
             None => Err("unknown option; `bsafs help mount` lists them".into()),

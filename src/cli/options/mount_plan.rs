@@ -53,6 +53,11 @@ impl MountPlan {
         let (sources, of_mounts) = (&unmounted.paths[..], unmounted.options.clone());
         let expanded = NamedSources::new(sources, MountOptions::new())?;
         expanded.check_for_root(mountpoint.is_some())?;
+        expanded.check_for_strangers(mountpoint.is_some())?;
+        // The process that starts the daemon says it.
+        if !detach::is_daemon() {
+            expanded.warn_of_strangers(mountpoint.is_some());
+        }
         let mut options = expanded.options.clone();
         options.open = of_mounts.clone().merged_over(options.open);
         // Applied last, because the command line outranks profiles.

@@ -1,12 +1,14 @@
 //! The sources and options of a command, with its profiles expanded.
 
+#[cfg(feature = "mount")]
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 #[cfg(feature = "mount")]
 use rustix::process::geteuid;
 
 #[cfg(feature = "mount")]
-use super::mount_options::is_of_mounter;
+use super::mount_options::is_ignored;
 #[cfg(feature = "mount")]
 use super::mount_state::MountOptions;
 #[cfg(feature = "mount")]
@@ -26,6 +28,8 @@ use crate::vfs::Vfs;
 #[cfg(feature = "mount")]
 use crate::vfs::sources::for_others;
 use crate::vfs::sources::profile::Profile;
+#[cfg(feature = "mount")]
+use crate::vfs::sources::profile::own_folders;
 #[cfg(feature = "mount")]
 use crate::vfs::sources::source_set::Expanded;
 use crate::vfs::sources::source_set::SourceSet;
@@ -50,6 +54,8 @@ impl NamedSources {
         let Expanded { paths, profiles, .. } = Expanded::new(sources)?;
         let mountpoint = profiles.iter().find_map(|profile| profile.mountpoint.clone());
         for profile in &profiles {
+            // A mistake in an option that has no effect is reported, too.
+            MountOptions::new().add_all(&profile.options_of_own(), &profile.parent)?;
             options.add_all(&profile.options(), &profile.parent)?;
         }
         Ok(Self { paths, mountpoint, options, profiles })
@@ -68,11 +74,8 @@ impl NamedSources {
             return Ok(());
         }
         for profile in &self.profiles {
-            let option = profile.options().into_iter().find(|(name, _)| is_of_mounter(name));
-            let setting = match option {
-                Some((name, _)) => format!("-o {name}"),
-                None if profile.mountpoint.is_some() && !names_mountpoint => "mountpoint".to_owned(),
-                None => continue,
+            let Some(setting) = settings_of_own(profile, names_mountpoint).into_iter().next() else {
+                continue;
             };
             let file = std::path::absolute(&profile.file).unwrap_or_else(|_| profile.file.clone());
             if first_other_user(&file).is_some() {
@@ -83,6 +86,74 @@ impl NamedSources {
         }
         Ok(())
     }
+
+    /// Fails if a profile that a stranger may have written leaves open where to mount, or asks for fewer
+    /// rights, which it does not get.
+    pub(crate) fn check_for_strangers(&self, names_mountpoint: bool) -> Result<(), Failure> {
+        let Some(strangers) = self.profiles.iter().find(|profile| !profile.is_own) else { return Ok(()) };
+        let path = strangers.file.shown();
+        if !names_mountpoint && self.mountpoint.is_none() {
+            let what = format!("{path}: give a folder to mount on after it; {}", only_own_decide());
+            return Err(Failure::new(Exit::Usage, what));
+        }
+        // Without them, the daemon would have more rights than the profile's author wanted.
+        let fewer = ["setuid", "drop_privileges"];
+        let is_fewer = |(name, _): &(String, String)| fewer.contains(&name.as_str());
+        let options = self.profiles.iter().filter(|it| !it.is_own).flat_map(Profile::options_of_own);
+        let Some((name, _)) = options.into_iter().find(is_fewer) else { return Ok(()) };
+        let what = format!("{path}: -o {name}: give this on the command line; {}", only_own_decide());
+        Err(Failure::new(Exit::NoPermission, what))
+    }
+
+    /// Says which settings have no effect, because a stranger may have written their profile.
+    pub(crate) fn warn_of_strangers(&self, names_mountpoint: bool) {
+        self.warn_of(|profile| settings_of_own(profile, names_mountpoint));
+    }
+
+    /// As [`NamedSources::warn_of_strangers`], for mountpoints alone.
+    pub(crate) fn warn_of_strange_mountpoints(&self) {
+        self.warn_of(|profile| {
+            profile.names_mountpoint().then(|| "mountpoint".to_owned()).into_iter().collect()
+        });
+    }
+
+    fn warn_of(&self, settings: impl Fn(&Profile) -> Vec<String>) {
+        for profile in self.profiles.iter().filter(|profile| !profile.is_own) {
+            let mut ignored = settings(profile);
+            let mut seen = HashSet::new();
+            ignored.retain(|setting| seen.insert(setting.clone()));
+            if !ignored.is_empty() {
+                let (path, ignored) = (profile.file.shown(), ignored.join(", "));
+                let advice = "add what you want to the command line";
+                log::warn!("{path}: ignored: {ignored}; {}; {advice}", only_own_decide());
+            }
+        }
+    }
+}
+
+/// What a profile sets that only the user's own profiles may set. The command line `names_mountpoint` if it
+/// does not leave that to a profile.
+#[cfg(feature = "mount")]
+fn settings_of_own(profile: &Profile, names_mountpoint: bool) -> Vec<String> {
+    let options = profile.options_of_own().into_iter().map(|(name, _)| name);
+    let mut settings: Vec<String> =
+        options.filter(|name| !is_ignored(name)).map(|name| format!("-o {name}")).collect();
+    if profile.names_mountpoint() && !names_mountpoint {
+        settings.push("mountpoint".to_owned());
+    }
+    settings
+}
+
+/// Which profiles decide where and how something is mounted.
+#[cfg(feature = "mount")]
+fn only_own_decide() -> String {
+    let [user, system] = own_folders();
+    format!(
+        "only a profile that is a file, and no link, in {} or {} decides where and with which rights to \
+         mount",
+        user.shown(),
+        system.shown()
+    )
 }
 
 /// The sources of a command that mounts nothing. Profile options that only affect mounts have no effect.

@@ -10,6 +10,9 @@
 //!
 //! Every command takes a profile and its options, except for options that only concern a mount.
 //!
+//! A profile may have come with a mod. So it decides where and with which rights something is mounted only if
+//! it is in the user's folder of profiles, or in that of the system. Any other decides only what is shown.
+//!
 //! `archives` takes the same sources as `mount`: archives, folders, ids of games, instances of Mod
 //! Organizer 2, openmw.cfg. A file name with `*` or `?` stands for the matching files in its
 //! folder, in any case, ordered by name.
@@ -20,12 +23,15 @@ use globset::{GlobBuilder, GlobSetBuilder};
 use serde::Deserialize;
 
 use crate::format::is_archive_extension;
+use crate::game::caseless::CaselessNames;
 use crate::game::{Disk, Environment, title};
-use crate::limits::{PROFILE_MAX, PROFILE_SOURCES_MAX};
-use crate::shown::excerpt;
+use crate::limits::{PROFILE_MATCHES_MAX, PROFILE_MAX, PROFILE_SOURCES_MAX};
+use crate::shown::{Shown, excerpt};
 use crate::system::covered::Covered;
+use crate::system::foreign_mounts::ForeignMounts;
+use crate::system::paths::enters_any;
 use crate::system::whole_file;
-use crate::vfs::error::OpenError;
+use crate::vfs::error::{OpenError, OpenErrorKind};
 use crate::vfs::open_options::expand_home;
 
 /// A mount as a profile describes it.
@@ -34,7 +40,7 @@ use crate::vfs::open_options::expand_home;
 pub(crate) struct Profile {
     /// The sources in load order. The last one wins.
     pub(crate) archives: Vec<PathBuf>,
-    /// The mountpoint, unless the command line names one.
+    /// The mountpoint, unless the command line names one. `None` if the profile may not decide it.
     pub(crate) mountpoint: Option<PathBuf>,
     /// The folder that contains the archives.
     folder: Option<PathBuf>,
@@ -47,7 +53,25 @@ pub(crate) struct Profile {
     /// The profile's file, as it was named.
     #[serde(skip)]
     pub(crate) file: PathBuf,
+    /// Whether the file is in a folder of profiles. Otherwise a stranger may have written it.
+    #[serde(skip)]
+    pub(crate) is_own: bool,
+    /// Whether a mountpoint was removed, which this profile may not decide.
+    #[serde(skip)]
+    names_mountpoint: bool,
 }
+
+/// Options that a profile from anywhere may set, because they only decide what is shown, or take rights away.
+/// All others decide where, or with which rights, or cost memory.
+const OF_ANY_PROFILE: &str = "\
+    archives encoding exact force game_dir ini layout mo2_profile names noatime noexec nosymfollow plugins \
+    precedence prefix salvage static textures xattr";
+
+/// Options whose value is a path.
+const PATH_OPTIONS: [&str; 6] = ["edit", "game_dir", "ini", "names", "plugins", "prefix"];
+
+/// The folder of the profiles that root writes for all users.
+const SYSTEM_FOLDER: &str = "/etc/bsafs";
 
 impl Profile {
     /// Whether a source is a profile, by its extension.
@@ -83,15 +107,21 @@ impl Profile {
 
     /// Reads a profile. Its paths are made absolute, or relative to the current folder if `path` is relative.
     pub(crate) fn read(path: &Path) -> Result<Self, OpenError> {
-        let bytes =
-            whole_file::read(path, PROFILE_MAX).map_err(|error| OpenError::unreadable(path, error))?;
+        let own = place_among_own(path);
+        // An own profile is read where it is, because another user may exchange a folder on the way.
+        let bytes = whole_file::read(own.as_deref().unwrap_or(path), PROFILE_MAX)
+            .map_err(|error| OpenError::unreadable(path, error))?;
         let text = String::from_utf8(bytes).map_err(|_| OpenError::profile(path, "it is not UTF-8"))?;
         let parent = path.parent().unwrap_or(Path::new(""));
         let mut profile = Self::parse(&text, parent).map_err(|error| OpenError::profile(path, error))?;
+        path.clone_into(&mut profile.file);
+        profile.is_own = own.is_some();
+        profile.check_answers()?;
         let mut archives = Vec::with_capacity(profile.archives.len());
+        let mut matching = Matching::new(path);
         for archive in profile.archives {
             if has_pattern(&archive) {
-                archives.append(&mut matches(&archive, path)?)
+                archives.append(&mut matching.files(&archive)?)
             } else {
                 archives.push(archive)
             }
@@ -106,13 +136,55 @@ impl Profile {
             return Err(OpenError::profile(path, format!("{}: {what}", excerpt(&other))));
         }
         profile.archives = archives;
-        path.clone_into(&mut profile.file);
+        if !profile.is_own {
+            profile.names_mountpoint = profile.mountpoint.take().is_some();
+        }
         Ok(profile)
     }
 
-    /// The options of the mount as names and values, uninterpreted. The value of a flag is empty.
+    /// Fails if the profile names a place in a FUSE mount of another user, whose daemon may never answer. The
+    /// user did not name it himself now. Nothing is looked up in the mount.
+    fn check_answers(&self) -> Result<(), OpenError> {
+        let foreign = ForeignMounts::now();
+        if foreign.is_empty() {
+            return Ok(());
+        }
+        let options = self.options();
+        let of_options = options.iter().filter(|(name, _)| PATH_OPTIONS.contains(&name.as_str()));
+        let of_options = of_options.map(|(_, value)| self.parent.join(expand_home(value.into())));
+        let mut named = self.archives.iter().chain(&self.mountpoint).cloned().chain(of_options);
+        let is_in_one = |path: &PathBuf| {
+            let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            path.to_str().and_then(title).is_none() && enters_any(&foreign, &absolute)
+        };
+        named.find(is_in_one).map_or(Ok(()), |path| {
+            let what = format!(
+                "it is in a FUSE mount of another user, whose program may never answer, so the profile {} \
+                 may not name it; give it on the command line, or copy it to a disk",
+                self.file.shown()
+            );
+            Err(OpenError::new(&path, OpenErrorKind::OfOtherUser(what)))
+        })
+    }
+
+    /// The options that the profile may set, as names and values, uninterpreted. The value of a flag is
+    /// empty.
     pub(crate) fn options(&self) -> Vec<(String, String)> {
-        split_options(&self.options)
+        let mut options = split_options(&self.options);
+        options.retain(|(name, _)| self.is_own || may_any_profile_set(name));
+        options
+    }
+
+    /// The options that only the user's own profiles may set, whether or not this is one.
+    pub(crate) fn options_of_own(&self) -> Vec<(String, String)> {
+        let mut options = split_options(&self.options);
+        options.retain(|(name, _)| !may_any_profile_set(name));
+        options
+    }
+
+    /// Whether the profile names a mountpoint, which counts only if the profile may decide it.
+    pub(crate) fn names_mountpoint(&self) -> bool {
+        self.names_mountpoint || self.mountpoint.is_some()
     }
 
     fn parse(text: &str, parent: &Path) -> Result<Self, String> {
@@ -139,6 +211,26 @@ impl Profile {
 /// The folder of the profiles that `bsafs mount --save-profile` writes.
 pub(crate) fn saved_folder() -> PathBuf {
     Environment::of_process().xdg_config_home.join("bsafs")
+}
+
+/// The folders in which a profile decides where and with which rights something is mounted.
+pub(crate) fn own_folders() -> [PathBuf; 2] {
+    [saved_folder(), PathBuf::from(SYSTEM_FOLDER)]
+}
+
+/// The place of a profile in one of [`own_folders`], without links on the way. `None` if it is elsewhere. A
+/// link in such a folder is no own profile, nor is a link to one: a mod decides the other end of the link.
+fn place_among_own(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?;
+    let folder = path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
+    let folder = folder.canonicalize().ok()?;
+    let is_own = own_folders().iter().any(|own| own.canonicalize().is_ok_and(|own| own == folder));
+    let place = folder.join(name);
+    (is_own && place.symlink_metadata().is_ok_and(|it| it.is_file())).then_some(place)
+}
+
+fn may_any_profile_set(name: &str) -> bool {
+    OF_ANY_PROFILE.split(' ').any(|it| it == name)
 }
 
 /// The file in the folder of saved profiles that lists places of games.
@@ -188,28 +280,68 @@ fn has_pattern(path: &Path) -> bool {
     has && path.symlink_metadata().is_err()
 }
 
-/// The files that match a pattern, ordered by name.
-fn matches(pattern: &Path, profile: &Path) -> Result<Vec<PathBuf>, OpenError> {
-    let name = pattern.file_name().unwrap_or_default().to_string_lossy();
-    // Only `*` and `?` are special, because names of mods contain brackets.
-    let literal: String = name.chars().map(bracketed).collect();
-    let glob = GlobBuilder::new(&literal).case_insensitive(true).backslash_escape(false).build();
-    // Unlike a single matcher, a set reports a pattern that is too long instead of panicking.
-    let matcher = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build());
-    let matcher = matcher.map_err(|error| OpenError::profile(profile, excerpt(&error.to_string())))?;
-    let folder = pattern.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    let disk = Disk::beneath(Covered::of_process());
-    let names = disk.names(folder).map_err(|error| OpenError::unreadable(folder, error))?;
-    let mut found: Vec<&str> = names.iter().filter(|name| matcher.is_match(name)).collect();
-    found.sort_by_cached_key(|name| (name.to_ascii_lowercase(), *name));
-    let found: Vec<PathBuf> =
-        found.into_iter().map(|name| folder.join(name)).filter(|path| path.is_file()).collect();
-    if found.is_empty() {
-        let pattern = pattern.to_string_lossy();
-        let what = format!("no file matches {}; correct or remove this pattern", excerpt(&pattern));
-        return Err(OpenError::not_found(profile, what));
+/// Finds the files that the patterns of a profile match.
+struct Matching<'p> {
+    profile: &'p Path,
+    disk: Disk,
+    /// The folder that was listed last. Most patterns of a profile are in one folder.
+    listed: Option<(PathBuf, CaselessNames)>,
+    /// How many names were compared, or listed.
+    cost: usize,
+}
+
+impl<'p> Matching<'p> {
+    /// Listing a name takes as long as comparing it with this many patterns.
+    const LISTING_COST: usize = 8;
+
+    fn new(profile: &'p Path) -> Self {
+        Self { profile, disk: Disk::beneath(Covered::of_process()), listed: None, cost: 0 }
     }
-    Ok(found)
+
+    /// The files that match a pattern, ordered by name.
+    fn files(&mut self, pattern: &Path) -> Result<Vec<PathBuf>, OpenError> {
+        let name = pattern.file_name().unwrap_or_default().to_string_lossy();
+        // Only `*` and `?` are special, because names of mods contain brackets.
+        let literal: String = name.chars().map(bracketed).collect();
+        let glob = GlobBuilder::new(&literal).case_insensitive(true).backslash_escape(false).build();
+        // Unlike a single matcher, a set reports a pattern that is too long instead of panicking.
+        let matcher = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build());
+        let matcher =
+            matcher.map_err(|error| OpenError::profile(self.profile, excerpt(&error.to_string())))?;
+        let folder = pattern.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+        let listed = match self.listed.take().filter(|(listed, _)| listed == folder) {
+            Some((_, names)) => names,
+            None => {
+                let names = self.disk.names(folder).map_err(|error| OpenError::unreadable(folder, error))?;
+                self.pay(names.count().saturating_mul(Self::LISTING_COST))?;
+                names
+            }
+        };
+        self.pay(listed.count())?;
+        let mut found: Vec<&str> = listed.iter().filter(|name| matcher.is_match(name)).collect();
+        found.sort_by_cached_key(|name| (name.to_ascii_lowercase(), *name));
+        let found: Vec<PathBuf> =
+            found.into_iter().map(|name| folder.join(name)).filter(|path| path.is_file()).collect();
+        self.listed = Some((folder.to_owned(), listed));
+        if found.is_empty() {
+            let pattern = pattern.to_string_lossy();
+            let what = format!("no file matches {}; correct or remove this pattern", excerpt(&pattern));
+            return Err(OpenError::not_found(self.profile, what));
+        }
+        Ok(found)
+    }
+
+    fn pay(&mut self, cost: usize) -> Result<(), OpenError> {
+        self.cost = self.cost.saturating_add(cost);
+        if self.cost <= PROFILE_MATCHES_MAX {
+            return Ok(());
+        }
+        let what = format!(
+            "its patterns would be compared with names more than {PROFILE_MATCHES_MAX} times; name fewer, or \
+             the folder"
+        );
+        Err(OpenError::profile(self.profile, what))
+    }
 }
 
 /// A character of a pattern, put into brackets if it would be special.

@@ -448,7 +448,7 @@ fn a_change_of_the_profile_is_followed() {
         dir.archive(&format!("{name}.bsa"), &archive(&[("x.txt", name)]));
     }
     fs::write(dir.path("p.toml"), "archives = ['a.bsa', 'b.bsa']\nmountpoint = 'mnt'").unwrap();
-    dir.run(["mount", "p.toml"]).success();
+    dir.run(["mount", "p.toml", "mnt"]).success();
     let mount = Mounted::at(&dir.path("mnt"), String::new());
     assert_eq!(content(&mount.join("X.txt")), Ok("b".into()));
     fs::write(dir.path("p.toml"), "archives = ['b.bsa', 'a.bsa']\nmountpoint = 'mnt'").unwrap();

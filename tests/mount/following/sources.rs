@@ -133,7 +133,7 @@ fn a_missing_or_damaged_archive_of_a_profile_is_followed() {
         replace(&dir, "profile/p.toml", text.as_bytes());
     };
     profile("'../archives/a.bsa'");
-    dir.run(["mount", "profile/p.toml"]).success();
+    dir.run(["mount", "profile/p.toml", "mnt"]).success();
     let mount = Mounted::at(&dir.path("mnt"), String::new());
     until_quiet(&mount);
     fs::remove_file(dir.path("archives/a.bsa")).unwrap();
