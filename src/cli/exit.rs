@@ -165,7 +165,7 @@ impl From<StatusError> for Failure {
     fn from(error: StatusError) -> Self {
         let exit = match &error.kind {
             StatusErrorKind::NotMounted | StatusErrorKind::Part => Exit::NoInput,
-            StatusErrorKind::Dead => Exit::Unavailable,
+            StatusErrorKind::Dead | StatusErrorKind::DeadOverlay => Exit::Unavailable,
             StatusErrorKind::Refused => Exit::NoPermission,
             StatusErrorKind::Unanswered(_) | StatusErrorKind::Hangs(_) | StatusErrorKind::Failed(_) => {
                 Exit::Io

@@ -58,7 +58,7 @@ pub(crate) fn status_of(path: &Path) -> Result<MountStatus, StatusError> {
     let mounted = mount_at(path, &resolve_mountpoint(path))?;
     let answer = ask(&mounted);
     let kind = match (refusal(&mounted, &answer), answer) {
-        (_, Answer::Status(status)) => return Ok(*status),
+        (None, Answer::Status(status)) => return Ok(*status),
         (Some(kind), _) => kind,
         (None, Answer::Failed(what)) => StatusErrorKind::Failed(what),
         (None, _) => StatusErrorKind::NotMounted,
@@ -72,6 +72,7 @@ fn refusal(mounted: &MountEntry, answer: &Answer) -> Option<StatusErrorKind> {
         Answer::Hangs => Some(StatusErrorKind::Hangs(process_of(mounted))),
         Answer::Dead => Some(StatusErrorKind::Dead),
         Answer::Refused => Some(StatusErrorKind::Refused),
+        Answer::Status(status) if status.has_dead_overlay => Some(StatusErrorKind::DeadOverlay),
         Answer::Status(_) | Answer::Covered | Answer::Failed(_) => None,
     }
 }

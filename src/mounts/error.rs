@@ -1,7 +1,7 @@
 //! Why a mount's daemon gave no status.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
@@ -23,6 +23,8 @@ pub(crate) enum StatusErrorKind {
     Part,
     /// The daemon has ended; the dead mount remains.
     Dead,
+    /// The program of the overlay that makes the mount writable has ended.
+    DeadOverlay,
     /// The mount is another user's.
     Refused,
     /// The daemon does not answer in time. The number of its process, if it is known.
@@ -48,6 +50,16 @@ impl StatusErrorKind {
     }
 }
 
+/// What happened to a writable mount without the program of its overlay, and what to do. The program may have
+/// been killed for its memory.
+pub(crate) fn dead_overlay(path: &Path) -> String {
+    let path = path.shown();
+    format!(
+        "fuse-overlayfs, which made the mount writable, has ended; run `bsafs umount {path}`, mount again, \
+         and check what was written last (`bsafs help writing`)"
+    )
+}
+
 impl fmt::Display for StatusError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.shown();
@@ -61,6 +73,7 @@ impl fmt::Display for StatusError {
             StatusErrorKind::Dead => {
                 write!(f, "{path}: the daemon has ended; run `bsafs umount {path}` to remove the dead mount")
             }
+            StatusErrorKind::DeadOverlay => write!(f, "{path}: {}", dead_overlay(&self.path)),
             StatusErrorKind::Refused => write!(f, "{path}: owned by another user; run as that user"),
             StatusErrorKind::Hangs(Some(pid)) => write!(
                 f,

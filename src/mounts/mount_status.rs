@@ -13,7 +13,7 @@ use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 use super::error::{StatusError, StatusErrorKind};
-use crate::daemon::mountpoint::{DEAD_CODE, resolve_mountpoint};
+use crate::daemon::mountpoint::{DEAD_CODE, has_no_daemon, resolve_mountpoint};
 use crate::daemon::overlay;
 use crate::fs::{self, MountedSource, MountedSources, SOURCES_LINK, STATUS_LINK, read_pages};
 use crate::note::NoteSummary;
@@ -45,6 +45,9 @@ pub(crate) struct MountStatus {
     /// The folder that receives the changes of a writable mount. Bytes that are not UTF-8 are replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) edit: Option<String>,
+    /// Whether the overlay that makes the mount writable has no program any more. Every access to it fails.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) has_dead_overlay: bool,
     /// The user whose daemon says all this, if it is neither root nor the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) claimed_by: Option<u32>,
@@ -71,7 +74,10 @@ impl MountStatus {
         };
         let edit = edit_mount::edit_folder(&mounted).map(|edit| edit.to_string_lossy().into_owned());
         let claimed_by = mounted.claimant();
-        Ok(Self { status, sources, options, profile, odd, edit, claimed_by })
+        // That of the kernel cannot die.
+        let overlay = edit_mount::overlay_of(&mounted).filter(MountEntry::is_fuse);
+        let has_dead_overlay = overlay.is_some_and(|it| has_no_daemon(&it.mountpoint, &it.identity()));
+        Ok(Self { status, sources, options, profile, odd, edit, has_dead_overlay, claimed_by })
     }
 
     /// The number of all requests. Another user's daemon can report any numbers.

@@ -10,7 +10,7 @@ use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::process::Signal;
 
 use super::{world, world_files};
-use crate::fake_mount::hostile_user;
+use crate::fake_mount::{Answers, FakeMount, hostile_user};
 use crate::mounted::{
     Finished, TestDir, finish, is_alive, is_root, mount_table, mounts_below, run, signal, status, unmount,
     unmount_lazily, until,
@@ -436,4 +436,46 @@ fn a_writable_mount_is_listed_with_the_processes_in_it() {
     drop(holder.stdin.take());
     finish(holder);
     dir.run(["umount", "mnt"]).success();
+}
+
+#[test]
+fn a_writable_mount_whose_overlay_program_was_killed_is_shown_as_dead() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    dir.give_to_user();
+    // What `mount --edit` of a user makes, with another program as the overlay.
+    for folder in [".mod.bsafs-work/lower", "mod", "mnt"] {
+        run(&mut dir.as_user("mkdir", ["-p", folder])).success();
+    }
+    let source = format!("fsname={}", dir.path("mnt").display());
+    run(&mut dir.bsafs_as_user(["mount", "-o", &source, "a.bsa", ".mod.bsafs-work/lower"])).success();
+    let answers =
+        Answers { source: "x".into(), subtype: Some("fuse-overlayfs".into()), ..Answers::default() };
+    let mut overlay = FakeMount::start(&dir.path("mnt"), &answers);
+    let state = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["state"].clone();
+    let shown = |arguments: &[&str]| {
+        let shown = run(&mut dir.bsafs_as_user(arguments)).success();
+        let is_here = |it: &&str| it.contains(dir.path("mnt").to_str().unwrap());
+        shown.lines().find(is_here).unwrap_or_else(|| panic!("{shown}")).to_owned()
+    };
+    assert_eq!(state(&shown(&["mounts", "--json"])), "alive");
+    assert_eq!(run(&mut dir.bsafs_as_user(["status", "mnt"])).code, 0);
+    overlay.kill();
+    assert_eq!(state(&shown(&["mounts", "--json"])), "dead");
+    let listed = run(&mut dir.bsafs_as_user(["mounts"])).success();
+    let advice = format!("has ended; run `bsafs umount {}`", dir.path("mnt").display());
+    assert!(listed.contains("  dead ") && listed.contains(&advice), "{listed}");
+    for arguments in [&["status", "mnt"][..], &["status", "--json", "mnt"]] {
+        let status = run(&mut dir.bsafs_as_user(arguments));
+        let advice = "has ended; run `bsafs umount mnt`, mount again";
+        assert!(status.code == 69 && status.err.contains(advice), "{status:?}");
+        assert!(status.err.contains("bsafs help writing") && status.out.is_empty(), "{status:?}");
+    }
+    // Root sees the same.
+    let seen = dir.run(["status", "mnt"]);
+    assert!(seen.code == 69 && seen.err.contains("has ended"), "{seen:?}");
+    let opened = run(&mut dir.bsafs_as_user(["open", "mnt"]));
+    assert!(opened.code == 69 && opened.err.contains("fuse-overlayfs"), "{opened:?}");
+    run(&mut dir.bsafs_as_user(["umount", "mnt"])).success();
+    until("both mounts to be removed", || mounts_below(&dir.path("")).is_empty());
 }

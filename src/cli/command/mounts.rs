@@ -11,6 +11,7 @@ use crate::cli::surroundings::check_mount_table;
 use crate::cli::terminal::output::{duration, stdout_for, write_json};
 use crate::cli::ui::Ui;
 use crate::daemon::overlay;
+use crate::mounts::error::dead_overlay;
 use crate::mounts::holders::{Holder, Holders};
 use crate::mounts::mount_status::{self, Answer, MountStatus};
 use crate::note::NoteSummary;
@@ -156,6 +157,7 @@ impl<'a> JsonMount<'a> {
 
 fn state(answer: &Answer) -> &'static str {
     match answer {
+        Answer::Status(status) if status.has_dead_overlay => "dead",
         Answer::Status(_) => "alive",
         Answer::Dead => "dead",
         Answer::Hangs => "hangs",
@@ -224,6 +226,9 @@ fn write(
             writeln!(out, "  holds      {held}\n  mounted    for {uptime}, {requests}")?;
             for odd in odd_sources(status) {
                 writeln!(out, "  odd        {}", odd.to_string().shown())?;
+            }
+            if status.has_dead_overlay {
+                writeln!(out, "  dead       {}", dead_overlay(&shown.mountpoint))?;
             }
         }
         Answer::Dead => writeln!(out, "  dead       the daemon has ended; run `bsafs umount {path}`")?,

@@ -20,6 +20,7 @@ use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::mounts_folder::MountsFolder;
 use crate::daemon::overlay;
 use crate::game::Environment;
+use crate::mounts::error::dead_overlay;
 use crate::mounts::mount_status::{self, Answer};
 use crate::shown::{Shown, quoted};
 use crate::system::mountinfo::{self, MountEntry};
@@ -196,12 +197,13 @@ impl Open {
             && !is_game(path)
         {
             let mountpoint = resolve_mountpoint(path);
-            if let Some(mounted) = mountinfo::mounted_at(&mountpoint).filter(MountEntry::is_bsafs) {
+            if let Some(mounted) = overlay::bsafs_mount_at(&mountpoint) {
                 return check_alive(&mounted).map(|()| mountpoint);
             }
         }
-        let of_profile = NamedSources::new(&self.sources, MountOptions::new())?.mountpoint;
-        let around = match &of_profile {
+        let named = NamedSources::new(&self.sources, MountOptions::new())?;
+        let of_profile = &named.mountpoint;
+        let around = match of_profile {
             Some(mountpoint) => absolute(mountpoint)?.parent().map(Path::to_owned).unwrap_or_default(),
             None => self.folder()?,
         };
@@ -213,10 +215,10 @@ impl Open {
             return Ok(mountpoint);
         }
         let mountpoint = match of_profile {
-            Some(mountpoint) => absolute(&mountpoint)?,
+            Some(mountpoint) => absolute(mountpoint)?,
             None => self.free_mountpoint(&folder.path, &mounts)?,
         };
-        self.mount(&mountpoint)?;
+        self.mount(&mountpoint, &named)?;
         Ok(resolve_mountpoint(&mountpoint))
     }
 
@@ -243,7 +245,7 @@ impl Open {
     fn find(&self, mounts: &[(MountEntry, Answer)]) -> Option<PathBuf> {
         let wanted: Vec<_> = self.sources.iter().map(|source| mounted_source(source)).collect();
         let is_same = |answer: &Answer| match answer {
-            Answer::Status(status) => {
+            Answer::Status(status) if !status.has_dead_overlay => {
                 status.sources.len() == wanted.len()
                     && status.sources.iter().zip(&wanted).all(|(mounted, wanted)| mounted.is_same(wanted))
             }
@@ -278,7 +280,7 @@ impl Open {
     }
 
     /// Mounts in the background, through the user's systemd if it is running.
-    fn mount(&self, mountpoint: &Path) -> Result<(), Failure> {
+    fn mount(&self, mountpoint: &Path, named: &NamedSources) -> Result<(), Failure> {
         let mut paths: Vec<OsString> = Vec::new();
         for source in &self.sources {
             paths.push(if is_game(source) { source.clone() } else { absolute(source)? }.into());
@@ -289,10 +291,15 @@ impl Open {
         };
         if user_manager::is_running() {
             match user_manager::start(&arguments(&["mount", "--foreground", "--"])) {
-                Ok(()) => return Ok(()),
+                // What that mount says is in the journal.
+                Ok(()) => {
+                    named.warn_of_strangers(false);
+                    return Ok(());
+                }
                 Err(why) => log::info!("systemd did not start the mount: {why}"),
             }
         }
+        named.warn_of_strange_mountpoints();
         let output = Program::itself()
             .args(arguments(&["mount", "--"]))
             .output_within(MOUNT_TIME)
@@ -328,7 +335,8 @@ fn is_empty(folder: &Path) -> bool {
 
 /// Refuses to open a mount whose daemon does not answer.
 fn check_alive(mounted: &MountEntry) -> Result<(), Failure> {
-    let path = mounted.mountpoint.shown();
+    let mountpoint = overlay::mountpoint(mounted);
+    let path = mountpoint.shown();
     match mount_status::ask(mounted) {
         Answer::Dead => {
             let what =
@@ -339,6 +347,10 @@ fn check_alive(mounted: &MountEntry) -> Result<(), Failure> {
             let what =
                 format!("{path}: the daemon does not answer; run `bsafs umount --lazy {path}` to unmount");
             Err(Failure::new(Exit::Io, what))
+        }
+        Answer::Status(status) if status.has_dead_overlay => {
+            let what = format!("{path}: {}", dead_overlay(&mountpoint));
+            Err(Failure::new(Exit::Unavailable, what))
         }
         // The file manager shows any other error.
         _ => Ok(()),
