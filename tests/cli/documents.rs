@@ -272,18 +272,33 @@ fn printing_a_manual_to_a_full_disk_fails() {
 }
 
 #[test]
-fn the_unit_restarts_only_after_temporary_errors_and_not_forever() {
+fn the_unit_waits_for_a_missing_source_as_long_as_it_takes() {
     let unit = fs::read_to_string("systemd/bsafs@.service").unwrap();
     let value = |key: &str| {
         let line = unit.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
         line.unwrap_or_else(|| panic!("{key} is not in the unit"))
     };
-    let seconds = |key| value(key).parse::<u32>().unwrap();
-    assert!(seconds("StartLimitBurst") * (seconds("RestartSec") + 1) < seconds("StartLimitIntervalSec"));
+    // Without a limit of starts. A restart in each second would fill the journal.
+    assert_eq!((value("StartLimitIntervalSec"), value("Restart")), ("0", "on-failure"));
+    assert!(value("RestartSec").parse::<u32>().unwrap() >= 10);
     let prevented: Vec<&str> = value("RestartPreventExitStatus").split(' ').collect();
     let named = |code: &str| Exit::ALL.iter().find(|(exit, _)| (*exit as i32).to_string() == code);
     assert!(prevented.iter().all(|code| named(code).is_some()), "{prevented:?}");
     // A restart helps if a connection broke (74) or if an archive appears later (66).
     assert!(!prevented.contains(&"74") && !prevented.contains(&"66"));
+    // What the program says of sources that are missing, however they are named.
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("config/bsafs")).unwrap();
+    fs::write(dir.path("there.bsa"), "").unwrap();
+    let missing = ["'/no/disk/a.bsa'", "'/no/disk/*.bsa'", "'/no/disk'", "'/no/disk/ModOrganizer.ini'"];
+    for archives in missing {
+        let text = format!("archives = [{archives}]\nmountpoint = '{}'", dir.path("mnt").display());
+        fs::write(dir.path("config/bsafs/p.toml"), text).unwrap();
+        let mut start = dir.bsafs(["mount", "--foreground", "config/bsafs/p.toml"]);
+        let code = run(start.env("XDG_CONFIG_HOME", dir.path("config"))).code.to_string();
+        assert!(code != "0" && !prevented.contains(&&*code), "{archives}: {code}");
+    }
+    // A profile that was removed is not waited for.
+    assert_eq!(value("ConditionPathExists"), value("ExecStart").rsplit(' ').next().unwrap());
     assert!(value("Documentation").starts_with("man:bsafs(1)"));
 }

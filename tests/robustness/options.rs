@@ -39,10 +39,10 @@ pub fn run(input: &[u8], folder: &Path) -> bool {
     true
 }
 
-fn plan(source: &PathBuf, values: &[String]) -> Option<PlannedMount> {
+fn plan(source: &Path, values: &[String]) -> Option<PlannedMount> {
     // Only an own profile decides the mountpoint.
     let mountpoint = source.with_file_name("mountpoint");
-    match plan_mount(&[source.clone(), mountpoint], values) {
+    match plan_mount(&[source.to_path_buf(), mountpoint], values) {
         Ok(planned) => Some(planned),
         Err(failure) => {
             // `NoInput` is possible because a pattern may match nothing.

@@ -129,8 +129,8 @@ impl Pictures {
     }
 }
 
-/// The size of the textures of a row in bytes, without those that were `counted` before: each is decoded once.
-/// A size that cannot be learnt counts as nothing, because no picture can be made then.
+/// The size of the textures of a row in bytes, without those that were `counted` before, because each is
+/// decoded once. A size that cannot be learnt counts as nothing, because no picture can be made then.
 fn size(row: &Row, counted: &mut HashSet<BytesKey>) -> u64 {
     let mut size = |file: &VfsFile| {
         let is_new = file.bytes_key().is_none_or(|key| counted.insert(key));
