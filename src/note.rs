@@ -122,6 +122,8 @@ codes! {
     ArchivesSharePath = "archives-share-path", "path", " that several archives share";
     /// A list names a plugin that does not exist.
     PluginMissing = "plugin-missing", "missing plugin", "";
+    /// A list names a plugin that the game ignores.
+    PluginIgnored = "plugin-ignored", "plugin", " that the game ignores";
     /// A list names a plugin twice.
     PluginTwice = "plugin-twice", "plugin", " listed twice";
     /// A plugin needs a master that does not exist.
@@ -186,6 +188,8 @@ codes! {
     UsersDiffer = "users-differ", "user", " of a prefix beside others with settings of the game";
     /// Nothing at the top of a mod is for the game.
     Mo2ModNested = "mo2-mod-nested", "mod", " with nothing for the game at its top";
+    /// The folder of a mod is in the data folder, where the game does not look.
+    ModNested = "mod-nested", "folder", " of a mod in the data folder, where the game does not look";
     /// A name has letters outside of ASCII, which tools hash differently.
     PackName = "pack-name", "packed name", " outside of ASCII";
     /// A folder that no game is known to read is packed.

@@ -4,7 +4,7 @@ use super::archive::Archive;
 use super::error::ParseError;
 use super::limits::Options;
 use super::sniff;
-use crate::read::Bytes;
+use crate::read::{Bytes, Reader};
 
 /// A format: one row of [`super::FORMATS`].
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(super) fn parse_by<'a>(
     let format = formats.iter().find(|format| (format.recognises)(archive)).ok_or_else(|| {
         ParseError::unsupported(
             0,
-            format!("not a BSA or BA2; it looks like {}", looks_like(archive.first(512))),
+            format!("not a BSA or BA2; it looks like {}", looks_like(archive.first(512), archive)),
         )
     })?;
     let mut parsed = (format.parse)(archive, options)?;
@@ -39,10 +39,24 @@ pub(super) fn parse_by<'a>(
     Ok(parsed)
 }
 
+/// What the files in the folder `Paks` of Oblivion Remastered are.
+const UNREAL: &str = "a Pak of Unreal Engine, where Oblivion Remastered has its meshes and textures: \
+                      use a tool for these, such as repak or retoc";
+
+/// Whether a file ends as a Pak of Unreal Engine, whose footer has this magic number.
+fn is_pak(archive: Bytes<'_>) -> bool {
+    const MAGIC: [u8; 4] = 0x5a6f_12e1_u32.to_le_bytes();
+    const FOOTER_MAX: u64 = 512;
+    let len = Reader::new(archive).left();
+    let footer = Reader::at(archive, len.saturating_sub(FOOTER_MAX), "a footer");
+    let footer = footer.and_then(|mut footer| footer.take(len.min(FOOTER_MAX), "a footer"));
+    footer.is_ok_and(|footer| footer.windows(MAGIC.len()).any(|bytes| bytes == MAGIC))
+}
+
 /// Guesses what bytes of no known format are, in words that complete "it looks like".
-fn looks_like(bytes: &[u8]) -> &'static str {
+fn looks_like(bytes: &[u8], archive: Bytes<'_>) -> &'static str {
     /// Magic numbers of files that users mistake for archives, or download in place of one.
-    const KNOWN: [(&[u8], &str); 13] = [
+    const KNOWN: [(&[u8], &str); 14] = [
         (b"PK\x03\x04", "a zip file: unpack it first"),
         (b"7z\xbc\xaf\x27\x1c", "a 7-Zip file: unpack it first"),
         (b"Rar!", "a RAR file: unpack it first"),
@@ -56,6 +70,7 @@ fn looks_like(bytes: &[u8]) -> &'static str {
         (b"<html", "a web page that was saved instead of the archive"),
         (b"BSArc", "a file of BSArc, an unrelated compressor"),
         (b"\x7fELF", "a program"),
+        (b"-==--==--==--==-", UNREAL),
     ];
     if bytes.is_empty() {
         return "an empty file: was the download cut off?";
@@ -63,7 +78,9 @@ fn looks_like(bytes: &[u8]) -> &'static str {
     if let Some((_, what)) = KNOWN.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return what;
     }
-    if bytes.iter().all(|&byte| byte == 0) {
+    if is_pak(archive) {
+        UNREAL
+    } else if bytes.iter().all(|&byte| byte == 0) {
         "a file of zeros: was the download cut off?"
     } else if bytes
         .iter()

@@ -51,6 +51,6 @@ pub use settings::{Ini, IniFiles, OPENMW_CFG};
 pub use storefront::{StoreNames, Storefront};
 pub(crate) use titles::is_data_folder;
 pub use titles::{
-    ActiveRule, AttachRule, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules, LooseSetting,
-    MasterRule, OrderRule, PluginRules, TITLES, TestFiles, Title, title,
+    ActiveRule, AttachRule, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules,
+    LooseSetting, MasterRule, NewerArchives, OrderRule, PluginRules, TITLES, TestFiles, Title, title,
 };

@@ -45,6 +45,7 @@ impl Fate {
     pub(crate) fn of_code(code: NoteCode) -> Option<Self> {
         Some(match code {
             NoteCode::ArchiveUnlisted
+            | NoteCode::PluginIgnored
             | NoteCode::ArchiveInactive
             | NoteCode::ArchiveLanguage
             | NoteCode::ArchiveShadowed
@@ -61,6 +62,7 @@ impl Fate {
             | NoteCode::FileUnreadable
             | NoteCode::Mo2RootFolder
             | NoteCode::Mo2ModNested
+            | NoteCode::ModNested
             | NoteCode::ArchiveInvalidation
             | NoteCode::FolderCase
             | NoteCode::SettingsIgnored => Self::Ignored,

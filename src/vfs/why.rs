@@ -624,6 +624,13 @@ impl<'a> Answer<'a> {
             self.in_archives(&file.path());
             return self.in_mods_off(&file.path());
         }
+        // The folder of a mod that was left in the data folder is no folder of the game.
+        let nested = self.notes().filter(|note| note.code == NoteCode::ModNested);
+        let nested: Vec<Cause> =
+            nested.filter(|note| is_called(Path::new(&note.subject), path)).map(Cause::of).collect();
+        if !nested.is_empty() {
+            return self.reasons.extend(nested);
+        }
         if let Some(folder) = self.vfs.folder(path) {
             self.is_there = true;
             let text = "this is a folder of the game; ask about a file in it";
@@ -1284,9 +1291,13 @@ impl<'a> Answer<'a> {
 
     /// The mods that have a file in a subfolder instead of at their top.
     fn nested(&self, name: &str) -> Vec<Cause> {
-        let nested = self.notes().filter(|note| note.code == NoteCode::Mo2ModNested);
+        let nested =
+            self.notes().filter(|note| matches!(note.code, NoteCode::Mo2ModNested | NoteCode::ModNested));
         let has = |note: &&Note| {
             let folder = Path::new(&note.subject);
+            if note.code == NoteCode::ModNested && self.disk.find_file(folder, name).is_some() {
+                return true;
+            }
             let names = self.disk.names(folder).unwrap_or_default();
             names.iter().any(|it| self.disk.find_file(&folder.join(it), name).is_some())
         };

@@ -70,9 +70,13 @@ fn bytes_of<'a>(archive: &'a [u8], extent: &Extent) -> &'a [u8] {
     &archive[extent.offset as usize..][..extent.packed as usize]
 }
 
+/// What the files in the folder `Paks` of Oblivion Remastered are called.
+const UNREAL: &str = "a Pak of Unreal Engine, where Oblivion Remastered has its meshes and textures: \
+                      use a tool for these, such as repak or retoc";
+
 #[test]
 fn the_error_says_what_a_non_archive_looks_like() {
-    let cases: [(&[u8], &str); 20] = [
+    let cases: [(&[u8], &str); 22] = [
         (b"", "an empty file: was the download cut off?"),
         (&[0; 600], "a file of zeros: was the download cut off?"),
         (b"PK\x03\x04\x14\0", "a zip file: unpack it first"),
@@ -86,6 +90,8 @@ fn the_error_says_what_a_non_archive_looks_like() {
         (b"Gamebryo File Format", "a loose NIF mesh"),
         (b"<!DOCTYPE html>", "a web page that was saved instead of the archive"),
         (b"<html><head>", "a web page that was saved instead of the archive"),
+        (b"-==--==--==--==-\x03", UNREAL),
+        (b"\x01\x02\x03\xff\0\0\xe1\x12\x6f\x5a\x0b\0\0\0\0\0", UNREAL),
         (b"BSArc\0", "a file of BSArc, an unrelated compressor"),
         (b"\x7fELF\x02", "a program"),
         (b"just words\r\n\tand lines\n", "a text file"),

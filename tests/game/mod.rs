@@ -4,6 +4,7 @@
 mod caseless;
 mod deployed; // games whose files limo or the Nexus Mods App deployed
 mod explained; // notes that explain, and sources that mean a game
+mod extenders; // plugins of script extenders, mods in the wrong place, odd games
 mod fates; // what became of each copy, and which game a question means
 mod find; // finding games from the lists of launchers
 mod following; // changes of a game while it is mounted

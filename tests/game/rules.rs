@@ -208,6 +208,29 @@ fn root_folders_of_root_builder_are_not_mounted() {
 }
 
 #[test]
+fn add_ons_of_the_microsoft_store_are_mounted_with_starfield() {
+    let dir = TestDir::new();
+    let world = write_world(&dir, &[]);
+    let games = world.root.join("home/XboxGames");
+    let archive = archive("Mars", &["textures\\mars.dds"]);
+    for (path, bytes) in [
+        ("Starfield/Content/appxmanifest.xml", &b""[..]),
+        ("Starfield/Content/Starfield.exe", b"MZ"),
+        ("Starfield/Content/Data/Starfield.esm", b""),
+        ("Old Mars/Content/Data/OldMars.esm", b""),
+        ("Old Mars/Content/Data/OldMars - Textures.ba2", &archive),
+        ("Shattered Space/Content/Data/ShatteredSpace.esm", b""),
+    ] {
+        write_at(&games.join(path), bytes, 1_000);
+    }
+    let source = games.join("Starfield/Content");
+    let found = order(&world, &dir, &[source.to_str().unwrap()]);
+    assert_eq!(found["plugins"], serde_json::json!(["Starfield.esm", "OldMars.esm", "ShatteredSpace.esm"]));
+    let expected = ["Data", "Data", "Data", "OldMars - Textures.ba2"];
+    assert_eq!(layers(&found), expected, "{found}");
+}
+
+#[test]
 fn add_ons_of_the_microsoft_store_are_mounted_with_fallout_4() {
     let dir = TestDir::new();
     let world = write_world(&dir, &[]);

@@ -94,6 +94,54 @@ pub(super) const FALLOUT4: Game = Game {
     marks: &["Fallout4.exe", "Data/Fallout4.esm"],
 };
 
+pub(super) const SKYRIMVR: Game = Game {
+    id: "skyrimvr",
+    app: 611_670,
+    installdir: "SkyrimVR",
+    folder: "Skyrim VR",
+    version: 105,
+    marks: &["SkyrimVR.exe", "Data/Skyrim.esm", "Data/SkyrimVR.esm"],
+};
+
+pub(super) const FALLOUT4VR: Game = Game {
+    id: "fallout4vr",
+    app: 611_660,
+    installdir: "Fallout 4 VR",
+    folder: "Fallout4VR",
+    version: 1,
+    marks: &["Fallout4VR.exe", "Data/Fallout4.esm", "Data/Fallout4_VR.esm"],
+};
+
+pub(super) const FALLOUT3: Game = Game {
+    id: "fallout3",
+    app: 22_300,
+    installdir: "Fallout 3",
+    folder: "Fallout3",
+    version: 104,
+    marks: &["Fallout3.exe", "Data/Fallout3.esm"],
+};
+
+pub(super) const FALLOUTNV: Game = Game {
+    id: "falloutnv",
+    app: 22_380,
+    installdir: "Fallout New Vegas",
+    folder: "FalloutNV",
+    version: 104,
+    marks: &["FalloutNV.exe", "Data/FalloutNV.esm"],
+};
+
+pub(super) const NEHRIM: Game = Game {
+    id: "nehrim",
+    app: 1_014_940,
+    installdir: "Nehrim/NehrimFiles",
+    folder: "Oblivion",
+    version: 103,
+    marks: &["Oblivion.exe", "NehrimLauncher.exe", "Data/Nehrim.esm"],
+};
+
+/// Fallout 4 with archives of its update of 2024.
+pub(super) const FALLOUT4_NEXT: Game = Game { version: 8, ..FALLOUT4 };
+
 /// A home with one game and perhaps an instance of Mod Organizer 2.
 pub(super) struct SmallWorld {
     pub(super) dir: TestDir,

@@ -187,7 +187,11 @@ pub(crate) fn write_lines(
     writeln!(out, "archives    {archives}")?;
     writeln!(out, "loose files {loose}")?;
     if !order.game.is_empty() {
-        writeln!(out, "confidence  {} (that the game uses these rules)", order.confidence.as_str())?;
+        let doubts = match &order.doubts[..] {
+            [] => "no rule that decides between these archives and files is in doubt".to_owned(),
+            doubts => doubts.join("; "),
+        };
+        writeln!(out, "confidence  {}: {}", order.confidence.as_str(), doubts.shown())?;
     }
     if !order.notes.is_empty() {
         writeln!(out, "\n{}", count(order.notes.len(), "note"))?;

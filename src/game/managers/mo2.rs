@@ -30,6 +30,7 @@ const PROFILES_NAMED: usize = 20;
 
 /// The folder of a mod whose files the plugin Root Builder puts into the game's folder.
 const ROOT: &str = "root";
+const ROOT_SHOWN: &str = "Root";
 
 /// The folders of files that an instance has in its base folder.
 const DEFAULT_FOLDERS: [&str; 2] = ["mods", "overwrite"];
@@ -381,8 +382,15 @@ impl<'a> Instance<'a> {
         self.note_outside(&mods, notes);
         if self.has_root_builder {
             for path in mods.iter().filter_map(|(path, _)| self.disk.find_folder(path, ROOT)) {
-                let text =
-                    "left out: Root Builder puts these files into the game's folder, not its data folder";
+                let text = match self.disk.find_folder(&path, title.data) {
+                    Some(_) => {
+                        "Root Builder puts these files into the game's folder; only those in its data folder \
+                         are shown"
+                    }
+                    None => {
+                        "left out: Root Builder puts these files into the game's folder, not its data folder"
+                    }
+                };
                 notes.push(Note::new(NoteCode::Mo2RootFolder, path.to_string_lossy(), text));
             }
         }
@@ -404,7 +412,18 @@ impl<'a> Instance<'a> {
             };
             Some(OrderLayer { shown: shown.clone(), ..OrderLayer::folder(path, why) })
         };
-        let layers = mods.into_iter().filter_map(layer);
+        // Root Builder copies or links these into the game's own data folder, which is below all mods.
+        let in_data = |(path, why): &(PathBuf, String)| {
+            let root = self.disk.find_folder(path, ROOT).filter(|_| self.has_root_builder)?;
+            let data = self.disk.find_folder(&root, title.data)?;
+            let why = format!(
+                "{ROOT_SHOWN}/{} of {why}, which Root Builder puts into the game's folder",
+                title.data
+            );
+            Some(OrderLayer { shown: self.hidden.filter([]), ..OrderLayer::folder(data, why) })
+        };
+        let built: Vec<OrderLayer> = mods.iter().filter_map(in_data).collect();
+        let layers = built.into_iter().chain(mods.into_iter().filter_map(layer));
         layers.map(|layer| OrderLayer { is_managed: true, ..layer }).collect()
     }
 

@@ -42,7 +42,7 @@ pub fn plan_openmw(
         let path = folder.join(OPENMW_CFG);
         return Err(PlanError(format!("{}: {}", path.shown(), why_unread(&notes))));
     }
-    let mut confidence = Confidence::High;
+    let (mut confidence, mut doubts) = (Confidence::High, Vec::new());
     let is_read = |chain: &Chain, folder: &Path| {
         let identity = disk.identity(folder);
         chain.files.iter().any(|cfg| cfg.folder == folder || disk.identity(&cfg.folder) == identity)
@@ -58,6 +58,7 @@ pub fn plan_openmw(
         notes.clear();
         chain = Chain::read(disk, &folder, Some(user), release, &places, &mut notes);
         confidence = Confidence::Medium;
+        doubts.push("nothing shows whether this OpenMW is older than 0.48".to_owned());
         let text = format!(
             "it is read after {}, which has no line config=, as OpenMW before 0.48 does; \
              later versions do not read it",
@@ -70,6 +71,7 @@ pub fn plan_openmw(
             notes.clear();
             chain = Chain::read(disk, &folder, Some(unread), release, &places, &mut notes);
             confidence = Confidence::Medium;
+            doubts.push("OpenMW itself does not read the openmw.cfg that you named".to_owned());
             format!(
                 "it is read because you named it; OpenMW does not read it, because nothing leads to it \
                  from {}",
@@ -107,6 +109,7 @@ pub fn plan_openmw(
             ..Precedence::default()
         },
         confidence,
+        doubts,
         ..LoadOrder::default()
     })
 }

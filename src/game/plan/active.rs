@@ -8,7 +8,7 @@ use super::plugin::Header;
 use crate::game::caseless::fold;
 use crate::game::settings::ini::IniFiles;
 use crate::game::settings::settings_text::name_of;
-use crate::game::titles::title::{ActiveRule, MasterRule, OrderRule, PluginRules, TestFiles};
+use crate::game::titles::title::{ActiveRule, ExtenderPlugin, MasterRule, OrderRule, PluginRules, TestFiles};
 use crate::note::{Because, Note, NoteCode, Setting};
 use crate::shown::excerpt;
 
@@ -84,12 +84,12 @@ pub(crate) fn installed(
     plugins
 }
 
-/// Collects the names in the lists and adds notes on plugins that do not exist.
+/// Collects the names in the lists and adds notes on plugins that do not exist, or that the game ignores.
 pub(crate) fn listed(
     rules: &PluginRules,
     lists: &PluginLists,
     inis: &IniFiles,
-    plugins: &[Plugin],
+    (plugins, ignored): (&[Plugin], &[String]),
     data: &DataFolders,
     notes: &mut Vec<Note>,
 ) -> Listed {
@@ -117,7 +117,15 @@ pub(crate) fn listed(
             listed.order = lists.read.lines.iter().map(|line| name_of(line).to_owned()).collect();
         }
     }
-    note_missing(&wanted, &exists, data, notes);
+    if let Some(needs) = rules.esl_needs {
+        note_ignored(&wanted, ignored, needs, notes);
+    }
+    let is_ignored = |name: &String| {
+        let names = ignored.iter().map(String::as_str).chain(rules.never_shipped.iter().copied());
+        names.into_iter().any(|it| fold(it) == fold(name))
+    };
+    let expected: Vec<String> = wanted.iter().filter(|name| !is_ignored(name)).cloned().collect();
+    note_missing(&expected, &exists, data, notes);
     let club: &[String] = if replaced { &[] } else { &lists.creation_club };
     listed.early = match rules.order {
         OrderRule::PluginsFile => {
@@ -221,6 +229,21 @@ pub(crate) fn ghosted(name: &str) -> Option<&str> {
     let end = name.len().checked_sub(GHOST.len())?;
     let (plugin, ending) = name.split_at_checked(end)?;
     (ending.eq_ignore_ascii_case(GHOST) && is_plugin(plugin)).then_some(plugin)
+}
+
+/// Adds notes on plugins that the list names, and that the game ignores without the plugin of its script
+/// extender.
+fn note_ignored(wanted: &[String], ignored: &[String], needs: &ExtenderPlugin, notes: &mut Vec<Note>) {
+    let wanted: HashSet<String> = wanted.iter().map(|name| fold(name)).collect();
+    for name in ignored.iter().filter(|name| wanted.contains(&fold(name))) {
+        let text = format!(
+            "the game loads no .esl plugin without {} ({}), which is not there; install it, or leave the \
+             plugin out",
+            needs.name,
+            needs.paths.join(" or ")
+        );
+        notes.push(Note::new(NoteCode::PluginIgnored, excerpt(name), text));
+    }
 }
 
 fn note_missing(

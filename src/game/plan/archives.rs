@@ -42,8 +42,8 @@ pub(crate) struct ArchivePlanner<'a> {
     language: &'a str,
     names: SortedNames,
     pub(crate) loaded: Vec<LoadedArchive>,
-    /// Whether sources agree on the archives that INI files of plugins list.
-    are_lists_sure: bool,
+    /// Archives of lists that sources do not agree on.
+    doubts: Vec<String>,
     /// For archives that only some tools attach, the plugin to which they attach it.
     disputed: HashMap<String, String>,
     /// For archives that a setting switches off, the key of the setting.
@@ -75,7 +75,7 @@ impl<'a> ArchivePlanner<'a> {
             language,
             names,
             loaded: Default::default(),
-            are_lists_sure: true,
+            doubts: Vec::new(),
             disputed: Default::default(),
             switched_off: Default::default(),
             replaced: Default::default(),
@@ -98,7 +98,9 @@ impl<'a> ArchivePlanner<'a> {
         {
             let before = self.loaded.len();
             self.load_key(inis, key, &[]);
-            self.are_lists_sure &= self.loaded.len() == before;
+            if self.loaded.len() > before {
+                self.doubts.push(format!("only few sources know the list {key}, which names archives"));
+            }
         }
         for name in self.title.lists.hard_coded {
             self.load(name, "always loaded, after the listed archives", false);
@@ -128,7 +130,10 @@ impl<'a> ArchivePlanner<'a> {
                 self.load(name, &format!("{key} in {label}, the INI file of a plugin"), true);
             }
         }
-        self.are_lists_sure &= confidence == Confidence::High || self.loaded.len() == before;
+        if confidence < Confidence::High && self.loaded.len() > before {
+            self.doubts
+                .push(format!("not all sources say that the game loads the archives that {label} lists"));
+        }
     }
 
     /// Loads the archives that belong to an active plugin. `place` is its place in the load order.
@@ -147,10 +152,15 @@ impl<'a> ArchivePlanner<'a> {
         self.names = names;
     }
 
-    /// Whether sources agree on which archives the game loads.
-    pub(crate) fn is_sure(&self) -> bool {
-        let is_settled = |name: &String| self.seen.contains(name) || self.switched_off.contains_key(name);
-        self.are_lists_sure && self.disputed.keys().all(is_settled)
+    /// On which archives here sources do not agree.
+    pub(crate) fn doubts(&self) -> Vec<String> {
+        let is_settled = |name: &str| self.seen.contains(name) || self.switched_off.contains_key(name);
+        let mut disputed: Vec<&String> =
+            self.disputed.iter().filter(|(name, _)| !is_settled(name)).map(|(_, plugin)| plugin).collect();
+        disputed.sort_unstable();
+        disputed.dedup();
+        let text = |plugin: &&String| format!("some tools load more archives of {plugin} than the game does");
+        self.doubts.iter().cloned().chain(disputed.first().map(text)).collect()
     }
 
     /// Adds notes on archives that are not loaded. `inactive` are the inactive plugins.
@@ -215,7 +225,19 @@ impl<'a> ArchivePlanner<'a> {
         let is_override =
             |name: &str| self.title.archives.0 == ArchiveRule::NewVegas && fold(name).ends_with(".OVERRIDE");
         for found in all.iter().filter(|found| is_override(found.name())) {
-            let text = "JIP LN NVSE puts the archive of this name above others; bsafs does not";
+            let is_installed = self
+                .title
+                .inis
+                .files
+                .iter()
+                .filter_map(|file| file.needs)
+                .any(|needs| needs.paths.iter().any(|path| (self.find_in_subfolder)(path).is_some()));
+            let text = match is_installed {
+                true => "JIP LN NVSE puts the archive of this name above others; bsafs does not",
+                false => {
+                    "it has no effect without JIP LN NVSE (NVSE/Plugins/jip_nvse.dll), which is not there"
+                }
+            };
             notes.push(Note::new(NoteCode::OverrideFile, found.path().to_string_lossy(), text));
         }
         self.notes.append(&mut notes);

@@ -128,6 +128,12 @@ impl DataFolders {
         hidden.into_iter().map(|at| self.at(at)).collect()
     }
 
+    /// Whether a folder has a subfolder, or a file whose name `is_loose`.
+    pub(crate) fn has_loose(&self, is_loose: impl Fn(&str) -> bool) -> bool {
+        let is_one = |file: &DataFile| is_loose(&file.name);
+        self.folders.iter().any(|it| !it.folders.is_empty() || it.files.iter().any(is_one))
+    }
+
     fn at(&self, (folder, file): (usize, usize)) -> FoundFile<'_> {
         let folder = &self.folders[folder];
         FoundFile { folder, file: &folder.files[file] }

@@ -11,6 +11,7 @@ use super::load_order::{LoadOrder, OrderLayer};
 use super::plugin::Header;
 use super::plugin_order;
 use super::ranks;
+use crate::format::is_archive_name;
 use crate::game::precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 use crate::game::settings::ini::{Ini, IniFiles, list};
 use crate::game::titles::title::{LooseSetting, Title};
@@ -44,7 +45,7 @@ pub(crate) fn plan(inputs: Inputs<'_>) -> LoadOrder {
     let mut archives = archives(&inputs, &plugins);
     archives.note_others(inactive.iter().map(String::as_str));
     notes.append(&mut archives.notes);
-    let (precedence, confidence) = precedence(&inputs, archives.is_sure());
+    let (precedence, confidence, doubts) = precedence(&inputs, &archives);
     let loaded = archives.loaded;
     let archives = by_rule(precedence.archives, &loaded);
     let layers = with_folders(&precedence.loose, archives, inputs.folders);
@@ -59,6 +60,7 @@ pub(crate) fn plan(inputs: Inputs<'_>) -> LoadOrder {
         because_loose,
         because_plugins,
         confidence,
+        doubts,
         ..LoadOrder::default()
     }
 }
@@ -67,8 +69,10 @@ pub(crate) fn plan(inputs: Inputs<'_>) -> LoadOrder {
 /// the list of plugins.
 fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<Note>) -> (Vec<String>, Vec<String>, Because) {
     let rules = &inputs.title.plugins;
-    let installed = active::installed(rules, inputs.data, inputs.header);
-    let mut listed = active::listed(rules, inputs.lists, inputs.inis, &installed, inputs.data, notes);
+    let mut installed = active::installed(rules, inputs.data, inputs.header);
+    let ignored = take_ignored(inputs, &mut installed);
+    let mut listed =
+        active::listed(rules, inputs.lists, inputs.inis, (&installed, &ignored), inputs.data, notes);
     active::add_implied(rules, inputs.data, &installed, &mut listed.active);
     let order = plugin_order::order(rules, &listed, &installed);
     let (active, inactive): (Vec<usize>, Vec<usize>) =
@@ -83,7 +87,20 @@ fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<Note>) -> (Vec<String>, Vec<Stri
         let note = Note::new(NoteCode::SettingsIgnored, "Plugins.txt", text);
         notes.push(note.because(listed.because.clone()));
     }
-    (names(active), names(inactive), listed.because)
+    let mut inactive: Vec<String> = names(inactive);
+    inactive.extend(ignored);
+    (names(active), inactive, listed.because)
+}
+
+/// Removes the plugins that the game ignores, because the plugin of a script extender is missing. Returns
+/// their names.
+fn take_ignored(inputs: &Inputs<'_>, installed: &mut Vec<active::Plugin>) -> Vec<String> {
+    let Some(needs) = inputs.title.plugins.esl_needs else { return Vec::new() };
+    if needs.paths.iter().any(|path| (inputs.find_in_subfolder)(path).is_some()) {
+        return Vec::new();
+    }
+    let is_ignored = |plugin: &mut active::Plugin| plugin.folded.ends_with(".ESL");
+    installed.extract_if(.., is_ignored).map(|plugin| plugin.name).collect()
 }
 
 /// Adds notes on missing masters of active plugins.
@@ -123,12 +140,29 @@ fn archives<'a>(inputs: &Inputs<'a>, plugins: &[String]) -> ArchivePlanner<'a> {
     archives
 }
 
-fn precedence(inputs: &Inputs<'_>, is_sure: bool) -> (Precedence, Confidence) {
-    let (archives, mut confidence) = inputs.title.archives;
-    let (loose, loose_confidence) = loose_rule(inputs.title.loose, inputs.inis);
-    confidence = confidence.min(loose_confidence);
-    if !is_sure {
+/// The rules, how certain they are for what was found, and what they may decide wrongly.
+fn precedence(inputs: &Inputs<'_>, loaded: &ArchivePlanner<'_>) -> (Precedence, Confidence, Vec<String>) {
+    let (archives, of_archives) = inputs.title.archives;
+    let (loose, of_loose) = loose_rule(inputs.title.loose, inputs.inis);
+    let count = loaded.loaded.len();
+    let is_loose = |name: &str| !active::is_plugin(name) && !is_archive_name(name.as_bytes());
+    let mut doubts = Vec::new();
+    let mut confidence = Confidence::High;
+    if count > 1 && of_archives < Confidence::High {
+        confidence = of_archives;
+        doubts.push(match of_archives {
+            Confidence::Medium => format!("which of these {count} archives wins was not tried in the game"),
+            _ => format!("sources differ on which of these {count} archives wins, or only one says it"),
+        });
+    }
+    if count > 0 && of_loose < Confidence::High && inputs.data.has_loose(is_loose) {
+        confidence = confidence.min(of_loose);
+        doubts.push("when the loose files here win over the archives was not tried in the game".to_owned());
+    }
+    let of_lists = loaded.doubts();
+    if !of_lists.is_empty() {
         confidence = confidence.min(Confidence::Medium);
+        doubts.extend(of_lists);
     }
     let mut precedence = Precedence { archives, loose };
     if inputs.has_sky_bsa && archives == ArchiveRule::Oblivion {
@@ -141,7 +175,7 @@ fn precedence(inputs: &Inputs<'_>, is_sure: bool) -> (Precedence, Confidence) {
         Some(rule) => precedence.archives = rule,
         None => {}
     }
-    (precedence, confidence)
+    (precedence, confidence, doubts)
 }
 
 /// The section and the keys that decide when loose files beat archives.

@@ -45,6 +45,8 @@ pub struct LoadOrder {
     pub because_loose: Because,
     /// How certain these rules are.
     pub confidence: Confidence,
+    /// Why it is not certain: what was found here that a doubtful rule decides.
+    pub doubts: Vec<String>,
 }
 
 impl LoadOrder {

@@ -23,7 +23,9 @@ use crate::game::installation::{Installation, Overrides, WinePrefix};
 use crate::game::settings::ini::{Ini, IniFiles};
 use crate::game::settings::settings_text::{decode_utf8, lines};
 use crate::game::storefront::Storefront;
-use crate::game::titles::title::{ActiveRule, IniFile, IniPlace, IniRole, LooseSetting, OrderRule, Title};
+use crate::game::titles::title::{
+    ActiveRule, ExtenderPlugin, IniFile, IniPlace, IniRole, LooseSetting, NewerArchives, OrderRule, Title,
+};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::clock::date;
@@ -82,11 +84,13 @@ pub(crate) fn plan_managed(
     reader.note_prefixes();
     reader.note_users();
     reader.is_portable = reader.is_portable();
-    let (inis, read) = reader.inis(&overrides.inis);
-    reader.note_unread_ini(&inis);
-    let language = reader.language(&inis);
     let (folders, layers) = reader.folders();
     let paths: Vec<PathBuf> = folders.iter().map(|folder| folder.path.clone()).collect();
+    let find_in_subfolder = |path: &str| paths.iter().rev().find_map(|folder| disk.find_file(folder, path));
+    let has = |plugin: &ExtenderPlugin| plugin.paths.iter().any(|path| find_in_subfolder(path).is_some());
+    let (inis, read) = reader.inis(&overrides.inis, &has);
+    reader.note_unread_ini(&inis);
+    let language = reader.language(&inis);
     let names = DataFolders::new(folders);
     let (lists, list) = reader.lists(overrides.plugins.as_deref(), &names);
     let mut order = plan(Inputs {
@@ -98,7 +102,7 @@ pub(crate) fn plan_managed(
         lists: &lists,
         header: &|path| Some(Header::read(disk, path)?.recoded(lists.read.code_page)),
         ini: &|path| disk.ini(path, &mut Vec::new()),
-        find_in_subfolder: &|path| paths.iter().rev().find_map(|folder| disk.find_file(folder, path)),
+        find_in_subfolder: &find_in_subfolder,
         precedence: overrides.precedence,
         has_sky_bsa: reader.has_sky_bsa(),
     });
@@ -110,7 +114,8 @@ pub(crate) fn plan_managed(
     let edit = reader.file_to_edit();
     order.because_loose.edit = edit.map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     reader.notes.append(&mut order.notes);
-    note_versions(disk, title, &order.layers, &mut reader.notes);
+    let older = title.newer.filter(|newer| is_older(disk, &installation.folder, newer) && !has(newer.plugin));
+    note_versions(disk, title, older, &order.layers, &mut reader.notes);
     reader.notes.extend(disk.left_out());
     order.notes = reader.notes;
     Ok(order)
@@ -217,9 +222,14 @@ impl GameReader<'_> {
     }
 
     /// Reads the INI files. Also returns the paths of those that exist.
-    fn inis(&mut self, overrides: &[PathBuf]) -> (IniFiles, Vec<PathBuf>) {
+    fn inis(
+        &mut self,
+        overrides: &[PathBuf],
+        has: &dyn Fn(&ExtenderPlugin) -> bool,
+    ) -> (IniFiles, Vec<PathBuf>) {
+        let mut unread = Vec::new();
         let paths = match overrides {
-            [] => self.ini_paths(),
+            [] => self.ini_paths(has, &mut unread),
             _ => overrides.to_vec(),
         };
         let (mut inis, mut read) = (IniFiles::default(), Vec::new());
@@ -236,11 +246,30 @@ impl GameReader<'_> {
             inis.push_file(&path, ini);
             read.push(path);
         }
+        for (path, needs) in unread {
+            let Some(ini) = self.disk.ini(&path, &mut Vec::new()) else { continue };
+            let keys = keys_of_consequence(self.title(), &inis, &ini);
+            if !keys.is_empty() {
+                let text = format!(
+                    "the game does not read this file without {} ({}), which is not there, so {} has no \
+                     effect in it",
+                    needs.name,
+                    needs.paths.join(" or "),
+                    keys.join(", ")
+                );
+                self.notes.push(Note::new(NoteCode::SettingsIgnored, path.to_string_lossy(), text));
+            }
+        }
         (inis, read)
     }
 
-    /// The paths of existing INI files, lowest first. Adds a note if the game was never started.
-    fn ini_paths(&mut self) -> Vec<PathBuf> {
+    /// The paths of existing INI files, lowest first. Adds a note if the game was never started. Adds those
+    /// to `unread` that the game does not read, with the plugin of its script extender that would.
+    fn ini_paths(
+        &mut self,
+        has: &dyn Fn(&ExtenderPlugin) -> bool,
+        unread: &mut Vec<(PathBuf, &'static ExtenderPlugin)>,
+    ) -> Vec<PathBuf> {
         let title = self.title();
         let has_main = self.has_main_ini();
         if let (false, Some(main)) = (has_main, title.main_ini()) {
@@ -266,9 +295,12 @@ impl GameReader<'_> {
         let language = self.store_language();
         let used = title.inis.files.iter().filter(|file| file.role != IniRole::Template || !has_main);
         let mut paths: Vec<PathBuf> = Vec::new();
-        for path in used.filter_map(|it| self.ini_path(it, &it.name.replace("{lang}", language))) {
-            if !paths.contains(&path) {
-                paths.push(path);
+        for file in used {
+            let Some(path) = self.ini_path(file, &file.name.replace("{lang}", language)) else { continue };
+            match file.needs.filter(|needs| !has(needs)) {
+                Some(needs) => unread.push((path, needs)),
+                None if paths.contains(&path) => {}
+                None => paths.push(path),
             }
         }
         paths
@@ -366,11 +398,20 @@ impl GameReader<'_> {
             return Default::default();
         }
         let folder = match &self.managed.lists {
+            // The manager shows its list in AppData, where such a game does not look (Nehrim from GOG; Mod
+            // Organizer issue 1961).
+            _ if self.is_portable => Some(self.installation.folder.clone()),
             Some(folder) => Some(folder.clone()),
             None if rules.list_in_data => Some(self.data.clone()),
-            None if self.is_portable => Some(self.installation.folder.clone()),
             None => self.installation.local.clone(),
         };
+        if let Some(unread) = self.managed.lists.as_ref().filter(|_| self.is_portable && plugins.is_none())
+            && let Some(list) = self.disk.find_file(unread, "Plugins.txt")
+        {
+            let text = "the game does not read this list, because bUseMyGamesDirectory is 0 in the INI file \
+                        in its folder; it reads Plugins.txt there";
+            self.notes.push(Note::new(NoteCode::SettingsIgnored, list.to_string_lossy(), text));
+        }
         let path = match (plugins, &folder) {
             (Some(path), _) => Some(path.to_owned()),
             (None, Some(folder)) => self.plugins_file(folder),
@@ -468,6 +509,7 @@ impl GameReader<'_> {
     fn folders(&mut self) -> (Vec<DataFolder>, Vec<OrderLayer>) {
         let mut layers = vec![OrderLayer::folder(&self.data, "loose files")];
         let mut folders = vec![DataFolder::read(self.disk, &self.data, true, &mut self.notes)];
+        self.notes.extend(nested::in_data(self.disk, &folders[0], &self.installation.folder));
         for path in self.add_ons() {
             layers.push(OrderLayer::folder(&path, "loose files of an add-on from the Microsoft Store"));
             folders.push(DataFolder::read(self.disk, &path, true, &mut self.notes));
@@ -492,7 +534,7 @@ impl GameReader<'_> {
         }
         for layer in &self.managed.folders {
             let folder = DataFolder::read(self.disk, &layer.path, false, &mut self.notes);
-            self.notes.extend(nested::note(self.disk, &folder));
+            self.notes.extend(nested::note(self.disk, &folder, &layer.shown, &self.installation.folder));
             folders.push(folder);
             layers.push(layer.clone());
         }
@@ -539,14 +581,44 @@ impl GameReader<'_> {
     }
 }
 
+/// Whether a game is too old for newer archives, as the libraries of its script extender show.
+fn is_older(disk: &Disk, game: &Path, newer: &NewerArchives) -> bool {
+    let Ok(names) = disk.names(game) else { return false };
+    let version = |name: &str| -> Option<Vec<u32>> {
+        let folded = fold(name);
+        let version = folded.strip_prefix(&fold(newer.extender))?.strip_suffix(".DLL")?;
+        version.split('_').map(|number| number.parse().ok()).collect()
+    };
+    let mut versions = names.iter().filter_map(version).peekable();
+    versions.peek().is_some() && versions.all(|version| version.as_slice() <= newer.last_without)
+}
+
 /// Adds notes on archives of other versions than the game's own. They stay layers, because it is
-/// not known for every game whether it refuses them.
-fn note_versions(disk: &Disk, title: &Title, layers: &[OrderLayer], notes: &mut Vec<Note>) {
+/// not known for every game whether it refuses them. `older` are those that the installed game is too old
+/// for.
+fn note_versions(
+    disk: &Disk,
+    title: &Title,
+    older: Option<&NewerArchives>,
+    layers: &[OrderLayer],
+    notes: &mut Vec<Note>,
+) {
     let archives =
         layers.iter().filter(|layer| layer.what == LayerKind::Archive && !title.versions.is_empty());
     for layer in archives {
         let Some(version) = ArchiveVersion::read(disk, &layer.path) else { continue };
-        if !title.versions.contains(&version) {
+        if let Some(newer) = older.filter(|newer| newer.versions.contains(&version)) {
+            let last: Vec<String> = newer.last_without.iter().map(ToString::to_string).collect();
+            let text = format!(
+                "it is {version}, which {} {} and older do not load without {} ({}); the game's version is \
+                 that of its script extender",
+                title.name,
+                last.join("."),
+                newer.plugin.name,
+                newer.plugin.paths.join(" or ")
+            );
+            notes.push(Note::new(NoteCode::ArchiveVersion, layer.path.to_string_lossy(), text));
+        } else if !title.versions.contains(&version) {
             let own: Vec<String> = title.versions.iter().map(ToString::to_string).collect();
             let text = format!(
                 "it is {version}, but {} uses {}; the game may not load it",

@@ -8,12 +8,12 @@ use super::title::{
 /// An INI file. Of those outside My Games, Mod Organizer 2 keeps only the main one in profiles.
 pub(super) const fn ini(place: IniPlace, name: &'static str, role: IniRole) -> IniFile {
     let is_in_profiles = matches!((place, role), (IniPlace::MyGames, _) | (_, IniRole::Main));
-    IniFile { place, name, role, is_in_profiles }
+    IniFile { place, name, role, is_in_profiles, needs: None }
 }
 
 /// An INI file in My Games that Mod Organizer 2 does not keep in profiles.
 pub(super) const fn ini_outside_profiles(name: &'static str, role: IniRole) -> IniFile {
-    IniFile { place: IniPlace::MyGames, name, role, is_in_profiles: false }
+    IniFile { place: IniPlace::MyGames, name, role, is_in_profiles: false, needs: None }
 }
 
 /// An identity without any marks or store ids.
@@ -40,6 +40,8 @@ pub(super) const NO_PLUGINS: PluginRules = PluginRules {
     list_in_data: false,
     test_files: TestFiles::Ignored,
     nam_files: false,
+    esl_needs: None,
+    never_shipped: &[],
     blueprints: false,
 };
 

@@ -5,8 +5,8 @@ use super::super::precedence::{ArchiveRule, Confidence};
 use super::super::storefront::{StoreNames, Storefront};
 use super::base::{LONG, NO_LISTS, NO_PLUGINS, SHORT, UNKNOWN, ini, ini_outside_profiles};
 use super::title::{
-    ActiveRule, AttachRule, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules, LooseSetting,
-    MasterRule, OrderRule, PluginRules, TestFiles, Title,
+    ActiveRule, AttachRule, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules,
+    LooseSetting, MasterRule, NewerArchives, OrderRule, PluginRules, TestFiles, Title,
 };
 use super::vanilla;
 
@@ -46,6 +46,7 @@ const SKYRIM_BASE: Title = Title {
     },
     attach: AttachRule::Exact(&[".bsa"]),
     versions: &[Bsa(104)],
+    newer: None,
     archives: (ArchiveRule::LastWins, Confidence::High),
     loose: LooseSetting::Always,
 };
@@ -130,6 +131,7 @@ const SKYRIMSE_BASE: Title = Title {
     plugins: SKYRIMSE_PLUGINS,
     attach: AttachRule::Exact(&[".bsa", " - Textures.bsa"]),
     versions: &[Bsa(105)],
+    newer: None,
     archives: (ArchiveRule::LastWins, Confidence::High),
     loose: LooseSetting::Always,
 };
@@ -205,6 +207,11 @@ pub(super) static SKYRIMVR: Title = Title {
             "Dragonborn.esm",
             "SkyrimVR.esm",
         ],
+        // Tried in the game (LOOT issue 1949); also Mod Organizer's `skyrimvrgameplugins.cpp`.
+        esl_needs: Some(&ExtenderPlugin {
+            name: "Skyrim VR ESL Support",
+            paths: &["SKSE/Plugins/skyrimvresl.dll"],
+        }),
         ccc: "",
         ..SKYRIMSE_PLUGINS
     },
@@ -239,6 +246,18 @@ const FALLOUT4_PLUGINS: PluginRules = PluginRules {
     ..SKYRIMSE_PLUGINS
 };
 
+/// The archives of the update 1.10.980, which earlier versions do not load without this plugin
+/// (Nukem9/fallout4-backported-archive2-support).
+static NEXT_GENERATION: NewerArchives = NewerArchives {
+    versions: &[Ba2(7), Ba2(8)],
+    extender: "f4se_",
+    last_without: &[1, 10, 163],
+    plugin: &ExtenderPlugin {
+        name: "Backported Archive2 Support System",
+        paths: &["F4SE/Plugins/BackportedBA2Support.dll"],
+    },
+};
+
 const FALLOUT4_BASE: Title = Title {
     id: "fallout4",
     name: "Fallout 4",
@@ -267,6 +286,7 @@ const FALLOUT4_BASE: Title = Title {
         " - Voices_{lang}.ba2",
     ]),
     versions: &[Ba2(1), Ba2(7), Ba2(8)],
+    newer: Some(&NEXT_GENERATION),
     loose: LooseSetting::DataDirsFinal,
     ..SKYRIMSE_BASE
 };
@@ -311,8 +331,18 @@ pub(super) static FALLOUT4VR: Title = Title {
         list_limit: LONG,
     },
     lists: ListRules { keys: vanilla::FALLOUT_4_VR, ..NO_LISTS },
-    plugins: PluginRules { hard_coded: &["Fallout4.esm", "Fallout4_VR.esm"], ccc: "", ..FALLOUT4_PLUGINS },
+    plugins: PluginRules {
+        hard_coded: &["Fallout4.esm", "Fallout4_VR.esm"],
+        // LOOT issue 1949, and xEdit's `xeInit.pas`.
+        esl_needs: Some(&ExtenderPlugin {
+            name: "Fallout VR ESL Support",
+            paths: &["F4SE/Plugins/falloutvresl.dll", "F4SE/Plugins/Daytripper4.dll"],
+        }),
+        ccc: "",
+        ..FALLOUT4_PLUGINS
+    },
     versions: &[Ba2(1)],
+    newer: None,
     archives: (ArchiveRule::LastWins, Confidence::Low),
     ..FALLOUT4_BASE
 };
@@ -347,6 +377,7 @@ pub(super) static FALLOUT76: Title = Title {
     plugins: PluginRules { hard_coded: &["SeventySix.esm"], ..NO_PLUGINS },
     attach: AttachRule::None,
     versions: &[Ba2(1)],
+    newer: None,
     archives: (ArchiveRule::LastWins, Confidence::Medium),
     ..FALLOUT4_BASE
 };
@@ -407,7 +438,10 @@ pub(super) static STARFIELD: Title = Title {
         " - Voices_{lang}.ba2",
     ]),
     versions: &[Ba2(2), Ba2(3)],
+    newer: None,
     archives: (ArchiveRule::LastWins, Confidence::High),
+    // As libloadorder 18.8.2 reads them.
+    microsoft_data: &["Old Mars/Content/Data", "Shattered Space/Content/Data"],
     data_in_my_games: true,
     ..FALLOUT4_BASE
 };

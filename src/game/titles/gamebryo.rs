@@ -5,8 +5,8 @@ use super::super::precedence::{ArchiveRule, Confidence};
 use super::super::storefront::{StoreNames, Storefront};
 use super::base::{NO_LISTS, NO_PLUGINS, SHORT, UNKNOWN, ini};
 use super::title::{
-    ActiveRule, AttachRule, Identity, IniPlace, IniRole, IniRules, ListRules, LooseSetting, OrderRule,
-    PluginRules, TestFiles, Title,
+    ActiveRule, AttachRule, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules,
+    LooseSetting, OrderRule, PluginRules, TestFiles, Title,
 };
 use super::vanilla;
 
@@ -38,6 +38,7 @@ pub(super) static MORROWIND: Title = Title {
     plugins: PluginRules { active: ActiveRule::GameFiles, order: OrderRule::Times, ..NO_PLUGINS },
     attach: AttachRule::None,
     versions: &[Tes3],
+    newer: None,
     archives: (ArchiveRule::LastWins, Confidence::Medium),
     loose: LooseSetting::Always,
 };
@@ -62,6 +63,7 @@ pub(super) static OPENMW: Title = Title {
     my_games: StoreNames::NONE,
     attach: AttachRule::None,
     versions: &[],
+    newer: None,
     archives: (ArchiveRule::LastWins, Confidence::High),
     loose: LooseSetting::Always,
 };
@@ -102,6 +104,7 @@ const OBLIVION_BASE: Title = Title {
     },
     attach: AttachRule::PrefixOfEsp(".bsa"),
     versions: &[Bsa(103)],
+    newer: None,
     archives: (ArchiveRule::Oblivion, Confidence::Medium),
     loose: LooseSetting::Dates,
 };
@@ -154,24 +157,46 @@ pub(super) static OBLIVION_REMASTERED: Title = Title {
         active: ActiveRule::Lines,
         order: OrderRule::AsWritten,
         list_in_data: true,
+        // The list that the game comes with names it (limo issue 185, LOOT issue 2084).
+        never_shipped: &["AltarESPLocal.esp"],
         ..NO_PLUGINS
     },
     // No source says which versions it loads.
     versions: &[],
+    newer: None,
     archives: (ArchiveRule::Oblivion, Confidence::Low),
     ..OBLIVION_BASE
 };
 
-const FALLOUT_INIS: IniRules = IniRules {
-    files: &[
-        ini(IniPlace::Game, "Fallout_default.ini", IniRole::Template),
-        ini(IniPlace::MyGames, "Fallout.ini", IniRole::Main),
-        ini(IniPlace::MyGames, "FalloutPrefs.ini", IniRole::Further),
-        ini(IniPlace::MyGames, "FalloutCustom.ini", IniRole::Further),
-    ],
+const FALLOUT_INIS: [IniFile; 3] = [
+    ini(IniPlace::Game, "Fallout_default.ini", IniRole::Template),
+    ini(IniPlace::MyGames, "Fallout.ini", IniRole::Main),
+    ini(IniPlace::MyGames, "FalloutPrefs.ini", IniRole::Further),
+];
+
+/// The INI file that these plugins read above the others; the games themselves do not know it (Vortex issue
+/// 11251 and pull request 19396).
+const fn fallout_custom(needs: &'static ExtenderPlugin) -> IniFile {
+    IniFile { needs: Some(needs), ..ini(IniPlace::MyGames, "FalloutCustom.ini", IniRole::Further) }
+}
+
+static OF_FALLOUT3: ExtenderPlugin =
+    ExtenderPlugin { name: "Command Extender", paths: &["FOSE/Plugins/CommandExtender.dll"] };
+
+/// It also gives archives with a `.override` file a higher rank.
+static OF_FALLOUTNV: ExtenderPlugin =
+    ExtenderPlugin { name: "JIP LN NVSE", paths: &["NVSE/Plugins/jip_nvse.dll"] };
+
+const FALLOUT3_INIS: IniRules = IniRules {
+    files: &[FALLOUT_INIS[0], FALLOUT_INIS[1], FALLOUT_INIS[2], fallout_custom(&OF_FALLOUT3)],
     of_plugins: None,
     can_be_portable: false,
     list_limit: SHORT,
+};
+
+const FALLOUTNV_INIS: IniRules = IniRules {
+    files: &[FALLOUT_INIS[0], FALLOUT_INIS[1], FALLOUT_INIS[2], fallout_custom(&OF_FALLOUTNV)],
+    ..FALLOUT3_INIS
 };
 
 const FALLOUT3_BASE: Title = Title {
@@ -192,7 +217,7 @@ const FALLOUT3_BASE: Title = Title {
     microsoft_data: &[],
     local: StoreNames::plain("Fallout3"),
     my_games: StoreNames::plain("Fallout3"),
-    inis: FALLOUT_INIS,
+    inis: FALLOUT3_INIS,
     lists: ListRules { keys: vanilla::FALLOUT_3, ..NO_LISTS },
     plugins: PluginRules {
         active: ActiveRule::Lines,
@@ -202,6 +227,7 @@ const FALLOUT3_BASE: Title = Title {
     },
     attach: AttachRule::Prefix(".bsa"),
     versions: &[Bsa(104)],
+    newer: None,
     archives: (ArchiveRule::FirstWins, Confidence::Low),
     loose: LooseSetting::Invalidate,
 };
@@ -222,6 +248,7 @@ pub(super) static FALLOUTNV: Title = Title {
     },
     local: StoreNames { plain: "FalloutNV", others: &[(Storefront::Epic, "FalloutNV_Epic")] },
     my_games: StoreNames { plain: "FalloutNV", others: &[(Storefront::Epic, "FalloutNV_Epic")] },
+    inis: FALLOUTNV_INIS,
     lists: ListRules { keys: vanilla::NEW_VEGAS, hard_coded: &["Update.bsa"], ..NO_LISTS },
     plugins: PluginRules { nam_files: true, ..FALLOUT3_BASE.plugins },
     archives: (ArchiveRule::NewVegas, Confidence::Medium),

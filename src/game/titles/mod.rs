@@ -12,8 +12,8 @@ pub(crate) mod title;
 mod vanilla;
 
 pub use title::{
-    ActiveRule, AttachRule, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules, LooseSetting,
-    MasterRule, OrderRule, PluginRules, TestFiles, Title,
+    ActiveRule, AttachRule, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules,
+    LooseSetting, MasterRule, NewerArchives, OrderRule, PluginRules, TestFiles, Title,
 };
 
 /// All games. Among titles that share an executable, one with more identifying files comes first.

@@ -34,6 +34,8 @@ pub struct Title {
     pub attach: AttachRule,
     /// Versions of the game's own archives; empty if the game may load any.
     pub versions: &'static [ArchiveVersion],
+    /// Those of them that older versions of the game do not load.
+    pub newer: Option<&'static NewerArchives>,
     /// Which archive wins, and how certain that is.
     pub archives: (ArchiveRule, Confidence),
     /// When loose files beat archives.
@@ -64,6 +66,28 @@ pub struct Identity {
     pub language_folder: &'static str,
 }
 
+/// A plugin of a script extender that adds a feature to a game.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ExtenderPlugin {
+    /// The name by which users know it.
+    pub name: &'static str,
+    /// Paths in the data folder, of which one must exist.
+    pub paths: &'static [&'static str],
+}
+
+/// Versions of archives that only newer versions of a game load.
+#[derive(Debug)]
+pub struct NewerArchives {
+    pub versions: &'static [ArchiveVersion],
+    /// Beginning of the names of the script extender's libraries in the game's folder. The version of the
+    /// game follows, as in `f4se_1_10_163.dll`.
+    pub extender: &'static str,
+    /// The last version of the game that does not load them.
+    pub last_without: &'static [u32],
+    /// The plugin with which older versions load them, too.
+    pub plugin: &'static ExtenderPlugin,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IniPlace {
     Game,
@@ -88,6 +112,8 @@ pub enum IniRole {
 #[derive(Clone, Copy, Debug)]
 pub struct IniFile {
     pub place: IniPlace,
+    /// The plugin of a script extender without which the game does not read the file.
+    pub needs: Option<&'static ExtenderPlugin>,
     /// The file name; `{lang}` stands for the language.
     pub name: &'static str,
     pub role: IniRole,
@@ -193,6 +219,10 @@ pub struct PluginRules {
     pub test_files: TestFiles,
     /// Whether a file `X.nam` in the data folder makes `X.esm` and `X.esp` active.
     pub nam_files: bool,
+    /// The plugin of a script extender without which the game loads no `.esl` plugin, if it needs one.
+    pub esl_needs: Option<&'static ExtenderPlugin>,
+    /// Plugins that the game's original list names, but that it does not have.
+    pub never_shipped: &'static [&'static str],
     /// Whether blueprint plugins load last, and `BlueprintShips-X.esm` is active if `X` is.
     pub blueprints: bool,
 }

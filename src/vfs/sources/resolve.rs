@@ -273,6 +273,7 @@ pub(crate) fn joined(mut orders: Vec<LoadOrder>) -> LoadOrder {
         mix.plugins.append(&mut order.plugins);
         mix.inis.append(&mut order.inis);
         mix.confidence = mix.confidence.min(order.confidence);
+        mix.doubts.append(&mut order.doubts);
     }
     mix
 }
