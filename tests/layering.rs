@@ -118,7 +118,7 @@ fn programs_are_started_only_in_system_subprocess() {
         let code: String =
             code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<String>();
         // The first is the name of a plugin of Fallout 3.
-        let code = code.replace("CommandExtender", "").replace([' ', '\n'], "");
+        let code = code.replace([' ', '\n'], "").replace("CommandExtender", "");
         // Lists of imports are taken as a whole: `use std::process::{Child, Command}`.
         let lists = code.split("process::{").skip(1).map(|list| list.split('}').next().unwrap());
         let is_in_list =

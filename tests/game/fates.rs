@@ -1,5 +1,5 @@
-//! The fates of copies: what `bsafs why` says about one file on the disk, a mod, an archive or a plugin, about
-//! which game, and whether the other commands say the same.
+//! The fates of copies: what `bsafs why` says about one file on the disk, a mod, an archive or a plugin,
+//! about which game, and whether the other commands say the same.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -218,7 +218,7 @@ fn a_mod_is_in_the_game_only_if_the_game_uses_one_of_its_files() {
         ("Typo", ("ignored", "replaces-nothing", "is textures meant?")),
         ("Missing", ("ignored", "replaces-nothing", "the game reads textures/armor, not armor")),
         ("Head_separator", ("off", "mo2-mod-off", "separator")),
-        ("Rooted", ("ignored", "replaces-nothing", "Root Builder")),
+        ("Rooted", ("ignored", "mo2-mod-nested", "Root Builder")),
         ("Empty", ("ignored", "nothing-for-game", "no files that the game sees")),
     ] {
         check(&world, &source, name, expected);

@@ -232,11 +232,10 @@ impl<'a> ArchivePlanner<'a> {
                 .iter()
                 .filter_map(|file| file.needs)
                 .any(|needs| needs.paths.iter().any(|path| (self.find_in_subfolder)(path).is_some()));
-            let text = match is_installed {
-                true => "JIP LN NVSE puts the archive of this name above others; bsafs does not",
-                false => {
-                    "it has no effect without JIP LN NVSE (NVSE/Plugins/jip_nvse.dll), which is not there"
-                }
+            let text = if is_installed {
+                "JIP LN NVSE puts the archive of this name above others; bsafs does not"
+            } else {
+                "it has no effect without JIP LN NVSE (NVSE/Plugins/jip_nvse.dll), which is not there"
             };
             notes.push(Note::new(NoteCode::OverrideFile, found.path().to_string_lossy(), text));
         }

@@ -90,13 +90,14 @@ pub(crate) fn in_data(disk: &Disk, data: &DataFolder, game: &Path) -> Vec<Note> 
     let note = |name: &String| {
         let path = data.path.join(name);
         let content = Content::of(disk, &path)?;
-        if !content.is_of_mod && !(same(name, ROOT) && content.program.is_some()) {
+        if !(content.is_of_mod || same(name, ROOT) && content.program.is_some()) {
             return None;
         }
         let shown = data.path.file_name().unwrap_or_default().shown();
-        let advice = match same(name, ROOT) {
-            true => format!("put what is in it into {}, beside the game's program", game.shown()),
-            false => content.advice(game, &format!("move what is in it up, into {}", data.path.shown())),
+        let advice = if same(name, ROOT) {
+            format!("put what is in it into {}, beside the game's program", game.shown())
+        } else {
+            content.advice(game, &format!("move what is in it up, into {}", data.path.shown()))
         };
         let text = format!("the game does not look in the folder {shown}/{}; {advice}", name.shown());
         Some(Note::new(NoteCode::ModNested, path.to_string_lossy(), text))
