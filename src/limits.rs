@@ -53,6 +53,7 @@
 //! | lists of `--names` | their text; see below | `NAMES_TEXT_MAX` (64 MiB) |
 //! | paths of these lists | 8 each, and 24 for each hash function used | `NAMES_PATHS_MAX` (4,194,304) |
 //! | a settings file, or a list of plugins or mods | its text and lines | `SETTINGS_MAX` (4 MiB) |
+//! | a list of deployed files, for `why` and `which` | its files and mods | `DEPLOYMENT_LIST_MAX` (32 MiB) |
 //! | a list of games of Steam or Heroic | its values, about 15 times its size | `LAUNCHER_LIST_MAX` (4 MiB) |
 //! | files that one plan or search reads, and names of data folders | see below | `PLAN_READ_MAX` (64 MiB) |
 //! | all lists of launchers that one search reads | their values, as above | `SEARCH_READ_MAX` (8 MiB) |
@@ -186,6 +187,8 @@ pub const NAMES_TEXT_MAX: usize = 64 << 20;
 pub const NAMES_PATHS_MAX: usize = 1 << 22;
 /// Maximum size of a settings file, or of a list of plugins or mods, in bytes. Real ones have some 100 KiB.
 pub const SETTINGS_MAX: usize = 4 << 20;
+/// Maximum number of bytes of a list of the files that a mod manager deployed: Vortex writes 200 for each.
+pub const DEPLOYMENT_LIST_MAX: usize = 32 << 20;
 /// Maximum size of a list of games of Steam or Heroic, in bytes. Users with thousands of games have
 /// lists of some 100 KiB.
 pub const LAUNCHER_LIST_MAX: usize = 4 << 20;

@@ -37,7 +37,9 @@ pub use managers::{
     FoundInstance, MO2_INI, find_instances, instance, instance_of_profile, plan_mo2, plan_openmw,
 };
 
-pub(crate) use managers::{drive_root, game_of_settings, is_backup, is_separator};
+pub(crate) use managers::{
+    DeploymentList, drive_root, game_of_settings, is_backup, is_separator, linked_mod,
+};
 #[cfg(feature = "pack")]
 pub(crate) use plan::stem;
 pub use plan::{FolderFilter, Header, LayerKind, LoadOrder, ModList, OrderLayer, PlanError, plan_game};

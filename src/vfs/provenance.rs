@@ -50,6 +50,9 @@ pub struct FileCopy {
     /// Why a game loads the archive or folder; empty if the user named it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
+    /// The mod from which a mod manager deployed the file into this folder. A mount does not look that up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployed_from: Option<String>,
     /// The stored name; empty if there is none. If it is not UTF-8, bytes beyond printable ASCII
     /// are escaped as `\x..`.
     pub stored_name: String,
@@ -133,6 +136,7 @@ fn copy(file: &VfsFile) -> FileCopy {
     FileCopy {
         archive: layer.path().to_string_lossy().into_owned(),
         why: layer.why().to_owned(),
+        deployed_from: None,
         stored_name: escaped(&file.stored_name()),
         hash: file.hash(),
         codec: file.codec().to_owned(),

@@ -157,7 +157,7 @@ pub(crate) fn below_data(path: &str) -> Option<&str> {
 /// The names that are most like one with a typing error.
 pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     let folded = name.to_lowercase();
-    let length = folded.chars().count();
+    let length = folded.rsplit_once('.').map_or(&*folded, |(stem, _)| stem).chars().count();
     let most = match length {
         0..=3 => return Vec::new(),
         4..=7 => 1,

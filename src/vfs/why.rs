@@ -19,8 +19,9 @@ use super::vfs::Vfs;
 use crate::format::is_archive_name;
 use crate::game::caseless::{fold, same};
 use crate::game::{
-    ActiveRule, ArchiveRule, AttachRule, Disk, Installation, LayerKind, LoadOrder, LooseRule, ModList,
-    OrderLayer, ReadList, almost_folder, decode_ini, ghosted, ini_list, is_backup, is_plugin, is_separator,
+    ActiveRule, ArchiveRule, AttachRule, DeploymentList, Disk, Installation, LayerKind, LoadOrder, LooseRule,
+    ModList, OrderLayer, ReadList, almost_folder, decode_ini, ghosted, ini_list, is_backup, is_plugin,
+    is_separator, linked_mod,
 };
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
@@ -113,6 +114,7 @@ pub(crate) fn why(vfs: &Vfs, set: &SourceSet, question: &Question) -> Explanatio
         looked_up: RefCell::default(),
         mods_off: OnceCell::new(),
         hinted: Cell::new(0),
+        deployed: OnceCell::new(),
         meant: None,
         is_there: false,
         reasons: Vec::new(),
@@ -170,6 +172,8 @@ struct Answer<'a> {
     mods_off: OnceCell<Rc<Vec<(PathBuf, String)>>>,
     /// How many archives were said to belong to settings or a plugin.
     hinted: Cell<usize>,
+    /// The lists of managers that deploy into the folders of the game, with those folders.
+    deployed: OnceCell<Rc<Vec<(PathBuf, DeploymentList)>>>,
     /// The path or name that the question was taken for.
     meant: Option<String>,
     is_there: bool,
@@ -300,8 +304,13 @@ impl<'a> Answer<'a> {
             question::below_data(&question.text)?;
             return None;
         }
-        match self.deployed_from(path) {
-            Some(place) => {
+        let place = self.deployed_from(path).map(Ok).or_else(|| self.deployed_as(path));
+        match place {
+            Some(Err(cause)) => {
+                self.add(cause);
+                Some(ThingKind::File)
+            }
+            Some(Ok(place)) => {
                 let at = place.folder.join(&place.within);
                 let kind = self.copy(&place);
                 let text = format!("it is deployed as {}", at.shown());
@@ -437,6 +446,111 @@ impl<'a> Answer<'a> {
         }
     }
 
+    /// The lists of managers in the folders of the game.
+    fn deployed(&self) -> Rc<Vec<(PathBuf, DeploymentList)>> {
+        let of_folder = |folder: &PathBuf| {
+            let lists = DeploymentList::in_folder(&self.disk, folder);
+            lists.into_iter().map(|list| (folder.clone(), list)).collect::<Vec<_>>()
+        };
+        let read = || {
+            let folders = self.folders().filter(|(order, layer)| !layer.is_managed && !order.game.is_empty());
+            folders.flat_map(|(_, layer)| of_folder(&layer.path)).collect::<Vec<_>>().into()
+        };
+        self.deployed.get_or_init(read).clone()
+    }
+
+    /// Remarks which mod a manager deployed a file of a folder from.
+    fn deployed_by(&self, folder: &Path, path: &str) -> Option<Cause> {
+        let lists = self.deployed();
+        let listed = lists.iter().filter(|(of, _)| of == folder);
+        let named =
+            listed.into_iter().find_map(|(_, list)| Some((list.mod_of(path)?.to_owned(), list.manager)));
+        let (name, by) = match named {
+            Some((name, manager)) => (name, manager),
+            None => {
+                let is_game = |(order, layer): (&LoadOrder, &OrderLayer)| {
+                    layer.path == folder && !layer.is_managed && !order.game.is_empty()
+                };
+                self.folders().any(is_game).then_some(())?;
+                (linked_mod(&self.disk, folder, path)?.1, "a mod manager")
+            }
+        };
+        let text = format!("{by} deployed the file from this mod");
+        Some(Cause::remark("deployed-from", Path::new(&name), text))
+    }
+
+    /// Answers for a mod of a manager that deploys.
+    fn deployed_mod(&mut self, name: &str) {
+        for (folder, list) in self.deployed().iter() {
+            let (mut winning, mut files, mut first) = (0, 0, None);
+            for path in list.files_of(name) {
+                files += 1;
+                let is_loaded = |path: &str| {
+                    let mut layers = self.vfs.layers().filter(|layer| !layer.is_folder());
+                    layers.any(|layer| {
+                        layer.path() == self.disk.find(folder, path).map(|it| it.path).unwrap_or_default()
+                    })
+                };
+                let shown = self.vfs.file(path).filter(|file| file.layer().path() == folder);
+                let is_used = match (&shown, self.orders.iter().find(|it| !it.game.is_empty())) {
+                    (Some(file), Some(order)) => self.is_used(order, file).is_ok(),
+                    _ => is_archive_name(path.as_bytes()) && is_loaded(path),
+                };
+                winning += usize::from(is_used);
+                if !is_used && first.is_none() {
+                    first = Some(path.to_owned());
+                }
+            }
+            if files == 0 {
+                continue;
+            }
+            let manager = list.manager;
+            let name = PathBuf::from(list.mod_named(name).unwrap_or(name));
+            if winning > 0 {
+                self.is_there = true;
+                let text = format!("{manager} deployed {}; the game uses {winning}", count(files, "file"));
+                self.add(Cause::new(Fate::Wins, "there", &name, text));
+            } else {
+                let text =
+                    format!("{manager} deployed {}, of which the game uses none", count(files, "file"));
+                self.add(Cause::new(Fate::Ignored, "nothing-for-game", &name, text));
+            }
+            if let Some(path) = first {
+                let at = folder
+                    .join(self.disk.find(folder, &path).map_or_else(|| path.clone().into(), |it| it.path));
+                let text = "the game does not use this file of the mod; ask about it";
+                self.add(Cause::remark("unused-file", &at, text));
+            }
+        }
+    }
+
+    /// The place of a file that a manager deployed as a copy, from its path in the staging folder. `Err` says
+    /// why it is not deployed.
+    fn deployed_as(&self, path: &Path) -> Option<Result<Place, Cause>> {
+        let names: Vec<&str> = path.iter().filter_map(|it| it.to_str()).collect();
+        let lists = self.deployed();
+        for at in (0..names.len().saturating_sub(1)).rev().take(DEPTH_MAX) {
+            let within = names[at + 1..].join("/");
+            for (folder, list) in lists.iter().filter(|(_, list)| list.mod_named(names[at]).is_some()) {
+                let manager = list.manager;
+                return Some(match list.mod_of(&within) {
+                    Some(source) if same(source, names[at]) => {
+                        Ok(Place { folder: folder.clone(), within, is_mod: false })
+                    }
+                    Some(source) => {
+                        let text = format!("{manager} deployed this path from the mod {source}");
+                        Err(Cause { by: source.to_owned(), ..Cause::new(Fate::Loses, "hidden", path, text) })
+                    }
+                    None => {
+                        let text = format!("{manager} has not deployed this file; deploy the mods again");
+                        Err(Cause::new(Fate::NotDeployed, "not-deployed", path, text))
+                    }
+                });
+            }
+        }
+        None
+    }
+
     /// Whether two paths lead to one directory entry.
     fn is_one_path(&self, one: &Path, other: &Path) -> bool {
         let real =
@@ -540,6 +654,9 @@ impl<'a> Answer<'a> {
             () if is_name && is_archive_name(thing.as_bytes()) => ThingKind::Archive,
             () if is_name && ends(".ini") => ThingKind::Settings,
             () if is_name && self.mod_lists().any(|(_, mods)| self.has_mod(mods, thing)) => ThingKind::Mod,
+            () if is_name && self.deployed().iter().any(|(_, it)| it.mod_named(thing).is_some()) => {
+                ThingKind::Mod
+            }
             () => ThingKind::File,
         }
     }
@@ -668,6 +785,7 @@ impl<'a> Answer<'a> {
         let layer = file.layer();
         let why = if layer.why().is_empty() { String::new() } else { format!(" ({})", layer.why()) };
         self.add(Cause::new(Fate::Wins, "there", layer.path(), format!("{} is from here{why}", file.path())));
+        self.reasons.extend(self.deployed_by(layer.path(), &file.path()));
         for hidden in file.hidden() {
             self.add(self.loses(file, &hidden));
         }
@@ -1370,6 +1488,7 @@ impl<'a> Answer<'a> {
     }
 
     fn a_mod(&mut self, name: &str) {
+        self.deployed_mod(name);
         for (order, mods) in self.mod_lists() {
             let stored = self.disk.find_folder(&mods.folder, name).unwrap_or_else(|| mods.folder.join(name));
             let is_about = |note: &&Note| {

@@ -286,6 +286,51 @@ fn loose_files_that_the_game_ignores_are_named_with_the_file_to_edit() {
 }
 
 #[test]
+fn a_file_that_a_manager_deployed_has_the_mod_from_its_list_or_its_link() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", ""),
+            ("Data/textures/copied.dds", ""),
+            ("home/Vortex/mods/Armor-12/textures/copied.dds", ""),
+            ("home/Vortex/mods/Armor-12/textures/left.dds", ""),
+            ("home/Vortex/mods/Other-3/textures/copied.dds", ""),
+            ("home/Amethyst/mods/Linked Mod/textures/linked.dds", ""),
+            ("Data/meshes/limo.nif", ""),
+            ("Data/.lmmfiles", r#"{"files":[{"mod_id":7,"path":"meshes/limo.nif"}]}"#),
+            (
+                "Data/vortex.deployment.json",
+                r#"{"files":[{"relPath":"Textures\\Copied.dds","source":"Armor-12","time":1},
+                    {"relPath":"textures\\gone.dds","source":"Gone-1","time":1}]}"#,
+            ),
+        ],
+    );
+    let staged = "home/Amethyst/mods/Linked Mod/textures/linked.dds";
+    symlink(world.installed.path(staged), world.installed.path("Data/textures/linked.dds")).unwrap();
+    let deployed_from = |path: &str| {
+        let finished = world.run(&["which", "--json", "--in", "skyrimse", path]);
+        lines(&finished)[0]["from"]["deployed_from"].as_str().map(str::to_owned)
+    };
+    for (path, name) in
+        [("textures/copied.dds", "Armor-12"), ("textures/linked.dds", "Linked Mod"), ("meshes/limo.nif", "7")]
+    {
+        assert_eq!(deployed_from(path).as_deref(), Some(name), "{path}");
+        let why = world.run(&["why", "--in", "skyrimse", path]).success();
+        assert!(
+            why.contains(&format!("{name}  ")) && why.contains("deployed the file from this mod"),
+            "{why}"
+        );
+    }
+    let check = |thing: &str, expected| check(&world, "skyrimse", thing, expected);
+    let mods = |name: &str| path(&world, &format!("home/Vortex/mods/{name}"));
+    check("armor-12", ("wins", "there", "Vortex deployed 1 file; the game uses 1"));
+    check("Gone-1", ("ignored", "nothing-for-game", "uses none"));
+    check(&mods("Armor-12/textures/copied.dds"), ("wins", "there", "is from here"));
+    check(&mods("Armor-12/textures/left.dds"), ("not-deployed", "not-deployed", "has not deployed"));
+    check(&path(&world, staged), ("wins", "there", "is from here"));
+}
+
+#[test]
 fn an_archive_whose_list_another_file_replaces_has_that_reason() {
     let world = SmallWorld::new(
         &STARFIELD,

@@ -124,7 +124,13 @@ impl Which {
                     "this bsafs was built without mounts; give a source before the path".into(),
                 )),
                 Some(asked) => match find_provenance(asked.vfs(), path) {
-                    Ok(provenance) => Ok(Answer { provenance, claimed_by: None }),
+                    Ok(mut provenance) => {
+                        let path = provenance.path.clone();
+                        for copy in std::iter::once(&mut provenance.from).chain(&mut provenance.hides) {
+                            copy.deployed_from = asked.deployed_from(Path::new(&copy.archive), &path);
+                        }
+                        Ok(Answer { provenance, claimed_by: None })
+                    }
                     Err(what) => {
                         let reasons = if asked.is_folder(path) { String::new() } else { asked.reasons(path) };
                         Err(Unanswered::Why(format!("{what}{reasons}")))
@@ -333,6 +339,7 @@ fn written_provenance(
     let from = FileCopy {
         archive: edit.to_string_lossy().into_owned(),
         why: "receives the changes of this writable mount".into(),
+        deployed_from: None,
         stored_name: path.clone(),
         hash: String::new(),
         codec: Codec::Stored.name().into(),
@@ -371,6 +378,9 @@ fn write(out: &mut impl StyledWrite, provenance: &Provenance) -> std::io::Result
         let mut lines = Vec::new();
         if !copy.why.is_empty() && (is_winner || is_verbose) {
             lines.push(copy.why.shown().to_string());
+        }
+        if let Some(name) = &copy.deployed_from {
+            lines.push(format!("a mod manager deployed it from {}", name.shown()));
         }
         if is_verbose {
             lines.push(archive.shown().to_string());

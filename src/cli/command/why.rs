@@ -1,6 +1,7 @@
 //! `bsafs why`: prints why a file, plugin, archive, mod or settings file is not in a game.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -16,7 +17,10 @@ use crate::cli::terminal::report::instance;
 use crate::cli::terminal::shown_layers::ShownLayers;
 use crate::cli::ui::Ui;
 use crate::game::find::{Found, find, recognise_among};
-use crate::game::{Disk, Environment, FoundInstance, MO2_INI, find_instances};
+use crate::game::{
+    DeploymentList, Disk, Environment, FoundInstance, LayerKind, MO2_INI, OrderLayer, find_instances,
+    linked_mod,
+};
 use crate::shown::Shown;
 #[cfg(feature = "mount")]
 use crate::system::mountinfo;
@@ -273,12 +277,29 @@ const DEPTH_MAX: usize = 16;
 pub(crate) struct Asked {
     vfs: Vfs,
     set: SourceSet,
+    /// The lists of deployed files in folders of games.
+    deployed: RefCell<HashMap<PathBuf, Rc<Vec<DeploymentList>>>>,
 }
 
 impl Asked {
     pub(crate) fn new(sources: &[PathBuf], open: &OpenArgs) -> Result<Self, Failure> {
         let set = source_set(sources, open.options())?;
-        Ok(Self { vfs: Vfs::from(set.open()?), set })
+        Ok(Self { vfs: Vfs::from(set.open()?), set, deployed: RefCell::default() })
+    }
+
+    /// The mod from which a manager deployed a file into a folder of a game.
+    pub(crate) fn deployed_from(&self, folder: &Path, path: &str) -> Option<String> {
+        let order = self.vfs.order();
+        let is_its = |layer: &&OrderLayer| layer.path == folder && layer.what == LayerKind::Folder;
+        let layer = order.layers.iter().find(is_its)?;
+        if layer.is_managed || order.game.is_empty() {
+            return None;
+        }
+        let disk = Disk::default();
+        let read = || Rc::new(DeploymentList::in_folder(&disk, folder));
+        let lists = self.deployed.borrow_mut().entry(folder.to_owned()).or_insert_with(read).clone();
+        let named = lists.iter().find_map(|list| list.mod_of(path)).map(str::to_owned);
+        named.or_else(|| linked_mod(&disk, folder, path).map(|(_, name)| name))
     }
 
     pub(crate) fn vfs(&self) -> &Vfs {

@@ -1,10 +1,12 @@
 //! Mod managers, and OpenMW, which replace or extend a game's own files.
 
+mod deployment;
 mod instances;
 mod mo2;
 mod openmw;
 mod openmw_chain;
 
+pub(crate) use deployment::{DeploymentList, linked_mod};
 pub use instances::{FoundInstance, find_instances, instance};
 pub use mo2::{MO2_INI, instance_of_profile, plan_mo2};
 pub(crate) use mo2::{drive_root, game_of_settings, is_backup, is_separator};
