@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::file::VfsFile;
 use super::folder::VfsEntry;
+use super::patterns::DATA;
 use super::sources::resolve::distance;
 use super::vfs::Vfs;
 use crate::game::Disk;
-use crate::game::caseless::same;
 use crate::game::drive_root;
 
 /// A path or name without what is not part of it.
@@ -80,7 +80,16 @@ impl Question {
     /// The path in the tree that a path on a disk means if that path is not on this one: what follows the
     /// last folder of data, without a drive.
     pub(crate) fn in_tree(&self) -> &str {
-        below_data(&self.text).unwrap_or_else(|| rest_of_drive(&self.text)).trim_start_matches(['/', '.'])
+        let mut path = below_data(&self.text).unwrap_or_else(|| rest_of_drive(&self.text));
+        while let Some(rest) = path.strip_prefix('/').or_else(|| path.strip_prefix("./")) {
+            path = rest;
+        }
+        path
+    }
+
+    /// Whether a path that is not on the disk may be one of another machine, or one in the tree.
+    pub(crate) fn may_be_elsewhere(&self) -> bool {
+        drive(&self.text).is_some() || below_data(&self.text).is_some()
     }
 }
 
@@ -141,12 +150,12 @@ pub(crate) fn implied(path: &str) -> Option<String> {
     Some(format!("{folder}/{path}"))
 }
 
-/// What follows the last folder of data in a path.
+/// What follows the last data folder in a path, which may be on any machine.
 pub(crate) fn below_data(path: &str) -> Option<&str> {
     let (mut start, mut found) = (0, None);
     for part in path.split('/') {
         let end = start + part.len();
-        if end < path.len() && (same(part, "Data") || same(part, "Data Files")) {
+        if end < path.len() && DATA.contains(&&*part.to_ascii_lowercase()) {
             found = Some(&path[end + 1..]);
         }
         start = end + 1;
@@ -271,6 +280,8 @@ mod tests {
             ("Data", "Data"),
             ("x/Data/", "x/Data/"),
             (r"C:\x\a.dds", "x/a.dds"),
+            ("./.hidden", ".hidden"),
+            ("../a.dds", "../a.dds"),
         ] {
             assert_eq!(question(asked).in_tree(), path, "{asked}");
         }

@@ -300,9 +300,12 @@ impl<'a> Answer<'a> {
             return Some(ThingKind::Settings);
         }
         if !exists {
-            // It may be from another machine.
-            question::below_data(&question.text)?;
-            return None;
+            let is_in_tree = question.text.starts_with('/') && self.vfs.file(question.in_tree()).is_some();
+            if question.may_be_elsewhere() || is_in_tree {
+                return None;
+            }
+            self.add(Cause::new(Fate::NotHere, NOT_FOUND, path, "there is no such file on the disk"));
+            return Some(ThingKind::File);
         }
         let place = self.deployed_from(path).map(Ok).or_else(|| self.deployed_as(path));
         match place {

@@ -96,8 +96,14 @@ fn a_path_on_the_disk_is_about_that_copy_and_no_other() {
     check("home/staging/7/textures/other.dds", ("not-deployed", "not-deployed", ""));
     // A path of another machine is one in the game. One in a folder of this game is not.
     check("home/none/Data/textures/a.dds", ("wins", "there", "textures/a.dds is from here"));
-    let said = ask(&world, &["--in", &source, "/nowhere/at/all.dds"]);
-    assert_eq!(said.fate, "not-here");
+    for missing in ["/nowhere/at/all.dds", "./textures/a.dds", "../textures/a.dds", "~/textures/a.dds"] {
+        let said = ask(&world, &["--in", &source, missing]);
+        assert_eq!(
+            (&*said.fate, &*said.text),
+            ("not-here", "there is no such file on the disk"),
+            "{missing}"
+        );
+    }
 }
 
 #[test]
