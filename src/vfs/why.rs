@@ -534,7 +534,8 @@ impl<'a> Answer<'a> {
         let lists = self.deployed();
         for at in (0..names.len().saturating_sub(1)).rev().take(DEPTH_MAX) {
             let within = names[at + 1..].join("/");
-            for (folder, list) in lists.iter().filter(|(_, list)| list.mod_named(names[at]).is_some()) {
+            let mut lists = lists.iter();
+            if let Some((folder, list)) = lists.find(|(_, list)| list.mod_named(names[at]).is_some()) {
                 let manager = list.manager;
                 return Some(match list.mod_of(&within) {
                     Some(source) if same(source, names[at]) => {

@@ -12,13 +12,16 @@ use crate::game::caseless::{fold, same};
 use crate::game::disk::Disk;
 use crate::limits::DEPLOYMENT_LIST_MAX;
 
+/// The path and the mod of each file.
+type Deployed = Vec<(String, String)>;
+
 /// A manager that leaves a list in the folder into which it deploys.
 struct Manager {
     name: &'static str,
     /// How the name of the list begins and ends, in lower case.
     file: (&'static str, &'static str),
-    /// Reads the path and the mod of each file. `None` if the bytes are no such list.
-    read: fn(&[u8]) -> Option<Vec<(String, String)>>,
+    /// Reads a list. `None` if the bytes are none.
+    read: fn(&[u8]) -> Option<Deployed>,
 }
 
 const MANAGERS: [Manager; 2] = [
@@ -51,7 +54,7 @@ impl DeploymentList {
         lists.collect()
     }
 
-    fn new(manager: &'static str, deployed: Vec<(String, String)>) -> Self {
+    fn new(manager: &'static str, deployed: Deployed) -> Self {
         let (mut files, mut mods, mut numbers) = (HashMap::new(), Vec::new(), HashMap::new());
         for (path, source) in deployed {
             let number = *numbers.entry(source.clone()).or_insert_with(|| {
@@ -108,7 +111,7 @@ fn key(path: &str) -> String {
     fold(path.replace('\\', "/").trim_start_matches(['.', '/']))
 }
 
-fn vortex(bytes: &[u8]) -> Option<Vec<(String, String)>> {
+fn vortex(bytes: &[u8]) -> Option<Deployed> {
     #[derive(Deserialize)]
     struct List {
         files: Vec<Option<File>>,
@@ -125,7 +128,7 @@ fn vortex(bytes: &[u8]) -> Option<Vec<(String, String)>> {
 }
 
 /// limo names mods only by their numbers.
-fn limo(bytes: &[u8]) -> Option<Vec<(String, String)>> {
+fn limo(bytes: &[u8]) -> Option<Deployed> {
     #[derive(Deserialize)]
     struct List {
         files: Option<Vec<File>>,
