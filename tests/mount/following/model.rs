@@ -14,9 +14,9 @@ use std::time::Duration;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use self::changes::{Change, Disk, SOURCES, change};
+use self::changes::{Change, Disk, LAST, SOURCES, change};
 use self::held::Held;
-use self::seen::{Kind, Seen};
+use self::seen::{Found, Kind, Node, Seen};
 use super::files::views;
 use crate::mounted::{Mounted, TestDir, run};
 
@@ -67,17 +67,19 @@ impl Followed {
         for change in changes {
             let _ = self.disk.apply(change);
         }
-        let right = self.fresh();
+        let right = self.fresh(&self.disk.sources());
         match &right {
             Some(right) => self.settle(right)?,
             None => {
                 let reloaded = self.dir.run(["reload", "mnt"]);
                 prop_assert_ne!(reloaded.code, 0, "a reload succeeded although a fresh mount fails");
+                self.settle_beside_a_failure()?;
             }
         }
         let seen = Seen::of(&self.mount.path, &self.asked);
         let faults = self.held.faults(&seen, &self.disk);
         prop_assert!(faults.is_empty(), "{}", faults.join("\n"));
+        self.settle_sizes()?;
         let views = views(&self.mount);
         // If several views were served in between, a file may have been missing from one of them. It then
         // has a new number.
@@ -93,9 +95,46 @@ impl Followed {
         Ok(())
     }
 
-    /// What a mount that is made now shows, or `None` if it cannot be made.
-    fn fresh(&self) -> Option<Seen> {
-        let sources = self.disk.sources();
+    /// Waits until the mount shows the files of its last source, which wins, although another source cannot
+    /// be opened.
+    fn settle_beside_a_failure(&self) -> Result<(), TestCaseError> {
+        let last = self.disk.sources().into_iter().find(|source| *source == LAST);
+        let Some(right) = last.filter(|_| self.options != PER_ARCHIVE).and_then(|last| self.fresh(&[last]))
+        else {
+            return Ok(());
+        };
+        let mut wrong = Vec::new();
+        for _ in 0..COMPARISONS {
+            let now = Seen::of(&self.mount.path, &self.asked);
+            let is_wrong = |(path, node): &(&String, &Found)| {
+                let is_file = matches!(node, Ok(Node { kind: Kind::File(..), .. }));
+                is_file && now.nodes.get(*path) != Some(*node)
+            };
+            wrong = right.nodes.iter().filter(is_wrong).map(|(path, _)| path.clone()).collect();
+            if wrong.is_empty() {
+                return Ok(());
+            }
+            thread::sleep(BETWEEN);
+        }
+        Err(TestCaseError::fail(format!("not shown beside a source that fails: {wrong:?}")))
+    }
+
+    /// Waits until each open file that left the mount has the size of one state that the file had, and
+    /// exactly its bytes. The daemon asks for the state of such a file once a second.
+    fn settle_sizes(&self) -> Result<(), TestCaseError> {
+        let mut faults = Vec::new();
+        for _ in 0..COMPARISONS {
+            faults = self.held.wrong_sizes(&self.disk);
+            if faults.is_empty() {
+                return Ok(());
+            }
+            thread::sleep(BETWEEN);
+        }
+        Err(TestCaseError::fail(faults.join("\n")))
+    }
+
+    /// What a mount of these sources that is made now shows, or `None` if it cannot be made.
+    fn fresh(&self, sources: &[&str]) -> Option<Seen> {
         if sources.is_empty() {
             return None;
         }
@@ -158,7 +197,7 @@ impl Followed {
     /// Checks that the mount shows what a fresh one shows, also after reloads. The second reload
     /// must find no change.
     fn finish(&self) -> Result<(), TestCaseError> {
-        let Some(right) = self.fresh() else { return Ok(()) };
+        let Some(right) = self.fresh(&self.disk.sources()) else { return Ok(()) };
         // The first reload may find a changed time that no comparison covered.
         let reloads = [(); 2].map(|()| self.dir.run(["reload", "mnt"]));
         prop_assert_eq!((reloads[1].code, &*reloads[1].out), (0, "mnt: nothing changed\n"));

@@ -21,6 +21,8 @@ const ARCHIVES: [&str; 6] =
     ["named.bsa", "elsewhere/far.bsa", "mod/in.bsa", "mod/in2.ba2", "real/in.bsa", "mod/IN.bsa"];
 /// The sources that the test mounts.
 pub(super) const SOURCES: [&str; 4] = ["named.bsa", "mod", "link.bsa", "mod2"];
+/// The source that wins.
+pub(super) const LAST: &str = "mod2";
 /// Names of folders. Some are also names of files, and some differ only in case.
 const FOLDERS: [&str; 5] = ["Tex", "tex", "Deep", "x", "Only"];
 /// Names of files.
@@ -315,9 +317,14 @@ impl Disk {
         self.in_place.iter().any(|written| written.get(offset..).unwrap_or_default().starts_with(bytes))
     }
 
-    /// The sources that exist, in the form that `bsafs mount` takes.
+    /// The sources that exist, in the form that `bsafs mount` takes. A link without a target is none.
     pub(super) fn sources(&self) -> Vec<&'static str> {
-        SOURCES.into_iter().filter(|source| self.path(source).symlink_metadata().is_ok()).collect()
+        SOURCES.into_iter().filter(|source| self.path(source).metadata().is_ok()).collect()
+    }
+
+    /// The bytes that files had after they were written in place.
+    pub(super) fn in_place(&self) -> impl Iterator<Item = &[u8]> {
+        self.in_place.iter().map(Vec::as_slice)
     }
 
     /// The newest mtime of the sources and of the archives in them. A fresh mount shows this time

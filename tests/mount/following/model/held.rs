@@ -94,6 +94,23 @@ impl Held {
     }
 }
 
+impl Held {
+    /// Describes which open files that left the mount do not have the size and the bytes of one of their
+    /// states. ESTALE is right for each, and EIO if an archive was rewritten in place.
+    pub(super) fn wrong_sizes(&self, disk: &Disk) -> Vec<String> {
+        let mut wrong = Vec::new();
+        for (path, file, bytes) in &self.files {
+            let Ok(size) = file.metadata().map(|it| it.len()) else { continue };
+            let Ok(read) = read_behind_cache(file, 0, size as usize) else { continue };
+            let is_state = |state: &[u8]| state.len() as u64 == size && state == read;
+            if !is_state(bytes) && !disk.in_place().any(is_state) && !disk.has_rewritten_archives {
+                wrong.push(format!("{path:?}, kept open: size {size}, {} bytes are read", read.len()));
+            }
+        }
+        wrong
+    }
+}
+
 fn read_behind_cache(file: &File, offset: usize, len: usize) -> Result<Vec<u8>, i32> {
     let _ = fadvise(file, 0, None, Advice::DontNeed);
     // The extra byte shows whether the file is too long.
