@@ -25,7 +25,7 @@ pub(crate) enum Operation {
     StatFs,
     GetXattr,
     ListXattr,
-    /// Operations that are not supported: ACCESS, FLUSH, LSEEK, IOCTL.
+    /// Operations that are not supported: ACCESS, FLUSH, LSEEK, IOCTL, and all that would write.
     Other,
     /// Any operation on the links of the status, of the sources and of changes.
     Status,
