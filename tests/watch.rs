@@ -41,7 +41,8 @@ impl Watched {
     fn event(&self, within: Duration) -> Option<Meaning> {
         let until = Instant::now() + within;
         let mut found = None;
-        while found.is_none() && self.watcher.wait(self.never.as_fd(), Some(until)).unwrap().has_events {
+        while found.is_none() && self.watcher.wait(self.never.as_fd(), None, Some(until)).unwrap().has_events
+        {
             self.watcher.read_events(|event| found = found.or(Some(event.meaning))).unwrap();
         }
         found
@@ -140,8 +141,13 @@ fn a_folder_that_is_used_gets_the_watch_of_one_that_is_not() {
     };
     let unwatched = || paths(&it.watcher.unwatched());
     assert_eq!((unwatched(), it.watcher.surplus().len()), (vec![c.clone(), d.clone()], 0));
+    let uses = std::cell::Cell::new(0);
     let use_folders = |used: &[&PathBuf]| {
-        it.watcher.note_used(&used.iter().map(|it| it.to_path_buf()).collect::<Vec<_>>(), &[]);
+        let used = used.iter().map(|folder| {
+            uses.set(uses.get() + 1);
+            (folder.to_path_buf(), uses.get())
+        });
+        it.watcher.note_used(&used.collect::<Vec<_>>(), &[]);
         let surplus = it.watcher.surplus();
         let moved = it.watcher.move_watches(&surplus);
         assert_eq!(paths(&moved.removed), paths(&surplus));

@@ -2,9 +2,10 @@
 //! disk below a used folder gets watches before the others. Also files with several names (hard links) that
 //! programs read, which get watches of their own.
 
-use std::collections::HashSet;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{MutexGuard, OnceLock};
+
+use lru::LruCache;
 
 use super::callback::OnWait;
 use crate::limits::{USED_FOLDERS_MAX, WATCHED_LINKS_MAX};
@@ -21,11 +22,19 @@ pub(crate) struct UsedFolders {
     pub(crate) on_use: OnceLock<OnWait>,
 }
 
-/// Inode numbers of folders, in the order of their first use.
-#[derive(Debug, Default)]
+/// Inode numbers of folders with the times of their last uses, in this order. What is used last counts, so
+/// the folders that were used first are dropped if there are too many.
+#[derive(Debug)]
 struct Used {
-    order: Vec<Ino>,
-    all: HashSet<Ino>,
+    folders: LruCache<Ino, u64>,
+    /// Counts uses.
+    clock: u64,
+}
+
+impl Default for Used {
+    fn default() -> Self {
+        Self { folders: LruCache::unbounded(), clock: 0 }
+    }
 }
 
 impl UsedFolders {
@@ -41,25 +50,50 @@ impl UsedFolders {
 
     /// Records a use of a folder.
     pub(crate) fn note(&self, folder: Ino) {
-        let mut used = self.lock();
-        if used.order.len() >= USED_FOLDERS_MAX || !used.all.insert(folder) {
-            return;
+        let mut used = self.used.lock();
+        used.clock += 1;
+        let (is_first, clock) = (used.folders.is_empty(), used.clock);
+        used.folders.push(folder, clock);
+        if used.folders.len() > USED_FOLDERS_MAX {
+            used.folders.pop_lru();
         }
-        used.order.push(folder);
-        let is_first = used.order.len() == 1;
         drop(used);
         if let Some(on_use) = self.on_use.get().filter(|_| is_first) {
             (on_use.0)();
         }
     }
 
-    /// Takes the folders that were used, in the order of their first use.
-    pub(crate) fn take(&self) -> Vec<Ino> {
-        std::mem::take(&mut *self.lock()).order
+    /// Takes the folders that were used last, at most so many, each with the time of its use. Also returns
+    /// whether others are left.
+    pub(crate) fn take_last(&self, most: usize) -> (Vec<(Ino, u64)>, bool) {
+        let mut used = self.used.lock();
+        let mut last = Vec::new();
+        while last.len() < most
+            && let Some(folder) = used.folders.iter().next().map(|(folder, _)| *folder)
+        {
+            last.extend(used.folders.pop_entry(&folder));
+        }
+        (last, !used.folders.is_empty())
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, Used> {
-        self.used.lock()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_used_last_comes_first_and_is_never_dropped() {
+        let (used, numbers) = (UsedFolders::default(), |taken: Vec<(Ino, u64)>| -> Vec<u64> {
+            taken.into_iter().map(|(folder, _)| folder.0).collect()
+        });
+        (0..USED_FOLDERS_MAX as u64 + 5).for_each(|folder| used.note(Ino(folder)));
+        used.note(Ino(7));
+        let (last, are_more) = used.take_last(2);
+        assert!(are_more && last[0].1 > last[1].1);
+        assert_eq!(numbers(last), [7, USED_FOLDERS_MAX as u64 + 4]);
+        let (others, are_more) = used.take_last(usize::MAX);
+        assert!(!are_more && others.len() == USED_FOLDERS_MAX - 2);
+        assert_eq!(numbers(others).last(), Some(&5));
     }
 }
 

@@ -9,4 +9,4 @@ mod share;
 mod watcher;
 
 pub use interest::{FolderPath, Interests, Meaning};
-pub use watcher::{DiskEvent, MovedWatches, WatchChanges, WatchedFile, Watcher, Woken};
+pub use watcher::{DiskEvent, MovedWatches, Shortage, WatchChanges, WatchedFile, Watcher, Woken};

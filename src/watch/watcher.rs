@@ -1,8 +1,9 @@
 //! Watches folders with inotify. Two threads use a watcher: one waits for events, the other changes what is
 //! watched.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -27,8 +28,8 @@ const EVENTS: usize = 1 << 14;
 /// Watches folders. Paths are compared as bytes, which is much faster than comparing their components.
 #[derive(Debug)]
 pub struct Watcher {
-    /// `None` if the user has too many inotify instances.
-    inotify: Option<OwnedFd>,
+    /// Fails if the user has too many inotify instances.
+    inotify: Result<OwnedFd, Errno>,
     tables: Mutex<Tables>,
 }
 
@@ -39,8 +40,8 @@ struct Tables {
     paths: BTreeSet<(i32, FolderPath)>,
     /// Folders whose watches the kernel has ended.
     ended: Vec<FolderPath>,
-    /// Folders without a watch, although they should have one.
-    unwatched: BTreeSet<FolderPath>,
+    /// Folders without a watch, although they should have one, and why.
+    unwatched: BTreeMap<FolderPath, Shortage>,
     share: Share,
     /// Watches of single files, with what they were requested for.
     files: HashMap<i32, Vec<WatchedFile>>,
@@ -48,7 +49,7 @@ struct Tables {
     files_in_order: VecDeque<i32>,
     /// How many entries of `paths` are kept only until the kernel has reported all events.
     ending: usize,
-    /// Counts uses and events, to compare their times.
+    /// Counts events, to compare their times.
     clock: u64,
 }
 
@@ -72,6 +73,35 @@ pub struct WatchedFile {
     pub number: u64,
     pub folder: PathBuf,
     pub name: OsString,
+}
+
+/// Why a folder has no watch, the cause that concerns most folders last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shortage {
+    /// The system refuses it, with this error number.
+    Refused(i32),
+    /// The user has no watches left, or this mount has its share of them.
+    Watches,
+    /// The user has no inotify instance left, so that no folder has a watch.
+    Instances,
+    /// The process has too many open files for an inotify instance.
+    Descriptors,
+}
+
+impl fmt::Display for Shortage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(errno) => write!(f, "{}", io::Error::from_raw_os_error(*errno)),
+            Self::Watches => f.write_str(
+                "fs.inotify.max_user_watches is too low (raise it; bsafs uses at most half of it)",
+            ),
+            Self::Instances => f.write_str(
+                "fs.inotify.max_user_instances is too low for the programs of this user (raise it, and mount \
+                 again)",
+            ),
+            Self::Descriptors => f.write_str("the limit of open files is too low (`ulimit -n`)"),
+        }
+    }
 }
 
 /// What [`Watcher::move_watches`] changed.
@@ -119,6 +149,8 @@ pub struct Woken {
     pub has_events: bool,
     /// Whether the other descriptor can be read.
     pub is_readable: bool,
+    /// Whether the mount table changed.
+    pub are_mounts: bool,
 }
 
 impl Default for Watcher {
@@ -130,7 +162,7 @@ impl Default for Watcher {
 impl Watcher {
     /// A watcher without folders.
     pub fn new() -> Self {
-        let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
+        let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK);
         Self { inotify, tables: Mutex::default() }
     }
 
@@ -166,7 +198,7 @@ impl Watcher {
             tables.set_interests(interests, &mut changed);
         }
         tables.share.make_room(changed.len());
-        changed.retain(|folder| tables.update(self.inotify.as_ref(), folder));
+        changed.retain(|folder| tables.update(self.inotify(), folder));
         changed.into_iter().collect()
     }
 
@@ -212,19 +244,18 @@ impl Watcher {
         self.holds(folder, |it| it.interest.is_of_links())
     }
 
-    /// Records that programs used folders, the last one last, and that something changed in others that have
-    /// no watch.
-    pub fn note_used(&self, used: &[PathBuf], changed: &[FolderPath]) {
+    /// Records that programs used folders, each with a number that is higher for later uses, and that
+    /// something changed in others that have no watch.
+    pub fn note_used(&self, used: &[(PathBuf, u64)], changed: &[FolderPath]) {
         let mut tables = self.tables.lock();
         for folder in changed {
             tables.clock += 1;
             let clock = tables.clock;
             tables.folders.get_mut(folder).into_iter().for_each(|it| it.last.1 = clock);
         }
-        for folder in used {
-            tables.clock += 1;
-            let clock = tables.clock;
-            tables.folders.get_mut(folder.as_os_str()).into_iter().for_each(|it| it.last.0 = clock);
+        for (folder, at) in used {
+            let folder = tables.folders.get_mut(folder.as_os_str());
+            folder.into_iter().for_each(|it| it.last.0 = it.last.0.max(*at));
         }
     }
 
@@ -259,13 +290,13 @@ impl Watcher {
     pub fn move_watches(&self, from: &[FolderPath]) -> MovedWatches {
         let mut tables = self.tables.lock();
         let mut moved = MovedWatches::default();
-        let Some(inotify) = &self.inotify else { return moved };
+        let Ok(inotify) = self.inotify() else { return moved };
         for folder in from {
             let Some(watch) = tables.folders.get_mut(folder).and_then(|it| it.watch.take()) else { continue };
             // The kernel sends IGNORED after all events of the watch. Until then, they need the path.
             let _ = inotify::remove_watch(inotify, watch);
             tables.ending += 1;
-            tables.unwatched.insert(folder.clone());
+            tables.unwatched.insert(folder.clone(), Shortage::Watches);
             moved.removed.push(folder.clone());
         }
         let wanted: Vec<FolderPath> = tables.wanted().into_iter().map(|(_, folder)| folder).collect();
@@ -273,7 +304,7 @@ impl Watcher {
             if !tables.has_room() {
                 break;
             }
-            tables.update(self.inotify.as_ref(), &folder);
+            tables.update(self.inotify(), &folder);
             if tables.folders.get(&folder).is_some_and(|it| it.watch.is_some()) {
                 moved.added.push(folder);
             }
@@ -283,7 +314,24 @@ impl Watcher {
 
     /// The folders without a watch, in order.
     pub fn unwatched(&self) -> Arc<[FolderPath]> {
-        self.tables.lock().unwatched.iter().cloned().collect()
+        self.tables.lock().unwatched.keys().cloned().collect()
+    }
+
+    /// Why folders have no watch. If there are several causes, the one that concerns most folders.
+    pub fn shortage(&self) -> Option<Shortage> {
+        let of_instance = self.inotify().err();
+        of_instance.or_else(|| self.tables.lock().unwatched.values().max().copied())
+    }
+
+    fn inotify(&self) -> Result<&OwnedFd, Shortage> {
+        self.inotify.as_ref().map_err(|errno| {
+            let has_descriptors = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 0).is_ok();
+            match *errno {
+                Errno::MFILE if has_descriptors => Shortage::Instances,
+                Errno::MFILE | Errno::NFILE => Shortage::Descriptors,
+                errno => Shortage::Refused(errno.raw_os_error()),
+            }
+        })
     }
 
     /// How many folders are watched, how many of them because they were used, and how many have no watch.
@@ -293,29 +341,39 @@ impl Watcher {
         (tables.watches(), used, tables.unwatched.len())
     }
 
-    /// Waits until there are events, `other` can be read, or `until` is reached.
-    pub fn wait(&self, other: BorrowedFd<'_>, until: Option<Instant>) -> io::Result<Woken> {
+    /// Waits until there are events, `other` can be read, the mount table has changed, or `until` is
+    /// reached. inotify reports nothing if something is mounted on a watched folder.
+    pub fn wait(
+        &self,
+        other: BorrowedFd<'_>,
+        mount_table: Option<BorrowedFd<'_>>,
+        until: Option<Instant>,
+    ) -> io::Result<Woken> {
         loop {
             let timeout = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
+            let inotify = self.inotify.as_ref().ok().map(OwnedFd::as_fd);
             let mut events = vec![PollFd::from_borrowed_fd(other, PollFlags::IN)];
-            events.extend(
-                self.inotify.as_ref().map(|inotify| PollFd::from_borrowed_fd(inotify.as_fd(), PollFlags::IN)),
-            );
+            events.extend(mount_table.map(|table| PollFd::from_borrowed_fd(table, PollFlags::PRI)));
+            events.extend(inotify.map(|inotify| PollFd::from_borrowed_fd(inotify, PollFlags::IN)));
             match poll(&mut events, timeout.as_ref()) {
                 Ok(_) => {}
                 Err(Errno::INTR) => continue,
                 Err(errno) => return Err(errno.into()),
             }
-            let is_ready = |event: &PollFd<'_>| !event.revents().is_empty();
-            let has_events = events.get(1).is_some_and(is_ready);
-            return Ok(Woken { has_events, is_readable: is_ready(&events[0]) });
+            let is_ready = |index: usize| !events[index].revents().is_empty();
+            let (has_table, last) = (mount_table.is_some(), events.len() - 1);
+            return Ok(Woken {
+                has_events: inotify.is_some() && is_ready(last),
+                is_readable: is_ready(0),
+                are_mounts: has_table && is_ready(1),
+            });
         }
     }
 
     /// Reads the events that fit into one buffer, because another process may write all the time. Calls
     /// `handle` with each event that counts. Returns whether events were lost.
     pub fn read_events(&self, mut handle: impl FnMut(&DiskEvent<'_>)) -> io::Result<bool> {
-        let Some(inotify) = &self.inotify else { return Ok(false) };
+        let Ok(inotify) = &self.inotify else { return Ok(false) };
         let mut buffer = [MaybeUninit::uninit(); EVENTS];
         let mut reader = Reader::new(inotify, &mut buffer);
         let (mut is_first, mut is_lost) = (true, false);
@@ -393,11 +451,11 @@ impl Tables {
 
     /// Requests the watch of a folder, or ends it. Returns whether the folder was not watched before. The
     /// watch is requested even if there is one, because the path may lead to another folder now.
-    fn update(&mut self, inotify: Option<&OwnedFd>, folder: &FolderPath) -> bool {
+    fn update(&mut self, inotify: Result<&OwnedFd, Shortage>, folder: &FolderPath) -> bool {
         let is_new = self.folders.get(folder).is_some_and(|it| it.watch.is_none());
         if is_new
             && !self.has_room()
-            && let Some(inotify) = inotify
+            && let Ok(inotify) = inotify
         {
             self.end_oldest_file(inotify);
         }
@@ -408,9 +466,15 @@ impl Tables {
         let has_content = watched.layers > 0 || watched.interest.is_of_content();
         let may_watch = before.is_some() || has_room;
         let requested = inotify
+            .ok()
             .filter(|_| is_wanted && may_watch)
             .map(|inotify| inotify::add_watch(inotify, &*uncovered(Path::new(folder)), events(has_content)));
         let watch = requested.and_then(Result::ok);
+        let shortage = match (inotify, requested) {
+            (Err(shortage), _) => shortage,
+            (_, Some(Err(errno))) if errno != Errno::NOSPC => Shortage::Refused(errno.raw_os_error()),
+            _ => Shortage::Watches,
+        };
         if matches!(requested, Some(Err(Errno::NOSPC))) {
             // Other programs of the user have the rest of the watches.
             self.share.shrink(watches);
@@ -419,17 +483,17 @@ impl Tables {
         // A folder that does not exist is reported by the folder above it.
         let is_absent = matches!(requested, Some(Err(errno)) if errno != Errno::NOSPC
             && errno != Errno::NOMEM && errno != Errno::ACCESS);
-        let was_unwatched = self.unwatched.remove(folder);
+        let was_unwatched = self.unwatched.remove(folder).is_some();
         let is_unwatched = is_wanted && watch.is_none() && !is_absent;
         if !is_wanted {
             self.folders.remove(folder);
         }
         if is_unwatched {
-            self.unwatched.insert(folder.clone());
+            self.unwatched.insert(folder.clone(), shortage);
         }
         if let Some(before) = before.filter(|before| watch != Some(*before)) {
             self.paths.remove(&(before, folder.clone()));
-            self.end_if_unused(inotify, before);
+            self.end_if_unused(inotify.ok(), before);
         }
         if let Some(watch) = watch {
             _ = self.paths.insert((watch, folder.clone()))
@@ -465,7 +529,7 @@ impl Tables {
     /// The folders without a watch that were used or changed, the last one first.
     fn wanted(&self) -> Vec<((u64, u64), FolderPath)> {
         let last = |folder: &FolderPath| self.folders.get(folder).map_or((0, 0), |it| it.last);
-        let unwatched = self.unwatched.iter().map(|folder| (last(folder), folder));
+        let unwatched = self.unwatched.keys().map(|folder| (last(folder), folder));
         let mut wanted: Vec<((u64, u64), FolderPath)> = unwatched
             .filter(|(last, _)| *last != (0, 0))
             .map(|(last, folder)| (last, folder.clone()))

@@ -349,7 +349,7 @@ impl<'a> Tables<'a> {
         let [half, most] = it.shown();
         let measured = format!("{} ms ({} ms)", milliseconds(most), milliseconds(half));
         row("a saved file is shown", "1,000 ms", measured, most <= Duration::from_secs(1));
-        let (longest, counts) = (it.shown_with_few_watches(), it.watches);
+        let (longest, counts) = (it.shown_with_few_watches(), it.watches.clone());
         let measured = format!(
             "{} ms; {} watched, {} in use, {} checked",
             milliseconds(longest),

@@ -142,11 +142,11 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
 
 /// The used folders and those without a watch, for the line of watched folders.
 fn unwatched(watches: &WatchCounts) -> String {
-    match *watches {
-        WatchCounts { polled: 0, .. } => String::new(),
-        WatchCounts { used, polled, .. } => {
-            let interval = fs::POLLING_INTERVAL;
-            format!(", {used} of them in use; {polled} more are checked every {interval} seconds")
-        }
+    let WatchCounts { used, polled, why_polled, .. } = watches;
+    if *polled == 0 {
+        return String::new();
     }
+    let why = if why_polled.is_empty() { String::new() } else { format!(": {}", why_polled.shown()) };
+    let interval = fs::POLLING_INTERVAL;
+    format!(", {used} of them in use; {polled} more are checked every {interval} seconds{why}")
 }

@@ -61,7 +61,7 @@ pub fn polling_interval(folders: usize) -> u32 {
 }
 
 /// How many folders are watched for changes.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub struct WatchCounts {
     /// Folders whose changes the system reports.
     pub watched: usize,
@@ -70,6 +70,9 @@ pub struct WatchCounts {
     pub used: usize,
     /// Folders that are checked every [`POLLING_INTERVAL`], because the user has no watches left for them.
     pub polled: usize,
+    /// Why these have no watch; empty if there are none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why_polled: String,
 }
 
 /// The cache of decoded extents.

@@ -95,7 +95,35 @@ fn folders_beyond_the_watch_limit_are_polled_and_this_is_logged_once() {
     }
     assert_eq!(finished.success(), "one".repeat(20));
     let log = fs::read_to_string(dir.path("log")).unwrap();
-    assert_eq!(log.matches("because fs.inotify.max_user_watches is too low (raise it").count(), 1, "{log}");
+    assert_eq!(log.matches("folders: fs.inotify.max_user_watches is too low (raise it").count(), 1, "{log}");
+}
+
+#[test]
+fn the_limit_of_inotify_instances_is_not_taken_for_that_of_watches() {
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("mod/sub")).unwrap();
+    fs::write(dir.path("mod/sub/a.txt"), "one").unwrap();
+    let script = "echo 0 > /proc/sys/user/max_inotify_instances && mkdir mnt && \
+         \"$0\" mount --log-file log mod mnt && \
+         until \"$0\" status --json mnt | grep -q '\"polled\":[1-9]'; do sleep 0.05; done; \
+         \"$0\" status mnt | grep watches && echo two > mod/sub/b.txt && \
+         until [ -e mnt/sub/b.txt ]; do sleep 0.05; done; \"$0\" umount mnt";
+    let mut command = Command::new("unshare");
+    command
+        .args(["-Urm", "--propagation=slave", "sh", "-c", script])
+        .arg(env!("CARGO_BIN_EXE_bsafs"))
+        .current_dir(dir.path(""));
+    let finished = run(&mut command);
+    if finished.err.starts_with("unshare: ") {
+        return eprintln!("SKIPPED: needs user namespaces: {}", finished.err);
+    }
+    let outputs = [finished.success(), fs::read_to_string(dir.path("log")).unwrap()];
+    let instances = "fs.inotify.max_user_instances is too low";
+    // The command that mounts says it, and so do `status` and the log.
+    let counts = outputs.each_ref().map(|output| output.matches(instances).count());
+    assert_eq!(counts, [2, 1], "{outputs:?}");
+    assert!(outputs[0].contains("odd: changes show up within 28 seconds"), "{outputs:?}");
+    assert!(outputs.iter().all(|output| !output.contains("max_user_watches")), "{outputs:?}");
 }
 
 #[test]
