@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Instant, SystemTime};
 
 use rustix::fs::OFlags;
@@ -25,16 +26,17 @@ use crate::system::covered::uncovered;
 use crate::system::disk_id::DiskId;
 use crate::system::paths;
 use crate::system::sync::Mutex;
+use crate::system::transient::has_effects;
 
 /// Value of [`ArchiveFile::compare_at`]: compare again only after the ctime moves.
 const NEVER: u64 = u64::MAX;
 
-/// An open archive file. No path is resolved after the open: the archive's folder may be below a
-/// mount of bsafs. The mount's lookups would then wait for the thread that resolves the path.
+/// An archive file. On most disks it stays open, and no path is resolved after that: the archive's folder
+/// may be below a mount of bsafs. The mount's lookups would then wait for the thread that resolves the path.
 #[derive(Debug)]
 pub struct ArchiveFile {
     path: PathBuf,
-    file: File,
+    file: OpenFile,
     opened: Stat,
     opened_at: Instant,
     modified: SystemTime,
@@ -66,17 +68,13 @@ impl ArchiveFile {
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
-        // `NONBLOCK`, because a pipe may have replaced the file meanwhile.
-        let file = File::options()
-            .read(true)
-            .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
-            .open(uncovered(path))?;
+        let file = open(&uncovered(path))?;
         let metadata = file.metadata()?;
         let opened = Stat::of(&metadata);
         Ok(Self {
             // The daemon leaves its working directory, so a relative path would become invalid.
             path: paths::absolute(path)?,
-            file,
+            file: OpenFile::new(file),
             opened,
             opened_at: Instant::now(),
             modified: metadata.modified()?,
@@ -91,9 +89,17 @@ impl ArchiveFile {
         })
     }
 
-    /// The open file.
-    pub(crate) fn as_file(&self) -> &File {
-        &self.file
+    /// The open file. While the caller has it, it stays open.
+    ///
+    /// # Errors
+    /// [`ArchiveReadError::Changed`] if it was closed meanwhile, and its path leads to another file now.
+    pub(crate) fn open_file(&self) -> Result<Arc<File>, ArchiveReadError> {
+        self.file.get(self.identity())
+    }
+
+    /// The file, if it is open only while it is read, and can be opened now.
+    pub fn lend(&self) -> Option<Arc<File>> {
+        matches!(self.file, OpenFile::Transient(..)).then(|| self.open_file().ok()).flatten()
     }
 
     /// The absolute path of the archive.
@@ -117,11 +123,12 @@ impl ArchiveFile {
             && earlier.mtime.load(Ordering::Relaxed) == self.opened.mtime
     }
 
-    /// Whether a path still leads to this file, with the size and times that it is known to have. Only the
-    /// path is statted.
+    /// Whether a path still leads to this file, with the size and times that it is known to have, and the
+    /// open file can still be statted: a server may have forgotten it. No data is read.
     pub fn is_untouched(&self, path: &Path) -> bool {
         !self.is_changed()
             && !self.reported.is_written()
+            && self.stat().is_ok()
             && std::fs::metadata(uncovered(path)).is_ok_and(|it| self.is_known(&Stat::of(&it)))
     }
 
@@ -178,9 +185,9 @@ impl ArchiveFile {
         self.with_pieces(|pieces| parse(pieces.bytes()))
     }
 
-    /// Like [`ArchiveFile::with_bytes`], but `parse` also returns the ranges of bytes that its result depends
-    /// on. While these bytes stay equal, a moved ctime (from a link, a rename or other permissions) is not a
-    /// change of the archive. Without this call it is one.
+    /// Like [`ArchiveFile::with_bytes`], but `parse` also returns the ranges of bytes that its result
+    /// depends on. While these bytes stay equal, a moved ctime (from a link, a rename or other permissions)
+    /// is not a change of the archive. Without this call it is one.
     ///
     /// # Errors
     /// The system's error if these bytes or others that `parse` needed could not be read.
@@ -208,7 +215,8 @@ impl ArchiveFile {
     /// It is final, and logged the first time. The check follows the read, because a check before
     /// it would miss a write between the two. A check that fails is an error of this read only.
     pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), ArchiveReadError> {
-        let read = self.file.read_exact_at(buffer, offset);
+        let file = self.file.get(self.identity()).map_err(|error| self.note_error(error))?;
+        let read = file.read_exact_at(buffer, offset);
         self.bytes_read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
         self.check_unchanged()?;
         read.map_err(|error| match error.kind() {
@@ -223,13 +231,17 @@ impl ArchiveFile {
 
     /// Has the kernel read bytes that will be needed soon, and does not wait for them.
     pub fn request(&self, range: &Range<u64>) {
-        request(&self.file, range);
+        // A file that stays open only for a read would be closed again at once.
+        if let OpenFile::Kept(file) = &self.file {
+            request(file, range);
+        }
     }
 
     /// Calls `use_pieces` with the pieces of the file. Fails if one of them could not be read.
     fn with_pieces<T>(&self, use_pieces: impl FnOnce(&Pieces<'_>) -> T) -> io::Result<T> {
         let mut first_blocks = FirstBlocks::default();
-        let pieces = Pieces::new(&self.file, self.len(), &mut first_blocks);
+        let file = self.open_file().map_err(ArchiveReadError::into_io)?;
+        let pieces = Pieces::new(&file, self.len(), &mut first_blocks);
         let result = use_pieces(&pieces);
         pieces.check().map(|()| result)
     }
@@ -240,18 +252,23 @@ impl ArchiveFile {
         if self.stale.load(Ordering::Relaxed) {
             return Err(ArchiveReadError::Changed);
         }
-        let checked = self.compare();
-        if matches!(checked, Err(ArchiveReadError::Changed)) && !self.stale.swap(true, Ordering::Relaxed) {
+        self.compare().map_err(|error| self.note_error(error))
+    }
+
+    /// Records that the file was changed if an error says so, and logs that once.
+    fn note_error(&self, error: ArchiveReadError) -> ArchiveReadError {
+        if matches!(error, ArchiveReadError::Changed) && !self.stale.swap(true, Ordering::Relaxed) {
             log::error!(
                 "{}: the archive was changed while mounted; reads of its old files fail with EIO",
                 self.path.shown()
             );
         }
-        checked
+        error
     }
 
     fn compare(&self) -> Result<(), ArchiveReadError> {
-        let now = self.stat().map_err(ArchiveReadError::Io)?;
+        let file = self.open_file()?;
+        let now = stat(&file).map_err(ArchiveReadError::Io)?;
         // The common case takes no lock. A write moves the mtime, except on a coarse clock.
         if self.is_known(&now) {
             return Ok(());
@@ -259,11 +276,11 @@ impl ArchiveFile {
         let _comparing = self.comparing.lock();
         let began = SystemTime::now();
         let is_same = || match &self.tables {
-            Some(tables) => tables.are_in(&self.file),
+            Some(tables) => tables.are_in(&file),
             None => Ok(false),
         };
-        let (expected, known) = self.expected()?;
-        match compare(&expected, known, || self.stat(), is_same)? {
+        let (expected, known) = self.expected(&file)?;
+        match compare(&expected, known, || stat(&file), is_same)? {
             Unchanged::Same(stat) => self.note_compared(&stat, began),
             Unchanged::Known | Unchanged::Moving => {}
         }
@@ -271,9 +288,9 @@ impl ArchiveFile {
     }
 
     /// What the next `fstat` must report except for the ctime, and the ctime for which no digest is needed.
-    fn expected(&self) -> Result<(Stat, Option<i64>), ArchiveReadError> {
+    fn expected(&self, file: &File) -> Result<(Stat, Option<i64>), ArchiveReadError> {
         let mtime = self.mtime.load(Ordering::Relaxed);
-        let now = self.stat().map_err(ArchiveReadError::Io)?;
+        let now = stat(file).map_err(ArchiveReadError::Io)?;
         // A write moves the ctime. If it did not move, the file was written to before it was opened, and the
         // event came late.
         let is_written = self.reported.is_written() && now.ctime != self.ctime.load(Ordering::Relaxed);
@@ -295,7 +312,7 @@ impl ArchiveFile {
     }
 
     fn stat(&self) -> io::Result<Stat> {
-        self.file.metadata().map(|metadata| Stat::of(&metadata))
+        stat(&*self.open_file().map_err(ArchiveReadError::into_io)?)
     }
 
     /// The ctime for which no digest is needed; `None` if a digest is due.
@@ -318,6 +335,57 @@ impl ArchiveFile {
     fn elapsed(&self) -> u64 {
         u64::try_from(self.opened_at.elapsed().as_millis()).unwrap_or(NEVER)
     }
+}
+
+/// An archive's file, which stays open if that has no effect for others (`system/transient.rs`).
+#[derive(Debug)]
+enum OpenFile {
+    Kept(Arc<File>),
+    /// It is open only while it is read, and is opened at its path without links.
+    Transient(PathBuf, Mutex<Weak<File>>),
+}
+
+impl OpenFile {
+    fn new(file: File) -> Self {
+        // Without its path, the file could not be opened again.
+        match has_effects(&file).then(|| paths::path_of_open(&file).ok()).flatten() {
+            Some(path) => Self::Transient(path, Mutex::default()),
+            None => Self::Kept(Arc::new(file)),
+        }
+    }
+
+    fn get(&self, identity: DiskId) -> Result<Arc<File>, ArchiveReadError> {
+        let (path, lent) = match self {
+            Self::Kept(file) => return Ok(file.clone()),
+            Self::Transient(path, lent) => (path, lent),
+        };
+        // Locked until the file is open. Many daemons have the kernel drop the pages of a file that is
+        // opened again, and that waits for reads that hang.
+        let mut lent = lent.lock();
+        if let Some(file) = lent.upgrade() {
+            return Ok(file);
+        }
+        let file = open(&uncovered(path)).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => ArchiveReadError::Changed,
+            _ => ArchiveReadError::Io(error),
+        })?;
+        if DiskId::from(&file.metadata().map_err(ArchiveReadError::Io)?) != identity {
+            return Err(ArchiveReadError::Changed);
+        }
+        let file = Arc::new(file);
+        *lent = Arc::downgrade(&file);
+        Ok(file)
+    }
+}
+
+/// Opens a file for reading. `NONBLOCK`, because a pipe may have replaced it.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    File::options().read(true).custom_flags(flags).open(path)
+}
+
+fn stat(file: &File) -> io::Result<Stat> {
+    file.metadata().map(|metadata| Stat::of(&metadata))
 }
 
 #[cfg(test)]

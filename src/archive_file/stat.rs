@@ -18,6 +18,16 @@ pub enum ArchiveReadError {
     Io(io::Error),
 }
 
+impl ArchiveReadError {
+    pub(crate) fn into_io(self) -> io::Error {
+        match self {
+            Self::Changed => rustix::io::Errno::STALE.into(),
+            Self::Beyond => io::ErrorKind::UnexpectedEof.into(),
+            Self::Io(error) => error,
+        }
+    }
+}
+
 /// What `fstat` reports of a file's content. Times are in nanoseconds since 1970, and saturate in 2262.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stat {

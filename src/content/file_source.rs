@@ -1,6 +1,7 @@
 //! Where the bytes of a file come from: its archive or its folder, and what changed there since it was
 //! opened.
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -36,8 +37,8 @@ impl StoredFile<'_> {
     }
 
     /// Where the data lies on its disk: in an archive its offset in bytes, and for a loose file the inode
-    /// number of its folder. Files of one archive or folder that lie side by side follow each other by place,
-    /// and then by entry.
+    /// number of its folder. Files of one archive or folder that lie side by side follow each other by
+    /// place, and then by entry.
     pub fn place(&self) -> u64 {
         match self.place {
             Place::Archived(..) => self.offset(),
@@ -151,6 +152,14 @@ impl StoredFile<'_> {
     /// The path on the disk of the folder of a loose file; `None` for an entry of an archive.
     pub fn loose_folder(&self) -> Option<PathBuf> {
         self.folder().map(|folder| folder.folder_of(self.id.entry))
+    }
+
+    /// The archive of the file, if it is open only while it is read. While the caller has it, it stays open.
+    pub fn lend_archive(&self) -> Option<Arc<File>> {
+        match self.place {
+            Place::Archived(archive, _) => archive.content.file.lend(),
+            Place::Loose(_) => None,
+        }
     }
 
     /// The folder on the disk whose watch reports writes to a loose file; `None` for an entry of an archive.

@@ -17,7 +17,7 @@ use super::file_time::FileTime;
 use super::filter::Filter;
 use super::loose_file::LooseFile;
 use super::loose_names::{LooseNames, joined};
-use super::mounts::Root;
+use super::mounts::{Root, device_of};
 use super::notes::WalkNote;
 use super::open_files::OpenFiles;
 use super::walk::Walk;
@@ -84,6 +84,19 @@ impl LooseFolder {
     pub fn folder_paths(&self) -> impl Iterator<Item = PathBuf> {
         let folders = 0..u32::try_from(self.walk.names.folders().len()).unwrap_or(u32::MAX);
         folders.map(|folder| self.folder_path(folder))
+    }
+
+    /// The places that the scan entered, each with its path without links and the path under which it is
+    /// shown: the folder itself first, then those that a link leads to or that are mounts.
+    pub fn places(&self) -> impl Iterator<Item = (PathBuf, PathBuf)> {
+        let folders = std::iter::once(0).chain(self.walk.locations.linked_folders());
+        folders.filter_map(|folder| {
+            let base = self.walk.locations.base_of(folder)?;
+            let within = OsStr::from_bytes(&base.path);
+            // Joining an empty path would add a slash.
+            let real = if within.is_empty() { base.root.path.clone() } else { base.root.path.join(within) };
+            Some((real, if folder == 0 { self.path.clone() } else { self.folder_path(folder) }))
+        })
     }
 
     pub fn has_links(&self) -> bool {
@@ -211,10 +224,7 @@ impl LooseFolder {
     /// [`FileFault::Replaced`] if the file is not open and its path leads to another file now.
     pub fn read_at(&self, file: u32, buffer: &mut [u8], offset: u64) -> Result<usize, FileFault> {
         let key = (self.number, file);
-        let open = match self.files.get(key) {
-            Some(open) => open,
-            None => self.open(file)?,
-        };
+        let open = self.files.get(key, || self.open(file))?;
         let read = read_full(&open, buffer, offset);
         // The next read opens the file again: the error may be that of a disk that was mounted anew.
         let read = read.inspect_err(|_| self.files.remove(key)).map_err(FileFault::Io)?;
@@ -237,22 +247,22 @@ impl LooseFolder {
         self.states[file as usize].is_gone()
     }
 
-    /// The file with its state, if it is open now.
+    /// The file with its state, if it stays open.
     pub fn open_file(&self, file: u32) -> Option<LooseFile> {
         let (file, known, device) =
-            (self.files.get((self.number, file))?, self.known(file)?, self.device(file));
+            (self.files.kept((self.number, file))?, self.known(file)?, self.device(file));
         Some(LooseFile { file, known, device })
     }
 
     /// Shares the descriptor of a file that an earlier scan has open.
     pub fn share_open(&self, file: u32, earlier: &Self, then: u32) {
-        if let Some(open) = earlier.files.get((earlier.number, then)) {
-            self.files.put((self.number, file), open);
+        if let Some(open) = earlier.files.kept((earlier.number, then)) {
+            self.files.keep((self.number, file), open);
         }
     }
 
-    /// Opens a file and caches the descriptor.
-    fn open(&self, file: u32) -> Result<Arc<File>, FileFault> {
+    /// Opens a file. Also returns whether it may stay open, because that has no effect for others.
+    fn open(&self, file: u32) -> Result<(File, bool), FileFault> {
         let (root, path) = self.locate(file);
         // Without O_NONBLOCK, a pipe that has replaced the file would block the open.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -264,10 +274,11 @@ impl LooseFolder {
             }
             opened => opened?,
         };
-        self.check_or_set(file, &stat_of(&fd)?)?;
-        let open = Arc::new(File::from(fd));
-        self.files.put((self.number, file), open.clone());
-        Ok(open)
+        let stat = stat_of(&fd)?;
+        self.check_or_set(file, &stat)?;
+        let open = File::from(fd);
+        let stays_open = root.is_held() && !self.files.has_effects(device_of(&stat), &open);
+        Ok((open, stays_open))
     }
 
     /// Checks that a file is the known one. The first call sets which file that is.

@@ -1,15 +1,18 @@
-//! Open files, shared by all folders of a mount.
+//! Open files, shared by all folders of a mount. Some stay open for later reads, on disks where that has no
+//! effect for others (`system/transient.rs`).
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::num::NonZero;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
 
 use lru::LruCache;
 
 use super::mounts::Mounts;
 use crate::limits::OPEN_FILES_MAX;
 use crate::system::sync::Mutex;
+use crate::system::transient::has_effects;
 
 const MOST: NonZero<usize> = NonZero::new(OPEN_FILES_MAX).unwrap();
 
@@ -20,6 +23,10 @@ type Key = (u32, u32);
 #[derive(Debug)]
 pub struct OpenFiles {
     open: Mutex<LruCache<Key, Arc<File>>>,
+    /// Files that are open only while they are read, and files that are being opened.
+    transient: Mutex<HashMap<Key, Arc<Mutex<Weak<File>>>>>,
+    /// By device, whether open files have effects.
+    effects: Mutex<HashMap<u64, bool>>,
     folders: AtomicU32,
     pub(super) mounts: Mounts,
 }
@@ -33,7 +40,13 @@ impl Default for OpenFiles {
 impl OpenFiles {
     /// Keeps at most `most` files open, not counting files that are being read.
     pub fn with_limit(most: NonZero<usize>) -> Self {
-        Self { open: Mutex::new(LruCache::new(most)), folders: AtomicU32::new(0), mounts: Mounts::default() }
+        Self {
+            open: Mutex::new(LruCache::new(most)),
+            transient: Mutex::default(),
+            effects: Mutex::default(),
+            folders: AtomicU32::new(0),
+            mounts: Mounts::default(),
+        }
     }
 
     pub fn count(&self) -> usize {
@@ -44,17 +57,67 @@ impl OpenFiles {
         self.folders.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(super) fn get(&self, key: Key) -> Option<Arc<File>> {
+    /// A file that is open, or that `open` opens and says whether it may stay open. A file is opened once
+    /// for all reads at the same time: many FUSE daemons have the kernel drop the pages of a file that is
+    /// opened again, and that waits for reads that hang.
+    pub(super) fn get<E>(
+        &self,
+        key: Key,
+        open: impl FnOnce() -> Result<(File, bool), E>,
+    ) -> Result<Arc<File>, E> {
+        if let Some(kept) = self.kept(key) {
+            return Ok(kept);
+        }
+        let slot = self.transient.lock().entry(key).or_default().clone();
+        let mut lent = slot.lock();
+        if let Some(file) = self.kept(key).or_else(|| lent.upgrade()) {
+            return Ok(file);
+        }
+        let (file, stays_open) = open().inspect_err(|_| self.forget_closed())?;
+        let file = Arc::new(file);
+        if stays_open {
+            self.keep(key, file.clone());
+        } else {
+            *lent = Arc::downgrade(&file);
+        }
+        drop(lent);
+        drop(slot);
+        self.forget_closed();
+        Ok(file)
+    }
+
+    /// Drops the slots of files that are neither open nor being opened.
+    fn forget_closed(&self) {
+        let is_used = |slot: &Arc<Mutex<Weak<File>>>| {
+            // A slot that another thread has may be locked for long.
+            Arc::strong_count(slot) > 1 || slot.lock().strong_count() > 0
+        };
+        self.transient.lock().retain(|_, slot| is_used(slot));
+    }
+
+    /// A file that stays open.
+    pub(super) fn kept(&self, key: Key) -> Option<Arc<File>> {
         self.open.lock().get(&key).cloned()
     }
 
-    pub(super) fn put(&self, key: Key, file: Arc<File>) {
+    pub(super) fn keep(&self, key: Key, file: Arc<File>) {
         // The evicted file is closed after the lock is released.
         let _evicted = self.open.lock().push(key, file);
     }
 
+    /// Whether an open file has effects on its disk. Each disk is asked once.
+    pub(super) fn has_effects(&self, device: u64, file: &File) -> bool {
+        let known = self.effects.lock().get(&device).copied();
+        known.unwrap_or_else(|| {
+            let has_effects = has_effects(file);
+            self.effects.lock().insert(device, has_effects);
+            has_effects
+        })
+    }
+
     pub(super) fn remove(&self, key: Key) {
         let _removed = self.open.lock().pop(&key);
+        let _lent = self.transient.lock().remove(&key);
     }
 
     pub(super) fn remove_folder(&self, folder: u32) {

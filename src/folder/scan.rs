@@ -18,7 +18,7 @@ use super::file_time::FileTime;
 use super::filter::Filter;
 use super::location::{Base, Locations};
 use super::loose_names::{FolderRecord, LooseNames, Whiteout, joined, name_at, path_from};
-use super::mounts::{Found, Root, device_of, path_of, refused};
+use super::mounts::{Found, Root, device_of, refused};
 use super::notes::{Notes, Why};
 use super::open_files::OpenFiles;
 use super::walk::Walk;
@@ -30,8 +30,9 @@ use crate::system::exchange::may_others_add;
 use crate::system::foreign_mounts::ForeignMounts;
 use crate::system::liar::Liars;
 use crate::system::memory;
-use crate::system::paths::enters_any;
+use crate::system::paths::{enters_any, path_of_open};
 use crate::system::root_only::only_root_decides;
+use crate::system::transient::is_removed;
 
 /// Maximum depth, as for names in archives. Other programs cannot walk deeper trees.
 const DEPTH_MAX: u8 = 64;
@@ -204,6 +205,9 @@ impl<'a> Scan<'a> {
                 continue;
             }
             let kind = if kind == FileType::Unknown { kind_of(&fd, &name) } else { kind };
+            if is_removed(&name) && kind == FileType::RegularFile {
+                continue;
+            }
             match self.take(folder, &fd, (&name, kind), &listed_path, is_roots_folder) {
                 Ok(()) => {}
                 Err(Left::Out(why)) => self.note(folder, &name, why),
@@ -350,7 +354,7 @@ impl<'a> Scan<'a> {
     /// Locates what a descriptor refers to: beneath the scanned folder, or beneath the top of its mount.
     fn target(&self, fd: &OwnedFd) -> Result<Target, Why> {
         let found = Found::of(fd)?;
-        let path = path_of(fd)?;
+        let path = path_of_open(fd)?;
         let is_same_mount = found.mount == self.root.mount;
         if is_same_mount && let Ok(within) = path.strip_prefix(&self.root.path) {
             let path = within.as_os_str().as_bytes().to_vec();

@@ -1,8 +1,10 @@
 //! Absolute paths.
 
 use std::collections::VecDeque;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::io::Errno;
@@ -74,6 +76,14 @@ pub(crate) fn is_gone(path: &Path) -> bool {
 pub(crate) fn leads_nowhere(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
         || error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
+}
+
+/// The absolute path of what a descriptor refers to, without links.
+pub(crate) fn path_of_open(file: impl AsFd) -> Result<PathBuf, Errno> {
+    let link = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
+    let path = rustix::fs::readlink(link, Vec::new())?;
+    let path = PathBuf::from(OsStr::from_bytes(path.as_bytes()));
+    if path.is_absolute() { Ok(path) } else { Err(Errno::NOENT) }
 }
 
 /// Whether an absolute path enters a FUSE mount of another user, perhaps through links. No daemon is asked.

@@ -140,8 +140,8 @@ fn names_again(options: &OpenOptions, earlier: &Reuse<'_>) -> Dictionary {
 /// Layers, and for each its archive if that is open already.
 type FoundLayers = (Vec<FoundLayer>, Vec<Option<OpenedArchive>>);
 
-/// Walks the folders among the layers, each once. If `names` is given, opens the planned archives at the same
-/// time.
+/// Walks the folders among the layers, each once. If `names` is given, opens the planned archives at the
+/// same time.
 fn find_layers(
     planned: &[PlannedLayer],
     files: &Arc<OpenFiles>,
@@ -259,7 +259,9 @@ impl<'a> Opener<'a> {
     /// Opens an archive, and parses it unless a link to the same file was opened before.
     fn parse(&self, path: &Path, base: Option<&str>, names: &Dictionary) -> Result<OpenedArchive, OpenError> {
         let source = ArchiveFile::open(path).map_err(|error| OpenError::unreadable(path, error))?;
-        for_others::check_archive(path, source.as_file(), self.options)?;
+        // It stays open until it is parsed.
+        let file = source.open_file().map_err(|error| OpenError::unreadable(path, error.into_io()))?;
+        for_others::check_archive(path, &file, self.options)?;
         let (identity, absolute) = (source.identity(), source.path().to_owned());
         let parse = || match OpenedArchive::parse(path, source, base, names, self.options) {
             Ok(archive) => Ok(Ok(archive)),

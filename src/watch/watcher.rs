@@ -205,7 +205,7 @@ impl Watcher {
     /// Requests a watch for a file, which may be written to through a name in another folder. The file that
     /// was requested longest ago loses its watch if there are too many.
     pub fn watch_file(&self, file: WatchedFile) {
-        let Some(inotify) = &self.inotify else { return };
+        let Ok(inotify) = &self.inotify else { return };
         let mut tables = self.tables.lock();
         if tables.files.len() >= WATCHED_LINKS_MAX || !tables.has_room() {
             tables.end_oldest_file(inotify);

@@ -58,6 +58,61 @@ fn files_behind_links_to_an_ntfs_disk_are_shown() {
     mount.umount(&dir);
 }
 
+/// The names of all files in a folder and below it.
+fn names_below(folder: &Path) -> Vec<String> {
+    let listed = run(Command::new("find").arg(folder).args(["-type", "f", "-printf", "%f\\n"])).success();
+    let mut names: Vec<String> = listed.lines().map(str::to_owned).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn a_mod_on_a_fuse_disk_can_be_removed_as_soon_as_it_is_not_read() {
+    if !has_loop_devices() {
+        return eprintln!("SKIPPED: needs root and loop devices");
+    }
+    for is_ntfs in [false, true] {
+        let dir = TestDir::new();
+        if is_ntfs {
+            mount_ntfs(&dir, "disk");
+        } else {
+            fs::create_dir_all(dir.path("back")).unwrap();
+            fs::create_dir_all(dir.path("disk")).unwrap();
+            run(Command::new("bindfs").arg(dir.path("back")).arg(dir.path("disk"))).success();
+        }
+        for folder in ["A", "B/textures"] {
+            fs::create_dir_all(dir.path("disk").join(folder)).unwrap();
+        }
+        for name in ["A/a.txt", "B/b.txt", "B/textures/c.dds", ".nfs0000000000001", "A/.fuse_hidden0000001"] {
+            fs::write(dir.path("disk").join(name), name).unwrap();
+        }
+        fs::write(dir.path("disk/B/D.bsa"), Tes3::new().file("d.txt", b"of an archive").build()).unwrap();
+        let mount = dir.mount(["disk/A", "disk/B"]);
+        for (name, content) in
+            [("a.txt", "A/a.txt"), ("b.txt", "B/b.txt"), ("textures/c.dds", "B/textures/c.dds")]
+        {
+            assert_eq!(mount.read(name), content.as_bytes());
+        }
+        // Loose files are closed at once, and archives a moment later.
+        fs::remove_dir_all(dir.path("disk/B/textures")).unwrap();
+        assert_eq!(mount.read("d.txt"), b"of an archive");
+        let of_disk = |target: &Path| target.starts_with(dir.path("disk")) && target.is_file();
+        let open = || {
+            let open = fs::read_dir(format!("/proc/{}/fd", mount.pid)).unwrap().flatten();
+            open.filter(|it| fs::read_link(it.path()).is_ok_and(|to| of_disk(&to))).count()
+        };
+        crate::mounted::until("the archive to be closed", || open() == 0);
+        assert_eq!(mount.read("d.txt"), b"of an archive");
+        crate::mounted::until("the archive to be closed", || open() == 0);
+        fs::remove_dir_all(dir.path("disk/B")).unwrap();
+        crate::mounted::until("the mod to vanish", || !mount.join("b.txt").exists());
+        assert_eq!(names_below(&mount.path), ["a.txt"], "hidden files are shown");
+        assert_eq!(names_below(&dir.path("disk")), [".fuse_hidden0000001", ".nfs0000000000001", "a.txt"]);
+        mount.umount(&dir);
+        crate::mounted::unmount(&dir.path("disk"));
+    }
+}
+
 /// Mounts a folder through mergerfs, which is a FUSE daemon as any other.
 fn mount_mergerfs(dir: &TestDir, from: &str, to: &str) {
     fs::create_dir_all(dir.path(to)).unwrap();
