@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::shown::{Shown, excerpt};
 
-/// Defines the codes: the name in Rust, the name that users see, a noun, which gets an `s` in the plural, and
-/// the words after it.
+/// Defines the codes: the name in Rust, the name that users see, a noun, which gets an `s` in the plural,
+/// and the words after it.
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $code:ident = $name:literal, $thing:literal, $which:literal;)+) => {
         /// The kind of oddity that a note reports.
@@ -117,8 +117,8 @@ codes! {
     TextureTiled = "texture-tiled", "texture", " tiled for a console";
     /// A texture is shown as it is stored, although the user asked for another form.
     TextureKept = "texture-kept", "unconverted texture", "";
-    /// Several archives share a path. Oblivion may read the file from any of them, because it first tries the
-    /// archive that it read last.
+    /// Several archives share a path. Oblivion may read the file from any of them, because it first tries
+    /// the archive that it read last.
     ArchivesSharePath = "archives-share-path", "path", " that several archives share";
     /// A list names a plugin that does not exist.
     PluginMissing = "plugin-missing", "missing plugin", "";
@@ -170,6 +170,8 @@ codes! {
     LinkOfOtherUser = "link-of-other-user", "link", " of another user";
     /// A file or folder is on another mount, which is not entered.
     OtherMount = "other-mount", "path", " on another mount";
+    /// A disk that sources were on is no longer mounted.
+    DiskGone = "disk-gone", "disk", " that is gone";
     /// Something is neither a file, nor a folder, nor a link.
     SpecialFile = "special-file", "special file", "";
     /// A path is too deep or too long.
@@ -498,9 +500,10 @@ pub fn summaries<'a>(notes: impl Iterator<Item = &'a Note>) -> Vec<NoteSummary> 
 }
 
 impl NoteSummary {
-    /// Whether the notes are about sources that the user named and that are not shown as they are.
+    /// Whether the notes are about sources or disks that are not shown as they are.
     pub(crate) fn is_of_sources(&self) -> bool {
-        [NoteCode::SourceGone, NoteCode::SourceUnreadable].iter().any(|code| code.as_str() == self.code)
+        let codes = [NoteCode::SourceGone, NoteCode::SourceUnreadable, NoteCode::DiskGone];
+        codes.iter().any(|code| code.as_str() == self.code)
     }
 }
 

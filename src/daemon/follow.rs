@@ -16,6 +16,7 @@ use std::time::{Duration, Instant, SystemTime};
 use sd_notify::NotifyState;
 use signal_hook::consts::SIGUSR1;
 
+use super::disks::{DiskNews, Disks};
 use super::error::DaemonError;
 use super::logging;
 use super::polling::{Polling, state_of};
@@ -28,6 +29,7 @@ use crate::fs::{FileSystem, Ino, LastReload, POLLING_INTERVAL, ReloadAttempt, Vi
 use crate::game::ReadSet;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
+use crate::system::mountinfo::{MountEntry, open_table};
 use crate::system::sync::Mutex;
 use crate::system::text::count;
 use crate::vfs::disk_changes::DiskChanges;
@@ -38,6 +40,10 @@ use crate::watch::{FolderPath, Interests, MovedWatches, WatchChanges, WatchedFil
 
 /// Interval between checks whether kept listings are old enough to be dropped.
 const TIDY_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Number of used folders of a mount whose watches are moved at once. A program may have walked the whole
+/// mount: then the pause after a move must be short, because what is used next comes first.
+const MOVED_AT_ONCE: usize = 1000;
 
 /// Receives SIGUSR1, which requests a reload. The handler is installed before the mount, because without it
 /// the signal would end the process.
@@ -72,6 +78,7 @@ pub(crate) struct Follower {
     polling: Arc<Mutex<Polling>>,
     is_watching: bool,
     watched: WatchedSources,
+    disks: Disks,
     last: LastReload,
     /// The sources that could not be opened again at the last reload.
     troubles: Vec<Trouble>,
@@ -100,6 +107,7 @@ impl Follower {
             polling: Default::default(),
             is_watching: true,
             watched: Default::default(),
+            disks: Default::default(),
             last: Default::default(),
             troubles: Default::default(),
         }
@@ -112,8 +120,10 @@ impl Follower {
     }
 
     /// Starts the threads, after mounting. `opening_began` is the time at which the opening of the sources
-    /// began. The threads run until the file system is dropped or watching fails.
-    pub(crate) fn start(self, opening_began: SystemTime) -> std::io::Result<()> {
+    /// began, and `mounts` is what was mounted then. The threads run until the file system is dropped or
+    /// watching fails.
+    pub(crate) fn start(mut self, opening_began: SystemTime, mounts: Vec<MountEntry>) -> std::io::Result<()> {
+        self.disks = Disks::new(mounts);
         if let Some(fs) = self.fs.upgrade().filter(|_| self.is_watching) {
             let (of_reads, of_lookups) = (self.trigger.clone(), self.trigger.clone());
             fs.on_change(move |folder| {
@@ -125,7 +135,13 @@ impl Follower {
         }
         let signal = self.signal.received.try_clone()?;
         let (fs, trigger, watcher) = (self.fs.clone(), self.trigger.clone(), self.watcher.clone());
-        let watching = Watching { fs, trigger, watcher, polling: self.polling.clone(), signal };
+        let polling = self.polling.clone();
+        // Opened before the table is read for the first time, so that no change is missed.
+        let mount_table = open_table().ok().filter(|_| self.is_watching);
+        if self.is_watching {
+            self.trigger.note_mounts();
+        }
+        let watching = Watching { fs, trigger, watcher, polling, signal, mount_table };
         thread::Builder::new().name("watch".into()).spawn(move || watching.run())?;
         thread::Builder::new().name("reload".into()).spawn(move || self.run(opening_began))?;
         Ok(())
@@ -143,19 +159,46 @@ impl Follower {
             if let Some((due, Some(attempt))) = self.trigger.wait(idle, begin) {
                 self.reload(due, attempt);
             }
+            if self.trigger.take_mounts() {
+                let changes = self.compare_mounts();
+                if !changes.is_empty() {
+                    self.trigger.note(|all| {
+                        all.extend(changes);
+                        true
+                    });
+                }
+            }
             self.move_watches();
         }
     }
 
+    /// What changed because something was mounted or unmounted where sources are.
+    fn compare_mounts(&mut self) -> DiskChanges {
+        let Some(fs) = self.fs.upgrade() else { return DiskChanges::default() };
+        let DiskNews { changes, gone, back } = self.disks.news(&fs.view(), &self.watched.named);
+        for line in &gone {
+            log::warn!("{line}");
+        }
+        for line in &back {
+            log::info!(target: logging::NEWS, "{line}");
+        }
+        fs.note_gone_disks(self.disks.notes());
+        changes
+    }
+
     /// Opens the sources again and serves them. If that fails, the old view stays. A reload that the
     /// user requested also opens archives that seem half written.
-    fn reload(&mut self, due: Due, attempt: ReloadAttempt) {
+    fn reload(&mut self, mut due: Due, attempt: ReloadAttempt) {
         let Some(fs) = self.fs.upgrade() else { return };
         let (began, opening_began) = (Instant::now(), SystemTime::now());
         self.last.began = unix_seconds(opening_began);
         fs.note_reload_begins(LastReload { is_running: true, ..self.last.clone() });
         let usec = NotifyState::monotonic_usec_now().ok();
         let _ = sd_notify::notify(&[&[NotifyState::Reloading], usec.as_slice()].concat());
+        // A disk that is gone is named before the sources that were on it.
+        if self.is_watching {
+            due.changes.extend(self.compare_mounts());
+        }
         let outcome = catch_unwind(AssertUnwindSafe(|| self.replace(&fs, &due)));
         let bug = "bug in bsafs; please report it with the daemon's log";
         let outcome = outcome.unwrap_or_else(|_| Outcome::Failed(bug.into()));
@@ -163,6 +206,10 @@ impl Follower {
         drop(attempt);
         let is_failed = matches!(outcome, Outcome::Failed(_));
         let moved = due.changes.moved().to_vec();
+        if due.is_requested {
+            self.disks.accept(&self.watched.named);
+            fs.note_gone_disks(self.disks.notes());
+        }
         self.note(&fs, outcome);
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         // What was not applied is applied by the next reload. A kept folder was not listed again.
@@ -214,7 +261,10 @@ impl Follower {
                 // A growing log file would fill the daemon's log.
                 let news = changes.iter().filter(|_| !is_only_writes);
                 news.for_each(|line| log::info!(target: logging::NEWS, "reloaded: {line}"));
-                let new = troubles.iter().filter(|trouble| !self.troubles.contains(trouble));
+                let is_new = |trouble: &&Trouble| {
+                    !self.troubles.contains(trouble) && !self.disks.explain(trouble.path())
+                };
+                let new = troubles.iter().filter(is_new);
                 new.for_each(|trouble| log::warn!("{}; {}", trouble.what(), trouble.advice()));
                 // What is gone is shown as it is on the disk.
                 let is_failure = |trouble: &&Trouble| trouble.handling != Handling::Gone;
@@ -237,12 +287,12 @@ impl Follower {
         fs.note_reload_ends(self.last.clone());
     }
 
-    /// Watches what the view depends on. Folders that were not watched while the sources were opened may have
-    /// changed since then, so they are checked.
+    /// Watches what the view depends on. Folders that were not watched while the sources were opened may
+    /// have changed since then, so they are checked.
     fn watch(&mut self, opening_began: SystemTime, moved: Vec<PathBuf>) {
         let Some(fs) = self.fs.upgrade() else { return };
         if !self.is_watching {
-            return fs.note_watches(0, 0, Arc::default());
+            return fs.note_watches((0, 0), Arc::default(), String::new());
         }
         let view = fs.view();
         let (.., had_unwatched) = self.watcher.counts();
@@ -251,9 +301,9 @@ impl Follower {
         let unwatched = self.note_watches(&fs, opening_began);
         if had_unwatched == 0 && unwatched > 0 {
             log::warn!(
-                "cannot watch {}, because fs.inotify.max_user_watches is too low (raise it; bsafs uses at \
-                 most half of it) or permission is denied; checking every {POLLING_INTERVAL} seconds instead",
-                count(unwatched, "folder")
+                "cannot watch {}: {}; checking every {POLLING_INTERVAL} seconds instead",
+                count(unwatched, "folder"),
+                self.why_unwatched()
             );
         }
         view.store().note_watched(|folder| self.watcher.is_reported(folder));
@@ -265,11 +315,24 @@ impl Follower {
         }
     }
 
+    /// Why folders have no watch; empty if all have one.
+    fn why_unwatched(&self) -> String {
+        self.watcher.shortage().map_or_else(String::new, |shortage| shortage.to_string())
+    }
+
+    /// Why no folder can have a watch; `None` if that is not so. It is known before the mount.
+    pub(crate) fn why_no_watches(&self) -> Option<String> {
+        let shortage = self.watcher.shortage().filter(|_| self.is_watching)?;
+        Some(format!(
+            "changes show up within {POLLING_INTERVAL} seconds, because no folder can be watched: {shortage}"
+        ))
+    }
+
     /// Records which folders are watched, and has the others checked. Returns how many others there are.
     fn note_watches(&self, fs: &FileSystem, opening_began: SystemTime) -> usize {
         let ((watched, used, _), folders) = (self.watcher.counts(), self.watcher.unwatched());
         let unwatched = folders.len();
-        fs.note_watches(watched, used, folders.clone());
+        fs.note_watches((watched, used), folders.clone(), self.why_unwatched());
         fs.note_watched_links(self.watcher.watched_files().into_iter().map(Ino).collect());
         self.polling.lock().set(folders, opening_began);
         if unwatched > 0 {
@@ -296,7 +359,8 @@ impl Follower {
             fs.note_watched_links(self.watcher.watched_files().into_iter().map(Ino).collect());
             self.trigger.pause_moves(began.elapsed());
         }
-        let (used, changed) = (fs.take_used_folders(), self.polling.lock().take_changed());
+        let ((used, are_more), changed) =
+            (fs.take_used_folders(MOVED_AT_ONCE), self.polling.lock().take_changed());
         if used.is_empty() && changed.is_empty() {
             return;
         }
@@ -324,6 +388,9 @@ impl Follower {
             self.trigger.note_found(|noted| noted.extend(changes));
         }
         self.trigger.pause_moves(began.elapsed());
+        if are_more {
+            self.trigger.note_use();
+        }
     }
 
     /// What to watch for a view, compared with what is watched.

@@ -10,12 +10,14 @@
 //! | how does it give up rights? | `privileges.rs` |
 //! | where does its log go? | `logging.rs`, `log_thread.rs` |
 //! | what changed on the disk? | `watching.rs`; without watches: `polling.rs` |
+//! | which disks come and go? | `disks.rs` |
 //! | when does a reload begin? | `trigger.rs` |
 //! | what does a reload do? | `follow.rs`; its line in the log: `reload_line.rs` |
 //! | how does a mount become writable? | `overlay.rs`, `edit_folder.rs` |
 //! | what can go wrong? | `error.rs` |
 
 pub(crate) mod detach;
+mod disks;
 pub(crate) mod edit_folder;
 pub(crate) mod error;
 pub(crate) mod follow;

@@ -18,6 +18,7 @@ use crate::fs::{FileSystem, MountedSources, Presentation};
 use crate::fuse::{MountRequest, PassedMount, Session, SessionError, unmount};
 use crate::shown::Shown;
 use crate::system::covered::cover;
+use crate::system::mountinfo::MountEntry;
 use crate::vfs::Vfs;
 use crate::vfs::reopening::Reopening;
 
@@ -38,14 +39,16 @@ pub(crate) struct Service<'a> {
     pub(crate) reopening: Reopening,
     /// When the sources began to be opened.
     pub(crate) began: SystemTime,
+    /// What was mounted then.
+    pub(crate) mounts: Vec<MountEntry>,
     pub(crate) log_file: Option<&'a Path>,
     /// What is reported when the mount is ready.
     pub(crate) report: &'a str,
 }
 
 impl Service<'_> {
-    /// Mounts, and serves the mount until it ends. When it is ready, reports it to the process that waits for
-    /// the daemon. If this process stays in the foreground, calls `print` instead.
+    /// Mounts, and serves the mount until it ends. When it is ready, reports it to the process that waits
+    /// for the daemon. If this process stays in the foreground, calls `print` instead.
     ///
     /// # Errors
     /// It could not be mounted, or the connection to the kernel is lost. Then nothing is mounted any more.
@@ -81,8 +84,10 @@ impl Service<'_> {
         let follower = Follower::new(&fs, self.reopening, signal);
         let is_static = self.is_static || overlay.is_some();
         let follower = if is_static { follower.without_watching() } else { follower };
+        let odd = follower.why_no_watches().map(|why| format!("odd: {why}\n"));
+        let report = &(report.to_owned() + &odd.unwrap_or_default());
         if overlay.is_some() {
-            fs.note_watches(0, 0, Arc::default());
+            fs.note_watches((0, 0), Arc::default(), String::new());
         }
         let session = start_session(fs, request, overlay.as_ref(), mountpoint)?;
         let reported = match detachment {
@@ -99,7 +104,7 @@ impl Service<'_> {
         }
         // The layers of an overlay must not change, so the daemon does not follow the disk.
         if overlay.is_none()
-            && let Err(error) = follower.start(self.began)
+            && let Err(error) = follower.start(self.began, self.mounts)
         {
             log::warn!(
                 "changes on the disk are not followed: {error}; to see changes, unmount and mount again"
@@ -168,8 +173,8 @@ pub(crate) fn start_with_fewer_privileges(
     started
 }
 
-/// Unmounts a mount that another program made, after a failure to serve it. If that requires more privileges,
-/// returns how to unmount it.
+/// Unmounts a mount that another program made, after a failure to serve it. If that requires more
+/// privileges, returns how to unmount it.
 pub(crate) fn unmount_passed(passed: &PassedMount) -> Result<(), String> {
     match passed.entry().map(|mounted| unmount(&mounted, true)) {
         Some(Ok(())) => Ok(()),

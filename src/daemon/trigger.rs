@@ -36,6 +36,8 @@ struct State {
     not_before: Option<Instant>,
     /// Whether a program used a folder while some have no watch.
     is_used: bool,
+    /// Whether the mount table changed.
+    are_mounts: bool,
     /// Before this time no watches are moved.
     not_moved_before: Option<Instant>,
     is_over: bool,
@@ -139,6 +141,17 @@ impl Trigger {
         self.changed.notify_one();
     }
 
+    /// Has the mount table compared, because it changed.
+    pub(super) fn note_mounts(&self) {
+        self.state.lock().are_mounts = true;
+        self.changed.notify_one();
+    }
+
+    /// Whether the mount table changed since the last call.
+    pub(super) fn take_mounts(&self) -> bool {
+        std::mem::take(&mut self.state.lock().are_mounts)
+    }
+
     /// Records how long it took to move watches. Even if a program walks the whole mount, they are moved for
     /// at most a tenth of the time.
     pub(super) fn pause_moves(&self, took: Duration) {
@@ -157,8 +170,8 @@ impl Trigger {
     }
 
     /// Waits until a reload is due, and takes the changes. `begin` is called before other changes can be
-    /// noted, and what it returns is returned too. `None` after `idle`, when watches are to be moved, and at
-    /// the end.
+    /// noted, and what it returns is returned too. `None` after `idle`, when mounts are to be compared or
+    /// watches moved, and at the end.
     pub(super) fn wait<T>(&self, idle: Option<Duration>, begin: impl FnOnce() -> T) -> Option<(Due, T)> {
         let idle = idle.map(|idle| Instant::now() + idle);
         let mut state = self.state.lock();
@@ -169,6 +182,9 @@ impl Trigger {
             let until = idle.into_iter().chain(moves).min();
             if due.is_none_or(|due| due > now) && moves.is_some_and(|moves| moves <= now) {
                 state.is_used = false;
+                return None;
+            }
+            if state.are_mounts {
                 return None;
             }
             if state.is_over || until.is_some_and(|until| until <= now) && due.is_none_or(|due| due > now) {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
@@ -29,6 +30,8 @@ pub(super) struct Watching {
     pub(super) polling: Arc<Mutex<Polling>>,
     /// Can be read after SIGUSR1.
     pub(super) signal: UnixStream,
+    /// `None` without `/proc`.
+    pub(super) mount_table: Option<File>,
 }
 
 impl Watching {
@@ -59,13 +62,19 @@ impl Watching {
     /// Waits for events, a signal, or the next check of folders without a watch.
     fn step(&mut self) -> io::Result<()> {
         let due = self.polling.lock().due();
-        let woken = self.watcher.wait(self.signal.as_fd(), due)?;
+        let table = self.mount_table.as_ref().map(AsFd::as_fd);
+        let woken = self.watcher.wait(self.signal.as_fd(), table, due)?;
         let Some(fs) = self.fs.upgrade() else {
             self.trigger.end();
             return Ok(());
         };
         if woken.is_readable && self.take_signals() {
             self.trigger.request();
+        }
+        if woken.are_mounts {
+            self.trigger.note_mounts();
+            // Other programs may mount all the time.
+            thread::sleep(UNCOUNTED_PAUSE);
         }
         if woken.has_events {
             let (mut counts, mut is_lost) = (false, Ok(false));

@@ -132,6 +132,14 @@ impl Locations {
         self.links.shrink_to_fit();
     }
 
+    /// The scanned folder, and the tops of all other mounts.
+    pub(super) fn roots(&self) -> Vec<&Arc<Root>> {
+        let mut roots: Vec<_> = self.bases.iter().map(|base| &base.root).collect();
+        roots.sort_unstable_by_key(|root| Arc::as_ptr(root));
+        roots.dedup_by(|one, two| Arc::ptr_eq(one, two));
+        roots
+    }
+
     /// The scanned folder.
     pub(super) fn root(&self) -> &Arc<Root> {
         &self.bases[0].root

@@ -7,14 +7,14 @@
 //!
 //! # No path leads astray
 //!
-//! After the scan, every access is an `openat2` beneath a descriptor that the scan opened. It
+//! After the scan, every access is an `openat2` beneath a folder that the scan opened. It
 //! crosses no mount and follows no link. So the daemon never enters its own mount, even if that
 //! mount covers the folder or lies in it.
 //!
 //! Only the scan follows links. A target inside the folder is reached beneath the folder's own
-//! descriptor. A target elsewhere is reached beneath the top of its mount; all folders share one
-//! descriptor per mount (`mounts`). A descriptor per link would not do: a mod manager deploys a
-//! hundred thousand links, and descriptors are few.
+//! descriptor. A target elsewhere is reached beneath the top of its mount (`mounts`). That top is opened for
+//! each access and compared with the one that the scan found. If it stayed open, the disk could not be
+//! unmounted.
 //!
 //! The scan leaves out a link, with a note, if it leads to nothing, to another FUSE mount, or to proc, sysfs
 //! or autofs. To prevent circles, it also leaves out a link to an ancestor of the link, or of another link

@@ -1,14 +1,15 @@
-//! Folders that are held open by a descriptor: scanned folders, and the tops of mounts that links lead to.
+//! Folders beneath which files are opened: scanned folders, which are held open, and the tops of the mounts
+//! that links lead to.
 
 use std::collections::HashMap;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::system::covered::uncovered;
 use crate::system::disk_id::DiskId;
 use crate::system::liar;
+use crate::system::paths::path_of_open;
 use crate::system::sync::Mutex;
 use rustix::fs::{AtFlags, CWD, FileType, FsWord, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
 use rustix::io::Errno;
@@ -19,8 +20,8 @@ const BENEATH: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_MAGICLINKS)
     .union(ResolveFlags::NO_SYMLINKS);
 
-/// Mounts that are not entered, by the names that the mount table has for their file systems. A direct autofs
-/// mount may be the one that is just being mounted.
+/// Mounts that are not entered, by the names that the mount table has for their file systems. A direct
+/// autofs mount may be the one that is just being mounted.
 const REFUSED: [&str; 3] = ["proc", "sysfs", "autofs"];
 
 /// File systems that are not walked even if the user names a folder on them. Their links lead from one
@@ -28,10 +29,13 @@ const REFUSED: [&str; 3] = ["proc", "sysfs", "autofs"];
 const PROC: (FsWord, &str) = (0x9fa0, "proc");
 const SYSFS: (FsWord, &str) = (0x6265_6572, "sysfs");
 
-/// A folder that is held open by a descriptor. Everything else is opened relative to a root.
+/// A folder beneath which files are opened: the scanned folder, or the top of another mount. Everything else
+/// is opened relative to a root.
 #[derive(Debug)]
 pub(super) struct Root {
-    fd: OwnedFd,
+    /// `None` for the top of another mount than the source's. It is opened for each access, because the
+    /// mount cannot be unmounted while it is open.
+    fd: Option<OwnedFd>,
     /// Absolute path without links, as of the opening.
     pub(super) path: PathBuf,
     pub(super) mount: u64,
@@ -43,7 +47,35 @@ impl Root {
     pub(super) fn open(path: &Path, flags: OFlags) -> Result<Self, Errno> {
         let fd = rustix::fs::open(&*uncovered(path), flags | OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         let found = Found::of(&fd)?;
-        Ok(Self { path: path_of(&fd)?, mount: found.mount, identity: found.identity, fd })
+        Ok(Self { path: path_of_open(&fd)?, mount: found.mount, identity: found.identity, fd: Some(fd) })
+    }
+
+    /// The same folder, which is not held open any more.
+    fn released(self) -> Self {
+        Self { fd: None, ..self }
+    }
+
+    /// Opens the top of a mount if it is still at its path. Its inode number is not compared, because that
+    /// of a FUSE mount is another one before its daemon was asked for it.
+    fn reopened(&self) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::NOFOLLOW | OFlags::PATH | OFlags::CLOEXEC;
+        let fd = rustix::fs::open(&*uncovered(&self.path), flags, Mode::empty())?;
+        let found = Found::of(&fd)?;
+        let is_same = (found.mount, found.identity.device) == (self.mount, self.identity.device);
+        if is_same { Ok(fd) } else { Err(Errno::NOENT) }
+    }
+
+    /// Calls `with` with a descriptor of the folder.
+    fn with_fd<T>(&self, with: impl FnOnce(&OwnedFd) -> Result<T, Errno>) -> Result<T, Errno> {
+        match &self.fd {
+            Some(fd) => with(fd),
+            None => with(&self.reopened()?),
+        }
+    }
+
+    /// Whether files beneath the folder may stay open.
+    pub(super) fn is_held(&self) -> bool {
+        self.fd.is_some()
     }
 
     /// Whether both are the same folder, on the same mount.
@@ -53,14 +85,22 @@ impl Root {
 
     /// The kind of the file system that the folder is on, if it shows the state of the system and no files.
     pub(super) fn without_files(&self) -> Result<Option<&'static str>, Errno> {
-        let magic = rustix::fs::fstatfs(&self.fd)?.f_type;
+        let magic = self.with_fd(|fd| rustix::fs::fstatfs(fd))?.f_type;
         Ok([PROC, SYSFS].into_iter().find(|(refused, _)| *refused == magic).map(|(_, kind)| kind))
+    }
+
+    /// Whether the file system of the root was lost: its disk was unplugged, its daemon ended, or its server
+    /// forgot the folder. Then no access beneath it succeeds any more, whatever comes back at its path.
+    pub(super) fn is_lost(&self) -> bool {
+        let opened = self.open_beneath(b"", OFlags::RDONLY | OFlags::DIRECTORY);
+        opened.is_err_and(|errno| [Errno::IO, Errno::NOTCONN, Errno::STALE, Errno::NODEV].contains(&errno))
     }
 
     /// Opens a path beneath the root. An empty path is the root itself.
     pub(super) fn open_beneath(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
         let path = if path.is_empty() { b"." } else { path };
-        rustix::fs::openat2(&self.fd, path, flags | OFlags::CLOEXEC, Mode::empty(), BENEATH)
+        let flags = flags | OFlags::CLOEXEC;
+        self.with_fd(|fd| rustix::fs::openat2(fd, path, flags, Mode::empty(), BENEATH))
     }
 }
 
@@ -88,22 +128,14 @@ impl Found {
     }
 }
 
-/// The absolute path of what a descriptor refers to, without links.
-pub(super) fn path_of(fd: &OwnedFd) -> Result<PathBuf, Errno> {
-    let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
-    let path = rustix::fs::readlink(link, Vec::new())?;
-    let path = PathBuf::from(std::ffi::OsStr::from_bytes(path.as_bytes()));
-    if path.is_absolute() { Ok(path) } else { Err(Errno::NOENT) }
-}
-
-/// The tops of mounts, by mount number. Each is opened once.
+/// The tops of mounts, by mount number. None is held open.
 #[derive(Debug, Default)]
-pub(super) struct Mounts(Mutex<HashMap<u64, Arc<Root>>>);
+pub(super) struct Mounts(Mutex<HashMap<u64, Weak<Root>>>);
 
 /// The kind of the mount that a descriptor is on, if it must not be entered. A FUSE daemon may be this
-/// process or wait for it, and it may never answer, so the file system is not asked. (A disk that FUSE reads,
-/// of the type `fuseblk`, waits for nobody else.) The caller must then drop the descriptor: while it is open,
-/// the mount cannot be unmounted.
+/// process or wait for it, and it may never answer, so the file system is not asked. (A disk that FUSE
+/// reads, of the type `fuseblk`, waits for nobody else.) The caller must then drop the descriptor: while it
+/// is open, the mount cannot be unmounted.
 pub(super) fn refused(fd: &OwnedFd, device: u64) -> Option<&'static str> {
     match liar::mount_of(fd.as_fd()) {
         Some(mounted) if mounted.is_fuse() => Some("FUSE"),
@@ -118,8 +150,10 @@ impl Mounts {
     /// The top of the mount with this number, which `path` is on.
     pub(super) fn top(&self, mount: u64, path: &Path) -> Result<Arc<Root>, Errno> {
         let mut tops = self.0.lock();
-        if let Some(top) = tops.get(&mount) {
-            return Ok(top.clone());
+        // Another mount may have the number by now.
+        let known = tops.get(&mount).and_then(Weak::upgrade);
+        if let Some(top) = known.filter(|top| path.starts_with(&top.path) && top.reopened().is_ok()) {
+            return Ok(top);
         }
         let is_on = |path: &&Path| {
             let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
@@ -131,8 +165,9 @@ impl Mounts {
         if root.mount != mount {
             return Err(Errno::XDEV);
         }
-        let top = Arc::new(root);
-        tops.insert(mount, top.clone());
+        let top = Arc::new(root.released());
+        tops.retain(|_, top| top.strong_count() > 0);
+        tops.insert(mount, Arc::downgrade(&top));
         Ok(top)
     }
 }

@@ -24,7 +24,8 @@ pub struct ScanChanges<'a> {
     pub is_changed: &'a dyn Fn(&Path) -> bool,
 }
 
-/// Files that were copied: their first number, their first number in the earlier scan, and how many they are.
+/// Files that were copied: their first number, their first number in the earlier scan, and how many they
+/// are.
 type Copied = (u32, u32, u32);
 
 /// A later walk of a folder.
@@ -164,10 +165,12 @@ impl LooseFolder {
         (is_above || !folders.is_empty()).then_some(ScanChanges { folders, is_changed })
     }
 
-    /// Whether the path of the folder no longer leads to the folder that was scanned.
+    /// Whether the path of the folder no longer leads to the folder that was scanned, or whether a disk was
+    /// lost that it or a part of it is on.
     pub fn is_moved(&self) -> bool {
         let found = Root::open(self.path(), OFlags::DIRECTORY);
         !found.is_ok_and(|root| root.is_same(self.walk.locations.root()))
+            || self.walk.locations.roots().into_iter().any(|root| root.is_lost())
     }
 
     /// The paths of folders that this scan found and an earlier one of the same folder did not, and of those

@@ -22,6 +22,7 @@ use crate::content::Store;
 use crate::folder::FileChange;
 use crate::format::EntryId;
 use crate::limits::SPELLINGS_MAX;
+use crate::note::Note;
 use crate::system::disk_id::DiskId;
 use crate::system::sync::{Mutex, RwLock};
 use crate::tree::{Changes, CompareFiles, Ino, Kind, Spellings, Tree, compare};
@@ -64,8 +65,8 @@ impl FileSystem {
         Self::of(vfs, 0, Arc::new(shared))
     }
 
-    /// Like [`FileSystem::new`], with the numbers that a mount has after `reloads` reloads with changes, each
-    /// of which allocated `numbers` inode numbers.
+    /// Like [`FileSystem::new`], with the numbers that a mount has after `reloads` reloads with changes,
+    /// each of which allocated `numbers` inode numbers.
     #[doc(hidden)]
     pub fn after_reloads(vfs: Vfs, presentation: Presentation, reloads: u32, numbers: u64) -> Self {
         let Self { shared, .. } = Self::new(vfs.clone(), presentation);
@@ -94,8 +95,8 @@ impl FileSystem {
         self.view.read().clone()
     }
 
-    /// Has files decoded before a program asks for them, in a number of threads. They decode only while fewer
-    /// threads than these decode for readers.
+    /// Has files decoded before a program asks for them, in a number of threads. They decode only while
+    /// fewer threads than these decode for readers.
     pub(crate) fn start_prefetch(&self, threads: usize) {
         self.shared.prefetch.start(threads);
     }
@@ -112,13 +113,14 @@ impl FileSystem {
     }
 
     /// Registers a function to call whenever a request finds that a source changed: with the folder of a
-    /// loose file, or for an archive without one. The function must not block. A second call changes nothing.
+    /// loose file, or for an archive without one. The function must not block. A second call changes
+    /// nothing.
     pub fn on_change(&self, call: impl Fn(Option<&Path>) + Send + Sync + 'static) {
         let _ = self.shared.on_change.set(Callback(Box::new(call)));
     }
 
-    /// Registers a function to call whenever a LOOKUP begins to wait for the next view. The function must not
-    /// block. A second call changes nothing.
+    /// Registers a function to call whenever a LOOKUP begins to wait for the next view. The function must
+    /// not block. A second call changes nothing.
     pub fn on_wait(&self, call: impl Fn() + Send + Sync + 'static) {
         let _ = self.shared.pending.on_wait.set(Callback(Box::new(call)));
     }
@@ -195,11 +197,27 @@ impl FileSystem {
     }
 
     /// Records the number of folders that are watched for the current view, how many of them programs used,
-    /// and the absolute paths of those that have no watch, in order.
-    pub fn note_watches(&self, watched: usize, used: usize, unwatched: Arc<[Arc<OsStr>]>) {
-        let counts = WatchCounts { watched, used, polled: unwatched.len() };
+    /// the absolute paths of those that have no watch, in order, and why these have none.
+    pub fn note_watches(
+        &self,
+        (watched, used): (usize, usize),
+        unwatched: Arc<[Arc<OsStr>]>,
+        why_polled: String,
+    ) {
+        let counts = WatchCounts { watched, used, polled: unwatched.len(), why_polled };
         *self.shared.watches.lock() = counts;
         self.shared.set_unwatched(Some(unwatched));
+    }
+
+    /// Frees memory and closes archives that readers no longer need. Returns whether nothing is left to do.
+    pub(crate) fn trim(&self) -> bool {
+        let is_closed = self.shared.lent.close_idle();
+        self.view().store().trim() && is_closed
+    }
+
+    /// Records notes on disks that sources were on and that are gone.
+    pub fn note_gone_disks(&self, notes: Vec<Note>) {
+        *self.shared.gone_disks.lock() = notes;
     }
 
     /// Registers a function to call when a program uses a folder while some have no watch. The function must
@@ -208,15 +226,17 @@ impl FileSystem {
         let _ = self.shared.used.on_use.set(Callback(Box::new(call)));
     }
 
-    /// The folders on the disk that programs used since the last call, the least recently used first.
-    pub fn take_used_folders(&self) -> Vec<PathBuf> {
+    /// The folders on the disk that programs used last and that were not taken before, those below at most
+    /// `most` folders of the mount, each with a number that is higher for later uses. Also returns whether
+    /// others are left.
+    pub fn take_used_folders(&self, most: usize) -> (Vec<(PathBuf, u64)>, bool) {
         let (view, mut seen) = (self.view(), HashSet::new());
-        let used = self.shared.used.take();
-        // A folder that was used twice counts at its later use.
-        let mut folders: Vec<PathBuf> = used.iter().rev().flat_map(|ino| view.disk_folders(*ino)).collect();
-        folders.retain(|folder| seen.insert(folder.clone()));
-        folders.reverse();
-        folders
+        let (used, are_more) = self.shared.used.take_last(most);
+        let below = |(ino, at)| view.disk_folders(ino).into_iter().map(move |folder| (folder, at));
+        // A folder that was used twice counts at its later use, which comes first.
+        let mut folders: Vec<(PathBuf, u64)> = used.into_iter().flat_map(below).collect();
+        folders.retain(|(folder, _)| seen.insert(folder.clone()));
+        (folders, are_more)
     }
 
     /// The files with several names that programs read since the last call: for each its number, its folder

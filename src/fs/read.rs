@@ -50,7 +50,12 @@ impl ReadTarget {
         let followed = FollowedView { number: view.number, vfs: &view.vfs };
         let range = offset..offset.saturating_add(u64::from(len));
         view.shared.prefetch.note_read(&followed, (node, entry), &range);
+        let lent = file.lend_archive();
         let read = file.read_at(offset, len);
+        if let Some(lent) = lent {
+            view.shared.lent.note_used(lent);
+            view.shared.host.get().into_iter().for_each(|host| host.trim_cache());
+        }
         // This comes before the report of the change: the reload that follows must find the cut to end it.
         if let Ok(bytes) = &read
             && bytes.is_cut()
@@ -101,11 +106,22 @@ impl ReadTarget {
         if error.is_new {
             log::error!("{}: {error}", self.view.path_of(node, error.entry));
         }
-        if matches!(error.reason, Reason::Changed | Reason::FileReplaced) {
-            self.view.shared.report_change(self.view.store().file(error.entry).loose_folder().as_deref());
+        let folder = || self.view.store().file(error.entry).loose_folder();
+        match &error.reason {
+            Reason::Changed | Reason::FileReplaced => self.view.shared.report_change(folder().as_deref()),
+            Reason::Io(errno) | Reason::FileIo(errno) if is_of_lost_disk(*errno) => {
+                self.view.shared.report_fault(folder().as_deref());
+            }
+            _ => {}
         }
         error_of(&error.reason)
     }
+}
+
+/// Whether an error may be that of a disk that was unplugged, or of a server or daemon that was restarted.
+/// It may be back at the same path.
+fn is_of_lost_disk(errno: i32) -> bool {
+    [Errno::IO, Errno::NOTCONN, Errno::STALE, Errno::NODEV].contains(&Errno::from_raw_os_error(errno))
 }
 
 fn error_of(reason: &Reason) -> Error {

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fmt;
+use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, OnceLock};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::attr::Presentation;
 use super::callback::OnChange;
@@ -23,8 +24,42 @@ use super::reported::sources::MountedSources;
 use super::reported::touched_files::TouchedFiles;
 use super::requests::Requests;
 use super::used_folders::{LinkedFiles, UsedFolders};
+use crate::note::Note;
 use crate::system::sync::{Mutex, RwLock};
 use crate::tree::{Ino, Spellings};
+
+/// Archives on disks where open files have effects for others. They stay open for a moment after a read: the
+/// next read is often near, and many FUSE daemons drop the pages of a file that is opened again (2.8 times
+/// the time of `tar`).
+#[derive(Debug, Default)]
+pub(crate) struct LentArchives(Mutex<Vec<(Instant, Arc<File>)>>);
+
+/// How long such an archive stays open at least.
+const LENT: Duration = Duration::from_millis(200);
+
+impl LentArchives {
+    /// Records a read of an archive.
+    pub(crate) fn note_used(&self, archive: Arc<File>) {
+        let mut lent = self.0.lock();
+        lent.retain(|(_, other)| !Arc::ptr_eq(other, &archive));
+        lent.push((Instant::now(), archive));
+    }
+
+    /// Closes what was not read for a moment. Returns whether nothing is left.
+    pub(crate) fn close_idle(&self) -> bool {
+        let mut lent = self.0.lock();
+        let (idle, used) = std::mem::take(&mut *lent).into_iter().partition(|(at, _)| at.elapsed() >= LENT);
+        *lent = used;
+        let is_done = lent.is_empty();
+        drop(lent);
+        // Closed after the lock is released, because a daemon may take its time.
+        drop::<Vec<_>>(idle);
+        is_done
+    }
+}
+
+/// Pause between reloads that failing disks start.
+const FAULT_PAUSE: Duration = Duration::from_secs(2);
 
 /// What serves a mounted file system: the connection to the kernel, and threads for background work.
 pub(crate) trait Host: fmt::Debug + Send + Sync {
@@ -44,7 +79,8 @@ pub(crate) trait Host: fmt::Debug + Send + Sync {
     /// Has the kernel drop [`View::surplus_names`](super::view::View::surplus_names) soon. Does not block.
     fn drop_surplus_names(&self);
 
-    /// Shrinks the [cache of decoded extents](crate::content::Store::trim) to its limit soon. Does not block.
+    /// Shrinks the [cache of decoded extents](crate::content::Store::trim) to its limit soon. Does not
+    /// block.
     fn trim_cache(&self);
 }
 
@@ -89,9 +125,12 @@ pub(crate) struct Shared {
     /// Called when a read finds that a source changed; set once.
     pub(crate) on_change: OnceLock<OnChange>,
     pub(crate) watches: Mutex<WatchCounts>,
+    pub(crate) gone_disks: Mutex<Vec<Note>>,
     pub(crate) used: UsedFolders,
     pub(crate) linked: LinkedFiles,
     unwatched: RwLock<UnwatchedFolders>,
+    last_fault: Mutex<Option<Instant>>,
+    pub(crate) lent: LentArchives,
     /// Files with events on the disk since the last view.
     touched: Mutex<TouchedFiles>,
     /// The last changes that the kernel was notified of.
@@ -131,9 +170,12 @@ impl Shared {
             early_numbers: Default::default(),
             on_change: Default::default(),
             watches: Mutex::default(),
+            gone_disks: Mutex::default(),
             used: UsedFolders::default(),
             linked: LinkedFiles::default(),
             unwatched: RwLock::default(),
+            last_fault: Mutex::default(),
+            lent: LentArchives::default(),
             touched: Mutex::default(),
             changes: Mutex::default(),
         }
@@ -153,11 +195,22 @@ impl Shared {
         *last = LastReload { is_running: reload.is_running || is_next_running, ..reload };
     }
 
-    /// Starts a reload, because a request found that a source has changed: a file in a folder of loose files,
-    /// or an archive.
+    /// Starts a reload, because a request found that a source has changed: a file in a folder of loose
+    /// files, or an archive.
     pub(crate) fn report_change(&self, folder: Option<&Path>) {
         if let Some(on_change) = self.on_change.get() {
             (on_change.0)(folder);
+        }
+    }
+
+    /// Starts a reload, because the disk of a source failed and may be back at its path. Programs repeat
+    /// reads that fail, so this counts at most once in [`FAULT_PAUSE`].
+    pub(crate) fn report_fault(&self, folder: Option<&Path>) {
+        let mut last = self.last_fault.lock();
+        if last.is_none_or(|last| last.elapsed() >= FAULT_PAUSE) {
+            *last = Some(Instant::now());
+            drop(last);
+            self.report_change(folder);
         }
     }
 
@@ -184,8 +237,8 @@ impl Shared {
         self.unwatched.read().clone()
     }
 
-    /// The names in a folder that the kernel may have cached and that differ from `name` only in case, or not
-    /// at all.
+    /// The names in a folder that the kernel may have cached and that differ from `name` only in case, or
+    /// not at all.
     pub(crate) fn exposed_like(&self, folder: Ino, name: &[u8]) -> HashSet<Box<[u8]>> {
         let exposed = self.exposed.lock();
         exposed.like(folder, name).map(Box::from).collect()

@@ -67,7 +67,9 @@ impl View {
                 // A reload may have found another profile, and other oddities.
                 let profile = self.vfs.order().profile.as_ref();
                 sources.profile = profile.map(|it| it.to_string_lossy().into_owned());
-                sources.odd = summaries(self.vfs.notes().chain(&self.vfs.kept_textures()));
+                let gone = self.shared.gone_disks.lock();
+                let kept = self.vfs.kept_textures();
+                sources.odd = summaries(self.vfs.notes().chain(&kept).chain(&*gone));
                 page(sources.to_json(), number).ok_or(Error::NoNode)
             }
         }
@@ -90,7 +92,7 @@ impl View {
             read_bytes: self.store().bytes_read() + self.shared.read_before.load(Ordering::Relaxed),
             errors: self.store().faults(),
             views: self.shared.announced.load(Ordering::Relaxed),
-            watches: *self.shared.watches.lock(),
+            watches: self.shared.watches.lock().clone(),
             pending_names: self.shared.pending.len(),
             last_reload: self.shared.last_reload.lock().clone(),
         }

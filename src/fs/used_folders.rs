@@ -2,6 +2,7 @@
 //! disk below a used folder gets watches before the others. Also files with several names (hard links) that
 //! programs read, which get watches of their own.
 
+use std::collections::HashSet;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -91,7 +91,7 @@ impl Notify {
         thread::Builder::new().name("notify".into()).spawn(move || sender.send(&of_sender, &pages))?;
         thread::Builder::new().name("drop-pages".into()).spawn(move || dropper.drop_pages(&of_pages))?;
         let of_cache = Arc::downgrade(fs);
-        let is_trimmed = move || of_cache.upgrade().is_none_or(|fs| fs.view().store().trim());
+        let is_trimmed = move || of_cache.upgrade().is_none_or(|fs| fs.trim());
         let cache_trim = Wake::start("cache-trim", move || {
             thread::sleep(TRIM_STEP);
             while !is_trimmed() {

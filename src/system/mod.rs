@@ -1,9 +1,9 @@
 //! The operating system: the mount table, the two mounts of a writable mount (`edit_mount.rs`), absolute
 //! paths, places that no other user can redirect (`place.rs`; to write there: `output_place.rs`,
-//! `new_file.rs`), paths below this process's mount, paths that only root
-//! can change (the rule of all these: `exchange.rs`), which file it is (`disk_id.rs`), work that is done
-//! once for each file, other processes, subprocesses and the users they become, locks of folders, processors,
-//! open files, whole files, memory.
+//! `new_file.rs`), paths below this process's mount, paths that only root can change (the rule of all these:
+//! `exchange.rs`), which file it is (`disk_id.rs`), work that is done once for each file, other processes,
+//! subprocesses and the users they become, locks of folders, processors, open files, disks on which none
+//! stays open (`transient.rs`), whole files, memory.
 
 pub(crate) mod clock;
 pub mod covered;
@@ -33,4 +33,5 @@ pub(crate) mod root_only;
 pub(crate) mod subprocess;
 pub(crate) mod sync;
 pub(crate) mod text;
+pub(crate) mod transient;
 pub(crate) mod whole_file;

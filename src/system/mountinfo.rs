@@ -47,8 +47,8 @@ impl MountEntry {
         self.options.split(',').any(|set| set == option)
     }
 
-    /// The entry of this mount in the table as it is now. `None` if the mount has ended. Its numbers may then
-    /// belong to another mount, so what was mounted is compared, too.
+    /// The entry of this mount in the table as it is now. `None` if the mount has ended. Its numbers may
+    /// then belong to another mount, so what was mounted is compared, too.
     pub fn now(&self) -> Option<Self> {
         let numbers = |it: &Self| it.id == self.id && it.device == self.device;
         mounts().into_iter().find(|it| numbers(it) && it.kind == self.kind && it.source == self.source)
@@ -58,6 +58,12 @@ impl MountEntry {
     /// and other users never have a mount of the same text.
     pub fn identity(&self) -> String {
         format!("{},{}", self.device, self.user())
+    }
+
+    /// Whether both are the same mount in two readings of the table. Its options may differ.
+    pub fn is_same_mount(&self, other: &Self) -> bool {
+        let parts = |it: &Self| (it.id, it.device.clone(), it.mountpoint.clone(), it.root.clone());
+        parts(self) == parts(other) && self.kind == other.kind && self.source == other.source
     }
 
     pub fn is_bsafs(&self) -> bool {
@@ -132,11 +138,16 @@ pub fn mounted_as(device: u64) -> Option<MountEntry> {
     mounts().into_iter().rev().find(|mounted| mounted.device == device)
 }
 
+/// Opens the mount table. Each change of the table is a priority event of the file, and a poll that returns
+/// the event ends it (`proc_pid_mountinfo(5)`).
+pub fn open_table() -> io::Result<File> {
+    File::open(TABLE)
+}
+
 /// Waits until `is_over` is true, or until `other` can be read. `is_over` is called after each
 /// change of the table.
 pub fn wait_until(is_over: impl Fn() -> bool, other: Option<BorrowedFd<'_>>) -> io::Result<()> {
-    // The table is readable at once. Each change is a priority event (`proc_pid_mountinfo(5)`).
-    let table = File::open(TABLE)?;
+    let table = open_table()?;
     while !is_over() {
         let mut events = vec![PollFd::new(&table, PollFlags::PRI)];
         events.extend(other.map(|other| PollFd::from_borrowed_fd(other, PollFlags::IN)));

@@ -66,6 +66,11 @@ impl Trouble {
         Self { path: path.to_owned(), why: why.to_owned(), handling }
     }
 
+    /// The path of the source.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// What is wrong, with the path.
     pub(crate) fn what(&self) -> String {
         format!("{}: {}", self.path.shown(), self.why)

@@ -254,8 +254,9 @@ impl Watcher {
             tables.folders.get_mut(folder).into_iter().for_each(|it| it.last.1 = clock);
         }
         for (folder, at) in used {
-            let folder = tables.folders.get_mut(folder.as_os_str());
-            folder.into_iter().for_each(|it| it.last.0 = it.last.0.max(*at));
+            if let Some(watched) = tables.folders.get_mut(folder.as_os_str()) {
+                watched.last.0 = watched.last.0.max(*at);
+            }
         }
     }
 

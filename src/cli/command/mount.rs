@@ -25,6 +25,7 @@ use crate::fuse::PassedMount;
 use crate::mounts::answering::Answering;
 use crate::mounts::error::StatusErrorKind;
 use crate::shown::Shown;
+use crate::system::mountinfo::mounts;
 use crate::vfs::OpenOptions;
 use crate::vfs::Vfs;
 use crate::vfs::reopening::Reopening;
@@ -58,9 +59,9 @@ const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}{after-help
 pub(crate) struct Mount {
     /// Sources, and then the folder to mount on
     ///
-    /// `bsafs help sources` says what a source is, and has the options for sources. The last of several paths
-    /// is the mountpoint, unless it is an archive or another file; a single path is a source. Without a
-    /// mountpoint, a new folder named after the last source is made in the current folder, and removed on
+    /// `bsafs help sources` says what a source is, and has the options for sources. The last of several
+    /// paths is the mountpoint, unless it is an archive or another file; a single path is a source. Without
+    /// a mountpoint, a new folder named after the last source is made in the current folder, and removed on
     /// unmount.
     #[arg(value_name = "SOURCE... [MOUNTPOINT]")]
     paths: Vec<PathBuf>,
@@ -200,7 +201,7 @@ impl Mount {
     }
 
     fn open_and_serve(&self, plan: MountPlan, reopening: Reopening, is_quiet: bool) -> Result<Exit, Failure> {
-        let began = SystemTime::now();
+        let (began, mounts) = (SystemTime::now(), mounts());
         if let Some(passed) = &plan.options.request.passed {
             plan.check_outside(&passed.mountpoint, self.log_file.as_deref())?;
         }
@@ -220,6 +221,7 @@ impl Mount {
             sources: plan.mounted_sources,
             reopening,
             began,
+            mounts,
             log_file: self.log_file.as_deref(),
             report: &report,
         };

@@ -1,5 +1,6 @@
 //! Tests of mounts that follow the disk.
 
+mod disks; // disks that are mounted, unmounted and mounted again where sources are
 mod files; // changes to archives and loose files
 mod model; // random changes, compared with a fresh mount
 mod reloading; // reloads on request, without watches, and many of them
