@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use bsafs::pack::{PackOptions, Plan};
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::pack::{add, names, pack, whole_mod, with_files};
 use crate::mounted::{TestDir, is_root, run};
@@ -218,4 +219,45 @@ fn a_large_file_is_packed_piece_by_piece_within_its_memory() {
         assert_eq!(equal, "0 added, 0 removed, 0 changed, 2 equal\n");
         assert!(fs::metadata(dir.path(archive)).unwrap().len() < 100 << 20);
     }
+}
+
+/// A disk that makes no files without a name: strace has the call fail that asks for one. A killed run leaves
+/// its file, and the next run removes it.
+#[test]
+fn a_run_that_ends_on_a_disk_that_needs_names_leaves_none_there() {
+    let files: Vec<(String, Vec<u8>)> =
+        (0..20).map(|n| (format!("meshes/m{n}.nif"), text(n, 600_000))).collect();
+    let dir = with_files(&files.iter().map(|(path, bytes)| (&**path, &**bytes)).collect::<Vec<_>>());
+    fs::create_dir(dir.path("out")).unwrap();
+    let is_part = |name: &String| name.starts_with(".bsafs-");
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::KILL] {
+        let mut command = Command::new("strace");
+        command.args(["-f", "-o", "/dev/null", "-P"]).arg(dir.path("out")).args(["-e", "trace=openat"]);
+        // The folder is listed before.
+        command.args(["-e", "inject=openat:error=EOPNOTSUPP:when=3"]).arg(env!("CARGO_BIN_EXE_bsafs"));
+        command.args(["pack", "MyMod", "--game", "skyrimse", "--name", "MyMod", "-o", "out", "--level=best"]);
+        command
+            .args(["--threads", "1"])
+            .current_dir(dir.path(""))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let Ok(mut child) = command.spawn() else { return eprintln!("SKIPPED: needs strace") };
+        let mut ended = None;
+        while !names(&dir.path("out")).iter().any(is_part) && ended.is_none() {
+            ended = child.try_wait().unwrap();
+        }
+        if ended.is_some() {
+            // A container may forbid tracing. Otherwise the call that asks for the file did not fail.
+            assert!(names(&dir.path("out")).is_empty(), "the file had no name");
+            return eprintln!("SKIPPED: strace cannot trace");
+        }
+        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
+        let program = children.split_whitespace().next().and_then(|pid| Pid::from_raw(pid.parse().ok()?));
+        kill_process(program.unwrap(), signal).unwrap();
+        child.wait().unwrap();
+        let left = names(&dir.path("out"));
+        assert_eq!(left.len(), usize::from(signal == Signal::KILL), "{signal:?}: {left:?}");
+    }
+    assert_eq!(pack(&dir, "skyrimse", &["--level=fast"]).code, 0);
+    assert_eq!(names(&dir.path("out")), ["MyMod.bsa"]);
 }
