@@ -328,6 +328,10 @@ impl<'o> Planner<'o> {
                 None => (group, None),
             };
             let kind = group.kind(options);
+            if file.archived.is_none() && source::is_unfindable(&file.file) {
+                self.wrong(NO_NAMES, path.shown().to_string());
+                continue;
+            }
             let form = kind.path_form();
             let stored = match &file.archived {
                 Some(it) => StoredPath::kept((&it.folder, &it.file), (it.family, it.hash), form),
@@ -526,6 +530,8 @@ const BROKEN_NAMES: &str = "names that games take for others; rename the files:"
 const UNFOUND: &str = "paths at which no game finds a file; --any-path packs them as they are:";
 const OTHER_TABLES: &str = "tables of texts or lists of quests of other plugins, which find them only in \
                             their own archives; name a folder with -o, and --name:";
+const NO_NAMES: &str = "names that no game can find, because they have a control character or one of \
+                        \\ : * ? \" < > |; rename the files:";
 const BAD_NAMES: &str = "names with characters that the code page of the archive lacks; rename the files, or \
                          choose another code page with --encoding:";
 const LONG_NAMES: &str = "paths that are too long for the game:";

@@ -290,36 +290,22 @@ fn refuse_unmatched(paths: &[String], options: &PackOptions, notes: &mut Vec<Not
     Ok(())
 }
 
-/// The path of a file as it is stored. Bytes of a name on the disk that are not UTF-8 are listed as `%XX`,
-/// but an archive gets the bytes.
+/// The path of a file as it is stored. Bytes of a name on the disk that are not UTF-8 or cannot be shown are
+/// listed as `%XX`, but an archive gets the bytes. A folder that several layers spell has one spelling.
 fn stored_path(file: &VfsFile) -> Vec<u8> {
-    let stored = if file.layer().is_folder() { file.stored_name() } else { Vec::new() };
-    if std::str::from_utf8(&stored).is_err() { stored } else { file.path_bytes() }
+    let shown = file.path_bytes();
+    let stored = if file.layer().is_folder() { file.stored_name() } else { shown.clone() };
+    if stored.eq_ignore_ascii_case(&shown) { shown } else { stored }
+}
+
+/// Whether no game can find a loose file, because Windows and Wine allow none of these characters in a name.
+pub(super) fn is_unfindable(file: &VfsFile) -> bool {
+    file.stored_name().iter().any(|byte| byte.is_ascii_control() || br#"\:*?"<>|"#.contains(byte))
 }
 
 /// Fails if there is something that is not a plain file, so that nothing is left out in silence.
 fn refuse_oddities(vfs: &Vfs, options: &PackOptions) -> Result<(), PackError> {
-    let is_odd = |code| {
-        use NoteCode::{
-            ArchiveUnreadable, FileUnreadable, LinkCircle, LinkDangling, LinkOfOtherUser, LinkedOften,
-            OtherMount, PathTooDeep, SpecialFile,
-        };
-        matches!(
-            code,
-            ArchiveUnreadable
-                | FileUnreadable
-                | LinkCircle
-                | LinkDangling
-                | LinkOfOtherUser
-                | LinkedOften
-                | OtherMount
-                | PathTooDeep
-                | SpecialFile
-        )
-    };
-    let of_game = vfs.order().notes.iter();
-    let odd = vfs.left_out().chain(of_game).filter(|note| is_odd(note.code));
-    let odd: Vec<String> = odd.map(|note| format!("{}: {note}", note.subject.shown())).collect();
+    let odd: Vec<String> = vfs.unseen().map(|note| format!("{}: {note}", note.subject.shown())).collect();
     if !odd.is_empty() {
         return Err(PackError::list(PackErrorKind::Source, "the source has what cannot be packed:", &odd));
     }

@@ -614,3 +614,40 @@ fn a_version_of_ba2_is_chosen_only_among_those_of_the_game() {
         );
     }
 }
+
+#[test]
+fn names_that_no_game_can_find_are_refused_before_anything_is_written() {
+    for (name, shown) in [
+        ("a:b.nif", "a:b.nif"),
+        ("meshes\\a.nif", "meshes\\a.nif"),
+        ("what?.nif", "what?.nif"),
+        ("x\u{1b}y.nif", "x\\x1By.nif"),
+        ("a\nb.nif", "a\\x0Ab.nif"),
+    ] {
+        let dir = with_files(&[(&*format!("meshes/{name}"), b"x"), ("meshes/b.nif", b"y")]);
+        let finished = pack(&dir, "fallout4", &[]);
+        assert_eq!((finished.code, finished.out.as_str()), (1, ""), "{finished:?}");
+        assert!(finished.err.contains("names that no game can find"), "{finished:?}");
+        assert!(finished.err.contains(&format!("meshes/{shown}")), "{finished:?}");
+        assert_eq!(names(&dir.path("out")), [""; 0]);
+    }
+}
+
+#[test]
+fn an_archive_gets_the_bytes_of_a_name_that_is_listed_with_escapes() {
+    let name = "meshes/a\u{202e}fin.nif";
+    let dir = with_files(&[(name, b"x")]);
+    // The code page of the game has no such character.
+    let finished = pack(&dir, "fallout4", &[]);
+    assert!(
+        finished.code == 1 && finished.err.contains("the code page of the archive lacks"),
+        "{finished:?}"
+    );
+    pack(&dir, "fallout4", &["--encoding", "utf-8", "-q"]).success();
+    let archive = names(&dir.path("out")).remove(0);
+    let listed =
+        objects(&dir.run(["list", "--json", "--encoding", "utf-8", &format!("out/{archive}")]).success());
+    let stored: String = name.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let listed = listed[0]["stored_name_hex"].as_str().unwrap().replace("5c", "2f");
+    assert_eq!(listed, stored);
+}
