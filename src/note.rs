@@ -176,6 +176,8 @@ codes! {
     SpecialFile = "special-file", "special file", "";
     /// A path is too deep or too long.
     PathTooDeep = "path-too-deep", "path", " that is too deep or too long";
+    /// A name on the disk has a backslash, which separates folders in a game.
+    NameBackslash = "name-backslash", "loose file", " with a backslash in its name";
     /// A file gives an archive a higher rank in a way that bsafs does not model.
     OverrideFile = "override-file", ".override file", " that bsafs ignores";
     /// A list removes paths from all archives.
@@ -219,6 +221,36 @@ codes! {
 }
 
 impl NoteCode {
+    /// Whether the subject is there, but was not looked at. An answer is then not about the whole of what was
+    /// asked: every command says so despite `--quiet` and in JSON, and its exit status is not 0.
+    pub fn is_unseen(self) -> bool {
+        matches!(
+            self,
+            Self::ArchiveUnreadable
+                | Self::FileUnreadable
+                | Self::LinkCircle
+                | Self::LinkDangling
+                | Self::LinkOfOtherUser
+                | Self::LinkedOften
+                | Self::OtherMount
+                | Self::PathTooDeep
+                | Self::SpecialFile
+        )
+    }
+
+    /// Whether what was not looked at is probably wanted, so that a mount names each such thing. The others
+    /// are only counted unless its report is hidden.
+    pub(crate) fn is_wanted(self) -> bool {
+        matches!(
+            self,
+            Self::ArchiveUnreadable
+                | Self::FileUnreadable
+                | Self::LinkOfOtherUser
+                | Self::LinkedOften
+                | Self::PathTooDeep
+        )
+    }
+
     /// Whether only `info`, `verify` and `-v` show the note, because nobody who mounts has to act.
     pub fn is_minor(self) -> bool {
         matches!(self, Self::TablesOdd | Self::TextureFormat | Self::TextureTiled | Self::ArchiveNameless)
@@ -231,10 +263,17 @@ impl Serialize for NoteCode {
     }
 }
 
+/// The target of log lines about what was not looked at. The program does not print them while it runs a
+/// command, because the command ends with all notes about it.
+pub const UNSEEN: &str = "bsafs::unseen";
+
 /// Why the file with which a plan begins was not read, from the notes that this left.
 pub(crate) fn why_unread(notes: &[Note]) -> &str {
-    notes.last().map_or("it does not exist", |note| note.text.trim_start_matches("left out: "))
+    notes.last().map_or("it does not exist", Note::why_unseen)
 }
+
+/// How the text of a note begins if its subject was left out.
+const LEFT_OUT: &str = "left out: ";
 
 /// Maximum number of bytes of a path, with the NUL at its end.
 const PATH_MAX: usize = 4096;
@@ -393,7 +432,17 @@ impl Note {
 
     /// Creates a note on a file or folder that exists but cannot be read.
     pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Self {
-        Self::new(NoteCode::FileUnreadable, path.to_string_lossy(), format!("left out: {error}"))
+        Self::not_read(path, &error.to_string())
+    }
+
+    /// Creates a note on a file or folder that exists but was not read, for a reason.
+    pub(crate) fn not_read(path: &Path, why: &str) -> Self {
+        Self::new(NoteCode::FileUnreadable, path.to_string_lossy(), format!("{LEFT_OUT}{why}"))
+    }
+
+    /// Why the subject was not looked at.
+    pub(crate) fn why_unseen(&self) -> &str {
+        self.text.strip_prefix(LEFT_OUT).unwrap_or(&self.text)
     }
 
     /// Creates a note on a link whose target does not exist.
@@ -547,6 +596,11 @@ impl Notes {
     /// Adds a note about a place in an archive that is being parsed.
     pub fn add_at(&mut self, code: NoteCode, offset: u64, text: impl FnOnce() -> String) {
         self.add(code, || Note::new(code, "", text()).at(offset));
+    }
+
+    /// The notes that were kept so far, in the order in which they were added.
+    pub fn kept(&self) -> &[Note] {
+        &self.kept
     }
 
     /// The notes that were kept, in the order in which they were added.

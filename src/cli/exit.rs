@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::content::EntryError;
 #[cfg(feature = "mount")]
 use crate::daemon::error::DaemonError;
 #[cfg(feature = "mount")]
@@ -19,8 +20,8 @@ use crate::vfs::{OpenError, OpenErrorKind};
 pub enum Exit {
     /// Success.
     Ok = 0,
-    /// The answer is no: `verify` found a bad file, `which` found no file, `extract` skipped a bad
-    /// file, or `diff` found a difference.
+    /// The answer is no, or is not about the whole of what was asked: something was not looked at, `verify`
+    /// found a bad file, `which` found no file, `extract` skipped a bad file, or `diff` found a difference.
     No = 1,
     /// The command line is invalid. The number is clap's.
     Usage = 2,
@@ -39,15 +40,21 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// The code of a failed read of a file in the sources: its bytes are damaged, or were not looked at.
+    pub(crate) fn of_read(error: &io::Error) -> Self {
+        let entry = error.get_ref().and_then(|it| it.downcast_ref::<EntryError>());
+        if entry.is_some_and(|it| it.reason.is_unseen()) { Self::Io } else { Self::Data }
+    }
+
     /// All codes with their meaning, for the manual.
     pub const ALL: [(Self, &str); 9] = [
         (Self::Ok, "success"),
         (
             Self::No,
-            "negative result: `verify` or `conflicts --compare` found a bad file, `which` found no file, \
-             `extract` skipped a bad file or kept one that differs, `diff` found a difference, `games` found \
-             no game, `pack` left out what it should pack or refused it, `--glob` matched no file, or \
-             `order --check` found an oddity",
+            "negative result, or something was not looked at (standard error names it): `verify` or \
+             `conflicts --compare` found a bad file, `which` found no file, `extract` skipped a bad file or \
+             kept one that differs, `diff` found a difference, `games` found no game, `pack` left out what \
+             it should pack or refused it, `--glob` matched no file, or `order --check` found an oddity",
         ),
         (Self::Usage, "the command line is invalid"),
         (Self::Data, "an archive is damaged or of an unknown kind"),

@@ -47,7 +47,7 @@ fn ignored_signals() -> u64 {
 }
 
 /// Adds to a failure what is wrong with the surroundings, if that may be its cause.
-pub(super) fn explained(failure: Failure) -> Failure {
+pub(crate) fn explained(failure: Failure) -> Failure {
     match what_is_wrong() {
         Some(why) if failure.exit != Exit::Usage && !failure.what.is_empty() => {
             Failure::new(failure.exit, format!("{}; {why}", failure.what))

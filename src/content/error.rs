@@ -76,6 +76,20 @@ pub enum Reason {
     NoMemory(u64),
 }
 
+impl Reason {
+    /// Whether the bytes were not looked at, so that nothing is known of them. Otherwise they are damaged.
+    pub fn is_unseen(&self) -> bool {
+        match self {
+            Self::Changed | Self::Io(_) | Self::FileReplaced | Self::FileIo(_) | Self::NoMemory(_) => true,
+            Self::BeyondEnd
+            | Self::Prefix
+            | Self::UnpackedSize(_)
+            | Self::PackedSize(_)
+            | Self::Decode(_) => false,
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

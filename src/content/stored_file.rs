@@ -176,6 +176,12 @@ impl<'s> StoredFile<'s> {
         self.plain().map_or(Head::None, |file| file.archive.tables.head(file.entry))
     }
 
+    /// How many bytes of texels a texture of an archive has and how many it needs, if its first mip is not
+    /// whole. Reads no data.
+    pub(crate) fn missing_texels(&self) -> Option<(u64, u64)> {
+        self.plain().and_then(|file| file.archive.tables.missing_texels(file.entry))
+    }
+
     /// The tile mode of a texture as it is shown; `None` if its texels are linear. Reads no data.
     pub fn tile_mode(&self) -> Option<u8> {
         self.plain().and_then(|file| file.archive.tables.tile_mode(file.entry))

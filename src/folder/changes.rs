@@ -70,7 +70,7 @@ impl StoredChanges {
                 return Ok(Self { is_complete: false, ..changes });
             }
             let kind = match entry.file_type() {
-                FileType::Unknown => kind_of(folder, name),
+                FileType::Unknown => kind_of(folder, name).unwrap_or(FileType::Unknown),
                 kind => kind,
             };
             match (Mark::of(&*folder, name, kind), kind) {

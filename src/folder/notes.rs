@@ -10,8 +10,10 @@ use rustix::io::Errno;
 
 use crate::limits::{LINKED_FOLDER_MAX, WALK_NOTES_MAX};
 use crate::note::{Note, NoteCode};
+use crate::system::text::reason;
 
-/// Something that a scan left out. It becomes a [`Note`] when somebody asks, because a rescan compares paths.
+/// Something that a scan left out, or that no game finds. It becomes a [`Note`] when somebody asks, because a
+/// rescan compares paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalkNote {
     /// Path relative to the scanned folder, as stored on disk.
@@ -30,7 +32,7 @@ impl WalkNote {
     }
 }
 
-/// Why something is left out.
+/// Why something is left out, or is not found by a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// A link whose target does not exist.
@@ -47,6 +49,10 @@ pub enum Why {
     Special,
     /// Nested too deep, or the path is too long to open.
     Deep,
+    /// A folder on which a file system is mounted that the system does not let this process enter.
+    Covered,
+    /// A name with a backslash. It is not left out.
+    Backslash,
     /// A file or folder that the system refused to open, with the error number.
     Refused(i32),
 }
@@ -58,16 +64,17 @@ impl Why {
             Self::Circle => NoteCode::LinkCircle,
             Self::LinkedOften => NoteCode::LinkedOften,
             Self::OfOtherUser => NoteCode::LinkOfOtherUser,
-            Self::Mount(_) => NoteCode::OtherMount,
+            Self::Mount(_) | Self::Covered => NoteCode::OtherMount,
             Self::Special => NoteCode::SpecialFile,
             Self::Deep => NoteCode::PathTooDeep,
+            Self::Backslash => NoteCode::NameBackslash,
             Self::Refused(_) => NoteCode::FileUnreadable,
         }
     }
 
-    /// Whether to warn the user, because the missing file is perhaps wanted.
+    /// Whether the log of a mount warns of it, because the missing file is perhaps wanted.
     pub fn is_warning(self) -> bool {
-        matches!(self, Self::Refused(_) | Self::Deep | Self::LinkedOften | Self::OfOtherUser)
+        !matches!(self, Self::Dangling | Self::Circle | Self::Mount(_) | Self::Special)
     }
 }
 
@@ -76,6 +83,7 @@ impl From<Errno> for Why {
         match errno {
             Errno::LOOP => Self::Circle,
             Errno::NAMETOOLONG => Self::Deep,
+            Errno::XDEV => Self::Covered,
             errno => Self::Refused(errno.raw_os_error()),
         }
     }
@@ -101,10 +109,19 @@ impl fmt::Display for Why {
                 "left out: it is on a {kind} mount, whose program could wait for bsafs; copy it to a disk, \
                  or name its folder as a source of its own"
             ),
+            Self::Covered => f.write_str(
+                "left out: another file system is mounted on it, perhaps by another user, and this user \
+                 cannot enter it; run as the user who mounted it, or unmount it",
+            ),
             Self::Special => f.write_str("left out: neither a file nor a folder"),
+            Self::Backslash => f.write_str(
+                "its name has a backslash, as programs make it that unpack a zip file of Windows wrongly; \
+                 the game does not see it: unpack the download again, or move it into the folder that its \
+                 name begins with",
+            ),
             Self::Deep => f.write_str("left out: its path is too deep or too long"),
             Self::Refused(errno) => {
-                write!(f, "left out: cannot open it: {}", io::Error::from_raw_os_error(*errno))
+                write!(f, "left out: cannot open it: {}", reason(&io::Error::from_raw_os_error(*errno)))
             }
         }
     }

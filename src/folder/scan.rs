@@ -204,11 +204,15 @@ impl<'a> Scan<'a> {
                 self.note(folder, &name, Why::Deep);
                 continue;
             }
-            let kind = if kind == FileType::Unknown { kind_of(&fd, &name) } else { kind };
-            if is_removed(&name) && kind == FileType::RegularFile {
+            let kind = if kind == FileType::Unknown { kind_of(&fd, &name) } else { Ok(kind) };
+            if is_removed(&name) && kind == Ok(FileType::RegularFile) {
                 continue;
             }
-            match self.take(folder, &fd, (&name, kind), &listed_path, is_roots_folder) {
+            let taken = kind
+                .map_err(|errno| Why::from(errno).into())
+                .and_then(|kind| self.take(folder, &fd, (&name, kind), &listed_path, is_roots_folder));
+            match taken {
+                Ok(()) if name.contains(&b'\\') => self.note(folder, &name, Why::Backslash),
                 Ok(()) => {}
                 Err(Left::Out(why)) => self.note(folder, &name, why),
                 Err(Left::All(error)) => return Err(error),
@@ -250,6 +254,9 @@ impl<'a> Scan<'a> {
 
     /// Lists a folder: files in the order of their inode numbers, which is about that of their data on the
     /// disk, and all else by name. If the system fails midway, returns the entries so far and adds a note.
+    ///
+    /// # Errors
+    /// The folder is too large, or the scanned folder itself cannot be listed at all.
     fn list(&mut self, folder: u32, fd: &OwnedFd) -> Result<Vec<Listed>, ScanError> {
         let mut listed = Vec::new();
         let mut failed = None;
@@ -271,8 +278,11 @@ impl<'a> Scan<'a> {
                 }
             }
         }
-        if let Some(errno) = failed {
-            self.note(folder, b"", errno.into());
+        match failed {
+            // Nothing is known of the source, so it is not an empty one.
+            Some(errno) if folder == 0 && listed.is_empty() => return Err(errno.into()),
+            Some(errno) => self.note(folder, b"", errno.into()),
+            None => {}
         }
         let key = |it: &Listed| if it.kind == FileType::RegularFile { it.ino } else { 0 };
         listed.sort_unstable_by(|a, b| (key(a), &a.name).cmp(&(key(b), &b.name)));
@@ -542,10 +552,10 @@ fn open_link(fd: &OwnedFd, name: &[u8], path: &Path) -> Result<OwnedFd, Errno> {
 }
 
 /// The type of an entry, if the listing does not have it.
-pub(super) fn kind_of(fd: &OwnedFd, name: &[u8]) -> FileType {
+pub(super) fn kind_of(fd: &OwnedFd, name: &[u8]) -> Result<FileType, Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
-    rustix::fs::statx(fd, name, flags, StatxFlags::TYPE)
-        .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.stx_mode.into()))
+    let stat = rustix::fs::statx(fd, name, flags, StatxFlags::TYPE)?;
+    Ok(FileType::from_raw_mode(stat.stx_mode.into()))
 }
 
 fn number(index: usize) -> Result<u32, ScanError> {

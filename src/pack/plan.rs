@@ -10,7 +10,7 @@ use super::error::{PackError, PackErrorKind};
 use super::pack_options::{OddTextures, PackOptions};
 use super::planned::{How, Loader, PlannedArchive, PlannedFile};
 use super::rules::{Loads, Next};
-use super::source::{SourceFile, SourceFiles, Superseded};
+use super::source::{SourceFile, SourceFiles, Superseded, is_unfindable};
 use super::split;
 use super::verdict::{LeftOut, LooseReason, Parts, is_known_top, left_out, plugin_of_table};
 use crate::content::codec::Level;
@@ -328,7 +328,7 @@ impl<'o> Planner<'o> {
                 None => (group, None),
             };
             let kind = group.kind(options);
-            if file.archived.is_none() && source::is_unfindable(&file.file) {
+            if file.archived.is_none() && is_unfindable(&file.file) {
                 self.wrong(NO_NAMES, path.shown().to_string());
                 continue;
             }

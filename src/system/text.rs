@@ -42,6 +42,9 @@ pub(crate) fn reason(error: &io::Error) -> String {
         io::ErrorKind::NotFound => "no such file or folder".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         io::ErrorKind::IsADirectory => "it is a folder; give a file in it".to_owned(),
+        io::ErrorKind::CrossesDevices => {
+            "another file system is mounted there, which this user cannot enter".to_owned()
+        }
         io::ErrorKind::StorageFull => "the disk is full".to_owned(),
         io::ErrorKind::QuotaExceeded => "the disk quota is used up".to_owned(),
         _ => error.to_string(),

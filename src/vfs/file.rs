@@ -1,6 +1,7 @@
 //! A file of the tree.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -10,6 +11,7 @@ use super::read_error::{ReadError, ReadErrorKind};
 use super::vfs_layer::VfsLayer;
 use crate::content::{self, BytesKey, Packing, StoredFile};
 use crate::format::EntryId;
+use crate::note::Note;
 use crate::tree::{Hidden, Kind, NodeId, Tree};
 
 /// Why a texture of a folder stays as it is: only those of archives are shown in other forms.
@@ -180,6 +182,24 @@ impl VfsFile {
             0 => self.shown_size(),
             packed => packed,
         }
+    }
+
+    /// What a texture lacks if its archive does not have all texels of its first mip. Its bytes are read as
+    /// they are.
+    pub(crate) fn missing_texels(&self) -> Option<String> {
+        let (has, needs) = self.stored().missing_texels()?;
+        Some(format!("it has {has} of {needs} bytes of texels"))
+    }
+
+    /// The note that this file could not be read.
+    pub(crate) fn not_read(&self, error: &ReadError) -> Note {
+        let (layer, path) = (self.layer(), self.path());
+        let subject = if layer.is_folder() {
+            layer.path().join(path).to_string_lossy().into_owned()
+        } else {
+            format!("{}: {path}", layer.path().to_string_lossy())
+        };
+        Note::not_read(Path::new(&subject), &error.kind().to_string())
     }
 
     /// Decodes the whole file, as [`VfsFile::check`] does, and finds out what no checksum covers.

@@ -10,7 +10,9 @@ use super::reuse::Reuse;
 use super::sources::layer_plan::{LayerRules, PlannedFolder};
 use crate::folder::{LooseFolder, LooseNames, ScanError, Walks};
 use crate::format::is_archive_name;
+use crate::note::{Note, UNSEEN};
 use crate::shown::Shown;
+use crate::system::sync::Mutex;
 
 /// A layer to open. A folder was walked by now, unless it is [`FoundLayer::Later`].
 #[derive(Debug)]
@@ -57,12 +59,13 @@ impl PlannedFolder {
     }
 
     /// Walks the folder. If that fails during a reload, the folder of the mounted view is kept, or left out
-    /// if it is gone. A folder from a game's load order is left out with a warning, so that the rest of the
+    /// if it is gone. A folder from a game's load order is left out with a note, so that the rest of the
     /// game is opened.
-    pub(crate) fn scan_or_warn(
+    pub(crate) fn scan_or_leave_out(
         &self,
         walks: &Walks,
         earlier: Option<&Reuse<'_>>,
+        left_out: &Mutex<Vec<Note>>,
     ) -> Result<Option<Arc<LooseFolder>>, OpenError> {
         let again = earlier.and_then(|earlier| earlier.folder_again(&self.path, &self.filter, walks));
         let scanned = match again {
@@ -71,7 +74,7 @@ impl PlannedFolder {
         };
         match scanned {
             Ok(folder) => {
-                report_notes(&folder);
+                log_notes(&folder);
                 Ok(Some(folder))
             }
             Err(error) => match earlier {
@@ -80,7 +83,8 @@ impl PlannedFolder {
                 }
                 None if self.why.is_empty() => Err(error),
                 _ => {
-                    log::warn!("{error}; the folder is left out");
+                    log::warn!(target: UNSEEN, "{error}; the folder is left out");
+                    left_out.lock().push(Note::not_read(&self.path, &error.kind().to_string()));
                     Ok(None)
                 }
             },
@@ -92,11 +96,13 @@ impl PlannedFolder {
         &self,
         walks: &Walks,
         earlier: Option<&Reuse<'_>>,
+        left_out: &Mutex<Vec<Note>>,
     ) -> Result<Vec<FoundLayer>, OpenError> {
         if self.hides_served {
             return Ok(vec![FoundLayer::Later(self.clone())]);
         }
-        let Some(folder) = self.scan_or_warn(walks, earlier)? else { return Ok(Vec::new()) };
+        let folder = self.scan_or_leave_out(walks, earlier, left_out)?;
+        let Some(folder) = folder else { return Ok(Vec::new()) };
         let archives = match (self.opens_archives, earlier.filter(|it| it.contains_folder(&folder))) {
             (false, _) => Vec::new(),
             (true, None) => archives_in(folder.path(), folder.names()),
@@ -121,25 +127,26 @@ pub(crate) fn archives_in(folder: &Path, names: &LooseNames) -> Vec<PathBuf> {
     found.into_iter().map(path).collect()
 }
 
-/// Maximum number of warnings that are printed for a folder.
+/// Maximum number of warnings that are logged for a folder.
 const WARNINGS: usize = 20;
 
-/// Reports what a walk left out: what the user may miss as warnings, the rest with `-v`.
-fn report_notes(folder: &LooseFolder) {
+/// Logs what a walk left out, for a mount: what the user may miss as warnings, the rest with `-v`.
+fn log_notes(folder: &LooseFolder) {
     let (notes, mut dropped) = folder.notes();
     let mut warnings = 0;
     for note in notes {
         let path = folder.path().join(String::from_utf8_lossy(&note.path).as_ref());
+        let target = if note.why.code().is_unseen() { UNSEEN } else { module_path!() };
         if !note.why.is_warning() {
-            log::info!("{}: {}", path.shown(), note.why);
+            log::info!(target: target, "{}: {}", path.shown(), note.why);
         } else if warnings < WARNINGS {
-            log::warn!("{}: {}", path.shown(), note.why);
+            log::warn!(target: target, "{}: {}", path.shown(), note.why);
             warnings += 1;
         } else {
             dropped += 1;
         }
     }
     if dropped > 0 {
-        log::warn!("{}: left out {dropped} more files or folders", folder.path().shown());
+        log::warn!(target: UNSEEN, "{}: left out {dropped} more files or folders", folder.path().shown());
     }
 }

@@ -27,7 +27,7 @@ use crate::content::Store;
 use crate::folder::{LooseFolder, LooseNames, OpenFiles, Walks};
 use crate::format::{EntryId, ParseError};
 use crate::limits::LAYERS_FILES_MAX;
-use crate::note::Note;
+use crate::note::{Note, UNSEEN};
 use crate::system::clock::unix_nanoseconds;
 use crate::system::once_per_file::OncePerFile;
 use crate::system::sync::Mutex;
@@ -104,7 +104,7 @@ impl Opened {
                 }
                 FoundLayer::Later(planned) => {
                     opened.add_ignored(&planned, &files);
-                    if let Some(folder) = opened.scan_unserved(&planned, &files)? {
+                    if let Some(folder) = opened.scan_unserved(&planned, &files, &opener.left_out)? {
                         opener.files.add_folder(&folder)?;
                         let PlannedFolder { lists_archives, why, rules, .. } = planned;
                         opened.add_folder(folder, lists_archives, base(index), why, &rules)?;
@@ -112,10 +112,10 @@ impl Opened {
                 }
             }
         }
-        let mut unopened = opener.unopened.into_inner();
+        let mut left_out = opener.left_out.into_inner();
         let of_plan = opened.plan.troubles.iter().map(Trouble::note);
-        unopened.extend(of_plan.chain(earlier.into_iter().flat_map(Reuse::troubles).map(|it| it.note())));
-        Ok(Self { textures: options.textures.unwrap_or_default(), ..opened.merge(files, unopened)? })
+        left_out.extend(of_plan.chain(earlier.into_iter().flat_map(Reuse::troubles).map(|it| it.note())));
+        Ok(Self { textures: options.textures.unwrap_or_default(), ..opened.merge(files, left_out)? })
     }
 }
 
@@ -161,7 +161,7 @@ fn find_layers(
             Ok(opened.map(|archive| vec![(layer, Some(archive))]).unwrap_or_default())
         }
         PlannedLayer::Folder(folder) => {
-            let layers = folder.find(&walks, opener.earlier)?;
+            let layers = folder.find(&walks, opener.earlier, &opener.left_out)?;
             for layer in &layers {
                 if let FoundLayer::Folder { folder, .. } = layer {
                     opener.files.add_folder(folder)?;
@@ -182,8 +182,8 @@ fn find_layers(
 struct Opener<'a> {
     earlier: Option<&'a Reuse<'a>>,
     options: &'a OpenOptions,
-    /// Notes on archives that could not be opened and are left out.
-    unopened: Mutex<Vec<Note>>,
+    /// Notes on archives and folders that could not be opened and are left out.
+    left_out: Mutex<Vec<Note>>,
     /// Archives that were parsed. Many links may lead to one file.
     parsed: OncePerFile<Result<OpenedArchive, ParseError>>,
     files: LayersFiles,
@@ -226,7 +226,7 @@ impl<'a> Opener<'a> {
         Self {
             earlier,
             options,
-            unopened: Default::default(),
+            left_out: Default::default(),
             parsed: Default::default(),
             files: Default::default(),
         }
@@ -281,9 +281,8 @@ impl<'a> Opener<'a> {
     }
 
     fn leave_out(&self, path: &Path, error: &OpenError) {
-        log::warn!("{error}; the archive is not opened");
-        let note = opened_archive::unreadable(path, error);
-        self.unopened.lock().push(note);
+        log::warn!(target: UNSEEN, "{error}; the archive is not opened");
+        self.left_out.lock().push(opened_archive::unreadable(path, error));
     }
 
     /// Opens the archives that are not open yet. If an archive stores only hashes, its files get
@@ -416,10 +415,11 @@ impl<'a> Opening<'a> {
         &self,
         planned: &PlannedFolder,
         files: &Arc<OpenFiles>,
+        left_out: &Mutex<Vec<Note>>,
     ) -> Result<Option<Arc<LooseFolder>>, OpenError> {
         let mut planned = planned.clone();
         planned.filter.not_at_root.extend(self.served.iter().cloned());
-        planned.scan_or_warn(&Walks::new(files.clone()), self.earlier)
+        planned.scan_or_leave_out(&Walks::new(files.clone()), self.earlier, left_out)
     }
 
     fn add_archive(&mut self, archive: OpenedArchive, why: String, rules: &LayerRules) {
@@ -499,7 +499,7 @@ impl<'a> Opening<'a> {
         Ok(names)
     }
 
-    fn merge(self, files: Arc<OpenFiles>, unopened: Vec<Note>) -> Result<Opened, OpenError> {
+    fn merge(self, files: Arc<OpenFiles>, unseen: Vec<Note>) -> Result<Opened, OpenError> {
         let Self { plan, store, names, layers, descriptions, reasons, folders, ignored, .. } = self;
         let count: usize = names.iter().map(|names| names.file_count()).sum();
         if !memory::has_room(count.saturating_mul(MERGED_PER_FILE)) {
@@ -517,7 +517,10 @@ impl<'a> Opening<'a> {
             );
         }
         let mut left_out = loose_notes::left_out(&plan.order.notes, folders.iter().map(|folder| &**folder));
-        left_out.extend(unopened);
+        let is_known = |note: &Note| {
+            plan.order.notes.iter().any(|known| (known.code, &known.subject) == (note.code, &note.subject))
+        };
+        left_out.extend(unseen.into_iter().filter(|note| !is_known(note)));
         let paths = ignored.iter().map(|it| (it.folder.path(), it.paths()));
         left_out.extend(loose_notes::ignored(&plan.order, paths));
         Ok(Opened {

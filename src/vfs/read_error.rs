@@ -27,8 +27,11 @@ pub enum ReadErrorKind {
     },
     /// There is not enough memory for this number of bytes.
     NoMemory(u64),
-    /// The file is damaged or was changed, or the disk failed; the text says which.
+    /// The file is damaged; the text says how.
     Unreadable(String),
+    /// Nothing is known of the file's bytes: it was changed or removed meanwhile, or the system refused to
+    /// read it. The text says which.
+    NotRead(String),
 }
 
 impl ReadError {
@@ -52,10 +55,18 @@ impl ReadError {
     }
 }
 
+impl ReadErrorKind {
+    /// Whether the file was not looked at, so that it is not known to be damaged.
+    pub(crate) fn is_unseen(&self) -> bool {
+        matches!(self, Self::NoMemory(_) | Self::NotRead(_))
+    }
+}
+
 impl From<content::EntryError> for ReadErrorKind {
     fn from(error: content::EntryError) -> Self {
         match error.reason {
             Reason::NoMemory(len) => Self::NoMemory(len),
+            _ if error.reason.is_unseen() => Self::NotRead(error.to_string()),
             _ => Self::Unreadable(error.to_string()),
         }
     }
@@ -72,7 +83,7 @@ impl fmt::Display for ReadErrorKind {
                 )
             }
             Self::NoMemory(size) => write!(f, "not enough memory for its {size} bytes; read it in pieces"),
-            Self::Unreadable(what) => f.write_str(what),
+            Self::Unreadable(what) | Self::NotRead(what) => f.write_str(what),
         }
     }
 }
@@ -90,7 +101,7 @@ impl From<ReadError> for std::io::Error {
         let kind = match error.kind {
             ReadErrorKind::TooLarge { .. } => std::io::ErrorKind::FileTooLarge,
             ReadErrorKind::NoMemory(_) => std::io::ErrorKind::OutOfMemory,
-            ReadErrorKind::Unreadable(_) => std::io::ErrorKind::Other,
+            ReadErrorKind::Unreadable(_) | ReadErrorKind::NotRead(_) => std::io::ErrorKind::Other,
         };
         Self::new(kind, error)
     }

@@ -22,32 +22,20 @@ const SOUNDS: [&str; 5] = ["wav", "xwm", "fuz", "mp3", "ogg"];
 /// Texts of plugins, which Skyrim reads only if they are not packed.
 const STRINGS: [&str; 3] = ["strings", "dlstrings", "ilstrings"];
 
-/// What was found in the structure of an archive.
-#[derive(Default)]
-pub(crate) struct Structure {
-    pub(crate) notes: Vec<Note>,
-    /// Textures without all texels of their first mip: the number of the entry, ascending, and what is
-    /// missing.
-    pub(crate) bad: Vec<(u32, String)>,
-}
-
-impl Structure {
-    /// A note on the textures without all texels of their first mip; `None` if there are none. `vfs` has
-    /// only this archive.
-    pub(crate) fn without_texels(&self, vfs: &Vfs, subject: &str) -> Option<Note> {
-        let (first, what) = self.bad.first()?;
-        let file = vfs.files().find(|file| file.entry().entry == *first);
-        let text = match self.bad.len() {
-            1 => format!("a texture lacks texels: {what}"),
-            bad => format!("{bad} textures lack texels; of the first, {what}"),
-        };
-        let path = file.map(|file| file.path()).unwrap_or_default();
-        Some(Note::new(NoteCode::TexelsMissing, subject, text).of(self.bad.len(), path))
-    }
+/// A note on the textures of an archive without all texels of their first mip; `None` if there are none.
+pub(crate) fn without_texels(vfs: &Vfs, subject: &str) -> Option<Note> {
+    let mut bad: Vec<_> = vfs.files().filter_map(|file| Some((file.missing_texels()?, file))).collect();
+    bad.sort_unstable_by_key(|(_, file)| file.entry());
+    let (what, first) = bad.first()?;
+    let text = match bad.len() {
+        1 => format!("a texture lacks texels: {what}"),
+        bad => format!("{bad} textures lack texels; of the first, {what}"),
+    };
+    Some(Note::new(NoteCode::TexelsMissing, subject, text).of(bad.len(), first.path()))
 }
 
 /// Opens an archive and judges its structure.
-pub(crate) fn structure(path: &Path, options: &OpenOptions) -> Result<Structure, OpenError> {
+pub(crate) fn structure(path: &Path, options: &OpenOptions) -> Result<Vec<Note>, OpenError> {
     let subject = path.to_string_lossy().into_owned();
     with_archive(path, &options.parse_options(), |parsed| {
         judge(&parsed, &subject, options.names_encoding(&parsed).encoding)
@@ -55,11 +43,11 @@ pub(crate) fn structure(path: &Path, options: &OpenOptions) -> Result<Structure,
 }
 
 /// Judges the structure of an archive, whose path is the subject of the notes. Reads no data of files.
-fn judge(archive: &Archive<'_>, subject: &str, encoding: Encoding) -> Structure {
+fn judge(archive: &Archive<'_>, subject: &str, encoding: Encoding) -> Vec<Note> {
     let path = |entry: &Entry<'_>| {
         stored_path(&entry.name, encoding).unwrap_or_else(|| format!("{:016x}", entry.hash.file))
     };
-    let (mut found, mut bad) = (Found::default(), Vec::new());
+    let mut found = Found::default();
     for Finding { fault, entries } in structure::examine(archive) {
         let first = entries.first().and_then(|first| archive.entries().nth(*first as usize));
         found.files.extend(first.map(|first| (code(fault), (entries.len(), path(&first)))));
@@ -74,14 +62,12 @@ fn judge(archive: &Archive<'_>, subject: &str, encoding: Encoding) -> Structure 
         if let Some((needs, first_mip)) = archive.heads.get(number as usize).texel_bytes() {
             let has: u64 =
                 of_entry.iter().map(|extent| u64::from(extent.size.unwrap_or(extent.packed))).sum();
-            if has < first_mip {
-                bad.push((number, format!("it has {has} of {needs} bytes of texels")));
-            } else if has < needs {
+            if (first_mip..needs).contains(&has) {
                 found.add(NoteCode::MipsMissing, || path(&entry));
             }
         }
     }
-    Structure { notes: found.notes(subject, archive), bad }
+    found.notes(subject, archive)
 }
 
 fn code(fault: Fault) -> NoteCode {

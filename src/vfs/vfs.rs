@@ -22,7 +22,7 @@ use super::trouble::{Handling, Trouble};
 use super::vfs_layer::VfsLayer;
 use crate::content::Store;
 use crate::game::LoadOrder;
-use crate::note::Note;
+use crate::note::{Note, NoteCode};
 use crate::tree::{Kind, LayerNames, NodeId, Tree};
 
 /// One tree of files, made of several sources: games, archives and folders.
@@ -86,7 +86,7 @@ impl Vfs {
     ///
     /// # Errors
     /// The first source that cannot be opened. An archive from a game's load order that cannot be
-    /// opened is no error: it is left out, with a warning in the log.
+    /// opened is no error: it is left out, and [`Vfs::unseen`] has a note.
     pub fn open<P: AsRef<Path>>(sources: impl IntoIterator<Item = P>) -> Result<Self, OpenError> {
         OpenOptions::new().open(sources)
     }
@@ -134,6 +134,33 @@ impl Vfs {
     pub fn notes(&self) -> impl Iterator<Item = &Note> {
         let of_archives = self.opened.archives().flat_map(|description| &description.notes);
         self.opened.plan.order.notes.iter().chain(of_archives).chain(&self.opened.left_out)
+    }
+
+    /// What is there but was not looked at: archives that could not be opened, and files and folders that
+    /// could not be read. The tree may lack files because of it.
+    pub fn unseen(&self) -> impl Iterator<Item = &Note> {
+        self.notes().filter(|note| note.code.is_unseen())
+    }
+
+    /// Of [`Vfs::unseen`], what may have a file at this path or below it: archives, and what is on the way to
+    /// the path or beyond it.
+    pub(crate) fn unseen_about(&self, path: &str) -> impl Iterator<Item = &Note> {
+        let path = path.replace('\\', "/").to_ascii_lowercase();
+        let path = path.trim_start_matches("./").trim_end_matches('/').to_owned();
+        let folders: Vec<PathBuf> =
+            self.layers().filter(VfsLayer::is_folder).map(|layer| layer.path().to_owned()).collect();
+        self.unseen().filter(move |note| {
+            let subject = Path::new(&note.subject);
+            let Some(within) = folders.iter().find_map(|folder| subject.strip_prefix(folder).ok()) else {
+                return true;
+            };
+            let within = within.to_string_lossy().to_ascii_lowercase();
+            let is_above = |one: &str, other: &str| {
+                let rest = other.strip_prefix(one);
+                rest.is_some_and(|rest| one.is_empty() || rest.is_empty() || rest.starts_with('/'))
+            };
+            note.code == NoteCode::ArchiveUnreadable || is_above(&within, &path) || is_above(&path, &within)
+        })
     }
 
     /// The textures of each archive that are shown as they are stored, although another form was asked for:

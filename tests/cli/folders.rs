@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::symlink;
 
 use serde_json::Value;
 
@@ -21,7 +20,6 @@ fn data() -> TestDir {
     );
     fs::write(dir.path("Data/Misc/X.txt"), b"loose").unwrap();
     fs::write(dir.path("Data/Mod.esp"), b"TES4").unwrap();
-    symlink("nowhere", dir.path("Data/dangling")).unwrap();
     dir
 }
 
@@ -43,16 +41,6 @@ fn list_shows_a_folder_and_its_archives_as_one_tree() {
     assert_eq!(line["hidden_copies"], 1);
     let layers = dir.run(["list", "--layout", "per-archive", "Data"]).success();
     assert_eq!(layers, "a/misc/x.txt\na/misc/y.txt\nData/Misc/X.txt\nData/Mod.esp\n");
-}
-
-#[test]
-fn verbose_output_names_dangling_links() {
-    let dir = data();
-    let finished = dir.run(["-v", "list", "Data"]);
-    assert!(
-        finished.err.contains("Data/dangling: left out: the target of the link does not exist"),
-        "{finished:?}"
-    );
 }
 
 #[test]
@@ -145,6 +133,24 @@ fn a_folder_on_sysfs_is_refused_and_left_out_of_a_game() {
     let cfg = format!("data=/sys\ndata={}\n", dir.path("Data").display());
     fs::write(dir.path("openmw.cfg"), cfg).unwrap();
     let finished = dir.run(["list", "openmw.cfg"]);
-    assert_eq!((finished.code, finished.out.as_str()), (0, "a.bsa\nMisc/X.txt\nMod.esp\n"), "{finished:?}");
-    assert_eq!(finished.err, format!("bsafs: warn: /sys: {why}; the folder is left out\n"));
+    assert_eq!((finished.code, finished.out.as_str()), (1, "a.bsa\nMisc/X.txt\nMod.esp\n"), "{finished:?}");
+    assert_eq!(finished.err, format!("bsafs: /sys: not looked at: {why}\n"));
+}
+
+#[test]
+fn a_loose_file_whose_name_has_a_backslash_gets_a_note() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mod")).unwrap();
+    fs::write(dir.path("mod/meshes\\a.nif"), "x").unwrap();
+    let text = "mod/meshes\\a.nif: its name has a backslash";
+    for command in ["list", "extract"] {
+        let finished = dir.run([command, "mod"]);
+        assert!(finished.code == 0 && finished.err.contains(text), "{finished:?}");
+        assert!(finished.err.contains("the game does not see it"), "{finished:?}");
+    }
+    assert_eq!(dir.run(["list", "-q", "mod"]).success(), "meshes%5Ca.nif\n");
+    for command in ["info", "verify", "order"] {
+        let finished = dir.run([command, "--json", "mod"]);
+        assert!(finished.code == 0 && finished.out.contains("\"name-backslash\""), "{finished:?}");
+    }
 }

@@ -23,6 +23,8 @@ mod structure; // verify and info: what is odd about the tables
 mod terminal; // hostile names on a terminal
 #[cfg(feature = "pictures")]
 mod thumbnail; // thumbnail
+#[cfg(feature = "mount")]
+mod unseen; // what could not be looked at, in every command
 mod usage; // mistyped commands, messages, --quiet
 mod which; // which --in
 mod whiteouts; // folders with marks of deleted files, as layers

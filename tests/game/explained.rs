@@ -238,7 +238,10 @@ fn an_archive_with_missing_data_is_told_by_order_and_mount_and_still_after_a_rel
     let verified = world.run(&["verify", "skyrimse"]);
     assert!(verified.out.contains("Old.bsa: it is a BSA of version 104, but "), "{verified:?}");
     let mounted = world.run(&["mount", "skyrimse", "mnt"]);
-    assert!(mounted.code == 0 && mounted.err.contains("Damaged.bsa: damaged archive"), "{mounted:?}");
+    assert!(
+        mounted.code == 0 && mounted.err.contains("Damaged.bsa: not looked at: damaged archive"),
+        "{mounted:?}"
+    );
     let mount = Mounted::at(&world.dir.path("mnt"), mounted.out);
     let odd = mount.report.lines().find(|line| line.starts_with("odd: ")).unwrap_or_default();
     for (_, _, words) in expected {

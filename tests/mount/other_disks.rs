@@ -135,8 +135,7 @@ fn links_to_another_daemons_mount_are_told_by_mount_order_and_status() {
     symlink(dir.path("merged/Linked.bsa"), dir.path("Data/Linked.bsa")).unwrap();
     symlink("..", dir.path("Data/sub/up")).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, dir.path("Data/sub/fifo"), rustix::fs::Mode::RWXU).unwrap();
-    let order: serde_json::Value =
-        serde_json::from_str(&dir.run(["order", "--json", "Data"]).success()).unwrap();
+    let order: serde_json::Value = serde_json::from_str(&dir.run(["order", "--json", "Data"]).out).unwrap();
     assert_eq!(order["layers"].as_array().unwrap().len(), 1, "the mount has no archive: {order}");
     let notes = order["notes"].as_array().unwrap().iter();
     let mut notes: Vec<_> = notes

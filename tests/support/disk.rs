@@ -24,6 +24,10 @@ pub enum Mode {
     FailsFrom(u64),
     /// Reads get no answer until the mode changes.
     Hangs,
+    /// Listings of the root give EIO.
+    FailsToList,
+    /// Names that begin like this are listed, but not found.
+    Loses(&'static str),
 }
 
 /// A mounted disk. When it is dropped, it answers all reads and is unmounted, unless a process uses it.
@@ -101,7 +105,7 @@ impl Shared {
             state.mode = mode;
             match mode {
                 Mode::Hangs => Vec::new(),
-                Mode::Works | Mode::Fails | Mode::FailsFrom(_) => std::mem::take(&mut state.waiting),
+                _ => std::mem::take(&mut state.waiting),
             }
         };
         for (read, reply) in waiting {
@@ -151,7 +155,9 @@ impl Server {
 
 impl Filesystem for Server {
     fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        match (2..).zip(&self.0.files).find(|(_, (of, _))| name == OsStr::new(of)) {
+        let mode = self.0.state.lock().unwrap().mode;
+        let is_lost = |of: &String| matches!(mode, Mode::Loses(begins) if of.starts_with(begins));
+        match (2..).zip(&self.0.files).find(|(_, (of, _))| name == OsStr::new(of) && !is_lost(of)) {
             Some((ino, _)) => reply.entry(&TTL, &self.attr(ino), Generation(0)),
             None => reply.error(Errno::ENOENT),
         }
@@ -166,6 +172,9 @@ impl Filesystem for Server {
     }
 
     fn readdir(&self, _: &Request, _: INodeNo, _: FileHandle, cookie: u64, mut reply: ReplyDirectory) {
+        if self.0.state.lock().unwrap().mode == Mode::FailsToList {
+            return reply.error(Errno::EIO);
+        }
         for (index, (name, _)) in (0_u64..).zip(&self.0.files).skip(cookie as usize) {
             if reply.add(INodeNo(index + 2), index + 1, FileType::RegularFile, name) {
                 break;

@@ -10,10 +10,15 @@ use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{OpenArgs, SALVAGE};
 use crate::cli::options::same_names::same_names;
 use crate::cli::terminal::output::raw_stdout;
+use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::shown::Shown;
+use crate::vfs::Vfs;
 
 /// Write files of an archive, folder or game to standard output
+///
+/// The exit status is 1 if something in the source was not looked at that may have one of the paths, and
+/// would then win.
 #[derive(Args, Debug)]
 pub(crate) struct Cat {
     /// Archive, folder, game, or any other source that `mount` accepts
@@ -32,7 +37,16 @@ impl Cat {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         let options = self.open.options().salvage(self.salvage);
         let vfs = open_sources(slice::from_ref(&self.archive), options)?;
-        let mut out = raw_stdout();
+        let mut unseen = Unseen::default();
+        self.paths.iter().for_each(|path| unseen.add(vfs.unseen_about(path)));
+        let written = self.write(&vfs);
+        // It may be why there is no such file.
+        let exit = unseen.end(Exit::Ok);
+        written.map(|written| if written == Exit::Ok { exit } else { written })
+    }
+
+    fn write(&self, vfs: &Vfs) -> Result<Exit, Failure> {
+        let (mut out, mut exit) = (raw_stdout(), Exit::Ok);
         for path in &self.paths {
             let shown = path.shown();
             let missing = |what: &str| {
@@ -40,7 +54,7 @@ impl Cat {
             };
             let file = vfs.file(path).ok_or_else(|| match vfs.folder(path) {
                 Some(_) => missing("it is a folder; give a file in it"),
-                None => match same_names(&vfs, path) {
+                None => match same_names(vfs, path) {
                     found if found.is_empty() => missing("no such file; `bsafs list` prints all paths"),
                     found => missing(&format!("no such file{found}")),
                 },
@@ -51,12 +65,16 @@ impl Cat {
             }
             copied.map_err(|error| match error.kind() {
                 std::io::ErrorKind::Other => {
-                    Failure::new(Exit::Data, format!("{}: {shown}: {error}", self.archive.shown()))
+                    Failure::new(Exit::of_read(&error), format!("{}: {shown}: {error}", self.archive.shown()))
                 }
                 _ => OutputError(error).into(),
             })?;
+            if let Some(what) = file.missing_texels() {
+                log::error!("{}: {shown}: {what}", self.archive.shown());
+                exit = Exit::Data;
+            }
         }
         out.flush()?;
-        Ok(Exit::Ok)
+        Ok(exit)
     }
 }

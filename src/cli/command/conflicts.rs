@@ -18,6 +18,7 @@ use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
 use crate::cli::terminal::shown_layers::ShownLayers;
+use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::game::ArchiveRule;
 use crate::note::NoteCode;
@@ -44,8 +45,8 @@ use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
 /// "files", "winning", "hidden", "wholly_shadowed" (whether none of its files wins) and, with
 /// --compare, "equal": how many of its hidden files equal the file that hides them.
 ///
-/// The exit status is 0 whether or not there are conflicts, and 1 if no file matches a pattern or if
-/// --compare found a file that cannot be read.
+/// The exit status is 0 whether or not there are conflicts. It is 1 if no file matches a pattern, if
+/// --compare found a file that cannot be read, or if something else in the sources was not looked at.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Conflicts {
@@ -140,14 +141,15 @@ impl Conflicts {
         let options = OpenOptions { advice_to_root: self.page.advice_to_root(), ..options };
         let set = source_set(sources, options)?;
         let vfs = Vfs::from(set.open()?);
+        let mut unseen = selected.unseen(&vfs);
         let is_asked = match &self.of {
             Some(of) => layers_named(&vfs, of)?,
             None => vec![true; vfs.layers().len()],
         };
         check_memory(vfs.opened().tree.files().saturating_mul(CONFLICT))?;
-        let files = selected.files(&vfs)?;
+        let files = selected.files(&vfs).inspect_err(|_| _ = unseen.end(Exit::Ok))?;
         if selected.is_unmatched(files.len()) {
-            return Ok(Exit::No);
+            return Ok(unseen.end(Exit::No));
         }
         let mut conflicts = conflicts(files.iter().cloned());
         let ignored = ignored(&vfs, &files);
@@ -172,17 +174,18 @@ impl Conflicts {
         #[cfg(feature = "pictures")]
         match page {
             Some(page) => {
-                // Errors are ignored here: the page says which sizes are unknown.
-                let copies = found.conflicts.iter().flat_map(Conflict::copies);
-                let _ = vfs.store().learn_sizes(copies.map(VfsFile::entry));
+                // Errors are found again below, and the page says which sizes are unknown.
+                let copies = || found.conflicts.iter().flat_map(Conflict::copies);
+                let _ = vfs.store().learn_sizes(copies().map(VfsFile::entry));
+                unseen.add_sizes(copies());
                 self.page.write(&page, found.page(&is_asked), ui.is_quiet)?;
             }
-            None => self.print(&found, &is_asked)?,
+            None => self.print(&found, &is_asked, &unseen)?,
         }
         #[cfg(not(feature = "pictures"))]
         let _ = ui.is_quiet;
         #[cfg(not(feature = "pictures"))]
-        self.print(&found, &is_asked)?;
+        self.print(&found, &is_asked, &unseen)?;
         if let Some(what) = unsure(&vfs, &found.conflicts) {
             log::warn!("{what}");
         }
@@ -193,13 +196,14 @@ impl Conflicts {
                 exit = Exit::No;
             }
         }
-        Ok(exit)
+        Ok(unseen.end(exit))
     }
 
-    fn print(&self, found: &Found, is_asked: &[bool]) -> Result<(), OutputError> {
+    fn print(&self, found: &Found, is_asked: &[bool], unseen: &Unseen) -> Result<(), OutputError> {
         let mut out = stdout_for(self.json);
         if self.json {
-            self.write_json(&mut out, found, is_asked).map_err(OutputError)?
+            self.write_json(&mut out, found, is_asked).map_err(OutputError)?;
+            unseen.write_json(&mut out).map_err(OutputError)?
         } else {
             self.write(&mut out, found, is_asked).map_err(OutputError)?
         }

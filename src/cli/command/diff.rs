@@ -15,6 +15,7 @@ use crate::cli::page::{difference_page::difference_page, page_args::PageArgs};
 use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
+use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::shown::Shown;
 #[cfg(feature = "pictures")]
@@ -34,7 +35,8 @@ use crate::vfs::{Change, Comparing, Difference, Layout, Vfs, VfsFile};
 /// bytes, which is null if it cannot be read. The last object has the counts. Equal files are only counted.
 ///
 /// The exit status is 0 if no difference was found, and 1 if the sources differ or a file could not
-/// be read. With --compare, 0 means that all files are equal.
+/// be read, or if something else in a source was not looked at. With --compare, 0 means that all files are
+/// equal.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Diff {
@@ -113,6 +115,8 @@ impl Diff {
             Ok::<_, Failure>(Vfs::from(set.open()?))
         };
         let (a, b) = (open(&self.a)?, open(&self.b)?);
+        let mut unseen = Unseen::of(&a);
+        unseen.add(b.unseen());
         let patterns = self.selection.patterns()?;
         let how = if self.compare { Comparing::Bytes } else { Comparing::Sizes };
         let steps = |count| steps("comparing", count);
@@ -127,21 +131,21 @@ impl Diff {
             Some(page) => {
                 self.page.write(&page, difference_page(&differences, counts.line()), ui.is_quiet)?
             }
-            None => self.print(&differences, &counts)?,
+            None => self.print(&differences, &counts, &unseen)?,
         }
         #[cfg(not(feature = "pictures"))]
         let _ = ui.is_quiet;
         #[cfg(not(feature = "pictures"))]
-        self.print(&differences, &counts)?;
+        self.print(&differences, &counts, &unseen)?;
         for difference in &differences {
             if let Change::Unreadable(what) = &difference.change {
                 log::error!("{}: {what}", difference.path);
             }
         }
-        Ok(if counts.are_of_a_difference() { Exit::No } else { Exit::Ok })
+        Ok(unseen.end(if counts.are_of_a_difference() { Exit::No } else { Exit::Ok }))
     }
 
-    fn print(&self, differences: &[Difference], counts: &Counts) -> Result<(), OutputError> {
+    fn print(&self, differences: &[Difference], counts: &Counts, unseen: &Unseen) -> Result<(), OutputError> {
         let mut out = stdout_for(self.json);
         for Difference { path, before, after, change } in differences {
             if *change == Change::Equal {
@@ -156,7 +160,8 @@ impl Diff {
             }
         }
         if self.json {
-            write_json(&mut out, counts).map_err(OutputError)?
+            write_json(&mut out, counts).map_err(OutputError)?;
+            unseen.write_json(&mut out).map_err(OutputError)?
         } else {
             writeln!(out, "{}", counts.line())?
         }

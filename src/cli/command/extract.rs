@@ -40,9 +40,11 @@ use crate::vfs::{OpenOptions, Vfs, VfsFile};
 ///
 /// Existing files are kept, and the exit status is 1 if the bytes of one differ (-v lists such files). With
 /// --overwrite, an existing file is replaced once its replacement was written completely. If a file cannot be
-/// read or written, the others are still extracted, and the exit status is 1. If the disk is full, extract
-/// stops. With --salvage, files with a wrong checksum are extracted, too. Existing links are neither followed
-/// nor replaced, and nothing is written outside the folder.
+/// read or written, the others are still extracted, and the exit status is 1. It is also 1 if an archive in a
+/// folder or game cannot be opened, if a folder cannot be read, or if a texture lacks texels: these are
+/// named, also with --quiet. If the disk is full, extract stops. With --salvage, files with a wrong checksum
+/// are extracted, too. Existing links are neither followed nor replaced, and nothing is written outside the
+/// folder.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Extract {
     /// Sources, of which the rightmost wins; then paths or patterns of files in them, in any case
@@ -108,6 +110,8 @@ struct Done {
     /// Why a texture or a voice file stays as it is.
     kept: Option<&'static str>,
     is_voice: bool,
+    /// What is wrong with what was written.
+    flaws: Vec<String>,
 }
 
 /// The names under which a texture is written as pictures, or a voice file as a sound.
@@ -130,6 +134,8 @@ struct Outcomes {
     /// Kept files that differ.
     differing: usize,
     failed: Vec<String>,
+    /// What is wrong with files that were written.
+    flaws: Vec<String>,
     full: Option<io::Error>,
     /// Why textures stay as they are.
     textures: Reasons,
@@ -149,15 +155,19 @@ impl Extract {
         };
         let (named, selected) = self.selection.split(&self.archives)?;
         let vfs = open_sources(named, options)?;
-        let files = selected.files(&vfs)?;
+        let unseen = selected.unseen(&vfs);
+        let files = selected.files(&vfs).inspect_err(|_| _ = unseen.end(Exit::Ok))?;
         if selected.is_unmatched(files.len()) {
-            return Ok(Exit::No);
+            return Ok(unseen.end(Exit::No));
         }
         let directory = self.directory(named, &vfs.store().identities());
         if self.dry_run {
-            return self.dry_run(&vfs, &files, &directory, ui.is_quiet);
+            return self.dry_run(&vfs, &files, &directory, ui.is_quiet).map(|exit| unseen.end(exit));
         }
-        self.write_files(&vfs, files, &directory, ui)
+        let done = self.write_files(&vfs, files, &directory, ui);
+        // It is said even if the disk is full.
+        let exit = unseen.end(Exit::Ok);
+        done.map(|done| if done == Exit::Ok { exit } else { done })
     }
 
     /// The command that extracts to a folder, without any other option.
@@ -194,7 +204,7 @@ impl Extract {
             done
         });
         let outcomes = Outcomes::of(outcomes);
-        for failed in &outcomes.failed {
+        for failed in outcomes.failed.iter().chain(&outcomes.flaws) {
             log::error!("{failed}");
         }
         if !ui.is_quiet {
@@ -206,7 +216,8 @@ impl Extract {
             let what = format!("{}: {}; extract stopped", directory.shown(), reason(&error));
             return Err(Failure::new(Exit::Io, what));
         }
-        let is_all = outcomes.failed.is_empty() && (outcomes.differing == 0 || self.skip_existing);
+        let is_all = outcomes.failed.is_empty() && outcomes.flaws.is_empty();
+        let is_all = is_all && (outcomes.differing == 0 || self.skip_existing);
         Ok(if is_all { Exit::Ok } else { Exit::No })
     }
 
@@ -369,6 +380,9 @@ impl Extract {
         if let Some(error) = file.take_salvaged() {
             log::warn!("{}: {error}; used anyway because of --salvage", file.path());
         }
+        if let Some(what) = file.missing_texels() {
+            done.flaws.push(format!("{}: {what}; extracted as it is", file.path()));
+        }
         if let Some(why) = done.kept {
             log::info!("{}: stays as it is: {why}", file.path());
         }
@@ -418,7 +432,7 @@ impl Extract {
                 is_full.store(true, Ordering::Relaxed);
                 Outcome::Full(Some(error))
             } else {
-                Outcome::Failed(format!("{}: {error}", file.path()))
+                Outcome::Failed(format!("{}: {}", file.path(), reason(&error)))
             }
         })
     }
@@ -590,22 +604,30 @@ impl Outcomes {
                 reasons.add(why, 1);
             }
         }
-        for outcome in files.into_iter().flat_map(|done| done.outcomes) {
-            match outcome {
-                Outcome::Written(len) => {
-                    all.written += 1;
-                    all.bytes += len;
-                }
-                Outcome::Kept(differs) => {
-                    all.kept += 1;
-                    all.differing += usize::from(differs);
-                }
-                Outcome::Failed(what) => all.failed.push(what),
-                Outcome::Full(error) => all.full = all.full.or(error),
+        for Done { outcomes, mut flaws, .. } in files {
+            all.flaws.append(&mut flaws);
+            for outcome in outcomes {
+                all.add(outcome);
             }
         }
         all.failed.sort_unstable();
+        all.flaws.sort_unstable();
         all
+    }
+
+    fn add(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Written(len) => {
+                self.written += 1;
+                self.bytes += len;
+            }
+            Outcome::Kept(differs) => {
+                self.kept += 1;
+                self.differing += usize::from(differs);
+            }
+            Outcome::Failed(what) => self.failed.push(what),
+            Outcome::Full(error) => self.full = self.full.take().or(error),
+        }
     }
 
     /// The line that sums them up.
@@ -626,13 +648,18 @@ impl Outcomes {
             0 => String::new(),
             failed => format!("; {} could not be written", count(failed, "file")),
         };
+        let flawed = match self.flaws.len() {
+            0 => String::new(),
+            1 => "; 1 texture lacks texels".to_owned(),
+            flawed => format!("; {flawed} textures lack texels"),
+        };
         let stay = |thing: &str, reasons: &Reasons| match reasons.total() {
             0 => String::new(),
             1 => format!("; 1 {thing} stays as it is{reasons}; -v lists it"),
             many => format!("; {many} {thing}s stay as they are{reasons}; -v lists them"),
         };
         let textures = [stay("texture", &self.textures), stay("voice", &self.voices)].concat();
-        format!("wrote {written} ({bytes}) to {}{kept}{failed}{textures}", directory.shown())
+        format!("wrote {written} ({bytes}) to {}{kept}{failed}{flawed}{textures}", directory.shown())
     }
 }
 

@@ -9,11 +9,13 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::terminal::output::{self, stdout_for, write_json};
+use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::format::is_archive_name;
-use crate::game::caseless::fold;
+use crate::game::caseless::{CaselessNames, fold};
 use crate::game::find::{Found, find, prefixes};
 use crate::game::{Disk, Environment, FoundInstance, Installation, WinePrefix, find_instances};
+use crate::note::Note;
 use crate::shown::Shown;
 use crate::system::clock::{date, unix_seconds};
 use crate::system::text::count;
@@ -25,7 +27,7 @@ use crate::vfs::sources::resolve::looked_in;
 /// ~/Games. Instances of Mod Organizer 2 are also searched beside games, in Wine prefixes, in the folders of
 /// SteamTinkerLaunch, mo2-lint and Fluorine, and in the home folder. Other places can be listed in
 /// ~/.config/bsafs/places.toml: `games = ["/data/games"]`, `prefixes = [...]`, `instances = [...]`. The exit
-/// status is 1 if no game is found.
+/// status is 1 if no game is found, or if the data folder of one cannot be read.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Games {
     /// Print one JSON object per line: an installed game, an "instance" of Mod Organizer 2, or an "unusable"
@@ -107,8 +109,9 @@ impl Games {
         let instances = find_instances(&disk, &environment, &found, None);
         found.installations.sort_by(|a, b| (a.title.id, &a.folder).cmp(&(b.title.id, &b.folder)));
         let mut out = stdout_for(self.json);
+        let mut unseen = Unseen::default();
         for installation in &found.installations {
-            let mut line = line(&disk, installation);
+            let mut line = line(&disk, installation, &mut unseen);
             let all = || prefixes(&disk, installation, &found, &environment);
             line.prefixes =
                 self.prefixes.then(|| all().into_iter().map(|it| json_prefix(it, installation)).collect());
@@ -132,17 +135,27 @@ impl Games {
                 writeln!(out, "not usable  {}\n            {}", path.shown(), why.shown())?;
             }
         }
+        if self.json {
+            unseen.write_json(&mut out).map_err(OutputError)?;
+        }
         out.flush()?;
+        let exit = unseen.end(Exit::Ok);
         if found.installations.is_empty() && instances.is_empty() {
             return Err(Failure::new(Exit::No, not_found(&found)));
         }
-        Ok(Exit::Ok)
+        Ok(exit)
     }
 }
 
-fn line<'a>(disk: &Disk, installation: &'a Installation) -> JsonGame<'a> {
+fn line<'a>(disk: &Disk, installation: &'a Installation, unseen: &mut Unseen) -> JsonGame<'a> {
     let data_dir = disk.find_folder(&installation.folder, installation.title.data);
-    let names = data_dir.as_deref().and_then(|folder| disk.names(folder).ok()).unwrap_or_default();
+    let listed = |folder| {
+        disk.names(folder).unwrap_or_else(|error| {
+            unseen.add([&Note::unreadable(folder, &error)]);
+            CaselessNames::default()
+        })
+    };
+    let names = data_dir.as_deref().map(listed).unwrap_or_default();
     let is_plugin = |name: &&str| PLUGINS.iter().any(|it| fold(name).ends_with(it));
     JsonGame {
         game: installation.title.id,

@@ -14,22 +14,25 @@ use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{StyledWrite, stdout_for, write_json};
+use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::game::LoadOrder;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::named_folder::NamedFolder;
-use crate::vfs::opened_archive::Description;
+use crate::vfs::opened_archive::{Description, unreadable};
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::sources::{loose_notes, resolve};
-use crate::vfs::structure::structure;
-use crate::vfs::{Layout, Vfs, VfsFile};
+use crate::vfs::structure::{structure, without_texels};
+use crate::vfs::{Layout, OpenError, Vfs, VfsFile};
 
 /// Print the format, version, flags, counts, codecs, sizes and anomalies of archives
 ///
 /// For a folder, prints a summary of its loose files, and then each of its archives. For a game, prints
 /// what `bsafs order` prints, and the active plugins. For a profile, prints each of its sources.
+///
+/// The exit status is 1 if something in a folder or game was not looked at.
 #[derive(Args, Debug)]
 pub(crate) struct Info {
     /// Archives, folders, games, and other sources that `mount` accepts
@@ -73,26 +76,32 @@ struct Summary {
 impl Info {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         let mut out = stdout_for(self.json);
+        let mut unseen = Unseen::default();
         for source in &self.archives {
             // Report each source separately, so that a profile's options apply only to the sources
             // that it names.
             let set = source_set(slice::from_ref(source), self.open.options().layout(Layout::Union))?;
             for (path, set) in set.each() {
-                self.write_source(path, &set, &mut out)?;
+                self.write_source(path, &set, &mut unseen, &mut out)?;
             }
         }
+        if self.json {
+            unseen.write_json(&mut out).map_err(OutputError)?;
+        }
         out.flush()?;
-        Ok(Exit::Ok)
+        Ok(unseen.end(Exit::Ok))
     }
 
     fn write_source(
         &self,
         source: &Path,
         set: &SourceSet,
+        unseen: &mut Unseen,
         out: &mut impl StyledWrite,
     ) -> Result<(), Failure> {
         if let Some(mut order) = resolve::plan_source(source, &set.options)? {
             loose_notes::add(&mut order, &set.options);
+            unseen.add(&order.notes);
             if self.json {
                 order::write_json(out, &order, &[]).map_err(OutputError)?
             } else {
@@ -101,12 +110,17 @@ impl Info {
             return Ok(());
         }
         if !source.is_dir() {
-            return Ok(self.write(&summary(source, set)?, out).map_err(OutputError)?);
+            return Ok(self.write(&summary(source, set, unseen)?, out).map_err(OutputError)?);
         }
-        let NamedFolder { loose, archives } = NamedFolder::open(source, &set.options)?;
-        self.write(&of_folder(source, &loose.into()), out).map_err(OutputError)?;
+        let NamedFolder { loose, archives, notes } = NamedFolder::open(source, &set.options)?;
+        unseen.add(&notes);
+        let summary_of_folder = Summary { notes, ..folder(source, &loose.into(), unseen) };
+        self.write(&summary_of_folder, out).map_err(OutputError)?;
         for archive in archives {
-            self.write(&summary(&archive, set)?, out).map_err(OutputError)?;
+            match summary(&archive, set, unseen) {
+                Ok(summary) => self.write(&summary, out).map_err(OutputError)?,
+                Err(error) => unseen.add([&unreadable(&archive, &error)]),
+            }
         }
         Ok(())
     }
@@ -126,19 +140,19 @@ fn write_game(out: &mut impl StyledWrite, order: &LoadOrder) -> io::Result<()> {
 }
 
 /// Summarizes an archive, opened with the options of `set`.
-fn summary(archive: &Path, set: &SourceSet) -> Result<Summary, Failure> {
+fn summary(archive: &Path, set: &SourceSet, unseen: &mut Unseen) -> Result<Summary, OpenError> {
     let vfs = Vfs::from(set.only(archive).open()?);
     let subject = archive.to_string_lossy();
     // This reads all headers that decide how textures are shown.
     let (codecs, files, bytes) = contents(&vfs);
+    unseen.add_sizes(vfs.files());
     let kept = vfs.kept_textures();
     let description = vfs.opened().archives().next();
     let Some(Description { about, encoding, notes }) = description else {
-        return Ok(of_folder(archive, &vfs));
+        return Ok(folder(archive, &vfs, unseen));
     };
     let structure = structure(archive, &set.options)?;
-    let without_texels = structure.without_texels(&vfs, &subject);
-    let notes = notes.iter().cloned().chain(structure.notes).chain(without_texels);
+    let notes = notes.iter().cloned().chain(structure).chain(without_texels(&vfs, &subject));
     let mut notes: Vec<Note> = notes.chain(kept).collect();
     let known: BTreeSet<NoteCode> = notes.iter().map(|note| note.code).collect();
     notes.extend(notes_of_data(&vfs, &subject).into_iter().filter(|note| !known.contains(&note.code)));
@@ -211,7 +225,8 @@ fn contents(vfs: &Vfs) -> (BTreeMap<&'static str, usize>, usize, u64) {
 }
 
 /// Summarizes the loose files of a folder.
-fn of_folder(path: &Path, loose: &Vfs) -> Summary {
+fn folder(path: &Path, loose: &Vfs, unseen: &mut Unseen) -> Summary {
+    unseen.add_sizes(loose.files());
     let (codecs, files, bytes) = contents(loose);
     Summary {
         archive: path.to_string_lossy().into_owned(),

@@ -16,11 +16,11 @@ use crate::picture::{PictureError, RgbaTexture};
 use crate::shown::Shown;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::vfs::parallel::in_parallel;
-use crate::vfs::{OpenOptions, VfsFile};
+use crate::vfs::{OpenOptions, ReadError, VfsFile};
 
 /// List the files in archives and folders, as a mount would show them
 ///
-/// The exit status is 1 if no file matches a pattern.
+/// The exit status is 1 if no file matches a pattern, or if something in the sources was not looked at.
 #[derive(Args, Debug)]
 pub(crate) struct List {
     /// Sources, of which the rightmost wins; then paths or patterns of files in them, in any case
@@ -97,7 +97,8 @@ impl List {
         let (sources, selected) = self.selection.split(&self.archives)?;
         let vfs = open_sources(sources, options)?;
         let mut out = stdout_for(self.json || self.zero);
-        let files = selected.files(&vfs)?;
+        let mut unseen = selected.unseen(&vfs);
+        let files = selected.files(&vfs).inspect_err(|_| _ = unseen.end(Exit::Ok))?;
         let read = |index: usize| texture(&files[index]);
         let mut textures = if self.pixels {
             in_parallel(files.len(), &steps("reading headers", files.len()), read)
@@ -106,7 +107,15 @@ impl List {
         };
         for (index, file) in files.iter().enumerate() {
             if self.json {
-                let (texture, unconverted) = textures.get_mut(index).and_then(Option::take).unzip();
+                let pixels = textures.get_mut(index).and_then(Option::take);
+                let (texture, unconverted) = pixels
+                    .map(|pixels| {
+                        pixels.unwrap_or_else(|error| {
+                            unseen.add_file(file, &error);
+                            (None, Some("cannot be read"))
+                        })
+                    })
+                    .unzip();
                 let unconverted = unconverted.flatten();
                 write_json(&mut out, &JsonFile { texture, unconverted, ..line(file) })
                     .map_err(OutputError)?;
@@ -123,8 +132,14 @@ impl List {
             out.write_all(&file.path_bytes())?;
             out.write_all(if self.zero { b"\0" } else { b"\n" })?;
         }
+        if self.json || self.long {
+            unseen.add_sizes(&files);
+        }
+        if self.json {
+            unseen.write_json(&mut out).map_err(OutputError)?;
+        }
         out.flush()?;
-        Ok(if selected.is_unmatched(files.len()) { Exit::No } else { Exit::Ok })
+        Ok(unseen.end(if selected.is_unmatched(files.len()) { Exit::No } else { Exit::Ok }))
     }
 }
 
@@ -147,17 +162,20 @@ fn line(file: &VfsFile) -> JsonFile {
 }
 
 /// What is printed of a texture; `None` if the file has another name.
-fn texture(file: &VfsFile) -> Option<Pixels> {
+fn texture(file: &VfsFile) -> Option<Result<Pixels, ReadError>> {
     let path = file.path().to_ascii_lowercase();
     if !path.ends_with(".dds") && !path.ends_with(".gnf") {
         return None;
     }
     let mut bytes = [0; HEADER_MAX];
-    let read = file.read_at(0, &mut bytes).unwrap_or(0);
+    let read = match file.read_at(0, &mut bytes) {
+        Err(error) if error.kind().is_unseen() => return Some(Err(error)),
+        read => read.unwrap_or(0),
+    };
     let len = file.shown_size();
     let header = match FileHeader::parse(&bytes[..read], len) {
         Ok(header) => header.corrected(len),
-        Err(error) => return Some((None, Some(PictureError::from(error).in_short()))),
+        Err(error) => return Some(Ok((None, Some(PictureError::from(error).in_short())))),
     };
     let unconverted = RgbaTexture::new(header.clone(), len).err().map(|error| error.in_short());
     let texture = JsonTexture {
@@ -171,5 +189,5 @@ fn texture(file: &VfsFile) -> Option<Pixels> {
         alpha: header.alpha_mode_name(),
         missing: if header.tile_mode.is_some() { 0 } else { header.missing(len) },
     };
-    Some((Some(texture), unconverted))
+    Some(Ok((Some(texture), unconverted)))
 }

@@ -16,6 +16,7 @@ use crate::cli::options::open_args::{LayoutArg, OpenArgs, SALVAGE};
 use crate::cli::options::{cache_size, saved_profile};
 use crate::cli::terminal::output::{escaped, stdout};
 use crate::cli::terminal::report::report;
+use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::daemon::error::DaemonError;
 use crate::daemon::mountpoint::Mountpoint;
@@ -51,6 +52,8 @@ const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}{after-help
 /// Returns when the mount is ready. Paths in the mount may be written in any case. If several
 /// sources have a file, the rightmost source wins. Archives directly in a folder are layers below
 /// its loose files, in order of name.
+///
+/// What could not be opened or read is named, also with --quiet, and the rest is mounted with exit status 0.
 ///
 /// To unmount, run `bsafs umount MOUNTPOINT`.
 #[derive(Args, Debug)]
@@ -211,6 +214,10 @@ impl Mount {
         let vfs: Vfs = opened.into();
         let report = report(&plan.order_arguments, &vfs, &mountpoint, plan.options.edit.as_deref());
         self.refuse_hidden_log(&mountpoint)?;
+        // What is there is mounted, so that the exit status does not change.
+        let mut unseen = Unseen::default();
+        unseen.add(vfs.unseen().filter(|note| is_quiet || note.code.is_wanted()));
+        unseen.end(Exit::Ok);
         let MountOptions { presentation, request, is_static, edit, .. } = plan.options;
         let service = Service {
             vfs,

@@ -13,7 +13,7 @@ use super::extract::Extract;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::{AS_USER, OpenArgs};
-use crate::cli::options::selection::Selection;
+use crate::cli::options::selection::{Selected, Selection};
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::progress;
 use crate::cli::terminal::shown_layers::ShownLayers;
@@ -128,25 +128,37 @@ impl AskNeeds {
         let advice_to_root = self.extract.as_ref().map(|_| AS_USER);
         let vfs = Vfs::from(source_set(sources, OpenOptions { advice_to_root, ..options })?.open()?);
         let paths: Vec<&[u8]> = selected.paths().iter().map(|path| path.as_os_str().as_bytes()).collect();
-        if self.who {
-            return self.who(&vfs, &paths);
+        let unseen = selected.unseen(&vfs);
+        let answered = self.answer(&vfs, &selected, &paths, ui);
+        if self.json && answered.is_ok() {
+            let mut out = stdout_for(true);
+            unseen.write_json(&mut out).map_err(OutputError)?;
+            out.flush()?;
         }
-        let named = if selected.is_limited() { selected.files(&vfs)? } else { vfs.files().collect() };
+        let exit = unseen.end(Exit::Ok);
+        answered.map(|answered| if answered == Exit::Ok { exit } else { answered })
+    }
+
+    fn answer(&self, vfs: &Vfs, selected: &Selected<'_>, paths: &[&[u8]], ui: &Ui) -> Result<Exit, Failure> {
+        if self.who {
+            return self.who(vfs, paths);
+        }
+        let named = if selected.is_limited() { selected.files(vfs)? } else { vfs.files().collect() };
         if selected.is_unmatched(named.len()) {
             return Ok(Exit::No);
         }
         // A file that the user named is read, whatever its extension.
         let asked: HashSet<NodeId> = paths.iter().filter_map(|path| Some(vfs.file(path)?.node())).collect();
-        let mut files = self.copies(&vfs, named)?;
+        let mut files = self.copies(vfs, named)?;
         files.retain(|file| is_scanned(file) || asked.contains(&file.node()));
         files.sort_by_cached_key(|file| file.path_bytes().to_ascii_lowercase());
-        let found = read(&vfs, files);
+        let found = read(vfs, files);
         let exit = match &self.extract {
             Some(folder) => {
                 log::warn!("{}", summary(&found));
-                Extract::into_folder(folder).write_files(&vfs, found.all(&vfs), folder, ui)?
+                Extract::into_folder(folder).write_files(vfs, found.all(vfs), folder, ui)?
             }
-            None => self.print(&Answer::new(&vfs, &found), ui)?,
+            None => self.print(&Answer::new(vfs, &found), ui)?,
         };
         Ok(if found.counts().1 > 0 || found.is_cut || found.unread().next().is_some() {
             Exit::No

@@ -14,6 +14,7 @@ use crate::cli::opener;
 use crate::cli::options::mount_plan::mounted_source;
 use crate::cli::options::mount_state::MountOptions;
 use crate::cli::options::named_sources::NamedSources;
+use crate::cli::terminal::logger;
 use crate::cli::terminal::output::{escaped, stdout};
 use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::resolve_mountpoint;
@@ -22,6 +23,7 @@ use crate::daemon::overlay;
 use crate::game::Environment;
 use crate::mounts::error::dead_overlay;
 use crate::mounts::mount_status::{self, Answer};
+use crate::note::{NoteCode, NoteSummary};
 use crate::shown::{Shown, quoted};
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::paths;
@@ -198,7 +200,9 @@ impl Open {
         {
             let mountpoint = resolve_mountpoint(path);
             if let Some(mounted) = overlay::bsafs_mount_at(&mountpoint) {
-                return check_alive(&mounted).map(|()| mountpoint);
+                check_alive(&mounted)?;
+                say_unseen(&mounted);
+                return Ok(mountpoint);
             }
         }
         let named = NamedSources::new(&self.sources, MountOptions::new())?;
@@ -212,6 +216,7 @@ impl Open {
         let folder = MountsFolder::lock(&around)?;
         let mounts = mount_status::all();
         if let Some(mountpoint) = self.find(&mounts) {
+            mountinfo::mounted_at(&mountpoint).iter().for_each(say_unseen);
             return Ok(mountpoint);
         }
         let mountpoint = match of_profile {
@@ -294,6 +299,7 @@ impl Open {
                 // What that mount says is in the journal.
                 Ok(()) => {
                     named.warn_of_strangers(false);
+                    mountinfo::mounted_at(&resolve_mountpoint(mountpoint)).iter().for_each(say_unseen);
                     return Ok(());
                 }
                 Err(why) => log::info!("systemd did not start the mount: {why}"),
@@ -322,6 +328,18 @@ impl Open {
         let lines: Vec<&str> =
             said.lines().map(|line| line.strip_prefix("bsafs: ").unwrap_or(line)).collect();
         Err(Failure::new(exit.map_or(Exit::Io, |(exit, _)| exit), lines.join("\n")))
+    }
+}
+
+/// Says what a mount does not show because it could not be looked at. The mount has said so where this
+/// command did not see it.
+fn say_unseen(mounted: &MountEntry) {
+    let Answer::Status(status) = mount_status::ask(mounted) else { return };
+    let is_unseen =
+        |odd: &&NoteSummary| NoteCode::ALL.iter().any(|code| code.is_unseen() && code.as_str() == odd.code);
+    for odd in status.odd.iter().filter(is_unseen) {
+        let (mountpoint, odd) = (mounted.mountpoint.shown(), odd.to_string());
+        logger::print_error(&format!("{mountpoint}: not looked at: {}", odd.shown()));
     }
 }
 

@@ -12,6 +12,7 @@ use crate::cli::options::named_sources::source_set;
 use crate::cli::options::source_args::SourceArgs;
 use crate::cli::terminal::output::{self, ASIDE, StyledWrite, stdout_for};
 use crate::cli::terminal::shown_layers::ShownLayers;
+use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer};
 use crate::note::Note;
@@ -26,6 +27,8 @@ use crate::vfs::{Layout, Vfs};
 ///
 /// Layers are printed lowest first: if several have a file, the last one wins. The first lines are the
 /// folders that have the layers.
+///
+/// The exit status is 1 if something was not looked at, such as an archive that cannot be opened.
 #[derive(Args, Debug)]
 pub(crate) struct Order {
     /// Games, archives, folders, and other sources that `mount` accepts; if several have a file,
@@ -117,7 +120,9 @@ impl Order {
             write_lines(&mut out, &order, &counts, self.all).map_err(OutputError)?
         }
         out.flush()?;
-        Ok(if self.check && !order.notes.is_empty() { Exit::No } else { Exit::Ok })
+        let mut unseen = Unseen::default();
+        unseen.add(&order.notes);
+        Ok(unseen.end(if self.check && !order.notes.is_empty() { Exit::No } else { Exit::Ok }))
     }
 }
 

@@ -10,9 +10,10 @@ use serde::Serialize;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
-use crate::cli::options::selection::Selection;
+use crate::cli::options::selection::{Selected, Selection};
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress;
+use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::format::Codec;
 use crate::game::LayerKind;
@@ -20,11 +21,12 @@ use crate::note::{Note, NoteCode, Notes};
 use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::named_folder::NamedFolder;
+use crate::vfs::opened_archive::unreadable;
 use crate::vfs::parallel::in_parallel;
 use crate::vfs::sources::resolve;
 use crate::vfs::sources::source_set::SourceSet;
-use crate::vfs::structure::{Structure, structure};
-use crate::vfs::{Layout, Vfs, VfsFile};
+use crate::vfs::structure::structure;
+use crate::vfs::{Layout, OpenError, Vfs, VfsFile};
 
 /// Decode every file of archives, and print those that are bad
 ///
@@ -36,8 +38,9 @@ use crate::vfs::{Layout, Vfs, VfsFile};
 /// Lines that begin with "odd:" tell what is wrong with the archive's tables, such as files that the game
 /// does not find, and what was read against a flag, a length or the version. Such files are not bad.
 ///
-/// The exit status is 0 if all files are OK, and 1 if a file is bad or no file matches a pattern. If an
-/// archive cannot be opened, the exit status is that of the error.
+/// What cannot be opened or read is named, also with --quiet, and the rest is checked. The exit status is 0
+/// if everything was read and is OK. It is 1 if a file is bad or was not read, or if no file matches a
+/// pattern. If an argument itself cannot be opened, the exit status is that of the error.
 #[derive(Args, Debug)]
 pub(crate) struct Verify {
     /// Sources, and then paths or patterns of files in them, in any case
@@ -53,7 +56,7 @@ pub(crate) struct Verify {
 }
 
 /// What was found in one archive.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Findings {
     archive: String,
     files: usize,
@@ -64,6 +67,8 @@ struct Findings {
     unchecked: usize,
     /// How many of these are LZ4 frames, which may have a checksum.
     unchecked_lz4_frames: usize,
+    /// How many files could not be read, or archives and folders of a folder.
+    not_looked_at: usize,
 }
 
 /// What was found in one file.
@@ -77,11 +82,12 @@ impl Verify {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         let mut out = stdout_for(self.json);
         let (sources, selected) = self.selection.split(&self.archives)?;
-        let mut missing = selected.paths();
+        let (missing, unseen) = (selected.paths(), Unseen::default());
+        let mut checking = Checking { selected: &selected, missing, unseen, failed: None };
         let (mut exit, mut files) = (Exit::Ok, 0);
-        let mut report = |findings: Findings| {
+        let mut report = |findings: Findings, is_limited: bool| {
             // An archive without a selected file was not named.
-            if findings.files == 0 && selected.is_limited() {
+            if findings.files == 0 && is_limited {
                 return Ok(());
             }
             files += findings.files;
@@ -98,91 +104,164 @@ impl Verify {
         for source in sources {
             // Check each source separately, so that a profile's options apply only to the sources
             // that it names.
-            let set = source_set(slice::from_ref(source), self.open.options().layout(Layout::Union))?;
+            let set = match source_set(slice::from_ref(source), self.open.options().layout(Layout::Union)) {
+                Err(failure) if failure.exit != Exit::Usage => {
+                    checking.fail(source, failure);
+                    continue;
+                }
+                set => set?,
+            };
             // If a profile sets `salvage`, suspect files are still not sound.
             let set = SourceSet { options: set.options.salvage(false), ..set };
             for (path, set) in set.each() {
-                let mut select = |vfs: &Vfs| selected.files_among(vfs, &mut missing);
-                verify_source(path, &set, &mut select, &mut report)?;
+                checking.source(path, &set, &mut report)?;
             }
         }
-        selected.refuse(&missing, None)?;
-        Ok(if selected.is_unmatched(files) { Exit::No } else { exit })
-    }
-}
-
-/// Checks and reports each archive of a game, a folder and the archives in it, or a single archive.
-fn verify_source(
-    source: &Path,
-    set: &SourceSet,
-    select: &mut impl FnMut(&Vfs) -> Vec<VfsFile>,
-    report: &mut impl FnMut(Findings) -> Result<(), OutputError>,
-) -> Result<(), Failure> {
-    if let Some(order) = resolve::plan_source(source, &set.options)? {
-        for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Archive) {
-            let findings = verify_archive(&layer.path, set, select)?;
-            // Only the game's rules show whether the game reads this version.
-            let subject = layer.path.to_string_lossy();
-            let is_version = |note: &&Note| note.code == NoteCode::ArchiveVersion && note.subject == subject;
-            let notes = order.notes.iter().filter(is_version).cloned().chain(findings.notes).collect();
-            report(Findings { notes, ..findings })?;
+        let Checking { missing, unseen, failed, .. } = checking;
+        if self.json {
+            unseen.write_json(&mut out).map_err(OutputError)?;
+            out.flush()?;
         }
-        return Ok(());
+        let exit = unseen.end(exit);
+        // Nothing is known of paths in what could not be opened.
+        if failed.is_none() {
+            selected.refuse(&missing, None)?;
+        }
+        Ok(match failed {
+            Some(failed) => failed,
+            None if selected.is_unmatched(files) => Exit::No,
+            None => exit,
+        })
     }
-    if !source.is_dir() {
-        return Ok(report(verify_archive(source, set, select)?)?);
-    }
-    let NamedFolder { loose, archives } = NamedFolder::open(source, &set.options)?;
-    for archive in &archives {
-        report(verify_archive(archive, set, select)?)?;
-    }
-    Ok(report(findings(source, select(&loose.into()), Structure::default()))?)
 }
 
-fn verify_archive(
-    archive: &Path,
-    set: &SourceSet,
-    select: &mut impl FnMut(&Vfs) -> Vec<VfsFile>,
-) -> Result<Findings, Failure> {
-    let vfs = Vfs::from(set.only(archive).open()?);
-    let mut structure = structure(archive, &set.options)?;
-    // What the parser noted comes first.
-    let parsed = vfs.opened().archives().flat_map(|description| description.notes.clone());
-    structure.notes = parsed.chain(structure.notes).collect();
-    Ok(findings(archive, select(&vfs), structure))
+/// The state of a run.
+struct Checking<'a> {
+    selected: &'a Selected<'a>,
+    /// Paths that the user named, and that no source had so far.
+    missing: Vec<&'a Path>,
+    unseen: Unseen,
+    /// The exit status of the first error that kept an argument from being opened.
+    failed: Option<Exit>,
 }
 
-/// Checks files of one archive or folder, whose structure was judged.
-fn findings(source: &Path, mut files: Vec<VfsFile>, structure: Structure) -> Findings {
-    // In stored order, so that the disk is read sequentially.
-    files.sort_unstable_by_key(VfsFile::entry);
-    let total = || files.iter().map(VfsFile::disk_size).sum();
-    let advance = progress::bytes("verifying", files.len(), total);
-    let checked = in_parallel(files.len(), &|| {}, |index| {
-        let checked = files[index].examine();
-        advance(files[index].disk_size());
-        checked
-    });
-    let (mut bad, mut notes) = (Vec::new(), Notes::new(NOTES_MAX));
-    let (mut unchecked, mut unchecked_lz4_frames) = (0, 0);
-    for (file, checked) in files.iter().zip(checked) {
-        let path = file.path();
-        let texels = structure.bad.binary_search_by_key(&file.entry().entry, |(entry, _)| *entry);
-        match (checked, texels) {
-            (Err(error), _) => bad.push(Finding { path, what: error.kind().to_string() }),
-            (Ok(_), Ok(index)) => bad.push(Finding { path, what: structure.bad[index].1.clone() }),
-            (Ok(examined), Err(_)) => {
-                unchecked += usize::from(examined.unchecked.is_some());
-                unchecked_lz4_frames += usize::from(examined.unchecked == Some(Codec::Lz4Frame));
-                for quirk in examined.quirks {
-                    notes.add(quirk.code(), || Note::new(quirk.code(), &*path, quirk.to_string()));
+impl Checking<'_> {
+    /// Checks and reports each archive of a game, a folder and the archives in it, or a single archive. Goes
+    /// on if one of them cannot be opened.
+    fn source(
+        &mut self,
+        source: &Path,
+        set: &SourceSet,
+        report: &mut impl FnMut(Findings, bool) -> Result<(), OutputError>,
+    ) -> Result<(), OutputError> {
+        let order = match resolve::plan_source(source, &set.options) {
+            Ok(order) => order,
+            Err(error) => {
+                self.fail(source, error.into());
+                return Ok(());
+            }
+        };
+        if let Some(order) = order {
+            self.unseen.add(&order.notes);
+            for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Archive) {
+                let mut findings = match self.archive(&layer.path, set) {
+                    Ok(findings) => findings,
+                    Err(error) => {
+                        self.unseen.add([&unreadable(&layer.path, &error)]);
+                        continue;
+                    }
+                };
+                // Only the game's rules show whether the game reads this version.
+                let subject = layer.path.to_string_lossy();
+                let is_version =
+                    |note: &&Note| note.code == NoteCode::ArchiveVersion && note.subject == subject;
+                findings.notes.splice(0..0, order.notes.iter().filter(is_version).cloned());
+                report(findings, self.selected.is_limited())?;
+            }
+            return Ok(());
+        }
+        if !source.is_dir() {
+            return match self.archive(source, set) {
+                Ok(findings) => report(findings, self.selected.is_limited()),
+                Err(error) => {
+                    self.fail(source, error.into());
+                    Ok(())
+                }
+            };
+        }
+        let NamedFolder { loose, archives, notes } = match NamedFolder::open(source, &set.options) {
+            Ok(folder) => folder,
+            Err(error) => {
+                self.fail(source, error.into());
+                return Ok(());
+            }
+        };
+        for archive in &archives {
+            match self.archive(archive, set) {
+                Ok(findings) => report(findings, self.selected.is_limited())?,
+                Err(error) => self.unseen.add([&unreadable(archive, &error)]),
+            }
+        }
+        self.unseen.add(&notes);
+        let (unseen, odd): (Vec<Note>, Vec<Note>) = notes.into_iter().partition(|note| note.code.is_unseen());
+        let files = self.selected.files_among(&loose.into(), &mut self.missing);
+        let findings = self.findings(source, files, odd);
+        let not_looked_at =
+            findings.not_looked_at + unseen.iter().filter(|note| note.code.is_unseen()).count();
+        report(Findings { not_looked_at, ..findings }, self.selected.is_limited())
+    }
+
+    /// Goes on after an argument that could not be opened.
+    fn fail(&mut self, source: &Path, failure: Failure) {
+        self.failed.get_or_insert(failure.exit);
+        self.unseen.fail(source, failure);
+    }
+
+    fn archive(&mut self, archive: &Path, set: &SourceSet) -> Result<Findings, OpenError> {
+        let vfs = Vfs::from(set.only(archive).open()?);
+        let structure = structure(archive, &set.options)?;
+        // What the parser noted comes first.
+        let parsed = vfs.opened().archives().flat_map(|description| description.notes.clone());
+        let notes = parsed.chain(structure).collect();
+        let files = self.selected.files_among(&vfs, &mut self.missing);
+        Ok(self.findings(archive, files, notes))
+    }
+
+    /// Checks files of one archive or folder, whose structure was judged.
+    fn findings(&mut self, source: &Path, mut files: Vec<VfsFile>, mut notes: Vec<Note>) -> Findings {
+        // In stored order, so that the disk is read sequentially.
+        files.sort_unstable_by_key(VfsFile::entry);
+        let total = || files.iter().map(VfsFile::disk_size).sum();
+        let advance = progress::bytes("verifying", files.len(), total);
+        let checked = in_parallel(files.len(), &|| {}, |index| {
+            let checked = files[index].examine();
+            advance(files[index].disk_size());
+            checked
+        });
+        let archive = source.to_string_lossy().into_owned();
+        let mut found = Findings { archive, files: files.len(), ..Findings::default() };
+        let mut of_files = Notes::new(NOTES_MAX);
+        for (file, checked) in files.iter().zip(checked) {
+            let path = file.path();
+            match (checked, file.missing_texels()) {
+                (Err(error), _) if error.kind().is_unseen() => {
+                    found.not_looked_at += 1;
+                    self.unseen.add_file(file, &error);
+                }
+                (Err(error), _) => found.bad.push(Finding { path, what: error.kind().to_string() }),
+                (Ok(_), Some(what)) => found.bad.push(Finding { path, what }),
+                (Ok(examined), None) => {
+                    found.unchecked += usize::from(examined.unchecked.is_some());
+                    found.unchecked_lz4_frames += usize::from(examined.unchecked == Some(Codec::Lz4Frame));
+                    for quirk in examined.quirks {
+                        of_files.add(quirk.code(), || Note::new(quirk.code(), &*path, quirk.to_string()));
+                    }
                 }
             }
         }
+        notes.extend(of_files.into_vec());
+        Findings { notes, ..found }
     }
-    let notes = structure.notes.into_iter().chain(notes.into_vec()).collect();
-    let archive = source.to_string_lossy().into_owned();
-    Findings { archive, files: files.len(), bad, notes, unchecked, unchecked_lz4_frames }
 }
 
 /// Maximum number of notes of one code about the files of an archive.
@@ -199,9 +278,11 @@ impl Findings {
         for note in &self.notes {
             writeln!(out, "odd: {}: {}", note.subject.shown(), note.to_string().shown())?;
         }
-        let verdict = match self.bad.len() {
-            0 => "nothing wrong found".into(),
-            bad => format!("{bad} bad"),
+        let verdict = match (self.bad.len(), self.not_looked_at) {
+            (0, 0) => "nothing wrong found".into(),
+            (bad, 0) => format!("{bad} bad"),
+            (0, unseen) => format!("{unseen} not looked at, nothing wrong found in the rest"),
+            (bad, unseen) => format!("{bad} bad, {unseen} not looked at"),
         };
         let unchecked = match (self.unchecked, self.unchecked_lz4_frames) {
             (0, _) => String::new(),

@@ -32,6 +32,7 @@ use crate::cli::surroundings::what_is_wrong;
 use crate::cli::terminal::logger;
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::shown_layers::ShownLayers;
+use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 #[cfg(feature = "mount")]
 use crate::daemon::overlay::{self, Beneath};
@@ -56,7 +57,8 @@ use crate::vfs::{FileCopy, Provenance, Vfs};
 /// Nothing needs to be mounted if a source comes first: `bsafs which skyrimse PATH`. With -v, the folders of
 /// the archives are printed, and how each copy is stored.
 ///
-/// The exit status is 1 if a path is not a file in a mount or in the sources.
+/// The exit status is 1 if a path is not a file in a mount or in the sources, or if something in the sources
+/// was not looked at that may have the path.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Which {
@@ -112,6 +114,7 @@ impl Which {
         let unmounted = if asks_mounts { None } else { Some(Asked::new(sources, &self.open)?) };
         let mut out = stdout_for(self.json);
         let (mut exit, mut is_unmatched) = (Exit::Ok, false);
+        let mut unseen = Unseen::default();
         let mut answer = |path: &Path| {
             let provenance = match &unmounted {
                 #[cfg(feature = "mount")]
@@ -137,6 +140,10 @@ impl Which {
                     }
                 },
             };
+            if let Some(asked) = &unmounted {
+                unseen.add(asked.vfs().unseen_about(&path.to_string_lossy()));
+                unseen.add_sizes(asked.vfs().file(path.as_os_str().as_encoded_bytes()));
+            }
             if !self.answer(provenance, path, &mut out)? {
                 exit = Exit::No;
             }
@@ -158,7 +165,11 @@ impl Which {
         if let Some(list) = &self.files_from {
             each_line(list, answer)?;
         }
-        Ok(if is_unmatched { Exit::No } else { exit })
+        if self.json {
+            unseen.write_json(&mut out).map_err(OutputError)?;
+            out.flush()?;
+        }
+        Ok(unseen.end(if is_unmatched { Exit::No } else { exit }))
     }
 
     /// Prints where a file comes from, as [`write`] does. Returns whether that is known.

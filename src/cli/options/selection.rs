@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::same_names::same_names;
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::terminal::unseen::Unseen;
 use crate::format::is_archive_name;
 use crate::shown::Shown;
 use crate::vfs::sources::profile::Profile;
@@ -84,6 +85,16 @@ impl Selected<'_> {
             files.retain(is_named);
         }
         files
+    }
+
+    /// What was not looked at, as far as it may be among the selected files.
+    pub(crate) fn unseen(&self, vfs: &Vfs) -> Unseen {
+        if self.paths.is_empty() || !self.given.is_empty() {
+            return Unseen::of(vfs);
+        }
+        let mut unseen = Unseen::default();
+        self.paths.iter().for_each(|path| unseen.add(vfs.unseen_about(&path.to_string_lossy())));
+        unseen
     }
 
     /// The paths that the user named, for [`files_among`](Self::files_among).

@@ -9,6 +9,7 @@ use super::no_mount::{NEWS, is_repeated, of_mount};
 use super::output;
 #[cfg(feature = "mount")]
 use crate::daemon::logging::{NEWS, is_repeated, of_mount};
+use crate::note::UNSEEN;
 use crate::shown::escaped;
 
 /// Starts logging warnings and errors. `verbose` logs more, `quiet` only errors, and `RUST_LOG`
@@ -31,7 +32,8 @@ pub(crate) fn start(verbose: u8, quiet: bool) {
         .format(move |out, record| {
             // The names of archives and their files are untrusted.
             let text = record.args().to_string();
-            if is_repeated(&text) {
+            // What was not looked at is printed when the command ends. The log of a mount has it at once.
+            if is_repeated(&text) || record.target() == UNSEEN && !is_of_mount() {
                 return Ok(());
             }
             // A record is one line, whatever names are in it.

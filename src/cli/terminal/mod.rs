@@ -1,4 +1,5 @@
-//! Output: the logger, standard output, colours, progress bars, and the report of a mount.
+//! Output: the logger, standard output, colours, progress bars, the report of a mount, and what could
+//! not be looked at.
 
 pub(crate) mod colours;
 pub(crate) mod logger;
@@ -9,3 +10,4 @@ pub(crate) mod progress;
 #[cfg(feature = "mount")]
 pub(crate) mod report;
 pub(crate) mod shown_layers;
+pub(crate) mod unseen;

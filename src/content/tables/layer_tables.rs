@@ -159,6 +159,14 @@ impl LayerTables {
         head.linear(self.data_len(entry)).map_or(head, |texture| texture.head())
     }
 
+    /// How many bytes of texels a PC's texture has and how many it needs, if it has fewer than its first mip.
+    pub(crate) fn missing_texels(&self, entry: u32) -> Option<(u64, u64)> {
+        let (needs, first_mip) = self.heads.get(entry as usize).texel_bytes()?;
+        let extents = self.extents.range(entry).map(|index| self.extents.get(index));
+        let has = extents.map(|extent| u64::from(extent.size.unwrap_or(extent.packed))).sum();
+        (has < first_mip).then_some((has, needs))
+    }
+
     /// Unpacked size of an entry's data, as far as the tables state it. Formats with heads always state it.
     fn data_len(&self, entry: u32) -> u64 {
         let sizes = self.extents.range(entry).filter_map(|index| self.extents.get(index).size);

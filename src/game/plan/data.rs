@@ -43,7 +43,14 @@ impl DataFolder {
                 return folder;
             }
         };
-        for entry in entries.flatten() {
+        for entry in entries {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    notes.push(Note::unreadable(path, &error));
+                    break;
+                }
+            };
             let Ok(name) = entry.file_name().into_string() else { continue };
             if disk.keep_name(path, &name).is_err() {
                 break;

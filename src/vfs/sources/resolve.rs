@@ -44,7 +44,10 @@ pub(crate) fn plan_each(sources: &[PathBuf], options: &OpenOptions) -> Result<Ve
         Source::Planned(order) => Ok(shown_order(&order, archives)),
         Source::Folder { path, notes } => {
             let order = loose_folder(&disk, &path, archives);
-            order.map(|order| LoadOrder { notes, ..order })
+            order.map(|mut order| {
+                order.notes.extend(notes);
+                order
+            })
         }
         Source::Archive(path) => {
             let path = paths::absolute(&path).map_err(|error| OpenError::unreadable(&path, error))?;
@@ -524,10 +527,18 @@ fn loose_folder(disk: &Disk, folder: &Path, archives: FolderArchives) -> Result<
     let mut archives: Vec<&str> = names.iter().filter(|name| is_layer(name)).collect();
     archives.sort_by_cached_key(|name| (name.to_ascii_lowercase(), *name));
     let why = format!("in the folder {}", folder.shown());
-    let paths = archives.into_iter().map(|name| folder.join(name)).filter(|path| path.is_file());
-    let mut layers: Vec<_> = paths.map(|path| OrderLayer::archive(path, &*why)).collect();
+    let (mut layers, mut notes) = (Vec::new(), Vec::new());
+    for path in archives.into_iter().map(|name| folder.join(name)) {
+        match path.metadata() {
+            Ok(found) if found.is_file() => layers.push(OrderLayer::archive(path, &*why)),
+            Ok(_) => {}
+            // The walk of the folder has a note on the link.
+            Err(_) if path.is_symlink() => {}
+            Err(error) => notes.push(Note::unreadable(&path, &error)),
+        }
+    }
     layers.push(OrderLayer::folder(folder, "named as a source"));
-    Ok(LoadOrder { layers, ..LoadOrder::default() })
+    Ok(LoadOrder { layers, notes, ..LoadOrder::default() })
 }
 
 fn planned(order: Result<LoadOrder, PlanError>) -> Result<LoadOrder, OpenError> {

@@ -1,0 +1,320 @@
+//! What could not be looked at: every command names it, also with `--quiet` and in JSON, and its exit status
+//! is the one in the table of `bsafs help scripting`.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::with_a_bad_file;
+use crate::disk::{Disk, Mode};
+use crate::fake_mount::{Answers, FakeMount};
+use crate::mounted::{Finished, TestDir, is_root, mounts_below, run, unmount, until};
+use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
+use crate::support::{Ba2, Ba2File, Chunk, Tes3, Tes4, Tes4File, Texture, pack};
+
+/// What is wrong in the folder `src`.
+struct Fault {
+    /// The column of the table.
+    column: &'static str,
+    /// A part of the path of what cannot be looked at.
+    subject: &'static str,
+    /// The path that `cat`, `which` and `why` ask for.
+    asked: &'static str,
+    /// The disk that `src` is, if it is one.
+    disk: Option<Disk>,
+}
+
+/// Whether the program runs as an ordinary user, who may not read everything.
+fn is_of_permissions(column: &str) -> bool {
+    matches!(column, "folder" | "file")
+}
+
+/// Makes the folder `src` without a fault, and a copy of it.
+fn sources(dir: &TestDir) {
+    fs::create_dir_all(dir.path("src/meshes/locked")).unwrap();
+    let archive = Tes3::new().file("meshes\\a.nif", b"archived").build();
+    for (name, content) in [
+        ("a.bsa", &archive[..]),
+        ("c.txt", b"c"),
+        ("secret.txt", b"secret"),
+        ("there.txt", b"there"),
+        ("meshes/locked/x.nif", b"x"),
+    ] {
+        fs::write(dir.path("src").join(name), content).unwrap();
+    }
+    run(Command::new("cp").args(["-r", "src", "copy"]).current_dir(dir.path(""))).success();
+}
+
+/// Makes a world with a fault. Returns `None` for a column that is not known.
+fn fault(dir: &TestDir, column: &'static str) -> Option<Fault> {
+    let (subject, asked) = match column {
+        "archive" => ("src/cut.bsa", "c.txt"),
+        "folder" => ("meshes/locked", "meshes/locked/x.nif"),
+        "file" => ("secret.txt", "secret.txt"),
+        "disk" => ("a.bsa", "c.txt"),
+        "damage" => ("sound/bad.wav", "sound/bad.wav"),
+        "link" => ("there.txt", "there.txt"),
+        "lost" => ("gone", "gone.txt"),
+        "root" => ("src", "c.txt"),
+        _ => return None,
+    };
+    let mut disk = None;
+    match column {
+        "disk" | "lost" | "root" => {
+            let archive = Tes3::new().file("meshes\\a.nif", b"archived").build();
+            let files = vec![
+                ("a.bsa", archive.clone()),
+                ("gone.bsa", archive),
+                ("c.txt", b"c".to_vec()),
+                ("gone.txt", b"gone".to_vec()),
+            ];
+            fs::create_dir(dir.path("copy")).unwrap();
+            for (name, content) in &files {
+                fs::write(dir.path("copy").join(name), content).unwrap();
+            }
+            let made = disk.insert(Disk::mount(&dir.path("src"), files));
+            made.set(match column {
+                "disk" => Mode::Fails,
+                "lost" => Mode::Loses("gone"),
+                _ => Mode::FailsToList,
+            });
+        }
+        _ => sources(dir),
+    }
+    match column {
+        "archive" => {
+            let whole = Tes3::new().file("meshes\\cut.nif", b"cut").build();
+            dir.archive("copy/cut.bsa", &whole);
+            dir.archive("src/cut.bsa", &whole[..20]);
+        }
+        "folder" => {
+            fs::set_permissions(dir.path("src/meshes/locked"), Permissions::from_mode(0o000)).unwrap()
+        }
+        "file" => fs::set_permissions(dir.path("src/secret.txt"), Permissions::from_mode(0o000)).unwrap(),
+        "damage" => {
+            dir.archive("src/bad.bsa", &with_a_bad_file());
+            for (name, len) in SIZES_WITH_A_BAD_FILE {
+                let path = dir.path("copy").join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, vec![0; len]).unwrap();
+            }
+        }
+        "link" => {
+            fs::remove_file(dir.path("src/there.txt")).unwrap();
+            symlink("nowhere", dir.path("src/there.txt")).unwrap();
+        }
+        _ => {}
+    }
+    if is_of_permissions(column) {
+        dir.give_to_user();
+    }
+    Some(Fault { column, subject, asked, disk })
+}
+
+/// The files of [`with_a_bad_file`].
+const SIZES_WITH_A_BAD_FILE: [(&str, usize); 4] = [
+    ("scripts/source/Main.psc", 3_000),
+    ("scripts/main.pex", 2_000),
+    ("sound/bad.wav", 9_000),
+    ("sound/good.wav", 10_000),
+];
+
+/// Whether the ordinary user of the tests may mount.
+fn may_users_mount() -> bool {
+    !is_root() || fs::metadata("/dev/fuse").unwrap().permissions().mode() & 0o006 == 0o006
+}
+
+/// The arguments of a row of the table.
+fn arguments(row: &str, asked: &str, number: usize) -> Vec<String> {
+    let out = format!("out{number}");
+    let more: &[&str] = match row.split(' ').next().unwrap() {
+        "cat" | "which" | "why" => &["src", asked],
+        "extract" => &["src", "-C", &out, "--follow-links"],
+        "conflicts" | "diff" => &["src", "copy"],
+        "pack" => &["src", "--game", "morrowind", "--name", "Q", "--all", "-o", &out, "--follow-links"],
+        "mount" => &["src", "mnt"],
+        _ => &["src"],
+    };
+    let more = match row {
+        "which" | "why" => vec!["--in", "src", asked],
+        _ => more.to_vec(),
+    };
+    row.split(' ').chain(more).map(str::to_owned).collect()
+}
+
+fn has_json(row: &str) -> bool {
+    !matches!(row, "list -l" | "cat" | "extract" | "mount")
+}
+
+fn run_in(dir: &TestDir, fault: &Fault, arguments: &[String]) -> Finished {
+    let finished = if is_of_permissions(fault.column) {
+        run(&mut dir.bsafs_as_user(arguments))
+    } else {
+        run(&mut dir.bsafs(arguments))
+    };
+    // The folder is removed once it is unmounted. A child that another test forks may hold it for a while.
+    let mnt = dir.path("mnt");
+    until("the unmount", || {
+        let is_mounted = mounts_below(&mnt).contains(&mnt);
+        !is_mounted && !mnt.exists() || is_mounted && unmount(&mnt).code == 0 && !mnt.exists()
+    });
+    finished
+}
+
+/// The table of `bsafs help scripting`: for each command and column, the exit status.
+fn table(dir: &TestDir) -> BTreeMap<String, Vec<(String, i32)>> {
+    let help = dir.run(["help", "scripting"]).success();
+    let rows: Vec<Vec<String>> = (help.lines().filter(|line| line.starts_with('|')))
+        .map(|line| line.trim_matches('|').split('|').map(|cell| cell.trim().replace('`', "")).collect())
+        .collect();
+    let heads = rows[0][1..].to_vec();
+    let row = |row: &Vec<String>| {
+        let cells = row[1..].iter().map(|cell| cell.parse().unwrap());
+        (row[0].clone(), heads.iter().cloned().zip(cells).collect())
+    };
+    rows[2..].iter().map(row).collect()
+}
+
+#[test]
+fn every_command_says_what_it_could_not_look_at_and_ends_with_the_status_of_the_table() {
+    let columns = ["archive", "folder", "file", "disk", "damage", "link", "lost", "root"];
+    let table = table(&TestDir::new());
+    assert!(table.len() >= 15, "{table:?}");
+    let (wrong, mut number) = (RefCell::new(Vec::new()), 0);
+    for column in columns {
+        let dir = TestDir::new();
+        let fault = fault(&dir, column).unwrap();
+        for (row, cells) in &table {
+            if row == "mount" && is_of_permissions(column) && !may_users_mount() {
+                continue;
+            }
+            let &(_, expected) = cells.iter().find(|(of, _)| of == column).unwrap();
+            let mut check = |options: &[&str]| {
+                number += 1;
+                let mut arguments = arguments(row, fault.asked, number);
+                arguments.splice(1..1, options.iter().map(|&it| it.to_owned()));
+                let finished = run_in(&dir, &fault, &arguments);
+                if finished.code != expected {
+                    wrong.borrow_mut().push(format!("{column}: {arguments:?}: {expected}: {finished:?}"));
+                }
+                // A mount needs no content, but says what it cannot show.
+                let is_said = expected != 0 || row == "mount" && table["list"].contains(&(column.into(), 1));
+                // Damage is what `verify` prints as its result, and a mount has a line about what is odd.
+                let is_answer = matches!(&**row, "verify" | "mount") || row == "why" && is_said;
+                let said =
+                    if is_answer { [&*finished.err, &*finished.out].concat() } else { finished.err.clone() };
+                if is_said != said.contains(fault.subject) {
+                    wrong.borrow_mut().push(format!("{column}: {arguments:?}: not said: {finished:?}"));
+                }
+                (finished, is_said)
+            };
+            let (loud, _) = check(&[]);
+            let (quiet, _) = check(&["-q"]);
+            if row == "list" && (loud.out != quiet.out || expected != 66 && !loud.out.contains("c.txt")) {
+                wrong.borrow_mut().push(format!("{column}: {row}: the rest is not listed: {loud:?}"));
+            }
+            if !has_json(row) {
+                continue;
+            }
+            let (Finished { out, .. }, is_said) = check(&["-q", "--json"]);
+            for line in out.lines() {
+                serde_json::from_str::<Value>(line).unwrap();
+            }
+            // A command that fails altogether prints no JSON.
+            if is_said && expected == 1 && row != "pack" && !out.contains(fault.subject) {
+                wrong.borrow_mut().push(format!("{column}: {row} --json: not in {out}"));
+            }
+        }
+        drop(fault.disk);
+        let _ = fs::set_permissions(dir.path("src/meshes/locked"), Permissions::from_mode(0o755));
+    }
+    let wrong = wrong.into_inner();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn verify_names_every_archive_that_it_cannot_open_and_goes_on() {
+    let dir = TestDir::new();
+    let whole = Tes3::new().file("meshes\\a.nif", b"archived").build();
+    for folder in ["mod", "home/Games/Skyrim/Data"] {
+        fs::create_dir_all(dir.path(folder)).unwrap();
+        for name in ["1.bsa", "3.bsa"] {
+            dir.archive(&format!("{folder}/{name}"), &whole[..20]);
+        }
+        dir.archive(&format!("{folder}/2.bsa"), &with_a_bad_file());
+    }
+    let lists = ["1", "2", "3"].map(|name| format!("fallback-archive={name}.bsa\n")).concat();
+    fs::write(dir.path("openmw.cfg"), format!("data=home/Games/Skyrim/Data\n{lists}")).unwrap();
+    for (arguments, code) in [
+        (&["verify", "-q", "mod"][..], 1),
+        (&["verify", "-q", "openmw.cfg"], 1),
+        (&["verify", "-q", "mod/1.bsa", "mod/2.bsa", "mod/3.bsa"], 65),
+        (&["verify", "-q", "none.bsa", "mod/1.bsa", "mod/2.bsa", "mod/3.bsa"], 66),
+    ] {
+        let finished = dir.run(arguments);
+        assert_eq!(finished.code, code, "{finished:?}");
+        assert!(finished.err.contains("1.bsa: ") && finished.err.contains("3.bsa: "), "{finished:?}");
+        assert!(finished.out.starts_with("bad: sound/bad.wav"), "{finished:?}");
+        let json = dir.run([arguments, &["--json"]].concat());
+        let lines: Vec<Value> = json.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let named = lines.iter().filter(|line| line["not_looked_at"].is_string()).count();
+        assert_eq!((json.code, named), (code, arguments.iter().filter(|it| **it == "none.bsa").count() + 2));
+    }
+    // They are no sound loose files either.
+    let out = dir.run(["verify", "mod"]).out;
+    assert!(out.ends_with("mod: 0 files, 2 not looked at, nothing wrong found in the rest\n"), "{out}");
+}
+
+#[test]
+fn a_texture_without_all_its_texels_is_written_and_named() {
+    let dir = TestDir::new();
+    // BC1 of 8 x 8 texels has 32 bytes.
+    let texture = Ba2File::texture("a.dds", Texture::new(71, 8, 8, 1)).chunk(Chunk::stored(vec![0; 8]));
+    dir.archive("t.ba2", &Ba2::textures(1).add(texture).build());
+    let what = "it has 8 of 32 bytes of texels";
+    let finished = dir.run(["extract", "-q", "t.ba2", "-C", "out"]);
+    assert_eq!((finished.code, finished.out.as_str()), (1, ""), "{finished:?}");
+    assert!(finished.err.contains(&format!("a.dds: {what}")), "{finished:?}");
+    assert_eq!(fs::metadata(dir.path("out/a.dds")).unwrap().len(), 128 + 8);
+    let output = dir.bsafs(["cat", "-q", "t.ba2", "a.dds"]).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(65), 128 + 8));
+    assert!(String::from_utf8_lossy(&output.stderr).contains(what), "{output:?}");
+}
+
+#[test]
+fn verify_does_not_call_a_file_bad_for_which_there_is_no_memory() {
+    let dir = TestDir::new();
+    let large = Tes4File::new("large.nif", vec![]).stream(pack::zlib_zeros(600)).declared(600 << 20);
+    let archive = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED).add("meshes", large);
+    dir.archive("a.bsa", &archive.file("meshes", "small.nif", b"small").build());
+    let script = format!("ulimit -v 400000 && exec '{}' verify a.bsa", env!("CARGO_BIN_EXE_bsafs"));
+    let finished = run(Command::new("sh").args(["-c", &script]).current_dir(dir.path("")));
+    assert_eq!(finished.code, 1, "{finished:?}");
+    assert!(
+        finished.err.contains("a.bsa: meshes/large.nif: not looked at: not enough memory"),
+        "{finished:?}"
+    );
+    let verdict = "a.bsa: 2 files, 1 not looked at, nothing wrong found in the rest\n";
+    assert!(finished.out.ends_with(verdict), "{finished:?}");
+}
+
+#[test]
+fn a_mount_of_another_user_in_a_folder_is_named_in_plain_words() {
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("src/theirs")).unwrap();
+    fs::write(dir.path("src/c.txt"), b"c").unwrap();
+    if is_root() {
+        let theirs = dir.path("src/theirs");
+        assert_eq!(run(Command::new("chown").arg("nobody").arg(theirs)).code, 0);
+    }
+    let fake = FakeMount::start(&dir.path("src/theirs"), &Answers::default());
+    let finished = dir.run(["list", "-q", "src"]);
+    assert_eq!((finished.code, finished.out.as_str()), (1, "c.txt\n"), "{finished:?}");
+    assert!(finished.err.contains("src/theirs: not looked at: "), "{finished:?}");
+    assert!(!finished.err.contains("cross-device"), "{finished:?}");
+    drop(fake);
+}
