@@ -2,7 +2,8 @@
 //!
 //! Two other readers must find the same files, sizes and bytes in every archive. libloadorder must
 //! put the same plugins in the same order. vfstool must merge OpenMW's folders and archives alike, and
-//! OpenMW itself must have logged the same folders and archives.
+//! OpenMW itself must have logged the same folders and archives. Pillow, FFmpeg and three crates must show
+//! the same pixels of textures.
 //!
 //! Both readers have defects. Each defect is a row of [`known_defects::KNOWN_DEFECTS`] with its
 //! reason. The test fails on a difference without a row, and on a row without its difference.
@@ -25,6 +26,7 @@ mod known_defects; // known defects of the other readers
 mod libloadorder_differences; // known differences from libloadorder
 mod loadorder; // the order of active plugins
 mod needed_plugins; // plugins that load later than a master that needs them
+mod odd_textures; // textures with odd headers, and pictures of textures
 mod openmw; // which file wins in OpenMW
 mod openmw_log; // the folders and archives that OpenMW itself loads
 mod openmw_worlds;
@@ -32,7 +34,7 @@ mod other_readers; // the crates ba2 and dream_archive
 mod ours; // bsafs, called as a library
 mod packed; // archives that bsafs packs
 mod random_installation;
-mod textures; // pixels of uncompressed textures
+mod textures; // pixels of textures
 
 use std::collections::BTreeMap;
 use std::fmt;

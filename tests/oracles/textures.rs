@@ -105,7 +105,7 @@ fn pixels_of_unusual_headers_match_another_decoder() {
 }
 
 /// Random texels without two cases that the crate decodes otherwise than GPUs do.
-fn texels(name: &str, len: usize) -> Vec<u8> {
+pub(crate) fn texels(name: &str, len: usize) -> Vec<u8> {
     let mut texels = noise(7, len);
     if name.starts_with("BC3") {
         // The crate takes colours in ascending order for the mode with three colours, which only BC1 has.
@@ -122,7 +122,7 @@ fn texels(name: &str, len: usize) -> Vec<u8> {
 }
 
 /// Blue, green, red and alpha of each pixel; `None` if bsafs does not decode the format.
-fn ours(file: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn ours(file: &[u8]) -> Option<Vec<u8>> {
     let len = file.len() as u64;
     let shown = RgbaTexture::new(FileHeader::parse(file, len).unwrap(), len).ok()?;
     let mut pixels = Vec::new();
@@ -139,7 +139,7 @@ fn ours(file: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Red, green, blue and alpha of each pixel; `None` if the crate does not know the format.
-fn theirs(file: &[u8]) -> Option<Vec<f32>> {
+pub(crate) fn theirs(file: &[u8]) -> Option<Vec<f32>> {
     theirs_as(file, None)
 }
 
@@ -158,12 +158,12 @@ fn theirs_as(file: &[u8], format: Option<dds::Format>) -> Option<Vec<f32>> {
 }
 
 /// The byte of a value from 0 to 1.
-fn byte(value: f32) -> u8 {
+pub(crate) fn byte(value: f32) -> u8 {
     (value.clamp(0.0, 1.0) * 255.0).round() as u8
 }
 
 /// The byte that shows an amount of light: Reinhard's tone mapping, and sRGB.
-fn screen(light: f32) -> u8 {
+pub(crate) fn screen(light: f32) -> u8 {
     let light = if light > 0.0 { f64::from(light.min(65_504.0)) } else { 0.0 };
     let mapped = light / (1.0 + light);
     let encoded = if mapped <= 0.003_130_8 { mapped * 12.92 } else { 1.055 * mapped.powf(1.0 / 2.4) - 0.055 };
