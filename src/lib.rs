@@ -247,8 +247,8 @@
 //! `cargo test` runs all tests: unit tests beside the code, the others in `tests/`, one file or
 //! folder for each room. A filter is a path: `cargo test mount::caching` runs one file of mount
 //! tests. Tests that mount need `/dev/fuse`, and root or `fusermount3`. `scripts/check` is the
-//! gate. `scripts/fuzz` mutates inputs. `scripts/soak` compares every byte of two mounts while
-//! daemons, archives and caches come and go. `scripts/bench` measures.
+//! gate. `scripts/fuzz` mutates inputs. `scripts/soak` compares every byte of three mounts while
+//! daemons, archives, sources and caches come and go. `scripts/bench` measures.
 
 // Code that only the program uses is unused in a build without these features.
 #![cfg_attr(not(all(feature = "completion", feature = "desktop")), allow(dead_code, unused_imports))]

@@ -11,8 +11,8 @@
 //! - `scripts/check` runs all tests, and compares bsafs with other readers (tests/oracles, a crate
 //!   of its own).
 //! - `scripts/fuzz 60` fuzzes each target of tests/fuzz for a minute, with the invariants of `robustness`.
-//! - `scripts/soak 1` compares every byte of two mounts for a minute, while it swaps archives and
-//!   loose files and kills daemons (tests/soak).
+//! - `scripts/soak 1` compares every byte of three mounts for a minute, while it swaps archives and
+//!   loose files, kills daemons, and has sources fail (tests/soak).
 //! - `PROPTEST_CASES=100 cargo test mount::following::model` compares mounts with fresh ones after
 //!   a hundred sequences of changes.
 //! - `scripts/bench --quick` measures (tests/bench). `scripts/bench --tiny` tries the benchmark itself.

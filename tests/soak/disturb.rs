@@ -21,10 +21,10 @@ pub(crate) fn can_drop_caches() -> bool {
     File::options().write(true).open(DROP_CACHES).is_ok()
 }
 
-/// Drops caches until the run ends: the kernel's, if this user can, and the pages of the archives.
-pub(crate) fn drop_caches(run: &Run, archives: &Path, mut random: Random) {
+/// Drops caches until the run ends: the kernel's, if this user can and may, and the pages of the archives.
+pub(crate) fn drop_caches(run: &Run, archives: &Path, keeps_caches: bool, mut random: Random) {
     let _end = EndOnPanic(run);
-    let can_drop = can_drop_caches();
+    let can_drop = !keeps_caches && can_drop_caches();
     while !run.is_ending() {
         run.pause(Duration::from_millis(100 + random.below(1400)));
         if can_drop {

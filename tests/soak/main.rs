@@ -1,6 +1,7 @@
-//! The soak test. Readers compare every byte of two mounts for minutes. Meanwhile caches are
+//! The soak test. Readers compare every byte of three mounts for minutes. Meanwhile caches are
 //! dropped, archives and loose files are swapped and rewritten, and daemons are stopped, killed and
-//! mounted again. `scripts/soak` builds and runs it.
+//! mounted again. Sources of the third mount fail and come back (`failing`). `scripts/soak` builds and runs
+//! it.
 //!
 //! The sources are archives of every layout and codec, and a folder of loose files above them. A
 //! seed determines their bytes. A *view* is what a mount must show for given generations of its
@@ -31,6 +32,7 @@ mod changes; // archives and loose files swapped and rewritten, daemons killed, 
 mod check; // compares reads, listings and look-ups with a view
 mod contents; // names and bytes of each generation
 mod disturb; // caches dropped and archives touched
+mod failing; // a mount whose sources fail and come back
 mod loose; // the folder of loose files
 mod memory; // memory and descriptors of daemons
 mod mounts; // mounts and their daemons
@@ -56,6 +58,7 @@ use clap::Parser;
 use archives::KINDS;
 use changes::Changes;
 use contents::Generation;
+use failing::Failing;
 use mounts::Mount;
 use random::Random;
 use reader::Reader;
@@ -69,7 +72,7 @@ pub(crate) type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 /// Number of samples of a daemon's memory in a run.
 const SAMPLES: u32 = 40;
 
-/// Compare every byte of two mounts while daemons, archives and caches come and go
+/// Compare every byte of three mounts while daemons, archives, sources and caches come and go
 #[derive(Debug, Parser)]
 struct Arguments {
     /// How long
@@ -78,9 +81,12 @@ struct Arguments {
     /// What the threads decide by
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Threads that read
+    /// Threads that read; a quarter as many read the mount whose sources fail
     #[arg(long, default_value_t = 24)]
     readers: usize,
+    /// Leave the caches of the kernel as they are, for other users of the machine
+    #[arg(long)]
+    keep_caches: bool,
     /// Where a folder for archives and mounts is made
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
@@ -120,6 +126,7 @@ fn soak(arguments: &Arguments) -> Outcome<ExitCode> {
     };
     let lasting = mount("lasting", Layout::Union, "16M")?;
     let changing = mount("changing", Layout::PerArchive, "16M")?;
+    let failing = Failing::new(&bsafs, folder.path(), (arguments.readers / 4).max(2))?;
     eprintln!("soak: {} readers for {} minutes", arguments.readers, arguments.minutes);
     let run = Run::new(arguments.seed);
     let names = Mutex::new(());
@@ -136,11 +143,12 @@ fn soak(arguments: &Arguments) -> Outcome<ExitCode> {
         random,
         act: &act,
     };
-    soak_threads(arguments, changes, duration, &signals);
+    soak_threads(arguments, changes, &failing, duration, &signals);
     if !signals.is_received() {
-        finish(&run, &lasting, &changing);
+        finish(&run, [&lasting, &changing, &failing.mount]);
     }
     print!("{}", table::table(&run, arguments.readers, &lasting.read().life));
+    print!("{}", table::failing(&failing.figures, &failing.mount.read().life));
     Ok(match (signals.is_received(), run.failures()) {
         (true, _) => ExitCode::from(130),
         (false, 0) => ExitCode::SUCCESS,
@@ -163,17 +171,24 @@ fn write_archives(archives: &Path, seed: u64) -> Outcome<Vec<Arc<Generation>>> {
 }
 
 /// Runs all threads to their ends.
-fn soak_threads(arguments: &Arguments, changes: Changes<'_>, duration: Duration, signals: &Signals) {
+fn soak_threads(
+    arguments: &Arguments,
+    changes: Changes<'_>,
+    failing: &Failing,
+    duration: Duration,
+    signals: &Signals,
+) {
     let Changes { run, archives, names, lasting, changing, act, .. } = changes;
     let random = |thread: u64| Random::new(arguments.seed ^ thread << 40);
     let acts: Vec<Act> = (0..arguments.readers).map(|_| Act::of_reader()).collect();
-    let all_acts: Vec<&Act> = acts.iter().chain([act]).collect();
+    let all_acts: Vec<&Act> = acts.iter().chain([act]).chain(&failing.acts).collect();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
             watch::watch(run, &all_acts, signals, &done, || {
                 lasting.end_at_once();
                 changing.end_at_once();
+                failing.mount.end_at_once();
             });
         });
         // The watch frees threads that hang, so it must end last.
@@ -185,16 +200,17 @@ fn soak_threads(arguments: &Arguments, changes: Changes<'_>, duration: Duration,
                 let mounts = [lasting, changing];
                 scope.spawn(move || Reader { run, mounts: &mounts, random, act, copy }.run());
             }
-            scope.spawn(|| disturb::drop_caches(run, archives, random(1000)));
+            scope.spawn(|| disturb::drop_caches(run, archives, arguments.keep_caches, random(1000)));
             scope.spawn(|| disturb::touch(run, archives, names, random(1001)));
+            failing.start(scope, run, duration / SAMPLES);
             changes.run(Instant::now() + duration, duration / SAMPLES);
         });
     });
 }
 
 /// Takes the last samples, judges them, and unmounts.
-fn finish(run: &Run, lasting: &Mount, changing: &Mount) {
-    for mount in [lasting, changing] {
+fn finish(run: &Run, mounts: [&Mount; 3]) {
+    for mount in mounts {
         let mut serving = mount.pause_readers();
         if mount.is_dead() {
             continue;

@@ -26,6 +26,8 @@ pub(crate) struct Sample {
     /// Time since the mount.
     pub(crate) age: Duration,
     pub(crate) resident: u64,
+    /// The part of `resident` that is no file.
+    pub(crate) anonymous: u64,
     /// Maximum of `resident` so far.
     pub(crate) peak: u64,
     pub(crate) threads: u64,
@@ -116,6 +118,7 @@ impl Sample {
         Ok(Self {
             age,
             resident: number("VmRSS:")?,
+            anonymous: number("RssAnon:")?,
             peak: number("VmHWM:")?,
             threads: number("Threads:")?,
             descriptors: fs::read_dir(format!("/proc/{pid}/fd"))?.count() as u64,

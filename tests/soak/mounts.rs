@@ -15,11 +15,11 @@ use bsafs::system::mountinfo;
 use rustix::mount::UnmountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::Outcome;
 use crate::archives::KINDS;
 use crate::loose;
 use crate::memory::Life;
-use crate::view::{View, Views};
+use crate::view::{Layout, View, Views};
+use crate::{Outcome, at};
 
 /// Maximum time for an unmounted daemon to end, and for a mount to be busy after its files were closed.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -63,18 +63,31 @@ impl Mount {
         view: View,
         cache_size: &str,
     ) -> Outcome<Self> {
-        fs::create_dir(root).map_err(|error| format!("{}: {error}", root.display()))?;
+        fs::create_dir(root).map_err(at(root))?;
         let pid = mount(bsafs, sources, root, &view, cache_size)?;
         let life = Life::new(pid, root, follows(&view));
-        Ok(Self {
+        Ok(Self::served(bsafs, sources, root, view, life))
+    }
+
+    /// Mounts other sources, and follows them. It has no view: what it may show, its readers know.
+    pub(crate) fn of(bsafs: &Path, root: &Path, sources: &[PathBuf]) -> Outcome<Self> {
+        fs::create_dir(root).map_err(at(root))?;
+        run(Command::new(bsafs).args(["mount", "--layout", "union", "--quiet"]).args(sources).arg(root))?;
+        let pid = status(root)?.pid as i32;
+        let view = View::new(Layout::Union, Vec::new());
+        Ok(Self::served(bsafs, root, root, view, Life::new(pid, root, true)))
+    }
+
+    fn served(bsafs: &Path, sources: &Path, root: &Path, view: View, life: Life) -> Self {
+        Self {
             root: root.to_owned(),
             sources: sources.to_owned(),
             bsafs: bsafs.to_owned(),
             views: Views::new(view),
-            pid: AtomicI32::new(pid),
+            pid: AtomicI32::new(life.pid),
             serving: RwLock::new(Serving { life }),
             dead: AtomicBool::new(false),
-        })
+        }
     }
 
     /// Whether the mount shows changes on the disk.

@@ -38,9 +38,7 @@ impl Reader<'_> {
     /// Acts until the run ends.
     pub(crate) fn run(mut self) {
         let _end = EndOnPanic(self.run);
-        // At normal priority, two dozen readers would leave the thread that makes changes little time.
-        let nice = getpriority_process(None).unwrap_or(0);
-        let _ = setpriority_process(Some(gettid()), nice + NICER);
+        be_nicer();
         let mut buffer = vec![0; 1 << 20];
         while !self.run.is_ending() {
             let mount = self.mounts[self.random.index(self.mounts.len())];
@@ -62,14 +60,15 @@ impl Reader<'_> {
                 if matches!(trouble, Trouble::Wrong(_)) {
                     self.run.counts.wrong.add(1);
                 }
-                self.fail(&trouble);
+                self.fail(mount, &trouble);
             }
         }
     }
 
     /// Records a failure. After EIO and ESTALE the run goes on, because their number says more than the
     /// first of them.
-    fn fail(&self, trouble: &Trouble) {
+    fn fail(&self, mount: &Mount, trouble: &Trouble) {
+        let why = format!("{}: {trouble}", mount.root.display());
         let errno = match trouble {
             Trouble::Refused { error, .. } => Errno::from_io_error(error),
             _ => None,
@@ -77,10 +76,10 @@ impl Reader<'_> {
         let count = match errno {
             Some(Errno::IO) => &self.run.counts.refused_io,
             Some(Errno::STALE) => &self.run.counts.refused_stale,
-            _ => return self.run.fail(trouble.to_string()),
+            _ => return self.run.fail(why),
         };
         count.add(1);
-        self.run.fail_and_go_on(trouble.to_string());
+        self.run.fail_and_go_on(why);
     }
 
     /// Whether a dead daemon or a change may cause this trouble. Wrong bytes are never accepted.
@@ -106,6 +105,13 @@ impl Reader<'_> {
             Trouble::Wrong(_) => false,
         }
     }
+}
+
+/// Lowers the priority of this thread. At normal priority, two dozen readers would leave the thread that
+/// makes changes little time.
+pub(crate) fn be_nicer() {
+    let nice = getpriority_process(None).unwrap_or(0);
+    let _ = setpriority_process(Some(gettid()), nice + NICER);
 }
 
 fn act(random: &mut Random, subject: &mut Subject<'_>, run: &Run) -> Result<(), Trouble> {

@@ -1,6 +1,9 @@
 //! The figures of a run, printed at its end.
 
+use std::sync::PoisonError;
+
 use crate::disturb::can_drop_caches;
+use crate::failing::Figures;
 use crate::memory::Life;
 use crate::run::{Count, Run};
 
@@ -12,7 +15,7 @@ pub(crate) fn table(run: &Run, readers: usize, life: &Life) -> String {
     let drops =
         if can_drop_caches() { counts.drops.get().to_string() } else { "none: only root can".to_owned() };
     let mut out = String::new();
-    let mut row = |name: &str, value: String| out.push_str(&format!("{name:<48} {value}\n"));
+    let mut row = |name: &str, value: String| out.push_str(&row(name, &value));
     row("minutes; readers; seed", format!("{minutes:.1}; {readers}; {}", run.seed));
     row(
         "reads; GiB compared; copies by cp",
@@ -44,12 +47,48 @@ pub(crate) fn table(run: &Run, readers: usize, life: &Life) -> String {
         }
         let each: Vec<String> = life.samples.iter().map(|it| (it.resident >> 10).to_string()).collect();
         row("resident MiB: each sample", each.join(" "));
+        row("RssAnon MiB: each sample", anonymous(life));
         let each: Vec<String> = life.samples.iter().map(|it| it.descriptors.to_string()).collect();
         row("descriptors: each sample", each.join(" "));
         row("threads: first; last", format!("{}; {}", first.threads, last.threads));
     }
     row("failures", run.failures().to_string());
     out
+}
+
+/// Formats the figures of the mount whose sources fail.
+pub(crate) fn failing(figures: &Figures, life: &Life) -> String {
+    let longest = *figures.longest.lock().unwrap_or_else(PoisonError::into_inner);
+    let mean = figures.shown_after.get() / figures.rounds.get().max(1);
+    let mib = figures.bytes.get() >> 20;
+    let three = |counts: &[Count; 3]| counts.each_ref().map(|it| it.get().to_string()).join("; ");
+    let descriptors: Vec<String> = life.samples.iter().map(|it| it.descriptors.to_string()).collect();
+    [
+        row("failing sources: reads; MiB compared", &format!("{}; {mib}", figures.reads.get())),
+        row("  wrong reads and sizes", &figures.wrong.get().to_string()),
+        row("  read before shown: torn; a second late; zeros", &three(&figures.torn)),
+        row("  errors while something changed", &figures.errors()),
+        row("  other errors", &figures.unexplained.get().to_string()),
+        row("  failed or came back: link; profile; disk", &three(&figures.outages)),
+        row("  files changed", &figures.changes.get().to_string()),
+        row(
+            "  changes shown; after ms on average; at most",
+            &format!("{}; {mean}; {longest}", figures.rounds.get()),
+        ),
+        row("  RssAnon MiB: each sample", &anonymous(life)),
+        row("  descriptors: each sample", &descriptors.join(" ")),
+    ]
+    .concat()
+}
+
+fn row(name: &str, value: &str) -> String {
+    format!("{name:<48} {value}\n")
+}
+
+fn anonymous(life: &Life) -> String {
+    let each: Vec<String> =
+        life.samples.iter().map(|it| format!("{:.1}", it.anonymous as f64 / 1024.0)).collect();
+    each.join(" ")
 }
 
 fn two(first: &Count, second: &Count) -> String {
