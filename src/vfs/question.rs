@@ -87,10 +87,23 @@ impl Question {
         path
     }
 
+    /// Whether this is a path as programs in Wine and Windows print it.
+    pub(crate) fn has_drive(&self) -> bool {
+        drive(&self.text).is_some()
+    }
+
     /// Whether a path that is not on the disk may be one of another machine, or one in the tree.
     pub(crate) fn may_be_elsewhere(&self) -> bool {
-        drive(&self.text).is_some() || below_data(&self.text).is_some()
+        self.has_drive() || below_data(&self.text).is_some()
     }
+}
+
+/// A path whose folders are no links. Only the first of them need to exist.
+pub(crate) fn real_path(disk: &Disk, path: &Path) -> Option<PathBuf> {
+    path.ancestors().skip(1).find_map(|folder| {
+        let real = disk.canonical(folder).ok()?;
+        Some(real.join(path.strip_prefix(folder).ok()?))
+    })
 }
 
 fn rest_of_drive(text: &str) -> &str {
@@ -105,7 +118,7 @@ pub(crate) fn find(vfs: &Vfs, question: &Question) -> Result<VfsFile, Vec<String
         return Ok(file);
     }
     // A path of another machine may begin with any folders. One name alone says too little.
-    if drive(&question.text).is_some() {
+    if question.has_drive() {
         let ends = text.match_indices('/').map(|(at, _)| &text[at + 1..]).filter(|end| end.contains('/'));
         if let Some(file) = ends.into_iter().find_map(|end| vfs.file(end)) {
             return Ok(file);

@@ -12,6 +12,7 @@ use super::fate::{Cause, Fate};
 use super::file::VfsFile;
 use super::open_options::OpenOptions;
 use super::opened_archive::{stored_path, with_archive};
+use super::patterns::DATA;
 use super::question::{self, Question};
 use super::sources::resolve;
 use super::sources::source_set::SourceSet;
@@ -21,7 +22,7 @@ use crate::game::caseless::{fold, same};
 use crate::game::{
     ActiveRule, ArchiveRule, AttachRule, DeploymentList, Disk, Installation, LayerKind, LoadOrder, LooseRule,
     ModList, OrderLayer, ReadList, almost_folder, decode_ini, ghosted, ini_list, is_backup, is_plugin,
-    is_separator, linked_mod,
+    is_separator, linked_mod, selected_profile,
 };
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
@@ -70,7 +71,7 @@ pub(crate) enum ThingKind {
     Archive,
     /// A mod.
     Mod,
-    /// An INI file.
+    /// An INI file, or a profile of Mod Organizer.
     Settings,
 }
 
@@ -197,6 +198,12 @@ impl<'a> Answer<'a> {
             return kind;
         }
         let name = question.in_tree();
+        if question.disk.is_none()
+            && let Some(path) = self.labelled(question)
+            && let Some(kind) = self.on_disk(&path, question)
+        {
+            return kind;
+        }
         let kind = self.kind_of(name);
         match kind {
             ThingKind::File => self.file(name),
@@ -205,11 +212,27 @@ impl<'a> Answer<'a> {
             ThingKind::Mod => self.a_mod(name),
             ThingKind::Settings => self.settings(name),
         }
-        if !self.is_unknown() || kind == ThingKind::Settings {
+        if !self.is_unknown() {
             return kind;
         }
         let others = std::mem::take(&mut self.reasons);
-        let kind = if kind == ThingKind::File { self.guess(question) } else { kind };
+        let is_file = matches!(kind, ThingKind::File | ThingKind::Settings);
+        let guessed = if is_file { self.guess(question) } else { kind };
+        if matches!(kind, ThingKind::Plugin | ThingKind::Archive)
+            && let Ok(file) = question::find(self.vfs, question)
+            && file.path().contains('/')
+            && file.layer().is_folder()
+            && !self.is_in_hidden_folder(&file.path())
+        {
+            self.meant = Some(file.path());
+            self.file(&file.path());
+        }
+        let is_settings = kind == ThingKind::Settings && self.is_unknown();
+        let kind = if is_settings { kind } else { guessed };
+        if is_settings {
+            let never = self.notes().filter(|note| note.code == NoteCode::NeverStarted);
+            self.reasons.extend(never.map(Cause::of));
+        }
         if self.is_unknown() {
             self.similar(name);
         }
@@ -288,11 +311,18 @@ impl<'a> Answer<'a> {
             self.archive_at(path);
             return Some(ThingKind::Archive);
         }
-        let real = path.parent().and_then(|it| self.disk.canonical(it).ok()).zip(path.file_name());
-        let real = real.map(|(parent, name)| parent.join(name));
+        let real = question::real_path(&self.disk, path);
         let mut paths = [Some(path), real.as_deref()].into_iter().flatten();
         if let Some(place) = paths.find_map(|path| self.place(path)) {
+            // Programs that run with a mod manager have the paths of all files below the game's data folder.
+            let is_virtual = question.has_drive() && self.is_own_folder(&place.folder);
+            if is_virtual && self.disk.find(&place.folder, &place.within).is_none() {
+                return None;
+            }
             return Some(self.copy(&place));
+        }
+        if self.profile(path) {
+            return Some(ThingKind::Settings);
         }
         let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
         if exists && name.to_ascii_lowercase().ends_with(".ini") {
@@ -306,6 +336,11 @@ impl<'a> Answer<'a> {
             }
             self.add(Cause::new(Fate::NotHere, NOT_FOUND, path, "there is no such file on the disk"));
             return Some(ThingKind::File);
+        }
+        if let Some(name) = self.staged_mod(path) {
+            self.deployed_mod(&name);
+            self.meant = Some(name);
+            return Some(ThingKind::Mod);
         }
         let place = self.deployed_from(path).map(Ok).or_else(|| self.deployed_as(path));
         match place {
@@ -326,6 +361,110 @@ impl<'a> Answer<'a> {
                 Some(ThingKind::File)
             }
         }
+    }
+
+    /// The path on the disk that a label means, as `order`, `which` and `why` print them: the end of the path
+    /// of a folder, archive or mod, and perhaps a path in it.
+    fn labelled(&self, question: &Question) -> Option<PathBuf> {
+        let names: Vec<&str> = question.text.split('/').filter(|it| !it.is_empty()).collect();
+        let in_tree = question.in_tree();
+        if names.len() < 2 || self.vfs.file(in_tree).is_some() || self.vfs.folder(in_tree).is_some() {
+            return None;
+        }
+        let of_layers = self.orders.iter().flat_map(|order| &order.layers).map(|layer| layer.path.clone());
+        let of_mods = self.mod_lists().flat_map(|(_, mods)| {
+            let folders = mods.enabled.iter().map(|name| mods.folder.join(name));
+            folders.chain([mods.folder.clone()]).collect::<Vec<_>>()
+        });
+        let off = self.mods_off();
+        let off = off.iter().map(|(folder, _)| folder.clone());
+        let noted = self.notes().map(|note| PathBuf::from(&note.subject)).filter(|it| is_archive(it));
+        let profiles = self.orders.iter().filter_map(|order| order.profile.clone());
+        let places = of_layers.chain(of_mods).chain(off).chain(noted).chain(profiles);
+        places.filter(|place| place.is_absolute()).find_map(|place| {
+            let own: Vec<&str> = place.iter().rev().filter_map(|it| it.to_str()).collect();
+            (1..=names.len()).rev().find_map(|length| {
+                let mut ends = names[..length].iter().rev().zip(&own);
+                // One name alone has another meaning. A path that begins with Data is one in the game.
+                let is_vague = length == 1 && DATA.contains(&&*names[0].to_ascii_lowercase());
+                if is_vague || length > own.len() || !ends.all(|(one, other)| same(one, other)) {
+                    return None;
+                }
+                let within = names[length..].join("/");
+                match is_archive(&place) && self.disk.is_file(&place) {
+                    true => Some(place.join(within)),
+                    false if within.is_empty() => Some(place.clone()),
+                    false => self.in_labelled(&place, &within),
+                }
+            })
+        })
+    }
+
+    /// A path below a folder, perhaps in one of its archives.
+    fn in_labelled(&self, folder: &Path, within: &str) -> Option<PathBuf> {
+        if let Some(found) = self.disk.find(folder, within) {
+            return Some(found.path);
+        }
+        let ends = within.match_indices('/').map(|(at, _)| (&within[..at], &within[at + 1..]));
+        let mut archives = ends.filter(|(archive, _)| is_archive(Path::new(archive)));
+        archives.find_map(|(archive, inner)| Some(self.disk.find_file(folder, archive)?.join(inner)))
+    }
+
+    /// Whether a folder is that of a game, into which no manager passes files.
+    fn is_own_folder(&self, folder: &Path) -> bool {
+        self.folders()
+            .any(|(order, layer)| layer.path == folder && !layer.is_managed && !order.game.is_empty())
+    }
+
+    /// Answers for a profile of Mod Organizer, or for a list in it. Returns whether it is one.
+    fn profile(&mut self, path: &Path) -> bool {
+        let orders = self.orders;
+        for order in orders {
+            let Some(used) = &order.profile else { continue };
+            let is_mods = is_called(path, "modlist.txt");
+            let is_plugins = || order.plugin_list.as_ref().is_some_and(|it| self.is_one_path(it, path));
+            let is_in_used = || path.parent().is_some_and(|folder| self.is_one_path(folder, used));
+            if self.disk.is_file(path) && is_in_used() && (is_mods || is_plugins()) {
+                let (who, what) = if is_mods { ("Mod Organizer", "mods") } else { ("the game", "plugins") };
+                self.is_there = true;
+                self.add(Cause::new(Fate::Wins, "there", path, format!("{who} reads this list of {what}")));
+                return true;
+            }
+            let folders = path.parent().zip(used.parent());
+            let is_beside = folders.is_some_and(|(one, other)| self.is_one_path(one, other));
+            if !is_beside || !self.disk.is_file(&path.join("modlist.txt")) {
+                continue;
+            }
+            let selected = used.ancestors().nth(2).and_then(|it| selected_profile(&self.disk, it));
+            match selected.filter(|it| !is_called(path, it)) {
+                Some(selected) => {
+                    let text = format!(
+                        "Mod Organizer has the profile \"{}\" selected, not this one; select it there",
+                        selected.shown()
+                    );
+                    self.add(Cause::new(Fate::Off, "mo2-profile-off", path, text));
+                }
+                None => {
+                    let mods = order.mods.as_ref().map_or(0, |it| it.enabled.len());
+                    let text = format!("Mod Organizer has this profile selected; {} on", count(mods, "mod"));
+                    self.is_there = true;
+                    self.add(Cause::new(Fate::Wins, "there", path, text));
+                }
+            }
+            return true;
+        }
+        false
+    }
+
+    /// The mod of a manager that deploys, if a folder is that of the mod or in it.
+    fn staged_mod(&self, path: &Path) -> Option<String> {
+        if !self.disk.is_dir(path) {
+            return None;
+        }
+        let lists = self.deployed();
+        let names = path.iter().rev().filter_map(|it| it.to_str()).take(DEPTH_MAX);
+        let mods = names.flat_map(|name| lists.iter().filter_map(move |(_, list)| list.mod_named(name)));
+        mods.map(str::to_owned).next()
     }
 
     /// Whether something is at a path on the disk, be it a dangling link.
@@ -401,6 +540,10 @@ impl<'a> Answer<'a> {
         let is_top = !within.contains('/');
         if self.disk.is_dir(&path) {
             let name = path.to_string_lossy().into_owned();
+            if let Some(nested) = self.nested_around(folder, &path) {
+                self.add(nested);
+                return ThingKind::File;
+            }
             match self.vfs.folder(within) {
                 Some(_) if self.state_of_mod(folder).is_none() => {
                     self.is_there = true;
@@ -471,10 +614,7 @@ impl<'a> Answer<'a> {
         let (name, by) = match named {
             Some((name, manager)) => (name, manager),
             None => {
-                let is_game = |(order, layer): (&LoadOrder, &OrderLayer)| {
-                    layer.path == folder && !layer.is_managed && !order.game.is_empty()
-                };
-                self.folders().any(is_game).then_some(())?;
+                self.is_own_folder(folder).then_some(())?;
                 (linked_mod(&self.disk, folder, path)?.1, "a mod manager")
             }
         };
@@ -494,7 +634,11 @@ impl<'a> Answer<'a> {
                         layer.path() == self.disk.find(folder, path).map(|it| it.path).unwrap_or_default()
                     })
                 };
-                let shown = self.vfs.file(path).filter(|file| file.layer().path() == folder);
+                // The list and the tree may have other spellings, of which the tree compares only ASCII.
+                let stored = self.disk.find(folder, path).map(|it| it.path);
+                let stored = stored.as_ref().and_then(|it| it.strip_prefix(folder).ok()?.to_str());
+                let shown = self.vfs.file(stored.unwrap_or(path));
+                let shown = shown.filter(|file| file.layer().path() == folder);
                 let is_used = match (&shown, self.orders.iter().find(|it| !it.game.is_empty())) {
                     (Some(file), Some(order)) => self.is_used(order, file).is_ok(),
                     _ => is_archive_name(path.as_bytes()) && is_loaded(path),
@@ -617,9 +761,15 @@ impl<'a> Answer<'a> {
                 self.add(Cause::new(Fate::NotHere, NOT_FOUND, &path, "there is no such file on the disk"));
             }
         }
-        if let Some(file) = self.vfs.file(within) {
-            self.add(used(&file));
+        // The path may be in the game from elsewhere.
+        match (self.kind_of(within), self.vfs.file(within)) {
+            (ThingKind::Plugin, _) => self.plugin(within),
+            (_, Some(file)) => self.add(used(&file)),
+            (ThingKind::Archive, None) => self.archive(within),
+            _ if self.is_own_folder(&place.folder) => self.outside_of_tree(within),
+            _ => {}
         }
+        self.is_there = false;
     }
 
     /// Answers for a file of an archive that is named by the path of the archive.
@@ -679,7 +829,8 @@ impl<'a> Answer<'a> {
     }
 
     fn has_mod(&self, mods: &ModList, name: &str) -> bool {
-        mods.enabled.iter().any(|it| same(it, name)) || self.disk.find_folder(&mods.folder, name).is_some()
+        mods.enabled.iter().chain(&mods.unmanaged).any(|it| same(it, name))
+            || self.disk.find_folder(&mods.folder, name).is_some()
     }
 
     fn notes(&self) -> impl Iterator<Item = &'a Note> + use<'a> {
@@ -706,7 +857,10 @@ impl<'a> Answer<'a> {
             let enabled: HashSet<String> = mods.enabled.iter().map(|name| fold(name)).collect();
             let profile = order.profile.as_ref().and_then(|it| it.file_name()).unwrap_or_default();
             for name in names.iter().filter(|name| !enabled.contains(&fold(name))) {
-                let text = if is_separator(name) {
+                let text = if mods.unmanaged.iter().any(|it| same(it, name)) {
+                    "the list of mods has it as unmanaged, so Mod Organizer passes nothing of this folder on"
+                        .to_owned()
+                } else if is_separator(name) {
                     "this is a separator of Mod Organizer, a heading in the list of mods without files"
                         .to_owned()
                 } else if is_backup(name) {
@@ -785,6 +939,9 @@ impl<'a> Answer<'a> {
     }
 
     fn file_that_is_there(&mut self, file: &VfsFile) {
+        if let Some(cause) = self.out_of_place(file) {
+            return self.add(cause);
+        }
         self.is_there = true;
         let layer = file.layer();
         let why = if layer.why().is_empty() { String::new() } else { format!(" ({})", layer.why()) };
@@ -811,6 +968,34 @@ impl<'a> Answer<'a> {
         self.reasons.extend(notes);
         let spelling = self.only_in_one_spelling(file);
         self.reasons.extend(spelling);
+    }
+
+    /// Why a game has no use for a file of its tree: the file is in a mod that is nested too deep, or is a
+    /// plugin or an archive that is not at the top.
+    fn out_of_place(&self, file: &VfsFile) -> Option<Cause> {
+        let (layer, path) = (file.layer(), file.path());
+        let has_it = |order: &&LoadOrder| {
+            !order.game.is_empty() && order.layers.iter().any(|it| it.path == layer.path())
+        };
+        let order = self.orders.iter().find(has_it)?;
+        if !layer.is_folder() {
+            return None;
+        }
+        let at = layer.path().join(&path);
+        let text = || below_top(order, file);
+        self.nested_around(layer.path(), &at)
+            .or_else(|| Some(Cause::new(Fate::NotLoaded, "not-at-top", &at, text()?)))
+    }
+
+    /// The reason for a mod in a layer whose files are too deep for the game, if something is in that mod.
+    fn nested_around(&self, layer: &Path, path: &Path) -> Option<Cause> {
+        let nested =
+            self.notes().filter(|note| matches!(note.code, NoteCode::Mo2ModNested | NoteCode::ModNested));
+        let is_around = |note: &&Note| {
+            let subject = Path::new(&note.subject);
+            subject.starts_with(layer) && path.starts_with(subject)
+        };
+        nested.filter(is_around).map(Cause::of).next()
     }
 
     /// A reason if only one of several folders, whose names differ in case, has a file of the game's own.
@@ -1353,7 +1538,15 @@ impl<'a> Answer<'a> {
 
     /// Why an installed plugin is not active.
     fn not_active(&self, order: &LoadOrder, plugin: &Path, name: &str) -> Cause {
+        let rule = order.installation.as_ref().map(|it| it.title.plugins.active);
         let text = match &order.plugin_list {
+            None if rule == Some(ActiveRule::GameFiles) => {
+                let ini = order.inis.first().map_or("Morrowind.ini".into(), |it| it.shown().to_string());
+                format!(
+                    "the plugin is installed, but [Game Files] in {ini} does not name it; tick it in the \
+                     launcher of the game, under Data Files"
+                )
+            }
             None => {
                 let text = "the plugin is installed, but no list of plugins was found; start the game, or \
                             give its prefix with --prefix";
@@ -1515,6 +1708,9 @@ impl<'a> Answer<'a> {
             let noted: Vec<Cause> = self.notes().filter(is_about).map(|note| self.not_loaded(note)).collect();
             self.reasons.extend(noted);
             self.reasons.extend(self.all_marked_hidden(mods, &stored));
+            if mods.unmanaged.iter().any(|it| same(it, name)) {
+                self.unmanaged(name);
+            }
             if is_on && self.reasons.is_empty() {
                 let text = "the mod is on, but has no files that the game sees";
                 self.add(Cause::new(Fate::Ignored, "nothing-for-game", &stored, text));
@@ -1525,6 +1721,20 @@ impl<'a> Answer<'a> {
                 self.add(Cause::new(Fate::Off, "mo2-mod-off", folder, why));
             }
         }
+    }
+
+    /// Answers for something that Mod Organizer lists without managing it: `DLC: Dawnguard`.
+    fn unmanaged(&mut self, name: &str) {
+        self.with_endings(name.split_once(": ").map_or(name, |(_, rest)| rest));
+        let text = "Mod Organizer lists this but does not manage it: its files are in the game's own data \
+                    folder";
+        let cause = if self.is_unknown() {
+            let text = format!("{text}, which has no plugin or archive of this name");
+            Cause::new(Fate::NotHere, "mo2-unmanaged", Path::new(name), text)
+        } else {
+            Cause::remark("mo2-unmanaged", Path::new(name), text)
+        };
+        self.add(cause);
     }
 
     /// What became of the files of a mod, loose and in its archives.
@@ -1564,6 +1774,9 @@ impl<'a> Answer<'a> {
             let is_off = is_plugin(&path) && !is_active() || is_archive_name(path.as_bytes());
             return if is_text || is_off || ghosted(&path).is_some() { Err(String::new()) } else { Ok(()) };
         };
+        if let Some(why) = below_top(order, file) {
+            return Err(why.to_owned());
+        }
         if let Some(meant) = almost_folder(top) {
             return Err(format!("the game does not read the folder {top}; is {meant} meant?"));
         }
@@ -1696,11 +1909,6 @@ impl<'a> Answer<'a> {
                 }
             }
         }
-        let never: Vec<Cause> =
-            self.notes().filter(|note| note.code == NoteCode::NeverStarted).map(Cause::of).collect();
-        if !self.is_there {
-            self.reasons.extend(never);
-        }
     }
 }
 
@@ -1732,6 +1940,21 @@ impl ModFiles {
             (hidden, _) => format!("the mod is on; {winning} of its files win, and {hidden} are hidden"),
         }
     }
+}
+
+/// Why a game does not load a loose plugin or archive that is in a folder.
+fn below_top(order: &LoadOrder, file: &VfsFile) -> Option<&'static str> {
+    let path = file.path();
+    let (_, name) = path.rsplit_once('/')?;
+    if is_plugin(name) {
+        return Some(
+            "the game loads plugins only from the top of its data folder or of a mod; move it there",
+        );
+    }
+    let at = file.layer().path().join(&path);
+    let is_layer = || order.layers.iter().any(|it| it.path == at);
+    let text = "the game loads archives only from the top of its data folder or of a mod; move it there";
+    (is_archive_name(name.as_bytes()) && !is_layer()).then_some(text)
 }
 
 /// The copy that the game uses.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::small_world::{FALLOUT4, SKYRIMSE, STARFIELD, SmallWorld};
+use super::small_world::{FALLOUT4, MORROWIND, SKYRIMSE, STARFIELD, SmallWorld};
 use super::worlds::{self, World};
 use crate::mounted::{Finished, TestDir};
 use crate::support::home::{SteamGame, plugin};
@@ -301,16 +301,19 @@ fn a_file_that_a_manager_deployed_has_the_mod_from_its_list_or_its_link() {
             ("home/Vortex/mods/Armor-12/textures/copied.dds", ""),
             ("home/Vortex/mods/Armor-12/textures/left.dds", ""),
             ("home/Vortex/mods/Other-3/textures/copied.dds", ""),
+            ("Data/Größe.esp", ""),
             ("home/Amethyst/mods/Linked Mod/textures/linked.dds", ""),
             ("Data/meshes/limo.nif", ""),
             ("Data/.lmmfiles", r#"{"files":[{"mod_id":7,"path":"meshes/limo.nif"}]}"#),
             (
                 "Data/vortex.deployment.json",
                 r#"{"files":[{"relPath":"Textures\\Copied.dds","source":"Armor-12","time":1},
-                    {"relPath":"textures\\gone.dds","source":"Gone-1","time":1}]}"#,
+                    {"relPath":"textures\\gone.dds","source":"Gone-1","time":1},
+                    {"relPath":"größe.ESP","source":"Gr-4","time":1}]}"#,
             ),
         ],
     );
+    world.installed.write("local/Plugins.txt", b"*Gr\xf6\xdfe.esp\r\n", 0);
     let staged = "home/Amethyst/mods/Linked Mod/textures/linked.dds";
     symlink(world.installed.path(staged), world.installed.path("Data/textures/linked.dds")).unwrap();
     let deployed_from = |path: &str| {
@@ -331,6 +334,9 @@ fn a_file_that_a_manager_deployed_has_the_mod_from_its_list_or_its_link() {
     let mods = |name: &str| path(&world, &format!("home/Vortex/mods/{name}"));
     check("armor-12", ("wins", "there", "Vortex deployed 1 file; the game uses 1"));
     check("Gone-1", ("ignored", "nothing-for-game", "uses none"));
+    check("Gr-4", ("wins", "there", "Vortex deployed 1 file; the game uses 1"));
+    check(&mods("Armor-12"), ("wins", "there", "Vortex deployed 1 file; the game uses 1"));
+    check(&mods("Armor-12/textures"), ("wins", "there", "Vortex deployed 1 file; the game uses 1"));
     check(&mods("Armor-12/textures/copied.dds"), ("wins", "there", "is from here"));
     check(&mods("Armor-12/textures/left.dds"), ("not-deployed", "not-deployed", "has not deployed"));
     check(&path(&world, staged), ("wins", "there", "is from here"));
@@ -380,6 +386,177 @@ fn a_plugin_that_is_off_has_the_reason_that_is_true() {
     fs::write(&list, "\u{feff}*B.esp\r\n").unwrap();
     check(&world, "skyrimse", "B.esp", ("not-loaded", "plugin-inactive", "byte order mark"));
     assert_eq!(world.order("skyrimse").notes("plugins-file-encoding"), ["Plugins.txt"]);
+}
+
+#[test]
+fn a_path_of_wine_that_is_not_on_the_disk_is_the_path_in_the_game() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", "[Archive]\nsResourceArchiveList=Base.bsa\nsResourceArchiveList2=\n"),
+            ("Data/Base.bsa", ""),
+            ("Data/textures/own.dds", ""),
+        ],
+    );
+    let mods = "home/mo2/mods";
+    world.instance(
+        &["On"],
+        &[
+            (&format!("{mods}/On/textures/mod.dds"), ""),
+            (&format!("{mods}/On/On.esp"), ""),
+            (&format!("{mods}/Off/textures/off.dds"), ""),
+            ("home/mo2/profiles/Default/plugins.txt", "*On.esp\r\n"),
+        ],
+    );
+    let linked = world.installed.path("home/linked game");
+    symlink(world.installed.folder.as_path(), &linked).unwrap();
+    for (name, fate, code) in [
+        ("Misc/Base.bsa.txt", "wins", "there"),
+        ("textures/mod.dds", "wins", "there"),
+        ("TEXTURES/Own.dds", "wins", "there"),
+        ("On.esp", "wins", "active"),
+        ("textures/off.dds", "off", "mo2-mod-off"),
+        ("textures/none.dds", "not-here", "not-found"),
+    ] {
+        for data in [path(&world, "Data"), linked.join("Data").to_str().unwrap().to_owned()] {
+            let copy = format!("{data}/{name}");
+            let said = ask(&world, &[&format!("Z:{}", copy.replace('/', "\\"))]);
+            assert_eq!((&*said.fate, &*said.code), (fate, code), "{copy}: {}", said.line);
+            assert!(said.line.starts_with("skyrimse, profile Default: "), "{}", said.line);
+            if name.contains("Own") {
+                continue;
+            }
+            // The same path of Linux is a copy, which does not exist.
+            let said = ask(&world, &[&copy]);
+            assert_eq!((&*said.fate, &*said.code), ("not-here", "not-found"), "{copy}");
+            assert!(said.line.ends_with(&format!("{name} does not exist")), "{}", said.line);
+            let printed = world.run(&["why", &copy]).out;
+            assert_eq!(printed.lines().count() > 2, code != "not-found", "{printed}");
+        }
+    }
+    let off = world.run(&["why", &path(&world, "Data/textures/off.dds")]).out;
+    assert!(off.contains("Off/textures/off.dds"), "{off}");
+    // A path of Wine in a mod is that copy.
+    let of_mod = format!("Z:{}", path(&world, &format!("{mods}/On/textures/own.dds")));
+    assert_eq!(ask(&world, &[&of_mod]).fate, "not-here");
+}
+
+#[test]
+fn plugins_archives_and_mods_that_are_too_deep_are_not_in_the_game() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", ""), ("Data/sub/Own.esm", "")]);
+    let mods = "home/mo2/mods";
+    let file = |name: &str| format!("{mods}/{name}");
+    let source = world.instance(
+        &["Good", "Deep", "Nested"],
+        &[
+            (&file("Good/textures/a.dds"), ""),
+            (&file("Good/optional/Choice.esp"), ""),
+            (&file("Deep/00 Core/textures.bsa"), ""),
+            (&file("Deep/00 Core/Deep.esp"), ""),
+            (&file("Deep/textures/a.dds"), ""),
+            (&file("Nested/Data/textures/n.dds"), ""),
+            (&file("Nested/Data/Nested.esp"), ""),
+        ],
+    );
+    let not_at_top = |what: &'static str| ("not-loaded", "not-at-top", what);
+    let of_disk = |name: &str, expected| check(&world, &source, &path(&world, name), expected);
+    of_disk(&file("Good/optional/Choice.esp"), not_at_top("plugins only from the top"));
+    of_disk("Data/sub/Own.esm", ("ignored", "mod-nested", "does not look in the folder"));
+    of_disk(&file("Deep/00 Core/textures.bsa"), not_at_top("archives only from the top"));
+    for name in ["optional/choice.esp", "choice.esp"] {
+        check(&world, &source, name, not_at_top("plugins only from the top"));
+    }
+    check(&world, &source, "Good", ("wins", "there", "of its files win"));
+    check(&world, &source, "Deep", ("ignored", "replaces-nothing", "only from the top"));
+    let nested = ("ignored", "mo2-mod-nested", "subfolder \"Data\"");
+    for name in
+        ["Nested/Data/textures/n.dds", "Nested/Data/Nested.esp", "Nested/Data/textures", "Nested/Data"]
+    {
+        of_disk(&file(name), nested);
+    }
+    for name in ["Nested", "n.dds", "textures/n.dds", "Data/textures/n.dds"] {
+        check(&world, &source, name, nested);
+    }
+}
+
+#[test]
+fn names_and_labels_mean_what_they_were_printed_for() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", "[Archive]\nsResourceArchiveList=Skyrim - Base.bsa\nsResourceArchiveList2=\n"),
+            ("Data/Skyrim - Base.bsa", ""),
+        ],
+    );
+    let mods = "home/mo2/mods";
+    let file = |name: &str| format!("{mods}/{name}");
+    let source = world.instance(
+        &["High", "SkyUI"],
+        &[
+            (&file("High/textures/a.dds"), ""),
+            (&file("SkyUI/textures/a.dds"), ""),
+            (&file("SkyUI/SkyUI_SE.esp"), ""),
+            (&file("SkyUI/SkyUI_SE.bsa"), ""),
+            (&file("SkyUI/SKSE/Plugins/foo.ini"), ""),
+            (&file("Off Mod/textures/off.dds"), ""),
+            (&file("Off Mod/Off.bsa"), ""),
+            ("home/mo2/profiles/Default/plugins.txt", "*SkyUI_SE.esp\r\n"),
+            ("home/mo2/profiles/Other/modlist.txt", "-SkyUI\r\n"),
+        ],
+    );
+    let list = "+High\r\n+SkyUI\r\n*DLC: Dawnguard\r\n*Unmanaged: Extra\r\n";
+    world.write(&[("home/mo2/profiles/Default/modlist.txt", list), ("Data/Extra.esp", "")]);
+    for (label, fate, code) in [
+        ("foo.ini", "wins", "there"),
+        ("none.ini", "not-here", "not-found"),
+        ("SkyUI/SkyUI_SE.bsa", "wins", "there"),
+        ("SkyUI/SkyUI_SE.bsa/misc/skyui_se.bsa.txt", "wins", "there"),
+        (r"SkyUI_SE.bsa\misc\skyui_se.bsa.txt", "wins", "there"),
+        (r"Skyrim - Base.bsa\misc\none.txt", "not-here", "not-found"),
+        ("SkyUI/textures/a.dds", "loses", "hidden"),
+        ("mods/skyui/Textures/A.dds", "loses", "hidden"),
+        ("mods/Off Mod/textures/off.dds", "off", "mo2-mod-off"),
+        ("Off Mod/textures/off.dds", "off", "mo2-mod-off"),
+        ("Off Mod/Off.bsa", "off", "mo2-mod-off"),
+        ("mods/Off Mod", "off", "mo2-mod-off"),
+        ("profiles/Default", "wins", "there"),
+        ("DLC: Dawnguard", "not-here", "mo2-unmanaged"),
+        ("Unmanaged: Extra", "not-loaded", "plugin-inactive"),
+    ] {
+        let said = ask(&world, &["--in", &source, label]);
+        assert_eq!((&*said.fate, &*said.code), (fate, code), "{label}: {} {}", said.line, said.text);
+        assert!(!label.starts_with("DLC") || !said.text.contains("turn it on"), "{}", said.text);
+    }
+    for words in [&["Skyrim", "-", "Base.bsa"][..], &["skyrim", "-", "base.bsa"], &["Off", "Mod"]] {
+        let found = world.run(&[&["why"], words].concat());
+        let line = found.out.lines().next().unwrap_or_else(|| panic!("{found:?}"));
+        assert!(line.contains(&format!(": {} is ", words.join(" "))), "{line}");
+    }
+    let profile = |name: &str| path(&world, &format!("home/mo2/profiles/{name}"));
+    let said = ask(&world, &[&profile("Default")]);
+    assert_eq!((&*said.fate, &*said.code), ("wins", "there"), "{}", said.line);
+    assert!(said.text.contains("2 mods on"), "{}", said.text);
+    assert_eq!(ask(&world, &[&profile("Default/modlist.txt")]).fate, "wins");
+    let said = ask(&world, &[&profile("Other")]);
+    assert_eq!((&*said.fate, &*said.code), ("off", "mo2-profile-off"), "{}", said.text);
+    assert!(said.line.starts_with("skyrimse, profile Other: "), "{}", said.line);
+    let said = ask(&world, &[&profile("Other"), "SkyUI"]);
+    assert!(said.fate == "off" && said.text.contains("profile \"Other\""), "{}", said.text);
+}
+
+#[test]
+fn a_plugin_that_is_not_ticked_in_morrowind_has_the_section_of_its_ini_file() {
+    let world = SmallWorld::new(
+        &MORROWIND,
+        &[
+            ("Morrowind.exe", ""),
+            ("Morrowind.ini", "[Game Files]\nGameFile0=Morrowind.esm\n"),
+            ("Data Files/Off.esp", ""),
+        ],
+    );
+    let expected = ("not-loaded", "plugin-inactive", "Morrowind.ini does not name it");
+    check(&world, "morrowind", "Off.esp", expected);
+    check(&world, "morrowind", &path(&world, "Data Files/Off.esp"), expected);
 }
 
 /// What the commands say about each copy of a path: the layer that wins, and for the others the fate.

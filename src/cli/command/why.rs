@@ -26,7 +26,7 @@ use crate::shown::Shown;
 use crate::system::mountinfo;
 use crate::vfs::Vfs;
 use crate::vfs::fate::{Cause, Fate};
-use crate::vfs::question::Question;
+use crate::vfs::question::{Question, real_path};
 use crate::vfs::sources::resolve::is_game;
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::why::{Explanation, NOT_FOUND, SAME_NAME, ThingKind, why};
@@ -46,7 +46,8 @@ use crate::vfs::why::{Explanation, NOT_FOUND, SAME_NAME, ThingKind, why};
 pub(crate) struct AskWhy {
     /// Paths of files, or names of plugins, archives, mods or INI files
     ///
-    /// In front of these, a game, a mount or an instance of Mod Organizer 2 is the source, as with --in.
+    /// In front of these, a game, a mount, or an instance or profile of Mod Organizer 2 is the source, as
+    /// with --in.
     #[arg(required = true, value_name = "FILE|PLUGIN|MOD")]
     things: Vec<PathBuf>,
     /// Game, instance of Mod Organizer 2, or other source to ask about [default: the only one installed]
@@ -86,16 +87,34 @@ impl AskWhy {
         // The things of one source are asked together.
         let mut opened: Vec<(Vec<PathBuf>, Asked)> = Vec::new();
         let mut answers = Vec::new();
-        for thing in things {
-            answers.push(self.answers(sources, &thing.to_string_lossy(), &games, &mut opened)?);
-        }
-        // In a shell, a name with spaces may have become several.
-        let is_denied = |found: &Vec<(usize, Explanation)>| found.iter().all(|(_, it)| !it.is_there);
-        if things.len() > 1 && answers.iter().any(is_denied) {
-            let words: Vec<_> = things.iter().map(|it| it.to_string_lossy()).collect();
-            let joined = self.answers(sources, &words.join(" "), &games, &mut opened)?;
-            if joined.iter().any(|(_, it)| it.fate != Fate::NotHere) {
-                answers = vec![joined];
+        let is_known =
+            |found: &Vec<(usize, Explanation)>| found.iter().any(|(_, it)| it.fate != Fate::NotHere);
+        // In a shell, a name with spaces becomes several. It may begin as the id of a game does.
+        let begins_as_game = self.sources.is_empty() && sources.first().is_some_and(|it| is_game(it));
+        let whole = |opened: &mut Vec<_>| {
+            let found = self.answers(&self.sources, &joined(&self.things), &games, opened).ok();
+            found.filter(is_known)
+        };
+        let is_name = begins_as_game && is_rather_a_name(&self.things);
+        if let Some(found) = is_name.then(|| whole(&mut opened)).flatten() {
+            answers.push(found);
+        } else {
+            for thing in things {
+                match self.answers(sources, &thing.to_string_lossy(), &games, &mut opened) {
+                    Ok(found) => answers.push(found),
+                    Err(error) => {
+                        let found = (begins_as_game && !is_name).then(|| whole(&mut opened)).flatten();
+                        answers = vec![found.ok_or(error)?];
+                        break;
+                    }
+                }
+            }
+            let is_denied = |found: &Vec<(usize, Explanation)>| found.iter().all(|(_, it)| !it.is_there);
+            if things.len() > 1 && answers.len() > 1 && answers.iter().any(is_denied) {
+                let found = self.answers(sources, &joined(things), &games, &mut opened)?;
+                if is_known(&found) {
+                    answers = vec![found];
+                }
             }
         }
         for (at, answer) in answers.iter().flatten() {
@@ -204,6 +223,9 @@ impl Games {
 
     /// The instances and games that a path on the disk may belong to.
     fn around(&self, path: &Path) -> Vec<PathBuf> {
+        if let Some(profile) = path.ancestors().take(2).find(|folder| is_profile(&self.disk, folder)) {
+            return vec![profile.to_owned()];
+        }
         let is_instance = |folder: &&Path| self.disk.is_file(&folder.join(MO2_INI));
         if let Some(instance) = path.ancestors().skip(1).find(is_instance) {
             return vec![instance.to_owned()];
@@ -231,7 +253,7 @@ impl Games {
 
     /// Whether a path is below a folder when links are followed.
     fn is_below(&self, path: &Path, folder: &Path) -> bool {
-        let real = path.parent().and_then(|it| self.disk.canonical(it).ok());
+        let real = real_path(&self.disk, path);
         real.zip(self.disk.canonical(folder).ok()).is_some_and(|(path, folder)| path.starts_with(folder))
     }
 
@@ -372,7 +394,27 @@ fn is_asked(source: &Path) -> bool {
     if let Some((_, within)) = in_mount(source) {
         return within.is_empty();
     }
-    is_game(source) || Disk::default().is_file(&source.join(MO2_INI))
+    let disk = Disk::default();
+    is_game(source) || disk.is_file(&source.join(MO2_INI)) || is_profile(&disk, source)
+}
+
+/// Whether a folder is a profile of the instance of Mod Organizer 2 that it is in.
+fn is_profile(disk: &Disk, folder: &Path) -> bool {
+    let Ok(folder) = std::path::absolute(folder) else { return false };
+    let instance = || folder.ancestors().nth(2).is_some_and(|it| disk.is_file(&it.join(MO2_INI)));
+    disk.is_file(&folder.join("modlist.txt")) && instance()
+}
+
+/// Whether words that begin with the id of a game are rather one name: `Skyrim - Textures0.bsa`. People type
+/// an id in small letters.
+fn is_rather_a_name(words: &[PathBuf]) -> bool {
+    let has_capitals = words.first().is_some_and(|it| it.to_string_lossy().contains(char::is_uppercase));
+    has_capitals || words.get(1).is_some_and(|it| it.as_os_str() == "-")
+}
+
+fn joined(words: &[PathBuf]) -> String {
+    let words: Vec<_> = words.iter().map(|it| it.to_string_lossy()).collect();
+    words.join(" ")
 }
 
 /// The mount that a path is in, and the path in it, which is empty for the mountpoint.
@@ -415,6 +457,9 @@ fn write(out: &mut impl StyledWrite, answer: &Explanation, names: &Places) -> st
             reasons = if is_verbose { reasons } else { rest };
         }
         _ if answer.is_there => writeln!(out, " is in {whole}")?,
+        [Cause { code: NOT_FOUND, subject, .. }, ..] if Path::new(subject).is_absolute() => {
+            writeln!(out, " does not exist")?
+        }
         _ => writeln!(out, " is not in {whole}")?,
     }
     let shown: Vec<(&str, String, &Cause)> = reasons

@@ -128,6 +128,12 @@ pub(crate) fn game_of_settings(disk: &Disk, folder: &Path) -> (Option<String>, O
     (settings.get("General", "gamePath"), settings.get("General", "gameName"))
 }
 
+/// The profile that the settings of the instance in a folder select.
+pub(crate) fn selected_profile(disk: &Disk, folder: &Path) -> Option<String> {
+    let ini = disk.find_file(folder, MO2_INI)?;
+    QSettings::parse(&disk.list(&ini, &mut Vec::new())?).get("General", "selected_profile")
+}
+
 /// The settings and folders of an instance.
 #[derive(Debug)]
 pub(super) struct Instance<'a> {
@@ -282,6 +288,7 @@ impl<'a> Instance<'a> {
         Some(ModList {
             folder: self.mods.clone()?,
             enabled: enabled(&text).into_iter().map(str::to_owned).collect(),
+            unmanaged: text.lines().filter_map(|it| Some(it.strip_prefix('*')?.trim().to_owned())).collect(),
             hidden_suffixes: CaselessEndings::new(self.hidden.endings.iter().map(String::as_str)),
         })
     }

@@ -9,5 +9,5 @@ mod openmw_chain;
 pub(crate) use deployment::{DeploymentList, linked_mod};
 pub use instances::{FoundInstance, find_instances, instance};
 pub use mo2::{MO2_INI, instance_of_profile, plan_mo2};
-pub(crate) use mo2::{drive_root, game_of_settings, is_backup, is_separator};
+pub(crate) use mo2::{drive_root, game_of_settings, is_backup, is_separator, selected_profile};
 pub use openmw::plan_openmw;

@@ -71,6 +71,8 @@ pub struct ModList {
     pub folder: PathBuf,
     /// The names of the enabled mods, highest first.
     pub enabled: Vec<String>,
+    /// The names of what Mod Organizer lists without managing it, such as add-ons of the game.
+    pub unmanaged: Vec<String>,
     /// Endings of the names of files and folders that the user hid.
     pub hidden_suffixes: CaselessEndings,
 }
