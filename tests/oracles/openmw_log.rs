@@ -115,6 +115,7 @@ fn ours(world: &World, folder: &Path) -> Vec<String> {
         xdg_config_home: folder.join("config"),
         xdg_data_home: folder.join("data"),
         user: "user".to_owned(),
+        system: "/".into(),
     };
     let start = folder.join(world.start());
     let order = plan_openmw(&Disk::default(), &start, None, &environment, &Overrides::default()).unwrap();
