@@ -141,7 +141,9 @@ impl Conflicts {
         let options = OpenOptions { advice_to_root: self.page.advice_to_root(), ..options };
         let set = source_set(sources, options)?;
         let vfs = Vfs::from(set.open()?);
-        let mut unseen = selected.unseen(&vfs);
+        let unseen = selected.unseen(&vfs);
+        #[cfg(feature = "pictures")]
+        let mut unseen = unseen;
         let is_asked = match &self.of {
             Some(of) => layers_named(&vfs, of)?,
             None => vec![true; vfs.layers().len()],
