@@ -84,6 +84,14 @@ impl TestInstallation {
         for folder in [&data, &local, &my_games] {
             fs::create_dir_all(folder).unwrap();
         }
+        // libloadorder takes for granted what makes these games load light plugins.
+        for (game, plugin) in LIGHT_PLUGINS_OF_VR {
+            if game == self.game.id {
+                let plugin = data.join(plugin);
+                fs::create_dir_all(plugin.parent().unwrap()).unwrap();
+                fs::write(plugin, "").unwrap();
+            }
+        }
         for plugin in &self.plugins {
             let file = File::create_new(data.join(&plugin.name)).unwrap();
             fs::write(data.join(&plugin.name), plugin.bytes(self.game.id)).unwrap();
@@ -204,6 +212,10 @@ impl Plugin {
         [b"TES4", &size(&body)[..], &self.flags.to_le_bytes(), &vec![0; rest], &body].concat()
     }
 }
+
+/// The plugins of script extenders with which the games for VR load light plugins.
+const LIGHT_PLUGINS_OF_VR: [(&str, &str); 2] =
+    [("skyrimvr", "SKSE/Plugins/skyrimvresl.dll"), ("fallout4vr", "F4SE/Plugins/falloutvresl.dll")];
 
 fn size(data: &[u8]) -> [u8; 4] {
     u32::try_from(data.len()).unwrap().to_le_bytes()
