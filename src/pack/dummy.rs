@@ -25,7 +25,7 @@ pub(super) fn name(plugin: &str, options: &PackOptions) -> String {
 /// Whether an archive gets a plugin without content. If the mod has a plugin of its name, such a file would
 /// replace it wherever both are copied.
 pub(super) fn is_written(archive: &PlannedArchive, options: &PackOptions) -> bool {
-    let is_missing = |plugin: &String| !options.plugins_there.contains(&plugin.to_lowercase());
+    let is_missing = |plugin: &String| !options.plugins_there.contains_key(&plugin.to_lowercase());
     let missing = matches!(&archive.loader, Loader::Missing(plugin) if is_missing(plugin));
     missing && !archive.is_of_other && options.dummies && options.game.dummy.is_some()
 }

@@ -1,6 +1,6 @@
 //! What the caller may choose.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 
 use super::error::{PackError, PackErrorKind};
 use super::path_list::PathList;
@@ -62,7 +62,7 @@ pub struct PackOptions {
     pub(crate) threads: Option<usize>,
     /// The names of plugins in the sources or beside them, without extension and in lower case. The plan
     /// finds them.
-    pub(crate) plugins_there: HashSet<String>,
+    pub(crate) plugins_there: BTreeMap<String, String>,
 }
 
 impl PackOptions {
@@ -104,7 +104,7 @@ impl PackOptions {
             override_file: false,
             verifies: true,
             threads: None,
-            plugins_there: HashSet::new(),
+            plugins_there: BTreeMap::new(),
         })
     }
 

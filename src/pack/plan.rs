@@ -79,19 +79,20 @@ impl Plan {
             return Err(PackError::list(PackErrorKind::Source, what, &lines));
         }
         let Planner { groups, mut loose, mut notes, left_in, .. } = planner;
+        let options = PackOptions { plugins_there: plugins, ..options.clone() };
         let mut archives = Vec::new();
         for (group, files) in groups {
-            let parts = split::split(group.kind(options), files, options)?;
+            let parts = split::split(group.kind(&options), files, &options)?;
             let count = parts.len();
             if count > 1 && !options.splits {
                 let what = format!(
                     "the files need {count} archives of at most {} bytes; --no-split allows one",
-                    options.game.size_max(options)
+                    options.game.size_max(&options)
                 );
                 return Err(PackError::new(PackErrorKind::Source, what));
             }
             for (nth, files) in parts.into_iter().enumerate() {
-                archives.push(archive(&group, nth, files, &base, options)?);
+                archives.push(archive(&group, nth, files, &base, &options)?);
             }
         }
         if options.file_name.is_some() && archives.len() > 1 {
@@ -101,10 +102,8 @@ impl Plan {
             return Err(PackError::list(PackErrorKind::Option, what, &names));
         }
         loose.sort_by(|a, b| a.path.cmp(&b.path));
-        add_merge_notes(&superseded, options, &mut notes);
+        add_merge_notes(&superseded, &options, &mut notes);
         add_hash_notes(&archives, &mut notes);
-        let mut options = options.clone();
-        options.plugins_there = plugins;
         add_loader_notes(&archives, &options, &mut notes);
         let store = vfs.store();
         let is_archive = |layer: usize| u16::try_from(layer).is_ok_and(|layer| !store.is_folder(layer));
@@ -595,6 +594,22 @@ fn texture_parts(head: &[u8], file: &SourceFile, options: &PackOptions) -> Resul
     Ok(parts)
 }
 
+/// The name of the plugin of tables in the spelling of its file, of the archive that had them, or of a path.
+/// Another spelling would give the archive a twin that differs only in case.
+fn spelled_plugin(plugin: &str, files: &[PlannedFile], base: &BaseName, options: &PackOptions) -> String {
+    let there = options.plugins_there.get(plugin).map(String::as_str);
+    if let Some(spelled) = base.plugin(plugin).map(stem).or(there) {
+        return spelled.to_owned();
+    }
+    let start = |file: &PlannedFile| {
+        let layer = file.file.layer();
+        Some(layer.path().file_name()?.to_str()?.get(..plugin.len())?.to_owned())
+    };
+    let of_archive = files.iter().filter_map(start).find(|start| start.to_lowercase() == plugin);
+    let of_path = || files.first().and_then(|file| plugin_of_table(&file.path)).unwrap_or(plugin).to_owned();
+    of_archive.unwrap_or_else(of_path)
+}
+
 /// Makes an archive of a group's files: the `nth` one, counted from 0.
 fn archive(
     group: &Group,
@@ -627,14 +642,10 @@ fn archive(
         }
         None => {
             let plugin = match group {
-                // In the spelling of the plugin or of a table, if there is one.
-                Group::Tables(plugin) => base
-                    .plugin(plugin)
-                    .map(stem)
-                    .or_else(|| files.first().and_then(|file| plugin_of_table(&file.path))),
+                Group::Tables(plugin) => Some(spelled_plugin(plugin, &files, base, options)),
                 Group::Main | Group::Textures => None,
             };
-            let (first, number) = (&plugin.map_or_else(|| base.name.clone(), str::to_owned), nth + 1);
+            let (first, number) = (&plugin.unwrap_or_else(|| base.name.clone()), nth + 1);
             let name = match (nth, options.game.next) {
                 (0, _) => first.clone(),
                 (_, Next::Prefix) => format!("{first} - {number}"),
@@ -683,7 +694,7 @@ fn add_loader_notes(archives: &[PlannedArchive], options: &PackOptions, notes: &
         }
         let endings: Vec<String> = options.game.plugins.iter().map(|it| format!("{plugin}.{it}")).collect();
         let endings = endings.join(" or ");
-        let is_there = options.plugins_there.contains(&plugin.to_lowercase());
+        let is_there = options.plugins_there.contains_key(&plugin.to_lowercase());
         let text = if super::dummy::is_written(archive, options) {
             // An existing plugin stays.
             format!("its plugin is {}, without content, beside it", super::dummy::name(plugin, options))

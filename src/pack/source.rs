@@ -9,7 +9,6 @@ use super::pack_options::PackOptions;
 use super::verdict::{LeftOut, LooseReason};
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash};
-use crate::game::stem;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::vfs::comparison::{Compared, Digests, compare};
@@ -71,8 +70,8 @@ pub(super) struct SourceFiles {
     pub(super) total: usize,
     /// The names of files at the top, whether or not they are selected.
     pub(super) at_top: Vec<String>,
-    /// The stems of plugins in the sources or beside their archives, in lower case.
-    pub(super) plugins: HashSet<String>,
+    /// The stems of plugins in the sources or beside their archives, by those in lower case.
+    pub(super) plugins: BTreeMap<String, String>,
     pub(super) notes: Vec<Note>,
 }
 
@@ -246,8 +245,8 @@ fn recovered(path: &[u8], encoding: Encoding) -> Vec<u8> {
     encoding.encode(path).map_or_else(|| path.to_vec(), Cow::into_owned)
 }
 
-/// The stems of all plugins, also of those that lie beside an archive of the sources.
-fn plugins(winners: &[Copy], layers: &[VfsLayer]) -> HashSet<String> {
+/// The stems of all plugins, also of those that lie beside an archive of the sources, by those in lower case.
+fn plugins(winners: &[Copy], layers: &[VfsLayer]) -> BTreeMap<String, String> {
     let name = |copy: &Copy| {
         let name = copy.path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         String::from_utf8_lossy(name).into_owned()
@@ -256,17 +255,26 @@ fn plugins(winners: &[Copy], layers: &[VfsLayer]) -> HashSet<String> {
     let folders: HashSet<_> = folders.collect();
     let beside = folders.into_iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
     let beside = beside.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
-    let all = winners.iter().map(name).chain(beside);
-    all.filter_map(|name| plugin_stem(&name)).collect()
+    let mut beside: Vec<String> = beside.collect();
+    // The same folder gives the same names.
+    beside.sort();
+    let mut all = BTreeMap::new();
+    for name in winners.iter().map(name).chain(beside) {
+        if let Some(stem) = plugin_stem(&name) {
+            all.entry(stem.to_lowercase()).or_insert_with(|| stem.to_owned());
+        }
+    }
+    all
 }
 
-/// The name of a plugin of any game without its extension, in lower case, also if a manager has renamed it.
-fn plugin_stem(name: &str) -> Option<String> {
-    let name = name.to_lowercase();
-    let name =
-        [".ghost", ".mohidden"].iter().fold(&*name, |name, end| name.strip_suffix(end).unwrap_or(name));
-    let is_plugin = [".esp", ".esm", ".esl"].iter().any(|end| name.ends_with(end));
-    is_plugin.then(|| stem(name).to_owned())
+/// The name of a plugin of any game without its extension, also if a manager has renamed it.
+fn plugin_stem(name: &str) -> Option<&str> {
+    fn without<'n>(name: &'n str, end: &str) -> Option<&'n str> {
+        let (start, found) = name.split_at_checked(name.len().checked_sub(end.len())?)?;
+        found.eq_ignore_ascii_case(end).then_some(start)
+    }
+    let name = [".ghost", ".mohidden"].iter().fold(name, |name, end| without(name, end).unwrap_or(name));
+    [".esp", ".esm", ".esl"].iter().find_map(|end| without(name, end))
 }
 
 /// Fails if patterns or the list select nothing. Notes patterns without a match.

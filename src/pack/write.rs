@@ -1,7 +1,8 @@
 //! Writes the archives of a plan, compares them with their sources, and gives all of them their names.
 
+use std::collections::HashMap;
 use std::io::Write;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Stat};
@@ -16,7 +17,9 @@ use super::planned::{Loader, PlannedArchive};
 use super::read_back;
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
-use crate::system::new_file::{NeedsNames, NewFile, Placement, in_the_way, place_all, remove_stale, stat_in};
+use crate::system::new_file::{
+    NeedsNames, NewFile, Placement, in_the_way, names_in, place_all, remove_stale, stat_in,
+};
 use crate::system::output_place::{LastLink, Missing, open_folder};
 use crate::system::text::{count, reason_not_made};
 
@@ -66,9 +69,7 @@ impl Plan {
         let opened = open_folder(folder, Missing::Make, LastLink::Follow).map_err(not_made)?;
         let beside = dummy::beside(&self.archives, &self.options);
         let names = self.archives.iter().map(|archive| &archive.name).chain(beside.iter().map(|it| &it.name));
-        let existing = names
-            .map(|name| self.existing(folder, name, stat_in(&opened, name.as_bytes())))
-            .collect::<Result<Vec<_>, _>>()?;
+        let existing = self.existing(folder, &opened, names)?;
         self.check_existing(folder, &existing, &beside)?;
         // A process that was killed may have left a second name of a replaced archive.
         remove_stale(&opened);
@@ -76,21 +77,21 @@ impl Plan {
         let (mut made, mut packed, mut all_written) = (Vec::new(), Vec::new(), Vec::new());
         let mut existing = existing.into_iter();
         for archive in &self.archives {
-            let path = folder.join(&archive.name);
+            let (name, replaced) = existing.next().unwrap_or_else(|| (archive.name.clone(), None));
+            let path = folder.join(&name);
             let io = |error: std::io::Error| PackError::io(&path, &error);
             let file = NewFile::make(&opened, 0o666, &needs_names).map_err(io)?;
             let (of_archive, written) = self.write_archive(archive, &file, &path, progress)?;
-            packed.push(of_archive);
+            packed.push(Packed { name: name.clone(), ..of_archive });
             all_written.push(written);
             if let Some(time) = archive.newest().filter(|_| self.options.game.weighs_dates) {
                 file.file.set_modified(time).map_err(io)?;
             }
-            let replaced = existing.next().flatten();
-            made.push(Placement { file, name: archive.name.clone().into_bytes(), replaced });
+            made.push(Placement { file, name: name.into_bytes(), replaced });
         }
         for Beside { name, bytes } in beside {
             // A plugin or mark that is there stays.
-            if existing.next().flatten().is_some() {
+            if existing.next().is_some_and(|(_, stat)| stat.is_some()) {
                 continue;
             }
             let io = |error: std::io::Error| PackError::io(&folder.join(&name), &error);
@@ -134,39 +135,63 @@ impl Plan {
         Ok((packed, written))
     }
 
-    /// What is at a name. Only a regular file can be replaced.
-    fn existing(
+    /// What is at each name, in the spelling that it has there: games find one file at names that differ only
+    /// in case. Only a regular file can be replaced.
+    fn existing<'n>(
         &self,
         folder: &Path,
-        name: &str,
-        stat: std::io::Result<Option<Stat>>,
-    ) -> Result<Option<Stat>, PackError> {
-        let path = folder.join(name);
-        let stat = stat.map_err(|error| PackError::io(&path, &error))?;
-        match stat.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
-            None | Some(FileType::RegularFile) => Ok(stat),
-            Some(kind) => Err(PackError::io(&path, &in_the_way(kind))),
+        opened: &OwnedFd,
+        names: impl Iterator<Item = &'n String>,
+    ) -> Result<Vec<(String, Option<Stat>)>, PackError> {
+        let mut listed: HashMap<String, Vec<String>> = HashMap::new();
+        for name in names_in(opened).map_err(|error| PackError::io(folder, &error))? {
+            if let Ok(name) = String::from_utf8(name) {
+                listed.entry(name.to_lowercase()).or_default().push(name);
+            }
         }
+        let existing = |name: &String| {
+            let twins = listed.get(&name.to_lowercase()).map_or(&[][..], Vec::as_slice);
+            let name = match twins {
+                [] => name,
+                [spelled] => spelled,
+                _ => {
+                    let what = format!(
+                        "{} has files whose names differ only in case, of which a game finds one; rename or \
+                         remove the others:",
+                        folder.shown()
+                    );
+                    let mut twins: Vec<String> = twins.iter().map(|it| it.shown().to_string()).collect();
+                    twins.sort();
+                    return Err(PackError::list(PackErrorKind::Output, &what, &twins));
+                }
+            };
+            let path = folder.join(name);
+            let stat = stat_in(opened, name.as_bytes()).map_err(|error| PackError::io(&path, &error))?;
+            match stat.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+                None | Some(FileType::RegularFile) => Ok((name.clone(), stat)),
+                Some(kind) => Err(PackError::io(&path, &in_the_way(kind))),
+            }
+        };
+        names.map(existing).collect()
     }
 
     /// Fails if archives exist and may not be replaced.
     fn check_existing(
         &self,
         folder: &Path,
-        existing: &[Option<Stat>],
+        existing: &[(String, Option<Stat>)],
         beside: &[Beside],
     ) -> Result<(), PackError> {
         let archives = existing.len() - beside.len();
-        let names = self.archives.iter().zip(&existing[..archives]).filter(|(_, stat)| stat.is_some());
-        let names: Vec<String> =
-            names.map(|(archive, _)| folder.join(&archive.name).shown().to_string()).collect();
+        let names = existing[..archives].iter().filter(|(_, stat)| stat.is_some());
+        let names: Vec<String> = names.map(|(name, _)| folder.join(name).shown().to_string()).collect();
         let lost = |stat: &Stat| {
             let id = DiskId::from(stat);
             self.partly_packed.iter().find(|(archive, _)| *archive == id).map(|it| it.1)
         };
-        let lost = self.archives.iter().zip(existing).filter_map(|(archive, stat)| {
+        let lost = existing[..archives].iter().filter_map(|(name, stat)| {
             let left = count(lost(stat.as_ref()?)?, "file");
-            Some(format!("{}: {left}", folder.join(&archive.name).shown()))
+            Some(format!("{}: {left}", folder.join(name).shown()))
         });
         let lost: Vec<String> = lost.collect();
         if self.options.overwrites && !lost.is_empty() {

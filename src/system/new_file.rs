@@ -325,6 +325,14 @@ pub(crate) fn stat_in(folder: &OwnedFd, name: &[u8]) -> io::Result<Option<Stat>>
     }
 }
 
+/// The names in a folder.
+#[cfg(feature = "pack")]
+pub(crate) fn names_in(folder: &OwnedFd) -> io::Result<Vec<Vec<u8>>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let listed = rustix::fs::openat(folder, ".", flags, Mode::empty())?;
+    Dir::read_from(&listed)?.map(|entry| Ok(entry?.file_name().to_bytes().to_owned())).collect()
+}
+
 /// The error for a name that is taken by something other than what is written there.
 pub(crate) fn in_the_way(kind: FileType) -> io::Error {
     let what = match kind {

@@ -488,6 +488,51 @@ fn tables_of_other_plugins_in_a_folder_stay_loose_or_go_to_their_plugin() {
 }
 
 #[test]
+fn no_archive_is_written_beside_one_whose_name_differs_only_in_case() {
+    let table = |name: &str, bytes: &str| {
+        Tes4::new(105).file("meshes", format!("{name}.nif"), bytes).file("seq", format!("{name}.seq"), bytes)
+    };
+    // Merged beside the originals, with and without their plugins.
+    for plugins in [&["Mod01.esp", "MOD03.esp"][..], &[]] {
+        let dir = TestDir::new();
+        dir.archive("Mod01.bsa", &table("mod01", "1").build());
+        dir.archive("MOD03.bsa", &table("mod03", "3").build());
+        for plugin in plugins {
+            fs::write(dir.path(plugin), "TES4").unwrap();
+        }
+        let before = names(&dir.path("."));
+        let run = |more: &[&str]| {
+            pack(&dir, &["Mod01.bsa", "MOD03.bsa"], "skyrimse", &[&["--name", "Merged"], more].concat())
+        };
+        let planned = run(&["-n"]);
+        assert!(planned.out.contains("Mod01.bsa") && planned.out.contains("MOD03.bsa"), "{planned:?}");
+        let finished = run(&[]);
+        assert!(finished.code == 73 && finished.err.contains("MOD03.bsa"), "{finished:?}");
+        assert_eq!(names(&dir.path(".")), before);
+        assert_eq!(run(&["--overwrite"]).code, 0);
+        let after: Vec<String> =
+            names(&dir.path(".")).into_iter().filter(|it| !before.contains(it)).collect();
+        assert_eq!(after, ["Merged.bsa"], "{plugins:?}");
+        assert_eq!(dir.run(["list", "MOD03.bsa"]).success(), "seq/mod03.seq\n");
+    }
+    // The plugin, the table or -o spells the name otherwise than the folder for the archives.
+    let dir = with_files(&[("MOD01.esp", "TES4"), ("meshes/a.nif", "1")]);
+    for output in ["out", "out/MOD01.bsa"] {
+        place(&dir, "out/Mod01.bsa", b"old");
+        let finished = pack(&dir, &["MyMod"], "skyrimse", &["-o", output]);
+        assert!(finished.code == 73 && finished.err.contains("out/Mod01.bsa"), "{finished:?}");
+        assert_eq!(fs::read(dir.path("out/Mod01.bsa")).unwrap(), b"old");
+        let finished = pack(&dir, &["MyMod"], "skyrimse", &["-o", output, "--overwrite"]);
+        assert!(finished.code == 0 && finished.out.contains("out/Mod01.bsa"), "{finished:?}");
+        assert_eq!(names(&dir.path("out")), ["Mod01.bsa"]);
+    }
+    // Twins that are there already.
+    fs::write(dir.path("out/mod01.BSA"), "old").unwrap();
+    let finished = pack(&dir, &["MyMod"], "skyrimse", &["-o", "out", "--overwrite"]);
+    assert!(finished.code == 73 && finished.err.contains("mod01.BSA"), "{finished:?}");
+}
+
+#[test]
 fn patterns_are_compared_with_the_paths_that_are_printed() {
     let dir = with_files(&[
         ("Data/Meshes/a.nif", "1"),
