@@ -302,7 +302,8 @@ impl<'o> Planner<'o> {
                 continue;
             }
             let group = match textures {
-                _ if self.is_one_archive => Group::Main,
+                // Always the main group, but tables of other plugins are named or refused.
+                _ if self.is_one_archive => self.group_of_table(&path, &file),
                 Some(NewKind::Textures(_)) => self.group_of_table(&path, &file),
                 Some(kind) if parts.is_texture(kind) => Group::Textures,
                 _ => self.group_of_table(&path, &file),

@@ -533,6 +533,25 @@ fn no_archive_is_written_beside_one_whose_name_differs_only_in_case() {
 }
 
 #[test]
+fn a_named_archive_takes_no_table_that_its_plugin_does_not_find() {
+    let dir = TestDir::new();
+    dir.archive(
+        "Mod01.bsa",
+        &Tes4::new(105).file("meshes", "a.nif", "1").file("seq", "mod01.seq", "2").build(),
+    );
+    dir.archive("Mod03.bsa", &Tes4::new(105).file("strings", "mod03_english.strings", "3").build());
+    let finished = pack(&dir, &["Mod01.bsa", "Mod03.bsa"], "skyrimse", &["-o", "F.bsa"]);
+    assert!(finished.code == 1 && finished.err.contains("seq/mod01.seq"), "{finished:?}");
+    assert!(finished.err.contains("mod03_english.strings") && !dir.path("F.bsa").exists(), "{finished:?}");
+    // Those of its own plugin, and of the only source, which is named.
+    let finished = pack(&dir, &["Mod01.bsa"], "skyrimse", &["-o", "F.bsa"]);
+    assert!(finished.code == 0 && finished.err.contains("seq/mod01.seq"), "{finished:?}");
+    fs::create_dir(dir.path("out")).unwrap();
+    let finished = pack(&dir, &["Mod01.bsa", "Mod01.bsa"], "skyrimse", &["-o", "out/Mod01.bsa"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+}
+
+#[test]
 fn patterns_are_compared_with_the_paths_that_are_printed() {
     let dir = with_files(&[
         ("Data/Meshes/a.nif", "1"),
