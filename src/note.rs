@@ -208,6 +208,8 @@ codes! {
     PackTable = "pack-table", "packed table", " of another plugin";
     /// An earlier run left an archive that the plan does not write.
     PackLeftover = "pack-leftover", "archive", " that an earlier run left";
+    /// An archive has the name of a new one, which replaces it.
+    PackReplaced = "pack-replaced", "archive", " with the name of a new one";
     /// Names in two BA2 archives have one hash.
     PackHash = "pack-hash", "packed name", " with the hash of another one";
     /// A pattern of the user selects nothing.

@@ -1,6 +1,7 @@
 //! Archives that an earlier run wrote and that this one does not: `Mod 2.bsa`, if the mod became smaller.
 //! They would win over the new archives if their plugin loads later.
 
+use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use super::read_back::compare_file;
 use super::rules::Next;
 use crate::system::disk_id::DiskId;
 use crate::system::new_file::stat_in;
-use crate::vfs::OpenOptions;
+use crate::vfs::{OpenOptions, VfsFile};
 
 impl Plan {
     /// The names of archives in a folder that are called like those of this plan, and are not among them.
@@ -59,23 +60,31 @@ impl Plan {
         let names = self.leftovers(folder).into_iter().filter_map(|name| Some((identity(&name)?, name)));
         let is_packed = |(identity, name): &(DiskId, String)| {
             let path = folder.join(std::ffi::OsStr::from_bytes(name.as_bytes()));
-            !self.own_archives.contains(identity) && self.has_all_of(path, written)
+            !self.own_archives.contains(identity)
+                && self.lost_of(path, Some(written)).is_some_and(|lost| lost.is_empty())
         };
         names.filter(is_packed).map(|(identity, name)| (name, identity)).collect()
     }
 
-    /// Whether each file of an archive is packed with the same bytes.
-    fn has_all_of(&self, archive: PathBuf, written: &[Written]) -> bool {
+    /// The files of an archive that no new archive has: those of other paths, and, once the new archives were
+    /// `written`, those of other bytes. `None` if it cannot be opened.
+    pub(super) fn lost_of(&self, archive: PathBuf, written: Option<&[Written]>) -> Option<Vec<String>> {
         let options = OpenOptions { encoding: Some(self.options.encoding), ..OpenOptions::default() };
-        let Ok(vfs) = options.open([archive]) else { return false };
-        vfs.files().all(|found| {
-            let path = found.path();
-            self.archives.iter().zip(written).any(|(archive, written)| {
-                let planned = archive.files.iter().zip(&written.digests);
-                let mut of_path = planned.filter(|(file, _)| file.path.eq_ignore_ascii_case(&path));
-                of_path.any(|(file, digests)| compare_file(file, digests, &found).is_ok())
+        let vfs = options.open([archive]).ok()?;
+        let mut planned: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
+        for (nth, archive) in self.archives.iter().enumerate() {
+            for (id, file) in archive.files.iter().enumerate() {
+                planned.entry(file.path.to_ascii_lowercase()).or_default().push((nth, id));
+            }
+        }
+        let is_packed = |found: &VfsFile| {
+            let places = planned.get(&found.path().to_ascii_lowercase());
+            places.into_iter().flatten().any(|&(nth, id)| {
+                let file = &self.archives[nth].files[id];
+                written.is_none_or(|written| compare_file(file, &written[nth].digests[id], found).is_ok())
             })
-        })
+        };
+        Some(vfs.files().filter(|found| !is_packed(found)).map(|found| found.path()).collect())
     }
 }
 

@@ -15,6 +15,7 @@ use super::pack_options::PackProgress;
 use super::plan::Plan;
 use super::planned::{Loader, PlannedArchive};
 use super::read_back;
+use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
 use crate::system::new_file::{
@@ -45,6 +46,8 @@ pub struct Packed {
     pub packed_size: u64,
     /// What loads it.
     pub loader: Loader,
+    /// What was lost with the archive that it replaced, if that is not a source.
+    pub replaced: Option<Note>,
 }
 
 impl Plan {
@@ -103,9 +106,57 @@ impl Plan {
         let may_remove = self.options.overwrites && self.options.verifies;
         let superfluous =
             if may_remove { self.superfluous((folder, &opened), &all_written) } else { Vec::new() };
+        for (packed, Placement { replaced, .. }) in packed.iter_mut().zip(&made) {
+            let path = folder.join(&packed.name);
+            packed.replaced = replaced.and_then(|stat| self.replaced_note(&path, &stat, Some(&all_written)));
+        }
         place_all(made).map_err(|error| PackError::io(folder, &error))?;
         leftover::remove(&opened, &superfluous);
         Ok(packed)
+    }
+
+    /// Notes on archives in a folder that have the names of new ones, before these are written.
+    ///
+    /// # Errors
+    /// [`PackError`], if the new archives cannot replace them.
+    pub fn existing_notes(&self, folder: &Path) -> Result<Vec<Note>, PackError> {
+        // A folder that is missing is made, and has no archive.
+        let Ok(opened) = open_folder(folder, Missing::Fail, LastLink::Follow) else { return Ok(Vec::new()) };
+        let existing = self.existing(folder, &opened, self.archives.iter().map(|archive| &archive.name))?;
+        if self.options.overwrites {
+            self.check_existing(folder, &existing, &[])?;
+        }
+        let note = |(name, stat): &(String, Option<Stat>)| {
+            let path = folder.join(name);
+            self.replaced_note(path.strip_prefix(".").unwrap_or(&path), stat.as_ref()?, None)
+        };
+        Ok(existing.iter().filter_map(note).collect())
+    }
+
+    /// A note on an archive that a new one replaces. Once the new archives were `written`, there is one only
+    /// if something is lost. Files of a source are in the plan.
+    fn replaced_note(&self, path: &Path, stat: &Stat, written: Option<&[Written]>) -> Option<Note> {
+        let is_source = self.own_archives.contains(&DiskId::from(stat));
+        let lost = if is_source { Some(Vec::new()) } else { self.lost_of(path.to_owned(), written) };
+        let what = match (written, self.options.overwrites) {
+            (Some(_), _) => "was replaced",
+            (None, true) => "exists, and would be replaced",
+            (None, false) => "exists already; --overwrite replaces it",
+        };
+        let note = |text: String| Note::new(NoteCode::PackReplaced, path.to_string_lossy(), text);
+        match (lost, written) {
+            (None, _) => {
+                Some(note(format!("{what}; it cannot be read, so it is unknown what is lost with it")))
+            }
+            (Some(lost), _) if !lost.is_empty() => {
+                let bytes = if written.is_some() { " with the same bytes" } else { "" };
+                let files = count(lost.len(), "file");
+                let text = format!("{what}; no new archive has {files} of it{bytes}");
+                Some(note(text).of(lost.len(), &*lost[0]))
+            }
+            (_, None) => Some(note(what.to_owned())),
+            (_, Some(_)) => None,
+        }
     }
 
     fn write_archive(
@@ -131,6 +182,7 @@ impl Plan {
             size: archive.files.iter().map(|file| file.size).sum(),
             packed_size: written.size,
             loader: archive.loader.clone(),
+            replaced: None,
         };
         Ok((packed, written))
     }

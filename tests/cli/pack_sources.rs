@@ -552,6 +552,43 @@ fn a_named_archive_takes_no_table_that_its_plugin_does_not_find() {
 }
 
 #[test]
+fn what_is_lost_with_a_replaced_archive_is_named() {
+    let dir = TestDir::new();
+    let texture = [dds::header(dds::BC1, 64, 64, 1, false), text(1, 2048)].concat();
+    let source = Tes4::new(105).file("meshes", "a.nif", "1").file("textures", "a.dds", texture.clone());
+    dir.archive("ModA.bsa", &source.build());
+    let textures = |name: &str, bytes: &[u8]| {
+        let archive = Tes4::new(105).file("textures", "a.dds", bytes).file("textures", name, bytes);
+        dir.archive("ModA - Textures.bsa", &archive.build());
+    };
+    let run = |more: &[&str]| pack(&dir, &["ModA.bsa"], "skyrimse", &[&["--name", "ModA"], more].concat());
+    textures("loose.dds", &texture);
+    let planned = run(&["-n"]);
+    assert!(planned.code == 0 && planned.err.contains("ModA.bsa: exists already"), "{planned:?}");
+    for more in [&["-n"][..], &["-n", "--overwrite"], &["-n", "--json"]] {
+        let planned = run(more);
+        let both = planned.out + &planned.err;
+        assert!(both.contains("ModA - Textures.bsa") && both.contains("textures/loose.dds"), "{both}");
+    }
+    let finished = run(&["--overwrite"]);
+    assert!(finished.code == 0 && finished.err.contains("textures/loose.dds"), "{finished:?}");
+    // Nothing is lost with what was written just now. Other bytes are.
+    dir.archive("ModA.bsa", &source.build());
+    let finished = run(&["--overwrite"]);
+    assert!(finished.code == 0 && !finished.err.contains("replaced"), "{finished:?}");
+    dir.archive("ModA.bsa", &source.build());
+    let other = [dds::header(dds::BC1, 64, 64, 1, false), text(2, 2048)].concat();
+    dir.archive("ModA - Textures.bsa", &Tes4::new(105).file("textures", "a.dds", other).build());
+    let finished = run(&["--overwrite"]);
+    assert!(finished.code == 0 && finished.err.contains("1 file of it with the same bytes"), "{finished:?}");
+    // What is no archive.
+    dir.archive("ModA.bsa", &source.build());
+    fs::write(dir.path("ModA - Textures.bsa"), "mine").unwrap();
+    let finished = run(&["--overwrite"]);
+    assert!(finished.code == 0 && finished.err.contains("cannot be read"), "{finished:?}");
+}
+
+#[test]
 fn patterns_are_compared_with_the_paths_that_are_printed() {
     let dir = with_files(&[
         ("Data/Meshes/a.nif", "1"),

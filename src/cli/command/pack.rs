@@ -223,6 +223,7 @@ impl Pack {
             if let (Some(movable), Some(to), false) = (movable, &self.move_packed, is_quiet || self.json) {
                 writeln!(out, "would move {} to {}", count(movable, "file"), to.shown())?;
             }
+            self.print_replaced(&mut out, &plan.existing_notes(&folder)?)?;
             self.print_leftovers(&mut out, (&before, &before), &folder, is_quiet)?;
         } else {
             let (files, bytes) = plan.totals();
@@ -230,7 +231,10 @@ impl Pack {
             let advance = progress::bytes("packing", files, || bytes.saturating_mul(rounds));
             let packed = plan.write_with(&folder, &|bytes| advance(bytes));
             drop(advance);
-            self.print(&mut out, &plan, &changes, &packed?, &folder, is_quiet)?;
+            let packed = packed?;
+            self.print(&mut out, &plan, &changes, &packed, &folder, is_quiet)?;
+            let replaced: Vec<Note> = packed.into_iter().filter_map(|archive| archive.replaced).collect();
+            self.print_replaced(&mut out, &replaced)?;
             self.print_leftovers(&mut out, (&before, &plan.leftovers(&folder)), &folder, is_quiet)?;
             if let Some(to) = &self.move_packed {
                 out.flush()?;
@@ -265,6 +269,18 @@ impl Pack {
             out.flush()?;
         }
         Ok(Exit::Ok)
+    }
+
+    /// Names existing archives that new ones replace.
+    fn print_replaced(&self, out: &mut Output, notes: &[Note]) -> Result<(), OutputError> {
+        for note in notes {
+            if self.json {
+                output::write_json(out, &Line::Note { note }).map_err(OutputError)?;
+            } else {
+                log::warn!("{}: {note}", note.subject.shown());
+            }
+        }
+        Ok(())
     }
 
     /// Names archives that an earlier run left: those that were there `before`, and those that still are.
