@@ -16,7 +16,7 @@ fn install(dir: &TestDir, arguments: &[impl AsRef<OsStr>], prefix: &str) -> Fini
     let mut script = Command::new("scripts/install");
     script.args(arguments).arg(dir.path(prefix)).env("HOME", dir.path("home")).env_remove("DESTDIR");
     script.env_remove("XDG_CONFIG_HOME");
-    run(script.envs(cargo_home()).env_remove("XDG_DATA_HOME"))
+    run(script.envs(cargo_home()).env("CARGO_TERM_QUIET", "true").env_remove("XDG_DATA_HOME"))
 }
 
 /// The variable with cargo's folder of downloaded crates. rustup sets it. Without it, cargo searches the home
@@ -149,8 +149,12 @@ fn root_stages_in_no_folder_that_a_variable_of_a_user_names() {
     let dir = TestDir::new();
     let mut script = Command::new("scripts/install");
     // Nothing can be made in a folder that is not there any more.
-    let script =
-        script.args(built()).arg(dir.path("prefix")).env("HOME", dir.path("home")).envs(cargo_home());
+    let script = script
+        .args(built())
+        .arg(dir.path("prefix"))
+        .env("HOME", dir.path("home"))
+        .envs(cargo_home())
+        .env("CARGO_TERM_QUIET", "true");
     let finished = run(script.env("TMPDIR", dir.path("gone")).env_remove("DESTDIR"));
     assert_eq!(finished.code, 0, "{finished:?}");
 }
@@ -231,7 +235,7 @@ fn packages_contain_no_generated_caches() {
     let dir = TestDir::new();
     let mut script = Command::new("scripts/install");
     script.args(built()).arg("/usr").env("HOME", dir.path("home")).env("DESTDIR", dir.path("package"));
-    run(script.envs(cargo_home())).success();
+    run(script.envs(cargo_home()).env("CARGO_TERM_QUIET", "true")).success();
     let packaged = tree(&dir.path("package/usr"));
     assert!(packaged.contains("share/mime/packages/org.bsafs.bsafs.xml"), "{packaged:?}");
     for generated in ["share/bsafs", "share/mime/mime.cache", "share/applications/mimeinfo.cache"] {
