@@ -142,6 +142,11 @@ impl Needs {
         unread.into_iter().map(|(it, why)| (&it.file, why))
     }
 
+    /// Whether every mesh and material was read, with all of its names.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.is_cut && self.unread().next().is_none()
+    }
+
     /// Number of different files that are named and needed, and how many of these are missing.
     pub(crate) fn counts(&self) -> (usize, usize) {
         let named = self.scanned().flat_map(|it| it.needs.iter().flatten());

@@ -160,11 +160,7 @@ impl AskNeeds {
             }
             None => self.print(&Answer::new(vfs, &found), ui)?,
         };
-        Ok(if found.counts().1 > 0 || found.is_cut || found.unread().next().is_some() {
-            Exit::No
-        } else {
-            exit
-        })
+        Ok(if found.counts().1 > 0 || !found.is_whole() { Exit::No } else { exit })
     }
 
     /// The files themselves, or the copies of them that the layer of `--of` has.
@@ -224,7 +220,7 @@ impl AskNeeds {
         files.sort_by_cached_key(|file| file.path_bytes().to_ascii_lowercase());
         let found = read(vfs, files);
         let answer = Answer::new(vfs, &found);
-        let mut exit = if found.unread().next().is_some() { Exit::No } else { Exit::Ok };
+        let mut exit = if found.is_whole() { Exit::Ok } else { Exit::No };
         let mut out = stdout_for(self.json);
         for target in &targets {
             let named_by = found.naming(target);
