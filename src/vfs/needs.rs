@@ -17,9 +17,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::file::VfsFile;
+use super::folder::{VfsEntry, VfsFolder};
 use super::parallel::in_parallel;
 use super::vfs::Vfs;
 use crate::format::encoding::Encoding;
+use crate::game::is_plugin;
 use crate::limits::NEEDS_MAX;
 use crate::mesh::{self, MeshError, NameKind, NamedFile, SCANNED};
 use crate::tree::NodeId;
@@ -244,6 +246,70 @@ pub(crate) fn needs(vfs: &Vfs, files: Vec<VfsFile>, advance: &(dyn Fn(&VfsFile) 
 pub(crate) fn find(vfs: &Vfs, path: &[u8]) -> Option<Named> {
     let name = NamedFile { kind: mesh::kind_of_name(path)?, stored: path.to_owned() };
     Some(found(vfs, &name, false))
+}
+
+/// Which meshes and materials name a file that is not in the tree, among those that are near.
+#[derive(Debug)]
+pub(crate) struct Near {
+    /// The path at which the engine searches for the file first.
+    pub(crate) path: Box<str>,
+    /// The folder whose meshes were read; `None` if none is near, or if there are too many.
+    pub(crate) folder: Option<String>,
+    /// The meshes and materials that name the file.
+    pub(crate) naming: Vec<VfsFile>,
+}
+
+/// Searches for meshes that name a missing file, in the folders where artists keep both: `meshes/armor/iron`
+/// for `textures/armor/iron/cuirass.dds`, then the folder around. Faces of a plugin's persons are in folders
+/// of the plugin's name. Reads at most [`NEAR_MAX`] files. Returns `None` if meshes name no such file, or if
+/// it is in the tree.
+pub(crate) fn near(vfs: &Vfs, path: &[u8]) -> Option<Near> {
+    let Some(Named::Missing(path)) = find(vfs, path) else { return None };
+    let parts: Vec<&str> = path.split('/').collect();
+    let folders = parts.get(1..parts.len().saturating_sub(1)).unwrap_or_default();
+    let mut near = Near { path: path.clone(), folder: None, naming: Vec::new() };
+    let mut places = Vec::new();
+    if let Some(at) = folders.iter().position(|it| is_plugin(it)) {
+        let face = folders[..=at].join("/").to_ascii_lowercase().replace("/facetint/", "/facegeom/");
+        places.push(face);
+    }
+    places.extend((1..=folders.len()).rev().map(|len| folders[..len].join("/")));
+    for place in places {
+        let mut files = Vec::new();
+        let is_all = ["meshes", "materials"]
+            .iter()
+            .all(|root| vfs.folder(format!("{root}/{place}")).is_none_or(|it| add_scanned(&it, &mut files)));
+        if !is_all {
+            break;
+        }
+        if files.is_empty() {
+            continue;
+        }
+        let found = needs(vfs, files, &|_| {});
+        near.folder = Some(format!("meshes/{place}"));
+        near.naming =
+            found.naming(&Named::Missing(path.clone())).into_iter().map(|it| it.0.clone()).collect();
+        if !near.naming.is_empty() {
+            break;
+        }
+    }
+    Some(near)
+}
+
+/// Maximum number of meshes and materials that are read to find who names one file.
+const NEAR_MAX: usize = 300;
+
+/// Adds the meshes and materials below a folder. Returns `false` if they are too many.
+fn add_scanned(folder: &VfsFolder, files: &mut Vec<VfsFile>) -> bool {
+    folder.entries().all(|entry| match entry {
+        VfsEntry::Folder(folder) => add_scanned(&folder, files),
+        VfsEntry::File(file) => {
+            if is_scanned(&file) {
+                files.push(file);
+            }
+            files.len() <= NEAR_MAX
+        }
+    })
 }
 
 /// The materials that files name and that are in the tree, once each.

@@ -165,3 +165,34 @@ fn materials_of_starfield_may_be_compiled_but_geometry_is_needed() {
     let found = dir.run(["needs", "Mod", "meshes/ship.nif"]);
     assert!(found.out.contains("    textures/hull.dds     missing\n"), "{found:?}");
 }
+
+#[test]
+fn why_says_which_meshes_near_it_name_a_missing_texture() {
+    let dir = world();
+    let why = |thing: &str| dir.run(["why", "--in", "base.bsa", "--in", "Mod", thing]);
+    let found = why("Textures\\IRON\\gone_n.dds");
+    assert_eq!(found.code, 1);
+    assert!(found.out.contains("meshes/iron/cuirass.nif"), "{}", found.out);
+    assert!(found.out.contains("Mod --who textures/iron/gone_n.dds` finds others"), "{}", found.out);
+    // Through a material, which is near, while the mesh is in another folder.
+    let found = why("textures/rock/lost_d.dds");
+    assert!(!found.out.contains("names it, and"), "{}", found.out);
+    assert!(found.out.contains("--who textures/rock/lost_d.dds`"), "{}", found.out);
+    // No mesh of this folder names it, and what is there is no reason.
+    let found = why("textures/iron/nobody.dds");
+    assert!(found.out.contains("no mesh in this folder names it"), "{}", found.out);
+    assert!(!why("textures/iron/cuirass.dds").out.contains("--who"));
+    assert!(!why("readme.txt").out.contains("--who"));
+}
+
+#[test]
+fn why_finds_the_face_that_lacks_its_tint_by_the_name_of_the_plugin() {
+    let dir = TestDir::new();
+    let texture = "textures\\actors\\character\\facegendata\\facetint\\My.esp\\00000800.dds";
+    let mesh = dir.path("Mod/meshes/actors/character/facegendata/facegeom/My.esp/00000800.nif");
+    fs::create_dir_all(mesh.parent().unwrap()).unwrap();
+    fs::write(&mesh, Nif::SkyrimSe.naming(&[texture])).unwrap();
+    let found = dir.run(["why", "--in", "Mod", texture]);
+    let expected = "meshes/actors/character/facegendata/facegeom/my.esp/00000800.nif";
+    assert!(found.out.to_lowercase().contains(expected), "{}", found.out);
+}

@@ -21,11 +21,13 @@ use crate::game::{
     DeploymentList, Disk, Environment, FoundInstance, LayerKind, MO2_INI, OrderLayer, find_instances,
     linked_mod,
 };
-use crate::shown::Shown;
+use crate::shown::{Shown, quoted};
 #[cfg(feature = "mount")]
 use crate::system::mountinfo;
+use crate::system::text::count;
 use crate::vfs::Vfs;
 use crate::vfs::fate::{Cause, Fate};
+use crate::vfs::needs::near;
 use crate::vfs::question::{Question, real_path};
 use crate::vfs::sources::resolve::is_game;
 use crate::vfs::sources::source_set::SourceSet;
@@ -156,7 +158,11 @@ impl AskWhy {
                     opened.len() - 1
                 }
             };
-            answers.push((at, opened[at].1.why(&question)));
+            let mut answer = opened[at].1.why(&question);
+            if !answer.is_there && answer.kind == ThingKind::File {
+                answer.reasons.extend(opened[at].1.named_by(&answer));
+            }
+            answers.push((at, answer));
         }
         // Games that do not know the thing say nothing about it if another one does.
         if answers.iter().any(|(_, answer)| answer.is_known()) {
@@ -346,6 +352,24 @@ impl Asked {
 
     fn why(&self, question: &Question) -> Explanation {
         why(&self.vfs, &self.set, question)
+    }
+
+    /// Which meshes name a file that is missing, or the command that searches all of them.
+    fn named_by(&self, answer: &Explanation) -> Option<Cause> {
+        let near = near(&self.vfs, answer.meant.as_ref().unwrap_or(&answer.thing).as_bytes())?;
+        let sources = self.set.paths.iter().map(|it| quoted(&it.to_string_lossy()));
+        let sources: Vec<String> = sources.collect();
+        let all = format!("`bsafs needs {} --who {}`", sources.join(" "), quoted(&near.path));
+        let (subject, text) = match (&near.naming[..], near.folder) {
+            ([], None) => (near.path.into_string(), format!("{all} prints which meshes name it")),
+            ([], Some(folder)) => (folder, format!("no mesh in this folder names it; {all} reads all")),
+            ([mesh], _) => (mesh.path(), format!("names it; {all} finds others")),
+            ([mesh, more @ ..], _) => {
+                let more = count(more.len(), "other");
+                (mesh.path(), format!("names it, and {more} near it; {all} prints all"))
+            }
+        };
+        Some(Cause::remark("named-by", Path::new(&subject), text))
     }
 
     fn places(&self) -> Places {
