@@ -17,7 +17,7 @@
 //! | which files does a mesh need? | `needs.rs` |
 //! | which files does a pattern select? | `patterns.rs` |
 //! | how are files written to a folder? | `output_folder.rs` |
-//! | what became of a file, a mod, an archive or a plugin? | `why.rs`; the fates: `fate.rs` |
+//! | what became of a file, a mod, an archive or a plugin? | `why/`; the fates: `fate.rs` |
 //! | which file does a path from a log or a program mean? | `question.rs` |
 //! | what can go wrong? | `error.rs` while opening, `read_error.rs` while reading |
 

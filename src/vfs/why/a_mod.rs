@@ -1,0 +1,379 @@
+//! Why a game uses no file of a mod, be it one of Mod Organizer or of a manager that deploys.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use super::answer::{Answer, DEPTH_MAX, Place, is_called, is_marked};
+use crate::format::is_archive_name;
+use crate::game::DeploymentList;
+use crate::game::LoadOrder;
+use crate::game::ModList;
+use crate::game::almost_folder;
+use crate::game::caseless::same;
+use crate::game::ghosted;
+use crate::game::is_plugin;
+use crate::game::linked_mod;
+use crate::note::Note;
+use crate::note::NoteCode;
+use crate::shown::Shown;
+use crate::system::text::count;
+use crate::vfs::fate::Cause;
+use crate::vfs::fate::Fate;
+use crate::vfs::file::VfsFile;
+use crate::vfs::question;
+
+impl Answer<'_> {
+    pub(super) fn a_mod(&mut self, name: &str) {
+        self.deployed_mod(name);
+        for (order, mods) in self.mod_lists() {
+            let stored = self.disk.find_folder(&mods.folder, name).unwrap_or_else(|| mods.folder.join(name));
+            let is_about = |note: &&Note| {
+                Path::new(&note.subject).starts_with(&stored)
+                    || (note.code == NoteCode::Mo2ModMissing && same(&note.subject, name))
+            };
+            let is_on = mods.enabled.iter().any(|it| same(it, name));
+            let is_nested =
+                self.notes().any(|it| it.code == NoteCode::Mo2ModNested && Path::new(&it.subject) == stored);
+            if is_on && !is_nested {
+                let files = self.files_of_mod(order, &stored);
+                if files.used > 0 {
+                    self.is_there = true;
+                    self.add(Cause::new(Fate::Wins, "there", &stored, files.in_words()));
+                } else {
+                    let reasons = self.why_unused(order, &stored, &files);
+                    self.reasons.extend(reasons);
+                }
+            }
+            let noted: Vec<Cause> = self.notes().filter(is_about).map(|note| self.not_loaded(note)).collect();
+            self.reasons.extend(noted);
+            self.reasons.extend(self.all_marked_hidden(mods, &stored));
+            if mods.unmanaged.iter().any(|it| same(it, name)) {
+                self.unmanaged(name);
+            }
+            if is_on && self.reasons.is_empty() {
+                let text = "the mod is on, but has no files that the game sees";
+                self.add(Cause::new(Fate::Ignored, "nothing-for-game", &stored, text));
+            }
+        }
+        for (folder, why) in self.mods_off().iter() {
+            if is_called(folder, name) {
+                self.add(Cause::new(Fate::Off, "mo2-mod-off", folder, why));
+            }
+        }
+    }
+
+    /// Answers for something that Mod Organizer lists without managing it: `DLC: Dawnguard`.
+    fn unmanaged(&mut self, name: &str) {
+        self.with_endings(name.split_once(": ").map_or(name, |(_, rest)| rest));
+        let text = "Mod Organizer lists this but does not manage it: its files are in the game's own data \
+                    folder";
+        let cause = if self.is_unknown() {
+            let text = format!("{text}, which has no plugin or archive of this name");
+            Cause::new(Fate::NotHere, "mo2-unmanaged", Path::new(name), text)
+        } else {
+            Cause::remark("mo2-unmanaged", Path::new(name), text)
+        };
+        self.add(cause);
+    }
+
+    /// What became of the files of a mod, loose and in its archives.
+    fn files_of_mod(&self, order: &LoadOrder, folder: &Path) -> ModFiles {
+        let is_own: Vec<bool> = self.vfs.layers().map(|layer| layer.path().starts_with(folder)).collect();
+        let mut files = ModFiles::default();
+        if !is_own.contains(&true) {
+            return files;
+        }
+        for file in self.vfs.files() {
+            if is_own[file.layer().number()] {
+                files.winning += 1;
+                match self.is_used(order, &file) {
+                    Ok(()) => files.used += 1,
+                    Err(why) => *files.unused.entry(why).or_default() += 1,
+                }
+            }
+            let own = file.hidden().filter(|it| is_own[it.layer().number()]).count();
+            files.hidden += own;
+            if own > 0 {
+                files.first_hidden.get_or_insert(file);
+            }
+        }
+        files
+    }
+
+    /// Whether the game can use a file of a mod that wins. The error is the reason why it cannot; empty if
+    /// other reasons say it.
+    fn is_used(&self, order: &LoadOrder, file: &VfsFile) -> Result<(), String> {
+        if !file.layer().is_folder() {
+            return Ok(());
+        }
+        let path = file.path();
+        let Some((top, rest)) = path.split_once('/') else {
+            let is_text = TEXTS.iter().any(|end| path.to_ascii_lowercase().ends_with(end));
+            let is_active = || order.plugins.iter().any(|it| same(it, &path));
+            let is_off = is_plugin(&path) && !is_active() || is_archive_name(path.as_bytes());
+            return if is_text || is_off || ghosted(&path).is_some() { Err(String::new()) } else { Ok(()) };
+        };
+        if let Some(why) = below_top(order, file) {
+            return Err(why.to_owned());
+        }
+        if let Some(meant) = almost_folder(top) {
+            return Err(format!("the game does not read the folder {top}; is {meant} meant?"));
+        }
+        if same(top, "Root") {
+            let text =
+                "Root Builder puts the files of its folder Root into the game's folder, not its data folder";
+            return Err(text.to_owned());
+        }
+        // A folder that belongs into another one.
+        if let Some(path) = question::implied(&path)
+            && let Some((above, _)) = path.split_once('/')
+            && !same(top, above)
+            && self.vfs.folder(format!("{above}/{top}")).is_some()
+            && rest.len() < path.len()
+        {
+            return Err(format!("the game reads {above}/{top}, not {top}; is the folder {above} missing?"));
+        }
+        Ok(())
+    }
+
+    /// Why the game uses no file of a mod that is on.
+    fn why_unused(&self, order: &LoadOrder, folder: &Path, files: &ModFiles) -> Vec<Cause> {
+        let mut reasons = Vec::new();
+        let names = self.disk.names(folder).unwrap_or_default();
+        for name in names.iter().filter(|name| is_plugin(name)) {
+            if !order.plugins.iter().any(|it| same(it, name)) {
+                reasons.push(self.not_active(order, &folder.join(name), name));
+            }
+        }
+        let ignored = self.vfs.opened().ignored.iter().filter(|it| it.folder.path().starts_with(folder));
+        let ignored: usize = ignored.map(|it| it.paths().count()).sum();
+        if ignored > 0 {
+            let text = format!("{} of the mod: {}", count(ignored, "file"), order.why_loose_ignored());
+            let because = order.because_loose.clone();
+            let code = NoteCode::LooseDisabled.as_str();
+            reasons.push(Cause { because, ..Cause::new(Fate::Ignored, code, folder, text) });
+        }
+        for (why, number) in files.unused.iter().filter(|(why, _)| !why.is_empty()) {
+            let text = format!("{}: {why}", count(*number, "file"));
+            reasons.push(Cause::new(Fate::Ignored, "replaces-nothing", folder, text));
+        }
+        if let (0, Some(first)) = (files.winning, &files.first_hidden) {
+            let layer = first.layer();
+            let winner = layer.path();
+            let text = match files.hidden {
+                1 => format!("its only file, {}, loses to {}", first.path(), winner.shown()),
+                many => {
+                    format!("all its {many} files lose to other mods or archives, such as {}", winner.shown())
+                }
+            };
+            let by = winner.to_string_lossy().into_owned();
+            reasons.push(Cause { by, ..Cause::new(Fate::Loses, "hidden", folder, text) });
+        }
+        let title = order.installation.as_ref().map(|it| it.title);
+        if let Some(data) = title.map(|it| it.mod_data).filter(|it| !it.is_empty())
+            && self.disk.find_folder(folder, data).is_none()
+        {
+            let is_pak = |path: &PathBuf| path.extension().is_some_and(|it| it.eq_ignore_ascii_case("pak"));
+            let paks = self.walk(folder).iter().filter(|path| is_pak(path)).count();
+            let paks = if paks > 0 { format!("; it has {}", count(paks, "Pak file")) } else { String::new() };
+            let text = format!("of a mod, the game's data folder shows only the folder {data}{paks}");
+            reasons.push(Cause::new(Fate::Ignored, "nothing-for-game", folder, text));
+        }
+        reasons
+    }
+
+    /// A reason for all files and folders of a mod that the user hid in Mod Organizer.
+    fn all_marked_hidden(&self, mods: &ModList, folder: &Path) -> Option<Cause> {
+        let is_hidden = |path: &Path| is_marked(mods, path);
+        let hidden: Vec<PathBuf> = self.walk(folder).into_iter().filter(|path| is_hidden(path)).collect();
+        let first = hidden.first()?;
+        let text = match hidden.len() {
+            1 => "the mod has this file or folder hidden in Mod Organizer; unhide it there".to_owned(),
+            many => {
+                format!("the mod has {many} files or folders hidden in Mod Organizer, of which this is one")
+            }
+        };
+        Some(Cause::new(Fate::Off, "mo2-hidden", first, text))
+    }
+
+    /// The lists of managers in the folders of the game.
+    pub(super) fn deployed(&self) -> Rc<Vec<(PathBuf, DeploymentList)>> {
+        let of_folder = |folder: &PathBuf| {
+            let lists = DeploymentList::in_folder(&self.disk, folder);
+            lists.into_iter().map(|list| (folder.clone(), list)).collect::<Vec<_>>()
+        };
+        let read = || {
+            let folders = self.folders().filter(|(order, layer)| !layer.is_managed && !order.game.is_empty());
+            folders.flat_map(|(_, layer)| of_folder(&layer.path)).collect::<Vec<_>>().into()
+        };
+        self.deployed.get_or_init(read).clone()
+    }
+
+    /// Answers for a mod of a manager that deploys.
+    pub(super) fn deployed_mod(&mut self, name: &str) {
+        for (folder, list) in self.deployed().iter() {
+            let (mut winning, mut files, mut first) = (0, 0, None);
+            for path in list.files_of(name) {
+                files += 1;
+                let is_loaded = |path: &str| {
+                    let mut layers = self.vfs.layers().filter(|layer| !layer.is_folder());
+                    layers.any(|layer| {
+                        layer.path() == self.disk.find(folder, path).map(|it| it.path).unwrap_or_default()
+                    })
+                };
+                // The list and the tree may have other spellings, of which the tree compares only ASCII.
+                let stored = self.disk.find(folder, path).map(|it| it.path);
+                let stored = stored.as_ref().and_then(|it| it.strip_prefix(folder).ok()?.to_str());
+                let shown = self.vfs.file(stored.unwrap_or(path));
+                let shown = shown.filter(|file| file.layer().path() == folder);
+                let is_used = match (&shown, self.orders.iter().find(|it| !it.game.is_empty())) {
+                    (Some(file), Some(order)) => self.is_used(order, file).is_ok(),
+                    _ => is_archive_name(path.as_bytes()) && is_loaded(path),
+                };
+                winning += usize::from(is_used);
+                if !is_used && first.is_none() {
+                    first = Some(path.to_owned());
+                }
+            }
+            if files == 0 {
+                continue;
+            }
+            let manager = list.manager;
+            let name = PathBuf::from(list.mod_named(name).unwrap_or(name));
+            if winning > 0 {
+                self.is_there = true;
+                let text = format!("{manager} deployed {}; the game uses {winning}", count(files, "file"));
+                self.add(Cause::new(Fate::Wins, "there", &name, text));
+            } else {
+                let text =
+                    format!("{manager} deployed {}, of which the game uses none", count(files, "file"));
+                self.add(Cause::new(Fate::Ignored, "nothing-for-game", &name, text));
+            }
+            if let Some(path) = first {
+                let at = folder
+                    .join(self.disk.find(folder, &path).map_or_else(|| path.clone().into(), |it| it.path));
+                let text = "the game does not use this file of the mod; ask about it";
+                self.add(Cause::remark("unused-file", &at, text));
+            }
+        }
+    }
+
+    /// Remarks which mod a manager deployed a file of a folder from.
+    pub(super) fn deployed_by(&self, folder: &Path, path: &str) -> Option<Cause> {
+        let lists = self.deployed();
+        let listed = lists.iter().filter(|(of, _)| of == folder);
+        let named =
+            listed.into_iter().find_map(|(_, list)| Some((list.mod_of(path)?.to_owned(), list.manager)));
+        let (name, by) = match named {
+            Some((name, manager)) => (name, manager),
+            None => {
+                self.is_own_folder(folder).then_some(())?;
+                (linked_mod(&self.disk, folder, path)?.1, "a mod manager")
+            }
+        };
+        let text = format!("{by} deployed the file from this mod");
+        Some(Cause::remark("deployed-from", Path::new(&name), text))
+    }
+
+    /// The place where a file of a staging folder is in the game, by a link.
+    pub(super) fn deployed_from(&self, path: &Path) -> Option<Place> {
+        let identity = self.disk.file_identity(path)?;
+        let names: Vec<&str> = path.iter().filter_map(|it| it.to_str()).collect();
+        let ends = (1..names.len().min(DEPTH_MAX)).map(|count| names[names.len() - count..].join("/"));
+        ends.into_iter().find_map(|within| {
+            let mut folders = self.folders().map(|(_, layer)| &layer.path);
+            let is_it = |folder: &&PathBuf| {
+                let found = self.disk.find_file(folder, &within);
+                found.is_some_and(|it| self.disk.file_identity(&it) == Some(identity))
+            };
+            let folder = folders.find(is_it)?.clone();
+            Some(Place { folder, within, is_mod: false })
+        })
+    }
+
+    /// The place of a file that a manager deployed as a copy, from its path in the staging folder. `Err` says
+    /// why it is not deployed.
+    pub(super) fn deployed_as(&self, path: &Path) -> Option<Result<Place, Cause>> {
+        let names: Vec<&str> = path.iter().filter_map(|it| it.to_str()).collect();
+        let lists = self.deployed();
+        for at in (0..names.len().saturating_sub(1)).rev().take(DEPTH_MAX) {
+            let within = names[at + 1..].join("/");
+            let mut lists = lists.iter();
+            if let Some((folder, list)) = lists.find(|(_, list)| list.mod_named(names[at]).is_some()) {
+                let manager = list.manager;
+                return Some(match list.mod_of(&within) {
+                    Some(source) if same(source, names[at]) => {
+                        Ok(Place { folder: folder.clone(), within, is_mod: false })
+                    }
+                    Some(source) => {
+                        let text = format!("{manager} deployed this path from the mod {source}");
+                        Err(Cause { by: source.to_owned(), ..Cause::new(Fate::Loses, "hidden", path, text) })
+                    }
+                    None => {
+                        let text = format!("{manager} has not deployed this file; deploy the mods again");
+                        Err(Cause::new(Fate::NotDeployed, "not-deployed", path, text))
+                    }
+                });
+            }
+        }
+        None
+    }
+
+    /// The mod of a manager that deploys, if a folder is that of the mod or in it.
+    pub(super) fn staged_mod(&self, path: &Path) -> Option<String> {
+        if !self.disk.is_dir(path) {
+            return None;
+        }
+        let lists = self.deployed();
+        let names = path.iter().rev().filter_map(|it| it.to_str()).take(DEPTH_MAX);
+        let mods = names.flat_map(|name| lists.iter().filter_map(move |(_, list)| list.mod_named(name)));
+        mods.map(str::to_owned).next()
+    }
+}
+
+/// Endings of texts for people.
+const TEXTS: [&str; 9] = [".txt", ".md", ".pdf", ".html", ".url", ".jpg", ".jpeg", ".png", ".rtf"];
+
+/// What became of the files of a mod.
+#[derive(Default)]
+struct ModFiles {
+    /// Files that win and that the game can use.
+    used: usize,
+    winning: usize,
+    hidden: usize,
+    /// A file that hides one of the mod.
+    first_hidden: Option<VfsFile>,
+    /// The reasons why the game cannot use files that win, with their number.
+    unused: BTreeMap<String, usize>,
+}
+
+impl ModFiles {
+    fn in_words(&self) -> String {
+        let winning = self.winning;
+        match (self.hidden, &self.first_hidden) {
+            (1, Some(file)) => format!(
+                "the mod is on; {winning} of its files win, and 1 is hidden ({}, hidden by {})",
+                file.path(),
+                file.layer().path().shown()
+            ),
+            (hidden, _) => format!("the mod is on; {winning} of its files win, and {hidden} are hidden"),
+        }
+    }
+}
+
+/// Why a game does not load a loose plugin or archive that is in a folder.
+pub(super) fn below_top(order: &LoadOrder, file: &VfsFile) -> Option<&'static str> {
+    let path = file.path();
+    let (_, name) = path.rsplit_once('/')?;
+    if is_plugin(name) {
+        return Some(
+            "the game loads plugins only from the top of its data folder or of a mod; move it there",
+        );
+    }
+    let at = file.layer().path().join(&path);
+    let is_layer = || order.layers.iter().any(|it| it.path == at);
+    let text = "the game loads archives only from the top of its data folder or of a mod; move it there";
+    (is_archive_name(name.as_bytes()) && !is_layer()).then_some(text)
+}

@@ -1,0 +1,13 @@
+//! Why a file, plugin, archive, mod or settings file is not in a game, or what hides it. `asked` finds out what
+//! kind of thing is meant. Each kind has a file.
+
+mod a_mod;
+mod answer;
+mod archive;
+mod asked;
+mod file;
+mod plugin;
+mod settings;
+
+pub(crate) use answer::{Explanation, NOT_FOUND, SAME_NAME, ThingKind};
+pub(crate) use asked::why;
