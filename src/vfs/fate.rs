@@ -52,20 +52,12 @@ impl Fate {
             | NoteCode::ArchiveUnreadable => Self::NotLoaded,
             NoteCode::LooseOlder => Self::Loses,
             NoteCode::LooseDisabled
-            | NoteCode::LinkDangling
-            | NoteCode::LinkCircle
-            | NoteCode::LinkOfOtherUser
-            | NoteCode::LinkedOften
-            | NoteCode::OtherMount
-            | NoteCode::SpecialFile
-            | NoteCode::PathTooDeep
-            | NoteCode::FileUnreadable
-            | NoteCode::Mo2RootFolder
             | NoteCode::Mo2ModNested
             | NoteCode::ModNested
             | NoteCode::ArchiveInvalidation
             | NoteCode::FolderCase
             | NoteCode::SettingsIgnored => Self::Ignored,
+            code if is_left_out(code) => Self::Ignored,
             NoteCode::ArchiveMissing
             | NoteCode::PluginMissing
             | NoteCode::MasterMissing
@@ -74,6 +66,22 @@ impl Fate {
             _ => return None,
         })
     }
+}
+
+/// Whether a note is about a file or folder on the disk that the tree leaves out.
+pub(crate) fn is_left_out(code: NoteCode) -> bool {
+    matches!(
+        code,
+        NoteCode::LinkDangling
+            | NoteCode::LinkCircle
+            | NoteCode::LinkOfOtherUser
+            | NoteCode::LinkedOften
+            | NoteCode::OtherMount
+            | NoteCode::SpecialFile
+            | NoteCode::PathTooDeep
+            | NoteCode::FileUnreadable
+            | NoteCode::Mo2RootFolder
+    )
 }
 
 /// A reason why something is in a game or not, usually the fate of a copy.

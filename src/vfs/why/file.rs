@@ -13,7 +13,7 @@ use crate::game::caseless::same;
 use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer, ghosted, is_plugin};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
-use crate::vfs::fate::{Cause, Fate};
+use crate::vfs::fate::{Cause, Fate, is_left_out};
 use crate::vfs::file::VfsFile;
 
 /// Maximum number of files of the same name that are suggested.
@@ -400,7 +400,7 @@ impl Answer<'_> {
             let rest = rest.strip_prefix(&within);
             !within.is_empty() && rest.is_some_and(|it| it.is_empty() || it.starts_with('/'))
         };
-        self.notes().filter(|note| is_of_left_out(note.code)).find(is_above).map(Cause::of)
+        self.notes().filter(|note| is_left_out(note.code)).find(is_above).map(Cause::of)
     }
 
     /// Why a game ignores a loose file that exists.
@@ -510,20 +510,4 @@ pub(super) fn used(winner: &VfsFile) -> Cause {
 
 pub(super) fn same_name(path: &str) -> Cause {
     Cause::remark(SAME_NAME, Path::new(path), "a file of this name is at another path")
-}
-
-/// Whether a note is about a file or folder that was left out.
-fn is_of_left_out(code: NoteCode) -> bool {
-    matches!(
-        code,
-        NoteCode::LinkDangling
-            | NoteCode::LinkCircle
-            | NoteCode::LinkOfOtherUser
-            | NoteCode::LinkedOften
-            | NoteCode::OtherMount
-            | NoteCode::SpecialFile
-            | NoteCode::PathTooDeep
-            | NoteCode::FileUnreadable
-            | NoteCode::Mo2RootFolder
-    )
 }
