@@ -38,7 +38,8 @@ pub use managers::{
 };
 
 pub(crate) use managers::{
-    DeploymentList, drive_root, game_of_settings, is_backup, is_separator, linked_mod, selected_profile,
+    DeploymentList, Deployments, drive_root, game_of_settings, is_backup, is_separator, linked_mod,
+    selected_profile,
 };
 #[cfg(feature = "pack")]
 pub(crate) use plan::stem;

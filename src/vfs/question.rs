@@ -4,11 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use super::file::VfsFile;
-use super::folder::VfsEntry;
+use super::folder::{VfsEntry, VfsFolder};
 use super::patterns::DATA;
 use super::sources::resolve::distance;
 use super::vfs::Vfs;
+use super::vfs_layer::VfsLayer;
 use crate::game::Disk;
+use crate::game::caseless::same;
 use crate::game::drive_root;
 
 /// A path or name without what is not part of it.
@@ -72,11 +74,6 @@ impl Question {
         Self { asked: asked.to_owned(), text, disk: on_disk }
     }
 
-    /// Reads what was typed for a path in sources, and not on the disk.
-    pub(crate) fn in_sources(asked: &str) -> Self {
-        Self { disk: None, ..Self::new(asked, &Disk::default(), &Vec::new) }
-    }
-
     /// The path in the tree that a path on a disk means if that path is not on this one: what follows the
     /// last folder of data, without a drive.
     pub(crate) fn in_tree(&self) -> &str {
@@ -85,6 +82,19 @@ impl Question {
             path = rest;
         }
         path
+    }
+
+    /// A path on the disk as it was meant, for one in quotes, of Wine or with `file://`. Nothing is looked
+    /// up.
+    pub(crate) fn plain(typed: &Path) -> PathBuf {
+        let question = Self::new(&typed.to_string_lossy(), &Disk::default(), &Vec::new);
+        let is_other = question.text != question.asked || question.has_drive();
+        question.disk.filter(|_| is_other).unwrap_or_else(|| typed.to_owned())
+    }
+
+    /// The names of the path, as it was typed.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        self.text.split('/').filter(|it| !it.is_empty()).collect()
     }
 
     /// Whether this is a path as programs in Wine and Windows print it.
@@ -96,6 +106,98 @@ impl Question {
     pub(crate) fn may_be_elsewhere(&self) -> bool {
         self.has_drive() || below_data(&self.text).is_some()
     }
+}
+
+/// What a path or name means in a tree.
+#[derive(Debug)]
+pub(crate) enum Meant {
+    /// A copy of a file, which another copy may hide.
+    Copy(VfsFile),
+    Folder(VfsFolder),
+}
+
+impl Meant {
+    /// Finds what was asked for: a path in the tree, a copy on the disk, or a path as `which` prints it, of a
+    /// layer and in it. `Err` has the paths if there are several. It has none if nothing is found.
+    pub(crate) fn find(vfs: &Vfs, asked: &Path) -> Result<Self, Vec<String>> {
+        let bytes = asked.as_os_str().as_encoded_bytes();
+        if let Some(found) = Self::at(vfs, bytes) {
+            return Ok(found);
+        }
+        let disk = Disk::default();
+        let prefixes = || {
+            let installation = vfs.order().installation.iter();
+            installation.flat_map(|it| it.prefixes.iter().map(|it| it.folder.clone())).collect()
+        };
+        let question = Question::new(&asked.to_string_lossy(), &disk, &prefixes);
+        if let Some(path) = &question.disk {
+            let real = real_path(&disk, path);
+            let mut paths = [Some(&**path), real.as_deref()].into_iter().flatten();
+            if let Some(copy) = paths.find_map(|path| copy_on_disk(vfs, path)) {
+                return Ok(Self::Copy(copy));
+            }
+            // The file is there, but is none of the tree.
+            let is_there = disk.metadata(path).is_ok() || path.is_symlink();
+            if is_there || !question.may_be_elsewhere() {
+                return Err(Vec::new());
+            }
+        } else if let Some(copy) = copy_of_label(vfs, &question) {
+            return Ok(Self::Copy(copy));
+        }
+        if let Some(found) = Self::at(vfs, question.in_tree().as_bytes()) {
+            return Ok(found);
+        }
+        find(vfs, &question).map(Self::Copy)
+    }
+
+    fn at(vfs: &Vfs, path: &[u8]) -> Option<Self> {
+        vfs.file(path).map(Self::Copy).or_else(|| vfs.folder(path).map(Self::Folder))
+    }
+}
+
+/// The file of the tree that hides a copy; `None` if the copy wins.
+pub(crate) fn hidden_by(vfs: &Vfs, copy: &VfsFile) -> Option<VfsFile> {
+    vfs.file(copy.path_bytes()).filter(|winner| winner.layer().number() != copy.layer().number())
+}
+
+/// The copy that a layer has of a path.
+fn copy_in(vfs: &Vfs, layer: usize, path: &str) -> Option<VfsFile> {
+    let winner = vfs.file(path)?;
+    let hidden: Vec<VfsFile> = winner.hidden().collect();
+    std::iter::once(winner).chain(hidden).find(|it| it.layer().number() == layer)
+}
+
+/// The copy that is at a path on the disk, perhaps in an archive.
+fn copy_on_disk(vfs: &Vfs, path: &Path) -> Option<VfsFile> {
+    let within = |layer: &VfsLayer| path.strip_prefix(layer.path()).ok()?.to_str().map(str::to_owned);
+    let around = vfs.layers().filter_map(|layer| Some((within(&layer)?, layer)));
+    let copies = around.filter_map(|(within, layer)| copy_in(vfs, layer.number(), &within));
+    // A mod may be in the folder of the game.
+    copies.max_by_key(|copy| copy.layer().path().as_os_str().len())
+}
+
+/// The copy that a name of a layer and a path in it mean.
+fn copy_of_label(vfs: &Vfs, question: &Question) -> Option<VfsFile> {
+    let names = question.names();
+    let copy = |layer: VfsLayer| {
+        let mut lengths = labelled(&names, layer.path());
+        lengths.find_map(|length| copy_in(vfs, layer.number(), &names[length..].join("/")))
+    };
+    // The highest layer wins if several have the name.
+    vfs.layers().collect::<Vec<_>>().into_iter().rev().find_map(copy)
+}
+
+/// The numbers of names at the beginning of a path that name a place, as `order`, `which` and `why` print
+/// places: by the end of their path. The longest comes first.
+pub(crate) fn labelled(names: &[&str], place: &Path) -> impl Iterator<Item = usize> {
+    let own: Vec<&str> = place.iter().rev().filter_map(|it| it.to_str()).collect();
+    let is_end = move |length: &usize| {
+        let mut ends = names[..*length].iter().rev().zip(&own);
+        // A path that begins with Data is one in the game.
+        let is_vague = *length == 1 && DATA.contains(&&*names[0].to_ascii_lowercase());
+        !is_vague && *length <= own.len() && ends.all(|(one, other)| same(one, other))
+    };
+    (1..=names.len()).rev().filter(is_end)
 }
 
 /// A path whose folders are no links. Only the first of them need to exist.

@@ -1,12 +1,12 @@
 //! `bsafs why`: prints why a file, plugin, archive, mod or settings file is not in a game.
 
-use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use clap::Args;
 use log::{Level, LevelFilter};
+use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
@@ -18,8 +18,7 @@ use crate::cli::terminal::shown_layers::ShownLayers;
 use crate::cli::ui::Ui;
 use crate::game::find::{Found, find, recognise_among};
 use crate::game::{
-    DeploymentList, Disk, Environment, FoundInstance, LayerKind, MO2_INI, OrderLayer, find_instances,
-    linked_mod,
+    Deployments, Disk, Environment, FoundInstance, LayerKind, MO2_INI, OrderLayer, find_instances,
 };
 use crate::shown::{Shown, quoted};
 #[cfg(feature = "mount")]
@@ -38,7 +37,7 @@ use crate::vfs::why::{Explanation, NOT_FOUND, SAME_NAME, ThingKind, why};
 /// The first line names the game and the profile, and answers for exactly what was asked. A path on the disk
 /// is that copy of the file, be it in a mod that is off. Other paths are those of files in the game, in any
 /// case and with either slash, also as logs and programs in Wine print them. A name is that of a plugin, an
-/// archive, an INI file, a mod of Mod Organizer 2, or a file. The most probable reason comes first. With -v,
+/// archive, an INI file, a mod of a mod manager, or a file. The most probable reason comes first. With -v,
 /// paths are printed in full.
 ///
 /// Without a source, the games and instances are asked that can be meant. The exit status is 1 if something
@@ -119,17 +118,26 @@ impl AskWhy {
                 }
             }
         }
-        for (at, answer) in answers.iter().flatten() {
-            let Some((_, asked)) = opened.get(*at) else { continue };
+        let answers: Vec<_> = answers.into_iter().flatten().collect();
+        for (at, answer) in &answers {
+            let Some((of, asked)) = opened.get(*at) else { continue };
+            let source = of.first().or_else(|| self.open.game_dir());
+            let is_alike = |other: &(usize, Explanation)| {
+                other.0 != *at && (other.1.game, &other.1.profile) == (answer.game, &answer.profile)
+            };
+            let is_vague = answers.iter().any(is_alike) || games.has_several(answer.game);
             if !answer.is_there {
                 exit = Exit::No;
             }
             if self.json {
-                write_json(&mut out, answer).map_err(OutputError)?
+                write_json(&mut out, &Line { source, answer }).map_err(OutputError)?
             } else {
-                write(&mut out, answer, &asked.places()).map_err(OutputError)?;
+                let source = source.filter(|_| is_vague);
+                write(&mut out, answer, source, &asked.places()).map_err(OutputError)?;
                 #[cfg(feature = "mount")]
-                if let [Cause { code: NOT_FOUND, .. }] = &answer.reasons[..] {
+                let mut fates = answer.reasons.iter().filter(|it| it.fate.is_some());
+                #[cfg(feature = "mount")]
+                if let (Some(Cause { code: NOT_FOUND, .. }), None) = (fates.next(), fates.next()) {
                     out.write_all(instance(asked.vfs.order()).as_bytes())?;
                 }
             }
@@ -206,6 +214,16 @@ impl AskWhy {
     }
 }
 
+/// An answer, as JSON.
+#[derive(Serialize)]
+struct Line<'a> {
+    /// The source that was asked: a game's id or folder, or the folder of an instance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a PathBuf>,
+    #[serde(flatten)]
+    answer: &'a Explanation,
+}
+
 /// The games and instances of Mod Organizer 2 on this computer, searched once they are needed.
 #[derive(Default)]
 struct Games {
@@ -221,6 +239,15 @@ impl Games {
             let instances = find_instances(&self.disk, &environment, &found, None);
             (found.into(), instances)
         })
+    }
+
+    /// Whether a game is known to be installed more than once, or to have several instances. Nothing is
+    /// searched for that.
+    fn has_several(&self, game: Option<&str>) -> bool {
+        let Some((found, instances)) = self.found.get() else { return false };
+        let installed = found.installations.iter().filter(|it| Some(it.title.id) == game).count();
+        let managed = instances.iter().filter(|it| it.title.is_some_and(|it| Some(it.id) == game)).count();
+        installed > 1 || managed > 1
     }
 
     fn prefixes(&self) -> Vec<PathBuf> {
@@ -305,14 +332,13 @@ const DEPTH_MAX: usize = 16;
 pub(crate) struct Asked {
     vfs: Vfs,
     set: SourceSet,
-    /// The lists of deployed files in folders of games.
-    deployed: RefCell<HashMap<PathBuf, Rc<Vec<DeploymentList>>>>,
+    deployments: Deployments,
 }
 
 impl Asked {
     pub(crate) fn new(sources: &[PathBuf], open: &OpenArgs) -> Result<Self, Failure> {
         let set = source_set(sources, open.options())?;
-        Ok(Self { vfs: Vfs::from(set.open()?), set, deployed: RefCell::default() })
+        Ok(Self { vfs: Vfs::from(set.open()?), set, deployments: Deployments::default() })
     }
 
     /// The mod from which a manager deployed a file into a folder of a game.
@@ -323,11 +349,7 @@ impl Asked {
         if layer.is_managed || order.game.is_empty() {
             return None;
         }
-        let disk = Disk::default();
-        let read = || Rc::new(DeploymentList::in_folder(&disk, folder));
-        let lists = self.deployed.borrow_mut().entry(folder.to_owned()).or_insert_with(read).clone();
-        let named = lists.iter().find_map(|list| list.mod_of(path)).map(str::to_owned);
-        named.or_else(|| linked_mod(&disk, folder, path).map(|(_, name)| name))
+        self.deployments.mod_of(folder, path)
     }
 
     pub(crate) fn vfs(&self) -> &Vfs {
@@ -452,18 +474,30 @@ fn in_mount(path: &Path) -> Option<(PathBuf, String)> {
     Some((found.mountpoint.clone(), within))
 }
 
-/// Writes an answer: the game, whether the thing is in it, and the reasons.
-fn write(out: &mut impl StyledWrite, answer: &Explanation, names: &Places) -> std::io::Result<()> {
+/// Writes an answer: the game, whether the thing is in it, and the reasons. `source` is that of the game if
+/// there is another one of the same id.
+fn write(
+    out: &mut impl StyledWrite,
+    answer: &Explanation,
+    source: Option<&PathBuf>,
+    names: &Places,
+) -> std::io::Result<()> {
     let is_verbose = log::log_enabled!(Level::Info);
     let name = |subject: &str| {
         let path = Path::new(subject);
         if is_verbose { subject.shown().to_string() } else { names.place(path) }
     };
     let game = answer.game.unwrap_or_default();
-    match &answer.profile {
-        Some(profile) => write!(out, "{game}, profile {}: ", profile.shown())?,
-        None if !game.is_empty() => write!(out, "{game}: ")?,
-        None => {}
+    if !game.is_empty() || answer.profile.is_some() {
+        write!(out, "{game}")?;
+        if let Some(profile) = &answer.profile {
+            write!(out, ", profile {}", profile.shown())?;
+        }
+        if let Some(source) = source {
+            let comma = if answer.profile.is_some() { "," } else { "" };
+            write!(out, "{comma} in {}", source.shown())?;
+        }
+        write!(out, ": ")?;
     }
     let whole = if answer.game.is_some() { "the game" } else { "the sources" };
     out.write_styled(WINNER, answer.thing.shown())?;

@@ -6,7 +6,7 @@ mod mo2;
 mod openmw;
 mod openmw_chain;
 
-pub(crate) use deployment::{DeploymentList, linked_mod};
+pub(crate) use deployment::{DeploymentList, Deployments, linked_mod};
 pub use instances::{FoundInstance, find_instances, instance};
 pub use mo2::{MO2_INI, instance_of_profile, plan_mo2};
 pub(crate) use mo2::{drive_root, game_of_settings, is_backup, is_separator, selected_profile};

@@ -1,6 +1,6 @@
 //! Why a game uses no file of a mod, be it one of Mod Organizer or of a manager that deploys.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -23,6 +23,7 @@ use crate::vfs::fate::Cause;
 use crate::vfs::fate::Fate;
 use crate::vfs::file::VfsFile;
 use crate::vfs::question;
+use crate::vfs::vfs_layer::VfsLayer;
 
 impl Answer<'_> {
     pub(super) fn a_mod(&mut self, name: &str) {
@@ -200,19 +201,99 @@ impl Answer<'_> {
 
     /// The lists of managers in the folders of the game.
     pub(super) fn deployed(&self) -> Rc<Vec<(PathBuf, DeploymentList)>> {
-        let of_folder = |folder: &PathBuf| {
-            let lists = DeploymentList::in_folder(&self.disk, folder);
+        let of_folder = |order: &LoadOrder, folder: &PathBuf| {
+            let prefixes = order.installation.iter().flat_map(|it| {
+                it.prefix.iter().cloned().chain(it.prefixes.iter().map(|it| it.folder.clone()))
+            });
+            let lists = DeploymentList::of_folder(&self.disk, folder, &prefixes.collect::<Vec<_>>());
             lists.into_iter().map(|list| (folder.clone(), list)).collect::<Vec<_>>()
         };
         let read = || {
             let folders = self.folders().filter(|(order, layer)| !layer.is_managed && !order.game.is_empty());
-            folders.flat_map(|(_, layer)| of_folder(&layer.path)).collect::<Vec<_>>().into()
+            folders.flat_map(|(order, layer)| of_folder(order, &layer.path)).collect::<Vec<_>>().into()
         };
         self.deployed.get_or_init(read).clone()
     }
 
+    /// Answers for a mod that a manager has, deployed or not. Returns whether there is one of this name.
+    pub(super) fn managed_mod(&mut self, name: &str) -> bool {
+        let before = self.reasons.len();
+        self.deployed_mod(name);
+        if self.reasons.len() == before {
+            let lists = self.deployed();
+            let staged = lists.iter().find_map(|(_, list)| Some((list, list.staged(&self.disk, name)?)));
+            match staged {
+                Some((list, (folder, _))) => self.staged_in_vain(&folder, list.manager, Some(list)),
+                None => self.linked_mod(name),
+            }
+        }
+        self.reasons.len() > before
+    }
+
+    /// Answers for a mod of which a manager has deployed nothing.
+    fn staged_in_vain(&mut self, folder: &Path, manager: &str, list: Option<&DeploymentList>) {
+        let files = self.walk(folder).into_iter().filter(|it| self.disk.is_file(it));
+        let mut paths = files.filter_map(|it| Some(it.strip_prefix(folder).ok()?.to_str()?.to_owned()));
+        let paths: Vec<String> = paths.by_ref().collect();
+        let winners: Vec<&str> = paths.iter().filter_map(|path| list?.mod_of(path)).collect();
+        if let (Some(by), true) = (winners.first(), winners.len() == paths.len()) {
+            let number = count(paths.len(), "file");
+            let text = format!("{manager} deployed all its paths ({number}) from other mods, such as {by}");
+            let by = (*by).to_owned();
+            return self.add(Cause { by, ..Cause::new(Fate::Loses, "hidden", folder, text) });
+        }
+        let text = format!(
+            "{manager} has this mod, but deployed nothing of it; turn it on there and deploy the mods"
+        );
+        self.add(Cause::new(Fate::NotDeployed, "not-deployed", folder, text));
+    }
+
+    /// Answers for a mod to which links in the folder of the game lead, or that is beside such mods.
+    fn linked_mod(&mut self, name: &str) {
+        let own = |layer: &VfsLayer| layer.is_folder() && self.is_own_folder(layer.path());
+        let is_own: Vec<bool> = self.vfs.layers().map(|layer| own(&layer)).collect();
+        let copies = self.vfs.files().flat_map(|file| {
+            let hidden: Vec<VfsFile> = file.hidden().collect();
+            std::iter::once((true, file)).chain(hidden.into_iter().map(|it| (false, it)))
+        });
+        let copies = copies.filter(|(_, file)| is_own[file.layer().number()]).take(LINKS_MAX);
+        let (mut found, mut winning, mut folders) = (0, 0, Vec::new());
+        let mut stagings = BTreeSet::new();
+        for (wins, file) in copies {
+            let Some((folder, of)) = linked_mod(&self.disk, file.layer().path(), &file.path()) else {
+                continue;
+            };
+            stagings.extend(folder.parent().map(Path::to_owned));
+            if same(&of, name) {
+                found += 1;
+                winning += usize::from(wins);
+                folders.push(folder);
+            }
+        }
+        match folders.first() {
+            Some(folder) if winning > 0 => {
+                self.is_there = true;
+                let text =
+                    format!("a mod manager deployed {}; the game uses {winning}", count(found, "file"));
+                self.add(Cause::new(Fate::Wins, "there", folder, text));
+            }
+            Some(folder) => {
+                let number = count(found, "file");
+                let text = format!("a mod manager deployed {number}, of which the game uses none");
+                self.add(Cause::new(Fate::Ignored, "nothing-for-game", folder, text));
+            }
+            None if name.contains('/') || matches!(name, "" | "." | "..") => {}
+            None => {
+                let folder = stagings.iter().find_map(|staging| self.disk.find_folder(staging, name));
+                if let Some(folder) = folder {
+                    self.staged_in_vain(&folder, "the mod manager", None);
+                }
+            }
+        }
+    }
+
     /// Answers for a mod of a manager that deploys.
-    pub(super) fn deployed_mod(&mut self, name: &str) {
+    fn deployed_mod(&mut self, name: &str) {
         for (folder, list) in self.deployed().iter() {
             let (mut winning, mut files, mut first) = (0, 0, None);
             for path in list.files_of(name) {
@@ -300,11 +381,15 @@ impl Answer<'_> {
         let lists = self.deployed();
         for at in (0..names.len().saturating_sub(1)).rev().take(DEPTH_MAX) {
             let within = names[at + 1..].join("/");
-            let mut lists = lists.iter();
-            if let Some((folder, list)) = lists.find(|(_, list)| list.mod_named(names[at]).is_some()) {
+            let above = path.ancestors().nth(names.len() - 1 - at)?;
+            for (folder, list) in lists.iter() {
+                let is_it = |(staged, _): &(PathBuf, String)| self.is_one_path(staged, above);
+                let staged = || list.staged(&self.disk, names[at]).filter(is_it).map(|(_, name)| name);
+                let named = list.mod_named(names[at]).map(str::to_owned);
+                let Some(name) = named.or_else(staged) else { continue };
                 let manager = list.manager;
                 return Some(match list.mod_of(&within) {
-                    Some(source) if same(source, names[at]) => {
+                    Some(source) if source == name => {
                         Ok(Place { folder: folder.clone(), within, is_mod: false })
                     }
                     Some(source) => {
@@ -327,12 +412,23 @@ impl Answer<'_> {
             return None;
         }
         let lists = self.deployed();
+        let staged = lists.iter().find_map(|(_, list)| {
+            let real = self.disk.canonical(list.staging.as_ref()?).ok()?;
+            let within = self.disk.canonical(path).ok()?;
+            let folder = within.strip_prefix(real).ok()?.iter().next()?.to_str()?.to_owned();
+            list.staged(&self.disk, &folder).map(|(_, name)| name)
+        });
+        if staged.is_some() {
+            return staged;
+        }
         let names = path.iter().rev().filter_map(|it| it.to_str()).take(DEPTH_MAX);
         let mods = names.flat_map(|name| lists.iter().filter_map(move |(_, list)| list.mod_named(name)));
         mods.map(str::to_owned).next()
     }
 }
 
+/// Maximum number of files that are looked at as links to mods.
+const LINKS_MAX: usize = 20_000;
 /// Endings of texts for people.
 const TEXTS: [&str; 9] = [".txt", ".md", ".pdf", ".html", ".url", ".jpg", ".jpeg", ".png", ".rtf"];
 

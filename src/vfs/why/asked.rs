@@ -12,7 +12,6 @@ use crate::game::{Disk, ModList, is_plugin};
 use crate::note::NoteCode;
 use crate::shown::Shown;
 use crate::vfs::fate::{Cause, Fate};
-use crate::vfs::patterns::DATA;
 use crate::vfs::question::{self, Question};
 use crate::vfs::sources::resolve;
 use crate::vfs::sources::source_set::SourceSet;
@@ -100,10 +99,13 @@ impl Answer<'_> {
             self.file(&file.path());
         }
         let is_settings = kind == ThingKind::Settings && self.is_unknown();
-        let kind = if is_settings { kind } else { guessed };
+        let mut kind = if is_settings { kind } else { guessed };
         if is_settings {
             let never = self.notes().filter(|note| note.code == NoteCode::NeverStarted);
             self.reasons.extend(never.map(Cause::of));
+        }
+        if self.is_unknown() && is_file && !name.contains('/') && self.managed_mod(name) {
+            kind = ThingKind::Mod;
         }
         if self.is_unknown() {
             self.similar(name);
@@ -172,6 +174,7 @@ impl Answer<'_> {
         let mut names: HashSet<String> = self.orders.iter().flat_map(|it| it.plugins.clone()).collect();
         names.extend(self.mod_lists().flat_map(|(_, mods)| mods.enabled.clone()));
         names.extend(self.mods_off().iter().filter_map(|(it, _)| Some(it.file_name()?.to_str()?.to_owned())));
+        names.extend(self.deployed().iter().flat_map(|(_, list)| list.all_mods(&self.disk)));
         names.extend(self.vfs.layers().filter_map(|it| Some(it.path().file_name()?.to_str()?.to_owned())));
         // The last names are those of files, which may be a million.
         let near = question::nearest(name, names.iter().map(String::as_str));
@@ -246,7 +249,7 @@ impl Answer<'_> {
             return Some(ThingKind::File);
         }
         if let Some(name) = self.staged_mod(path) {
-            self.deployed_mod(&name);
+            self.managed_mod(&name);
             self.meant = Some(name);
             return Some(ThingKind::Mod);
         }
@@ -274,7 +277,7 @@ impl Answer<'_> {
     /// The path on the disk that a label means, as `order`, `which` and `why` print them: the end of the path
     /// of a folder, archive or mod, and perhaps a path in it.
     fn labelled(&self, question: &Question) -> Option<PathBuf> {
-        let names: Vec<&str> = question.text.split('/').filter(|it| !it.is_empty()).collect();
+        let names = question.names();
         let in_tree = question.in_tree();
         if names.len() < 2 || self.vfs.file(in_tree).is_some() || self.vfs.folder(in_tree).is_some() {
             return None;
@@ -288,16 +291,11 @@ impl Answer<'_> {
         let off = off.iter().map(|(folder, _)| folder.clone());
         let noted = self.notes().map(|note| PathBuf::from(&note.subject)).filter(|it| is_archive(it));
         let profiles = self.orders.iter().filter_map(|order| order.profile.clone());
-        let places = of_layers.chain(of_mods).chain(off).chain(noted).chain(profiles);
+        let lists = self.deployed();
+        let staged = lists.iter().filter_map(|(_, list)| Some(list.staged(&self.disk, names[0])?.0));
+        let places = of_layers.chain(of_mods).chain(off).chain(noted).chain(profiles).chain(staged);
         places.filter(|place| place.is_absolute()).find_map(|place| {
-            let own: Vec<&str> = place.iter().rev().filter_map(|it| it.to_str()).collect();
-            (1..=names.len()).rev().find_map(|length| {
-                let mut ends = names[..length].iter().rev().zip(&own);
-                // One name alone has another meaning. A path that begins with Data is one in the game.
-                let is_vague = length == 1 && DATA.contains(&&*names[0].to_ascii_lowercase());
-                if is_vague || length > own.len() || !ends.all(|(one, other)| same(one, other)) {
-                    return None;
-                }
+            question::labelled(&names, &place).find_map(|length| {
                 let within = names[length..].join("/");
                 match is_archive(&place) && self.disk.is_file(&place) {
                     true => Some(place.join(within)),

@@ -1,5 +1,5 @@
-//! Why a file, plugin, archive, mod or settings file is not in a game, or what hides it. `asked` finds out what
-//! kind of thing is meant. Each kind has a file.
+//! Why a file, plugin, archive, mod or settings file is not in a game, or what hides it. `asked` finds out
+//! what kind of thing is meant. Each kind has a file.
 
 mod a_mod;
 mod answer;
