@@ -50,7 +50,7 @@ pub struct FileCopy {
     /// Why a game loads the archive or folder; empty if the user named it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// The mod from which a mod manager deployed the file into this folder. A mount does not look that up.
+    /// The mod from which a mod manager deployed the file into this folder. A daemon does not look that up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployed_from: Option<String>,
     /// The stored name; empty if there is none. If it is not UTF-8, bytes beyond printable ASCII

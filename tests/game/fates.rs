@@ -431,7 +431,12 @@ fn a_path_of_wine_that_is_not_on_the_disk_is_the_path_in_the_game() {
             assert_eq!((&*said.fate, &*said.code), ("not-here", "not-found"), "{copy}");
             assert!(said.line.ends_with(&format!("{name} does not exist")), "{}", said.line);
             let printed = world.run(&["why", &copy]).out;
-            assert_eq!(printed.lines().count() > 2, code != "not-found", "{printed}");
+            // Notes are no copies.
+            let is_copy = |line: &&str| {
+                line.starts_with("  ") && !line.starts_with("  note") && line.as_bytes()[2] != b' '
+            };
+            let copies = printed.lines().filter(is_copy).count();
+            assert_eq!(copies > 1, code != "not-found", "{printed}");
         }
     }
     let off = world.run(&["why", &path(&world, "Data/textures/off.dds")]).out;
@@ -692,4 +697,190 @@ fn the_order_of_a_plain_folder_claims_no_game() {
     let linked = dir.path("linked/textures/a.dds");
     let why = dir.run(["why", "--in", "mod", linked.to_str().unwrap()]).success();
     assert!(why.ends_with(" is in the sources, from mod\n"), "{why}");
+}
+
+/// An instance with a file that wins, and a copy of it that loses.
+fn two_copies() -> (SmallWorld, String) {
+    let mods = "home/mo2/mods";
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[("my/Skyrim.ini", ""), ("Data/textures/armor/a.dds", "game"), ("Data/meshes/only.nif", "only")],
+    );
+    let source = world.instance(
+        &["High", "Low"],
+        &[
+            (&format!("{mods}/High/textures/armor/a.dds"), "high"),
+            (&format!("{mods}/Low/textures/armor/a.dds"), "low"),
+        ],
+    );
+    (world, source)
+}
+
+#[test]
+fn all_commands_understand_a_path_as_people_have_it() {
+    let (world, source) = two_copies();
+    let high = path(&world, "home/mo2/mods/High/textures/armor/a.dds");
+    let low = path(&world, "home/mo2/mods/Low/textures/armor/a.dds");
+    let wine = format!("Z:{}", high.replace('/', "\\"));
+    for asked in [
+        "textures/armor/a.dds",
+        r#""Textures\Armor\A.dds""#,
+        &high,
+        &wine,
+        &format!("file://{high}"),
+        r"D:\Games\Skyrim\Data\Textures\Armor\a.dds",
+        r"C:\Projects\Skyrim\Build\PC\Textures\Armor\a.dds",
+        "armor/a.dds",
+        "a.dds",
+        "High/textures/armor/a.dds",
+        "mods/high/Textures/armor/a.dds",
+    ] {
+        for command in ["which", "conflicts"] {
+            let asked = world.run(&[command, &source, asked]);
+            assert!(asked.out.contains("from    High") || asked.out.contains("from   High"), "{asked:?}");
+            assert!(asked.code == 0 && asked.out.contains("Low"), "{asked:?}");
+        }
+        assert_eq!(world.run(&["cat", &source, asked]).success(), "high", "{asked}");
+        let into = world.dir.path("out");
+        let extracted = world.run(&["extract", &source, asked, "-C", into.to_str().unwrap()]);
+        assert_eq!(extracted.code, 0, "{extracted:?}");
+        assert_eq!(fs::read_to_string(into.join("textures/armor/a.dds")).unwrap(), "high", "{asked}");
+        fs::remove_dir_all(into).unwrap();
+    }
+    // The path of a hidden copy means that copy, or the file that hides it for questions about both.
+    for asked in [&*low, "Low/textures/armor/a.dds"] {
+        for command in ["which", "conflicts"] {
+            let asked = world.run(&[command, &source, asked]);
+            assert!(asked.code == 0 && asked.out.contains("hides") && asked.out.contains("Low"), "{asked:?}");
+        }
+        assert_eq!(world.run(&["cat", &source, asked]).success(), "low", "{asked}");
+        let listed = world.run(&["list", &source, asked]);
+        assert!(listed.code != 0 && listed.err.contains("hides this copy"), "{listed:?}");
+    }
+    // What is not there is not taken for another file.
+    for asked in ["/nowhere/at/textures/armor/a.dds", "Off/textures/armor/a.dds", "textures/armor/b.dds"] {
+        for command in ["which", "conflicts", "cat", "extract"] {
+            let asked = world.run(&[command, &source, asked]);
+            assert!(asked.code != 0 && asked.out.is_empty(), "{asked:?}");
+        }
+    }
+}
+
+#[test]
+fn two_installations_of_one_game_are_told_apart_in_the_first_line() {
+    let world =
+        SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", ""), ("Data/One.esp", ""), ("Data/Both.esp", "")]);
+    let other = world.installed.path("home/Games/Heroic/Skyrim Special Edition");
+    for name in ["SkyrimSE.exe", "Data/Skyrim.esm", "Data/Both.esp", "Data/Two.esp"] {
+        world.installed.write(
+            &format!("home/Games/Heroic/Skyrim Special Edition/{name}"),
+            &plugin(4, 0, &[]),
+            0,
+        );
+    }
+    let first_lines = |thing: &str| -> Vec<String> {
+        let out = world.run(&["why", thing]).out;
+        let lines = out.lines().filter(|line| !line.starts_with(' ')).map(str::to_owned);
+        lines.collect()
+    };
+    let (steam, heroic) = (world.installed.folder.display().to_string(), other.display().to_string());
+    let both = first_lines("Both.esp");
+    assert_eq!(both.len(), 2, "{both:?}");
+    for folder in [&steam, &heroic] {
+        let line = format!("skyrimse in {folder}: Both.esp is not in the game");
+        assert!(both.contains(&line), "{both:?}");
+    }
+    // Only one of them has it, and the line says which.
+    assert_eq!(first_lines("Two.esp"), [format!("skyrimse in {heroic}: Two.esp is not in the game")]);
+    let on_disk = world.installed.path("Data/One.esp");
+    let line = format!("skyrimse in {steam}: {} is not in the game", on_disk.display());
+    assert_eq!(first_lines(on_disk.to_str().unwrap()), [line]);
+    let json = world.run(&["why", "--json", "Both.esp"]);
+    let sources: Vec<Value> = lines(&json).into_iter().map(|it| it["source"].clone()).collect();
+    assert!(sources.contains(&steam.into()) && sources.contains(&heroic.into()), "{json:?}");
+}
+
+/// The files of a Vortex world: what is deployed is a hard link.
+fn vortex_world() -> SmallWorld {
+    let staging = "home/pfx/drive_c/Vortex/mods";
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", "[Archive]\nsResourceArchiveList=Base.bsa\nsResourceArchiveList2=\n"),
+            ("Data/Base.bsa", ""),
+            ("Data/textures/own.dds", ""),
+            (&format!("{staging}/Armor-12/misc/base.bsa.txt"), "armor"),
+            (&format!("{staging}/Armor-12/textures/shared.dds"), "armor"),
+            (&format!("{staging}/Loser-3/textures/shared.dds"), "loser"),
+            (&format!("{staging}/Unused Mod-4/textures/new.dds"), ""),
+            (
+                "Data/vortex.deployment.json",
+                r#"{"stagingPath":"Z:STAGING","files":[
+                    {"relPath":"textures\\shared.dds","source":"Armor-12","time":1},
+                    {"relPath":"misc\\base.bsa.txt","source":"Armor-12","time":1}]}"#,
+            ),
+        ],
+    );
+    let list = world.installed.path("Data/vortex.deployment.json");
+    let text = fs::read_to_string(&list).unwrap();
+    let folder = path(&world, staging).replace('/', r"\\");
+    fs::write(list, text.replace("STAGING", &folder)).unwrap();
+    for file in ["textures/shared.dds", "misc/base.bsa.txt"] {
+        let deployed = world.installed.path(&format!("Data/{file}"));
+        fs::create_dir_all(deployed.parent().unwrap()).unwrap();
+        fs::hard_link(world.installed.path(&format!("{staging}/Armor-12/{file}")), deployed).unwrap();
+    }
+    world
+}
+
+#[test]
+fn a_mod_that_a_manager_has_not_deployed_is_said_to_be_so() {
+    let world = vortex_world();
+    let staging = "home/pfx/drive_c/Vortex/mods";
+    let check = |thing: &str, expected| check(&world, "skyrimse", thing, expected);
+    check("Armor-12", ("wins", "there", "Vortex deployed 2 files; the game uses 2"));
+    let unused = ("not-deployed", "not-deployed", "Vortex has this mod, but deployed nothing of it");
+    check("unused mod-4", unused);
+    check(&path(&world, &format!("{staging}/Unused Mod-4")), unused);
+    check(&path(&world, &format!("{staging}/Unused Mod-4/textures")), unused);
+    check(
+        &path(&world, &format!("{staging}/Unused Mod-4/textures/new.dds")),
+        ("not-deployed", "not-deployed", ""),
+    );
+    check("Unused Mod-4/textures/new.dds", ("not-deployed", "not-deployed", ""));
+    check("Loser-3", ("loses", "hidden", "from other mods, such as Armor-12"));
+    check(
+        &path(&world, &format!("{staging}/Loser-3/textures/shared.dds")),
+        ("loses", "hidden", "from the mod Armor-12"),
+    );
+    let said = ask(&world, &["--in", "skyrimse", "Unused Mod-4"]);
+    assert_eq!(said.line, "skyrimse: Unused Mod-4 is not in the game");
+    let near = world.run(&["why", "--json", "--in", "skyrimse", "Unusd Mod-4"]);
+    assert!(near.out.contains("\"similar-name\",\"subject\":\"Unused Mod-4\""), "{near:?}");
+    // A manager without a list, which makes links.
+    let linked = "home/mods/Linked Mod/textures/linked.dds";
+    world.write(&[(linked, ""), ("home/mods/Other Mod/textures/other.dds", "")]);
+    symlink(world.installed.path(linked), world.installed.path("Data/textures/linked.dds")).unwrap();
+    check("Linked Mod", ("wins", "there", "a mod manager deployed 1 file; the game uses 1"));
+    check("Other Mod", ("not-deployed", "not-deployed", "the mod manager has this mod"));
+    check("No Mod", ("not-here", "not-found", ""));
+}
+
+#[test]
+fn which_names_the_mod_in_a_mount_too() {
+    let world = vortex_world();
+    let mount = world.mount("skyrimse");
+    let file = world.dir.path("mnt/textures/shared.dds").to_str().unwrap().to_owned();
+    for asked in [
+        file.clone(),
+        format!("'{file}'"),
+        format!("file://{file}"),
+        format!("Z:{}", file.replace('/', "\\")),
+    ] {
+        let which = world.run(&["which", "--json", &asked]);
+        assert_eq!(lines(&which)[0]["from"]["deployed_from"], "Armor-12", "{which:?}");
+    }
+    let which = world.run(&["which", &file]).success();
+    assert!(which.contains("a mod manager deployed it from Armor-12"), "{which}");
+    mount.umount(&world.dir);
 }

@@ -1,6 +1,6 @@
 //! `bsafs cat`: writes files to standard output, without a mount.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::slice;
 
 use clap::Args;
@@ -14,6 +14,7 @@ use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::shown::Shown;
 use crate::vfs::Vfs;
+use crate::vfs::question::Meant;
 
 /// Write files of an archive, folder or game to standard output
 ///
@@ -52,13 +53,17 @@ impl Cat {
             let missing = |what: &str| {
                 Failure::new(Exit::NoInput, format!("{}: {shown}: {what}", self.archive.shown()))
             };
-            let file = vfs.file(path).ok_or_else(|| match vfs.folder(path) {
-                Some(_) => missing("it is a folder; give a file in it"),
-                None => match same_names(vfs, path) {
-                    found if found.is_empty() => missing("no such file; `bsafs list` prints all paths"),
-                    found => missing(&format!("no such file{found}")),
+            // The path of a hidden copy on the disk means that copy.
+            let file = match Meant::find(vfs, Path::new(path)) {
+                Ok(Meant::Copy(file)) => file,
+                Ok(Meant::Folder(_)) => return Err(missing("it is a folder; give a file in it")),
+                Err(_) => match same_names(vfs, path) {
+                    found if found.is_empty() => {
+                        return Err(missing("no such file; `bsafs list` prints all paths"));
+                    }
+                    found => return Err(missing(&format!("no such file{found}"))),
                 },
-            })?;
+            };
             let copied = file.write_to(&mut out);
             if let Some(error) = file.take_salvaged() {
                 log::warn!("{}: {shown}: {error}; written anyway because of --salvage", self.archive.shown());

@@ -134,6 +134,7 @@ const CONFLICT: usize = 200;
 impl Conflicts {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         let (sources, selected) = self.selection.split(&self.sources)?;
+        let selected = selected.of_any_copy();
         #[cfg(feature = "pictures")]
         let page = self.page.file()?;
         let options = self.open.options().layout(Layout::Union);

@@ -41,6 +41,8 @@ use crate::format::Codec;
 #[cfg(feature = "mount")]
 use crate::fs::{WHICH_LINK, read_pages};
 #[cfg(feature = "mount")]
+use crate::game::{Deployments, is_data_folder};
+#[cfg(feature = "mount")]
 use crate::mounts::answering::Answering;
 #[cfg(feature = "mount")]
 use crate::mounts::error::StatusError;
@@ -49,7 +51,9 @@ use crate::shown::{Shown, excerpt};
 use crate::system::liar::mount_of;
 #[cfg(feature = "mount")]
 use crate::system::mountinfo::{self, MountEntry};
-use crate::vfs::question::{self, Question};
+#[cfg(feature = "mount")]
+use crate::vfs::question::Question;
+use crate::vfs::question::{Meant, hidden_by};
 use crate::vfs::{FileCopy, Provenance, Vfs};
 
 /// Print which archive a file inside a mount comes from, and what it hides
@@ -101,7 +105,7 @@ impl Which {
         let mut answering = Answering::default();
         // Nothing in a mount whose daemon hangs is looked up.
         #[cfg(feature = "mount")]
-        let is_answering = self.paths.iter().all(|path| answering.check(path).is_ok());
+        let is_answering = self.paths.iter().all(|path| answering.check(&Question::plain(path)).is_ok());
         #[cfg(not(feature = "mount"))]
         let is_answering = true;
         let has_in = !self.sources.is_empty() || self.open.game_dir().is_some();
@@ -115,12 +119,15 @@ impl Which {
         let mut out = stdout_for(self.json);
         let (mut exit, mut is_unmatched) = (Exit::Ok, false);
         let mut unseen = Unseen::default();
+        #[cfg(feature = "mount")]
+        let deployments = Deployments::default();
         let mut answer = |path: &Path| {
             let provenance = match &unmounted {
                 #[cfg(feature = "mount")]
                 None => {
+                    let path = &Question::plain(path);
                     let checked = answering.check(path).map_err(|error| Unanswered::Why(why(&error)));
-                    checked.and_then(|()| read_provenance(path))
+                    checked.and_then(|()| read_provenance(path)).map(|answer| named_by(answer, &deployments))
                 }
                 #[cfg(not(feature = "mount"))]
                 None => Err(Unanswered::Why(
@@ -266,13 +273,11 @@ fn each_line(list: &Path, mut call: impl FnMut(&Path) -> Result<(), Failure>) ->
 
 /// Finds the provenance of a file that is not mounted.
 fn find_provenance(vfs: &Vfs, path: &Path) -> Result<Provenance, String> {
-    let bytes = path.as_os_str().as_encoded_bytes();
-    let missing = || match vfs.folder(bytes) {
-        Some(_) => FOLDER.to_owned(),
-        None => format!("{NO_FILE}{}", same_names(vfs, &path.to_string_lossy())),
+    let file = match Meant::find(vfs, path) {
+        Ok(Meant::Copy(copy)) => hidden_by(vfs, &copy).unwrap_or(copy),
+        Ok(Meant::Folder(_)) => return Err(FOLDER.to_owned()),
+        Err(_) => return Err(format!("{NO_FILE}{}", same_names(vfs, &path.to_string_lossy()))),
     };
-    let typed = || Question::in_sources(&path.to_string_lossy());
-    let file = vfs.file(bytes).or_else(|| question::find(vfs, &typed()).ok()).ok_or_else(missing)?;
     // Reads the size from the data, as `stat` does in a mount, so that the provenance has it.
     file.shown_size();
     Ok(file.provenance())
@@ -328,6 +333,21 @@ fn read_provenance(path: &Path) -> Result<Answer, Unanswered> {
         Unanswered::Invalid(format!("cannot read the daemon's answer: {why}"))
     })?;
     Ok(Answer { provenance, claimed_by: mounted.claimant() })
+}
+
+/// Adds the mods from which a manager deployed copies. What the daemon of another user says leads to no list.
+#[cfg(feature = "mount")]
+fn named_by(mut answer: Answer, deployments: &Deployments) -> Answer {
+    let Answer { provenance: Provenance { path, from, hides, names_only, .. }, claimed_by } = &mut answer;
+    if claimed_by.is_none() && !*names_only {
+        for copy in std::iter::once(from).chain(hides) {
+            let folder = Path::new(&copy.archive);
+            if folder.is_absolute() && is_data_folder(folder) {
+                copy.deployed_from = deployments.mod_of(folder, path);
+            }
+        }
+    }
+    answer
 }
 
 /// The provenance of a file that was written to a writable mount. `lower` is its path beneath the overlay.

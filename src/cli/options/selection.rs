@@ -10,6 +10,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::unseen::Unseen;
 use crate::format::is_archive_name;
 use crate::shown::Shown;
+use crate::vfs::question::{Meant, hidden_by};
 use crate::vfs::sources::profile::Profile;
 use crate::vfs::sources::resolve::is_game;
 use crate::vfs::{Patterns, Vfs, VfsFile};
@@ -48,7 +49,8 @@ impl Selection {
         let given = self.glob.iter().map(|glob| format!("--glob {glob}"));
         let given = given.chain(patterns.iter().map(|it| it.shown().to_string())).collect();
         let has_named = !patterns.is_empty();
-        Ok((sources, Selected { globs: self.patterns()?, named, has_named, paths, given }))
+        let globs = self.patterns()?;
+        Ok((sources, Selected { globs, named, has_named, paths, given, takes_hidden: false }))
     }
 }
 
@@ -63,9 +65,16 @@ pub(crate) struct Selected<'a> {
     paths: Vec<&'a Path>,
     /// The patterns, for messages.
     given: Vec<String>,
+    /// Whether the path of a hidden copy selects the file that hides it.
+    takes_hidden: bool,
 }
 
 impl Selected<'_> {
+    /// Lets the path of any copy on the disk select the file.
+    pub(crate) fn of_any_copy(self) -> Self {
+        Self { takes_hidden: true, ..self }
+    }
+
     /// The selected files, ordered by path without regard to case. Fails if a path is not in the tree.
     pub(crate) fn files(&self, vfs: &Vfs) -> Result<Vec<VfsFile>, Failure> {
         let mut missing = self.paths.clone();
@@ -76,7 +85,7 @@ impl Selected<'_> {
     /// The selected files of one of several trees. The paths that it has are removed from `missing`.
     pub(crate) fn files_among(&self, vfs: &Vfs, missing: &mut Vec<&Path>) -> Vec<VfsFile> {
         let found: Vec<(&Path, Named)> =
-            self.paths.iter().filter_map(|path| Some((*path, Named::find(vfs, path)?))).collect();
+            self.paths.iter().filter_map(|path| Some((*path, self.find(vfs, path)?))).collect();
         missing.retain(|path| found.iter().all(|(known, _)| known != path));
         let mut files = vfs.select(&self.globs);
         if !self.paths.is_empty() || self.has_named {
@@ -105,9 +114,20 @@ impl Selected<'_> {
     /// Fails if paths were not found. Files of the same name are suggested from a tree.
     pub(crate) fn refuse(&self, missing: &[&Path], vfs: Option<&Vfs>) -> Result<(), Failure> {
         let Some(path) = missing.first() else { return Ok(()) };
-        let alike = vfs.map(|vfs| same_names(vfs, &path.to_string_lossy())).unwrap_or_default();
-        let what = "no such source, and no such file or folder in the sources";
-        Err(Failure::new(Exit::NoInput, format!("{}: {what}{alike}", path.shown())))
+        let what = vfs.and_then(|vfs| hidden_copy(vfs, path)).unwrap_or_else(|| {
+            let alike = vfs.map(|vfs| same_names(vfs, &path.to_string_lossy())).unwrap_or_default();
+            format!("no such source, and no such file or folder in the sources{alike}")
+        });
+        Err(Failure::new(Exit::NoInput, format!("{}: {what}", path.shown())))
+    }
+
+    /// The file or folder that a path means.
+    fn find(&self, vfs: &Vfs, path: &Path) -> Option<Named> {
+        match Meant::find(vfs, path).ok()? {
+            Meant::Copy(copy) if !self.takes_hidden && hidden_by(vfs, &copy).is_some() => None,
+            Meant::Copy(copy) => Some(Named::File(copy.path())),
+            Meant::Folder(folder) => Some(Named::Folder(folder.path())),
+        }
     }
 
     /// Whether only some files are selected.
@@ -139,11 +159,25 @@ fn sources(arguments: &[PathBuf]) -> usize {
     last.map_or(1, |last| last + 2).min(arguments.len())
 }
 
-/// Whether an argument after the first is a source: a game, or something on the disk, or called an archive.
+/// Whether an argument after the first is a source: a game, or something on the disk that may be one, or
+/// called an archive.
 pub(crate) fn is_source(argument: &Path) -> bool {
     let is_archive = is_archive_name(argument.as_os_str().as_bytes()) && !is_pattern(argument);
-    is_archive || is_game(argument) || argument.symlink_metadata().is_ok()
+    let is_on_disk = || argument.symlink_metadata().is_ok() && !is_file_of_game(argument);
+    is_archive || is_game(argument) || is_on_disk()
 }
+
+/// Whether something on the disk is a file that is no source but may be in one.
+fn is_file_of_game(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+    CONTENTS.iter().any(|it| extension == **it) && path.is_file()
+}
+
+/// Extensions of files in games.
+const CONTENTS: [&str; 24] = [
+    "bgem", "bgsm", "bik", "bk2", "btd", "bto", "btr", "dds", "esl", "esm", "esp", "fuz", "hkx", "kf", "lip",
+    "mat", "mohidden", "mp3", "nif", "pex", "psc", "swf", "tri", "xwm",
+];
 
 /// Splits the arguments of a command that also takes files in mounts. There are no sources if the first
 /// argument is a file in a mount, or if no path follows.
@@ -178,12 +212,12 @@ enum Named {
     Folder(String),
 }
 
-impl Named {
-    fn find(vfs: &Vfs, path: &Path) -> Option<Self> {
-        let bytes = path.as_os_str().as_bytes();
-        let file = vfs.file(bytes).map(|file| Self::File(file.path()));
-        file.or_else(|| vfs.folder(bytes).map(|folder| Self::Folder(folder.path())))
-    }
+/// That a path is one of a hidden copy, which a command does not read in place of the file that hides it.
+pub(crate) fn hidden_copy(vfs: &Vfs, path: &Path) -> Option<String> {
+    let Meant::Copy(copy) = Meant::find(vfs, path).ok()? else { return None };
+    let (winner, path) = (hidden_by(vfs, &copy)?, copy.path());
+    let by = winner.layer().path().shown().to_string();
+    Some(format!("{by} hides this copy; {} is the path of the file that wins", path.shown()))
 }
 
 /// Whether a file was named, or is in a folder that was.
