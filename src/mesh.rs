@@ -19,6 +19,7 @@
 //! Starfield's NIFs name their geometry without an extension. It follows three numbers, of which the third is
 //! 64 (`BSMesh` in nif.xml; NifSkope adds `geometries/` and `.mesh`).
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt::{self, Display};
 use std::io::{self, Read};
@@ -151,22 +152,13 @@ impl std::error::Error for MeshError {
 /// # Errors
 /// The file cannot be read, is of another kind, or has too many names.
 pub fn scan(mut file: impl Read) -> Result<Scanned, MeshError> {
-    let mut window = Window { bytes: Vec::with_capacity(STEP + KEPT), scanned: 0, is_last: false };
-    window.fill(&mut file)?;
-    let kind = kind_of(&window.bytes).ok_or(MeshError::Unknown)?;
-    let mut names = Names::default();
-    let mut json = JsonStrings::default();
-    loop {
-        match kind {
-            FileKind::JsonMaterial => json.scan(window.unscanned(), &mut names)?,
-            FileKind::Nif { bethesda, .. } => window.scan(bethesda >= STARFIELD, &mut names)?,
-            FileKind::Material => window.scan(false, &mut names)?,
-        }
-        if window.is_last {
-            return Ok(Scanned { kind, names: names.all });
-        }
-        window.fill(&mut file)?;
-    }
+    // Most files are short, and a new buffer would cost more than to search them.
+    thread_local!(static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) });
+    let mut window = Window { buffer: BUFFER.take(), end: 0, scanned: 0, is_last: false };
+    window.buffer.resize(STEP + KEPT, 0);
+    let found = window.names(&mut file);
+    BUFFER.set(window.buffer);
+    found
 }
 
 /// The paths below the data folder at which the engine searches for a name, in its order. Each is in lower
@@ -283,77 +275,110 @@ impl Names {
     }
 }
 
-/// The part of a file that is in memory.
+/// The part of a file that is in memory: the beginning of a buffer.
 struct Window {
-    bytes: Vec<u8>,
+    buffer: Vec<u8>,
+    /// The end of the part.
+    end: usize,
     /// How many of the bytes were scanned before the last step.
     scanned: usize,
     is_last: bool,
 }
 
 impl Window {
+    /// Reads a file step by step, and finds its names.
+    fn names(&mut self, file: &mut impl Read) -> Result<Scanned, MeshError> {
+        self.fill(file)?;
+        let kind = kind_of(self.bytes()).ok_or(MeshError::Unknown)?;
+        let mut names = Names::default();
+        let mut json = JsonStrings::default();
+        loop {
+            match kind {
+                FileKind::JsonMaterial => {
+                    json.scan(self.bytes().get(self.scanned..).unwrap_or_default(), &mut names)?;
+                }
+                FileKind::Nif { bethesda, .. } => self.scan(bethesda >= STARFIELD, &mut names)?,
+                FileKind::Material => self.scan(false, &mut names)?,
+            }
+            if self.is_last {
+                return Ok(Scanned { kind, names: names.all });
+            }
+            self.fill(file)?;
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.buffer.get(..self.end).unwrap_or_default()
+    }
+
     /// Reads the next step, and keeps the end of the step before.
     fn fill(&mut self, file: &mut impl Read) -> Result<(), MeshError> {
-        self.bytes.drain(..self.bytes.len().saturating_sub(KEPT));
-        self.scanned = self.bytes.len();
-        let mut end = self.scanned;
-        self.bytes.resize(end + STEP, 0);
-        while let Some(rest) = self.bytes.get_mut(end..).filter(|rest| !rest.is_empty()) {
+        let kept = self.end.min(KEPT);
+        self.buffer.copy_within(self.end - kept..self.end, 0);
+        (self.scanned, self.end) = (kept, kept);
+        let full = kept + STEP;
+        while let Some(rest) = self.buffer.get_mut(self.end..full).filter(|rest| !rest.is_empty()) {
             match file.read(rest) {
                 Ok(0) => break,
-                Ok(read) => end += read,
+                Ok(read) => self.end += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(MeshError::Io(error)),
             }
         }
-        self.is_last = end < self.bytes.len();
-        self.bytes.truncate(end);
+        self.is_last = self.end < full;
         Ok(())
-    }
-
-    fn unscanned(&self) -> &[u8] {
-        self.bytes.get(self.scanned..).unwrap_or_default()
     }
 
     /// Adds each name that ends in this step. The last bytes are left for the next step, because what follows
     /// a name belongs to its proof.
     fn scan(&self, has_geometry: bool, names: &mut Names) -> Result<(), MeshError> {
-        let bytes = &self.bytes[..];
+        let bytes = self.bytes();
         let end = if self.is_last { bytes.len() } else { bytes.len().saturating_sub(AFTER) };
         let begin = self.scanned.saturating_sub(AFTER);
-        // The length of a name is below 65,536, so the byte before a name is 0, and there is none in it.
-        let before = bytes.get(..begin).unwrap_or_default();
-        let mut start = before.iter().rposition(|byte| *byte == 0).map_or(0, |at| at + 1);
-        for (at, byte) in bytes.iter().enumerate().take(end).skip(begin) {
-            match *byte {
-                0 => start = at + 1,
-                b'.' => {
-                    if let Some((kind, stored)) = name_around(bytes, start, at) {
-                        names.add(kind, stored)?;
-                    }
+        let sign = if has_geometry { b'@' } else { b'.' };
+        let mut from = begin;
+        while let Some(at) = next_of([b'.', sign], bytes.get(..end).unwrap_or_default(), from) {
+            if bytes.get(at) == Some(&b'.') {
+                if let Some((kind, stored)) = name_around(bytes, at) {
+                    names.add(kind, stored)?;
                 }
-                b'@' if has_geometry => {
-                    if let Some(stored) = geometry_at(bytes, at) {
-                        names.add(NameKind::Geometry, stored)?;
-                    }
-                }
-                _ => {}
+            } else if let Some(stored) = geometry_at(bytes, at) {
+                names.add(NameKind::Geometry, stored)?;
             }
+            from = at + 1;
         }
         Ok(())
     }
 }
 
+/// The position of the first of two bytes, from a position on. Both are rare, so most blocks have neither,
+/// and the compiler compares a whole block at once.
+fn next_of(wanted: [u8; 2], bytes: &[u8], from: usize) -> Option<usize> {
+    const BLOCK: usize = 32;
+    let is_wanted = |byte: &u8| *byte == wanted[0] || *byte == wanted[1];
+    let mut at = from;
+    for block in bytes.get(from..)?.chunks(BLOCK) {
+        if block.iter().fold(false, |found, byte| found | is_wanted(byte)) {
+            return Some(at + block.iter().position(is_wanted)?);
+        }
+        at += block.len();
+    }
+    None
+}
+
 /// Number of bytes behind a dot or a number that a name may need: an extension, or a length and a name.
 const AFTER: usize = MESH_NAME_MAX + 8;
 
-/// The name that begins at `start` and whose last dot is at `dot`, if its length proves it.
-fn name_around(bytes: &[u8], start: usize, dot: usize) -> Option<(NameKind, &[u8])> {
+/// The name whose last dot is at `dot`, if its length proves it.
+fn name_around(bytes: &[u8], dot: usize) -> Option<(NameKind, &[u8])> {
     let after = bytes.get(dot + 1..)?;
     EXTENSIONS.iter().find_map(|(extension, kind)| {
         let is_it = after.get(..extension.len())?.eq_ignore_ascii_case(extension);
+        // The length of a name is below 65,536, so the byte before a name is 0, and there is none in it.
+        let before = bytes.get(dot.saturating_sub(MESH_NAME_MAX)..dot).filter(|_| is_it)?;
+        let start = dot - before.iter().rev().position(|byte| *byte == 0)?;
         let end = dot + 1 + extension.len();
-        let stored = bytes.get(start..end).filter(|_| is_it)?;
+        let stored = bytes.get(start..end)?;
         let stated = length_before(bytes, start)?;
         let has_nul = bytes.get(end) == Some(&0);
         let is_stated = stated == stored.len() || has_nul && stated == stored.len() + 1;

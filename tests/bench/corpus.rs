@@ -13,7 +13,7 @@ use crate::support::content::texels;
 use crate::support::pack::{lz4_frame, zlib};
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Ba2File, Chunk, Parts, Tes4, Tes4File, ba2, hash, write_sparse};
-use crate::{Bench, Outcome, at, instance, run};
+use crate::{Bench, Outcome, at, instance, meshes, run};
 
 /// Change this together with the contents of a corpus, so that old corpora are rebuilt.
 const VERSION: &str = "3";
@@ -41,10 +41,12 @@ pub(crate) enum Set {
     Instance,
     /// Small files and textures, whose data is not in the order of names, for a disk that seeks.
     Slow,
+    /// Meshes that name textures.
+    Meshes,
 }
 
 impl Set {
-    pub(crate) const ALL: [(Self, &str); 8] = [
+    pub(crate) const ALL: [(Self, &str); 9] = [
         (Self::Small, "small"),
         (Self::Tree, "tree"),
         (Self::Textures, "textures"),
@@ -53,6 +55,7 @@ impl Set {
         (Self::Many, "many"),
         (Self::Instance, "instance"),
         (Self::Slow, "slow"),
+        (Self::Meshes, "meshes"),
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -70,6 +73,7 @@ impl Set {
             Self::Many => "many archives",
             Self::Instance => "instances",
             Self::Slow => "slow disk",
+            Self::Meshes => "meshes",
         }
     }
 
@@ -113,6 +117,7 @@ pub(crate) fn build(bench: &Bench) -> Outcome<()> {
             Set::Many => build_many(&folder, scale)?,
             Set::Instance => instance::build(corpora, scale)?,
             Set::Slow => build_slow(&folder, scale)?,
+            Set::Meshes => build_meshes(&folder, scale)?,
         }
         fs::write(&done, &stamp).map_err(at(&done))?;
     }
@@ -300,6 +305,25 @@ fn build_many(folder: &Path, scale: &Scale) -> Outcome<()> {
     })
     .into_iter()
     .collect()
+}
+
+fn build_meshes(folder: &Path, scale: &Scale) -> Outcome<()> {
+    for archive in 0..scale.meshes.div_ceil(meshes::PER_ARCHIVE) {
+        let first = archive * meshes::PER_ARCHIVE;
+        let numbers: Vec<usize> = (first..scale.meshes.min(first + meshes::PER_ARCHIVE)).collect();
+        let files = in_parallel(&numbers, |&number| File {
+            folder: format!("meshes\\part{:03}", number / 50),
+            name: format!("object{number:05}.nif"),
+            data: meshes::mesh(number),
+        });
+        let streams = in_parallel(&files, |file| lz4_frame(&file.data));
+        write_tes4(&folder.join(format!("meshes{archive:02}.bsa")), 105, &files, &streams, usize::MAX)?;
+    }
+    let textures = meshes::textures(scale.meshes).filter_map(|path| {
+        let (folder, name) = path.rsplit_once('\\')?;
+        Some(File { folder: folder.to_owned(), name: name.to_owned(), data: b"DDS ".to_vec() })
+    });
+    write_tes4(&folder.join("textures.bsa"), 105, &textures.collect::<Vec<_>>(), &[], 1)
 }
 
 fn write_loose(folder: &Path, files: &[File]) -> Outcome<()> {

@@ -24,6 +24,7 @@ mod decode; // what extents cost without a mount
 mod instance; // instances of Mod Organizer 2
 mod lookup; // what names cost without a mount
 mod measure; // works on subjects in turn, and their times
+mod meshes; // names in all meshes
 mod mounts; // subjects
 mod opening; // from the command to the mount
 mod plan; // which works on which subjects
@@ -66,7 +67,7 @@ struct Arguments {
     /// Also write the report to this file
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Build and measure these sets only: small, tree, textures, big, large, many, instance, slow
+    /// Build and measure these sets only: small, tree, textures, big, large, many, instance, slow, meshes
     #[arg(long, value_name = "SET", value_delimiter = ',')]
     only: Vec<String>,
     /// How often everything is repeated at most; by default as the size says

@@ -8,6 +8,7 @@ use crate::corpus::Set;
 use crate::decode;
 use crate::lookup::Lookups;
 use crate::measure::{Condition, Group, Log};
+use crate::meshes::Meshes;
 use crate::mounts::Subject::{self, Bsafs, Kernel, Loose, Squashfuse};
 use crate::opening::Opening;
 use crate::programs::{Commands, Program};
@@ -42,6 +43,7 @@ pub(crate) struct Facts {
     pub(crate) round_trips: [Vec<Duration>; 2],
     pub(crate) lookups: Option<Lookups>,
     pub(crate) slow: Vec<SlowRow>,
+    pub(crate) meshes: Option<Meshes>,
 }
 
 const BOTH: &[Condition] = &[Condition::Cold, Condition::Hot];
@@ -204,6 +206,7 @@ impl Facts {
             large,
             slow: if bench.is_wanted(Set::Slow) { slow::measure(bench)? } else { Vec::new() },
             lookups: bench.is_wanted(Set::Small).then(|| Lookups::new(2 * bench.scale.files)).transpose()?,
+            meshes: bench.is_wanted(Set::Meshes).then(Meshes::default),
             ..Self::default()
         })
     }
@@ -235,6 +238,7 @@ impl Facts {
                 passes.push(decode::one_pass(&folder.join(name), b"meshes")?);
             }
         }
+        self.meshes.iter_mut().try_for_each(|meshes| meshes.measure(bench))?;
         self.lookups.iter_mut().try_for_each(Lookups::measure)?;
         self.openings.iter_mut().try_for_each(|opening| opening.open(bench))?;
         self.reloads.iter_mut().try_for_each(|reload| reload.measure(bench))?;

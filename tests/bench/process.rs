@@ -50,6 +50,11 @@ pub(crate) fn resident(pid: u32) -> Outcome<u64> {
     memory(pid, "VmRSS:")
 }
 
+/// The largest resident memory that a process has had, in bytes.
+pub(crate) fn peak(pid: u32) -> Outcome<u64> {
+    memory(pid, "VmHWM:")
+}
+
 fn memory(pid: u32, field: &str) -> Outcome<u64> {
     let path = format!("/proc/{pid}/status");
     let text = fs::read_to_string(&path).map_err(at(path.as_ref()))?;

@@ -41,6 +41,8 @@ pub(crate) struct Scale {
     /// Number of archives that are mounted together.
     pub(crate) archives: usize,
     pub(crate) files_per_archive: usize,
+    /// Number of meshes that name textures. They have 23 KB on average.
+    pub(crate) meshes: usize,
     pub(crate) instances: Instances,
     /// How often everything is repeated.
     pub(crate) rounds: usize,
@@ -77,6 +79,7 @@ impl Scale {
                 random_reads: 400,
                 archives: 6,
                 files_per_archive: 50,
+                meshes: 200,
                 instances: Instances { mods: &[6], changes: 3, generator: Duration::from_secs(2) },
                 rounds: 2,
                 soft_limit: Duration::from_secs(40),
@@ -95,6 +98,7 @@ impl Scale {
                 random_reads: 8_000,
                 archives: 100,
                 files_per_archive: 500,
+                meshes: 6_000,
                 instances: Instances { mods: &[15, 150], changes: 6, generator: Duration::from_secs(3) },
                 rounds: 3,
                 soft_limit: Duration::from_secs(100),
@@ -113,6 +117,7 @@ impl Scale {
                 random_reads: 20_000,
                 archives: 100,
                 files_per_archive: 5_000,
+                meshes: 60_000,
                 instances: Instances {
                     mods: &[15, 150, 1_500],
                     changes: 50,
@@ -128,10 +133,10 @@ impl Scale {
     /// What the corpora are made from; `version` is that of their contents.
     pub(crate) fn stamp(&self, version: &str) -> String {
         let Self { files, folders, textures, tree_folders, big, packed, large_side, .. } = self;
-        let Self { archives, files_per_archive, .. } = self;
+        let Self { archives, files_per_archive, meshes, .. } = self;
         format!(
             "{version} {files} {folders} {textures} {tree_folders} {big} {packed} {large_side} {archives} \
-             {files_per_archive}"
+             {files_per_archive} {meshes}"
         )
     }
 }

@@ -65,6 +65,9 @@ fn write_report(
     if let Some(lookups) = &facts.lookups {
         lookups.write(out)?;
     }
+    if let Some(meshes) = &facts.meshes {
+        meshes.write(out, bench.scale.meshes)?;
+    }
     if !facts.slow.is_empty() {
         write_slow(out, &facts.slow)?;
     }
