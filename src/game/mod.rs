@@ -41,10 +41,10 @@ pub(crate) use managers::{
     DeploymentList, Deployments, drive_root, game_of_settings, is_backup, is_separator, linked_mod,
     selected_profile,
 };
-#[cfg(feature = "pack")]
-pub(crate) use plan::stem;
 pub use plan::{FolderFilter, Header, LayerKind, LoadOrder, ModList, OrderLayer, PlanError, plan_game};
 pub(crate) use plan::{ReadList, almost_folder, ghosted, is_plugin};
+#[cfg(feature = "pack")]
+pub(crate) use plan::{lowest_first, stem};
 pub use precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 pub(crate) use settings::{decode_ini, ini_list};
 // For tests and fuzz targets.

@@ -227,12 +227,19 @@ fn by_rule(rule: ArchiveRule, loaded: &[LoadedArchive]) -> Vec<OrderLayer> {
         plugin: archive.plugin.clone(),
         ..OrderLayer::archive(&archive.path, &archive.why)
     };
+    let names: Vec<&str> = loaded.iter().map(|archive| archive.name.as_str()).collect();
+    lowest_first(rule, &names).into_iter().map(|index| layer(&loaded[index])).collect()
+}
+
+/// The indexes of archives, lowest first. `names` are in load order and in the game's spelling.
+pub(crate) fn lowest_first(rule: ArchiveRule, names: &[&str]) -> Vec<usize> {
     match rule {
-        ArchiveRule::LastWins => loaded.iter().map(layer).collect(),
-        ArchiveRule::FirstWins | ArchiveRule::Oblivion => loaded.iter().rev().map(layer).collect(),
+        ArchiveRule::LastWins => (0..names.len()).collect(),
+        ArchiveRule::FirstWins | ArchiveRule::Oblivion => (0..names.len()).rev().collect(),
         ArchiveRule::NewVegas => {
-            let searched = ranks::searched(loaded.iter().map(|archive| archive.name.as_str()));
-            searched.into_iter().rev().map(|index| layer(&loaded[index])).collect()
+            let mut searched = ranks::searched(names.iter().copied());
+            searched.reverse();
+            searched
         }
     }
 }

@@ -36,6 +36,8 @@ mod unread_ini;
 pub(crate) use active::stem;
 pub(crate) use active::{ghosted, is_plugin};
 pub(crate) use code_page::ReadList;
+#[cfg(feature = "pack")]
+pub(crate) use layers::lowest_first;
 pub use load_order::{FolderFilter, LayerKind, LoadOrder, ModList, OrderLayer, PlanError};
 pub(crate) use nested::almost_folder;
 pub use plan_game::plan_game;
