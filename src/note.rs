@@ -207,11 +207,13 @@ codes! {
     /// A table of texts, or a list of quests, belongs to another plugin than its archive.
     PackTable = "pack-table", "packed table", " of another plugin";
     /// An earlier run left an archive that the plan does not write.
-    PackLeftover = "pack-leftover", "archive", " that an earlier run left";
+    PackLeftover = "pack-leftover", "archive", " beside the new ones, and called like them";
     /// An archive has the name of a new one, which replaces it.
     PackReplaced = "pack-replaced", "archive", " with the name of a new one";
-    /// Names in two BA2 archives have one hash.
+    /// Names in two archives, or two names of archives, have one hash.
     PackHash = "pack-hash", "packed name", " with the hash of another one";
+    /// The game does not show a source now, so that packing it does more than change where files are.
+    PackNotShown = "pack-not-shown", "source", " that the game does not show now";
     /// A pattern of the user selects nothing.
     PackPattern = "pack-pattern", "pattern", " without a match";
     /// A file of another kind is packed under the name of a texture.

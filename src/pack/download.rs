@@ -1,12 +1,13 @@
 //! Where the game's files begin in a folder, and paths at which no game finds them: those of a download as it
 //! was unpacked, and names that begin at the root of a disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use super::error::{PackError, PackErrorKind};
 use super::pack_options::PackOptions;
 use super::verdict::{Parts, is_known_top, is_tool_top};
+use crate::format::is_archive_name;
 use crate::shown::Shown;
 use crate::system::text::count;
 use crate::tree::LayerNames;
@@ -45,7 +46,7 @@ const DEPTH_MAX: usize = 4;
 /// The folder at the top of a source that stands for the data folder, if everything of the game is in it.
 ///
 /// # Errors
-/// It is not clear where the game's files begin, or they begin in a folder further down.
+/// It is not clear where the game's files begin.
 pub(super) fn data_folder(
     source: &Path,
     names: &LayerNames,
@@ -55,70 +56,121 @@ pub(super) fn data_folder(
     let lower = |top: &Vec<u8>| String::from_utf8_lossy(top).to_ascii_lowercase();
     let data: Option<&Vec<u8>> = tops.iter().find(|top| DATA.contains(&&*lower(top)));
     let other = tops.iter().find(|top| is_known_top(&lower(top)));
-    let source = source.shown();
-    let data = match (data, other) {
-        (Some(_), Some(_)) if options.any_path => None,
+    match (data, other) {
+        (Some(_), Some(_)) if options.any_path => Ok(None),
         (Some(data), Some(other)) => {
             let what = format!(
-                "{source}: it has a folder {} beside {}, so it is not clear where the game's files begin; a \
+                "{}: it has a folder {} beside {}, so it is not clear where the game's files begin; a \
                  game never finds paths that begin with Data; --any-path packs them",
+                source.shown(),
                 String::from_utf8_lossy(data).shown(),
                 String::from_utf8_lossy(other).shown()
             );
-            return Err(PackError::new(PackErrorKind::Source, what));
+            Err(PackError::new(PackErrorKind::Source, what))
         }
-        (data, _) => data.cloned(),
-    };
+        (data, _) => Ok(data.cloned()),
+    }
+}
+
+/// Fails if the files that are packed of a source are those of a download as it was unpacked. `paths` are
+/// those below the folder `data`, if the source has one.
+///
+/// # Errors
+/// The game's files begin in a folder further down.
+pub(super) fn refuse_unpacked(
+    source: &Path,
+    data: Option<&[u8]>,
+    paths: &[&[u8]],
+    options: &PackOptions,
+) -> Result<(), PackError> {
     if options.any_path || options.all {
-        return Ok(data);
+        return Ok(());
     }
-    let prefix = data.as_ref().map_or_else(Vec::new, |data| [data, &b"/"[..]].concat());
-    let begun = beginnings(names, &prefix);
-    if begun.is_empty() {
-        return Ok(data);
+    let begun = Begun::find(paths);
+    if begun.folders.is_empty() || begun.is_at_top && !begun.has_installer {
+        return Ok(());
     }
-    let lines: Vec<String> = begun
-        .iter()
-        .map(|(folder, files)| format!("{} ({})", folder.shown(), count(*files, "file")))
-        .collect();
+    let data = data.map_or_else(String::new, |data| format!("{}/", String::from_utf8_lossy(data)));
+    let mut lines = Vec::new();
+    if begun.at_top > 0 {
+        let top = if data.is_empty() { "the source itself".to_owned() } else { data.shown().to_string() };
+        lines.push(format!("{top}, without the folders below ({})", count(begun.at_top, "file")));
+    }
+    for (folder, files) in begun.folders {
+        lines.push(format!("{} ({})", format!("{data}{folder}").shown(), count(files, "file")));
+    }
+    for (folder, files) in begun.others {
+        let (folder, files) = (format!("{data}{folder}"), count(files, "file"));
+        lines.push(format!("{} ({files}, in no folder that games are known to read)", folder.shown()));
+    }
     let what = format!(
-        "{source}: this looks like a download as it was unpacked: no game looks for its paths. Pack the \
-         folder in which the game's files begin, or several as several sources, of which the last wins; \
-         --any-path packs the paths as they are:"
+        "{}: this looks like a download as it was unpacked: no game looks for its paths. Pack the folder in \
+         which the game's files begin, or several as several sources, of which the last wins. --exclude and \
+         --glob leave out what is not wanted; --any-path packs the paths as they are:",
+        source.shown()
     );
     Err(PackError::list(PackErrorKind::Source, &what, &lines))
 }
 
-/// The folders further down in which the files of a game begin, with the numbers of their files. None if the
-/// game's files begin at the top, unless an installer's folders lie beside them.
-fn beginnings(names: &LayerNames, prefix: &[u8]) -> BTreeMap<String, usize> {
-    let mut begun: BTreeMap<String, usize> = BTreeMap::new();
-    let (mut is_at_top, mut is_installer) = (false, false);
-    for path in names.known_paths() {
-        let path: Vec<u8> = path.iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect();
-        let Some(below) = path.strip_prefix(prefix) else { continue };
-        let text = String::from_utf8_lossy(below);
-        let parts = Parts::of(below);
-        let top = parts.top();
-        is_installer |= top == "fomod" || is_numbered(top);
-        if top.is_empty() || is_tool_top(top) {
-            continue;
+/// Where the files of a game begin.
+#[derive(Default)]
+struct Begun {
+    /// Whether there is a folder at the top that games read.
+    is_at_top: bool,
+    /// Whether an installer's folders lie at the top.
+    has_installer: bool,
+    /// Number of files of a game that begins at the top.
+    at_top: usize,
+    /// The folders further down in which files of a game begin, with the numbers of their files.
+    folders: BTreeMap<String, usize>,
+    /// Folders outside of these, with the numbers of their files.
+    others: BTreeMap<String, usize>,
+}
+
+impl Begun {
+    fn find(paths: &[&[u8]]) -> Self {
+        let (mut begun, mut rest) = (Self::default(), Vec::new());
+        for path in paths {
+            let path: Vec<u8> = path.iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect();
+            let text = String::from_utf8_lossy(&path).into_owned();
+            let parts = Parts::of(&path);
+            let top = parts.top();
+            begun.has_installer |= top == "fomod" || is_numbered(top);
+            let is_plugin = ["esp", "esm", "esl"].contains(&&*parts.extension);
+            if is_known_top(top) || top.is_empty() && (is_plugin || is_archive_name(&path)) {
+                begun.is_at_top |= !top.is_empty();
+                begun.at_top += 1;
+                continue;
+            }
+            if top.is_empty() || is_tool_top(top) {
+                continue;
+            }
+            let all: Vec<&str> = text.split('/').collect();
+            let folders = &all[..all.len() - 1];
+            let sign = folders.iter().position(|name| SIGNS.contains(&&*name.to_ascii_lowercase()));
+            let start = sign.or(is_plugin.then_some(folders.len()));
+            match start.filter(|start| (1..=DEPTH_MAX).contains(start)) {
+                Some(start) => *begun.folders.entry(folders[..start].join("/")).or_default() += 1,
+                None => rest.push(folders.join("/")),
+            }
         }
-        if is_known_top(top) {
-            is_at_top = true;
-            continue;
+        let above = |folder: &str| folder.match_indices('/').map(|(at, _)| at).collect::<Vec<_>>();
+        let parents: HashSet<String> =
+            begun.folders.keys().flat_map(|it| above(it).into_iter().map(|at| it[..at].to_owned())).collect();
+        for folder in rest {
+            let mut starts = above(&folder);
+            starts.push(folder.len());
+            // What lies beside the game's files belongs to them.
+            if let Some(at) = starts.iter().find(|at| begun.folders.contains_key(&folder[..**at])) {
+                begun.folders.entry(folder[..*at].to_owned()).and_modify(|files| *files += 1);
+                continue;
+            }
+            let outside = starts.iter().find(|at| !parents.contains(&folder[..**at]));
+            let other = outside.map_or(&*folder, |at| &folder[..*at]);
+            *begun.others.entry(other.to_owned()).or_default() += 1;
         }
-        let all: Vec<&str> = text.split('/').collect();
-        let folders = &all[..all.len() - 1];
-        let sign = folders.iter().position(|name| SIGNS.contains(&&*name.to_ascii_lowercase()));
-        let is_plugin = ["esp", "esm", "esl"].contains(&&*parts.extension);
-        let start = sign.or(is_plugin.then_some(folders.len()));
-        if let Some(start) = start.filter(|start| (1..=DEPTH_MAX).contains(start)) {
-            let folder = format!("{}{}", String::from_utf8_lossy(prefix), folders[..start].join("/"));
-            *begun.entry(folder).or_default() += 1;
-        }
+        begun
     }
-    if is_at_top && !is_installer { BTreeMap::new() } else { begun }
 }
 
 /// Whether a folder is called like one of several packages of a download: `00 Core`.

@@ -1,20 +1,28 @@
-//! What packing changes in a game: which files win or lose otherwise than loose.
+//! What packing changes in a game: which files win or lose otherwise than now.
 //!
 //! A loose file beats nearly every archive. Packed, it has only the place of its plugin.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::plan::{Plan, real_path};
 use super::planned::{Loader, PlannedArchive, PlannedFile};
-use crate::game::{ArchiveRule, LooseRule, OrderLayer, stem};
+use super::rules::Next;
+use crate::format::hash::{Family, Hash};
+use crate::game::caseless::{fold, same};
+use crate::game::{ArchiveRule, AttachRule, LayerKind, LooseRule, OrderLayer, lowest_first, stem, title};
+use crate::note::{Note, NoteCode};
+use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
+use crate::system::text::count;
 use crate::vfs::comparison::{Compared, Digests, compare};
-use crate::vfs::{Vfs, VfsFile};
+use crate::vfs::fate::{Cause, Fate};
+use crate::vfs::opened_archive::stored_entries;
+use crate::vfs::{Vfs, VfsFile, VfsLayer};
 
-/// A file that wins or loses otherwise once it is packed.
+/// A file of which the game shows other bytes once it is packed, or that it then does not show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Effect {
@@ -24,17 +32,21 @@ pub struct Effect {
     pub kind: EffectKind,
     /// The archive or folder whose file the game shows instead, or showed before. Empty if there is none.
     pub other: String,
+    /// What became of the file of the source in the game, as it is now.
+    pub(crate) now: Fate,
 }
 
 /// What packing changes for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EffectKind {
-    /// The game shows it now, and will show another mod's file.
+    /// Another mod's file is shown, and not the packed one.
     Loses,
     /// The game shows another mod's file now, and will show it.
     Wins,
-    /// The game shows it now, and nothing loads its archive: the plugin is not active.
+    /// It is not shown, because nothing loads its archive: the plugin is not active.
     Unloaded,
+    /// An archive that a new one replaces has it, and no new one does.
+    Gone,
 }
 
 impl EffectKind {
@@ -44,28 +56,46 @@ impl EffectKind {
             Self::Loses => "loses",
             Self::Wins => "wins",
             Self::Unloaded => "unloaded",
+            Self::Gone => "gone",
         }
     }
 }
 
+/// What packing changes in a game.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Effects {
+    /// Files that win or lose otherwise, ordered by kind and path.
+    pub changes: Vec<Effect>,
+    /// Sources that the game does not show now, and hashes that collide.
+    pub notes: Vec<Note>,
+}
+
 /// Compares each file of a plan with the game, in which the sources may be installed: what the game shows
-/// now, and what it shows with the archives in place and the loose files of the sources gone. Files of
-/// sources that are not installed count as loose files above all. If both have the same bytes, nothing
-/// changes.
+/// now, and what it shows with the new archives in place and the sources gone. What an archive replaces is
+/// gone as well. If both have the same bytes, nothing changes.
 ///
-/// An archive's place is that of its plugin among the active ones. Where a game orders archives by their
-/// names (New Vegas), the answer is a guess.
-pub fn effects(plan: &Plan, game: &Vfs) -> Vec<Effect> {
-    let places = Places::new(game);
-    let mut all = Vec::new();
+/// An archive's place is that of one of its name, or that of its plugin among the active ones, or the end of
+/// the list in an INI file.
+pub fn effects(plan: &Plan, game: &Vfs) -> Effects {
+    effects_with(plan, game, &|_| None)
+}
+
+/// As [`effects`]. `fate` says what became of a file or archive on the disk that the game does not show.
+pub(crate) fn effects_with(plan: &Plan, game: &Vfs, fate: &dyn Fn(&Path) -> Option<Cause>) -> Effects {
+    let mut after = After::new(plan, game);
+    let mut changes = Vec::new();
     for archive in plan.archives() {
-        let place = places.of_planned(archive);
+        let place = after.place(archive);
         for file in archive.files() {
-            all.extend(places.effect(plan, archive, place, file));
+            changes.extend(after.effect(archive, place.as_ref(), file, fate));
         }
     }
-    all.sort_by(|a, b| (a.kind, &a.path).cmp(&(b.kind, &b.path)));
-    all
+    changes.extend(after.gone());
+    changes.sort_by(|a, b| (a.kind, &a.path).cmp(&(b.kind, &b.path)));
+    let mut notes = after.notes();
+    notes.extend(hash_notes(plan, &after));
+    Effects { changes, notes }
 }
 
 /// Which file on the disk a copy is, whatever leads to it: mod managers deploy by links and hard links. Of an
@@ -73,140 +103,378 @@ pub fn effects(plan: &Plan, game: &Vfs) -> Vec<Effect> {
 fn identity(copy: &VfsFile) -> Option<(DiskId, Option<u32>)> {
     let layer = copy.layer();
     if layer.is_folder() {
-        let path = layer.path().join(OsStr::from_bytes(&copy.stored_name()));
-        return Some((DiskId::from(&std::fs::metadata(path).ok()?), None));
+        return Some((DiskId::from(&std::fs::metadata(path_of(copy)).ok()?), None));
     }
     Some((DiskId::from(&std::fs::metadata(layer.path()).ok()?), Some(copy.entry().entry)))
 }
 
-/// Where an archive stands among others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
-    /// A list of an INI file loads it.
-    Listed,
-    /// The plugin of this number does.
-    Plugin(usize),
+/// The file on the disk: the archive of an archived copy.
+fn path_of(copy: &VfsFile) -> PathBuf {
+    let layer = copy.layer();
+    if layer.is_folder() {
+        layer.path().join(OsStr::from_bytes(&copy.stored_name()))
+    } else {
+        layer.path().to_owned()
+    }
 }
 
-struct Places<'g> {
+/// The archives that are searched before a new one.
+type Above<'g> = HashSet<&'g Path>;
+
+/// A source that the game does not show.
+struct NotShown {
+    path: PathBuf,
+    fate: Fate,
+    why: Option<String>,
+    /// How many of its files are packed, and how many of those have a path that nothing has now.
+    files: usize,
+    new: usize,
+}
+
+/// The game with the new archives in place.
+struct After<'g> {
+    plan: &'g Plan,
     game: &'g Vfs,
-    /// The places of active plugins by their stems, in lower case.
-    plugins: HashMap<String, Place>,
-    /// The places of archives that are attached to plugins.
-    attached: HashMap<&'g Path, Place>,
+    /// The archives in load order, with the numbers of their plugins.
+    archives: Vec<(&'g OrderLayer, Option<usize>)>,
+    /// Archives and folders of the game that are not there any more.
+    gone: HashSet<usize>,
+    /// The packed loose files by their identities.
+    packed: HashSet<(DiskId, Option<u32>)>,
+    not_shown: Vec<NotShown>,
+    digests: Digests,
 }
 
-impl<'g> Places<'g> {
-    fn new(game: &'g Vfs) -> Self {
-        let folded = |plugin: &str| stem(plugin).to_lowercase();
-        let plugins = game.order().plugins.iter().enumerate();
-        let plugins: HashMap<_, _> = plugins.map(|(at, it)| (folded(it), Place::Plugin(at))).collect();
-        let place =
-            |layer: &'g OrderLayer| Some((&*layer.path, *plugins.get(&folded(layer.plugin.as_ref()?))?));
-        let attached = game.order().layers.iter().filter_map(place).collect();
-        Self { game, plugins, attached }
-    }
-
-    /// The place of a planned archive; `None` if nothing loads it.
-    fn of_planned(&self, archive: &PlannedArchive) -> Option<Place> {
-        match &archive.loader {
-            Loader::Line(_) => Some(Place::Listed),
-            Loader::Plugin(plugin) => self.plugins.get(&stem(plugin).to_lowercase()).copied(),
-            Loader::Missing(stem) => self.plugins.get(&stem.to_lowercase()).copied(),
+impl<'g> After<'g> {
+    fn new(plan: &'g Plan, game: &'g Vfs) -> Self {
+        let order = game.order();
+        let number = |layer: &OrderLayer| {
+            let plugin = layer.plugin.as_ref()?;
+            order.plugins.iter().position(|it| same(it, plugin))
+        };
+        let layers = order.layers.iter().filter(|layer| layer.what == LayerKind::Archive);
+        let mut archives: Vec<_> = layers.map(|layer| (layer, number(layer))).collect();
+        match order.precedence.archives {
+            ArchiveRule::LastWins => {}
+            ArchiveRule::FirstWins | ArchiveRule::Oblivion => archives.reverse(),
+            // Among archives of one rank, the one that is loaded first comes first.
+            ArchiveRule::NewVegas => {
+                archives.reverse();
+                archives.sort_by_key(|(_, number)| *number);
+            }
         }
+        let is_gone = |layer: &VfsLayer| {
+            if layer.is_folder() {
+                return plan.own_folders.contains(&real_path(layer.path()));
+            }
+            let id = std::fs::metadata(layer.path()).map(|it| DiskId::from(&it));
+            let is_own = id.is_ok_and(|id| plan.is_packed_whole(&id));
+            let is_replaced = plan.archives().iter().any(|it| is_called(layer.path(), &it.name));
+            is_own || is_replaced
+        };
+        let gone = game.layers().filter(is_gone).map(|layer| layer.number()).collect();
+        let files = plan.archives().iter().flat_map(PlannedArchive::files);
+        let loose = files.filter(|file| file.file.layer().is_folder());
+        let packed = loose.filter_map(|file| identity(&file.file)).collect();
+        Self { plan, game, archives, gone, packed, not_shown: Vec::new(), digests: Digests::default() }
     }
 
-    /// The place of an archive of the game.
-    fn of_layer(&self, path: &Path) -> Place {
-        self.attached.get(path).copied().unwrap_or(Place::Listed)
+    /// The archives that are searched before a new one; `None` if nothing loads it.
+    fn place(&self, archive: &PlannedArchive) -> Option<Above<'g>> {
+        let name = |layer: &'g OrderLayer| layer.path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let there = self.archives.iter().position(|(layer, _)| is_called(&layer.path, &archive.name));
+        let at = match (there, &archive.loader) {
+            (Some(there), _) => there,
+            (None, Loader::Line(_)) => self.archives.len(),
+            (None, Loader::Plugin(plugin)) => self.place_of_plugin(stem(plugin), &archive.name)?,
+            (None, Loader::Missing(stem)) => self.place_of_plugin(stem, &archive.name)?,
+        };
+        let mut names: Vec<&str> = self.archives.iter().map(|(layer, _)| name(layer)).collect();
+        names.insert(at, &archive.name);
+        let order = lowest_first(self.game.order().precedence.archives, &names);
+        let above = order.into_iter().skip_while(|index| *index != at).skip(1);
+        let old = above.map(|index| if index < at { index } else { index - 1 });
+        Some(old.map(|index| &*self.archives[index].0.path).collect())
     }
 
-    /// What the game shows now, and what it shows once the loose files of the mod are gone. `None` if
-    /// both have the same bytes.
+    /// The place in load order of an archive of an active plugin; `None` if there is no such plugin.
+    fn place_of_plugin(&self, stem_of: &str, archive: &str) -> Option<usize> {
+        let game = self.plan.options.game;
+        let loads = |plugin: &String| {
+            let extension = plugin.rsplit_once('.').map_or("", |it| it.1);
+            same(stem(plugin), stem_of) && game.plugins.iter().any(|known| same(known, extension))
+        };
+        let number = self.game.order().plugins.iter().position(loads)?;
+        // Among archives of one plugin, the game has an order of names.
+        let suffixes: &[&str] = match title(game.id).map(|title| title.attach) {
+            Some(AttachRule::Exact(all) | AttachRule::Fallout4(all)) => all,
+            _ => &[],
+        };
+        let rank = |name: &str| {
+            let suffix = fold(name.get(stem_of.len()..).unwrap_or_default());
+            let known = suffixes.iter().position(|known| fold(known) == suffix);
+            (known.unwrap_or(suffixes.len()), if game.next == Next::Prefix { fold(name) } else { suffix })
+        };
+        let own = rank(archive);
+        let is_before = |(layer, of): &(&OrderLayer, Option<usize>)| match of {
+            Some(of) if *of == number => {
+                let name = layer.path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+                rank(name) < own
+            }
+            Some(of) => *of < number,
+            None => false,
+        };
+        let last_before = self.archives.iter().rposition(is_before).map(|at| at + 1);
+        let first_after = || self.archives.iter().position(|(_, of)| of.is_some_and(|of| of >= number));
+        Some(last_before.or_else(first_after).unwrap_or(self.archives.len()))
+    }
+
+    /// Whether a copy in the game is not there any more: a packed file under any of its names, what else its
+    /// mod has of a path, and what is in an archive that is replaced.
+    fn is_gone(&self, copy: &VfsFile) -> bool {
+        self.gone.contains(&copy.layer().number())
+            || identity(copy).is_some_and(|identity| self.packed.contains(&identity))
+    }
+
+    fn is_equal(&self, one: &VfsFile, other: &VfsFile) -> bool {
+        compare(one, std::slice::from_ref(other), &self.digests) == [Compared::Equal]
+    }
+
+    /// What the game shows now, and what it will show. `None` if both have the same bytes.
     fn effect(
-        &self,
-        plan: &Plan,
+        &mut self,
         archive: &PlannedArchive,
-        place: Option<Place>,
+        place: Option<&Above<'g>>,
         file: &PlannedFile,
+        fate: &dyn Fn(&Path) -> Option<Cause>,
     ) -> Option<Effect> {
-        let found = self.game.file(&file.path);
-        let copies: Vec<VfsFile> = found
-            .into_iter()
-            .flat_map(|it| std::iter::once(it.clone()).chain(it.hidden().collect::<Vec<_>>()))
-            .collect();
-        let own = identity(&file.file);
-        // What goes: the packed file under any of its names, what else its mod has, and an archive that is
-        // replaced by one of its name.
-        let is_own = |copy: &VfsFile| {
-            let layer = copy.layer();
-            let folder = layer.is_folder().then(|| real_path(layer.path()));
-            let name = layer.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-            own.is_some() && identity(copy) == own
-                || folder.is_some_and(|folder| plan.own_folders.contains(&folder))
-                || !layer.is_folder() && name.eq_ignore_ascii_case(&archive.name)
+        let copies = copies(self.game, &file.path);
+        let is_source = |copy: &VfsFile| self.is_gone(copy) && !self.is_of_others(copy);
+        let packed = identity(&file.file);
+        let same_file = copies.iter().position(|copy| packed.is_some() && identity(copy) == packed);
+        let now = match same_file.or_else(|| copies.iter().position(is_source)) {
+            Some(0) => Fate::Wins,
+            Some(_) => Fate::Loses,
+            None => self.not_shown(file, copies.is_empty(), fate),
         };
-        let is_installed = copies.iter().any(is_own);
-        let winner = copies.first();
-        let wins_now = !is_installed || winner.is_some_and(is_own);
-        let mut others = copies.iter().filter(|copy| !is_own(copy));
-        let digests = Digests::default();
-        let is_equal =
-            |other: &VfsFile| compare(&file.file, std::slice::from_ref(other), &digests) == [Compared::Equal];
-        let effect = |kind, other: &VfsFile| {
-            (!is_equal(other)).then(|| Effect {
-                path: file.path.clone(),
-                kind,
-                other: other.layer().path().to_string_lossy().into_owned(),
-            })
+        let mut left = copies.iter().filter(|copy| !self.is_gone(copy));
+        let then = match place {
+            None => Then::Other(left.next()),
+            Some(above) => match left.find(|other| self.beats(archive, above, file, other)) {
+                Some(other) => Then::Other(Some(other)),
+                None => Then::Packed,
+            },
         };
-        let Some(place) = place else {
-            let unloaded =
-                Effect { path: file.path.clone(), kind: EffectKind::Unloaded, other: String::new() };
-            return match (wins_now, others.next()) {
-                (false, _) => None,
-                (true, Some(other)) => effect(EffectKind::Unloaded, other),
-                (true, None) => Some(unloaded),
-            };
+        let (kind, other) = match (then, copies.first()) {
+            (Then::Packed, Some(shown)) if !self.is_equal(&file.file, shown) => {
+                (EffectKind::Wins, Some(shown))
+            }
+            (Then::Packed, _) => return None,
+            (Then::Other(other), shown) => {
+                let kind = if place.is_some() { EffectKind::Loses } else { EffectKind::Unloaded };
+                // Of a source that is not shown now, the packed file counts.
+                let before = match (now, shown) {
+                    (Fate::Wins | Fate::Loses, Some(shown)) => shown,
+                    _ => &file.file,
+                };
+                if other.is_some_and(|other| self.is_equal(before, other)) {
+                    return None;
+                }
+                (kind, other)
+            }
         };
-        let beats = |other: &&VfsFile| self.beats(plan, archive, place, file, other);
-        match (wins_now, others.clone().find(beats)) {
-            (true, Some(other)) => effect(EffectKind::Loses, other),
-            (false, None) => winner.and_then(|winner| effect(EffectKind::Wins, winner)),
-            _ => None,
-        }
+        let other = other.map_or_else(String::new, |it| it.layer().path().to_string_lossy().into_owned());
+        Some(Effect { path: file.path.clone(), kind, other, now })
+    }
+
+    /// Whether a copy is in an archive that is replaced, but is no source.
+    fn is_of_others(&self, copy: &VfsFile) -> bool {
+        let layer = copy.layer();
+        let id = || std::fs::metadata(layer.path()).map(|it| DiskId::from(&it));
+        !layer.is_folder() && !id().is_ok_and(|id| self.plan.own_archives.contains(&id))
+    }
+
+    /// What became of a file that the game does not have from its source.
+    fn not_shown(&mut self, file: &PlannedFile, is_new: bool, fate: &dyn Fn(&Path) -> Option<Cause>) -> Fate {
+        let source = file.file.layer().path().to_owned();
+        let at = self.not_shown.iter().position(|it| it.path == source).unwrap_or_else(|| {
+            let cause = fate(&path_of(&file.file));
+            let known = cause.as_ref().and_then(|cause| cause.fate).filter(|fate| *fate != Fate::Wins);
+            let why =
+                cause.filter(|_| known.is_some_and(|fate| fate != Fate::NotHere)).map(|cause| cause.text);
+            let fate = known.unwrap_or(Fate::NotHere);
+            self.not_shown.push(NotShown { path: source, fate, why, files: 0, new: 0 });
+            self.not_shown.len() - 1
+        });
+        let source = &mut self.not_shown[at];
+        source.files += 1;
+        source.new += usize::from(is_new);
+        source.fate
     }
 
     /// Whether a copy beats the packed file.
     fn beats(
         &self,
-        plan: &Plan,
         archive: &PlannedArchive,
-        place: Place,
+        above: &Above<'_>,
         file: &PlannedFile,
         other: &VfsFile,
     ) -> bool {
-        let precedence = &self.game.order().precedence;
         let layer = other.layer();
-        if layer.is_folder() {
-            return match &precedence.loose {
-                LooseRule::Always => true,
-                LooseRule::Never => false,
-                LooseRule::Below(folders) => {
-                    let path = file.path.to_ascii_lowercase();
-                    folders
-                        .iter()
-                        .any(|folder| path.starts_with(&format!("{}/", folder.trim_end_matches('/'))))
-                }
-                // The archive gets the newest date of its files.
-                LooseRule::ByDate if plan.weighs_dates() => Some(other.modified()) > archive.newest(),
-                LooseRule::ByDate => false,
-            };
+        if !layer.is_folder() {
+            return above.contains(layer.path());
         }
-        let other = self.of_layer(layer.path());
-        match precedence.archives {
-            ArchiveRule::LastWins => other > place,
-            ArchiveRule::FirstWins | ArchiveRule::NewVegas | ArchiveRule::Oblivion => other < place,
+        match &self.game.order().precedence.loose {
+            LooseRule::Always => true,
+            LooseRule::Never => false,
+            LooseRule::Below(folders) => {
+                let path = file.path.to_ascii_lowercase();
+                let is_below =
+                    |folder: &String| path.starts_with(&format!("{}/", folder.trim_end_matches('/')));
+                folders.iter().any(is_below)
+            }
+            // The archive gets the newest date of its files.
+            LooseRule::ByDate => self.plan.weighs_dates() && Some(other.modified()) > archive.newest(),
         }
     }
+
+    /// What the game shows now of archives that are replaced and are no sources, if no new archive has it.
+    fn gone(&self) -> Vec<Effect> {
+        let is_lost = |layer: &VfsLayer| {
+            let id = std::fs::metadata(layer.path()).map(|it| DiskId::from(&it));
+            !layer.is_folder() && !id.is_ok_and(|id| self.plan.own_archives.contains(&id))
+        };
+        let layers = self.game.layers().filter(|layer| self.gone.contains(&layer.number()) && is_lost(layer));
+        let lost: HashSet<usize> = layers.map(|layer| layer.number()).collect();
+        if lost.is_empty() {
+            return Vec::new();
+        }
+        let files = self.plan.archives().iter().flat_map(PlannedArchive::files);
+        let packed: HashSet<String> = files.map(|file| file.path.to_ascii_lowercase()).collect();
+        let effect = |shown: VfsFile| {
+            let path = shown.path();
+            if !lost.contains(&shown.layer().number()) || packed.contains(&path.to_ascii_lowercase()) {
+                return None;
+            }
+            let other = shown.hidden().find(|copy| !self.is_gone(copy));
+            if other.as_ref().is_some_and(|other| self.is_equal(&shown, other)) {
+                return None;
+            }
+            let other = other.map_or_else(String::new, |it| it.layer().path().to_string_lossy().into_owned());
+            Some(Effect { path, kind: EffectKind::Gone, other, now: Fate::Wins })
+        };
+        self.game.files().filter_map(effect).collect()
+    }
+
+    /// Notes on sources that the game does not show now.
+    fn notes(&self) -> Vec<Note> {
+        let note = |source: &NotShown| {
+            let state = match (source.fate, &source.why) {
+                (Fate::NotHere, _) => "it is not in the game".to_owned(),
+                (fate, None) => format!("{} in the game", fate.in_words()),
+                (fate, Some(why)) => format!("{} in the game ({why})", fate.in_words()),
+            };
+            let text = format!(
+                "{state}, so what is said of {} is what the game shows once the new archives are installed; \
+                 nothing has {} now",
+                if source.files == 1 {
+                    "its file".to_owned()
+                } else {
+                    format!("its {}", count(source.files, "file"))
+                },
+                match source.new {
+                    1 => "1 of the paths".to_owned(),
+                    new => format!("{new} of the paths"),
+                }
+            );
+            Note::new(NoteCode::PackNotShown, source.path.to_string_lossy(), text)
+        };
+        self.not_shown.iter().map(note).collect()
+    }
+}
+
+/// What the game will show at a path.
+enum Then<'c> {
+    Packed,
+    /// Another copy, or nothing.
+    Other(Option<&'c VfsFile>),
+}
+
+/// All copies of a path, the one that is shown first.
+fn copies(game: &Vfs, path: &str) -> Vec<VfsFile> {
+    let found = game.file(path).into_iter();
+    found.flat_map(|it| std::iter::once(it.clone()).chain(it.hidden().collect::<Vec<_>>())).collect()
+}
+
+fn is_called(path: &Path, name: &str) -> bool {
+    path.file_name().and_then(OsStr::to_str).is_some_and(|it| same(it, name))
+}
+
+/// Notes on packed names with the hash of another name in an archive of the game, and on names of archives
+/// with one hash. Games look for hashes, so that they may find only one of both.
+fn hash_notes(plan: &Plan, after: &After<'_>) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let mut packed: HashMap<Hash, Vec<(&PlannedArchive, &PlannedFile)>> = HashMap::new();
+    for archive in plan.archives() {
+        for file in archive.files() {
+            packed.entry(file.stored.hash()).or_default().push((archive, file));
+        }
+    }
+    let game = after.game;
+    let archives = game.layers().filter(|layer| !layer.is_folder() && !after.gone.contains(&layer.number()));
+    for layer in archives {
+        let number = u16::try_from(layer.number()).unwrap_or(u16::MAX);
+        let Some((family, entries)) = game.store().archive(number).and_then(|archive| {
+            // A game that is opened has read this archive before.
+            stored_entries(archive, &game.opened().options).ok()
+        }) else {
+            continue;
+        };
+        for stored in entries {
+            let Some((folder, name)) = &stored.name else { continue };
+            for (archive, file) in packed.get(&stored.hash).into_iter().flatten() {
+                let other = if folder.is_empty() { name.clone() } else { [folder, &b"/"[..], name].concat() };
+                let slashed = |path: &[u8]| String::from_utf8_lossy(path).replace('\\', "/");
+                let other = slashed(&other);
+                if archive.kind.path_form().family() != family || same(&other, &slashed(file.stored.bytes()))
+                {
+                    continue;
+                }
+                let text = format!(
+                    "{} has the hash of {} in {}, so the game may find only one of them; rename one",
+                    file.path.shown(),
+                    other.shown(),
+                    layer.path().shown()
+                );
+                notes.push(Note::new(NoteCode::PackHash, archive.name.clone(), text));
+            }
+        }
+    }
+    notes.extend(name_notes(plan, after));
+    notes
+}
+
+/// Notes on names of BA2 archives with one hash.
+fn name_notes(plan: &Plan, after: &After<'_>) -> Vec<Note> {
+    let hash = |name: &str| Family::Fo4.of(b"", name.as_bytes()).file;
+    let is_ba2 = |name: &str| name.to_ascii_lowercase().ends_with(".ba2");
+    let there = after.archives.iter().filter_map(|(layer, _)| layer.path.file_name()?.to_str());
+    let own = plan.archives().iter().map(|archive| &*archive.name);
+    let mut known: HashMap<u64, &str> = HashMap::new();
+    for name in there.filter(|name| is_ba2(name)) {
+        known.entry(hash(name)).or_insert(name);
+    }
+    let mut notes = Vec::new();
+    for name in own.filter(|name| is_ba2(name)) {
+        if let Some(other) = known.insert(hash(name), name)
+            && !same(other, name)
+        {
+            let text = format!(
+                "its name has the hash of {}, so the game may load only one of them; choose another name",
+                other.shown()
+            );
+            notes.push(Note::new(NoteCode::PackHash, name, text));
+        }
+    }
+    notes
 }

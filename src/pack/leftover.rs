@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType};
 
@@ -16,9 +16,49 @@ use crate::system::disk_id::DiskId;
 use crate::system::new_file::stat_in;
 use crate::vfs::{OpenOptions, VfsFile};
 
+/// An archive that is called like those of a plan, and is not among them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Leftover {
+    /// The name of the file.
+    pub name: String,
+    /// What it seems to be.
+    pub kind: LeftoverKind,
+}
+
+/// What a [`Leftover`] seems to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftoverKind {
+    /// All its paths are in the new archives: an earlier run wrote it.
+    Earlier,
+    /// It is among the sources.
+    Source,
+    /// It has so many files that no new archive has.
+    Other(usize),
+    /// It cannot be read.
+    Unreadable,
+}
+
 impl Plan {
-    /// The names of archives in a folder that are called like those of this plan, and are not among them.
-    pub fn leftovers(&self, folder: &Path) -> Vec<String> {
+    /// The archives in a folder that are called like those of this plan, and are not among them.
+    pub fn leftovers(&self, folder: &Path) -> Vec<Leftover> {
+        let kind = |name: &str| {
+            let path = folder.join(name);
+            let id = std::fs::metadata(&path).map(|it| DiskId::from(&it));
+            if id.is_ok_and(|id| self.own_archives.contains(&id)) {
+                return LeftoverKind::Source;
+            }
+            match self.lost_of(&path, None) {
+                Some(lost) if lost.is_empty() => LeftoverKind::Earlier,
+                Some(lost) => LeftoverKind::Other(lost.len()),
+                None => LeftoverKind::Unreadable,
+            }
+        };
+        let names = self.leftover_names(folder).into_iter();
+        names.map(|name| Leftover { kind: kind(&name), name }).collect()
+    }
+
+    fn leftover_names(&self, folder: &Path) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut names: Vec<String> = names.filter(|name| self.is_leftover(name)).collect();
@@ -57,20 +97,18 @@ impl Plan {
             let stat = stat_in(opened, name.as_bytes()).ok()??;
             (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then(|| DiskId::from(&stat))
         };
-        let names = self.leftovers(folder).into_iter().filter_map(|name| Some((identity(&name)?, name)));
+        let names = self.leftover_names(folder).into_iter().filter_map(|name| Some((identity(&name)?, name)));
         let is_packed = |(identity, name): &(DiskId, String)| {
             let path = folder.join(std::ffi::OsStr::from_bytes(name.as_bytes()));
             !self.own_archives.contains(identity)
-                && self.lost_of(path, Some(written)).is_some_and(|lost| lost.is_empty())
+                && self.lost_of(&path, Some(written)).is_some_and(|lost| lost.is_empty())
         };
         names.filter(is_packed).map(|(identity, name)| (name, identity)).collect()
     }
 
     /// The files of an archive that no new archive has: those of other paths, and, once the new archives were
     /// `written`, those of other bytes. `None` if it cannot be opened.
-    pub(super) fn lost_of(&self, archive: PathBuf, written: Option<&[Written]>) -> Option<Vec<String>> {
-        let options = OpenOptions { encoding: Some(self.options.encoding), ..OpenOptions::default() };
-        let vfs = options.open([archive]).ok()?;
+    pub(super) fn lost_of(&self, archive: &Path, written: Option<&[Written]>) -> Option<Vec<String>> {
         let mut planned: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
         for (nth, archive) in self.archives.iter().enumerate() {
             for (id, file) in archive.files.iter().enumerate() {
@@ -84,7 +122,16 @@ impl Plan {
                 written.is_none_or(|written| compare_file(file, &written[nth].digests[id], found).is_ok())
             })
         };
-        Some(vfs.files().filter(|found| !is_packed(found)).map(|found| found.path()).collect())
+        let lost = |encoding| -> Option<Vec<String>> {
+            let vfs = OpenOptions { encoding, ..OpenOptions::default() }.open([&archive]).ok()?;
+            Some(vfs.files().filter(|found| !is_packed(found)).map(|found| found.path()).collect())
+        };
+        // Sources and the archive may have been read with different code pages.
+        let lost_as_packed = lost(Some(self.options.encoding))?;
+        if lost_as_packed.is_empty() {
+            return Some(lost_as_packed);
+        }
+        lost(None).filter(|lost| lost.len() < lost_as_packed.len()).or(Some(lost_as_packed))
     }
 }
 

@@ -63,8 +63,10 @@ mod split;
 mod verdict;
 mod write;
 
-pub use effects::{Effect, EffectKind, effects};
+pub(crate) use effects::effects_with;
+pub use effects::{Effect, EffectKind, Effects, effects};
 pub use error::{PackError, PackErrorKind};
+pub use leftover::{Leftover, LeftoverKind};
 pub use move_packed::move_back;
 pub use pack_options::{OddTextures, PackOptions, PackProgress};
 pub use path_list::PathList;

@@ -37,6 +37,8 @@ pub struct Plan {
     loose: Vec<LeftOut>,
     superseded: Vec<Superseded>,
     unselected: usize,
+    /// The paths of all files of the sources in lower case, packed or not.
+    pub(super) paths: HashSet<String>,
     /// What the names of archives begin with.
     pub(super) base: String,
     /// The folders that the user named, and the identities of archives among the sources.
@@ -64,7 +66,16 @@ impl Plan {
         let sources = SourceFiles::find(vfs, options)?;
         let base = BaseName::find(&sources.at_top, options)?;
         let SourceFiles {
-            files, loose, superseded, unselected, unselected_of, total, plugins, notes, ..
+            files,
+            loose,
+            superseded,
+            unselected,
+            unselected_of,
+            total,
+            paths,
+            plugins,
+            notes,
+            ..
         } = sources;
         let mut planner = Planner { loose, notes, left_in: unselected_of, ..Planner::new(options, &base) };
         planner.is_one_archive = planner.is_one_archive && vfs.layers().all(|layer| !layer.is_folder());
@@ -78,6 +89,8 @@ impl Plan {
             };
             return Err(PackError::list(PackErrorKind::Source, what, &lines));
         }
+        let is_archive = |layer: usize| u16::try_from(layer).is_ok_and(|layer| !vfs.store().is_folder(layer));
+        let superseded = planner.stay_with_winners(superseded, is_archive);
         let Planner { groups, mut loose, mut notes, left_in, .. } = planner;
         let options = PackOptions { plugins_there: plugins, ..options.clone() };
         let mut archives = Vec::new();
@@ -106,7 +119,6 @@ impl Plan {
         add_hash_notes(&archives, &mut notes);
         add_loader_notes(&archives, &options, &mut notes);
         let store = vfs.store();
-        let is_archive = |layer: usize| u16::try_from(layer).is_ok_and(|layer| !store.is_folder(layer));
         let left_in = store.identities().into_iter().zip(left_in).enumerate();
         let partly_packed =
             left_in.filter(|(layer, (_, left))| *left > 0 && is_archive(*layer)).map(|it| it.1).collect();
@@ -121,6 +133,7 @@ impl Plan {
             loose,
             superseded,
             unselected,
+            paths,
             base,
             own_folders,
             own_archives,
@@ -184,6 +197,11 @@ impl Plan {
     /// Whether the date of an archive decides against loose files.
     pub(super) fn weighs_dates(&self) -> bool {
         self.options.game.weighs_dates
+    }
+
+    /// Whether an archive is a source, of which the user left out no file.
+    pub(super) fn is_packed_whole(&self, archive: &DiskId) -> bool {
+        self.own_archives.contains(archive) && !self.partly_packed.iter().any(|(part, _)| part == archive)
     }
 
     /// How many files are packed, and their size in bytes.
@@ -452,6 +470,35 @@ impl<'o> Planner<'o> {
         Ok(())
     }
 
+    /// Lists the loose copies of paths that stay loose: no source was preferred to another. Returns the other
+    /// copies.
+    fn stay_with_winners(
+        &mut self,
+        superseded: Vec<Superseded>,
+        is_archive: impl Fn(usize) -> bool,
+    ) -> Vec<Superseded> {
+        // These are not decided for a path, but for one source.
+        let is_of_path =
+            |left: &&LeftOut| !matches!(left.reason, LooseReason::Erased | LooseReason::BesideData);
+        let reasons = self.loose.iter().filter(is_of_path).map(|left| (left.path.clone(), left.reason));
+        let reasons: HashMap<String, LooseReason> = reasons.collect();
+        let mut others = Vec::new();
+        for mut copy in superseded {
+            match reasons.get(&copy.path) {
+                Some(&reason) if !is_archive(copy.layer) => {
+                    let detail = format!("of {}", copy.source.shown());
+                    self.loose.push(LeftOut { path: copy.path, reason, detail });
+                }
+                found => {
+                    self.left_in[copy.layer] += usize::from(found == Some(&LooseReason::Excluded));
+                    copy.is_of_packed = found.is_none();
+                    others.push(copy);
+                }
+            }
+        }
+        others
+    }
+
     /// Why a file stays loose. What an archive has was read there by a game, so that the rules for loose
     /// files do not count for it.
     fn reason(&self, file: &SourceFile) -> Option<LooseReason> {
@@ -713,7 +760,7 @@ fn add_loader_notes(archives: &[PlannedArchive], options: &PackOptions, notes: &
 
 /// Notes on paths that several sources have with different bytes.
 fn add_merge_notes(superseded: &[Superseded], options: &PackOptions, notes: &mut Vec<Note>) {
-    let differ: Vec<&Superseded> = superseded.iter().filter(|it| !it.is_equal).collect();
+    let differ: Vec<&Superseded> = superseded.iter().filter(|it| it.is_of_packed && !it.is_equal).collect();
     let Some(first) = differ.first() else { return };
     let paths: HashSet<&str> = differ.iter().map(|it| it.path.as_str()).collect();
     let copies = superseded.iter().filter(|it| it.path == first.path).count() + 1;

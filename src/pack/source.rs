@@ -53,6 +53,10 @@ pub struct Superseded {
     pub source: String,
     /// Whether both have the same bytes.
     pub is_equal: bool,
+    /// The number of the layer of this copy.
+    pub(super) layer: usize,
+    /// Whether the winner is packed. The plan decides it.
+    pub(super) is_of_packed: bool,
 }
 
 /// All files of the sources.
@@ -68,6 +72,8 @@ pub(super) struct SourceFiles {
     pub(super) unselected_of: Vec<usize>,
     /// Number of copies in all layers.
     pub(super) total: usize,
+    /// The paths of all files in lower case, whether or not they are selected.
+    pub(super) paths: HashSet<String>,
     /// The names of files at the top, whether or not they are selected.
     pub(super) at_top: Vec<String>,
     /// The stems of plugins in the sources or beside their archives, by those in lower case.
@@ -122,7 +128,7 @@ impl SourceFiles {
                 loose.push(LeftOut::new(path, LooseReason::Erased));
             }
         }
-        let (winners, superseded) = decide(copies);
+        let (winners, mut superseded) = decide(copies);
         let text = |copy: &Copy| String::from_utf8_lossy(&copy.path).into_owned();
         let at_top = winners.iter().map(text).filter(|path| !path.contains('/')).collect();
         let plugins = plugins(&winners, &layers);
@@ -135,16 +141,37 @@ impl SourceFiles {
         };
         let mut selected = Vec::new();
         let mut unselected_of = vec![0; layers.len()];
+        let mut left: HashSet<&str> = HashSet::new();
         for (at, copy) in winners.into_iter().enumerate() {
             if is_selected(at) {
                 selected.push(copy);
             } else {
                 unselected_of[usize::from(copy.file.entry().layer)] += 1;
+                left.insert(&paths[at]);
             }
         }
+        // No copy of a path that is not selected is packed, so that none was decided.
+        superseded.retain(|copy| {
+            let is_left = left.contains(&*copy.path);
+            unselected_of[copy.layer] += usize::from(is_left);
+            !is_left
+        });
         let unselected = unselected_of.iter().sum();
+        for (number, layer) in layers.iter().enumerate() {
+            let is_excluded = |path: &[u8]| {
+                let path = String::from_utf8_lossy(path);
+                options.exclude.as_ref().is_some_and(|exclude| exclude.selects(&path))
+            };
+            if layer.is_folder() && layer.why().is_empty() {
+                let own = selected.iter().filter(|copy| usize::from(copy.file.entry().layer) == number);
+                let own = own.map(|copy| &*copy.path).filter(|path| !is_excluded(path));
+                let own: Vec<&[u8]> = own.collect();
+                download::refuse_unpacked(layer.path(), data[number].as_deref(), &own, options)?;
+            }
+        }
         let files = with_names(vfs, &layers, selected)?;
-        Ok(Self { files, loose, superseded, unselected, unselected_of, total, at_top, plugins, notes })
+        let paths = paths.into_iter().map(|path| path.to_ascii_lowercase()).collect();
+        Ok(Self { files, loose, superseded, unselected, unselected_of, total, paths, at_top, plugins, notes })
     }
 }
 
@@ -178,6 +205,8 @@ fn decide(copies: Vec<Copy>) -> (Vec<Copy>, Vec<Superseded>) {
             winner: source(winner),
             source: source(copy),
             is_equal: compared == Compared::Equal,
+            layer: usize::from(copy.file.entry().layer),
+            is_of_packed: true,
         };
         group[1..].iter().zip(compared).map(one).collect::<Vec<_>>()
     };

@@ -64,11 +64,13 @@ pub enum LooseReason {
     OtherPlugin,
     /// It was deleted in a folder of `mount --edit`, or a rule of the game hides it.
     Erased,
+    /// The user hid it in Mod Organizer.
+    Hidden,
 }
 
 impl LooseReason {
     /// All reasons.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::DataOnly,
         Self::Settings,
         Self::Extender,
@@ -85,6 +87,7 @@ impl LooseReason {
         Self::Unknown,
         Self::OtherPlugin,
         Self::Erased,
+        Self::Hidden,
     ];
 
     /// The code, as in JSON.
@@ -106,6 +109,7 @@ impl LooseReason {
             Self::Unknown => "unknown-folder",
             Self::OtherPlugin => "other-plugin",
             Self::Erased => "erased",
+            Self::Hidden => "hidden",
         }
     }
 
@@ -130,6 +134,7 @@ impl LooseReason {
                 "it belongs to another plugin, which finds it only loose or in its own archive"
             }
             Self::Erased => "a deletion in a folder of `mount --edit`, or a rule of the game, hides it",
+            Self::Hidden => "hidden in Mod Organizer, which called it or its folder .mohidden",
         }
     }
 
@@ -273,6 +278,9 @@ impl Parts {
 
 /// Why a file stays loose; `None` if it is packed.
 pub(super) fn left_out(game: &Game, parts: &Parts, options: &PackOptions) -> Option<LooseReason> {
+    if parts.path.split('/').any(|name| name.ends_with(".mohidden")) {
+        return Some(LooseReason::Hidden);
+    }
     if options.all {
         return None;
     }
@@ -287,9 +295,7 @@ pub(super) fn left_out(game: &Game, parts: &Parts, options: &PackOptions) -> Opt
     if is_mark
         || is_note
         || NOT_GAME_TOPS.contains(&parts.top())
-        || parts.ends(&[
-            "psd", "xcf", "7z", "zip", "rar", "blend", "blend1", "max", "tmp", "bak", "db", "mohidden",
-        ])
+        || parts.ends(&["psd", "xcf", "7z", "zip", "rar", "blend", "blend1", "max", "tmp", "bak", "db"])
     {
         return Some(LooseReason::NotGame);
     }
@@ -333,7 +339,7 @@ pub(super) fn left_out(game: &Game, parts: &Parts, options: &PackOptions) -> Opt
     }
     match parts.top() {
         "" => Some(LooseReason::Root),
-        top => (!is_known_top(top)).then_some(LooseReason::Unknown),
+        top => (!is_known_top(top) && !options.any_path).then_some(LooseReason::Unknown),
     }
 }
 
@@ -362,7 +368,7 @@ mod tests {
     #[test]
     fn what_games_and_tools_read_from_the_disk_stays_loose() {
         use LooseReason::{
-            DataOnly, Engine, Extender, NotGame, Root, Settings, Source, Tools, Unknown, Video,
+            DataOnly, Engine, Extender, Hidden, NotGame, Root, Settings, Source, Tools, Unknown, Video,
         };
         for (game, path, reason) in [
             ("skyrimse", "MyMod.esp", Some(DataOnly)),
@@ -401,6 +407,8 @@ mod tests {
             ("skyrimse", "Docs/a.html", Some(NotGame)),
             ("fallout4", "Screenshots/a.png", Some(NotGame)),
             ("skyrimse", "my folder/a.nif", Some(Unknown)),
+            ("skyrimse", "meshes/a.nif.mohidden", Some(Hidden)),
+            ("skyrimse", "Meshes/Old.MoHidden/deep/a.nif", Some(Hidden)),
         ] {
             assert_eq!(verdict(game, path), reason, "{game} {path}");
         }

@@ -137,7 +137,7 @@ impl Plan {
     /// if something is lost. Files of a source are in the plan.
     fn replaced_note(&self, path: &Path, stat: &Stat, written: Option<&[Written]>) -> Option<Note> {
         let is_source = self.own_archives.contains(&DiskId::from(stat));
-        let lost = if is_source { Some(Vec::new()) } else { self.lost_of(path.to_owned(), written) };
+        let lost = if is_source { Some(Vec::new()) } else { self.lost_of(path, written) };
         let what = match (written, self.options.overwrites) {
             (Some(_), _) => "was replaced",
             (None, true) => "exists, and would be replaced",
@@ -251,11 +251,40 @@ impl Plan {
                         lost; name another output:";
             return Err(PackError::list(PackErrorKind::Output, what, &lost));
         }
-        if names.is_empty() || self.options.overwrites {
+        if self.options.overwrites {
+            return self.check_lost(folder, &existing[..archives]);
+        }
+        if names.is_empty() {
             Ok(())
         } else {
             let what = "archives that exist already; --overwrite replaces them:";
             Err(PackError::list(PackErrorKind::Output, what, &names))
         }
+    }
+
+    /// Fails if archives that are no sources would be replaced, and have files that no source has.
+    fn check_lost(&self, folder: &Path, existing: &[(String, Option<Stat>)]) -> Result<(), PackError> {
+        let line = |(name, stat): &(String, Option<Stat>)| {
+            let stat = stat.as_ref()?;
+            // A file without bytes is no archive that anything could be lost with.
+            if stat.st_size == 0 || self.own_archives.contains(&DiskId::from(stat)) {
+                return None;
+            }
+            let path = folder.join(name);
+            let shown = path.shown().to_string();
+            let Some(lost) = self.lost_of(&path, None) else {
+                return Some(format!("{shown}: it cannot be read, so it is unknown what it has"));
+            };
+            let mut lost = lost.iter().filter(|path| !self.paths.contains(&path.to_ascii_lowercase()));
+            let first = lost.next()?;
+            Some(format!("{shown}: {}, such as {}", count(lost.count() + 1, "file"), first.shown()))
+        };
+        let lines: Vec<String> = existing.iter().filter_map(line).collect();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let what = "archives would be replaced, and files of them that no source has would be lost. To keep \
+                    them, give the archive as the first source; otherwise move it away first:";
+        Err(PackError::list(PackErrorKind::Output, what, &lines))
     }
 }

@@ -1,6 +1,8 @@
 //! Moves files from one folder to another on the same disk, with the folders above them. Everything happens
-//! beneath the descriptors of both; no link is followed, nothing is replaced, and nothing is removed.
+//! beneath the descriptors of both; no link is followed, nothing is replaced, and only empty folders are
+//! removed.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -40,6 +42,58 @@ pub(crate) fn move_file(from: &OwnedFd, to: &OwnedFd, path: &[u8]) -> io::Result
             Ok(_) => Err(Errno::EXIST.into()),
         },
         moved => Ok(moved?),
+    }
+}
+
+/// Removes the folders that are empty now that these files were moved out of them, but not the root.
+pub(crate) fn remove_emptied(root: &OwnedFd, files: &[Vec<u8>]) {
+    let mut folders: BTreeSet<&[u8]> = BTreeSet::new();
+    for path in files {
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        folders.extend(ends.map(|(at, _)| &path[..at]));
+    }
+    // Whatever is below a folder comes after it.
+    for folder in folders.into_iter().rev() {
+        // A folder with anything else in it stays.
+        let _ = parent_of(root, folder).and_then(|(parent, name)| {
+            rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR).map_err(io::Error::from)
+        });
+    }
+}
+
+/// The folder that has a path below a root, and the last name of the path.
+fn parent_of<'p>(root: &OwnedFd, path: &'p [u8]) -> io::Result<(OwnedFd, &'p [u8])> {
+    let mut at = root.try_clone()?;
+    let mut names = path.split(|&byte| byte == b'/').peekable();
+    while let Some(name) = names.next() {
+        if matches!(name, b"" | b"." | b"..") {
+            break;
+        }
+        if names.peek().is_none() {
+            return Ok((at, name));
+        }
+        at = openat(&at, name, FOLDER, Mode::empty())?;
+    }
+    Err(io::ErrorKind::InvalidInput.into())
+}
+
+/// Whether anything has the name of a file below a root, or stands where a folder above it should be.
+///
+/// # Errors
+/// A folder cannot be entered.
+pub(crate) fn is_taken(root: &OwnedFd, path: &[u8]) -> io::Result<bool> {
+    match parent_of(root, path) {
+        Ok((parent, name)) => match rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        },
+        Err(error) => match Errno::from_io_error(&error) {
+            Some(Errno::NOENT) => Ok(false),
+            // A file or a link.
+            Some(Errno::NOTDIR | Errno::LOOP) => Ok(true),
+            _ => Err(error),
+        },
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::mounted::{TestDir, run};
 use crate::support::content::text;
-use crate::support::{Tes4, dds};
+use crate::support::{Ba2, Tes4, dds, hash};
 
 fn write(path: PathBuf, bytes: &[u8]) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -108,7 +108,13 @@ fn files_that_win_or_lose_otherwise_in_a_game_are_listed() {
     };
     assert_eq!(
         changes(&dir),
-        ["loses meshes/both.nif", "loses meshes/late.nif", "loses meshes/loose.nif"],
+        [
+            "loses meshes/both.nif",
+            "loses meshes/late.nif",
+            "loses meshes/loose.nif",
+            "wins meshes/early.nif",
+            "wins meshes/listed.nif"
+        ],
         "a loose file beats every archive, a packed one has the place of its plugin"
     );
     fs::write(dir.path("plugins.txt"), "*Early.esp\n*Late.esp\n").unwrap();
@@ -156,4 +162,200 @@ fn a_deployed_mod_does_not_lose_to_itself() {
             _ => assert!(loses.is_some_and(|it| it.ends_with("/Late.bsa")), "{how}: {}", finished.out),
         }
     }
+}
+
+/// Writes an archive whose files have its name and their path as bytes.
+fn named_archive(path: PathBuf, files: &[&str]) {
+    let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+    let add = |archive: Tes4, file: &&str| archive.file("meshes", *file, format!("{name} {file}"));
+    let bytes = files.iter().fold(Tes4::new(105), add).build();
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+/// What `pack --in` says of a game: lines of what changes, and the notes on sources.
+fn predicted(dir: &TestDir, arguments: &[&str], game: &str) -> (Vec<String>, Vec<String>) {
+    let plugins = dir.path("plugins.txt");
+    let mut command = dir.bsafs([&["pack"], arguments, &["--game", "skyrimse", "-n", "--json"]].concat());
+    command.arg("--in").arg(game).env("HOME", dir.path("home"));
+    if plugins.exists() {
+        command.arg("--plugins").arg(plugins);
+    }
+    let finished = run(&mut command);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    let lines: Vec<serde_json::Value> =
+        finished.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let name = |path: &serde_json::Value| {
+        let path = path.as_str().unwrap();
+        path.rsplit('/').next().unwrap().to_owned()
+    };
+    let change = |line: &serde_json::Value| {
+        let (effect, now) = (line["effect"].as_str()?, line["now"].as_str().unwrap());
+        Some(format!("{effect} {} {} {now}", name(&line["path"]), name(&line["other"])))
+    };
+    let note = |line: &serde_json::Value| {
+        let note = &line["note"];
+        let is_it = matches!(note["code"].as_str(), Some("pack-not-shown" | "pack-hash"));
+        is_it.then(|| format!("{}: {}", name(&note["subject"]), note["text"].as_str().unwrap()))
+    };
+    (lines.iter().filter_map(change).collect(), lines.iter().filter_map(note).collect())
+}
+
+/// Archives of installed mods are sources: they are gone, and the new one has the place of its plugin.
+#[test]
+fn archives_of_the_game_as_sources_are_gone_once_the_new_one_is_there() {
+    let (dir, game) = game();
+    let data = game.join("Data");
+    for (archive, files) in [
+        ("Early.bsa", &["early.nif", "both.nif", "all.nif"][..]),
+        ("Late.bsa", &["late.nif", "both.nif", "all.nif"]),
+        ("Late - Textures.bsa", &["extra.nif"]),
+        ("Off.bsa", &["off.nif", "early.nif"]),
+    ] {
+        named_archive(data.join(archive), files);
+    }
+    fs::write(data.join("Off.esp"), "TES4").unwrap();
+    let path = |name: &str| data.join(name).to_str().unwrap().to_owned();
+    let (early, late, off) = (path("Early.bsa"), path("Late.bsa"), path("Off.bsa"));
+    let at = |sources: &[&str], name: &str| {
+        predicted(&dir, &[sources, &["--name", name]].concat(), game.to_str().unwrap())
+    };
+    let nothing = (Vec::new(), Vec::new());
+    // A merge in the order of the game changes nothing, wherever it is: all copies are in it.
+    for name in ["Early", "MyMod", "Late", "early"] {
+        assert_eq!(at(&[&early, &late], name), nothing, "{name}");
+    }
+    // In the other order, the other bytes win.
+    let changes = ["wins all.nif Late.bsa loses", "wins both.nif Late.bsa loses"];
+    assert_eq!(at(&[&late, &early], "MyMod").0, changes);
+    // One of them, before or behind the other.
+    assert_eq!(at(&[&early], "MyMod"), nothing);
+    assert_eq!(at(&[&late], "MyMod"), nothing);
+    fs::write(data.join("First.esp"), "TES4").unwrap();
+    fs::write(dir.path("plugins.txt"), "*First.esp\n*Early.esp\n*MyMod.esp\n*Late.esp\n").unwrap();
+    let changes = ["loses all.nif Early.bsa wins", "loses both.nif Early.bsa wins"];
+    assert_eq!(at(&[&late], "First").0, changes);
+    // Its plugin is not active: what only it has is gone.
+    let changes =
+        ["unloaded all.nif Early.bsa wins", "unloaded both.nif Early.bsa wins", "unloaded late.nif  wins"];
+    assert_eq!(at(&[&late], "Off").0, changes);
+    // A source that the game does not load, because its plugin is not active.
+    let (changes, notes) = at(&[&off], "MyMod");
+    assert_eq!(changes, ["wins early.nif Early.bsa not-loaded"]);
+    assert!(
+        notes[0].starts_with("Off.bsa: not loaded in the game (") && notes[0].contains("1 of the paths"),
+        "{notes:?}"
+    );
+    // The new one has the name of an archive that is no source, which it replaces.
+    let (changes, _) = at(&[&early], "Late");
+    let expected = ["wins all.nif Late.bsa loses", "wins both.nif Late.bsa loses", "gone late.nif  wins"];
+    assert_eq!(changes, expected);
+    // A part of an archive: the rest stays, and so does the archive.
+    assert_eq!(at(&[&late, "-g", "**/both.nif"], "First").0, Vec::<String>::new());
+}
+
+#[test]
+fn names_with_the_hash_of_another_name_in_the_game_are_noted() {
+    let (dir, game) = game();
+    let [one, two] = hash::TES4_COLLISION.map(|name| std::str::from_utf8(name).unwrap());
+    named_archive(game.join("Data/Early.bsa"), &[one]);
+    write(dir.path(format!("MyMod/meshes/{two}")), b"1");
+    write(dir.path(format!("MyMod/scripts/{one}")), b"in another folder");
+    write(dir.path("MyMod/MyMod.esp"), b"TES4");
+    let notes = predicted(&dir, &["MyMod"], game.to_str().unwrap()).1;
+    let expected = format!("MyMod.bsa: meshes/{two} has the hash of meshes/{one} in ");
+    assert!(notes.len() == 2 && notes.iter().any(|it| it.starts_with(&expected)), "{notes:?}");
+    // BA2, and two names of archives with one hash.
+    let game = dir.path("home/Games/Fallout");
+    write(game.join("Fallout4.exe"), b"");
+    let plugin = b"TES4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    write(game.join("Data/Fallout4.esm"), plugin);
+    write(game.join("Data/Modbubanxn.esp"), plugin);
+    fs::write(dir.path("plugins.txt"), "*Modbubanxn.esp\n").unwrap();
+    let [one, two] = hash::FO4_COLLISION.map(|name| std::str::from_utf8(name).unwrap());
+    let other = Ba2::general(1).file(format!("interface/{one}"), "1").build();
+    write(game.join("Data/Modbubanxn - Main.ba2"), &other);
+    write(dir.path(format!("New/interface/{two}")), b"1");
+    let mut command =
+        dir.bsafs(["pack", "New", "--game", "fallout4", "--name", "Modnidmovh", "-n", "--json", "--in"]);
+    command.arg(&game).arg("--plugins").arg(dir.path("plugins.txt")).env("HOME", dir.path("home"));
+    let finished = run(&mut command);
+    assert!(
+        finished.out.contains(&format!("interface/{two} has the hash of interface/{one}")),
+        "{finished:?}"
+    );
+    assert!(finished.out.contains("its name has the hash of Modbubanxn - Main.ba2"), "{finished:?}");
+}
+
+/// Mods of an instance: on, off, with an archive of the same name, and none of the instance.
+#[test]
+fn mods_that_are_on_or_off_or_not_there_are_told_apart() {
+    let (dir, game) = game();
+    fs::remove_file(dir.path("plugins.txt")).unwrap();
+    let mods = dir.path("home/MO2/mods");
+    let settings = format!(
+        "[General]\ngameName=Skyrim Special Edition\ngamePath={}\nselected_profile=Default\n",
+        game.display()
+    );
+    write(dir.path("home/MO2/ModOrganizer.ini"), settings.as_bytes());
+    write(dir.path("home/MO2/profiles/Default/modlist.txt"), b"+Top\n+On\n-Off\n+Below\n");
+    let plugins = b"*Early.esp\n*On.esp\n*Late.esp\n";
+    write(dir.path("home/MO2/profiles/Default/plugins.txt"), plugins);
+    for (name, files) in [
+        ("Below", &["below.nif"][..]),
+        ("On", &["own.nif", "early.nif", "late.nif", "below.nif", "top.nif"]),
+        ("Off", &["own.nif", "early.nif", "late.nif", "new.nif"]),
+        ("Top", &["top.nif"]),
+    ] {
+        for file in files {
+            write(mods.join(name).join("meshes").join(file), format!("{name} {file}").as_bytes());
+        }
+    }
+    write(mods.join("On/On.esp"), b"TES4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+    write(mods.join("Off/Off.esp"), b"TES4");
+    let instance = dir.path("home/MO2").to_str().unwrap().to_owned();
+    let (on, off) = (mods.join("On"), mods.join("Off"));
+    let (on, off) = (on.to_str().unwrap(), off.to_str().unwrap());
+    // On: below a loose file of another mod it loses, and so it does to an archive that is loaded later.
+    let changes = ["loses below.nif Below wins", "loses late.nif Late.bsa wins"];
+    assert_eq!(predicted(&dir, &[on], &instance), (changes.map(str::to_owned).to_vec(), Vec::new()));
+    // Its own archive of an earlier run is replaced.
+    named_archive(mods.join("On/On.bsa"), &["own.nif", "gone.nif"]);
+    let changes = ["loses below.nif Below wins", "loses late.nif Late.bsa wins", "gone gone.nif  wins"];
+    assert_eq!(predicted(&dir, &[on], &instance).0, changes);
+    fs::remove_file(mods.join("On/On.bsa")).unwrap();
+    // Off: its plugin is not active, so that nothing of it will be shown.
+    let (changes, notes) = predicted(&dir, &[off], &instance);
+    let expected = [
+        "unloaded early.nif On off",
+        "unloaded late.nif On off",
+        "unloaded new.nif  off",
+        "unloaded own.nif On off",
+    ];
+    assert_eq!(changes, expected);
+    assert!(
+        notes[0].starts_with("Off: off in the game (") && notes[0].contains("1 of the paths"),
+        "{notes:?}"
+    );
+    // The same for a plugin that is active.
+    let (changes, _) = predicted(&dir, &[off, "--name", "On"], &instance);
+    let expected = ["loses early.nif On off", "loses late.nif On off", "loses own.nif On off"];
+    assert_eq!(changes, expected);
+    // A folder that is no mod of the instance.
+    write(dir.path("Else/meshes/early.nif"), b"else");
+    write(dir.path("Else/meshes/new.nif"), b"else");
+    let (changes, notes) = predicted(&dir, &["Else", "--name", "On"], &instance);
+    assert_eq!(changes, ["loses early.nif On not-deployed"]);
+    let says = "Else: not deployed in the game (the game and its mods use no folder that has this file)";
+    assert!(notes[0].starts_with(says), "{notes:?}");
+    // The plugin of the mod is not active.
+    write(dir.path("home/MO2/profiles/Default/plugins.txt"), b"*Early.esp\n*Late.esp\n");
+    let (changes, _) = predicted(&dir, &[on], &instance);
+    let expected = [
+        "unloaded below.nif Below wins",
+        "unloaded early.nif Early.bsa wins",
+        "unloaded late.nif Late.bsa wins",
+        "unloaded own.nif  wins",
+    ];
+    assert_eq!(changes, expected);
 }

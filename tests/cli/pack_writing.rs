@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::pack::{add, names, pack, whole_mod, with_files};
 use crate::mounted::{TestDir, is_root, run};
+use crate::support::Tes4;
 use crate::support::content::{noise, text};
 use crate::support::mod_files::mod_files;
 
@@ -103,6 +104,10 @@ fn existing_archives_are_replaced_only_on_request_and_all_or_none() {
     assert_eq!(pack(&dir, "skyrimse", &["--overwrite"]).code, 73);
     assert_eq!(fs::read_to_string(dir.path("target")).unwrap(), "target");
     fs::remove_file(out.join("MyMod - Textures.bsa")).unwrap();
+    // What is no archive is not replaced, because it is unknown what would be lost.
+    let finished = pack(&dir, "skyrimse", &["--overwrite"]);
+    assert!(finished.code == 73 && finished.err.contains("cannot be read"), "{finished:?}");
+    fs::write(out.join("MyMod.bsa"), "").unwrap();
     assert_eq!(pack(&dir, "skyrimse", &["--overwrite"]).code, 0);
     assert_eq!(names(&out), ["MyMod - Textures.bsa", "MyMod.bsa"], "a second name was left behind");
     assert!(fs::read(out.join("MyMod.bsa")).unwrap().starts_with(b"BSA\0"));
@@ -152,11 +157,12 @@ fn a_full_disk_leaves_the_old_archive() {
     let mount = ["-t", "tmpfs", "-o", "size=8M", "none"];
     let status = Command::new("mount").args(mount).arg(dir.path("out")).status().unwrap();
     assert!(status.success());
-    fs::write(dir.path("out/MyMod.bsa"), "old").unwrap();
+    let old = Tes4::new(105).file("meshes", "a.nif", "old").build();
+    fs::write(dir.path("out/MyMod.bsa"), &old).unwrap();
     let finished = pack(&dir, "skyrimse", &["--overwrite"]);
-    let left = (names(&dir.path("out")), fs::read_to_string(dir.path("out/MyMod.bsa")).unwrap());
+    let left = (names(&dir.path("out")), fs::read(dir.path("out/MyMod.bsa")).unwrap());
     Command::new("umount").arg(dir.path("out")).status().unwrap();
-    assert_eq!(left, (vec!["MyMod.bsa".to_owned()], "old".to_owned()));
+    assert_eq!(left, (vec!["MyMod.bsa".to_owned()], old));
     assert!(finished.code == 74 && finished.err.contains("the disk is full"), "{finished:?}");
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::cache_size;
-use crate::cli::options::named_sources::open_sources;
+use crate::cli::options::named_sources::{open_sources, source_set};
 use crate::cli::options::open_args::{AS_USER, OpenArgs};
 use crate::cli::options::selection::Selection;
 use crate::cli::surroundings::remove_files_on_signals;
@@ -21,12 +21,15 @@ use crate::format::is_archive_name;
 use crate::limits::NAMES_TEXT_MAX;
 use crate::note::{Note, NoteCode};
 use crate::pack::{
-    Effect, EffectKind, How, LeftOut, Level, LooseReason, OddTextures, PackError, PackErrorKind, PackOptions,
-    Packed, PathList, Plan, PlannedArchive, effects, move_back,
+    Effect, EffectKind, Effects, How, LeftOut, Leftover, LeftoverKind, Level, LooseReason, OddTextures,
+    PackError, PackErrorKind, PackOptions, Packed, PathList, Plan, PlannedArchive, effects_with, move_back,
 };
 use crate::shown::{Shown, quoted};
 use crate::system::text::{count, reason};
 use crate::system::whole_file::{read_start, read_stream};
+use crate::vfs::fate::{Cause, Fate};
+use crate::vfs::question::Question;
+use crate::vfs::why::why;
 use crate::vfs::{FolderArchives, Layout, OpenOptions, Patterns, Vfs};
 
 /// Write the archives that a game loads, from folders or other archives
@@ -151,6 +154,7 @@ enum Line<'a> {
         effect: &'a str,
         path: &'a str,
         other: &'a str,
+        now: Fate,
     },
     Superseded {
         superseded: &'a str,
@@ -213,10 +217,10 @@ impl Pack {
         let plan = Plan::new(&vfs, &options)?;
         let changes = match &self.within {
             Some(game) => self.effects(&plan, game)?,
-            None => Vec::new(),
+            None => Effects::default(),
         };
         let mut out = if self.json { stdout_for(true) } else { stdout() };
-        let movable = self.move_packed.as_ref().map(|to| plan.check_move(to)).transpose()?;
+        let movable = self.move_packed.as_ref().map(|to| plan.check_move(to, &folder)).transpose()?;
         let before = plan.leftovers(&folder);
         if self.dry_run {
             self.print(&mut out, &plan, &changes, &[], &folder, is_quiet)?;
@@ -283,33 +287,26 @@ impl Pack {
         Ok(())
     }
 
-    /// Names archives that an earlier run left: those that were there `before`, and those that still are.
+    /// Names archives that are called like the new ones: those that were there `before`, and those that still
+    /// are.
     fn print_leftovers(
         &self,
         out: &mut Output,
-        (before, after): (&[String], &[String]),
+        (before, after): (&[Leftover], &[Leftover]),
         folder: &Path,
         is_quiet: bool,
     ) -> Result<(), OutputError> {
-        for name in before {
+        for Leftover { name, kind, .. } in before {
             let path = folder.join(name);
             let path = path.strip_prefix(".").unwrap_or(&path).to_owned();
-            if !after.contains(name) {
+            if !after.iter().any(|it| it.name == *name) {
                 if !is_quiet && !self.json {
                     let why = "an earlier run left it, and all its files are in the new archives";
                     writeln!(out, "removed {}: {why}", path.shown())?;
                 }
                 continue;
             }
-            let advice = match (self.overwrite, self.dry_run) {
-                (true, false) => {
-                    "it has files that were not packed now with the same bytes; remove it yourself"
-                }
-                _ => "--overwrite removes it if all its files are packed with the same bytes",
-            };
-            let text = format!(
-                "an earlier run seems to have left it, and it may win over the new archives; {advice}"
-            );
+            let text = leftover_text(*kind, self.overwrite && !self.dry_run);
             let note = Note::new(NoteCode::PackLeftover, path.to_string_lossy(), text);
             if self.json {
                 output::write_json(out, &Line::Note { note: &note }).map_err(OutputError)?;
@@ -373,23 +370,31 @@ impl Pack {
         }
     }
 
-    fn effects(&self, plan: &Plan, game: &Path) -> Result<Vec<Effect>, Failure> {
+    fn effects(&self, plan: &Plan, game: &Path) -> Result<Effects, Failure> {
         let options = OpenOptions { encoding: None, archives: None, ..self.open.options() };
-        let game: Vfs = open_sources(&[game.to_owned()], options.layout(Layout::Union))?;
-        Ok(effects(plan, &game))
+        let set = source_set(&[game.to_owned()], options.layout(Layout::Union))?;
+        let game: Vfs = set.open()?.into();
+        let fate = |path: &Path| {
+            let path = std::path::absolute(path).ok()?;
+            let text = path.to_str()?.to_owned();
+            let answer = why(&game, &set, &Question { asked: text.clone(), text, disk: Some(path) });
+            let reason = answer.reasons.into_iter().next()?;
+            Some(Cause { fate: Some(answer.fate), ..reason })
+        };
+        Ok(effects_with(plan, &game, &fate))
     }
 
     fn print(
         &self,
         out: &mut Output,
         plan: &Plan,
-        changes: &[Effect],
+        effects: &Effects,
         packed: &[Packed],
         folder: &Path,
         is_quiet: bool,
     ) -> Result<(), Failure> {
         if self.json {
-            return Ok(print_json(out, plan, changes, packed)?);
+            return Ok(print_json(out, plan, effects, packed)?);
         }
         if is_quiet {
             return Ok(());
@@ -421,8 +426,8 @@ impl Pack {
         }
         print_loose(out, plan.loose(), self.dry_run)?;
         print_superseded(out, plan)?;
-        print_effects(out, changes)?;
-        for note in plan.notes() {
+        print_effects(out, &effects.changes, self.dry_run)?;
+        for note in plan.notes().iter().chain(&effects.notes) {
             log::warn!("{}: {note}", note.subject.shown());
         }
         if packed.is_empty() {
@@ -446,6 +451,29 @@ impl Pack {
             )?;
         }
         Ok(())
+    }
+}
+
+/// What an archive beside the new ones is, and what to do with it.
+fn leftover_text(kind: LeftoverKind, was_overwritten: bool) -> String {
+    let may_win = "the game may load it, too, and it may win over the new archives";
+    match kind {
+        LeftoverKind::Earlier if was_overwritten => format!(
+            "an earlier run seems to have left it, and {may_win}; it has files that were not packed now with \
+             the same bytes; remove it yourself"
+        ),
+        LeftoverKind::Earlier => format!(
+            "an earlier run seems to have left it, and {may_win}; --overwrite removes it if all its files \
+             are packed with the same bytes"
+        ),
+        LeftoverKind::Source => {
+            format!("it is a source, and stays: {may_win}; move it away if the new ones replace it")
+        }
+        LeftoverKind::Other(files) => format!(
+            "it is another archive, with {} that no new one has, and stays: {may_win}",
+            count(files, "file")
+        ),
+        LeftoverKind::Unreadable => format!("it cannot be read, and stays: {may_win}"),
     }
 }
 
@@ -542,25 +570,34 @@ fn path_list(path: &Path) -> Result<PathList, Failure> {
     }
 }
 
-fn print_effects(out: &mut Output, changes: &[Effect]) -> Result<(), OutputError> {
-    for (kind, what) in [
-        (
-            EffectKind::Unloaded,
-            "is not shown any more, because the archive's plugin is not active in the game;",
-        ),
-        (
-            EffectKind::Loses,
-            "loses once it is packed and its loose file is gone; the game then shows that of",
-        ),
-        (EffectKind::Wins, "wins once it is packed; until now, the game shows that of"),
-    ] {
-        for change in changes.iter().filter(|change| change.kind == kind) {
-            let other = match (kind, &*change.other) {
-                (EffectKind::Unloaded, "") => "nothing has the path then".to_owned(),
-                (EffectKind::Unloaded, other) => format!("the game shows that of {}", other.shown()),
-                (_, other) => other.shown().to_string(),
+/// Prints which files win or lose otherwise: all files of a dry run, otherwise some of each kind.
+fn print_effects(out: &mut Output, changes: &[Effect], is_all: bool) -> Result<(), OutputError> {
+    for kind in [EffectKind::Unloaded, EffectKind::Gone, EffectKind::Loses, EffectKind::Wins] {
+        let changes: Vec<&Effect> = changes.iter().filter(|change| change.kind == kind).collect();
+        let shown = if is_all { changes.len() } else { LOOSE_SHOWN };
+        for change in changes.iter().take(shown) {
+            let is_shown = matches!(change.now, Fate::Wins);
+            let what = match kind {
+                EffectKind::Unloaded if is_shown => {
+                    "is not shown any more, because the archive's plugin is not active in the game;"
+                }
+                EffectKind::Unloaded => {
+                    "will not be shown, because the archive's plugin is not active in the game;"
+                }
+                EffectKind::Gone => "is in an archive that is replaced, and in no new one;",
+                EffectKind::Loses if is_shown => "loses once it is packed and the sources are gone;",
+                EffectKind::Loses => "will not be shown once it is packed;",
+                EffectKind::Wins => "wins once it is packed; until now,",
             };
-            writeln!(out, "{} {what} {other}", change.path.shown())?;
+            let then = match (kind, &*change.other) {
+                (EffectKind::Wins, other) => format!("the game shows that of {}", other.shown()),
+                (_, "") => "nothing has the path then".to_owned(),
+                (_, other) => format!("the game then shows that of {}", other.shown()),
+            };
+            writeln!(out, "{} {what} {then}", change.path.shown())?;
+        }
+        if let more @ 1.. = changes.len().saturating_sub(shown) {
+            writeln!(out, "and {more} more of this kind; --dry-run lists all")?;
         }
     }
     Ok(())
@@ -569,7 +606,7 @@ fn print_effects(out: &mut Output, changes: &[Effect]) -> Result<(), OutputError
 fn print_json(
     out: &mut Output,
     plan: &Plan,
-    changes: &[Effect],
+    effects: &Effects,
     packed: &[Packed],
 ) -> Result<(), OutputError> {
     for (nth, archive) in plan.archives().iter().enumerate() {
@@ -606,12 +643,14 @@ fn print_json(
     if let unselected @ 1.. = plan.unselected() {
         output::write_json(out, &Line::Unselected { unselected }).map_err(OutputError)?;
     }
-    for change in changes {
+    for change in &effects.changes {
         let (effect, path, other) = (change.kind.as_str(), &*change.path, &*change.other);
-        output::write_json(out, &Line::Effect { effect, path, other }).map_err(OutputError)?;
+        output::write_json(out, &Line::Effect { effect, path, other, now: change.now })
+            .map_err(OutputError)?;
     }
     plan.notes()
         .iter()
+        .chain(&effects.notes)
         .try_for_each(|note| output::write_json(out, &Line::Note { note }).map_err(OutputError))
 }
 
