@@ -100,8 +100,14 @@ pub(super) fn refuse_unpacked(
         lines.push(format!("{} ({})", format!("{data}{folder}").shown(), count(files, "file")));
     }
     for (folder, files) in begun.others {
+        let name = folder.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+        let what = if is_tool_top(&name) {
+            "for tools or people"
+        } else {
+            "in no folder that games are known to read"
+        };
         let (folder, files) = (format!("{data}{folder}"), count(files, "file"));
-        lines.push(format!("{} ({files}, in no folder that games are known to read)", folder.shown()));
+        lines.push(format!("{} ({files}, {what})", folder.shown()));
     }
     let what = format!(
         "{}: this looks like a download as it was unpacked: no game looks for its paths. Pack the folder in \

@@ -446,7 +446,9 @@ impl<'o> Planner<'o> {
         if let Some(first) = kept.first() {
             let text = format!(
                 "tables of texts or lists of quests are kept in archives of their own, called after their \
-                 {}, because no other plugin finds them; keep these plugins beside the archives",
+                 {}, because a game finds them only there, or loose; keep these plugins beside the \
+                 archives. For fewer archives, leave the tables out with --exclude 'strings/**' --exclude \
+                 'seq/**', and let `bsafs extract` write them loose",
                 count(plugins, "plugin")
             );
             self.notes.push(Note::new(NoteCode::PackTable, source, text).of(kept.len(), &*first.path));

@@ -14,9 +14,9 @@ pub struct PlannedArchive {
     pub name: String,
     /// What loads it.
     pub loader: Loader,
-    pub(super) kind: NewKind,
     /// Whether it has only tables that belong to a plugin other than the one of the other archives.
-    pub(super) is_of_other: bool,
+    pub is_of_other: bool,
+    pub(super) kind: NewKind,
     pub(super) layout: NewArchive,
     /// The files, by the number that the layout has.
     pub(super) files: Vec<PlannedFile>,

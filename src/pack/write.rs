@@ -46,6 +46,8 @@ pub struct Packed {
     pub packed_size: u64,
     /// What loads it.
     pub loader: Loader,
+    /// Whether it has only tables of a plugin other than that of the other archives.
+    pub is_of_other: bool,
     /// What was lost with the archive that it replaced, if that is not a source.
     pub replaced: Option<Note>,
 }
@@ -182,6 +184,7 @@ impl Plan {
             size: archive.files.iter().map(|file| file.size).sum(),
             packed_size: written.size,
             loader: archive.loader.clone(),
+            is_of_other: archive.is_of_other,
             replaced: None,
         };
         Ok((packed, written))

@@ -565,6 +565,55 @@ fn merging_names_what_it_decides() {
 }
 
 #[test]
+fn a_merge_of_thirty_archives_is_one_archive_but_for_tables_that_need_their_own() {
+    let dir = TestDir::new();
+    let mut sources = Vec::new();
+    for nth in 1..=30 {
+        let archive = Tes4::new(105)
+            .file("meshes", format!("{nth}.nif"), "1")
+            .file("seq", format!("mod{nth:02}.seq"), "2")
+            .file("strings", format!("mod{nth:02}_english.strings"), "3");
+        sources.push(format!("Mod{nth:02}.bsa"));
+        dir.archive(&sources[nth - 1], &archive.build());
+    }
+    let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
+    let run = |more: &[&str]| {
+        let finished = pack(&dir, &sources, "skyrimse", &[&["--name", "Merged"], more].concat());
+        assert_eq!(finished.code, 0, "{finished:?}");
+        finished
+    };
+    // What the note says of fewer archives.
+    let few = run(&["-o", "few", "--exclude", "strings/**", "--exclude", "seq/**"]);
+    assert_eq!(names(&dir.path("few")), ["Merged.bsa"]);
+    assert!(few.out.contains("60 files left out: --exclude"), "{few:?}");
+    let all = run(&["-o", "all"]);
+    assert_eq!(names(&dir.path("all")).len(), 31);
+    let says = "all/Mod01.bsa to Mod30.bsa: 30 archives with 60 files of tables of texts or lists of quests";
+    assert!(all.out.contains(says) && all.out.lines().count() == 3, "{all:?}");
+    assert!(all.err.contains("--exclude 'strings/**' --exclude 'seq/**'"), "{all:?}");
+    let planned = run(&["-n", "-o", "none"]);
+    assert_eq!(planned.out.matches("because no other plugin finds these tables").count(), 30, "{planned:?}");
+}
+
+#[test]
+fn a_name_on_the_way_that_windows_shortens_is_named_and_stays_loose() {
+    let dir = with_files(&[
+        ("meshes/a.nif.", "1"),
+        ("meshes/b.nif ", "2"),
+        ("meshes/sub./c.nif", "3"),
+        ("meshes/ /d.nif", "4"),
+        ("meshes/..e.nif", "5"),
+        ("meshes/.f/g.nif", "6"),
+    ]);
+    for (game, archive) in [("skyrimse", "out/M.bsa"), ("fallout4", "out/M - Main.ba2")] {
+        let finished = pack(&dir, &["MyMod"], game, &["--name", "M", "-o", "out"]);
+        assert_eq!(finished.code, 1, "{finished:?}");
+        assert_eq!(finished.out.matches("ends in a dot or a blank").count(), 4, "{finished:?}");
+        assert_eq!(dir.run(["list", archive]).success(), "meshes/..e.nif\nmeshes/.f/g.nif\n");
+    }
+}
+
+#[test]
 fn tables_of_other_plugins_in_a_folder_stay_loose_or_go_to_their_plugin() {
     let dir = with_files(&[
         ("My_Mod.esp", "TES4"),

@@ -404,7 +404,11 @@ impl Pack {
                 print_plan(out, archive)?;
             }
         }
-        for archive in packed {
+        let (tables, others): (Vec<&Packed>, Vec<&Packed>) = packed.iter().partition(|it| it.is_of_other);
+        // A merge of many mods has many of them.
+        let (tables, together) =
+            if tables.len() > TABLES_SHOWN { (vec![], tables) } else { (tables, vec![]) };
+        for archive in others.into_iter().chain(tables) {
             let path = folder.join(OsStr::new(&archive.name));
             let path = path.strip_prefix(".").unwrap_or(&path);
             let shared = match archive.shared {
@@ -422,6 +426,18 @@ impl Pack {
                 BinaryBytes(archive.size),
                 BinaryBytes(archive.packed_size),
                 archive.loader.words()
+            )?;
+        }
+        if let [first, .., last] = &together[..] {
+            let path = |archive: &Packed| folder.join(OsStr::new(&archive.name));
+            writeln!(
+                out,
+                "{} to {}: {} with {} of tables of texts or lists of quests, each loaded by the plugin of \
+                 its name, because no other plugin finds them",
+                path(first).strip_prefix(".").unwrap_or(&path(first)).shown(),
+                last.name.shown(),
+                count(together.len(), "archive"),
+                count(together.iter().map(|it| it.files).sum(), "file"),
             )?;
         }
         print_loose(out, plan.loose(), self.dry_run)?;
@@ -477,6 +493,8 @@ fn leftover_text(kind: LeftoverKind, was_overwritten: bool) -> String {
     }
 }
 
+/// Number of archives of tables that are printed one by one.
+const TABLES_SHOWN: usize = 3;
 /// Number of files of a plan that are printed for each way in which they stay loose.
 const LOOSE_SHOWN: usize = 5;
 
@@ -493,12 +511,13 @@ fn print_plan(out: &mut Output, archive: &PlannedArchive) -> Result<(), OutputEr
     let size = files.iter().map(|file| file.size).sum();
     writeln!(
         out,
-        "{}  {}: {}, {}; {}",
+        "{}  {}: {}, {}; {}{}",
         archive.name.shown(),
         archive.kind(),
         count(files.len(), "file"),
         BinaryBytes(size),
-        archive.loader.words()
+        archive.loader.words(),
+        if archive.is_of_other { ", because no other plugin finds these tables" } else { "" }
     )?;
     for file in files {
         writeln!(out, "  {:<10}  {:>10}  {}", how(file.how), file.size, file.path.shown())?;
@@ -513,8 +532,13 @@ fn print_loose(out: &mut Output, loose: &[LeftOut], is_all: bool) -> Result<(), 
         if files.is_empty() {
             continue;
         }
-        let stay = if files.len() == 1 { "stays" } else { "stay" };
-        writeln!(out, "{} {stay} loose: {}", count(files.len(), "file"), reason.words())?;
+        let stay = match (reason, files.len()) {
+            // Those of an archive stay in it.
+            (LooseReason::Excluded, _) => "left out",
+            (_, 1) => "stays loose",
+            _ => "stay loose",
+        };
+        writeln!(out, "{} {stay}: {}", count(files.len(), "file"), reason.words())?;
         let shown = if is_all || !reason.is_expected() { files.len() } else { LOOSE_SHOWN };
         for left in files.iter().take(shown) {
             let detail = if left.detail.is_empty() { String::new() } else { format!(": {}", left.detail) };

@@ -54,7 +54,7 @@ pub enum NameError {
     TooLong,
     /// The name has no stem, so that the game finds no file of this name: `.gitignore`.
     NoStem,
-    /// The name ends in a dot or a blank, which Windows removes.
+    /// A name in it ends in a dot or a blank, which Windows removes.
     Ending,
     /// A character has a byte that games take for a separator of folders.
     Separator,
@@ -68,7 +68,7 @@ impl NameError {
             Self::Encoding => "the code page of names lacks a character",
             Self::TooLong => "the path is too long",
             Self::NoStem => "the name has nothing before its dot",
-            Self::Ending => "the name ends in a dot or a blank",
+            Self::Ending => "a name in its path ends in a dot or a blank",
             Self::Separator => "a character has a byte that games take for a backslash",
             Self::Nul => "the name has a NUL",
         }
@@ -112,7 +112,8 @@ impl StoredPath {
         if name.is_empty() || dot == Some(0) {
             return Err(NameError::NoStem);
         }
-        if name.last().is_some_and(|last| matches!(last, b'.' | b' ')) {
+        let ends_badly = |name: &[u8]| name.last().is_some_and(|last| matches!(last, b'.' | b' '));
+        if bytes.split(|&byte| byte == separator).any(ends_badly) {
             return Err(NameError::Ending);
         }
         let hash = form.family().of(bytes.get(..folder).unwrap_or_default(), &name);
