@@ -115,6 +115,8 @@ pub enum MeshError {
     Unknown,
     /// The file has more than [`MESH_NAMES_MAX`] names.
     TooManyNames,
+    /// The file ends before its content does.
+    CutOff,
 }
 
 impl Display for MeshError {
@@ -123,6 +125,7 @@ impl Display for MeshError {
             Self::Io(error) => error.fmt(out),
             Self::Unknown => out.write_str("it is neither a mesh (NIF) nor a material (BGSM, BGEM, MAT)"),
             Self::TooManyNames => write!(out, "it has more than {MESH_NAMES_MAX} names"),
+            Self::CutOff => out.write_str("it is cut off; get the file or its archive again"),
         }
     }
 }
@@ -131,7 +134,7 @@ impl std::error::Error for MeshError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Io(error) => Some(error),
-            Self::Unknown | Self::TooManyNames => None,
+            Self::Unknown | Self::TooManyNames | Self::CutOff => None,
         }
     }
 }
@@ -150,11 +153,11 @@ impl std::error::Error for MeshError {
 /// ```
 ///
 /// # Errors
-/// The file cannot be read, is of another kind, or has too many names.
+/// The file cannot be read, is of another kind, ends too early, or has too many names.
 pub fn scan(mut file: impl Read) -> Result<Scanned, MeshError> {
     // Most files are short, and a new buffer would cost more than to search them.
     thread_local!(static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) });
-    let mut window = Window { buffer: BUFFER.take(), end: 0, scanned: 0, is_last: false };
+    let mut window = Window { buffer: BUFFER.take(), end: 0, scanned: 0, len: 0, is_last: false };
     window.buffer.resize(STEP + KEPT, 0);
     let found = window.names(&mut file);
     BUFFER.set(window.buffer);
@@ -243,6 +246,213 @@ fn kind_of(bytes: &[u8]) -> Option<FileKind> {
     (text.first() == Some(&b'{')).then_some(FileKind::JsonMaterial)
 }
 
+/// Where a mesh or a material ends, as far as its beginning shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// More follows this many bytes.
+    After(u64),
+    /// After this many bytes, the numbers of some of its blocks follow, of which it has so many.
+    RootsAt(u64, u32),
+    /// It ends with the numbers of some of its blocks, of which it has so many.
+    Roots(u32),
+    /// The bytes end within the header.
+    InHeader,
+    /// The bytes do not begin as every such file that is known.
+    Unknown,
+}
+
+/// Where a file ends, by its first bytes: all of them, or at least [`STEP`].
+fn ending(kind: FileKind, bytes: &[u8]) -> Ending {
+    let mut reader = Cursor { bytes, at: 0 };
+    let ending = match kind {
+        FileKind::Nif { .. } => reader.nif_ending(),
+        FileKind::Material => reader.material_ending(),
+        FileKind::JsonMaterial => Ok(Ending::Unknown),
+    };
+    match ending {
+        Ok(ending) => ending,
+        // A header that is longer than a step is not followed.
+        Err(Stop::EndOfBytes) if bytes.len() < STEP => Ending::InHeader,
+        Err(Stop::EndOfBytes | Stop::Implausible) => Ending::Unknown,
+    }
+}
+
+/// Why a header is not read further.
+enum Stop {
+    EndOfBytes,
+    Implausible,
+}
+
+/// Reads a header.
+struct Cursor<'b> {
+    bytes: &'b [u8],
+    at: usize,
+}
+
+impl<'b> Cursor<'b> {
+    fn take(&mut self, len: usize) -> Result<&'b [u8], Stop> {
+        let end = self.at.checked_add(len).ok_or(Stop::Implausible)?;
+        let taken = self.bytes.get(self.at..end).ok_or(Stop::EndOfBytes)?;
+        self.at = end;
+        Ok(taken)
+    }
+
+    fn byte(&mut self) -> Result<u8, Stop> {
+        Ok(self.take(1)?[0])
+    }
+
+    fn u16(&mut self) -> Result<u16, Stop> {
+        Ok(self.take(2)?.first_chunk().map_or(0, |it| u16::from_le_bytes(*it)))
+    }
+
+    fn u32(&mut self) -> Result<u32, Stop> {
+        Ok(self.take(4)?.first_chunk().map_or(0, |it| u32::from_le_bytes(*it)))
+    }
+
+    /// A text of `len` bytes, or its beginning if the bytes end within it.
+    fn text(&mut self, len: usize, most: usize) -> Result<&'b [u8], Stop> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let there = rest.get(..len).unwrap_or(rest);
+        let is_text = |bytes: &[u8]| {
+            let end = bytes.strip_suffix(b"\0").unwrap_or(bytes);
+            end.iter().all(|byte| *byte >= b' ' || matches!(byte, b'\t' | b'\r' | b'\n'))
+        };
+        if len > most || !is_text(there) {
+            return Err(Stop::Implausible);
+        }
+        self.take(len)
+    }
+
+    /// The name of a type of blocks, behind its length.
+    fn block_type(&mut self) -> Result<(), Stop> {
+        let len = self.u32()? as usize;
+        let name = self.text(len, TYPE_MAX)?;
+        let is_name = name.first().is_some_and(u8::is_ascii_alphabetic);
+        if is_name { Ok(()) } else { Err(Stop::Implausible) }
+    }
+
+    /// A NIF states the length of each block since version 20.2.0.7 (nif.xml, `Header` and `Footer`). Older
+    /// ones end in the numbers of their roots.
+    fn nif_ending(&mut self) -> Result<Ending, Stop> {
+        let line = self.bytes.iter().take(LINE_MAX).position(|byte| *byte == b'\n');
+        self.at = line.ok_or(Stop::Implausible)? + 1;
+        let version = self.u32()?;
+        if version == MORROWIND {
+            let blocks = self.u32()?;
+            if blocks > 0 {
+                self.block_type()?;
+            }
+            return Ok(Ending::Roots(blocks));
+        }
+        if !matches!(version, OBLIVION_FIRST..=OBLIVION_LAST | SIZED) {
+            return Err(Stop::Implausible);
+        }
+        if self.byte()? != 1 {
+            return Err(Stop::Implausible);
+        }
+        let (user, blocks) = (self.u32()?, self.u32()?);
+        if version == SIZED || user >= 3 {
+            let bethesda = self.u32()?;
+            // The author, a number or a script, another script, and the path of a project.
+            self.short_text()?;
+            if bethesda > 130 { self.u32().map(drop) } else { self.short_text() }?;
+            self.short_text()?;
+            if bethesda >= 103 {
+                self.short_text()?;
+            }
+        }
+        let types = self.u16()?;
+        for _ in 0..types {
+            self.block_type()?;
+        }
+        for _ in 0..blocks {
+            if self.u16()? & 0x7fff >= types {
+                return Err(Stop::Implausible);
+            }
+        }
+        if version != SIZED {
+            self.u32()?;
+            return Ok(Ending::Roots(blocks));
+        }
+        let mut end = 0_u64;
+        for _ in 0..blocks {
+            end += u64::from(self.u32()?);
+        }
+        let (strings, longest) = (self.u32()?, self.u32()?);
+        for _ in 0..strings {
+            let len = self.u32()?;
+            if len > longest {
+                return Err(Stop::Implausible);
+            }
+            self.take(len as usize)?;
+        }
+        let groups = self.u32()?;
+        self.take(groups as usize * 4)?;
+        Ok(Ending::RootsAt(end + self.at as u64, blocks))
+    }
+
+    fn short_text(&mut self) -> Result<(), Stop> {
+        let len = self.byte()?;
+        self.text(len.into(), 255).map(drop)
+    }
+
+    /// A BGSM or BGEM has at least four names at a place that its version decides (NifSkope, `Material`).
+    fn material_ending(&mut self) -> Result<Ending, Stop> {
+        self.at = 4;
+        let version = self.u32()?;
+        let numbers = 49 + if version < 10 { 5 } else { 1 } + 1 + usize::from(version >= 6);
+        if version > MATERIAL_VERSION_MAX {
+            return Err(Stop::Implausible);
+        }
+        self.take(numbers)?;
+        for _ in 0..MATERIAL_NAMES {
+            let len = self.u32()? as usize;
+            self.text(len, MESH_NAME_MAX)?;
+        }
+        Ok(Ending::After(self.at as u64))
+    }
+}
+
+/// Whether a NIF of so many blocks ends in the number of its roots and their numbers. `bytes` are its last
+/// ones.
+fn has_roots(bytes: &[u8], blocks: u32) -> bool {
+    let words: Vec<u32> = (bytes.rchunks_exact(4).take(ROOTS_MAX + 1))
+        .map(|word| word.first_chunk().map_or(0, |it| u32::from_le_bytes(*it)))
+        .collect();
+    let is_root = |word: &u32| *word < blocks || *word == u32::MAX;
+    // Only a mesh without blocks has no root.
+    (0..words.len())
+        .take_while(|roots| words.iter().take(*roots).all(is_root))
+        .any(|roots| words[roots] as usize == roots && (roots > 0 || blocks == 0))
+}
+
+/// Whether a file ends within a name: its last bytes are text, and a larger length stands before them.
+fn ends_in_name(bytes: &[u8]) -> bool {
+    let is_text = |byte: &u8| (b' '..0x7f).contains(byte);
+    let text = bytes.iter().rev().take_while(|byte| is_text(byte)).count();
+    // The length can end in a byte that is a letter, too, but its upper bytes are 0.
+    let Some(stated) = length_before(bytes, bytes.len() - text) else { return false };
+    text >= CUT_NAME_MIN && stated > text && stated <= MESH_NAME_MAX
+}
+
+/// Number of bytes of text from which on the end of a file may be a name that is cut off.
+const CUT_NAME_MIN: usize = 4;
+/// The version of Morrowind's meshes.
+const MORROWIND: u32 = 0x0400_0002;
+/// The versions of Oblivion's meshes.
+const OBLIVION_FIRST: u32 = 0x1400_0004;
+const OBLIVION_LAST: u32 = 0x1400_0005;
+/// The version of later meshes, which state the lengths of their blocks.
+const SIZED: u32 = 0x1402_0007;
+/// Maximum length of the name of a type of blocks, in bytes.
+const TYPE_MAX: usize = 128;
+/// Maximum number of roots that are searched for. Nearly all meshes have one.
+const ROOTS_MAX: usize = 256;
+/// The last version of materials that is known.
+const MATERIAL_VERSION_MAX: u32 = 22;
+/// Number of names that every material has.
+const MATERIAL_NAMES: usize = 4;
+
 /// Maximum length of the first line of a NIF.
 const LINE_MAX: usize = 128;
 /// Number of bytes that are read at a time.
@@ -282,6 +492,8 @@ struct Window {
     end: usize,
     /// How many of the bytes were scanned before the last step.
     scanned: usize,
+    /// Number of bytes that were read.
+    len: u64,
     is_last: bool,
 }
 
@@ -290,6 +502,7 @@ impl Window {
     fn names(&mut self, file: &mut impl Read) -> Result<Scanned, MeshError> {
         self.fill(file)?;
         let kind = kind_of(self.bytes()).ok_or(MeshError::Unknown)?;
+        let ending = ending(kind, self.bytes());
         let mut names = Names::default();
         let mut json = JsonStrings::default();
         loop {
@@ -301,6 +514,17 @@ impl Window {
                 FileKind::Material => self.scan(false, &mut names)?,
             }
             if self.is_last {
+                let is_cut = match (kind, ending) {
+                    (FileKind::JsonMaterial, _) => json.depth != 0 || json.string.is_some(),
+                    (_, Ending::After(end)) => self.len <= end,
+                    (_, Ending::RootsAt(at, blocks)) => !self.has_roots_at(at, blocks),
+                    (_, Ending::Roots(blocks)) => !has_roots(self.bytes(), blocks),
+                    (_, Ending::InHeader) => names.all.is_empty(),
+                    (_, Ending::Unknown) => false,
+                };
+                if is_cut || kind != FileKind::JsonMaterial && ends_in_name(self.bytes()) {
+                    return Err(MeshError::CutOff);
+                }
                 return Ok(Scanned { kind, names: names.all });
             }
             self.fill(file)?;
@@ -326,7 +550,18 @@ impl Window {
             }
         }
         self.is_last = self.end < full;
+        self.len += (self.end - self.scanned) as u64;
         Ok(())
+    }
+
+    /// Whether the numbers of roots are at an offset in the file. `self` has the last bytes of the file.
+    fn has_roots_at(&self, at: u64, blocks: u32) -> bool {
+        // If these bytes begin later, more than the roots follows.
+        let Some(within) = at.checked_sub(self.len - self.bytes().len() as u64) else { return true };
+        let rest = usize::try_from(within).ok().and_then(|within| self.bytes().get(within..));
+        let Some((roots, rest)) = rest.and_then(<[u8]>::split_first_chunk) else { return false };
+        let roots = u32::from_le_bytes(*roots);
+        roots > blocks || rest.len() / 4 >= roots as usize
     }
 
     /// Adds each name that ends in this step. The last bytes are left for the next step, because what follows
@@ -411,6 +646,8 @@ struct JsonStrings {
     /// The string so far, without its quotes; `None` outside of strings.
     string: Option<Vec<u8>>,
     is_escaped: bool,
+    /// Number of objects and lists that are open.
+    depth: i64,
 }
 
 impl JsonStrings {
@@ -418,6 +655,8 @@ impl JsonStrings {
         for &byte in bytes {
             match (&mut self.string, byte) {
                 (None, b'"') => self.string = Some(Vec::new()),
+                (None, b'{' | b'[') => self.depth += 1,
+                (None, b'}' | b']') => self.depth -= 1,
                 (None, _) => {}
                 (Some(_), b'"') if !self.is_escaped => {
                     let string = self.string.take().unwrap_or_default();

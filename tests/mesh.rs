@@ -118,3 +118,81 @@ fn morrowinds_names_are_also_searched_without_their_folders() {
     assert_eq!(searched("a.tga", true), ["textures/a.dds", "textures/a.tga"]);
     assert_eq!(searched("bookart\\a.tga", true)[0], "bookart/a.dds");
 }
+
+/// A NIF as games read it, with the header of its version, two blocks and one root.
+fn whole_nif(version: u32, bethesda: u32) -> Vec<u8> {
+    let sized = |text: &[u8]| [&u32::try_from(text.len()).unwrap().to_le_bytes(), text].concat();
+    let short = |text: &[u8]| [&[u8::try_from(text.len()).unwrap()], text].concat();
+    let number = |number: u32| number.to_le_bytes().to_vec();
+    let block = [sized(br"textures\a.dds"), vec![7; 20]].concat();
+    let types = [sized(b"NiNode"), sized(b"BSTriShape")].concat();
+    let roots = [number(1), number(0)].concat();
+    if version == 0x0400_0002 {
+        let blocks = [sized(b"NiNode"), block.clone(), sized(b"NiTriShape"), block].concat();
+        return [
+            &b"NetImmerse File Format, Version 4.0.0.2\n"[..],
+            &number(version),
+            &number(2),
+            &blocks,
+            &roots,
+        ]
+        .concat();
+    }
+    let scripts = match bethesda {
+        131.. => [short(b"author\0"), number(0), short(b"script\0"), short(b"path\0")].concat(),
+        103.. => [short(b"author\0"), short(b"\0"), short(b"\0"), short(b"path\0")].concat(),
+        _ => [short(b"author\0"), short(b"\0"), short(b"\0")].concat(),
+    };
+    let is_sized = version == 0x1402_0007;
+    let lengths = if is_sized { number(u32::try_from(block.len()).unwrap()).repeat(2) } else { vec![] };
+    let strings = if is_sized { [number(1), number(9), sized(b"Scene Roo")].concat() } else { vec![] };
+    let line = if is_sized { "20.2.0.7" } else { "20.0.0.5" };
+    [
+        format!("Gamebryo File Format, Version {line}\n").as_bytes(),
+        &number(version),
+        &[1],
+        &[number(11), number(2), number(bethesda)].concat(),
+        &scripts,
+        &[2, 0],
+        &types,
+        &[0, 0, 1, 0],
+        &lengths,
+        &strings,
+        &number(0),
+        &block.repeat(2),
+        &roots,
+    ]
+    .concat()
+}
+
+#[test]
+fn a_mesh_or_material_that_is_cut_off_anywhere_has_no_list_of_names() {
+    let games = [
+        (0x0400_0002, 0),
+        (0x1400_0005, 11),
+        (0x1402_0007, 34),
+        (0x1402_0007, 100),
+        (0x1402_0007, 130),
+        (0x1402_0007, 155),
+    ];
+    for (version, bethesda) in games {
+        let whole = whole_nif(version, bethesda);
+        assert_eq!(names(&whole), [r"textures\a.dds"], "{version:x} {bethesda}");
+        let start = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for end in start..whole.len() {
+            let cut = scan(&whole[..end]);
+            assert!(matches!(cut, Err(MeshError::CutOff)), "{version:x} {bethesda} cut to {end}: {cut:?}");
+        }
+    }
+    // What follows the roots is not read by games.
+    assert_eq!(names(&[whole_nif(0x1402_0007, 100), vec![9; 5]].concat()), [r"textures\a.dds"]);
+    let material = bgsm(&["rock_d.dds", "rock_n.dds", "", ""]);
+    for end in [4, 8, 62, 63, 66, 70, material.len() - 30] {
+        assert!(matches!(scan(&material[..end]), Err(MeshError::CutOff)), "material cut to {end}");
+    }
+    let json = br#"{"Objects":[{"FileName":"Data/Textures/a.dds"}]}"#;
+    assert_eq!(names(json), ["Data/Textures/a.dds"]);
+    for end in 1..json.len() {
+        assert!(matches!(scan(&json[..end]), Err(MeshError::CutOff)), "{end}");
+    }
+}

@@ -81,7 +81,7 @@ fn all_gaps_are_found_and_nothing_else_is_reported() {
     assert_eq!((found.code, &missing[..]), (1, &planted.map(str::to_owned)[..]));
 
     for (path, bytes) in
-        planted.map(|path| (path, if path.ends_with("bgsm") { bgsm(&[]) } else { b"DDS ".to_vec() }))
+        planted.map(|path| (path, if path.ends_with("bgsm") { bgsm(&[""; 4]) } else { b"DDS ".to_vec() }))
     {
         fs::create_dir_all(dir.path("Mod").join(path).parent().unwrap()).unwrap();
         fs::write(dir.path("Mod").join(path), bytes).unwrap();
