@@ -70,12 +70,13 @@ pub(crate) fn compare(file: &VfsFile, others: &[VfsFile], digests: &Digests) -> 
     let compare_one = |other: &VfsFile| {
         let other_size = other.size().ok();
         match (size, other_size) {
-            _ if file.is_same(other) => return Compared::Equal,
             (Some(one), Some(two)) if one != two => return Compared::Different,
             _ => {}
         }
         let of_file: &Result<FileDigest, String> = of_file.get_or_insert_with(|| digests.of(file));
-        match (of_file, of_file.is_ok().then(|| digests.of(other))) {
+        // One file on both sides is read once, because a file that cannot be read is not called equal.
+        let of_other = || if file.is_same(other) { of_file.clone() } else { digests.of(other) };
+        match (of_file, of_file.is_ok().then(of_other)) {
             (Err(what), _) => Compared::Unreadable(what.clone()),
             (_, Some(Err(what))) => Compared::Unreadable(what),
             (Ok(one), Some(Ok(two))) if *one == two => Compared::Equal,
@@ -193,5 +194,14 @@ pub(crate) mod tests {
         assert_eq!(files[0].bytes_key(), files[1].bytes_key());
         assert_ne!(files[0].bytes_key(), others[0].bytes_key());
         assert_eq!(short[0].bytes_key(), None);
+    }
+
+    #[test]
+    fn a_file_is_equal_to_itself_if_it_can_be_read() {
+        let (_dir, path, files) = names_of_one_extent(&["a.txt"], &[1; 10]);
+        let itself = [files[0].clone()];
+        assert_eq!(compare(&files[0], &itself, &Digests::default()), [Compared::Equal]);
+        std::fs::write(path, "").expect("cannot write");
+        assert!(matches!(compare(&files[0], &itself, &Digests::default())[0], Compared::Unreadable(_)));
     }
 }
