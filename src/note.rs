@@ -71,6 +71,8 @@ codes! {
     ArchiveNameless = "archive-nameless", "archive", " without names";
     /// The table of names ends before the last file.
     NamesEndEarly = "names-end-early", "archive", " whose table of names ends early";
+    /// An archive ends within its table of names.
+    NamesCutOff = "names-cut-off", "archive", " whose table of names is cut off";
     /// A number in the tables of an archive contradicts the rest.
     TablesOdd = "tables-odd", "odd number", " in the tables of an archive";
     /// Files are packed in a way that bsafs does not know.
@@ -225,8 +227,9 @@ codes! {
 }
 
 impl NoteCode {
-    /// Whether the subject is there, but was not looked at. An answer is then not about the whole of what was
-    /// asked: every command says so despite `--quiet` and in JSON, and its exit status is not 0.
+    /// Whether the subject is there, but was not looked at, or whether something of it is lost. An answer is
+    /// then not about the whole of what was asked: every command says so despite `--quiet` and in JSON, and
+    /// its exit status is not 0.
     pub fn is_unseen(self) -> bool {
         matches!(
             self,
@@ -239,7 +242,17 @@ impl NoteCode {
                 | Self::OtherMount
                 | Self::PathTooDeep
                 | Self::SpecialFile
-        )
+        ) || self.is_damage()
+    }
+
+    /// Whether an archive lacks something of its tables, so that no file in it shows the damage.
+    pub fn is_damage(self) -> bool {
+        matches!(self, Self::ArchiveUnfinished | Self::NamesCutOff)
+    }
+
+    /// Whether the subject is an archive, which may have any path.
+    pub(crate) fn is_of_archive(self) -> bool {
+        self == Self::ArchiveUnreadable || self.is_damage()
     }
 
     /// Whether what was not looked at is probably wanted, so that a mount names each such thing. The others
@@ -252,7 +265,7 @@ impl NoteCode {
                 | Self::LinkOfOtherUser
                 | Self::LinkedOften
                 | Self::PathTooDeep
-        )
+        ) || self.is_damage()
     }
 
     /// Whether only `info`, `verify` and `-v` show the note, because nobody who mounts has to act.

@@ -529,6 +529,8 @@ struct Chosen<'a> {
     /// How many files have no name.
     unnamed: usize,
     is_ascii: bool,
+    /// Whether the archive ends before as many names as files are read.
+    is_cut: bool,
     /// How many names contain a NUL.
     with_nul: u32,
     /// What is odd about the table; empty if nothing is.
@@ -579,6 +581,7 @@ fn choose_names<'a>(
         with_nul = with_nul.saturating_add(u32::from(name.contains(&0)));
     }
     let range = stated.until(&walked).range();
+    let is_cut = named < records.left;
     let unnamed = usize::try_from(records.left.saturating_sub(named)).unwrap_or(usize::MAX);
     let is_ordinary = unnamed == 0
         && !has_blank
@@ -587,7 +590,15 @@ fn choose_names<'a>(
         && walked.position() <= checked.data_after_names;
     let after_data = Reader::at(archive, checked.data_end, "the names").unwrap_or_else(|_| Reader::empty());
     if is_ordinary || stated.left() == 0 && after_data.left() == 0 {
-        return Chosen { names: Names::Table(stated), range, unnamed, is_ascii, with_nul, oddity: "" };
+        return Chosen {
+            names: Names::Table(stated),
+            range,
+            unnamed,
+            is_ascii,
+            is_cut,
+            with_nul,
+            oddity: "",
+        };
     }
     let moved = "the names follow the data, not where the header states";
     let here = READINGS.map(|(read, oddity)| (stated.clone(), read, oddity));
@@ -611,7 +622,15 @@ fn choose_names<'a>(
     // Of readings with equal proofs, the first.
     let best = readings.reduce(|best, other| if other.0 > best.0 { other } else { best });
     let Some((proved, names, range, oddity)) = best else {
-        return Chosen { names: Names::Table(stated), range, unnamed, is_ascii, with_nul, oddity: "" };
+        return Chosen {
+            names: Names::Table(stated),
+            range,
+            unnamed,
+            is_ascii,
+            is_cut,
+            with_nul,
+            oddity: "",
+        };
     };
     // If the hashes do not prove a table, it may be data.
     let is_table = proved.saturating_mul(2) >= names.len();
@@ -622,7 +641,7 @@ fn choose_names<'a>(
         names.into_iter().map(|name| name.filter(is_name).map(|(name, ..)| name)).collect();
     let unnamed = names.iter().filter(|name| name.is_none()).count();
     let is_ascii = names.iter().flatten().all(|name| name.is_ascii());
-    Chosen { names: Names::Chosen(names.into()), range, unnamed, is_ascii, with_nul, oddity }
+    Chosen { names: Names::Chosen(names.into()), range, unnamed, is_ascii, is_cut, with_nul, oddity }
 }
 
 impl Chosen<'_> {
@@ -640,6 +659,14 @@ impl Chosen<'_> {
         if header.names == 0 && header.files > 0 && self.oddity.is_empty() {
             notes.add_at(NoteCode::ArchiveNameless, 16, || {
                 format!("the archive stores no names: its files are {by_hash}")
+            });
+        } else if self.unnamed > 0 && self.is_cut {
+            notes.add_at(NoteCode::NamesCutOff, header.names, || {
+                format!(
+                    "the archive ends within its table of names; download or copy it again; files \
+                     {by_hash}: {}",
+                    self.unnamed
+                )
             });
         } else if self.unnamed > 0 {
             notes.add_at(NoteCode::NamesEndEarly, header.names, || {

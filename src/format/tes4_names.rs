@@ -30,6 +30,8 @@ pub(super) struct Chosen<'a> {
     displaced: u32,
     /// How many files have no name.
     pub(super) unnamed: usize,
+    /// Whether the archive ends before the stated end of the table.
+    is_cut: bool,
     /// Whether all names are ASCII.
     pub(super) is_ascii: bool,
 }
@@ -57,11 +59,14 @@ impl Chosen<'_> {
             });
         }
         if unnamed > 0 {
-            notes.add_at(NoteCode::NamesEndEarly, folders_end, || {
-                format!(
-                    "the table of file names ends early or has gaps; files listed by hash \
-                     unless --names supplies their paths: {unnamed}"
-                )
+            let (code, what) = if self.is_cut {
+                let what = "the archive ends within its table of file names; download or copy it again";
+                (NoteCode::NamesCutOff, what)
+            } else {
+                (NoteCode::NamesEndEarly, "the table of file names ends early or has gaps")
+            };
+            notes.add_at(code, folders_end, || {
+                format!("{what}; files listed by hash unless --names supplies their paths: {unnamed}")
             });
         }
     }
@@ -90,6 +95,7 @@ impl<'a> Table<'a> {
                 is_whole: true,
                 displaced: 0,
                 unnamed: 0,
+                is_cut: false,
                 is_ascii,
             };
         }
@@ -219,7 +225,8 @@ impl<'a> Table<'a> {
         // A name that lacks its NUL has an end, but none that takes a byte of the data.
         let end = end.min(self.data.max(stated_end));
         let (names, range) = (Names::Chosen(names.into()), start..end);
-        Chosen { names, range, is_whole, displaced, unnamed, is_ascii }
+        let is_cut = stated_end > self.archive.len();
+        Chosen { names, range, is_whole, displaced, unnamed, is_cut, is_ascii }
     }
 }
 

@@ -342,15 +342,15 @@ pub(super) fn is_unfindable(file: &VfsFile) -> bool {
 
 /// Fails if there is something that is not a plain file, so that nothing is left out in silence.
 fn refuse_oddities(vfs: &Vfs, options: &PackOptions) -> Result<(), PackError> {
-    let odd: Vec<String> = vfs.unseen().map(|note| format!("{}: {note}", note.subject.shown())).collect();
-    if !odd.is_empty() {
-        return Err(PackError::list(PackErrorKind::Source, "the source has what cannot be packed:", &odd));
-    }
-    let is_broken = |note: &&Note| matches!(note.code, NoteCode::ArchiveUnfinished | NoteCode::ArchiveCutOff);
+    let is_broken = |note: &&Note| note.code.is_damage() || note.code == NoteCode::ArchiveCutOff;
     let broken = vfs.opened().archives().flat_map(|archive| &archive.notes).filter(is_broken);
     let broken: Vec<String> = broken.map(|note| format!("{}: {note}", note.subject.shown())).collect();
     if !broken.is_empty() {
         return Err(PackError::list(PackErrorKind::Unreadable, "archives that are not whole:", &broken));
+    }
+    let odd: Vec<String> = vfs.unseen().map(|note| format!("{}: {note}", note.subject.shown())).collect();
+    if !odd.is_empty() {
+        return Err(PackError::list(PackErrorKind::Source, "the source has what cannot be packed:", &odd));
     }
     if options.follows_links {
         return Ok(());

@@ -22,7 +22,7 @@ use super::trouble::{Handling, Trouble};
 use super::vfs_layer::VfsLayer;
 use crate::content::Store;
 use crate::game::LoadOrder;
-use crate::note::{Note, NoteCode};
+use crate::note::Note;
 use crate::tree::{Kind, LayerNames, NodeId, Tree};
 
 /// One tree of files, made of several sources: games, archives and folders.
@@ -159,7 +159,7 @@ impl Vfs {
                 let rest = other.strip_prefix(one);
                 rest.is_some_and(|rest| one.is_empty() || rest.is_empty() || rest.starts_with('/'))
             };
-            note.code == NoteCode::ArchiveUnreadable || is_above(&within, &path) || is_above(&path, &within)
+            note.code.is_of_archive() || is_above(&within, &path) || is_above(&path, &within)
         })
     }
 

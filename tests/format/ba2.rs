@@ -249,7 +249,7 @@ fn a_truncated_name_table_loses_only_the_missing_names() {
     for (len, lost, left) in cases {
         let archive = parse(&good[..len]);
         let note = format!(
-            "the table of names ends early or has gaps; files listed by hash \
+            "the archive ends within its table of names; download or copy it again; files listed by hash \
              unless --names supplies their paths: {lost}"
         );
         assert_eq!(

@@ -211,8 +211,8 @@ fn a_truncated_name_table_loses_only_the_missing_names() {
         let archive = parse(&good[..len]);
         assert_eq!(names(&archive), [&ALL[..kept], &lost[kept..]].concat(), "{len} bytes");
         let note = format!(
-            "the table of file names ends early or has gaps; files listed by hash \
-             unless --names supplies their paths: {}",
+            "the archive ends within its table of file names; download or copy it again; files listed by \
+             hash unless --names supplies their paths: {}",
             3 - kept
         );
         assert_eq!(notes(&archive), [wrong, (NAMES_AT as u64, &note), (len as u64, cut)]);

@@ -145,6 +145,7 @@ fn summary(archive: &Path, set: &SourceSet, unseen: &mut Unseen) -> Result<Summa
     let subject = archive.to_string_lossy();
     // This reads all headers that decide how textures are shown.
     let (codecs, files, bytes) = contents(&vfs);
+    unseen.add(vfs.unseen());
     unseen.add_sizes(vfs.files());
     let kept = vfs.kept_textures();
     let description = vfs.opened().archives().next();

@@ -8,10 +8,13 @@ use clap::Args;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::open_args::ParseArgs;
 use crate::cli::terminal::output::stdout;
+use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::format::Name;
 use crate::format::encoding::Encoding;
-use crate::vfs::opened_archive::{stored_path, with_archive};
+use crate::shown::Shown;
+use crate::system::text::count;
+use crate::vfs::opened_archive::{notes_on, stored_path, with_archive};
 
 /// Print the paths that archives store, one per line, as a list for `--names`
 ///
@@ -28,26 +31,43 @@ pub(crate) struct Names {
 
 impl Names {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
-        let mut paths = BTreeMap::new();
+        let (mut paths, mut unseen, mut exit) = (BTreeMap::new(), Unseen::default(), Exit::Ok);
         for archive in &self.archives {
-            self.collect(archive, &mut paths)?;
+            let left_out = self.collect(archive, &mut paths, &mut unseen)?;
+            if left_out > 0 {
+                let what = "cannot be written as one line of text";
+                log::error!("{}: left out {} that {what}", archive.shown(), count(left_out, "path"));
+                exit = Exit::No;
+            }
         }
         let mut out = stdout();
         for path in paths.values() {
             writeln!(out, "{path}")?;
         }
         out.flush()?;
-        Ok(Exit::Ok)
+        Ok(unseen.end(exit))
     }
 
-    /// Adds an archive's paths, with their lower-case forms as keys.
-    fn collect(&self, archive: &Path, paths: &mut BTreeMap<String, String>) -> Result<(), Failure> {
+    /// Adds an archive's paths, with their lower-case forms as keys. Returns how many stored names were left
+    /// out.
+    fn collect(
+        &self,
+        archive: &Path,
+        paths: &mut BTreeMap<String, String>,
+        unseen: &mut Unseen,
+    ) -> Result<usize, Failure> {
         let options = self.parse.options();
         Ok(with_archive(archive, &options.parse_options(), |parsed| {
+            unseen.add(&notes_on(&parsed, archive));
             let encoding = options.names_encoding(&parsed).encoding;
-            for path in parsed.entries().filter_map(|entry| single_line(&entry.name, encoding)) {
-                paths.entry(path.to_ascii_lowercase()).or_insert(path);
+            let mut left_out = 0;
+            for name in parsed.entries().map(|entry| entry.name).filter(|name| name.parts().is_some()) {
+                match single_line(&name, encoding) {
+                    Some(path) => _ = paths.entry(path.to_ascii_lowercase()).or_insert(path),
+                    None => left_out += 1,
+                }
             }
+            left_out
         })?)
     }
 }

@@ -82,7 +82,7 @@ impl Unseen {
 
     /// Adds a file that could not be read.
     pub(crate) fn add_file(&mut self, file: &VfsFile, error: &ReadError) {
-        self.add([&file.not_read(error)]);
+        self.add([&file.not_read(error.kind())]);
     }
 
     /// Adds the files whose sizes cannot be read.
@@ -111,12 +111,13 @@ impl Unseen {
         let most = if log::log_enabled!(log::Level::Info) { usize::MAX } else { NAMED };
         let (mut named, mut more) = (0, 0_usize);
         for note in self.notes.kept() {
-            let is_archive = note.code == NoteCode::ArchiveUnreadable;
+            let is_archive = note.code.is_of_archive();
             named += usize::from(!is_archive);
             more = more.saturating_add(note.more);
             if is_archive || named <= most {
                 let (subject, why) = (note.subject.shown(), note.why_unseen().shown());
-                logger::print_error(&format!("{subject}: not looked at: {why}"));
+                let what = if note.code.is_damage() { "damaged" } else { "not looked at" };
+                logger::print_error(&format!("{subject}: {what}: {why}"));
             }
         }
         more = more.saturating_add(named.saturating_sub(most));
