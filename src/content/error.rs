@@ -70,6 +70,8 @@ pub enum Reason {
     Io(i32),
     /// A loose file is gone, or another file has its path now.
     FileReplaced,
+    /// Another program wrote to a loose file while all of it was read.
+    FileWritten,
     /// The system refused to open or read a loose file, with this error number.
     FileIo(i32),
     /// The system has no memory for a buffer of this many bytes.
@@ -80,7 +82,12 @@ impl Reason {
     /// Whether the bytes were not looked at, so that nothing is known of them. Otherwise they are damaged.
     pub fn is_unseen(&self) -> bool {
         match self {
-            Self::Changed | Self::Io(_) | Self::FileReplaced | Self::FileIo(_) | Self::NoMemory(_) => true,
+            Self::Changed
+            | Self::Io(_)
+            | Self::FileReplaced
+            | Self::FileWritten
+            | Self::FileIo(_)
+            | Self::NoMemory(_) => true,
             Self::BeyondEnd
             | Self::Prefix
             | Self::UnpackedSize(_)
@@ -113,6 +120,7 @@ impl fmt::Display for Reason {
                 write!(f, "the archive cannot be read: {}", io::Error::from_raw_os_error(*errno))
             }
             Self::FileReplaced => f.write_str("the file was replaced, moved or removed while in use"),
+            Self::FileWritten => f.write_str("the file was written to while it was read; try again"),
             Self::FileIo(errno) => {
                 write!(f, "the file cannot be read: {}", io::Error::from_raw_os_error(*errno))
             }
@@ -126,13 +134,21 @@ impl fmt::Display for Reason {
 impl fmt::Display for EntryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reason {
-            Reason::FileReplaced | Reason::FileIo(_) | Reason::NoMemory(_) => self.reason.fmt(f),
+            Reason::FileReplaced | Reason::FileWritten | Reason::FileIo(_) | Reason::NoMemory(_) => {
+                self.reason.fmt(f)
+            }
             _ => write!(f, "{} (data at offset {})", self.reason, self.at),
         }
     }
 }
 
 impl std::error::Error for EntryError {}
+
+impl From<EntryError> for io::Error {
+    fn from(error: EntryError) -> Self {
+        Self::other(error)
+    }
+}
 
 impl From<ArchiveReadError> for Reason {
     fn from(fault: ArchiveReadError) -> Self {

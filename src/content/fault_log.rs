@@ -26,7 +26,7 @@ impl FaultLog {
         let is_refused =
             |errno: i32| [Errno::ACCESS, Errno::PERM].iter().any(|it| it.raw_os_error() == errno);
         match *reason {
-            Reason::Changed | Reason::FileReplaced => false,
+            Reason::Changed | Reason::FileReplaced | Reason::FileWritten => false,
             // Permissions are those of a single loose file.
             Reason::FileIo(errno) if is_refused(errno) => self.is_first(entry),
             Reason::Io(_) | Reason::FileIo(_) | Reason::NoMemory(_) => self.begins_outage(),

@@ -13,6 +13,7 @@ use super::codec::{self, BlockDecoder, XmemDecoder};
 use super::error::Reason;
 use super::read::{ArchiveContent, FileExtent};
 use super::stored_file::StoredFile;
+use crate::folder::WholeRead;
 use crate::format::Codec;
 
 /// Length of an extent from which on it is decoded piece by piece, in bytes.
@@ -32,11 +33,13 @@ pub(crate) struct FileStream<'s> {
     extent: Option<(u64, Box<dyn Read + 's>)>,
     /// Up to here, bytes are read as by every other reader.
     plain_until: u64,
+    /// A loose file, from the first read on.
+    begun: Option<WholeRead>,
 }
 
 impl<'s> StoredFile<'s> {
     pub(crate) fn stream(self) -> FileStream<'s> {
-        FileStream { file: self, position: 0, extent: None, plain_until: 0 }
+        FileStream { file: self, position: 0, extent: None, plain_until: 0, begun: None }
     }
 
     /// The next extent, from `position` on, that is decoded piece by piece, and its range in the file.
@@ -96,6 +99,9 @@ impl Read for FileStream<'_> {
             return Ok(0);
         }
         let mut len = out.len();
+        if self.position == 0 {
+            self.begun = self.file.begin_whole()?;
+        }
         if self.extent.is_none() && self.position >= self.plain_until {
             match self.file.next_large(self.position) {
                 Some((extent, range)) if range.start == self.position => {
@@ -127,9 +133,12 @@ impl Read for FileStream<'_> {
         let plain = usize::try_from(self.plain_until - self.position).unwrap_or(usize::MAX);
         len = len.min(STEP).min(plain);
         // At most 1 MiB, which fits into 32 bits.
-        let bytes = self.file.read_at(self.position, len as u32).map_err(io::Error::other)?;
+        let bytes = self.file.read_at(self.position, len as u32)?;
         out[..bytes.len()].copy_from_slice(&bytes);
         self.position += bytes.len() as u64;
+        if bytes.len() < len {
+            self.file.end_whole(self.begun.as_ref(), self.position)?;
+        }
         Ok(bytes.len())
     }
 }

@@ -1,7 +1,7 @@
 //! The content of a folder of loose files. Each file is one stored extent in a file of its own,
 //! whose size is learnt when it is first needed.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 
 use rustix::io::Errno;
@@ -10,7 +10,7 @@ use super::cache::Buffer;
 use super::error::{EntryError, Reason};
 use super::fault_log::FaultLog;
 use super::read::FileBytes;
-use crate::folder::{FileFault, FileStat, LooseFile, LooseFolder};
+use crate::folder::{FileFault, FileStat, LooseFile, LooseFolder, WholeRead};
 use crate::format::EntryId;
 
 /// Length of the pieces in which a file is copied and checked, in bytes.
@@ -50,26 +50,34 @@ impl LooseFiles {
         Ok(FileBytes::in_buffer(out, read).with_cut(is_cut))
     }
 
-    /// Writes a whole file, piece by piece. Returns the number of bytes.
-    pub(super) fn copy(&self, id: EntryId, to: &mut impl Write) -> io::Result<u64> {
+    /// Begins to read a whole file.
+    pub(super) fn begin(&self, id: EntryId) -> Result<WholeRead, EntryError> {
+        self.folder.begin_whole(id.entry).map_err(|fault| self.fault(id, fault))
+    }
+
+    /// Ends the read of a whole file, of which `len` bytes were read. Fails if another program wrote to it
+    /// meanwhile, so that they may be parts of two states.
+    pub(super) fn end(&self, id: EntryId, begun: &WholeRead, len: u64) -> Result<(), EntryError> {
+        if begun.is_whole(len) { Ok(()) } else { Err(self.error(id, Reason::FileWritten)) }
+    }
+
+    /// Reads a whole file, piece by piece. Returns the number of bytes.
+    pub(super) fn each_piece<E: From<EntryError>>(
+        &self,
+        id: EntryId,
+        mut use_it: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        let begun = self.begin(id)?;
         let mut at = 0;
         loop {
-            let bytes = self.read(id, at, COPY_LEN).map_err(io::Error::other)?;
-            to.write_all(&bytes)?;
+            let bytes = self.read(id, at, COPY_LEN)?;
+            use_it(&bytes)?;
             at += bytes.len() as u64;
             if bytes.len() < COPY_LEN as usize {
+                self.end(id, &begun, at)?;
                 return Ok(at);
             }
         }
-    }
-
-    /// Reads a whole file and drops its bytes.
-    pub(super) fn check(&self, id: EntryId) -> Result<(), EntryError> {
-        let mut at = 0;
-        while self.read(id, at, COPY_LEN)?.len() == COPY_LEN as usize {
-            at += u64::from(COPY_LEN);
-        }
-        Ok(())
     }
 
     fn fault(&self, entry: EntryId, fault: FileFault) -> EntryError {

@@ -10,6 +10,7 @@ use super::layer_content::{ArchiveLayer, LayerContent};
 use super::loose::LooseFiles;
 use super::read::{Examined, FileBytes, FileExtent, PlainFile, Resources};
 use super::textures::{ConvertedFile, LinearFile};
+use crate::folder::WholeRead;
 use crate::format::{Codec, EntryId, Head};
 
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +80,7 @@ impl<'s> StoredFile<'s> {
     /// writer's error.
     pub fn copy_to(&self, to: &mut impl Write) -> io::Result<u64> {
         match self.place {
-            Place::Loose(files) => files.copy(self.id, to),
+            Place::Loose(files) => files.each_piece(self.id, |bytes| to.write_all(bytes)),
             Place::Archived(archive, form) => form.copy(to).map_err(|error| match error {
                 CopyError::Reader(fault) => io::Error::other(self.error(archive, fault)),
                 CopyError::Writer(error) => error,
@@ -99,14 +100,37 @@ impl<'s> StoredFile<'s> {
     pub(crate) fn examine(&self) -> Result<Examined, EntryError> {
         match self.place {
             Place::Loose(files) => {
-                let checked = files.check(self.id);
-                checked.map(|()| Examined { quirks: Vec::new(), unchecked: Some(Codec::Stored) })
+                let mut examined = Examined::default();
+                files.each_piece(self.id, |bytes| {
+                    examined.add(bytes);
+                    Ok::<_, EntryError>(())
+                })?;
+                Ok(Examined { unchecked: Some(Codec::Stored), ..examined })
             }
             Place::Archived(archive, form) => {
                 // Only the extents are left to check: the lengths of texels were compared at opening.
                 let checked = form.linear().map_or(Ok(0), |file| file.check_sizes());
                 checked.and_then(|_| form.plain().examine()).map_err(|fault| self.error(archive, fault))
             }
+        }
+    }
+
+    /// Begins to read a whole loose file. `None` if the file is in an archive, whose reads detect changes.
+    pub(crate) fn begin_whole(&self) -> Result<Option<WholeRead>, EntryError> {
+        match self.place {
+            Place::Loose(files) => files.begin(self.id).map(Some),
+            Place::Archived(..) => Ok(None),
+        }
+    }
+
+    /// Ends the read of a whole file, of which `len` bytes were read.
+    ///
+    /// # Errors
+    /// [`Reason::FileWritten`](super::error::Reason::FileWritten) if they are not those of one state of it.
+    pub(crate) fn end_whole(&self, begun: Option<&WholeRead>, len: u64) -> Result<(), EntryError> {
+        match (self.place, begun) {
+            (Place::Loose(files), Some(begun)) => files.end(self.id, begun, len),
+            _ => Ok(()),
         }
     }
 
@@ -180,6 +204,12 @@ impl<'s> StoredFile<'s> {
     /// whole. Reads no data.
     pub(crate) fn missing_texels(&self) -> Option<(u64, u64)> {
         self.plain().and_then(|file| file.archive.tables.missing_texels(file.entry))
+    }
+
+    /// Whether a read since the last call found that the stream of the file is longer than declared.
+    pub(crate) fn take_longer(&self) -> bool {
+        let file = self.plain().map(|file| (file.archive.number, self.id.entry));
+        file.is_some_and(|file| self.shared.longer.lock().remove(&file))
     }
 
     /// The tile mode of a texture as it is shown; `None` if its texels are linear. Reads no data.

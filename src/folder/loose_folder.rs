@@ -41,6 +41,23 @@ pub struct LooseFolder {
     files: Arc<OpenFiles>,
 }
 
+/// A file that is being read from its beginning to its end.
+#[derive(Debug)]
+pub struct WholeRead {
+    file: Arc<File>,
+    begun: FileStat,
+}
+
+impl WholeRead {
+    /// Whether the `len` bytes that were read since are the whole file in one state. The ctime does not
+    /// count: a file that is removed or replaced is still whole.
+    pub fn is_whole(&self, len: u64) -> bool {
+        let state = |stat: &FileStat| (stat.size, stat.modified);
+        let is_equal = stat_of(&*self.file).is_ok_and(|now| state(&FileStat::of(&now)) == state(&self.begun));
+        is_equal && len >= self.begun.size
+    }
+}
+
 impl LooseFolder {
     pub(super) fn new(path: PathBuf, walk: Arc<Walk>, files: Arc<OpenFiles>) -> Self {
         let states = (0..walk.names.file_count()).map(|_| FileState::default()).collect();
@@ -235,6 +252,16 @@ impl LooseFolder {
             self.states[file as usize].set_outdated();
         }
         Ok(read)
+    }
+
+    /// Opens a file to read all of it, and keeps it open meanwhile.
+    ///
+    /// # Errors
+    /// As [`LooseFolder::read_at`].
+    pub fn begin_whole(&self, file: u32) -> Result<WholeRead, FileFault> {
+        let file = self.files.get((self.number, file), || self.open(file))?;
+        let begun = FileStat::of(&stat_of(&file)?);
+        Ok(WholeRead { file, begun })
     }
 
     /// Whether a read since the last call found that a file was written to after it was statted.

@@ -48,7 +48,7 @@ pub use file_time::FileTime;
 pub use filter::Filter;
 pub use hidden_names::HiddenNames;
 pub use loose_file::LooseFile;
-pub use loose_folder::LooseFolder;
+pub use loose_folder::{LooseFolder, WholeRead};
 pub use loose_names::{LooseName, LooseNames};
 pub use notes::{WalkNote, Why};
 pub use open_files::OpenFiles;

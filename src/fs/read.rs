@@ -130,7 +130,8 @@ fn error_of(reason: &Reason) -> Error {
         Reason::FileReplaced => Error::Replaced,
         Reason::FileIo(errno) if Errno::from_raw_os_error(*errno) == Errno::ACCESS => Error::NotPermitted,
         Reason::Io(_) | Reason::FileIo(_) => Error::Unreadable,
-        Reason::Changed => Error::Changed,
+        // A READ is never one of a whole file.
+        Reason::Changed | Reason::FileWritten => Error::Changed,
         Reason::BeyondEnd
         | Reason::Prefix
         | Reason::UnpackedSize(_)

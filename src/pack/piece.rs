@@ -148,7 +148,13 @@ pub(super) fn copy(file: &VfsFile, size: u64, out: &mut impl Write) -> Result<()
     match copied {
         _ if is_longer => Err(changed(file)),
         Ok(_) if left > 0 || file.take_outdated() => Err(changed(file)),
-        Ok(_) => Ok(()),
+        Ok(_) => match file.take_flaw() {
+            Some(what) => {
+                let what = format!("{}: {what}", file.path().shown());
+                Err(PackError::new(PackErrorKind::Unreadable, what))
+            }
+            None => Ok(()),
+        },
         Err(error) => Err(unreadable(file, &error)),
     }
 }

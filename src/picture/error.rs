@@ -29,6 +29,16 @@ pub enum PictureError {
 }
 
 impl PictureError {
+    /// Whether the file ends before its largest mip does.
+    pub fn is_cut_off(&self) -> bool {
+        matches!(self, Self::Header(HeaderError::Short) | Self::CutOff { .. })
+    }
+
+    /// Whether the file is damaged, and not only of a kind that cannot be decoded.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Header(HeaderError::Field(..))) || self.is_cut_off()
+    }
+
     /// The kind of the error in two or three words, for counts.
     pub fn in_short(&self) -> &'static str {
         match self {

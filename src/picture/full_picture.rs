@@ -7,7 +7,7 @@ use super::exr::Exr;
 use super::png::{PictureChannels, Png};
 use super::rgba_texture::{Band, RgbaTexture};
 use super::texels::Depth;
-use super::thumbnail::next_header;
+use super::thumbnail::{first_bytes, next_header};
 
 /// The largest mip of a texture, or of one of its faces and layers, in full size. Alpha stays as it is
 /// stored.
@@ -31,6 +31,15 @@ impl FullPicture {
         let is_one = surfaces.len() == 1;
         let picture = |(item, texture)| Self { texture, item: (!is_one).then_some(item) };
         Ok(surfaces.into_iter().map(picture).collect())
+    }
+
+    /// Why a texture file of `len` bytes has no picture, if it is damaged. `file` reads it from its start.
+    /// A few bytes that do not even state the length of a header are no texture.
+    pub fn damage(file: &mut impl Read, len: u64) -> Option<PictureError> {
+        let first = first_bytes(file).ok()?;
+        let is_dds = first.starts_with(b"DDS ") && matches!(first.get(4..8), Some([124 | 24, 0, 0, 0]));
+        let error = Self::all(&mut &first[..], len).err()?;
+        ((is_dds || first.starts_with(b"GNF ")) && error.is_damage()).then_some(error)
     }
 
     /// The number of the face or layer, if the texture has several.

@@ -1,6 +1,6 @@
 //! Makes the thumbnail of a texture file. However large the file is, only its header and one mip are read.
 
-use std::io::{Cursor, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 
 use super::error::PictureError;
 use super::shrinker::{Image, Shrinker};
@@ -50,9 +50,14 @@ fn read_header(file: &mut (impl Read + Seek)) -> Result<(FileHeader, u64), Pictu
 
 /// Reads the header of a texture file of `len` bytes from its beginning.
 pub(super) fn next_header(file: &mut impl Read, len: u64) -> Result<FileHeader, PictureError> {
+    Ok(FileHeader::parse(&first_bytes(file)?, len)?)
+}
+
+/// The first bytes of a file, as many as a header may have.
+pub(super) fn first_bytes(file: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(HEADER_MAX);
     file.take(HEADER_MAX as u64).read_to_end(&mut bytes)?;
-    Ok(FileHeader::parse(&bytes, len)?)
+    Ok(bytes)
 }
 
 /// The mip to shrink: the smallest whose longest side has at least `size` pixels, otherwise the largest.

@@ -9,6 +9,7 @@ use super::open_options::READ_LIMIT;
 use super::opened::Opened;
 use super::read_error::{ReadError, ReadErrorKind};
 use super::vfs_layer::VfsLayer;
+use crate::content::codec::LONGER;
 use crate::content::{self, BytesKey, Packing, StoredFile};
 use crate::format::EntryId;
 use crate::note::Note;
@@ -90,12 +91,17 @@ impl VfsFile {
         let len = usize::try_from(size).ok().and_then(|len| len.checked_add(more)).ok_or_else(no_memory)?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(len).map_err(|_| no_memory())?;
+        let begun = self.stored().begin_whole().map_err(|error| self.error(error.into()))?;
+        let whole = |bytes: Vec<u8>| {
+            let ended = self.stored().end_whole(begun.as_ref(), bytes.len() as u64);
+            ended.map(|()| bytes).map_err(|error| self.error(error.into()))
+        };
         // Reads piece by piece, so that a size that a damaged archive merely claims takes no memory.
         loop {
             let at = bytes.len();
             let step = if at < len { STEP.min(len - at) } else { more * STEP };
             if step == 0 {
-                return Ok(bytes);
+                return whole(bytes);
             }
             bytes.try_reserve(step).map_err(|_| no_memory())?;
             let piece = self.stored().read_at(at as u64, step as u32);
@@ -104,7 +110,7 @@ impl VfsFile {
                 return Err(too_large(bytes.len() as u64));
             }
             if bytes.len() < at + step {
-                return Ok(bytes);
+                return whole(bytes);
             }
         }
     }
@@ -191,15 +197,21 @@ impl VfsFile {
         Some(format!("it has {has} of {needs} bytes of texels"))
     }
 
+    /// What a texture or a file that was just read as a whole lacks, although it can be read.
+    pub(crate) fn take_flaw(&self) -> Option<String> {
+        let is_longer = self.stored().take_longer();
+        self.missing_texels().or_else(|| is_longer.then(|| LONGER.to_owned()))
+    }
+
     /// The note that this file could not be read.
-    pub(crate) fn not_read(&self, error: &ReadError) -> Note {
+    pub(crate) fn not_read(&self, why: &ReadErrorKind) -> Note {
         let (layer, path) = (self.layer(), self.path());
         let subject = if layer.is_folder() {
             layer.path().join(path).to_string_lossy().into_owned()
         } else {
             format!("{}: {path}", layer.path().to_string_lossy())
         };
-        Note::not_read(Path::new(&subject), &error.kind().to_string())
+        Note::not_read(Path::new(&subject), &why.to_string())
     }
 
     /// Decodes the whole file, as [`VfsFile::check`] does, and finds out what no checksum covers.
@@ -342,5 +354,93 @@ impl Seek for FileReader {
         };
         self.position = position.ok_or(io::ErrorKind::InvalidInput)?;
         Ok(self.position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::time::SystemTime;
+
+    use super::*;
+    use crate::vfs::Vfs;
+
+    type Change<'c> = &'c dyn Fn(&std::path::Path);
+
+    /// Length of the pieces in which loose files are copied, in bytes.
+    const PIECE: u64 = 1 << 20;
+
+    #[test]
+    fn a_file_that_is_written_to_while_it_is_read_as_a_whole_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("large.nif");
+        let len = PIECE * 2 + 5;
+        let cut = |path: &_| File::options().write(true).open(path).unwrap().set_len(len / 2).unwrap();
+        let rewritten = |path: &_| {
+            let file = File::options().write(true).open(path).unwrap();
+            std::os::unix::fs::FileExt::write_all_at(&file, b"x", len - 1).unwrap();
+        };
+        let replaced = |path: &std::path::Path| {
+            fs::write(path.with_extension("new"), b"new").unwrap();
+            fs::rename(path.with_extension("new"), path).unwrap();
+        };
+        let removed = |path: &_| fs::remove_file(path).unwrap();
+        let nothing = |_: &std::path::Path| {};
+        let changes: [(&str, Change<'_>, bool); 5] = [
+            ("nothing", &nothing, true),
+            ("cut", &cut, false),
+            ("rewritten", &rewritten, false),
+            // The open file is whole.
+            ("replaced", &replaced, true),
+            ("removed", &removed, true),
+        ];
+        for (what, change, is_whole) in changes {
+            fs::write(&path, vec![7; len as usize]).unwrap();
+            File::options().write(true).open(&path).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+            let vfs = Vfs::open([dir.path()]).unwrap();
+            let file = vfs.file("large.nif").unwrap();
+            let mut out = Changing { change: Some(|| change(&path)), len: 0 };
+            let copied = file.write_to(&mut out);
+            assert_eq!(
+                (copied.is_ok(), out.len == len),
+                (is_whole, is_whole || what == "rewritten"),
+                "{what}"
+            );
+            if let Err(error) = copied {
+                assert!(error.to_string().contains("written to while it was read"), "{what}: {error}");
+            }
+            if what == "removed" {
+                continue;
+            }
+            // What reads in order notices it, too.
+            fs::write(&path, vec![7; len as usize]).unwrap();
+            File::options().write(true).open(&path).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+            let vfs = Vfs::open([dir.path()]).unwrap();
+            let file = vfs.file("large.nif").unwrap();
+            let mut stream = file.stream();
+            io::Read::read(&mut stream, &mut [0]).unwrap();
+            change(&path);
+            assert_eq!(io::copy(&mut stream, &mut io::sink()).is_ok(), is_whole, "{what}");
+        }
+    }
+
+    /// A writer that changes the file after the first bytes.
+    struct Changing<F> {
+        change: Option<F>,
+        len: u64,
+    }
+
+    impl<F: FnOnce()> io::Write for Changing<F> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.len += bytes.len() as u64;
+            if let Some(change) = self.change.take() {
+                change();
+            }
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
     }
 }

@@ -454,9 +454,11 @@ fn the_sound_of_a_voice_file_is_written_as_players_open_it() {
         .file("sound", "taken.fuz", voice(b"", &sound))
         .file("sound", "Taken.xwm", b"another sound");
     dir.archive("a.bsa", &archive.build());
-    let extracted = dir.run(["extract", "--voices", "a.bsa", "-C", "out"]).success();
-    let kept = "3 voices stay as they are: no sound inside (2), no voice (1); -v lists them";
-    assert!(extracted.starts_with("wrote 6 files") && extracted.contains(kept), "{extracted}");
+    let extracted = dir.run(["extract", "--voices", "a.bsa", "-C", "out"]);
+    let kept = "3 voices stay as they are: cut off (2), no sound inside (1); -v lists them";
+    assert!(extracted.out.starts_with("wrote 6 files") && extracted.out.contains(kept), "{extracted:?}");
+    let cut = ["long", "short"].map(|name| format!("bsafs: sound/{name}.fuz: stays as it is: cut off\n"));
+    assert_eq!((extracted.code, extracted.err), (1, cut.concat()));
     let read = |name: &str| fs::read(dir.path("out/sound").join(name)).ok();
     assert_eq!((read("hello.xwm"), read("hello.fuz")), (Some(sound.clone()), None));
     assert_eq!(read("taken.fuz.xwm"), Some(sound));

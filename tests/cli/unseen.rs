@@ -53,6 +53,7 @@ fn sources(dir: &TestDir) {
 fn fault(dir: &TestDir, column: &'static str) -> Option<Fault> {
     let (subject, asked) = match column {
         "archive" => ("src/cut.bsa", "c.txt"),
+        "names" => ("src/names.ba2", "c.txt"),
         "folder" => ("meshes/locked", "meshes/locked/x.nif"),
         "file" => ("secret.txt", "secret.txt"),
         "disk" => ("a.bsa", "c.txt"),
@@ -90,6 +91,11 @@ fn fault(dir: &TestDir, column: &'static str) -> Option<Fault> {
             let whole = Tes3::new().file("meshes\\cut.nif", b"cut").build();
             dir.archive("copy/cut.bsa", &whole);
             dir.archive("src/cut.bsa", &whole[..20]);
+        }
+        "names" => {
+            let whole = Ba2::general(1).file("misc/one.txt", b"one").file("misc/two.txt", b"two").build();
+            dir.archive("copy/names.ba2", &whole);
+            dir.archive("src/names.ba2", &whole[..whole.len() - 1]);
         }
         "folder" => {
             fs::set_permissions(dir.path("src/meshes/locked"), Permissions::from_mode(0o000)).unwrap()
@@ -181,7 +187,7 @@ fn table(dir: &TestDir) -> BTreeMap<String, Vec<(String, i32)>> {
 
 #[test]
 fn every_command_says_what_it_could_not_look_at_and_ends_with_the_status_of_the_table() {
-    let columns = ["archive", "folder", "file", "disk", "damage", "link", "lost", "root"];
+    let columns = ["archive", "names", "folder", "file", "disk", "damage", "link", "lost", "root"];
     let table = table(&TestDir::new());
     assert!(table.len() >= 15, "{table:?}");
     let (wrong, mut number) = (RefCell::new(Vec::new()), 0);
@@ -317,4 +323,160 @@ fn a_mount_of_another_user_in_a_folder_is_named_in_plain_words() {
     assert!(finished.err.contains("src/theirs: not looked at: "), "{finished:?}");
     assert!(!finished.err.contains("cross-device"), "{finished:?}");
     drop(fake);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_not_called_equal_to_itself() {
+    let dir = TestDir::new();
+    let bad = dir.archive("bad.bsa", &with_a_bad_file());
+    symlink(&bad, dir.path("again.bsa")).unwrap();
+    fs::create_dir_all(dir.path("one/locked")).unwrap();
+    fs::write(dir.path("one/secret.txt"), b"secret").unwrap();
+    fs::set_permissions(dir.path("one/secret.txt"), Permissions::from_mode(0o000)).unwrap();
+    symlink("one", dir.path("two")).unwrap();
+    dir.give_to_user();
+    for (command, sources, what) in [
+        ("diff", ["bad.bsa", "again.bsa"], "sound/bad.wav"),
+        ("conflicts", ["bad.bsa", "again.bsa"], "sound/bad.wav"),
+        ("diff", ["one", "two"], "secret.txt"),
+        ("conflicts", ["one", "two"], "secret.txt"),
+    ] {
+        let compare: &[&str] = &["--compare", "-q"];
+        let finished = run(&mut dir.bsafs_as_user([&[command], compare, &sources[..]].concat()));
+        assert_eq!(finished.code, 1, "{command} {sources:?}: {finished:?}");
+        assert!(finished.err.contains(what), "{command} {sources:?}: {finished:?}");
+    }
+    // What can be read is equal.
+    let finished =
+        run(&mut dir.bsafs_as_user(["diff", "--compare", "bad.bsa", "again.bsa", "-g", "good.wav"]));
+    assert_eq!((finished.code, &*finished.out), (0, "0 added, 0 removed, 0 changed, 1 equal\n"));
+}
+
+#[test]
+fn an_archive_that_was_never_finished_is_damaged_in_every_command() {
+    let dir = TestDir::new();
+    let unfinished = |name: &str| Tes4File::new(name, "x").record_size(0).record_offset(0);
+    let archive = Tes4::new(105).flags(FOLDER_NAMES | FILE_NAMES).add("a", unfinished("b.nif"));
+    dir.archive("u.bsa", &archive.add("a", unfinished("c.nif")).build());
+    for arguments in [
+        &["list", "u.bsa"][..],
+        &["cat", "u.bsa", "a/b.nif"],
+        &["extract", "u.bsa", "-C", "out"],
+        &["verify", "u.bsa"],
+        &["info", "u.bsa"],
+        &["which", "--in", "u.bsa", "a/b.nif"],
+        &["diff", "u.bsa", "u.bsa"],
+        &["names", "u.bsa"],
+    ] {
+        let finished = dir.run([&arguments[..1], &["-q"], &arguments[1..]].concat());
+        assert_eq!(finished.code, 1, "{arguments:?}: {finished:?}");
+        assert!(finished.err.contains("u.bsa: damaged: the archive was never finished"), "{finished:?}");
+    }
+    let verified = dir.run(["verify", "u.bsa"]).out;
+    assert!(verified.ends_with("u.bsa: 2 files, the archive is damaged\n"), "{verified}");
+}
+
+#[test]
+fn names_says_which_archive_lacks_names() {
+    let dir = TestDir::new();
+    let archive = Ba2::general(1).file("misc/one.txt", b"one").file("misc/two.txt", b"two").build();
+    dir.archive("whole.ba2", &archive);
+    assert_eq!(dir.run(["names", "whole.ba2"]).success(), "misc/one.txt\nmisc/two.txt\n");
+    dir.archive("cut.ba2", &archive[..archive.len() - 3]);
+    let finished = dir.run(["names", "-q", "cut.ba2"]);
+    assert_eq!((finished.code, &*finished.out), (1, "misc/one.txt\n"), "{finished:?}");
+    assert!(finished.err.contains("cut.ba2: damaged: "), "{finished:?}");
+    // A name that a packer left blank is none that was lost.
+    let blank = Ba2::general(1).file("misc/one.txt", b"one").add(Ba2File::general("x.txt").stored_name(b""));
+    dir.archive("blank.ba2", &blank.build());
+    assert_eq!(dir.run(["names", "blank.ba2"]).success(), "misc/one.txt\n");
+    let lines = Ba2::general(1).file("misc/one.txt", b"one").file("two\nlines.txt", b"two");
+    dir.archive("lines.ba2", &lines.build());
+    let finished = dir.run(["names", "-q", "lines.ba2"]);
+    assert_eq!((finished.code, &*finished.out), (1, "misc/one.txt\n"), "{finished:?}");
+}
+
+#[test]
+fn a_file_whose_stream_is_longer_than_declared_is_named_and_not_packed() {
+    let dir = TestDir::new();
+    let content = b"content ".repeat(100);
+    let longer = Ba2File::general("misc/a.txt").chunk(Chunk::packed(pack::zlib(&content), 799));
+    dir.archive("l.ba2", &Ba2::general(1).add(longer).file("misc/b.txt", b"b").build());
+    let what = "its stream holds more bytes than declared";
+    let verified = dir.run(["verify", "l.ba2"]);
+    assert!(verified.out.starts_with(&format!("bad: misc/a.txt: {what}")), "{verified:?}");
+    assert_eq!(verified.code, 1);
+    let extracted = dir.run(["extract", "-q", "l.ba2", "-C", "out"]);
+    assert!(extracted.code == 1 && extracted.err.contains(&format!("misc/a.txt: {what}")), "{extracted:?}");
+    // What the game reads is written.
+    assert_eq!(fs::read(dir.path("out/misc/a.txt")).unwrap(), &content[..799]);
+    let shown = dir.run(["cat", "-q", "l.ba2", "misc/a.txt"]);
+    assert!(shown.code == 65 && shown.err.contains(what), "{shown:?}");
+    let packed =
+        dir.run(["pack", "-q", "l.ba2", "--game", "fallout4", "--name", "P", "--all", "-o", "packed"]);
+    assert!(packed.code != 0 && packed.err.contains(what), "{packed:?}");
+}
+
+#[test]
+fn a_texture_or_voice_that_is_cut_off_and_cannot_be_converted_is_named() {
+    let dir = TestDir::new();
+    let dds = |len: usize| -> Vec<u8> {
+        let archive = Ba2::textures(1)
+            .add(Ba2File::texture("a.dds", Texture::new(71, 16, 16, 1)).chunk(Chunk::stored(vec![5; 128])))
+            .build();
+        let dir = TestDir::new();
+        dir.archive("t.ba2", &archive);
+        let mut whole = dir.bsafs(["cat", "t.ba2", "a.dds"]).output().unwrap().stdout;
+        assert_eq!(whole.len(), 256);
+        whole.truncate(len);
+        whole
+    };
+    fs::create_dir(dir.path("mod")).unwrap();
+    let voice = [&b"FUZE\x01\0\0\0\x10\0\0\0"[..], &[0; 4]].concat();
+    for (name, bytes) in [
+        ("whole.dds", dds(256)),
+        ("texels.dds", dds(255)),
+        ("header.dds", dds(100)),
+        ("stub.dds", b"DDS ".to_vec()),
+        ("lips.fuz", voice.clone()),
+        ("start.fuz", voice[..8].to_vec()),
+    ] {
+        fs::write(dir.path("mod").join(name), bytes).unwrap();
+    }
+    let extracted = dir.run(["extract", "-q", "--png", "--voices", "mod", "-C", "out"]);
+    assert_eq!(extracted.code, 1, "{extracted:?}");
+    for (name, is_cut) in [
+        ("whole.dds", false),
+        ("texels.dds", true),
+        ("header.dds", true),
+        ("stub.dds", false),
+        ("lips.fuz", true),
+        ("start.fuz", true),
+    ] {
+        assert_eq!(extracted.err.contains(&format!("{name}: ")), is_cut, "{name}: {extracted:?}");
+        // Each is there, as a picture or as it is.
+        let stays = name != "whole.dds";
+        assert_eq!(dir.path("out").join(name).exists(), stays, "{name}");
+    }
+    assert!(dir.path("out/whole.png").exists());
+    // As they are, they are whole.
+    dir.run(["extract", "-q", "mod", "-C", "plain"]).success();
+    let verified = dir.run(["verify", "-q", "mod"]);
+    assert_eq!(verified.code, 1, "{verified:?}");
+    let mut bad: Vec<&str> = verified.out.lines().map(|line| line.split(": ").nth(1).unwrap()).collect();
+    bad.sort_unstable();
+    assert_eq!(bad, ["header.dds", "texels.dds"], "{verified:?}");
+}
+
+#[test]
+fn needs_names_a_mesh_or_material_that_is_cut_off() {
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("mod/materials")).unwrap();
+    fs::write(dir.path("mod/materials/short.bgsm"), b"BGSM\x02\0\0\0").unwrap();
+    fs::write(dir.path("mod/materials/line.nif"), b"Gamebryo File Format, Version 20.2.0.7\n").unwrap();
+    for name in ["short.bgsm", "line.nif"] {
+        let finished = dir.run(["needs", "-q", "mod", &format!("materials/{name}")]);
+        assert_eq!(finished.code, 1, "{finished:?}");
+        assert!(finished.err.contains(&format!("{name}: it is cut off")), "{finished:?}");
+    }
 }

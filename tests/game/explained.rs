@@ -298,3 +298,38 @@ fn folders_outside_of_an_instance_and_the_game_are_noted() {
     settings(&format!("base_directory=Z:{home}/Big disk\noverwrite_directory=%BASE_DIR%/../.ssh\n"));
     assert_eq!(noted(&source), ".ssh");
 }
+
+#[test]
+fn verify_of_a_game_reads_its_loose_files_also_those_that_others_hide() {
+    let ini = "[Archive]\nsResourceArchiveList=One.bsa\nsResourceArchiveList2=\n";
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", ini), ("Data/Meshes/a.nif", "loose")]);
+    // A DXT1 texture of 16 x 16 texels.
+    let mut texture = vec![0; 128 + 128];
+    for (at, word) in [(4, 124_u32), (8, 0x1007), (12, 16), (16, 16), (76, 32), (80, 4)] {
+        texture[at..at + 4].copy_from_slice(&word.to_le_bytes());
+    }
+    texture[..4].copy_from_slice(b"DDS ");
+    texture[84..88].copy_from_slice(b"DXT1");
+    let archive = Tes4::new(105).file("textures", "loose.dds", texture.clone()).build();
+    world.installed.write("Data/One.bsa", &archive, 0);
+    let verified = world.run(&["verify", "skyrimse"]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+    assert!(verified.out.contains("/Data: ") && !verified.out.contains("/Data: 0 files"), "{verified:?}");
+
+    world.installed.write("Data/textures/loose.dds", &texture[..200], 0);
+    symlink("nowhere", world.installed.path("Data/Meshes/gone.nif")).unwrap();
+    for arguments in [&["verify", "-q", "skyrimse"][..], &["verify", "-q", "skyrimse", "textures/loose.dds"]]
+    {
+        let verified = world.run(arguments);
+        assert_eq!(verified.code, 1, "{verified:?}");
+        assert!(
+            verified.out.starts_with("bad: textures/loose.dds: cut off: it has 200 bytes"),
+            "{verified:?}"
+        );
+    }
+    let verified = world.run(&["verify", "-q", "skyrimse"]);
+    assert!(verified.err.contains("gone.nif: not looked at: "), "{verified:?}");
+    // The archive's copy is sound.
+    let lines = world.run(&["verify", "skyrimse", "textures/loose.dds"]).out;
+    assert!(lines.contains("One.bsa: 1 file, nothing wrong found"), "{lines}");
+}

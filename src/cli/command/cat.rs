@@ -74,7 +74,7 @@ impl Cat {
                 }
                 _ => OutputError(error).into(),
             })?;
-            if let Some(what) = file.missing_texels() {
+            if let Some(what) = file.take_flaw() {
                 log::error!("{}: {shown}: {what}", self.archive.shown());
                 exit = Exit::Data;
             }

@@ -41,10 +41,10 @@ use crate::vfs::{OpenOptions, Vfs, VfsFile};
 /// Existing files are kept, and the exit status is 1 if the bytes of one differ (-v lists such files). With
 /// --overwrite, an existing file is replaced once its replacement was written completely. If a file cannot be
 /// read or written, the others are still extracted, and the exit status is 1. It is also 1 if an archive in a
-/// folder or game cannot be opened, if a folder cannot be read, or if a texture lacks texels: these are
-/// named, also with --quiet. If the disk is full, extract stops. With --salvage, files with a wrong checksum
-/// are extracted, too. Existing links are neither followed nor replaced, and nothing is written outside the
-/// folder.
+/// folder or game cannot be opened, if a folder cannot be read, if a texture lacks texels, or if a damaged
+/// texture or voice file cannot be converted: these are named, also with --quiet. If the disk is full,
+/// extract stops. With --salvage, files with a wrong checksum are extracted, too. Existing links are neither
+/// followed nor replaced, and nothing is written outside the folder.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Extract {
     /// Sources, of which the rightmost wins; then paths or patterns of files in them, in any case
@@ -380,11 +380,14 @@ impl Extract {
         if let Some(error) = file.take_salvaged() {
             log::warn!("{}: {error}; used anyway because of --salvage", file.path());
         }
-        if let Some(what) = file.missing_texels() {
+        if let Some(what) = file.take_flaw() {
             done.flaws.push(format!("{}: {what}; extracted as it is", file.path()));
         }
         if let Some(why) = done.kept {
-            log::info!("{}: stays as it is: {why}", file.path());
+            match damage(file) {
+                Some(what) => done.flaws.push(format!("{}: stays as it is: {what}", file.path())),
+                None => log::info!("{}: stays as it is: {why}", file.path()),
+            }
         }
         done
     }
@@ -578,18 +581,37 @@ impl Read for Forward<'_> {
     }
 }
 
+/// What is damaged in a file that could not be decoded; `None` if it is of a kind that is not decoded. A file
+/// that cannot be read is named when it is written.
+fn damage(file: &VfsFile) -> Option<String> {
+    if ends_with(file, FUZ) {
+        let why = sound_offset(&mut file.stream()).err()?;
+        return (why == CUT_VOICE).then(|| why.to_owned());
+    }
+    FullPicture::damage(&mut file.stream(), file.size().ok()?).map(|error| error.to_string())
+}
+
+/// Why the sound of a voice file is not there, if the file ends too early.
+const CUT_VOICE: &str = "cut off";
+
 /// Where the sound of a voice file begins: behind the magic `FUZE`, a version, the length of the data for
 /// lips, and that data.
 fn sound_offset(file: &mut impl Read) -> Result<u64, &'static str> {
-    let mut header = [0; 12];
-    file.read_exact(&mut header).map_err(|_| "no voice")?;
+    let mut header = Vec::new();
+    io::copy(&mut file.take(12), &mut header).map_err(|_| "unreadable")?;
+    if header.len() < 12 && header.starts_with(b"FUZE") {
+        return Err(CUT_VOICE);
+    }
     let lips = header.strip_prefix(b"FUZE").and_then(<[u8]>::last_chunk).ok_or("no voice")?;
     let lips = u64::from(u32::from_le_bytes(*lips));
     let mut magic = [0; 12];
     let skipped = io::copy(&mut file.take(lips), &mut io::sink()).map_err(|_| "unreadable")?;
-    let has_magic = skipped == lips && file.read_exact(&mut magic).is_ok();
+    if skipped < lips {
+        return Err(CUT_VOICE);
+    }
+    let has_magic = file.read_exact(&mut magic).is_ok();
     if has_magic && magic.starts_with(b"RIFF") && magic.ends_with(b"XWMA") {
-        Ok(header.len() as u64 + lips)
+        Ok(12 + lips)
     } else {
         Err("no sound inside")
     }
@@ -650,8 +672,8 @@ impl Outcomes {
         };
         let flawed = match self.flaws.len() {
             0 => String::new(),
-            1 => "; 1 texture lacks texels".to_owned(),
-            flawed => format!("; {flawed} textures lack texels"),
+            1 => "; 1 file is not whole".to_owned(),
+            flawed => format!("; {flawed} files are not whole"),
         };
         let stay = |thing: &str, reasons: &Reasons| match reasons.total() {
             0 => String::new(),

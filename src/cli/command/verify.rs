@@ -1,5 +1,6 @@
 //! `bsafs verify`: decodes every file and lists the damaged ones.
 
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -15,10 +16,14 @@ use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
+use crate::content::Examined;
+use crate::content::codec::Quirk;
 use crate::format::Codec;
 use crate::game::LayerKind;
 use crate::note::{Note, NoteCode, Notes};
+use crate::picture::FullPicture;
 use crate::shown::Shown;
+use crate::system::once_per_file::OncePerFile;
 use crate::system::text::count;
 use crate::vfs::named_folder::NamedFolder;
 use crate::vfs::opened_archive::unreadable;
@@ -26,9 +31,9 @@ use crate::vfs::parallel::in_parallel;
 use crate::vfs::sources::resolve;
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::structure::structure;
-use crate::vfs::{Layout, OpenError, Vfs, VfsFile};
+use crate::vfs::{Layout, OpenError, ReadErrorKind, Vfs, VfsFile, VfsLayer};
 
-/// Decode every file of archives, and print those that are bad
+/// Decode every file of archives, read every loose file, and print those that are bad
 ///
 /// Checksums are compared if the data has any: zlib streams have one, and LZ4 frames have the
 /// checksums that their flags announce. Uncompressed files, LZ4 blocks (some of Starfield's textures) and
@@ -69,6 +74,9 @@ struct Findings {
     unchecked_lz4_frames: usize,
     /// How many files could not be read, or archives and folders of a folder.
     not_looked_at: usize,
+    /// Whether the archive's own tables are damaged.
+    #[serde(skip)]
+    is_damaged: bool,
 }
 
 /// What was found in one file.
@@ -163,6 +171,13 @@ impl Checking<'_> {
         };
         if let Some(order) = order {
             self.unseen.add(&order.notes);
+            let opened = match set.only(source).open() {
+                Ok(opened) => Vfs::from(opened),
+                Err(error) => {
+                    self.fail(source, error.into());
+                    return Ok(());
+                }
+            };
             for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Archive) {
                 let mut findings = match self.archive(&layer.path, set) {
                     Ok(findings) => findings,
@@ -178,7 +193,7 @@ impl Checking<'_> {
                 findings.notes.splice(0..0, order.notes.iter().filter(is_version).cloned());
                 report(findings, self.selected.is_limited())?;
             }
-            return Ok(());
+            return self.loose_files(&opened, report);
         }
         if !source.is_dir() {
             return match self.archive(source, set) {
@@ -206,9 +221,36 @@ impl Checking<'_> {
         let (unseen, odd): (Vec<Note>, Vec<Note>) = notes.into_iter().partition(|note| note.code.is_unseen());
         let files = self.selected.files_among(&loose.into(), &mut self.missing);
         let findings = self.findings(source, files, odd);
-        let not_looked_at =
-            findings.not_looked_at + unseen.iter().filter(|note| note.code.is_unseen()).count();
+        let not_looked_at = findings.not_looked_at + unseen.len();
         report(Findings { not_looked_at, ..findings }, self.selected.is_limited())
+    }
+
+    /// Checks and reports the loose files of each folder of a game, also those that others hide.
+    fn loose_files(
+        &mut self,
+        game: &Vfs,
+        report: &mut impl FnMut(Findings, bool) -> Result<(), OutputError>,
+    ) -> Result<(), OutputError> {
+        self.unseen.add(game.unseen());
+        let selected = self.selected.files_among(game, &mut self.missing);
+        let copies = selected.into_iter().flat_map(|file| {
+            let hidden: Vec<VfsFile> = file.hidden().collect();
+            std::iter::once(file).chain(hidden)
+        });
+        let mut of_folders: BTreeMap<usize, Vec<VfsFile>> = BTreeMap::new();
+        for copy in copies.filter(|copy| copy.layer().is_folder()) {
+            of_folders.entry(copy.layer().number()).or_default().push(copy);
+        }
+        for layer in game.layers().filter(VfsLayer::is_folder) {
+            let files = of_folders.remove(&layer.number()).unwrap_or_default();
+            let is_inside = |note: &&Note| Path::new(&note.subject).starts_with(layer.path());
+            let (unseen, odd): (Vec<Note>, Vec<Note>) =
+                game.left_out().filter(is_inside).cloned().partition(|note| note.code.is_unseen());
+            let found = self.findings(layer.path(), files, odd);
+            let not_looked_at = found.not_looked_at + unseen.len();
+            report(Findings { not_looked_at, ..found }, self.selected.is_limited())?;
+        }
+        Ok(())
     }
 
     /// Goes on after an argument that could not be opened.
@@ -222,7 +264,8 @@ impl Checking<'_> {
         let structure = structure(archive, &set.options)?;
         // What the parser noted comes first.
         let parsed = vfs.opened().archives().flat_map(|description| description.notes.clone());
-        let notes = parsed.chain(structure).collect();
+        let notes: Vec<Note> = parsed.chain(structure).collect();
+        self.unseen.add(&notes);
         let files = self.selected.files_among(&vfs, &mut self.missing);
         Ok(self.findings(archive, files, notes))
     }
@@ -233,27 +276,41 @@ impl Checking<'_> {
         files.sort_unstable_by_key(VfsFile::entry);
         let total = || files.iter().map(VfsFile::disk_size).sum();
         let advance = progress::bytes("verifying", files.len(), total);
+        let once = OncePerFile::default();
+        let is_shared = sharing(&files);
         let checked = in_parallel(files.len(), &|| {}, |index| {
-            let checked = files[index].examine();
-            advance(files[index].disk_size());
+            let file = &files[index];
+            let key = if is_shared[index] { file.bytes_key() } else { None };
+            let checked = once.of(key, || CheckedBytes::of(file));
+            advance(file.disk_size());
             checked
         });
         let archive = source.to_string_lossy().into_owned();
-        let mut found = Findings { archive, files: files.len(), ..Findings::default() };
+        let is_damaged = notes.iter().any(|note| note.code.is_damage());
+        let mut found = Findings { archive, files: files.len(), is_damaged, ..Findings::default() };
         let mut of_files = Notes::new(NOTES_MAX);
         for (file, checked) in files.iter().zip(checked) {
             let path = file.path();
-            match (checked, file.missing_texels()) {
-                (Err(error), _) if error.kind().is_unseen() => {
+            let checked = match checked {
+                Err(kind) if kind.is_unseen() => {
                     found.not_looked_at += 1;
-                    self.unseen.add_file(file, &error);
+                    self.unseen.add([&file.not_read(&kind)]);
+                    continue;
                 }
-                (Err(error), _) => found.bad.push(Finding { path, what: error.kind().to_string() }),
-                (Ok(_), Some(what)) => found.bad.push(Finding { path, what }),
-                (Ok(examined), None) => {
-                    found.unchecked += usize::from(examined.unchecked.is_some());
-                    found.unchecked_lz4_frames += usize::from(examined.unchecked == Some(Codec::Lz4Frame));
-                    for quirk in examined.quirks {
+                Err(kind) => {
+                    found.bad.push(Finding { path, what: kind.to_string() });
+                    continue;
+                }
+                Ok(checked) => checked,
+            };
+            let lost = checked.quirks.iter().find(|quirk| quirk.is_loss()).map(ToString::to_string);
+            let cut = || checked.cut_texture.filter(|_| is_texture(file));
+            match file.missing_texels().or(lost).or_else(cut) {
+                Some(what) => found.bad.push(Finding { path, what }),
+                None => {
+                    found.unchecked += usize::from(checked.unchecked.is_some());
+                    found.unchecked_lz4_frames += usize::from(checked.unchecked == Some(Codec::Lz4Frame));
+                    for quirk in checked.quirks {
                         of_files.add(quirk.code(), || Note::new(quirk.code(), &*path, quirk.to_string()));
                     }
                 }
@@ -262,6 +319,44 @@ impl Checking<'_> {
         notes.extend(of_files.into_vec());
         Findings { notes, ..found }
     }
+}
+
+/// What a check of bytes found, for all files that have them.
+#[derive(Clone)]
+struct CheckedBytes {
+    quirks: Vec<Quirk>,
+    /// The codec of the first part that no checksum covers.
+    unchecked: Option<Codec>,
+    /// What a texture of these bytes lacks.
+    cut_texture: Option<String>,
+}
+
+impl CheckedBytes {
+    fn of(file: &VfsFile) -> Result<Self, ReadErrorKind> {
+        let Examined { quirks, unchecked, first, len } =
+            file.examine().map_err(|error| error.kind().clone())?;
+        Ok(Self { quirks, unchecked, cut_texture: cut_texture(&first, len) })
+    }
+}
+
+/// What a texture file of `len` bytes lacks, by its `first` bytes; `None` if it is whole or no texture.
+fn cut_texture(mut first: &[u8], len: u64) -> Option<String> {
+    let error = FullPicture::damage(&mut first, len)?;
+    error.is_cut_off().then(|| error.to_string())
+}
+
+fn is_texture(file: &VfsFile) -> bool {
+    file.name().last_chunk::<4>().is_some_and(|end| end.eq_ignore_ascii_case(b".dds"))
+}
+
+/// Which of the files may share their bytes with others: loose files, which links may lead to, and those of
+/// an archive whose data begins where that of others does.
+fn sharing(files: &[VfsFile]) -> Vec<bool> {
+    let mut at: HashMap<(u16, u64), usize> = HashMap::new();
+    for file in files {
+        *at.entry(file.place()).or_default() += 1;
+    }
+    files.iter().map(|file| file.layer().is_folder() || at[&file.place()] > 1).collect()
 }
 
 /// Maximum number of notes of one code about the files of an archive.
@@ -279,6 +374,7 @@ impl Findings {
             writeln!(out, "odd: {}: {}", note.subject.shown(), note.to_string().shown())?;
         }
         let verdict = match (self.bad.len(), self.not_looked_at) {
+            (0, 0) if self.is_damaged => "the archive is damaged".into(),
             (0, 0) => "nothing wrong found".into(),
             (bad, 0) => format!("{bad} bad"),
             (0, unseen) => format!("{unseen} not looked at, nothing wrong found in the rest"),
@@ -293,5 +389,31 @@ impl Findings {
             }
         };
         writeln!(out, "{}: {}, {verdict}{unchecked}", self.archive.shown(), count(self.files, "file"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::options::selection::Selection;
+    use crate::vfs::comparison::tests::names_of_one_extent;
+
+    #[test]
+    fn bytes_that_many_names_share_are_checked_once() {
+        let names: Vec<String> = (0..50).map(|number| format!("{number}.dds")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let (_dir, path, files) = names_of_one_extent(&names, &[1; 1 << 20]);
+        let arguments = [path.clone()];
+        let selection = Selection::default();
+        let (_, selected) = selection.split(&arguments).unwrap();
+        let mut checking =
+            Checking { selected: &selected, missing: Vec::new(), unseen: Unseen::default(), failed: None };
+        let vfs = Vfs::open([&path]).unwrap();
+        let files: Vec<VfsFile> = files.iter().filter_map(|file| vfs.file(file.path())).collect();
+        let before = vfs.store().bytes_read();
+        let found = checking.findings(&path, files, Vec::new());
+        assert_eq!((found.files, found.bad.len(), found.unchecked), (50, 0, 50));
+        let read = vfs.store().bytes_read() - before;
+        assert!(read < 3 << 20, "{read} bytes were read");
     }
 }

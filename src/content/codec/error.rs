@@ -5,12 +5,14 @@ use std::fmt;
 use crate::format::Codec;
 use crate::note::NoteCode;
 
-/// A harmless fault of a payload: something is missing or superfluous, but every byte was decoded.
+/// A fault of a payload that leaves every declared byte intact: something else is missing or superfluous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Quirk {
     /// The payload stops after the last byte, without the end mark or checksum that should follow.
     Unended,
+    /// As [`Quirk::Unended`], because the archive ends there.
+    CutEnd,
     /// Bytes follow the end of the stream.
     Trailing,
     /// The stream holds more bytes than declared, and the rest was dropped. Its checksums, if any, are right.
@@ -35,11 +37,19 @@ pub enum Quirk {
     Unsized,
 }
 
+/// What is wrong with a file whose stream is longer than its size.
+pub(crate) const LONGER: &str = "its stream holds more bytes than declared; the rest is left out";
+
 impl Quirk {
+    /// Whether bytes are lost: those of the file beyond its declared size, or those at the archive's end.
+    pub fn is_loss(self) -> bool {
+        matches!(self, Self::Longer | Self::CutEnd)
+    }
+
     /// The code of a note about it.
     pub fn code(self) -> NoteCode {
         match self {
-            Self::Unended => NoteCode::StreamUnended,
+            Self::Unended | Self::CutEnd => NoteCode::StreamUnended,
             Self::Trailing => NoteCode::StreamTrailing,
             Self::Longer => NoteCode::StreamLonger,
             Self::RawDeflate | Self::Other(_) => NoteCode::CodecOther,
@@ -54,8 +64,9 @@ impl fmt::Display for Quirk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unended => "the end mark or the checksum is missing",
+            Self::CutEnd => "the end of its stream lies beyond the end of the archive",
             Self::Trailing => "bytes follow the end of the stream",
-            Self::Longer => "the stream holds more bytes than declared",
+            Self::Longer => LONGER,
             Self::RawDeflate => "the stream is raw deflate without a zlib header",
             Self::Other(Codec::Stored) => "it is stored, although the archive marks it as packed",
             Self::Other(Codec::Zlib) => "it is packed with zlib, which the archive does not state",

@@ -23,6 +23,7 @@ mod zlib;
 
 #[cfg(feature = "pack")]
 pub use encode::{EncodeError, Encoder, Level, Stream};
+pub(crate) use error::LONGER;
 pub use error::{DecodeError, Quirk};
 pub(crate) use lz4_block::BlockDecoder;
 pub use table::{

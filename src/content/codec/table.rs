@@ -46,7 +46,7 @@ pub fn prefix(codec: Codec, packed: &[u8], out: &mut [u8]) -> Result<usize, Deco
 /// Whether a checksum covers the bytes of a payload that was decoded with this quirk.
 pub fn has_checksum(codec: Codec, packed: &[u8], quirk: Option<Quirk>) -> bool {
     let codec = match quirk {
-        Some(Quirk::Unended | Quirk::RawDeflate) => return false,
+        Some(Quirk::Unended | Quirk::CutEnd | Quirk::RawDeflate) => return false,
         Some(Quirk::Other(codec)) => codec,
         _ => codec,
     };

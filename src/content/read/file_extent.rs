@@ -160,7 +160,9 @@ impl<'s> FileExtent<'s> {
             Err(DecodeError::Corrupt(_)) | Ok(Some(Quirk::Other(Codec::Stored))) if is_cut => {
                 return Err(Reason::BeyondEnd);
             }
-            Ok(None) if is_cut => decoded = Ok(Some(Quirk::PastEnd)),
+            // Nothing in XMem data shows that its end is whole.
+            Ok(None) if is_cut && extent.codec != Codec::Xmem => decoded = Ok(Some(Quirk::PastEnd)),
+            Ok(None | Some(Quirk::Unended)) if is_cut => decoded = Ok(Some(Quirk::CutEnd)),
             _ => {}
         }
         let quirk = match (decoded, shared.salvages()) {
@@ -171,9 +173,12 @@ impl<'s> FileExtent<'s> {
             (decoded, _) => decoded?,
         };
         shared.count_decoded(out.len());
+        if quirk == Some(Quirk::Longer) {
+            shared.longer.lock().insert((archive.number, self.entry));
+        }
         if let Some(quirk) = quirk {
             let (archive, offset) = (archive.path.shown(), extent.offset);
-            log::debug!("{archive}: data at offset {offset}: {quirk}; the data is complete");
+            log::debug!("{archive}: data at offset {offset}: {quirk}");
         }
         Ok(quirk)
     }

@@ -11,6 +11,7 @@ use crate::content::cache::Buffer;
 use crate::content::codec::{self, Quirk};
 use crate::content::error::{CopyError, ReadFault};
 use crate::format::Codec;
+use crate::texture::file_header::HEADER_MAX;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlainFile<'s> {
@@ -19,12 +20,25 @@ pub(crate) struct PlainFile<'s> {
 }
 
 /// What was found in a file that was decoded in full.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Examined {
     /// The quirks of its extents.
     pub(crate) quirks: Vec<Quirk>,
     /// The stated codec of the first extent that no checksum covers.
     pub(crate) unchecked: Option<Codec>,
+    /// The first bytes, at most as many as a texture's header needs.
+    pub(crate) first: Vec<u8>,
+    /// Length of the file in bytes.
+    pub(crate) len: u64,
+}
+
+impl Examined {
+    /// Adds bytes of the file, in their order.
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        let more = HEADER_MAX.saturating_sub(self.first.len()).min(bytes.len());
+        self.first.extend_from_slice(&bytes[..more]);
+        self.len += bytes.len() as u64;
+    }
 }
 
 /// A range of a part of the file.
@@ -122,22 +136,24 @@ impl<'s> PlainFile<'s> {
 
     /// Decodes all extents, and finds out what no checksum covers.
     pub(crate) fn examine(self) -> Result<Examined, ReadFault> {
-        let (mut quirks, mut unchecked) = (Vec::new(), None);
+        let mut examined = Examined::default();
+        examined.add(&self.archive.tables.head_bytes(self.entry));
         for extent in self.extents() {
-            quirks.extend(extent.prefix_quirk());
+            examined.quirks.extend(extent.prefix_quirk());
             let note = |bytes: &[u8], packed: Option<(&[u8], Option<Quirk>)>| {
                 let codec = extent.record().codec;
                 let quirk = packed.and_then(|(_, quirk)| quirk);
                 let is_covered = packed.is_some_and(|(packed, _)| codec::has_checksum(codec, packed, quirk));
                 if !is_covered && !bytes.is_empty() {
-                    unchecked = unchecked.or(Some(codec));
+                    examined.unchecked = examined.unchecked.or(Some(codec));
                 }
-                quirks.extend(quirk);
+                examined.quirks.extend(quirk);
+                examined.add(bytes);
                 Ok::<_, ReadFault>(())
             };
             extent.with_bytes(note).map_err(|reason| extent.fault(reason))??;
         }
-        Ok(Examined { quirks, unchecked })
+        Ok(examined)
     }
 
     /// Cuts a range of the file at the borders of its parts, and at the end of the file.

@@ -1,6 +1,6 @@
 //! What the archives of all views of a mount share: the cache, the limits on memory, and counters.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -27,6 +27,8 @@ pub(crate) struct Resources {
     /// Whether suspect bytes are served instead of an error.
     salvages: AtomicBool,
     pub(crate) salvaged: Salvaged,
+    /// Files whose stream turned out to be longer than declared, by the numbers of archive and entry.
+    pub(crate) longer: Mutex<HashSet<(u32, u32)>>,
     /// Number of the next archive to be added.
     next_archive: AtomicU32,
 }
@@ -47,6 +49,7 @@ impl Resources {
             decoding: Arc::default(),
             salvages: AtomicBool::new(false),
             salvaged: Salvaged::default(),
+            longer: Mutex::default(),
             next_archive: AtomicU32::new(0),
         }
     }
