@@ -59,6 +59,13 @@ impl BaseName {
         }
     }
 
+    /// The plugin whose name an archive's begins with, as Oblivion and the first games of Fallout attach it.
+    pub(super) fn plugin_before(&self, archive: &str) -> Option<&str> {
+        let archive = archive.to_lowercase();
+        let plugins = self.plugins.iter().map(String::as_str);
+        plugins.filter(|plugin| archive.starts_with(&stem(plugin).to_lowercase())).min()
+    }
+
     /// The plugin of this name.
     pub(super) fn plugin(&self, name: &str) -> Option<&str> {
         self.plugins.iter().map(String::as_str).find(|plugin| stem(plugin).eq_ignore_ascii_case(name))

@@ -202,7 +202,9 @@ impl<'g> After<'g> {
         let game = self.plan.options.game;
         let loads = |plugin: &String| {
             let extension = plugin.rsplit_once('.').map_or("", |it| it.1);
-            same(stem(plugin), stem_of) && game.plugins.iter().any(|known| same(known, extension))
+            let begins = || game.next == Next::Prefix && fold(archive).starts_with(&fold(stem(plugin)));
+            (same(stem(plugin), stem_of) || begins())
+                && game.plugins.iter().any(|known| same(known, extension))
         };
         let number = self.game.order().plugins.iter().position(loads)?;
         // Among archives of one plugin, the game has an order of names.
@@ -375,16 +377,16 @@ impl<'g> After<'g> {
                 (fate, Some(why)) => format!("{} in the game ({why})", fate.in_words()),
             };
             let text = format!(
-                "{state}, so what is said of {} is what the game shows once the new archives are installed; \
-                 nothing has {} now",
+                "{state}, so what is said of {} is what the game shows once the new archives are \
+                 installed{}",
                 if source.files == 1 {
                     "its file".to_owned()
                 } else {
                     format!("its {}", count(source.files, "file"))
                 },
                 match source.new {
-                    1 => "1 of the paths".to_owned(),
-                    new => format!("{new} of the paths"),
+                    0 => String::new(),
+                    new => format!("; nothing has {new} of the paths now"),
                 }
             );
             Note::new(NoteCode::PackNotShown, source.path.to_string_lossy(), text)

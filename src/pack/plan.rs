@@ -713,7 +713,10 @@ fn archive(
 fn loader(plugin: &str, archive: &str, base: &BaseName, options: &PackOptions) -> Loader {
     match options.game.loads {
         Loads::Line(line) => Loader::Line(line.replace("{}", archive)),
-        Loads::Plugin => match base.plugin(plugin) {
+        Loads::Plugin => match base
+            .plugin(plugin)
+            .or_else(|| (options.game.next == Next::Prefix).then(|| base.plugin_before(archive)).flatten())
+        {
             Some(plugin) => Loader::Plugin(plugin.to_owned()),
             None => Loader::Missing(plugin.to_owned()),
         },
@@ -751,9 +754,13 @@ fn add_loader_notes(archives: &[PlannedArchive], options: &PackOptions, notes: &
         } else if is_there {
             format!("the game loads it only with {endings}; keep that plugin beside it")
         } else {
+            let others = match options.game.next {
+                Next::Prefix => ", or with a plugin of which the name is the beginning of this one",
+                Next::Plugin | Next::Any => "",
+            };
             format!(
-                "the source has no plugin for it: the game loads it only with {endings}; --dummy writes one \
-                 without content"
+                "the source has no plugin for it: the game loads it only with {endings}{others}; --dummy \
+                 writes one without content"
             )
         };
         notes.push(Note::new(NoteCode::PackLoader, archive.name.clone(), text));

@@ -254,6 +254,39 @@ fn archives_of_the_game_as_sources_are_gone_once_the_new_one_is_there() {
     assert_eq!(at(&[&late, "-g", "**/both.nif"], "First").0, Vec::<String>::new());
 }
 
+/// Oblivion attaches every archive whose name begins as that of a plugin.
+#[test]
+fn an_archive_whose_name_only_begins_as_a_plugin_is_loaded_by_it_in_oblivion() {
+    let dir = TestDir::new();
+    let game = dir.path("home/Games/Oblivion");
+    write(game.join("Oblivion.exe"), b"");
+    for (nth, plugin) in ["Oblivion.esm", "A.esp", "B.esp"].into_iter().enumerate() {
+        write(game.join("Data").join(plugin), b"TES4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000 + nth as u64);
+        fs::File::options()
+            .write(true)
+            .open(game.join("Data").join(plugin))
+            .unwrap()
+            .set_modified(time)
+            .unwrap();
+    }
+    fs::write(dir.path("plugins.txt"), "Oblivion.esm\nA.esp\nB.esp\n").unwrap();
+    fs::write(game.join("Data/B.bsa"), Tes4::new(103).file("meshes", "a.nif", "B").build()).unwrap();
+    write(dir.path("MyMod/meshes/a.nif"), b"mine");
+    // The plan says the same of a plugin of the source.
+    write(dir.path("WithA/A.esp"), b"TES4");
+    write(dir.path("WithA/meshes/a.nif"), b"mine");
+    let planned = dir.run(["pack", "WithA", "--game", "oblivion", "--name", "A - 3", "-n"]);
+    assert!(planned.out.contains("loaded by A.esp") && planned.err.is_empty(), "{planned:?}");
+    for (name, effect) in [("A - 3", "wins"), ("A", "wins"), ("Other", "unloaded")] {
+        let mut command =
+            dir.bsafs(["pack", "MyMod", "--game", "oblivion", "--name", name, "-n", "--json", "--in"]);
+        command.arg(&game).arg("--plugins").arg(dir.path("plugins.txt")).env("HOME", dir.path("home"));
+        let finished = run(&mut command);
+        assert!(finished.out.contains(&format!(r#"{{"effect":"{effect}""#)), "{name}: {finished:?}");
+    }
+}
+
 #[test]
 fn names_with_the_hash_of_another_name_in_the_game_are_noted() {
     let (dir, game) = game();
