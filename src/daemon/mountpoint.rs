@@ -256,8 +256,9 @@ fn opened(path: &Path) -> Result<Place, DaemonError> {
 
 /// Whether a mount has no daemon any more. Attributes prove nothing, because they are cached for ever. The
 /// kernel passes statfs on to the daemon only if the mount is the caller's or has `allow_other`. Otherwise it
-/// answers with zeros itself, so root asks as the mount's owner. A daemon that does not answer within a
-/// second is alive, because a dead one fails at once. Another process asks: nothing can end one that waits.
+/// answers with zeros itself, so root asks as the mount's owner. Another process asks: nothing can end one
+/// that waits. If it sleeps for a second, a daemon is alive, because the kernel sends no one to sleep for a
+/// dead one. Until the process asks, and while it has no processor, a busy machine may delay it.
 fn is_dead(mounted: &MountEntry) -> bool {
     let own = (geteuid().as_raw(), getegid().as_raw());
     let program = match mounted.owner.filter(|owner| *owner != own && geteuid().is_root()) {
@@ -265,8 +266,7 @@ fn is_dead(mounted: &MountEntry) -> bool {
         None => Program::itself(),
     };
     let asking = program.args(["status", "--is-dead", &mounted.identity(), "--"]).arg(&mounted.mountpoint);
-    let output = asking.output_within(ANSWER_TIME);
-    output.is_ok_and(|output| output.is_some_and(|output| output.status.code() == Some(DEAD_CODE)))
+    asking.code_unless_asleep(ANSWER_TIME).is_ok_and(|code| code == Some(DEAD_CODE))
 }
 
 /// Whether the kernel says that a mount, which belongs to this user, has no daemon. Another user may put his

@@ -83,6 +83,13 @@ pub(crate) fn runs_as(process: &Path, user: u32) -> bool {
     ids.peek().is_some() && ids.all(|id| id.parse() == Ok(user))
 }
 
+/// Whether a process waits for something. One that is ready to run, or stopped, does not.
+pub(crate) fn is_asleep(pid: u32) -> bool {
+    let status = file_in_proc(Path::new(&format!("/proc/{pid}/status"))).unwrap_or_default();
+    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
+    state.is_none_or(|state| !state.trim_start().starts_with(['R', 'T']))
+}
+
 /// Whether a signal or a tracer has stopped a process.
 pub(crate) fn is_stopped(pid: u32) -> bool {
     let status = file_in_proc(Path::new(&format!("/proc/{pid}/status"))).unwrap_or_default();

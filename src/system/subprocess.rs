@@ -197,6 +197,41 @@ impl Program {
         output
     }
 
+    /// Runs a program that prints a line when it is about to ask for something that may take for ever, and
+    /// returns its exit code. If it then sleeps for as long as `limit` without a break, kills it and returns
+    /// `None`. Until the line, and while it is ready to run, a busy machine may delay it.
+    ///
+    /// # Errors
+    /// The program cannot be started, a system call fails, or no line comes for a minute.
+    pub(crate) fn code_unless_asleep(self, limit: Duration) -> io::Result<Option<i32>> {
+        const START: Duration = Duration::from_secs(60);
+        const STEP: Duration = Duration::from_millis(50);
+        let mut child = self.start_with_pipes()?;
+        let ended = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
+        let code = ended.map_err(io::Error::from).and_then(|ended| {
+            let pipe = child.stdout.take().map(OwnedFd::from).ok_or(io::ErrorKind::BrokenPipe)?;
+            Lines::new(pipe)?.read(START)?;
+            let mut asleep_since = Instant::now();
+            while asleep_since.elapsed() < limit {
+                wait_for(&[&ended], Instant::now() + STEP)?;
+                if let Some(status) = child.try_wait()? {
+                    return Ok(status.code());
+                }
+                if !process::is_asleep(child.id()) {
+                    asleep_since = Instant::now();
+                }
+            }
+            child.kill()?;
+            let _ = wait_for(&[&ended], Instant::now() + KILL_TIME);
+            let _ = child.try_wait();
+            Ok(None)
+        });
+        if code.is_err() {
+            let _ = child.kill();
+        }
+        code
+    }
+
     /// Starts the program without an output, and does not wait for it.
     pub(crate) fn start(self) -> io::Result<Child> {
         self.command()?.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null()).spawn()
@@ -565,6 +600,19 @@ mod tests {
         assert!(shell("exec sleep 1000", Duration::from_millis(50)).is_none());
         assert!(shell("exec cat /dev/zero", Duration::from_millis(50)).is_none());
         assert!(began.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn a_program_that_was_slow_to_start_or_had_no_processor_is_not_taken_for_one_that_waits_for_ever() {
+        let limit = Duration::from_millis(300);
+        let code = |script: &str| {
+            Program::installed("sh").args(["-c", script]).code_unless_asleep(limit).expect("cannot run sh")
+        };
+        assert_eq!(code("sleep 1; echo asking; exit 69"), Some(69));
+        assert_eq!(code("echo asking; i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; exit 69"), Some(69));
+        assert_eq!(code("echo asking; kill -STOP $$ & sleep 1; kill -CONT $$; exit 69"), None);
+        assert_eq!(code("echo asking; exec sleep 1000"), None);
+        assert_eq!(code("exit 3"), Some(3));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(crate) struct Status {
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
-    /// Print nothing, and fail as for a dead mount if the kernel says that this one is dead
+    /// Print one line, and fail as for a dead mount if the kernel says that this one is dead
     #[arg(long, hide = true, value_name = "IDENTITY")]
     is_dead: Option<String>,
     /// Wait for the daemon of exactly this mount without a time limit. Other commands, which have one, run
@@ -39,6 +39,9 @@ pub(crate) struct Status {
 impl Status {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         if let Some(identity) = &self.is_dead {
+            // The time limit of the command that runs this begins here.
+            let mut out = stdout_for(true);
+            writeln!(out, "asking").and_then(|()| out.flush())?;
             let is_dead = self.mountpoints.iter().any(|path| has_no_daemon(path, identity));
             return Ok(if is_dead { Exit::Unavailable } else { Exit::Ok });
         }
