@@ -157,7 +157,6 @@ impl Subject<'_> {
         }
         let versions = || fitting.iter().map(|it| now.versions(it));
         self.counts.mixed.add(u64::from(versions().all(|it| !it.is_one(offset, read, len))));
-        self.counts.zeros.add(u64::from(versions().all(|it| it.has_zeros(offset, read, len))));
         opened.possible.files = fitting;
         Ok(done)
     }

@@ -4,10 +4,13 @@
 //! another hard link.
 //!
 //! A read may give the old bytes, the new bytes, or an error. Each record of a file names the file, the
-//! version and its own position, so that a wrong read shows where its bytes come from. Until a change is
-//! shown, a file that is saved in place may be old and new at once, and a file that is created may be
-//! incomplete, as on a disk. Such reads are counted. A file that was replaced stays what it was when it was
-//! opened.
+//! version and its own position, so that a wrong read shows where its bytes come from. A file that was
+//! replaced stays what it was when it was opened.
+//!
+//! While a file is saved in place or created, a reader of the disk itself may find it old and new at once, or
+//! incomplete. The mount may be behind the disk, but not by more than a second ([`SOON`]). So a read is torn
+//! if it began before that, and wrong afterwards. Zeros are always wrong: no reader of the disk that reads
+//! again when the file changed finds any.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -62,8 +65,8 @@ pub(crate) struct Figures {
     pub(crate) reads: Count,
     pub(crate) bytes: Count,
     pub(crate) wrong: Count,
-    /// Reads of several states before a change was shown; those that began [`SOON`] after it; those with
-    /// zeros.
+    /// Reads of several states of a file: those during which it was written, as on the disk; and later ones,
+    /// complete, and cut.
     pub(crate) torn: [Count; 3],
     /// How often the link, the profile and the disk failed or came back.
     pub(crate) outages: [Count; 3],
@@ -141,7 +144,7 @@ struct Version {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
     Wrong,
-    Torn { has_zeros: bool, is_late: bool },
+    Torn { is_behind: bool, is_cut: bool },
     Exact,
 }
 
@@ -410,9 +413,14 @@ impl Failing {
             opened.possible.iter().map(|&it| (it, states.fit(it, (begin, end), offset, read, len))).collect();
         match fits.iter().map(|it| it.1).max().unwrap_or(Fit::Wrong) {
             Fit::Exact => {}
-            Fit::Torn { has_zeros, is_late } => {
-                let counts = [true, is_late, has_zeros];
-                self.figures.torn.iter().zip(counts).for_each(|(count, more)| count.add(u64::from(more)));
+            Fit::Torn { is_behind, is_cut } => {
+                let [written, mixed, cut] = &self.figures.torn;
+                let count = match (is_behind, is_cut) {
+                    (false, _) => written,
+                    (true, false) => mixed,
+                    (true, true) => cut,
+                };
+                count.add(1);
             }
             Fit::Wrong => {
                 self.figures.wrong.add(1);
@@ -619,8 +627,8 @@ impl States {
         for &number in possible {
             let live = self.live(number, begin, end);
             let most = live.iter().map(|it| it.data.len()).max().unwrap_or(0);
-            let is_open = live.iter().any(|it| it.is_open(begin));
-            if live.iter().any(|it| it.data.len() == size) || is_open && size <= most {
+            let is_written = live.iter().any(|it| it.was_written_since(begin, SOON));
+            if live.iter().any(|it| it.data.len() == size) || is_written && size <= most {
                 return Ok(());
             }
             sizes.extend(live.iter().map(|it| it.data.len()));
@@ -645,17 +653,14 @@ impl States {
         if live.iter().any(is_exact) {
             return Fit::Exact;
         }
-        let mut has_zeros = false;
-        let mut is_of = |(at, byte): (usize, &u8)| {
-            let is_zero = live.len() > 1 && *byte == 0;
-            has_zeros |= is_zero;
-            is_zero || live.iter().any(|it| it.data.get(at) == Some(byte))
-        };
-        if !live.iter().any(|it| it.is_open(begin)) || !(offset..).zip(read).all(&mut is_of) {
+        let is_of = |(at, byte): (usize, &u8)| live.iter().any(|it| it.data.get(at) == Some(byte));
+        let was_written = |before| live.iter().any(|it| it.was_written_since(begin, before));
+        if !was_written(SOON) || !(offset..).zip(read).all(is_of) {
             return Fit::Wrong;
         }
-        let is_late = live.iter().all(|it| it.written.is_some_and(|written| begin > written + SOON));
-        Fit::Torn { has_zeros, is_late }
+        let is_end = |it: &&Version| it.data.len().saturating_sub(offset) == read.len();
+        let is_cut = read.len() < asked && !live.iter().any(is_end);
+        Fit::Torn { is_behind: !was_written(Duration::ZERO), is_cut }
     }
 
     /// Numbers and lengths of what may be in an open file.
@@ -679,6 +684,11 @@ impl States {
 impl Version {
     fn new(data: Vec<u8>) -> Self {
         Self { data, begun: Instant::now(), written: None, settled: None, until: None }
+    }
+
+    /// Whether it was not shown, and was written less than this time before `begin`, or later.
+    fn was_written_since(&self, begin: Instant, before: Duration) -> bool {
+        self.is_open(begin) && self.written.is_none_or(|written| begin <= written + before)
     }
 
     /// Whether it was not shown before `begin`.

@@ -1,8 +1,9 @@
 //! What a reader may find at a path and in an open file, and which errors it may get.
 //!
 //! A loose file that is written to in place keeps its number in the mount. Until the mount shows the change,
-//! a read of it may return old and new bytes, and end anywhere. Afterwards it must return the new bytes, even
-//! if the file was opened before. A file that was replaced by a rename stays what it was when it was opened.
+//! a read of it may return old and new bytes, and end anywhere, but has no zeros that no version has.
+//! Afterwards it must return the new bytes, even if the file was opened before. A file that was replaced by a
+//! rename stays what it was when it was opened.
 
 use std::io;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use crate::view::{Shown, View};
 pub(crate) enum Effect {
     /// EIO or an estimated size, because the bytes of an archive were overwritten.
     Overwritten,
-    /// ESTALE, because another file has the path of an open loose file.
+    /// ESTALE, because another file has the path of an open loose file, or it was cut off before what a
+    /// reader asks for.
     Replaced,
     /// A file came, went or was replaced between two steps of a reader.
     Moved,
@@ -65,7 +67,7 @@ impl Possible {
     /// Classifies an error of an open file.
     pub(crate) fn refused_open(&self, error: io::Error, path: &str) -> Trouble {
         match Errno::from_io_error(&error) {
-            Some(Errno::STALE) if self.files.iter().any(|it| it.is_replaced()) => {
+            Some(Errno::STALE) if self.files.iter().any(|it| it.is_replaced() || it.was_cut()) => {
                 Trouble::OfChange(Effect::Replaced)
             }
             Some(Errno::IO) if self.is_overwritten() => Trouble::OfChange(Effect::Overwritten),
@@ -85,28 +87,13 @@ pub(crate) struct Versions(Vec<Arc<File>>);
 impl Versions {
     /// Whether a read of up to `len` bytes at `offset` may return these bytes.
     pub(crate) fn has(&self, offset: usize, read: &[u8], len: usize) -> bool {
-        self.is_one(offset, read, len) || self.is_mixture(offset, read, self.cut_to())
+        self.is_one(offset, read, len) || self.is_mixture(offset, read)
     }
 
-    /// Whether some of the bytes are zeros that no version has, because the file was cut.
-    pub(crate) fn has_zeros(&self, offset: usize, read: &[u8], len: usize) -> bool {
-        !self.is_one(offset, read, len) && !self.is_mixture(offset, read, usize::MAX)
-    }
-
-    /// Whether each byte is that of any version, or zero and not before `cut_to`.
-    fn is_mixture(&self, offset: usize, read: &[u8], cut_to: usize) -> bool {
-        let is_any = |(at, byte): (usize, &u8)| {
-            self.0.iter().any(|file| file.data.get(at) == Some(byte)) || at >= cut_to && *byte == 0
-        };
+    /// Whether each byte is that of any version.
+    fn is_mixture(&self, offset: usize, read: &[u8]) -> bool {
+        let is_any = |(at, byte): (usize, &u8)| self.0.iter().any(|file| file.data.get(at) == Some(byte));
         self.0.len() > 1 && (offset..).zip(read).all(is_any)
-    }
-
-    /// The least length that the file had while it changed from the first version to the last, or
-    /// `usize::MAX` if it was not cut. The kernel fills a page with zeros if a read of it ends early. If the
-    /// file was cut, and the kernel does not know that yet, a reader gets these zeros.
-    fn cut_to(&self) -> usize {
-        let (_, before) = self.0.split_last().expect("there is always a version");
-        before.iter().filter_map(|file| file.cut_to()).min().unwrap_or(usize::MAX)
     }
 
     /// Whether the bytes are those of a single version, up to the end of the read or of the file.

@@ -56,8 +56,6 @@ pub(crate) struct Counts {
     pub(crate) moved: Count,
     /// Reads of loose files that were being written to in place: a mixture of versions, or an early end.
     pub(crate) mixed: Count,
-    /// Such reads that got zeros because the file was cut before it was written.
-    pub(crate) zeros: Count,
     /// EIO and ESTALE that no change explains.
     pub(crate) refused_io: Count,
     pub(crate) refused_stale: Count,

@@ -35,7 +35,7 @@ pub(crate) fn table(run: &Run, readers: usize, life: &Life) -> String {
     row("EIO: archives rewritten in place; other", two(&counts.overwritten, &counts.refused_io));
     row("ESTALE: loose files replaced while open; other", two(&counts.replaced, &counts.refused_stale));
     row("names that came, went or were replaced", counts.moved.get().to_string());
-    row("reads of loose files being written; with zeros", two(&counts.mixed, &counts.zeros));
+    row("reads of loose files being written", counts.mixed.get().to_string());
     row("errors of killed daemons", counts.dead_errors.get().to_string());
     if let (Some(first), Some(last)) = (life.samples.first(), life.samples.last()) {
         let mib = |kib: u64| format!("{:.1}", kib as f64 / 1024.0);
@@ -66,7 +66,7 @@ pub(crate) fn failing(figures: &Figures, life: &Life) -> String {
     [
         row("failing sources: reads; MiB compared", &format!("{}; {mib}", figures.reads.get())),
         row("  wrong reads and sizes", &figures.wrong.get().to_string()),
-        row("  read before shown: torn; a second late; zeros", &three(&figures.torn)),
+        row("  torn: being written; a second after: mixed; cut", &three(&figures.torn)),
         row("  errors while something changed", &figures.errors()),
         row("  other errors", &figures.unexplained.get().to_string()),
         row("  failed or came back: link; profile; disk", &three(&figures.outages)),

@@ -62,6 +62,13 @@ impl Shown {
     pub(crate) fn is_replaced(&self) -> bool {
         self.file.versions().iter().any(|it| it.lost.get())
     }
+
+    /// Whether the loose file was cut off, so that reads beyond its end may give ESTALE.
+    pub(crate) fn was_cut(&self) -> bool {
+        let versions = self.file.versions();
+        let is_shorter = versions.windows(2).any(|pair| pair[1].data.len() < pair[0].data.len());
+        is_shorter || versions.iter().any(|it| it.cut_to().is_some())
+    }
 }
 
 impl View {
