@@ -8,17 +8,20 @@ mod held; // files and folders that stay open meanwhile
 mod seen; // what a mount shows
 
 use std::collections::BTreeSet;
-use std::thread;
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
+use std::{env, thread};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use rustix::mount::{UnmountFlags, unmount};
 
 use self::changes::{Change, Disk, LAST, SOURCES, change};
 use self::held::Held;
 use self::seen::{Found, Kind, Node, Seen};
 use super::files::views;
-use crate::mounted::{Mounted, TestDir, run};
+use crate::mounted::{Mounted, TestDir, is_root, run};
 
 /// Number of comparisons until the mount must show a change. The pauses between them are twelve seconds in
 /// all, because the daemon checks a disk that changes all the time only every few seconds.
@@ -208,8 +211,55 @@ impl Followed {
     }
 }
 
+/// Runs a test of this program in namespaces of its own, in which a user may mount. Returns whether it ran.
+/// Where tests must not be left out, it has to.
+fn ran_where_users_may_mount(test: &str) -> bool {
+    let unshare = |program: &Path| {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "--"]).arg(program);
+        command
+    };
+    if is_root() {
+        return false;
+    }
+    if !unshare(Path::new("true")).status().is_ok_and(|status| status.success()) {
+        let may_skip = env::var_os("CI").is_none_or(|it| it != "true");
+        assert!(may_skip, "no user namespaces, so nothing was mounted");
+        eprintln!("SKIPPED: needs root or user namespaces");
+        return true;
+    }
+    let program = env::current_exe().unwrap();
+    let output = unshare(&program).args(["--exact", test, "--nocapture"]).output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && out.contains("test result: ok. 1 passed"), "{out}\n{err}");
+    true
+}
+
+#[test]
+fn disks_mounted_below_sources_are_shown_like_by_a_fresh_mount() {
+    const NAME: &str = "mount::following::model::disks_mounted_below_sources_are_shown_like_by_a_fresh_mount";
+    if ran_where_users_may_mount(NAME) {
+        return;
+    }
+    // A folder of a source, and a source that is reached through a link.
+    for folder in ["mod/Tex", "real"] {
+        let mut followed = Followed::new(&[]);
+        let folder = followed.disk.path(folder);
+        followed.step(&[]).unwrap();
+        for _ in 0..2 {
+            followed.disk.mount_disk(&folder).unwrap();
+            followed.step(&[]).unwrap();
+            followed.disk.write_in_place(&folder.join("Tex/d.txt"), 300).unwrap();
+            followed.step(&[]).unwrap();
+            unmount(&folder, UnmountFlags::DETACH).unwrap();
+            followed.step(&[]).unwrap();
+        }
+        followed.finish().unwrap();
+    }
+}
+
 fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").map_or(3, |cases| cases.parse().unwrap())
+    env::var("PROPTEST_CASES").map_or(3, |cases| cases.parse().unwrap())
 }
 
 proptest! {

@@ -1,6 +1,6 @@
 //! Random changes to the folders and archives that a mount shows, and how each is made.
 
-use std::ffi::OsString;
+use std::ffi::{CStr, OsString};
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,7 +9,9 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
+use crate::mounted::mounts_below;
 use crate::support::content::text;
 use crate::support::tes4::{EMBEDDED, FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Ba2File, Chunk, Tes3, Tes4, Tes4File};
@@ -89,6 +91,9 @@ pub(super) enum Change {
     },
     /// Changes the link that is a source, so that it leads to another archive.
     Retarget(usize),
+    /// Mounts a disk on a folder of a root, or unmounts the disk that is mounted there. Without the right to
+    /// mount, this changes nothing.
+    Disk(Index),
     /// Waits this many milliseconds, so that the mount may notice the changes so far.
     Pause(u64),
 }
@@ -192,6 +197,7 @@ pub(super) fn change() -> impl Strategy<Value = Change> {
         1 => archive.clone().prop_map(Change::Retarget),
         2 => archive.clone().prop_map(Change::RemoveArchive),
         2 => (archive.clone(), archive).prop_map(|(from, to)| Change::MoveArchive { from, to }),
+        2 => index().prop_map(Change::Disk),
         2 => (0_u64..600).prop_map(Change::Pause),
     ]
 }
@@ -230,7 +236,7 @@ impl Disk {
         Ok(disk)
     }
 
-    fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+    pub(super) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.folder.join(name)
     }
 
@@ -305,11 +311,42 @@ impl Disk {
             Change::MoveArchive { from, to } => {
                 fs::rename(self.path(ARCHIVES[*from]), self.path(ARCHIVES[*to]))
             }
+            Change::Disk(at) => {
+                let folder = self.existing(at);
+                match self.disk() {
+                    // As when it is unplugged: a program may have a file of it open.
+                    Some(disk) => Ok(unmount(disk, UnmountFlags::DETACH)?),
+                    None if folder.symlink_metadata()?.is_dir() => self.mount_disk(&folder),
+                    None => Err(io::ErrorKind::NotADirectory.into()),
+                }
+            }
             Change::Pause(millis) => {
                 std::thread::sleep(Duration::from_millis(*millis));
                 Ok(())
             }
         }
+    }
+
+    /// Mounts a disk with some files.
+    pub(super) fn mount_disk(&mut self, folder: &Path) -> io::Result<()> {
+        mount("none", folder, "tmpfs", MountFlags::empty(), None::<&CStr>)?;
+        fs::create_dir(folder.join("Tex"))?;
+        let bytes = [self.bytes(700), self.bytes(70_000)];
+        fs::write(folder.join("a.txt"), &bytes[0])?;
+        fs::write(folder.join("Tex/d.txt"), &bytes[1])
+    }
+
+    /// Writes other bytes to a file.
+    pub(super) fn write_in_place(&mut self, path: &Path, len: usize) -> io::Result<()> {
+        let bytes = self.bytes(len);
+        self.in_place.push(bytes.clone());
+        fs::write(path, bytes)
+    }
+
+    /// Where a disk is mounted.
+    pub(super) fn disk(&self) -> Option<PathBuf> {
+        let is_below = |path: &PathBuf| ROOTS.iter().any(|root| path.starts_with(self.path(root)));
+        mounts_below(&self.folder).into_iter().find(is_below)
     }
 
     /// Whether a file that was written in place had these bytes at an offset.

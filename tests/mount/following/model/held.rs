@@ -120,6 +120,7 @@ fn read_behind_cache(file: &File, offset: usize, len: usize) -> Result<Vec<u8>, 
         match file.read_at(&mut buffer[done..], (offset + done) as u64) {
             Ok(0) => break,
             Ok(read) => done += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error.raw_os_error().unwrap()),
         }
     }
