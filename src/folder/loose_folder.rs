@@ -24,6 +24,9 @@ use super::walk::Walk;
 use crate::system::disk_id::DiskId;
 use crate::system::sync::Mutex;
 
+/// How often a part of a file is read that is written to meanwhile.
+const READ_ATTEMPTS: u32 = 4;
+
 /// A folder of loose files, as a scan found it. Files are numbered in the order of [`LooseNames::files`].
 #[derive(Debug)]
 pub struct LooseFolder {
@@ -242,16 +245,25 @@ impl LooseFolder {
     pub fn read_at(&self, file: u32, buffer: &mut [u8], offset: u64) -> Result<usize, FileFault> {
         let key = (self.number, file);
         let open = self.files.get(key, || self.open(file))?;
-        let read = read_full(&open, buffer, offset);
-        // The next read opens the file again: the error may be that of a disk that was mounted anew.
-        let read = read.inspect_err(|_| self.files.remove(key)).map_err(FileFault::Io)?;
-        self.bytes_read.fetch_add(read as u64, Ordering::Relaxed);
-        // This follows the read, so that it sees a write in between.
-        let is_equal = |stat| self.known(file).is_some_and(|known| FileStat::of(&stat).is_equal(&known));
-        if !stat_of(&open).is_ok_and(is_equal) {
+        let (mut before, mut attempts) = (self.known(file), 0);
+        loop {
+            let read = read_full(&open, buffer, offset);
+            // The next read opens the file again: the error may be that of a disk that was mounted anew.
+            let read = read.inspect_err(|_| self.files.remove(key)).map_err(FileFault::Io)?;
+            self.bytes_read.fetch_add(read as u64, Ordering::Relaxed);
+            // This follows the read, so that it sees a write in between.
+            let now = stat_of(&open).ok().map(|stat| FileStat::of(&stat));
+            attempts += 1;
+            if before.zip(now).is_some_and(|(before, now)| before.is_equal(&now)) {
+                return Ok(read);
+            }
             self.states[file as usize].set_outdated();
+            // While a file is cut off, a read of the disk may give zeros for what is gone.
+            if attempts == READ_ATTEMPTS || now.is_none() {
+                return Ok(read);
+            }
+            before = now;
         }
-        Ok(read)
     }
 
     /// Opens a file to read all of it, and keeps it open meanwhile.

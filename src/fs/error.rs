@@ -19,8 +19,10 @@ pub enum Error {
     OutOfInodeNumbers,
     /// The folder changed long after the listing began, so the listing cannot continue.
     ListingGone,
-    /// The file was replaced, and its bytes are gone.
+    /// The file was replaced, or it ended earlier before this was read: its bytes are gone.
     Replaced,
+    /// The file is being written to. The next attempt will succeed.
+    BeingWritten,
     /// The caller has no permission to read this.
     NotPermitted,
     /// The node has no extended attribute of this name.

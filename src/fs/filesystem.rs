@@ -170,10 +170,11 @@ impl FileSystem {
         let (view, Some(host)) = (self.view(), self.shared.host.get()) else { return };
         for ino in view.loose_files_in(&view.folders_at(folder), folder, name) {
             // By now, another file may bear the name. Then the reload retires this one.
-            if let (Some(now), Ok(attr)) = (view.loose_state_now(ino), view.attr(ino)) {
-                self.shared.written.cut(attr, now.size);
+            if view.follow_write(ino).is_none()
+                && let Ok(attr) = view.attr(ino)
+            {
+                host.drop_pages(self.shared.written.hold(attr, attr));
             }
-            host.drop_pages(ino);
         }
     }
 
@@ -292,6 +293,14 @@ impl FileSystem {
         self.after_notices(move || shared.note_reload(reload));
     }
 
+    /// Runs a job when the kernel has dropped the pages of all files that were written to before.
+    pub(crate) fn after_pages(&self, job: impl FnOnce() + Send + 'static) {
+        match self.shared.host.get() {
+            Some(host) => host.after_pages(Box::new(job)),
+            None => job(),
+        }
+    }
+
     /// Runs a job when the kernel has dropped all that it was asked to drop before.
     pub(crate) fn after_notices(&self, job: impl FnOnce() + Send + 'static) {
         match self.shared.host.get() {
@@ -332,8 +341,15 @@ impl FileSystem {
             .map(|(ino, _)| *ino)
             .collect();
         // This comes before the swap, because the kernel may ask for attributes at any time.
-        let written = changes.written.iter().filter_map(|&ino| then.attr(ino).ok());
-        let written = written.map(|attr| self.shared.written.hold(attr)).collect();
+        let hold = |ino: Ino| {
+            let attr = then.attr(ino).ok()?;
+            Some(self.shared.written.hold(attr, now.known_attr(ino).unwrap_or(attr)))
+        };
+        // What the earlier view noticed is no longer shown. It may be older than what this view knows.
+        let noticed = self.shared.written.noticed().into_iter();
+        let noticed = noticed.filter(|it| now.known_attr(it.ino).is_some_and(|now| now.size != it.size));
+        let written = changes.written.iter().chain(&changes.uncertain).copied();
+        let written = written.chain(noticed.map(|it| it.ino)).filter_map(hold).collect();
         // New folders may have no watch.
         self.shared.set_unwatched(None);
         let exposed = self.shared.swap_view(now.number, || {

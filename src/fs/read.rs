@@ -2,6 +2,7 @@
 
 use rustix::io::Errno;
 
+use super::attr::Attr;
 use super::error::Error;
 use super::prefetch::FollowedView;
 use super::read_target::{ReadFile, ReadTarget};
@@ -9,9 +10,39 @@ use super::remembered::retired::RetiredBytes;
 use crate::content::{self, EntryError, FileBytes, Reason};
 use crate::format::EntryId;
 use crate::shown::Shown;
-use crate::tree::NodeId;
+use crate::tree::{Ino, NodeId};
 
 impl ReadTarget {
+    /// Reads like [`ReadTarget::read`], and passes the result to `reply`. What would make the kernel show
+    /// zeros, or a size that the file never had, is an error.
+    pub(crate) fn answer(&self, offset: u64, len: u32, reply: impl FnOnce(Result<FileBytes<'_>, Error>)) {
+        let read = self.read(offset, len);
+        let (Ok(bytes), Some(ino)) = (&read, self.loose_ino()) else { return reply(read) };
+        if bytes.len() == len as usize {
+            return reply(read);
+        }
+        let end = offset + bytes.len() as u64;
+        let (is_filled, _replying) = self.view.shared.written.is_filled(ino, end);
+        if is_filled {
+            return reply(Err(Error::BeingWritten));
+        }
+        // The kernel reads nothing beyond the size that it has, which is an earlier one. It would take `end`
+        // for the size of the file.
+        let is_beyond = bytes.is_empty() && self.view.size_now(ino).is_some_and(|size| offset > size);
+        reply(if is_beyond { Err(Error::Replaced) } else { read })
+    }
+
+    /// The inode number, if it is that of a loose file.
+    fn loose_ino(&self) -> Option<Ino> {
+        match &self.file {
+            ReadFile::Shown { node, entry } => {
+                self.view.store().folder(entry.layer).map(|_| self.view.tree().ino(*node))
+            }
+            ReadFile::Retired(ino, RetiredBytes::Loose(_)) => Some(*ino),
+            ReadFile::Retired(_, RetiredBytes::Entry(..)) | ReadFile::Ciopfs => None,
+        }
+    }
+
     /// Reads up to `len` bytes of the file from `offset` on. Fewer are read only at the end of the file.
     ///
     /// # Errors
@@ -51,16 +82,10 @@ impl ReadTarget {
         let range = offset..offset.saturating_add(u64::from(len));
         view.shared.prefetch.note_read(&followed, (node, entry), &range);
         let lent = file.lend_archive();
-        let read = file.read_at(offset, len);
+        let mut read = file.read_at(offset, len);
         if let Some(lent) = lent {
             view.shared.lent.note_used(lent);
             view.shared.host.get().into_iter().for_each(|host| host.trim_cache());
-        }
-        // This comes before the report of the change: the reload that follows must find the cut to end it.
-        if let Ok(bytes) = &read
-            && bytes.is_cut()
-        {
-            self.note_cut(node, offset + bytes.len() as u64);
         }
         if view.store().needs_trim()
             && let Some(host) = view.shared.host.get()
@@ -68,13 +93,16 @@ impl ReadTarget {
             host.trim_cache();
         }
         view.note_read_link(node, entry);
-        if file.take_outdated() {
-            // Pages that were read before the write go before its bytes are sent.
-            if view.is_unwatched(node)
-                && let Some(host) = view.shared.host.get()
-            {
-                host.drop_pages(view.tree().ino(node));
-            }
+        let is_cut = read.as_ref().is_ok_and(FileBytes::is_cut);
+        let is_outdated = file.take_outdated();
+        // This comes before the report of the change: the reload that follows must find what was noticed.
+        if is_outdated {
+            self.note_write(view.tree().ino(node));
+        }
+        if is_cut {
+            read = self.read_after_cut(node, entry, offset, len);
+        }
+        if is_outdated {
             view.shared.report_change(file.loose_folder().as_deref());
         }
         let bytes = read.map_err(|error| self.report(node, &error))?;
@@ -89,16 +117,43 @@ impl ReadTarget {
         Ok(bytes)
     }
 
-    /// Records before the reply that a loose file ends earlier than it did. The kernel fills its pages with
-    /// zeros up to the size that it knows, so it must drop them.
-    fn note_cut(&self, node: NodeId, size: u64) {
-        let shared = &self.view.shared;
-        let Ok(attr) = self.view.attr(self.view.tree().ino(node)) else { return };
-        if shared.written.cut(attr, size)
-            && let Some(host) = shared.host.get()
+    /// Records before the reply that a loose file was written to. The kernel may have pages from before.
+    fn note_write(&self, ino: Ino) {
+        // When the program comes to the end that the kernel knows, the kernel must ask for the new one.
+        if let Some((then, now)) = self.view.follow_new_write(ino)
+            && now.size > then.size
+            && let Some(host) = self.view.shared.host.get()
         {
-            host.drop_pages(attr.ino);
+            host.drop_attributes(ino);
         }
+    }
+
+    /// Reads a loose file again that ended earlier than expected. It may have been cut off and written again
+    /// meanwhile. If it does end there although it has a larger size, its end is its size: some file systems
+    /// state sizes that files do not have.
+    fn read_after_cut(
+        &self,
+        node: NodeId,
+        entry: EntryId,
+        offset: u64,
+        len: u32,
+    ) -> Result<FileBytes<'_>, EntryError> {
+        let (view, ino) = (&self.view, self.view.tree().ino(node));
+        let before = view.size_now(ino);
+        let bytes = view.store().file(entry).read_at(offset, len)?;
+        let end = offset + bytes.len() as u64;
+        if bytes.is_cut()
+            && let (Ok(then), Some(size)) = (view.attr(ino), before)
+            && end < size
+            && end < then.size
+            && view.size_now(ino) == Some(size)
+        {
+            let held = view.shared.written.follow(then, Attr { size: end, ..then });
+            if let Some(host) = view.shared.host.get() {
+                host.drop_pages(held);
+            }
+        }
+        Ok(bytes)
     }
 
     /// Logs a fault that is new, and starts a reload if the source has changed.

@@ -17,7 +17,7 @@ use super::remembered::invalidation::{Invalidation, NameIn};
 use super::remembered::kept_listings::KeptListings;
 use super::remembered::pending::PendingNames;
 use super::remembered::retired::Retired;
-use super::remembered::written::WrittenFiles;
+use super::remembered::written::{HeldAttr, WrittenFiles};
 use super::reported::change_log::ChangeLog;
 use super::reported::daemon_status::{LastReload, WatchCounts};
 use super::reported::sources::MountedSources;
@@ -66,12 +66,19 @@ pub(crate) trait Host: fmt::Debug + Send + Sync {
     /// Has the kernel drop what changed, soon. Does not block.
     fn invalidate(&self, invalidation: Invalidation);
 
-    /// Has the kernel drop the pages of a file soon. Does not block.
-    fn drop_pages(&self, ino: Ino);
+    /// Has the kernel drop the pages of a file that was written to, soon. Does not block.
+    fn drop_pages(&self, written: HeldAttr);
+
+    /// Has the kernel drop the attributes of a file, before this returns. For a request that reads the file.
+    fn drop_attributes(&self, ino: Ino);
 
     /// Has the kernel drop the cached part of a folder's listing, before this returns. For a request that
     /// lists the folder.
     fn drop_listing(&self, ino: Ino);
+
+    /// Runs a job when the kernel has dropped the pages of all files that were written to before. Does not
+    /// block. Unlike the next one, it does not wait for names, so a LOOKUP may wait for it.
+    fn after_pages(&self, job: Box<dyn FnOnce() + Send>);
 
     /// Runs a job when the kernel has dropped all that it was asked to drop before. Does not block.
     fn after_notices(&self, job: Box<dyn FnOnce() + Send>);

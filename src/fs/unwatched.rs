@@ -60,14 +60,9 @@ impl View {
             return;
         };
         let (ino, folder) = (self.tree().ino(node), self.tree().ino(self.tree().parent(node)));
-        if let (Some(now), Ok(attr)) = (self.store().file(entry).state_now(), self.attr(ino)) {
-            self.shared.written.cut(attr, now.size);
-        }
         self.shared.pending.add(folder, self.tree().name(node));
         self.shared.report_change(self.store().file(entry).watched_folder().as_deref());
-        if let Some(host) = self.shared.host.get() {
-            host.drop_pages(ino);
-        }
+        self.follow_write(ino);
     }
 }
 

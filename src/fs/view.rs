@@ -12,11 +12,10 @@ use super::attr::{Attr, NodeKind, Validity};
 use super::error::Error;
 use super::remembered::generation::{ParentPath, generation_of_folder};
 use super::remembered::inode_numbers::{CIOPFS, CIOPFS_INO, STATUS_INO, link_ino};
-use super::remembered::invalidation::{Invalidation, NameIn};
+use super::remembered::invalidation::NameIn;
 use super::reported::daemon_status::polling_interval;
 use super::shared::Shared;
 use crate::content::Store;
-use crate::folder::FileStat;
 use crate::format::EntryId;
 use crate::format::name::COMPONENT_MAX;
 use crate::limits::ASSUMED_MAX;
@@ -184,20 +183,56 @@ impl View {
     /// last. Until the pages are dropped, a file that has grown keeps its old size.
     pub(crate) fn follow_retired(&self, ino: Ino) {
         let Some(then) = self.shared.retired.written(ino) else { return };
-        let is_cut = self.shared.retired.attr(ino).is_some_and(|now| now.size < then.size);
-        let Some(host) = self.shared.host.get() else { return };
-        if is_cut {
-            host.invalidate(Invalidation { files: vec![ino], ..Invalidation::default() });
-        } else {
-            let written = vec![self.shared.written.hold(then)];
-            host.invalidate(Invalidation { written, ..Invalidation::default() });
+        let (Some(now), Some(host)) = (self.shared.retired.attr(ino), self.shared.host.get()) else { return };
+        host.drop_pages(self.shared.written.hold(then, now));
+    }
+
+    /// Records what was written to a loose file that is shown, and has the kernel drop its pages. Returns the
+    /// attributes before and after, or `None` if the file is not known any more.
+    pub(crate) fn follow_write(&self, ino: Ino) -> Option<(Attr, Attr)> {
+        let (then, now) = (self.attr(ino).ok()?, self.loose_attr_now(ino)?);
+        let held = self.shared.written.follow(then, now);
+        self.shared.host.get()?.drop_pages(held);
+        Some((then, now))
+    }
+
+    /// Like [`View::follow_write`], unless this state of the file was noticed already.
+    pub(crate) fn follow_new_write(&self, ino: Ino) -> Option<(Attr, Attr)> {
+        let now = self.loose_attr_now(ino)?;
+        let is_known = |it: Attr| (it.size, it.modified) == (now.size, now.modified);
+        if self.shared.written.newest(ino).is_some_and(is_known) {
+            return None;
+        }
+        self.follow_write(ino)
+    }
+
+    /// Asks the disk for the attributes of a file that was written to, if the mount follows no changes.
+    pub(crate) fn follow_static(&self, ino: Ino) {
+        if self.shared.on_change.get().is_none() && self.shared.written.newest(ino).is_some() {
+            self.follow_new_write(ino);
         }
     }
 
-    /// The state on the disk of a loose file that is shown, if it is known to be that file.
-    pub(crate) fn loose_state_now(&self, ino: Ino) -> Option<FileStat> {
+    /// The size of a loose file as it is on the disk.
+    pub(crate) fn size_now(&self, ino: Ino) -> Option<u64> {
+        let now = self.loose_attr_now(ino).or_else(|| self.shared.retired.attr(ino));
+        now.map(|now| now.size)
+    }
+
+    /// The attributes of a loose file as they are on the disk, if it is known to be that file.
+    fn loose_attr_now(&self, ino: Ino) -> Option<Attr> {
         let node = self.inode(ino).ok()?.node?;
-        self.store().file(self.entry(node)?).state_now()
+        let now = self.store().file(self.entry(node)?).state_now()?;
+        let (kind, validity) = (NodeKind::File, Validity::None);
+        Some(Attr { ino, kind, size: now.size, modified: now.modified(), validity })
+    }
+
+    /// The attributes of a loose file that this view knows.
+    pub(crate) fn known_attr(&self, ino: Ino) -> Option<Attr> {
+        let node = self.inode(ino).ok()?.node?;
+        let file = self.store().file(self.entry(node)?);
+        let (kind, validity) = (NodeKind::File, Validity::None);
+        Some(Attr { ino, kind, size: file.known_size()?, modified: file.modified(), validity })
     }
 
     /// The entry of a file; `None` for a folder.

@@ -89,7 +89,7 @@ impl Adaptor {
             let found = adaptor.fs.view().lookup(parent, &of_answer);
             let ino = found.ok().and_then(|found| found.attr).map(|attr| attr.ino);
             let of_file = adaptor.clone();
-            adaptor.after_pages(ino, move || of_file.answer_lookup(operation, parent, &of_answer, reply));
+            adaptor.after_pages(ino, move || of_file.answer_lookup_now(operation, parent, &of_answer, reply));
         };
         self.wait_for_view(operation, (folder, parent, name), answer);
     }
@@ -113,7 +113,7 @@ impl Adaptor {
     fn after_pages(&self, ino: Option<Ino>, answer: impl FnOnce() + Send + 'static) {
         if ino.is_some_and(|ino| self.fs.shared.written.is_held(ino)) {
             let answer = self.devices.answer_later(answer);
-            self.fs.after_notices(move || drop(answer));
+            self.fs.after_pages(move || drop(answer));
         } else {
             answer();
         }
@@ -137,8 +137,20 @@ impl Adaptor {
         self.fs.shared.pending.wait(folder, parent, name, Box::new(answer));
     }
 
-    /// Answers a LOOKUP from the current view.
+    /// Answers a LOOKUP from the current view. If the size of the file is about to change, the answer waits
+    /// until the kernel has dropped the pages.
     fn answer_lookup(&self, operation: Operation, parent: Ino, name: &[u8], reply: ReplyEntry) {
+        let written = &self.fs.shared.written;
+        let ino = || Some(self.fs.view().lookup(parent, name).ok()?.attr?.ino);
+        let ino = if written.is_empty() { None } else { ino() };
+        if !ino.is_some_and(|ino| written.is_size_held(ino)) {
+            return self.answer_lookup_now(operation, parent, name, reply);
+        }
+        let (adaptor, name) = (self.clone(), name.to_owned());
+        self.after_pages(ino, move || adaptor.answer_lookup_now(operation, parent, &name, reply));
+    }
+
+    fn answer_lookup_now(&self, operation: Operation, parent: Ino, name: &[u8], reply: ReplyEntry) {
         let view = self.fs.view();
         let Lookup { attr, is_lasting } = match view.lookup(parent, name) {
             Ok(found) => found,
@@ -249,6 +261,8 @@ impl From<Error> for Errno {
             Error::IsFolder => Self::EISDIR,
             Error::NoMemory => Self::ENOMEM,
             Error::ListingGone | Error::NoNode | Error::Replaced => Self::ESTALE,
+            // Programs repeat the read at once, and so do the libraries that they use.
+            Error::BeingWritten => Self::EINTR,
             Error::OutOfInodeNumbers => Self::EOVERFLOW,
             Error::NotPermitted => Self::EACCES,
             Error::NoXattr => Self::ENODATA,
@@ -359,8 +373,13 @@ impl Filesystem for Adaptor {
         self.answer(operation, || {
             let view = self.fs.view();
             view.note_used_file(ino);
+            view.follow_static(ino);
             let Some(file) = view.unwatched_file(ino) else {
-                return self.answer_getattr(operation, ino, reply);
+                if !self.fs.shared.written.is_size_held(ino) {
+                    return self.answer_getattr(operation, ino, reply);
+                }
+                let adaptor = self.clone();
+                return self.after_pages(Some(ino), move || adaptor.answer_getattr(operation, ino, reply));
             };
             let adaptor = self.clone();
             self.when_sized(operation, view.size_jobs([file]), move || {
@@ -419,9 +438,11 @@ impl Filesystem for Adaptor {
                     // A panic here must not fail the request whose worker took this one from a queue.
                     self.devices.run(device, move || {
                         // The bytes are sent from where they are.
-                        _ = guard(Operation::Read, || match target.read(offset, size) {
-                            Ok(bytes) => reply.data(&bytes),
-                            Err(error) => reply.error(error.into()),
+                        _ = guard(Operation::Read, || {
+                            target.answer(offset, size, |read| match read {
+                                Ok(bytes) => reply.data(&bytes),
+                                Err(error) => reply.error(error.into()),
+                            });
                         });
                     });
                 }
@@ -646,7 +667,9 @@ fn answer_readdirplus(view: &View, ino: Ino, cookie: u64, mut reply: ReplyDirect
         let name = OsStr::from_bytes(entry.name);
         let is_pending = view.pending_folder(ino, entry.name).is_some();
         let ttl = ttl(attr.validity, view.is_current() && !is_pending);
-        let is_unsized = attr.validity == Validity::None && view.unsized_file(entry.ino).is_some();
+        // A listing does not wait until pages are dropped.
+        let is_unsized = attr.validity == Validity::None
+            && (view.unsized_file(entry.ino).is_some() || view.shared.written.is_size_held(entry.ino));
         let attr = if is_unsized {
             FileAttr { size: NO_SIZE, ..file_attr(&owner, &attr) }
         } else {

@@ -32,6 +32,8 @@ pub(crate) struct Notify {
     /// Set when there is a connection.
     notifier: Arc<OnceLock<Notifier>>,
     queue: Arc<Queue>,
+    /// To the thread that drops pages.
+    pages: Sender<Notice>,
     /// Shrinks the cache of decoded extents to its size and frees large buffers, so that an idle
     /// daemon needs no more memory than before.
     cache_trim: Wake,
@@ -45,12 +47,8 @@ enum Notice {
     Folder(Ino),
     /// Drop the attributes of a file.
     Attributes(Ino),
-    /// Drop the pages of a file that was written to.
-    Pages(Ino),
-    /// Drop the pages of a file, and then its attributes.
-    File(Ino),
-    /// The same for a file of which the view knows that it was written to. In between, its new attributes are
-    /// shown.
+    /// Drop the pages of a file that was written to, and then its attributes. In between, its new attributes
+    /// are shown.
     Written(HeldAttr),
     /// Drop the names that are beyond a limit.
     Surplus,
@@ -87,8 +85,8 @@ impl Notify {
         let (pages, of_pages) = channel();
         let sender = Thread { fs: Arc::downgrade(fs), notifier: notifier.clone() };
         let dropper = Thread { fs: Arc::downgrade(fs), notifier: notifier.clone() };
-        let of_sender = queue.clone();
-        thread::Builder::new().name("notify".into()).spawn(move || sender.send(&of_sender, &pages))?;
+        let (of_sender, to_pages) = (queue.clone(), pages.clone());
+        thread::Builder::new().name("notify".into()).spawn(move || sender.send(&of_sender, &to_pages))?;
         thread::Builder::new().name("drop-pages".into()).spawn(move || dropper.drop_pages(&of_pages))?;
         let of_cache = Arc::downgrade(fs);
         let is_trimmed = move || of_cache.upgrade().is_none_or(|fs| fs.trim());
@@ -98,7 +96,7 @@ impl Notify {
                 thread::sleep(TRIM_STEP);
             }
         })?;
-        Ok(Self { notifier, queue, cache_trim })
+        Ok(Self { notifier, queue, pages, cache_trim })
     }
 
     /// Sets the connection to the kernel.
@@ -117,20 +115,30 @@ impl Drop for Notify {
 
 impl Host for Notify {
     fn invalidate(&self, invalidation: Invalidation) {
-        let Invalidation { names, folders, files, written, attributes } = invalidation;
+        let Invalidation { names, folders, written, attributes } = invalidation;
         let notices = names.into_iter().map(Notice::Name).chain(folders.into_iter().map(Notice::Folder));
-        let notices = notices.chain(attributes.into_iter().map(Notice::Attributes));
-        let notices = notices.chain(written.into_iter().map(Notice::Written));
-        self.queue.push(notices.chain(files.into_iter().map(Notice::File)));
+        self.queue.push(notices.chain(attributes.into_iter().map(Notice::Attributes)));
+        for written in written {
+            self.drop_pages(written);
+        }
     }
 
-    fn drop_pages(&self, ino: Ino) {
-        self.queue.push([Notice::Pages(ino)]);
+    fn drop_pages(&self, written: HeldAttr) {
+        // The other thread may wait for a LOOKUP that waits for this.
+        _ = self.pages.send(Notice::Written(written));
+    }
+
+    fn drop_attributes(&self, ino: Ino) {
+        inval_inode(&self.notifier, ino, ATTRIBUTES_ONLY);
     }
 
     fn drop_listing(&self, ino: Ino) {
         // The kernel waits for the pages of the cached listing. It locks none while it waits for a reply.
         inval_inode(&self.notifier, ino, 0);
+    }
+
+    fn after_pages(&self, job: Box<dyn FnOnce() + Send>) {
+        _ = self.pages.send(Notice::Job(job));
     }
 
     fn after_notices(&self, job: Box<dyn FnOnce() + Send>) {
@@ -197,7 +205,7 @@ impl Thread {
                     self.drop_names(&surplus.unwrap_or_default());
                 }
                 // The other thread receives until this one ends.
-                Notice::Pages(_) | Notice::File(_) | Notice::Written(_) | Notice::Job(_) => {
+                Notice::Written(_) | Notice::Job(_) => {
                     _ = pages.send(notice);
                 }
             }
@@ -213,16 +221,17 @@ impl Thread {
     fn drop_pages(&self, notices: &Receiver<Notice>) {
         for notice in notices {
             match notice {
-                Notice::Pages(ino) => self.inval_inode(ino, 0),
-                Notice::File(ino) => {
-                    self.inval_inode(ino, 0);
-                    self.inval_inode(ino, ATTRIBUTES_ONLY);
-                }
                 Notice::Written(held) => {
                     let ino = held.ino;
+                    held.wait_for_replies();
                     self.inval_inode(ino, 0);
+                    let is_cut = held.is_cut();
                     drop(held);
-                    self.inval_inode(ino, ATTRIBUTES_ONLY);
+                    // If a file was cut off, a READ that ends early may be under way again. Its attributes
+                    // are dropped with the pages, and no other request got attributes meanwhile.
+                    if !is_cut {
+                        self.inval_inode(ino, ATTRIBUTES_ONLY);
+                    }
                 }
                 Notice::Job(job) => job(),
                 Notice::Name(_) | Notice::Folder(_) | Notice::Attributes(_) | Notice::Surplus => {}

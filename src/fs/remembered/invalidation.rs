@@ -19,9 +19,8 @@ pub(crate) struct Invalidation {
     pub(crate) names: Vec<NameIn>,
     /// Folders whose listings differ.
     pub(crate) folders: Vec<Ino>,
-    /// Files that may have been written to, although nothing says so.
-    pub(crate) files: Vec<Ino>,
-    /// Files that were written to, with the attributes to show until their pages are dropped.
+    /// Files that were written to, or may have been although nothing says so, with the attributes to show
+    /// until their pages are dropped.
     pub(crate) written: Vec<HeldAttr>,
     /// Files whose attributes no event reports any more.
     pub(crate) attributes: Vec<Ino>,
@@ -34,7 +33,7 @@ impl Invalidation {
         let mut folders = changes.folders.clone();
         folders.extend(others.into_values().flatten());
         let names = everywhere(spellings, &changes.names);
-        Self { names, folders, files: changes.uncertain.clone(), ..Self::default() }
+        Self { names, folders, ..Self::default() }
     }
 }
 

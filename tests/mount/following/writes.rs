@@ -1,11 +1,13 @@
 //! Tests of programs that have files open while others write, save and touch them.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
@@ -19,9 +21,32 @@ const ESTALE: i32 = Errno::STALE.raw_os_error();
 /// Reads an open file from its beginning.
 fn read_again(file: &File) -> Vec<u8> {
     let mut bytes = vec![0; 1 << 16];
-    let len = file.read_at(&mut bytes, 0).unwrap();
+    let len = read_at(file, &mut bytes, 0);
     bytes.truncate(len);
     bytes
+}
+
+/// Reads once. While a file is being cut off, a read may have to be repeated, as after a signal.
+fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> usize {
+    loop {
+        match file.read_at(bytes, offset) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            read => return read.unwrap(),
+        }
+    }
+}
+
+/// The runs of equal bytes.
+fn runs(bytes: &[u8]) -> String {
+    let runs = bytes.chunk_by(|one, other| one == other);
+    runs.map(|run| format!("{} x {}", run[0].escape_ascii(), run.len())).collect::<Vec<_>>().join(", ")
+}
+
+/// Writes other bytes over a file, and then sets its length.
+fn save_in_place(path: &Path, bytes: &[u8]) {
+    let mut file = File::options().write(true).open(path).unwrap();
+    file.write_all(bytes).unwrap();
+    file.set_len(bytes.len() as u64).unwrap();
 }
 
 /// A test folder and a mount of its folder `mod`, which holds these files.
@@ -210,6 +235,97 @@ fn a_file_that_was_cut_off_never_shows_zeros_before_the_reload() {
         assert!(read() == "x".repeat(70_000), "zeros, or the old size");
     }
     disk.set(Mode::Works);
+}
+
+#[test]
+fn a_file_that_grew_is_never_cut_to_its_old_size_before_the_reload() {
+    let dir = TestDir::new();
+    let (disk, mount) = beside_a_disk(&dir);
+    let open = File::open(mount.join("b.txt")).unwrap();
+    assert_eq!(read_again(&open), b"old");
+    disk.set(Mode::Hangs);
+    for len in [50_000, 9, 5000, 20_000, 0, 60_000] {
+        let new = vec![b'0' + (len % 7) as u8; len];
+        save_in_place(&dir.path("mod/b.txt"), &new);
+        until("the whole file to be shown", || read_again(&open) == new);
+        assert_eq!(open.metadata().unwrap().len(), len as u64);
+    }
+    disk.set(Mode::Works);
+}
+
+#[test]
+fn a_file_saved_in_place_in_other_sizes_is_read_whole_and_without_zeros() {
+    let (dir, mount) = mounted([("a.dds", &"a".repeat(100))]);
+    let (path, is_over) = (dir.path("mod/a.dds"), AtomicBool::new(false));
+    let (mount, is_over) = (&mount, &is_over);
+    // Each version has one letter, and a letter has one length.
+    let length = |letter: u8| usize::from(letter - b'a') * 52_345 % 400_000 + 100;
+    thread::scope(|scope| {
+        for reader in 0..4_usize {
+            scope.spawn(move || {
+                let mut bytes = vec![0; 500_000];
+                for nth in 0.. {
+                    let open = File::open(mount.join("a.dds")).unwrap();
+                    let _ = rustix::fs::fadvise(&open, 0, None, rustix::fs::Advice::DontNeed);
+                    let step = [4096, 70_000, 500_000][nth % 3];
+                    let offset = [0, 0, 50_000 * reader][nth % 3];
+                    let mut done = 0;
+                    loop {
+                        let end = bytes.len().min(done + step);
+                        match open.read_at(&mut bytes[done..end], (offset + done) as u64) {
+                            Ok(0) => break,
+                            Ok(read) => done += read,
+                            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                            // The file was cut off before this.
+                            Err(error) if error.raw_os_error() == Some(ESTALE) => break,
+                            Err(error) => panic!("{error}"),
+                        }
+                    }
+                    let zero = bytes[..done].iter().position(|byte| *byte == 0);
+                    assert_eq!(
+                        zero,
+                        None,
+                        "zeros among {}, read from {offset} by {step}",
+                        runs(&bytes[..done])
+                    );
+                    if is_over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
+            });
+        }
+        let began = Instant::now();
+        for nth in 0.. {
+            let letter = b'a' + (nth * 5 % 26) as u8;
+            save_in_place(&path, &vec![letter; length(letter)]);
+            if nth % 4 == 0 {
+                until("the saved bytes to be shown", || {
+                    fs::read(mount.join("a.dds")).is_ok_and(|it| it == vec![letter; length(letter)])
+                });
+            }
+            if began.elapsed() > Duration::from_secs(5) {
+                break;
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn a_static_mount_shows_no_cut_file_for_ever() {
+    let (dir, mount) = mounted_with([("a.txt", &"a".repeat(100_000))], &["-o", "static"]);
+    let path = dir.path("mod/a.txt");
+    let open = File::open(mount.join("a.txt")).unwrap();
+    assert_eq!(open.metadata().unwrap().len(), 100_000);
+    for len in [30_000, 60_000, 0, 50_000] {
+        let new = vec![b'0' + (len % 7) as u8; len];
+        save_in_place(&path, &new);
+        // The mount asks the disk when a page is read that the kernel does not have.
+        let _ = rustix::fs::fadvise(&open, 0, None, rustix::fs::Advice::DontNeed);
+        until("the whole file to be shown", || read_again(&open) == new);
+        until("its size", || fs::metadata(mount.join("a.txt")).unwrap().len() == len as u64);
+        assert_eq!(fs::read(mount.join("a.txt")).unwrap(), new);
+    }
 }
 
 #[test]
