@@ -110,6 +110,17 @@ impl Head {
         Some((texture.texel_bytes()?, first.texel_bytes()?))
     }
 
+    /// Where the mips of a PC's texture end, in bytes from its first texel, whatever number of them is
+    /// stated; empty for a cube, whose faces follow each other, and if that is not known.
+    pub fn mip_ends(&self) -> Vec<u64> {
+        match self {
+            Self::Dds(texture) if !texture.cube => {
+                (1..=MIPS_MAX).map_while(|mips| dds::Texture { mips, ..*texture }.texel_bytes()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The tile mode of a console texture; `None` for PC textures and for other files.
     pub fn tile_mode(&self) -> Option<u8> {
         match self {
@@ -152,6 +163,9 @@ pub struct LinearTexture {
     /// The layout of the texels in the archive; `None` if they are already in rows.
     surface: Option<Surface>,
 }
+
+/// Maximum number of mips of a texture, whose sides have 16 bits.
+const MIPS_MAX: u8 = 16;
 
 impl LinearTexture {
     /// The DDS header.

@@ -108,7 +108,15 @@ fn a_texture_without_texels_is_bad_and_one_without_small_mips_is_odd() {
         (vec![], "1 file, nothing wrong found; 1 has no checksum")
     );
     assert_eq!(notes(&texture(40)), one("mips-missing", 1));
-    assert_eq!(verdict(&texture(8)), "1 file, 1 bad");
+    for cut in [8, 31, 33, 55] {
+        assert_eq!(verdict(&texture(cut)), "1 file, 1 bad", "{cut}");
+    }
+    // A chunk that lacks a byte shifts all mips behind it.
+    let chunks =
+        [31, 24].into_iter().fold(Ba2File::texture("a.dds", Texture::new(71, 8, 8, 4)), |file, bytes| {
+            file.chunk(Chunk::stored(vec![7; bytes]))
+        });
+    assert_eq!(verdict(&Ba2::textures(1).add(chunks).build()), "1 file, 1 bad");
     let dir = TestDir::new();
     dir.archive("a.ba2", &texture(8));
     let finished = dir.run(["verify", "a.ba2"]);

@@ -159,12 +159,24 @@ impl LayerTables {
         head.linear(self.data_len(entry)).map_or(head, |texture| texture.head())
     }
 
-    /// How many bytes of texels a PC's texture has and how many it needs, if it has fewer than its first mip.
+    /// How many bytes of texels a PC's texture has and how many it needs, if it lacks its first mip or a part
+    /// of another.
     pub(crate) fn missing_texels(&self, entry: u32) -> Option<(u64, u64)> {
-        let (needs, first_mip) = self.heads.get(entry as usize).texel_bytes()?;
+        let head = self.heads.get(entry as usize);
+        let (needs, first_mip) = head.texel_bytes()?;
         let extents = self.extents.range(entry).map(|index| self.extents.get(index));
-        let has = extents.map(|extent| u64::from(extent.size.unwrap_or(extent.packed))).sum();
-        (has < first_mip).then_some((has, needs))
+        let mut has = 0;
+        let mut ends = Vec::new();
+        for extent in extents {
+            has += u64::from(extent.size.unwrap_or(extent.packed));
+            ends.push(has);
+        }
+        // Packers leave out whole mips.
+        let is_cut = || {
+            let mips = head.mip_ends();
+            !mips.is_empty() && ends.iter().any(|end| *end > 0 && !mips.contains(end))
+        };
+        (has < first_mip || has < needs && is_cut()).then_some((has, needs))
     }
 
     /// Unpacked size of an entry's data, as far as the tables state it. Formats with heads always state it.
