@@ -468,6 +468,16 @@ impl Note {
         Self::new(NoteCode::LinkDangling, path, text)
     }
 
+    /// Creates a note on a link that leads in a circle.
+    pub(crate) fn circle(path: impl Into<String>) -> Self {
+        Self::new(NoteCode::LinkCircle, path, "left out: the link leads back to itself")
+    }
+
+    /// Creates a note on something that is neither a file, nor a folder, nor a link.
+    pub(crate) fn special_file(path: impl Into<String>) -> Self {
+        Self::new(NoteCode::SpecialFile, path, "left out: neither a file nor a folder")
+    }
+
     /// Creates a note on folders in one folder whose names differ in case alone.
     pub(crate) fn folder_case(mut paths: Vec<String>) -> Self {
         // Lowercase names come first.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::caseless::CaselessNames;
 use super::settings::ini::Ini;
 use crate::limits::{LINE_COST, LISTED_NAMES_MAX, PLAN_READ_MAX, SETTINGS_MAX};
-use crate::note::{Note, NoteCode};
+use crate::note::{Note, NoteCode, Notes};
 use crate::system::covered::Covered;
 use crate::system::disk_id::DiskId;
 use crate::system::foreign_mounts::ForeignMounts;
@@ -21,6 +21,9 @@ use crate::system::{mountinfo, whole_file};
 
 /// Maximum number of entries read from one folder.
 const NAMES_MAX: usize = 1 << 20;
+
+/// Maximum number of notes of one code on what could not be looked at.
+const UNSEEN_MAX: usize = 1_000;
 
 /// What is kept beside each name in a data folder, in bytes.
 const NAME_COST: usize = 64;
@@ -52,12 +55,30 @@ pub struct Disk {
     read: RefCell<ReadSet>,
     /// Lists and folders that exist and could not be read, with the reasons.
     unread: RefCell<BTreeMap<PathBuf, String>>,
+    /// What is there and could not be looked at.
+    unseen: RefCell<Unseen>,
+    /// Whether what is read now decides nothing, so that nothing of it has to be looked at.
+    is_aside: Cell<bool>,
     /// What all files that were read cost together. Each has the cost of [`cost`].
     cost: Cell<usize>,
     /// The first file that was left out because all files together exceed the limit.
     left_out: RefCell<Option<PathBuf>>,
     /// What folders contained when they were listed, if that is remembered.
     listed: Option<RefCell<Listed>>,
+}
+
+/// What could not be looked at.
+#[derive(Debug)]
+struct Unseen {
+    notes: Notes,
+    /// The subjects of the notes.
+    known: HashSet<PathBuf>,
+}
+
+impl Default for Unseen {
+    fn default() -> Self {
+        Self { notes: Notes::new(UNSEEN_MAX), known: HashSet::new() }
+    }
 }
 
 /// The names in folders, and how many they are. `None` for a folder that could not be listed.
@@ -89,23 +110,47 @@ impl Disk {
         (self.read.take(), self.unread.take())
     }
 
+    /// What is there and could not be looked at since the last call: nobody knows what it would have decided.
+    /// What is among the known notes is left out.
+    pub(crate) fn take_unseen(&self, known: &[Note]) -> Vec<Note> {
+        let noted: HashSet<&str> =
+            known.iter().filter(|note| note.code.is_unseen()).map(|note| &*note.subject).collect();
+        let mut unseen = self.unseen.take().notes.into_vec();
+        unseen.retain(|note| !noted.contains(&*note.subject));
+        unseen
+    }
+
+    /// Reads something that decides nothing of a plan, so that it is no loss if it cannot be looked at.
+    pub(crate) fn aside<T>(&self, read: impl FnOnce() -> T) -> T {
+        let before = self.is_aside.replace(true);
+        let result = read();
+        self.is_aside.set(before);
+        result
+    }
+
     /// Reads a regular file.
     ///
     /// # Errors
     /// The file cannot be read, has more than `limit` bytes, or exceeds what one plan may read.
     pub(crate) fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
-        let entered = self.entered(path)?;
+        let entered = self.entered(path).inspect_err(|error| self.note_unseen(path, error))?;
         self.note_read(path)?;
-        let content = whole_file::read(&entered, limit)?;
+        let content = whole_file::read(&entered, limit).inspect_err(|error| {
+            // The caller knows what its limit means.
+            if error.kind() != io::ErrorKind::FileTooLarge {
+                self.note_unseen(path, error);
+            }
+        })?;
         self.pay(path, cost(&content))?;
         Ok(content)
     }
 
     /// Reads the first `limit` bytes of a regular file.
     pub(crate) fn read_start(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
-        let entered = self.entered(path)?;
+        let entered = self.entered(path).inspect_err(|error| self.note_unseen(path, error))?;
         self.note_read(path)?;
-        let (content, _) = whole_file::read_start(&entered, limit)?;
+        let start = whole_file::read_start(&entered, limit);
+        let (content, _) = start.inspect_err(|error| self.note_unseen(path, error))?;
         self.pay(path, content.len())?;
         Ok(content)
     }
@@ -115,6 +160,7 @@ impl Disk {
         let content = self.read(path, SETTINGS_MAX);
         if let Err(error) = &content {
             self.note_unread(path, error);
+            self.note_link(path, error);
             let is_missing = error.kind() == io::ErrorKind::NotFound;
             notes.extend((!is_missing).then(|| Note::unreadable(path, error)));
         }
@@ -145,6 +191,51 @@ impl Disk {
         if !leads_nowhere(error) {
             self.unread.borrow_mut().insert(path.to_owned(), reason(error));
         }
+    }
+
+    /// Records that something could not be looked at, unless nothing is there, or it is of another kind. In a
+    /// closed folder, nobody knows what is there, so the folder is named.
+    fn note_unseen(&self, path: &Path, error: &io::Error) {
+        let is_other = error.kind() == io::ErrorKind::IsADirectory;
+        if !is_nowhere(error) && !is_other && !path.as_os_str().is_empty() {
+            let is_closed = error.kind() == io::ErrorKind::PermissionDenied;
+            let subject = self.deepest(path).filter(|_| is_closed).unwrap_or(path);
+            self.add_unseen(Note::not_read(subject, &reason(error)));
+        }
+    }
+
+    /// The deepest part of a path that is known to be there. A path may have thousands of parts.
+    fn deepest<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        let parts: Vec<&Path> = path.ancestors().collect();
+        let unknown = parts.partition_point(|it| self.link_metadata(it).is_err());
+        parts.get(unknown).copied()
+    }
+
+    /// Records the link on the way to a path that leads nowhere, if that is why nothing is there. What it led
+    /// to may have moved, or its disk is not mounted.
+    fn note_link(&self, path: &Path, error: &io::Error) {
+        if !leads_nowhere(error) {
+            return;
+        }
+        let Some(link) = self.deepest(path) else { return };
+        let Err(error) = self.metadata(link) else { return };
+        match error.kind() {
+            io::ErrorKind::NotFound => self.add_unseen(Note::dangling_link(link.to_string_lossy())),
+            _ if leads_nowhere(&error) => self.add_unseen(Note::circle(link.to_string_lossy())),
+            _ => {}
+        }
+    }
+
+    /// Records something that could not be looked at.
+    pub(crate) fn add_unseen(&self, note: Note) {
+        if self.is_aside.get() {
+            return;
+        }
+        let mut unseen = self.unseen.borrow_mut();
+        if unseen.known.len() < UNSEEN_MAX && !unseen.known.insert(PathBuf::from(&note.subject)) {
+            return;
+        }
+        unseen.notes.add(note.code, || note);
     }
 
     /// Counts a name that a plan keeps, with what it keeps beside it. Ten thousand mods may be links to one
@@ -178,6 +269,14 @@ impl Disk {
 
     /// The names in a folder that are UTF-8; a game cannot refer to others.
     pub(crate) fn names(&self, folder: &Path) -> io::Result<CaselessNames> {
+        self.names_if_listed(folder).inspect_err(|error| {
+            self.note_unseen(folder, error);
+            self.note_link(folder, error);
+        })
+    }
+
+    /// As [`Self::names`], if it is no loss that a folder cannot be listed.
+    fn names_if_listed(&self, folder: &Path) -> io::Result<CaselessNames> {
         let Some(listed) = &self.listed else { return self.names_now(folder) };
         if let Some(known) = listed.borrow().folders.get(folder) {
             return known.clone().ok_or_else(|| io::ErrorKind::NotFound.into());
@@ -208,14 +307,17 @@ impl Disk {
             if name == ".." {
                 return None;
             }
-            let stored = match self.names(&found.path) {
+            let stored = match self.names_if_listed(&found.path) {
                 Ok(names) => {
                     found.others.extend(names.others(name).map(|other| found.path.join(other)));
                     OsString::from(names.get(name)?)
                 }
                 // The folder allows entering but not listing.
-                Err(_) if self.is_there(&found.path.join(name)) => name.into(),
-                Err(_) => return None,
+                Err(_) if self.link_metadata(&found.path.join(name)).is_ok() => name.into(),
+                Err(error) => {
+                    self.note_unseen(&found.path, &error);
+                    return None;
+                }
             };
             found.path.push(stored);
         }
@@ -224,17 +326,43 @@ impl Disk {
 
     /// Finds a regular file as [`Self::find`] does, following links.
     pub(crate) fn find_file(&self, root: &Path, relative: &str) -> Option<PathBuf> {
-        self.find(root, relative).map(|found| found.path).filter(|path| self.is_file(path))
+        self.find(root, relative).map(|found| found.path).filter(|path| self.is_named_file(path))
     }
 
     /// Finds a folder as [`Self::find`] does, following links.
     pub(crate) fn find_folder(&self, root: &Path, relative: &str) -> Option<PathBuf> {
-        self.find(root, relative).map(|found| found.path).filter(|path| self.is_dir(path))
+        self.find(root, relative).map(|found| found.path).filter(|path| self.is_named_dir(path))
     }
 
     /// The metadata of a file or folder, following links.
     pub(crate) fn metadata(&self, path: &Path) -> io::Result<Metadata> {
-        std::fs::metadata(self.entered(path)?)
+        let found = self.entered(path).and_then(std::fs::metadata);
+        found.inspect_err(|error| self.note_unseen(path, error))
+    }
+
+    /// As [`Self::metadata`], for what a folder or a list names, so that a link in its place should lead to
+    /// something.
+    fn named(&self, path: &Path) -> io::Result<Metadata> {
+        self.metadata(path).inspect_err(|error| self.note_link(path, error))
+    }
+
+    /// Whether a path that a folder or a list names leads to a regular file.
+    pub(crate) fn is_named_file(&self, path: &Path) -> bool {
+        let Ok(found) = self.named(path) else { return false };
+        if !found.is_file() && !found.is_dir() {
+            self.add_unseen(Note::special_file(path.to_string_lossy()));
+        }
+        found.is_file()
+    }
+
+    /// Whether a path that a folder or a list names leads to a folder.
+    pub(crate) fn is_named_dir(&self, path: &Path) -> bool {
+        self.named(path).is_ok_and(|it| it.is_dir())
+    }
+
+    /// Whether nothing is at a path, in contrast to what cannot be looked at.
+    pub(crate) fn is_gone(&self, path: &Path) -> bool {
+        self.metadata(path).is_err_and(|error| is_nowhere(&error))
     }
 
     /// The path that opens what is at a path. Fails if it is in a FUSE mount of another user, whose daemon
@@ -253,9 +381,9 @@ impl Disk {
         path.canonicalize()
     }
 
-    /// Whether a path exists, be it a dangling link.
-    fn is_there(&self, path: &Path) -> bool {
-        self.entered(path).is_ok_and(|path| path.symlink_metadata().is_ok())
+    /// The metadata of a file, a folder, or a link itself.
+    fn link_metadata(&self, path: &Path) -> io::Result<Metadata> {
+        self.entered(path)?.symlink_metadata()
     }
 
     /// Whether a path leads to a regular file.
@@ -287,6 +415,12 @@ impl Disk {
         let is_one = |it: &mountinfo::MountEntry| it.mountpoint == folder && it.is_fuse();
         !self.covered.is_mountpoint(&folder) && mountinfo::mounts().iter().any(is_one)
     }
+}
+
+/// Whether a path could not be opened because nothing can be there.
+fn is_nowhere(error: &io::Error) -> bool {
+    leads_nowhere(error)
+        || matches!(error.kind(), io::ErrorKind::InvalidFilename | io::ErrorKind::InvalidInput)
 }
 
 /// What a file counts: its bytes, and more for each line. Lines end in LF or CR.

@@ -348,7 +348,8 @@ fn refuse_oddities(vfs: &Vfs, options: &PackOptions) -> Result<(), PackError> {
     if !broken.is_empty() {
         return Err(PackError::list(PackErrorKind::Unreadable, "archives that are not whole:", &broken));
     }
-    let odd: Vec<String> = vfs.unseen().map(|note| format!("{}: {note}", note.subject.shown())).collect();
+    let odd: Vec<String> =
+        vfs.unseen().map(|note| format!("{}: {}", note.subject.shown(), note.why_unseen())).collect();
     if !odd.is_empty() {
         return Err(PackError::list(PackErrorKind::Source, "the source has what cannot be packed:", &odd));
     }

@@ -9,6 +9,7 @@ use crate::format::encoding::{Encoding, NamesEncoding};
 use crate::format::{Archive, Limits, Options};
 use crate::game::{ArchiveRule, Overrides};
 pub use crate::limits::{CACHE_SIZE, READ_LIMIT};
+use crate::note::Note;
 
 /// Options for opening sources. A profile among the sources may set options that the caller leaves
 /// open. The rest have defaults.
@@ -38,6 +39,8 @@ pub struct OpenOptions {
     /// beyond the end have their whole tree.
     pub(crate) within: Vec<Option<Within>>,
     pub(crate) progress: Option<Progress>,
+    /// What the patterns of profiles match, and what could not be looked at.
+    pub(crate) unseen: Vec<Note>,
     /// If root opens sources for other users to read: what to do instead about a folder or list that another
     /// user can change. Links and names in it could show them every file that root can read.
     pub(crate) advice_to_root: Option<&'static str>,
@@ -232,6 +235,7 @@ impl OpenOptions {
             mo2_profile: self.mo2_profile.or(lower.mo2_profile),
             within: if self.within.is_empty() { lower.within } else { self.within },
             progress: self.progress.or(lower.progress),
+            unseen: [lower.unseen, self.unseen].concat(),
             advice_to_root: self.advice_to_root.or(lower.advice_to_root),
         }
     }

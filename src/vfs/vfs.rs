@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::ptr;
 use std::sync::{Arc, Weak};
 
 use super::conflict::{Conflict, conflicts};
@@ -21,8 +22,9 @@ use super::sources::source_set::SourceSet;
 use super::trouble::{Handling, Trouble};
 use super::vfs_layer::VfsLayer;
 use crate::content::Store;
-use crate::game::LoadOrder;
-use crate::note::Note;
+use crate::format::is_archive_name;
+use crate::game::{LoadOrder, is_plugin};
+use crate::note::{Note, NoteCode};
 use crate::tree::{Kind, LayerNames, NodeId, Tree};
 
 /// One tree of files, made of several sources: games, archives and folders.
@@ -142,13 +144,14 @@ impl Vfs {
         self.notes().filter(|note| note.code.is_unseen())
     }
 
-    /// Of [`Vfs::unseen`], what may have a file at this path or below it: archives, and what is on the way to
-    /// the path or beyond it.
+    /// Of [`Vfs::unseen`], what may have a file at this path or below it, or decide which one wins: archives,
+    /// what a plan needs, and what is on the way to the path or beyond it.
     pub(crate) fn unseen_about(&self, path: &str) -> impl Iterator<Item = &Note> {
         let path = path.replace('\\', "/").to_ascii_lowercase();
         let path = path.trim_start_matches("./").trim_end_matches('/').to_owned();
         let folders: Vec<PathBuf> =
             self.layers().filter(VfsLayer::is_folder).map(|layer| layer.path().to_owned()).collect();
+        let of_plan = self.opened.plan.order.notes.as_ptr_range();
         self.unseen().filter(move |note| {
             let subject = Path::new(&note.subject);
             let Some(within) = folders.iter().find_map(|folder| subject.strip_prefix(folder).ok()) else {
@@ -159,7 +162,16 @@ impl Vfs {
                 let rest = other.strip_prefix(one);
                 rest.is_some_and(|rest| one.is_empty() || rest.is_empty() || rest.starts_with('/'))
             };
-            note.code.is_of_archive() || is_above(&within, &path) || is_above(&path, &within)
+            let is_archive = is_archive_name(within.as_bytes());
+            let decides = match of_plan.contains(&ptr::from_ref::<Note>(note)) {
+                true => {
+                    let is_read = is_archive || is_plugin(&within) || within.ends_with(".ini");
+                    is_read || note.code == NoteCode::FileUnreadable
+                }
+                false => is_archive && !within.contains('/'),
+            };
+            let is_known_archive = note.code.is_of_archive();
+            decides || is_known_archive || is_above(&within, &path) || is_above(&path, &within)
         })
     }
 

@@ -102,6 +102,18 @@ fn salvage_writes_a_file_with_a_wrong_checksum_and_warns() {
     assert!(finished.err.starts_with(&format!("bsafs: warn: sound/wrong.wav: {what}")), "{finished:?}");
     assert_eq!(finished.err.lines().count(), 1, "{finished:?}");
     assert!(fs::read(dir.path("out/sound/wrong.wav")).unwrap() == content);
+    // A profile that came with a mod does not hide damage. One of the user may.
+    fs::create_dir(dir.path("mod")).unwrap();
+    dir.archive("mod/a.bsa", &archive);
+    let profile = |folder: &str| format!("archives = ['{folder}a.bsa']\noptions = 'salvage'\n");
+    fs::write(dir.path("mod/mod.toml"), profile("")).unwrap();
+    dir.own_profile("own.toml", &profile("../../"));
+    for (source, status) in [("mod/mod.toml", 65), ("own", 0)] {
+        let finished = dir.run_own(["cat", "-q", source, "sound/wrong.wav"]);
+        assert_eq!(finished.code, status, "{finished:?}");
+        let finished = dir.run_own(["extract", "-q", source, "-C", &format!("out{status}")]);
+        assert_eq!(finished.code, i32::from(status > 0), "{finished:?}");
+    }
     // Salvage does not make up bytes that are missing.
     dir.archive("bad.bsa", &with_a_bad_file());
     assert_eq!(dir.run(["cat", "bad.bsa", "sound/bad.wav", "--salvage"]).code, 65);

@@ -7,30 +7,32 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
+use rustix::fs::{CWD, mkfifoat};
 use serde_json::Value;
 
 use super::with_a_bad_file;
 use crate::disk::{Disk, Mode};
 use crate::fake_mount::{Answers, FakeMount};
 use crate::mounted::{Finished, TestDir, is_root, mounts_below, run, unmount, until};
+use crate::support::home::plugin;
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Ba2File, Chunk, Tes3, Tes4, Tes4File, Texture, pack};
 
-/// What is wrong in the folder `src`.
+/// What is wrong in a source.
 struct Fault {
-    /// The column of the table.
-    column: &'static str,
+    /// The source.
+    source: &'static str,
+    /// Whether the program runs as an ordinary user, who may not read everything.
+    as_user: bool,
+    /// The status of `pack` if it differs from that in the table. As a file, it takes an archive that can be
+    /// read.
+    of_pack: Option<i32>,
     /// A part of the path of what cannot be looked at.
     subject: &'static str,
     /// The path that `cat`, `which` and `why` ask for.
     asked: &'static str,
     /// The disk that `src` is, if it is one.
     disk: Option<Disk>,
-}
-
-/// Whether the program runs as an ordinary user, who may not read everything.
-fn is_of_permissions(column: &str) -> bool {
-    matches!(column, "folder" | "file")
 }
 
 /// Makes the folder `src` without a fault, and a copy of it.
@@ -49,8 +51,159 @@ fn sources(dir: &TestDir) {
     run(Command::new("cp").args(["-r", "src", "copy"]).current_dir(dir.path(""))).success();
 }
 
+/// Makes the sources that `lists` is about, without a fault: a game in `game`, an instance of Mod Organizer 2
+/// in `src`, settings of OpenMW in `omw`, and a profile in `p.toml`. All of them show `c.txt`.
+fn lists(dir: &TestDir) {
+    let archive = Tes3::new().file("meshes\\a.nif", b"archived").build();
+    for (name, content) in [
+        ("game/SkyrimSE.exe", &b""[..]),
+        ("game/Data/Skyrim.esm", &plugin(4, 1, &[])),
+        ("game/Data/Light.esp", &plugin(4, 0x200, &["Skyrim.esm"])),
+        ("game/Data/c.txt", b"c"),
+        ("src/mods/Base/c.txt", b"c"),
+        ("src/mods/Top/d.txt", b"d"),
+        ("src/profiles/P/modlist.txt", b"+Top\r\n+Base\r\n"),
+        ("src/profiles/P/plugins.txt", b"*Light.esp\r\n"),
+        ("src/profiles/P/skyrim.ini", b""),
+        ("data/parent/one/d.txt", b"d"),
+        ("data/two/c.txt", b"c"),
+        ("data/two/a.bsa", &archive),
+        ("files/a.bsa", &archive),
+        ("copy/c.txt", b"c"),
+        ("p.toml", b"archives = ['files/*.bsa', 'data/two']"),
+    ] {
+        let path = dir.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    let game = dir.path("game").to_str().unwrap().replace('/', "\\\\");
+    let ini = format!("[General]\ngamePath=@ByteArray(Z:{game})\nselected_profile=@ByteArray(P)\n");
+    fs::write(dir.path("src/ModOrganizer.ini"), ini).unwrap();
+    let [one, two] = ["data/parent/one", "data/two"].map(|name| dir.path(name).display().to_string());
+    fs::create_dir_all(dir.path("omw/resources/vfs")).unwrap();
+    let cfg = format!("data={two}\ndata={one}\ndata=../omw/none\nfallback-archive=a.bsa\n");
+    fs::write(dir.path("omw/openmw.cfg"), cfg).unwrap();
+}
+
+/// Replaces a file or folder by a link that leads nowhere, or to itself.
+fn replace_by_link(dir: &TestDir, name: &str, target: &str) {
+    let path = dir.path(name);
+    if path.is_dir() {
+        fs::remove_dir_all(&path).unwrap()
+    } else {
+        let _ = fs::remove_file(&path);
+    }
+    symlink(target, path).unwrap();
+}
+
+/// Makes a world with a fault in something that decides the load order: an archive or a list. Returns the
+/// source, a part of the path of what cannot be looked at, and whether an ordinary user runs the program.
+fn fault_of_order(dir: &TestDir, fault: &str) -> Option<(&'static str, &'static str, bool)> {
+    let lock = |name: &str| fs::set_permissions(dir.path(name), Permissions::from_mode(0o000)).unwrap();
+    let fifo = |name: &str| mkfifoat(CWD, dir.path(name), rustix::fs::Mode::RWXU).unwrap();
+    Some(match fault {
+        "healthy folder" => ("src", "not looked at", false),
+        "archive: link" => {
+            symlink("nowhere", dir.path("src/z.bsa")).unwrap();
+            ("src", "z.bsa", false)
+        }
+        "archive: circle" => {
+            symlink("z.bsa", dir.path("src/z.bsa")).unwrap();
+            ("src", "z.bsa", false)
+        }
+        "archive: fifo" => {
+            fifo("src/z.bsa");
+            ("src", "z.bsa", false)
+        }
+        "archive: locked" => {
+            dir.archive("src/z.bsa", &Tes3::new().file("c.txt", b"other").build());
+            lock("src/z.bsa");
+            ("src", "z.bsa", true)
+        }
+        "healthy instance" => ("src", "not looked at", false),
+        "healthy settings" => ("omw", "not looked at", false),
+        "healthy game" => ("game", "not looked at", false),
+        "healthy profile" => ("p.toml", "not looked at", false),
+        "lists: mods locked" => {
+            lock("src/mods");
+            ("src", "src/mods", true)
+        }
+        "lists: mods link" => {
+            replace_by_link(dir, "src/mods", "nowhere");
+            ("src", "src/mods", false)
+        }
+        "lists: mod locked" => {
+            lock("src/mods/Base");
+            ("src", "mods/Base", true)
+        }
+        "lists: mod link" => {
+            replace_by_link(dir, "src/mods/Base", "nowhere");
+            ("src", "mods/Base", false)
+        }
+        "lists: mod circle" => {
+            replace_by_link(dir, "src/mods/Base", "Base");
+            ("src", "mods/Base", false)
+        }
+        "lists: modlist locked" => {
+            lock("src/profiles/P/modlist.txt");
+            ("src", "P/modlist.txt", true)
+        }
+        "lists: plugins fifo" => {
+            fs::remove_file(dir.path("src/profiles/P/plugins.txt")).unwrap();
+            fifo("src/profiles/P/plugins.txt");
+            ("src", "P/plugins.txt", false)
+        }
+        "lists: parent locked" => {
+            lock("data/parent");
+            ("omw", "data/parent", true)
+        }
+        "lists: parent link" => {
+            replace_by_link(dir, "data/parent", "nowhere");
+            ("omw", "data/parent", false)
+        }
+        "lists: header cut" => {
+            fs::write(dir.path("game/Data/Light.esp"), &plugin(4, 0x200, &["Skyrim.esm"])[..40]).unwrap();
+            ("game", "Data/Light.esp", false)
+        }
+        "lists: header zeros" => {
+            fs::write(dir.path("game/Data/Light.esp"), [0; 100]).unwrap();
+            ("game", "Data/Light.esp", false)
+        }
+        "lists: header locked" => {
+            lock("game/Data/Light.esp");
+            ("game", "Data/Light.esp", true)
+        }
+        "lists: plugin link" => {
+            replace_by_link(dir, "game/Data/Light.esp", "nowhere");
+            ("game", "Data/Light.esp", false)
+        }
+        "lists: pattern link" => {
+            symlink("nowhere", dir.path("files/z.bsa")).unwrap();
+            ("p.toml", "z.bsa", false)
+        }
+        "lists: pattern fifo" => {
+            fifo("files/z.bsa");
+            ("p.toml", "z.bsa", false)
+        }
+        _ => return None,
+    })
+}
+
 /// Makes a world with a fault. Returns `None` for a column that is not known.
 fn fault(dir: &TestDir, column: &'static str) -> Option<Fault> {
+    if column.contains(' ') {
+        if column.starts_with("archive") || column == "healthy folder" {
+            sources(dir);
+        } else {
+            lists(dir);
+        }
+        let (source, subject, as_user) = fault_of_order(dir, column)?;
+        if as_user {
+            dir.give_to_user();
+        }
+        let of_pack = column.starts_with("archive").then_some(if as_user { 66 } else { 1 });
+        return Some(Fault { source, as_user, of_pack, subject, asked: "c.txt", disk: None });
+    }
     let (subject, asked) = match column {
         "archive" => ("src/cut.bsa", "c.txt"),
         "names" => ("src/names.ba2", "c.txt"),
@@ -115,10 +268,11 @@ fn fault(dir: &TestDir, column: &'static str) -> Option<Fault> {
         }
         _ => {}
     }
-    if is_of_permissions(column) {
+    let as_user = matches!(column, "folder" | "file");
+    if as_user {
         dir.give_to_user();
     }
-    Some(Fault { column, subject, asked, disk })
+    Some(Fault { source: "src", as_user, of_pack: None, subject, asked, disk })
 }
 
 /// The files of [`with_a_bad_file`].
@@ -135,18 +289,20 @@ fn may_users_mount() -> bool {
 }
 
 /// The arguments of a row of the table.
-fn arguments(row: &str, asked: &str, number: usize) -> Vec<String> {
+fn arguments(row: &str, Fault { source, asked, .. }: &Fault, number: usize) -> Vec<String> {
     let out = format!("out{number}");
     let more: &[&str] = match row.split(' ').next().unwrap() {
-        "cat" | "which" | "why" => &["src", asked],
-        "extract" => &["src", "-C", &out, "--follow-links"],
-        "conflicts" | "diff" => &["src", "copy"],
-        "pack" => &["src", "--game", "morrowind", "--name", "Q", "--all", "-o", &out, "--follow-links"],
-        "mount" => &["src", "mnt"],
-        _ => &["src"],
+        "cat" | "which" | "why" => &[source, asked],
+        "extract" => &[source, "-C", &out, "--follow-links"],
+        // Only folders have a copy that shows the same files.
+        "diff" if *asked == "c.txt" => &[source, source],
+        "conflicts" | "diff" => &[source, "copy"],
+        "pack" => &[source, "--game", "morrowind", "--name", "Q", "--all", "-o", &out, "--follow-links"],
+        "mount" => &[source, "mnt"],
+        _ => &[source],
     };
     let more = match row {
-        "which" | "why" => vec!["--in", "src", asked],
+        "which" | "why" => vec!["--in", source, asked],
         _ => more.to_vec(),
     };
     row.split(' ').chain(more).map(str::to_owned).collect()
@@ -157,11 +313,8 @@ fn has_json(row: &str) -> bool {
 }
 
 fn run_in(dir: &TestDir, fault: &Fault, arguments: &[String]) -> Finished {
-    let finished = if is_of_permissions(fault.column) {
-        run(&mut dir.bsafs_as_user(arguments))
-    } else {
-        run(&mut dir.bsafs(arguments))
-    };
+    let finished =
+        if fault.as_user { run(&mut dir.bsafs_as_user(arguments)) } else { run(&mut dir.bsafs(arguments)) };
     // The folder is removed once it is unmounted. A child that another test forks may hold it for a while.
     let mnt = dir.path("mnt");
     until("the unmount", || {
@@ -187,28 +340,82 @@ fn table(dir: &TestDir) -> BTreeMap<String, Vec<(String, i32)>> {
 
 #[test]
 fn every_command_says_what_it_could_not_look_at_and_ends_with_the_status_of_the_table() {
-    let columns = ["archive", "names", "folder", "file", "disk", "damage", "link", "lost", "root"];
+    check_columns(&["archive", "names", "folder", "file", "disk", "damage", "link", "lost", "root"]);
+}
+
+#[test]
+fn every_command_says_which_archive_may_have_a_path_that_it_asks_for() {
+    check_columns(&["archive: link", "archive: circle", "archive: fifo", "archive: locked"]);
+}
+
+#[test]
+fn every_command_says_what_it_could_not_look_at_of_the_lists_of_a_mod_manager() {
+    check_columns(&[
+        "lists: mods locked",
+        "lists: mods link",
+        "lists: mod locked",
+        "lists: mod link",
+        "lists: mod circle",
+        "lists: modlist locked",
+        "lists: plugins fifo",
+    ]);
+}
+
+#[test]
+fn every_command_says_what_it_could_not_look_at_of_settings_plugins_and_patterns() {
+    check_columns(&[
+        "lists: parent locked",
+        "lists: parent link",
+        "lists: header cut",
+        "lists: header zeros",
+        "lists: header locked",
+        "lists: plugin link",
+        "lists: pattern link",
+        "lists: pattern fifo",
+    ]);
+}
+
+#[test]
+fn every_command_is_quiet_about_a_source_without_a_fault() {
+    check_columns(&[
+        "healthy folder",
+        "healthy instance",
+        "healthy settings",
+        "healthy game",
+        "healthy profile",
+    ]);
+}
+
+/// Runs every command over the faults of these columns, of which each may be one of several kinds.
+fn check_columns(columns: &[&'static str]) {
     let table = table(&TestDir::new());
     assert!(table.len() >= 15, "{table:?}");
     let (wrong, mut number) = (RefCell::new(Vec::new()), 0);
-    for column in columns {
+    for &column in columns {
         let dir = TestDir::new();
         let fault = fault(&dir, column).unwrap();
         for (row, cells) in &table {
-            if row == "mount" && is_of_permissions(column) && !may_users_mount() {
+            if row == "mount" && fault.as_user && !may_users_mount() {
                 continue;
             }
-            let &(_, expected) = cells.iter().find(|(of, _)| of == column).unwrap();
+            let (column_name, _) = column.split_once(':').unwrap_or((column, ""));
+            let in_table = cells.iter().find(|(of, _)| of == column_name).map(|&(_, status)| status);
+            let expected = match fault.of_pack.filter(|_| row == "pack") {
+                Some(status) => status,
+                // Nothing is wrong. Two sources that show the same files have conflicts, and no differences.
+                None => in_table.unwrap_or(0),
+            };
             let mut check = |options: &[&str]| {
                 number += 1;
-                let mut arguments = arguments(row, fault.asked, number);
+                let mut arguments = arguments(row, &fault, number);
                 arguments.splice(1..1, options.iter().map(|&it| it.to_owned()));
                 let finished = run_in(&dir, &fault, &arguments);
                 if finished.code != expected {
                     wrong.borrow_mut().push(format!("{column}: {arguments:?}: {expected}: {finished:?}"));
                 }
                 // A mount needs no content, but says what it cannot show.
-                let is_said = expected != 0 || row == "mount" && table["list"].contains(&(column.into(), 1));
+                let is_said =
+                    expected != 0 || row == "mount" && table["list"].contains(&(column_name.into(), 1));
                 // Damage is what `verify` prints as its result, and a mount has a line about what is odd.
                 let is_answer = matches!(&**row, "verify" | "mount") || row == "why" && is_said;
                 let said =
@@ -236,7 +443,9 @@ fn every_command_says_what_it_could_not_look_at_and_ends_with_the_status_of_the_
             }
         }
         drop(fault.disk);
-        let _ = fs::set_permissions(dir.path("src/meshes/locked"), Permissions::from_mode(0o755));
+        for locked in ["src/meshes/locked", "src/mods", "src/mods/Base", "data/parent"] {
+            let _ = fs::set_permissions(dir.path(locked), Permissions::from_mode(0o755));
+        }
     }
     let wrong = wrong.into_inner();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -289,6 +498,39 @@ fn a_texture_without_all_its_texels_is_written_and_named() {
     let output = dir.bsafs(["cat", "-q", "t.ba2", "a.dds"]).output().unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(65), 128 + 8));
     assert!(String::from_utf8_lossy(&output.stderr).contains(what), "{output:?}");
+}
+
+#[test]
+fn verify_opens_the_archives_in_subfolders_of_a_folder() {
+    let dir = TestDir::new();
+    let whole = Tes3::new().file("meshes\\a.nif", b"archived").build();
+    fs::create_dir_all(dir.path("mods/One/deep")).unwrap();
+    dir.archive("mods/top.bsa", &whole);
+    dir.archive("mods/One/one.bsa", &whole);
+    dir.archive("mods/One/deep/deep.bsa", &whole);
+    fs::write(dir.path("mods/One/readme.txt"), "text").unwrap();
+    symlink("deep", dir.path("mods/One/again")).unwrap();
+    let printed = dir.run(["verify", "mods"]).success();
+    let lines: Vec<&str> = printed.lines().map(|line| line.split(", nothing").next().unwrap()).collect();
+    let expected = [
+        "/mods/top.bsa: 1 file",
+        "/mods/One/again/deep.bsa: 1 file",
+        "/mods/One/one.bsa: 1 file",
+        "mods: 1 file",
+    ];
+    assert!(
+        expected.iter().all(|line| lines.iter().any(|it| it.ends_with(line))) && lines.len() == 4,
+        "{printed}"
+    );
+    // As files, no archive is opened.
+    fs::write(dir.path("p.toml"), "archives = ['mods']\noptions = 'archives=files'").unwrap();
+    assert!(dir.run(["verify", "p.toml"]).success().starts_with("mods: 5 files, nothing wrong found"));
+
+    dir.archive("mods/One/one.bsa", &whole[..20]);
+    dir.archive("mods/One/deep/deep.bsa", &with_a_bad_file());
+    let finished = dir.run(["verify", "-q", "mods"]);
+    assert_eq!((finished.code, finished.out.contains("bad: sound/bad.wav")), (1, true), "{finished:?}");
+    assert!(finished.err.contains("mods/One/one.bsa: not looked at: "), "{finished:?}");
 }
 
 #[test]

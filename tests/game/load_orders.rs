@@ -310,7 +310,7 @@ fn missing_mods_are_noted_with_the_reason() {
     let order = plan();
     assert_eq!(layers(&order), ["Data"]);
     assert_eq!(notes(&order, NoteCode::Mo2ModMissing), [""; 0]);
-    assert!(notes(&order, NoteCode::FolderMissing)[0].ends_with("mo2/ModOrganizer.ini"));
+    assert!(notes(&order, NoteCode::FileUnreadable)[0].ends_with("mo2/ModOrganizer.ini"));
     fs::remove_file(tree.path("mo2/profiles/P/modlist.txt")).unwrap();
     assert!(notes(&plan(), NoteCode::FileUnreadable)[0].ends_with("P/modlist.txt"));
 }

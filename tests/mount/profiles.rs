@@ -7,7 +7,7 @@ use std::path::Path;
 use bsafs::cli::MOUNT_OPTIONS;
 
 use super::layers::write_three;
-use crate::mounted::{Finished, Mounted, TestDir, mount_table, run, until};
+use crate::mounted::{Finished, Mounted, TestDir, mount_table, run, unmount, until};
 use crate::support::{Tes3, Tes4};
 
 /// Runs the program with its settings in `config` and its home in `home`.
@@ -213,11 +213,10 @@ fn a_pattern_in_a_profile_mounts_its_archives_sorted_by_name() {
 
 /// Options that a profile from anywhere may set, because they decide what is shown or take rights away. A new
 /// option is not among them until it is added here, too.
-const OF_ANY_PROFILE: [&str; 19] = [
+const OF_ANY_PROFILE: [&str; 17] = [
     "archives",
     "encoding",
     "exact",
-    "force",
     "game_dir",
     "ini",
     "layout",
@@ -229,7 +228,6 @@ const OF_ANY_PROFILE: [&str; 19] = [
     "plugins",
     "precedence",
     "prefix",
-    "salvage",
     "static",
     "textures",
     "xattr",
@@ -355,6 +353,11 @@ fn only_a_file_in_the_folder_of_profiles_itself_is_an_own_profile() {
         Mounted::at(&dir.path("mnt"), report).umount(&dir);
         until("the mountpoint to be removed", || !dir.path("mnt").exists());
     }
+    // Its owner gave it a second name.
+    fs::hard_link(dir.path("config/bsafs/own.toml"), dir.path("mod/second-name.toml")).unwrap();
+    let report = dir.run_own(["mount", "own"]).success();
+    Mounted::at(&dir.path("mnt"), report).umount(&dir);
+    until("the mountpoint to be removed", || !dir.path("mnt").exists());
     // The folder itself may be a link, as some keep their settings.
     fs::rename(dir.path("config/bsafs"), dir.path("dotfiles")).unwrap();
     link("../dotfiles", "config/bsafs");
@@ -364,4 +367,29 @@ fn only_a_file_in_the_folder_of_profiles_itself_is_an_own_profile() {
     let report = dir.run_own(["mount", "dotfiles/own.toml"]).success();
     Mounted::at(&dir.path("mnt"), report).umount(&dir);
     assert_eq!(dir.run_own(["mount", "config/x/own.toml"]).code, 2);
+}
+
+#[test]
+fn a_profile_that_another_user_can_write_is_no_own_profile() {
+    let dir = with_mod("");
+    dir.own_profile("own.toml", "archives = ['../../a.bsa']\nmountpoint = '../../mnt'");
+    dir.give_to_user();
+    let mount = || {
+        let mut command = dir.bsafs_as_user(["mount", "own"]);
+        run(command.env("XDG_CONFIG_HOME", dir.path("config")).env("HOME", dir.path("")))
+    };
+    for (path, own, others) in [("config/bsafs", 0o755, 0o777), ("config/bsafs/own.toml", 0o644, 0o666)] {
+        fs::set_permissions(dir.path(path), fs::Permissions::from_mode(others)).unwrap();
+        let refused = mount();
+        assert!(
+            refused.code == 2 && refused.err.contains("give a folder to mount on"),
+            "{path}: {refused:?}"
+        );
+        fs::set_permissions(dir.path(path), fs::Permissions::from_mode(own)).unwrap();
+        // Where users may not mount, another error follows.
+        let finished = mount();
+        assert!(!finished.err.contains("give a folder to mount on"), "{path}: {finished:?}");
+        unmount(&dir.path("mnt"));
+        until("the mountpoint to be removed", || !dir.path("mnt").exists());
+    }
 }

@@ -81,6 +81,7 @@ impl Info {
             // Report each source separately, so that a profile's options apply only to the sources
             // that it names.
             let set = source_set(slice::from_ref(source), self.open.options().layout(Layout::Union))?;
+            unseen.add(&set.options.unseen);
             for (path, set) in set.each() {
                 self.write_source(path, &set, &mut unseen, &mut out)?;
             }

@@ -104,6 +104,7 @@ impl Order {
             loose_notes::add(order, &set.options);
         }
         let mut order = resolve::joined(orders);
+        order.notes.extend(set.options.unseen.iter().cloned());
         let counts = if self.counts {
             let vfs = Vfs::from(set.open()?);
             let left_out = vfs.left_out().filter(|note| !order.notes.contains(note));

@@ -1,7 +1,9 @@
 //! `bsafs verify`: decodes every file and lists the damaged ones.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ffi::OsStr;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::slice;
 
@@ -18,11 +20,12 @@ use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::content::Examined;
 use crate::content::codec::Quirk;
-use crate::format::Codec;
+use crate::format::{Codec, is_archive_name};
 use crate::game::LayerKind;
 use crate::note::{Note, NoteCode, Notes};
 use crate::picture::FullPicture;
 use crate::shown::Shown;
+use crate::system::disk_id::DiskId;
 use crate::system::once_per_file::OncePerFile;
 use crate::system::text::count;
 use crate::vfs::named_folder::NamedFolder;
@@ -31,7 +34,7 @@ use crate::vfs::parallel::in_parallel;
 use crate::vfs::sources::resolve;
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::structure::structure;
-use crate::vfs::{Layout, OpenError, ReadErrorKind, Vfs, VfsFile, VfsLayer};
+use crate::vfs::{FolderArchives, Layout, OpenError, ReadErrorKind, Vfs, VfsFile, VfsLayer};
 
 /// Decode every file of archives, read every loose file, and print those that are bad
 ///
@@ -42,6 +45,9 @@ use crate::vfs::{Layout, OpenError, ReadErrorKind, Vfs, VfsFile, VfsLayer};
 ///
 /// Lines that begin with "odd:" tell what is wrong with the archive's tables, such as files that the game
 /// does not find, and what was read against a flag, a length or the version. Such files are not bad.
+///
+/// Archives in subfolders, and those that a game does not load, are opened, too, unless archives are shown as
+/// files.
 ///
 /// What cannot be opened or read is named, also with --quiet, and the rest is checked. The exit status is 0
 /// if everything was read and is OK. It is 1 if a file is bad or was not read, or if no file matches a
@@ -121,6 +127,7 @@ impl Verify {
             };
             // If a profile sets `salvage`, suspect files are still not sound.
             let set = SourceSet { options: set.options.salvage(false), ..set };
+            checking.unseen.add(&set.options.unseen);
             for (path, set) in set.each() {
                 checking.source(path, &set, &mut report)?;
             }
@@ -178,7 +185,9 @@ impl Checking<'_> {
                     return Ok(());
                 }
             };
+            let mut known = HashSet::new();
             for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Archive) {
+                known.extend(identity(&layer.path));
                 let mut findings = match self.archive(&layer.path, set) {
                     Ok(findings) => findings,
                     Err(error) => {
@@ -193,7 +202,10 @@ impl Checking<'_> {
                 findings.notes.splice(0..0, order.notes.iter().filter(is_version).cloned());
                 report(findings, self.selected.is_limited())?;
             }
-            return self.loose_files(&opened, report);
+            let copies =
+                opened.files().flat_map(|file| file.hidden().chain([file.clone()]).collect::<Vec<_>>());
+            self.other_archives(copies, known, set, report)?;
+            return self.loose_files(&opened, set, report);
         }
         if !source.is_dir() {
             return match self.archive(source, set) {
@@ -217,18 +229,47 @@ impl Checking<'_> {
                 Err(error) => self.unseen.add([&unreadable(archive, &error)]),
             }
         }
+        let loose = Vfs::from(loose);
+        let known = archives.iter().filter_map(|archive| identity(archive)).collect();
+        self.other_archives(loose.files(), known, set, report)?;
         self.unseen.add(&notes);
         let (unseen, odd): (Vec<Note>, Vec<Note>) = notes.into_iter().partition(|note| note.code.is_unseen());
-        let files = self.selected.files_among(&loose.into(), &mut self.missing);
+        let mut files = self.selected.files_among(&loose, &mut self.missing);
+        files.retain(|file| !opens(set) || !is_archive_name(file.name()));
         let findings = self.findings(source, files, odd);
         let not_looked_at = findings.not_looked_at + unseen.len();
         report(Findings { not_looked_at, ..findings }, self.selected.is_limited())
+    }
+
+    /// Checks and reports the archives among loose files that are no layers: games do not look for archives in
+    /// subfolders, and do not load each one in a data folder. `known` are those that were checked already.
+    fn other_archives(
+        &mut self,
+        files: impl Iterator<Item = VfsFile>,
+        mut known: HashSet<DiskId>,
+        set: &SourceSet,
+        report: &mut impl FnMut(Findings, bool) -> Result<(), OutputError>,
+    ) -> Result<(), OutputError> {
+        let is_one = |file: &VfsFile| file.layer().is_folder() && is_archive_name(file.name());
+        for file in files.filter(|file| opens(set) && is_one(file)) {
+            let archive = file.layer().path().join(OsStr::from_bytes(&file.path_bytes()));
+            // Links may show one archive in several places.
+            if identity(&archive).is_some_and(|it| !known.insert(it)) {
+                continue;
+            }
+            match self.archive(&archive, set) {
+                Ok(findings) => report(findings, self.selected.is_limited())?,
+                Err(error) => self.unseen.add([&unreadable(&archive, &error)]),
+            }
+        }
+        Ok(())
     }
 
     /// Checks and reports the loose files of each folder of a game, also those that others hide.
     fn loose_files(
         &mut self,
         game: &Vfs,
+        set: &SourceSet,
         report: &mut impl FnMut(Findings, bool) -> Result<(), OutputError>,
     ) -> Result<(), OutputError> {
         self.unseen.add(game.unseen());
@@ -238,7 +279,9 @@ impl Checking<'_> {
             std::iter::once(file).chain(hidden)
         });
         let mut of_folders: BTreeMap<usize, Vec<VfsFile>> = BTreeMap::new();
-        for copy in copies.filter(|copy| copy.layer().is_folder()) {
+        let is_loose = |copy: &VfsFile| copy.layer().is_folder();
+        let is_file = |copy: &VfsFile| is_loose(copy) && !(opens(set) && is_archive_name(copy.name()));
+        for copy in copies.filter(is_file) {
             of_folders.entry(copy.layer().number()).or_default().push(copy);
         }
         for layer in game.layers().filter(VfsLayer::is_folder) {
@@ -357,6 +400,15 @@ fn sharing(files: &[VfsFile]) -> Vec<bool> {
         *at.entry(file.place()).or_default() += 1;
     }
     files.iter().map(|file| file.layer().is_folder() || at[&file.place()] > 1).collect()
+}
+
+/// Whether archives are opened, and are no ordinary files.
+fn opens(set: &SourceSet) -> bool {
+    set.options.folder_archives() != FolderArchives::Files
+}
+
+fn identity(file: &Path) -> Option<DiskId> {
+    file.metadata().ok().map(|found| DiskId::from(&found))
 }
 
 /// Maximum number of notes of one code about the files of an archive.

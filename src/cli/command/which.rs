@@ -121,6 +121,9 @@ impl Which {
         let mut unseen = Unseen::default();
         #[cfg(feature = "mount")]
         let deployments = Deployments::default();
+        // What was not looked at may match a pattern.
+        let of_patterns = unmounted.iter().filter(|_| paths.iter().any(|path| selection::is_pattern(path)));
+        of_patterns.for_each(|asked| unseen.add(asked.vfs().unseen()));
         let mut answer = |path: &Path| {
             let provenance = match &unmounted {
                 #[cfg(feature = "mount")]

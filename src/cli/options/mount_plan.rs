@@ -60,6 +60,7 @@ impl MountPlan {
         }
         let mut options = expanded.options.clone();
         options.open = of_mounts.clone().merged_over(options.open);
+        options.open.unseen.clone_from(&expanded.unseen);
         // Applied last, because the command line outranks profiles.
         options.outrank_by(flags);
         let mut given = MountOptions::default();

@@ -20,6 +20,8 @@ use crate::cli::terminal::progress;
 #[cfg(feature = "mount")]
 use crate::daemon::detach;
 #[cfg(feature = "mount")]
+use crate::note::Note;
+#[cfg(feature = "mount")]
 use crate::shown::Shown;
 #[cfg(feature = "mount")]
 use crate::system::root_only::first_other_user;
@@ -43,6 +45,8 @@ pub(crate) struct NamedSources {
     /// The mountpoint of the first profile that has one.
     pub(crate) mountpoint: Option<PathBuf>,
     pub(crate) options: MountOptions,
+    /// What the patterns of profiles match, and what could not be looked at.
+    pub(crate) unseen: Vec<Note>,
     profiles: Vec<Profile>,
 }
 
@@ -51,14 +55,14 @@ impl NamedSources {
     /// Replaces profiles by the sources that they name. Options of profiles outrank `options`, and
     /// a later profile outranks an earlier one.
     pub(crate) fn new(sources: &[PathBuf], mut options: MountOptions) -> Result<Self, Failure> {
-        let Expanded { paths, profiles, .. } = Expanded::new(sources)?;
+        let Expanded { paths, unseen, profiles, .. } = Expanded::new(sources)?;
         let mountpoint = profiles.iter().find_map(|profile| profile.mountpoint.clone());
         for profile in &profiles {
             // A mistake in an option that has no effect is reported, too.
             MountOptions::new().add_all(&profile.options_of_own(), &profile.parent)?;
             options.add_all(&profile.options(), &profile.parent)?;
         }
-        Ok(Self { paths, mountpoint, options, profiles })
+        Ok(Self { paths, mountpoint, options, unseen, profiles })
     }
 
     /// Fails if root opens the sources for other users, and another user can change a profile.

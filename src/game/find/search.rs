@@ -16,6 +16,7 @@ use crate::game::titles::is_data_folder;
 use crate::game::titles::title::Title;
 use crate::shown::Shown;
 use crate::system::paths;
+use crate::system::text::reason;
 
 /// The result of a search for games.
 #[derive(Debug, Default)]
@@ -195,10 +196,14 @@ pub fn recognise_among(
     let (title, folder, language) = match recognised {
         Recognised::Game { title, folder, language } => (title, folder, language),
         Recognised::Incomplete(what) => return Err(format!("{}: {what}", folder.shown())),
-        Recognised::No if !disk.is_dir(&folder) => {
+        Recognised::No if disk.is_gone(&folder) => {
             return Err(format!("{}: no such folder", folder.shown()));
         }
         Recognised::No => {
+            let unread = disk.metadata(&folder).err().or_else(|| disk.names(&folder).err());
+            if let Some(error) = unread {
+                return Err(format!("{}: {}", folder.shown(), reason(&error)));
+            }
             let advice = "give the folder that contains the game's executable";
             return Err(format!("{}: no game found in this folder; {advice}", folder.shown()));
         }

@@ -21,6 +21,7 @@ use crate::limits::FILTERS_MAX;
 use crate::note::{Note, NoteCode, why_unread};
 use crate::shown::{Shown, excerpt};
 use crate::system::paths;
+use crate::system::text::reason;
 
 /// The settings file that makes a folder an instance.
 pub const MO2_INI: &str = "ModOrganizer.ini";
@@ -315,9 +316,12 @@ impl<'a> Instance<'a> {
     fn profile(&self, name: Option<&str>) -> Result<PathBuf, PlanError> {
         let (instance, wanted) = (self.folder.shown(), name.or(self.selected.as_deref()));
         let profiles = match &self.profiles {
-            Some(profiles) if self.disk.is_dir(profiles) => profiles.as_path(),
+            Some(profiles) if self.disk.is_named_dir(profiles) => profiles.as_path(),
             lost => {
                 let what = match lost {
+                    Some(profiles) if !self.disk.is_gone(profiles) => {
+                        format!("its folder of profiles, {}, cannot be read", profiles.shown())
+                    }
                     Some(profiles) => format!("its folder of profiles, {}, does not exist", profiles.shown()),
                     None => "the drive of its folder of profiles is not known".to_owned(),
                 };
@@ -384,7 +388,7 @@ impl<'a> Instance<'a> {
     /// The layers of the enabled mods of a profile, lowest first, followed by that of the overwrite folder.
     fn layers(&self, profile: &Path, title: &Title, notes: &mut Vec<Note>) -> Vec<OrderLayer> {
         let mut mods = self.mods_of(profile, notes);
-        let overwrite = self.overwrite.clone().filter(|path| self.disk.is_dir(path));
+        let overwrite = self.overwrite.clone().filter(|path| self.disk.is_named_dir(path));
         mods.extend(overwrite.map(|path| (path, "overwrite".into())));
         self.note_outside(&mods, notes);
         if self.has_root_builder {
@@ -490,12 +494,14 @@ impl<'a> Instance<'a> {
         for name in enabled.into_iter().rev().filter(|_| names.is_some()) {
             let stored = names.as_ref().and_then(|names| names.get(name));
             let path = self.mods.as_ref().and_then(|mods| Some(mods.join(stored?)));
-            match path.filter(|path| self.disk.is_dir(path)) {
+            match path.clone().filter(|path| self.disk.is_named_dir(path)) {
                 Some(path) if is_around(self.disk, &path, &self.folder) => {
                     let text = "left out: its folder is a link to a folder that contains the instance";
                     notes.push(Note::new(NoteCode::Mo2ModMissing, excerpt(name), text));
                 }
                 Some(path) => mods.push((path, format!("mod \"{name}\""))),
+                // A link that leads nowhere, or a folder that this user may not enter.
+                None if path.is_some_and(|path| self.disk.metadata(&path).is_err()) => {}
                 None => {
                     let text = "the profile enables this mod, but the mods folder does not contain it";
                     notes.push(Note::new(NoteCode::Mo2ModMissing, excerpt(name), text));
@@ -507,14 +513,17 @@ impl<'a> Instance<'a> {
 
     /// The names in the folder of mods. If it cannot be read, adds a note and returns `None`.
     fn names_of_mods(&self, notes: &mut Vec<Note>) -> Option<CaselessNames> {
-        let (subject, mut text) = match self.mods.as_deref().map(|mods| (mods, self.disk.names(mods))) {
+        let mods = self.mods.as_deref().map(|mods| (mods, self.disk.names(mods)));
+        let (code, subject, mut text) = match mods {
             Some((_, Ok(names))) => return Some(names),
             Some((mods, Err(error))) => {
-                (mods.to_string_lossy().into_owned(), format!("cannot read the mods folder: {error}"))
+                let is_gone = self.disk.is_gone(mods);
+                let code = if is_gone { NoteCode::FolderMissing } else { NoteCode::FileUnreadable };
+                (code, mods.to_owned(), format!("cannot read the mods folder: {}", reason(&error)))
             }
             None => {
                 let text = "the drive of its mods folder is not known".to_owned();
-                (self.ini().to_string_lossy().into_owned(), text)
+                (NoteCode::FileUnreadable, self.ini(), text)
             }
         };
         if let Some((key, value)) = &self.mods_line {
@@ -523,7 +532,7 @@ impl<'a> Instance<'a> {
                 text += &format!("; if {} has the mods, remove this line", mods.shown());
             }
         }
-        notes.push(Note::new(NoteCode::FolderMissing, subject, text + "; no mods are shown"));
+        notes.push(Note::new(code, subject.to_string_lossy(), text + "; no mods are shown"));
         None
     }
 }

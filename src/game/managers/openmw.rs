@@ -218,9 +218,9 @@ fn wanted_folders(
     let (mut existing, mut noted, mut walk) = (Vec::new(), HashSet::new(), LinkWalk::default());
     for (at, (spelled, why)) in wanted.into_iter().enumerate() {
         let path = without_parents(&mut walk, &spelled);
-        if disk.is_dir(&path) {
+        if disk.is_named_dir(&path) {
             existing.push(Wanted { spelling: spelling(&spelled), path, why });
-        } else if at < last_required && noted.insert(path.clone()) {
+        } else if at < last_required && disk.is_gone(&path) && noted.insert(path.clone()) {
             let text = format!("the folder does not exist ({why})");
             notes.push(Note::new(NoteCode::FolderMissing, path.to_string_lossy(), text));
         }

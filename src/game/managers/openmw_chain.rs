@@ -57,7 +57,7 @@ impl Chain {
             }
             seen.insert(folder.clone());
             let Some(bytes) = (!disk.is_dir(&path)).then(|| disk.list(&path, notes)).flatten() else {
-                if !disk.is_dir(&folder) {
+                if disk.is_gone(&folder) {
                     let text = "config= in an openmw.cfg names this folder, but it does not exist";
                     notes.push(Note::new(NoteCode::FolderMissing, folder.to_string_lossy(), text));
                 }

@@ -62,7 +62,7 @@ impl DataFolder {
                     let nanoseconds = u32::try_from(found.mtime_nsec()).unwrap_or(0);
                     folder.files.push(DataFile { name, changed: (found.mtime(), nanoseconds) });
                 }
-                Ok(_) => {}
+                Ok(_) => notes.push(Note::special_file(path.join(name).to_string_lossy())),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     notes.push(Note::dangling_link(path.join(name).to_string_lossy()));
                 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::code_page::CodePage;
 use crate::game::disk::Disk;
+use crate::note::Note;
 use crate::read::{Reader, UnexpectedEnd};
 
 /// Number of bytes of a plugin to read first. Nearly all headers fit into them.
@@ -28,12 +29,24 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads the header of a plugin. `None` if the file is not a plugin or cannot be read.
+    /// Reads the header of a plugin. `None` if the file is not a plugin or cannot be read. What is not read
+    /// of a header may have decided the place of the plugin, so the disk notes it. An empty file has none.
     pub(crate) fn read(disk: &Disk, path: &Path) -> Option<Self> {
         let mut bytes = disk.read_start(path, HEADER_FIRST).ok()?;
         let len = Self::len(&bytes);
         if len > bytes.len() && bytes.len() == HEADER_FIRST {
             bytes = disk.read_start(path, len).ok()?;
+        }
+        let flaw = match Self::parse_whole(&bytes) {
+            None if bytes.is_empty() => None,
+            None => Some("it does not begin as a plugin does"),
+            // What is beyond the limit is not needed.
+            Some((_, false)) if bytes.len() < HEADER_MAX => Some("its header is cut off or damaged"),
+            Some(_) => None,
+        };
+        if let Some(flaw) = flaw {
+            let text = format!("{flaw}, so its flags and masters may be other ones, and with them its place");
+            disk.add_unseen(Note::not_read(path, &text));
         }
         Self::parse(&bytes)
     }
@@ -53,16 +66,21 @@ impl Header {
 
     /// Parses the beginning of a plugin, which may be cut short. `None` if it is not a plugin.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
+        Self::parse_whole(bytes).map(|(header, _)| header)
+    }
+
+    /// As [`Self::parse`]. Also returns whether the header is whole.
+    fn parse_whole(bytes: &[u8]) -> Option<(Self, bool)> {
         let mut reader = Reader::new(bytes);
         let magic = reader.take(4, "the record's type").ok()?;
         let mut header = Self::default();
         // If the header is cut short, keep the masters found so far.
-        let _ = match magic {
+        let parsed = match magic {
             b"TES3" => header.parse_tes3(&mut reader),
             b"TES4" => header.parse_tes4(&mut reader),
             _ => return None,
         };
-        Some(header)
+        Some((header, parsed.is_ok()))
     }
 
     /// Size of the header record in bytes as the record states it, at most [`HEADER_MAX`].

@@ -17,17 +17,21 @@
 //! Organizer 2, openmw.cfg. A file name with `*` or `?` stands for the matching files in its
 //! folder, in any case, ordered by name.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSetBuilder};
+use rustix::fs::stat;
+use rustix::process::geteuid;
 use serde::Deserialize;
 
 use crate::format::is_archive_extension;
-use crate::game::caseless::CaselessNames;
 use crate::game::{Disk, Environment, title};
 use crate::limits::{PROFILE_MATCHES_MAX, PROFILE_MAX, PROFILE_SOURCES_MAX};
+use crate::note::Note;
 use crate::shown::{Shown, excerpt};
 use crate::system::covered::Covered;
+use crate::system::exchange::may_others_add;
 use crate::system::foreign_mounts::ForeignMounts;
 use crate::system::paths::enters_any;
 use crate::system::whole_file;
@@ -56,16 +60,19 @@ pub(crate) struct Profile {
     /// Whether the file is in a folder of profiles. Otherwise a stranger may have written it.
     #[serde(skip)]
     pub(crate) is_own: bool,
+    /// What matches a pattern of the profile, and could not be looked at.
+    #[serde(skip)]
+    pub(crate) unseen: Vec<Note>,
     /// Whether a mountpoint was removed, which this profile may not decide.
     #[serde(skip)]
     names_mountpoint: bool,
 }
 
 /// Options that a profile from anywhere may set, because they only decide what is shown, or take rights away.
-/// All others decide where, or with which rights, or cost memory.
+/// All others decide where, or with which rights, or cost memory, or hide damage (`force`, `salvage`).
 const OF_ANY_PROFILE: &str = "\
-    archives encoding exact force game_dir ini layout mo2_profile names noatime noexec nosymfollow plugins \
-    precedence prefix salvage static textures xattr";
+    archives encoding exact game_dir ini layout mo2_profile names noatime noexec nosymfollow plugins \
+    precedence prefix static textures xattr";
 
 /// Options whose value is a path.
 const PATH_OPTIONS: [&str; 6] = ["edit", "game_dir", "ini", "names", "plugins", "prefix"];
@@ -136,6 +143,7 @@ impl Profile {
             return Err(OpenError::profile(path, format!("{}: {what}", excerpt(&other))));
         }
         profile.archives = archives;
+        profile.unseen = matching.disk.take_unseen(&[]);
         if !profile.is_own {
             profile.names_mountpoint = profile.mountpoint.take().is_some();
         }
@@ -220,13 +228,19 @@ pub(crate) fn own_folders() -> [PathBuf; 2] {
 
 /// The place of a profile in one of [`own_folders`], without links on the way. `None` if it is elsewhere. A
 /// link in such a folder is no own profile, nor is a link to one: a mod decides the other end of the link.
+/// The folder itself may be a link, and the file may have other names, because the owner of the folder made
+/// them; but another user must not be able to write there. Root does not ask that here, because a mount of
+/// root refuses such a profile, and says so.
 fn place_among_own(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?;
     let folder = path.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
     let folder = folder.canonicalize().ok()?;
     let is_own = own_folders().iter().any(|own| own.canonicalize().is_ok_and(|own| own == folder));
     let place = folder.join(name);
-    (is_own && place.symlink_metadata().is_ok_and(|it| it.is_file())).then_some(place)
+    let user = geteuid();
+    let is_safe = |path: &Path| user.is_root() || stat(path).is_ok_and(|it| !may_others_add(&it, user));
+    let is_file = || place.symlink_metadata().is_ok_and(|it| it.is_file());
+    (is_own && is_file() && is_safe(&folder) && is_safe(&place)).then_some(place)
 }
 
 fn may_any_profile_set(name: &str) -> bool {
@@ -285,7 +299,7 @@ struct Matching<'p> {
     profile: &'p Path,
     disk: Disk,
     /// The folder that was listed last. Most patterns of a profile are in one folder.
-    listed: Option<(PathBuf, CaselessNames)>,
+    listed: Option<(PathBuf, Vec<OsString>)>,
     /// How many names were compared, or listed.
     cost: usize,
 }
@@ -312,18 +326,25 @@ impl<'p> Matching<'p> {
         let listed = match self.listed.take().filter(|(listed, _)| listed == folder) {
             Some((_, names)) => names,
             None => {
-                let names = self.disk.names(folder).map_err(|error| OpenError::unreadable(folder, error))?;
-                self.pay(names.count().saturating_mul(Self::LISTING_COST))?;
+                let unreadable = |error| OpenError::unreadable(folder, error);
+                let entries = self.disk.entries(folder).map_err(unreadable)?;
+                let names = entries.map(|entry| entry.map(|entry| entry.file_name()));
+                let names: Vec<OsString> = names.collect::<Result<_, _>>().map_err(unreadable)?;
+                self.pay(names.len().saturating_mul(Self::LISTING_COST))?;
                 names
             }
         };
-        self.pay(listed.count())?;
-        let mut found: Vec<&str> = listed.iter().filter(|name| matcher.is_match(name)).collect();
-        found.sort_by_cached_key(|name| (name.to_ascii_lowercase(), *name));
-        let found: Vec<PathBuf> =
-            found.into_iter().map(|name| folder.join(name)).filter(|path| path.is_file()).collect();
+        self.pay(listed.len())?;
+        let mut names: Vec<&OsString> = listed.iter().filter(|name| matcher.is_match(name)).collect();
+        names.sort_by_cached_key(|name| (name.to_ascii_lowercase(), *name));
+        let mut matching = names.into_iter().map(|name| folder.join(name)).collect::<Vec<_>>().into_iter();
+        let found: Vec<PathBuf> = matching.clone().filter(|path| self.disk.is_named_file(path)).collect();
         self.listed = Some((folder.to_owned(), listed));
         if found.is_empty() {
+            let unread = matching.find_map(|path| Some((self.disk.metadata(&path).err()?, path)));
+            if let Some((error, path)) = unread {
+                return Err(OpenError::unreadable(&path, error));
+            }
             let pattern = pattern.to_string_lossy();
             let what = format!("no file matches {}; correct or remove this pattern", excerpt(&pattern));
             return Err(OpenError::not_found(self.profile, what));

@@ -146,6 +146,7 @@ pub(crate) fn open_plan(
     }
     plan.order = joined(orders);
     plan.order.notes.append(&mut of_folders);
+    plan.order.notes.extend(options.unseen.iter().cloned());
     Ok(plan)
 }
 
@@ -312,12 +313,16 @@ impl<'a> Planner<'a> {
         Ok(Source::Planned(self.plan_installation(&self.recognised(folder)?)?.into()))
     }
 
-    /// All games of the user.
+    /// All games of the user. What cannot be looked at of other games does not matter to a source. `bsafs
+    /// games` says it.
     fn found(&self) -> Rc<Found> {
-        self.found.get_or_init(|| find(self.disk, &self.environment).into()).clone()
+        let find = || find(self.disk, &self.environment).into();
+        self.found.get_or_init(|| self.disk.aside(find)).clone()
     }
 
     fn resolve_source(&self, source: &Path) -> Result<Source, OpenError> {
+        // What an earlier source left is not this one's.
+        self.disk.take_unseen(&[]);
         // `skyrim` is the game. A folder of that name is given as `./skyrim`.
         if let Some(title) = source.to_str().and_then(title) {
             return self.plan_title(title).map(|order| Source::Planned(order.into()));
@@ -333,7 +338,12 @@ impl<'a> Planner<'a> {
             if let Some(order) = self.plan_folder(&path)? {
                 return Ok(Source::Planned(order.into()));
             }
-            let notes = self.game_nearby(&path).into_iter().collect();
+            // Without its settings, the folder of an instance or of its profile is taken for loose files. The
+            // walk of the folder notes what is in it.
+            let is_settings = |note: &Note| Path::new(&note.subject).file_name() == Some(MO2_INI.as_ref());
+            let mut notes = self.disk.take_unseen(&[]);
+            notes.retain(|note| is_settings(note) && !Path::new(&note.subject).starts_with(&path));
+            notes.extend(self.game_nearby(&path));
             return Ok(Source::Folder { path: source.to_owned(), notes });
         }
         let is_named =
@@ -427,23 +437,28 @@ impl<'a> Planner<'a> {
     }
 
     fn recognise(&self, folder: &Path) -> Result<Installation, String> {
-        recognise_among(self.disk, folder, &self.environment, &|| self.found())
+        self.disk.aside(|| recognise_among(self.disk, folder, &self.environment, &|| self.found()))
+    }
+
+    /// The prefixes whose drives the paths of an instance may refer to.
+    fn drives(&self, instance: &Path) -> Vec<PathBuf> {
+        self.disk.aside(|| drives(self.disk, instance, &self.found()))
     }
 
     fn instance_of_profile(&self, folder: &Path) -> Option<(PathBuf, String)> {
         // The profile is in a folder of the instance, or the user moved the profiles.
         let instance = folder.ancestors().nth(2).unwrap_or(folder);
-        let drives = || drives(self.disk, instance, &self.found());
+        let drives = || self.drives(instance);
         instance_of_profile(self.disk, folder, &drives, &self.overrides)
     }
 
     fn plan_installation(&self, installation: &Installation) -> Result<LoadOrder, OpenError> {
         if installation.title.id == "openmw" {
             let cfg = installation.folder.join(OPENMW_CFG);
-            return planned(plan_openmw(self.disk, &cfg, None, &self.environment, &self.overrides));
+            return self.planned(plan_openmw(self.disk, &cfg, None, &self.environment, &self.overrides));
         }
         let with_prefix = self.with_prefix(installation.clone()).map_err(OpenError::game)?;
-        planned(plan_game(self.disk, &with_prefix, &self.overrides))
+        self.planned(plan_game(self.disk, &with_prefix, &self.overrides))
     }
 
     fn with_prefix(&self, installation: Installation) -> Result<Installation, String> {
@@ -464,11 +479,18 @@ impl<'a> Planner<'a> {
             let game = for_instance(self.disk, game, instance, &self.found(), &self.environment);
             self.with_prefix(game)
         };
-        let drives = || drives(self.disk, instance, &self.found());
+        let drives = || self.drives(instance);
         let order = plan_mo2(self.disk, instance, &find, &drives, overrides);
         let is_asked = has_game.get() || self.options.game_dir.is_some();
         let advice = || if is_asked { String::new() } else { self.moved_game(instance) };
-        planned(order.map_err(|error| PlanError(error.0 + &advice())))
+        self.planned(order.map_err(|error| PlanError(error.0 + &advice())))
+    }
+
+    /// Adds notes on what the plan could not look at.
+    fn planned(&self, order: Result<LoadOrder, PlanError>) -> Result<LoadOrder, OpenError> {
+        let mut order = order.map_err(|error| OpenError::game(error.to_string()))?;
+        order.notes.extend(self.disk.take_unseen(&order.notes));
+        Ok(order)
     }
 
     /// If the game of an instance is not where its settings say, names the installed game that they may mean:
@@ -505,7 +527,7 @@ impl<'a> Planner<'a> {
         let is_user = |it: &Installation| it.my_games.as_deref() == cfg.parent();
         let mut global = installed.filter(|it| it.title.id == "openmw" && is_user(it));
         let first = global.next().map_or_else(|| cfg.to_owned(), |it| it.folder.join(OPENMW_CFG));
-        planned(plan_openmw(self.disk, &first, cfg.parent(), &self.environment, &self.overrides))
+        self.planned(plan_openmw(self.disk, &first, cfg.parent(), &self.environment, &self.overrides))
     }
 }
 
@@ -539,10 +561,6 @@ fn loose_folder(disk: &Disk, folder: &Path, archives: FolderArchives) -> Result<
     }
     layers.push(OrderLayer::folder(folder, "named as a source"));
     Ok(LoadOrder { layers, notes, ..LoadOrder::default() })
-}
-
-fn planned(order: Result<LoadOrder, PlanError>) -> Result<LoadOrder, OpenError> {
-    order.map_err(|error| OpenError::game(error.to_string()))
 }
 
 fn no_source(source: &Path) -> OpenError {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::for_others;
 use super::profile::Profile;
+use crate::note::Note;
 use crate::shown::excerpt;
 use crate::vfs::error::OpenError;
 use crate::vfs::open_options::OpenOptions;
@@ -25,6 +26,8 @@ pub(crate) struct Expanded {
     pub(crate) paths: Vec<PathBuf>,
     /// For each path, the number of the source that stands for it.
     named_by: Vec<usize>,
+    /// What the patterns of profiles match, and what could not be looked at.
+    pub(crate) unseen: Vec<Note>,
     /// The profiles among the sources, in their order.
     pub(crate) profiles: Vec<Profile>,
 }
@@ -42,6 +45,7 @@ impl Expanded {
         for (number, source) in sources.iter().enumerate() {
             if Profile::is_one(source) {
                 let mut profile = read(source)?;
+                expanded.unseen.append(&mut profile.unseen);
                 expanded.paths.append(&mut profile.archives);
                 expanded.profiles.push(profile);
             } else {
@@ -108,12 +112,13 @@ impl SourceSet {
         options: OpenOptions,
         read: &mut dyn FnMut(&Path) -> Result<Profile, OpenError>,
     ) -> Result<Self, OpenError> {
-        let Expanded { paths, named_by, profiles } = Expanded::with(sources, read)?;
+        let Expanded { paths, named_by, unseen, profiles } = Expanded::with(sources, read)?;
         let mut lower = OpenOptions::default();
         for profile in &profiles {
             set_options(&mut lower, profile)?;
         }
         let mut options = options.merged_over(lower);
+        options.unseen = unseen;
         options.within =
             named_by.iter().map(|&source| options.within.get(source).cloned().flatten()).collect();
         Ok(Self { paths, options })
