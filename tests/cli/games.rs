@@ -1,8 +1,9 @@
 //! `bsafs games`: output for people and as JSON, and the message if no game is found.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::Value;
 
@@ -186,4 +187,97 @@ fn without_a_home_games_are_not_searched_in_the_current_folder() {
         assert!(!finished.out.contains("  folder    Games"), "{}", finished.out);
         assert!(!finished.err.contains("\n  Games"), "{}", finished.err);
     }
+}
+
+#[test]
+fn what_games_could_not_look_at_is_named_and_decides_the_exit_status() {
+    let game = "Skyrim/SkyrimSE.exe";
+    for (locked, subject) in [
+        ("MO2/ModOrganizer.ini", "home/MO2/ModOrganizer.ini"),
+        ("MO2", "home/MO2"),
+        ("MO2/profiles", "home/MO2/profiles"),
+        ("MO2/profiles/My profile/modlist.txt", "profile/modlist.txt"),
+        (".local/share/Steam/config/libraryfolders.vdf", "Steam/config/libraryfolders.vdf"),
+        (".local/share/Steam/steamapps", "Steam/steamapps"),
+        (".wine/drive_c", "home/.wine/drive_c"),
+        (".config/heroic/gog_store/installed.json", "gog_store/installed.json"),
+        ("Games/Skyrim/Data", "Skyrim/Data"),
+        ("Games/Other", "Games/Other"),
+        ("lost+found", ""),
+    ] {
+        let dir = TestDir::new();
+        [game, "Skyrim/Data/Skyrim.esm", "Other/x"].iter().for_each(|file| write(&dir, file));
+        write_instance(&dir, "MO2", dir.path("home/Games/Skyrim").to_str().unwrap(), &["A"]);
+        for (file, text) in [
+            (".local/share/Steam/config/libraryfolders.vdf", "\"libraryfolders\"\n{\n}\n"),
+            (".local/share/Steam/steamapps/x", ""),
+            (".wine/drive_c/Games/x", ""),
+            (".config/heroic/gog_store/installed.json", "{\"installed\": []}"),
+            ("lost+found/x", ""),
+        ] {
+            let path = dir.path("home").join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        dir.give_to_user();
+        let as_user = |arguments: &[&str]| {
+            let home = format!("HOME={}", dir.path("home").display());
+            let program = dir.path("bsafs").display().to_string();
+            let mut command = dir.as_user("env", [&[&*home, &*program, "games"], arguments].concat());
+            run(command.env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME"))
+        };
+        as_user(&[]).success();
+        let path = dir.path("home").join(locked);
+        fs::set_permissions(&path, Permissions::from_mode(0o000)).unwrap();
+        for arguments in [&[][..], &["-q"], &["--prefixes"]] {
+            let finished = as_user(arguments);
+            let is_said = finished.err.contains(subject) && finished.err.contains("not looked at: ");
+            assert_eq!(
+                (finished.code == 1, is_said),
+                (!subject.is_empty(), !subject.is_empty()),
+                "{finished:?}"
+            );
+        }
+        let finished = as_user(&["--json"]);
+        let is_said = finished.out.lines().any(|line| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            line["not_looked_at"].as_str().is_some_and(|it| it.ends_with(subject))
+        });
+        assert_eq!(is_said, !subject.is_empty(), "{locked}: {finished:?}");
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+#[test]
+fn a_list_that_games_cannot_parse_or_that_leads_nowhere_decides_the_exit_status() {
+    let dir = TestDir::new();
+    ["Skyrim/SkyrimSE.exe", "Skyrim/Data/Skyrim.esm"].iter().for_each(|file| write(&dir, file));
+    let steam = dir.path("home/.local/share/Steam");
+    fs::create_dir_all(steam.join("config")).unwrap();
+    let list = steam.join("config/libraryfolders.vdf");
+    // A library that is gone is only data.
+    fs::write(
+        &list,
+        "\"libraryfolders\"\n{\n\"1\"\n{\n\"path\" \"/none\"\n\"apps\" { \"489830\" \"1\" }\n}\n}\n",
+    )
+    .unwrap();
+    assert!(games(&dir, &[]).success().contains("not usable  /none"));
+    fs::write(&list, "\"libraryfolders\"\n{\n\"1\"\n").unwrap();
+    let finished = games(&dir, &["-q"]);
+    assert!(
+        finished.code == 1 && finished.err.contains("libraryfolders.vdf: not looked at: "),
+        "{finished:?}"
+    );
+    fs::remove_file(&list).unwrap();
+    symlink("nowhere", &list).unwrap();
+    let finished = games(&dir, &["-q"]);
+    assert!(
+        finished.code == 1 && finished.err.contains("libraryfolders.vdf: not looked at: "),
+        "{finished:?}"
+    );
+    fs::remove_file(&list).unwrap();
+    // Steam leaves such links behind when it is removed.
+    fs::create_dir_all(dir.path("home/.steam")).unwrap();
+    symlink("nowhere", dir.path("home/.steam/steam")).unwrap();
+    games(&dir, &[]).success();
 }

@@ -26,8 +26,11 @@ use crate::vfs::sources::resolve::looked_in;
 /// Searches the libraries of Steam, Heroic, Legendary, Lutris, Bottles and Faugus, and also ~/.wine and
 /// ~/Games. Instances of Mod Organizer 2 are also searched beside games, in Wine prefixes, in the folders of
 /// SteamTinkerLaunch, mo2-lint and Fluorine, and in the home folder. Other places can be listed in
-/// ~/.config/bsafs/places.toml: `games = ["/data/games"]`, `prefixes = [...]`, `instances = [...]`. The exit
-/// status is 1 if no game is found, or if the data folder of one cannot be read.
+/// ~/.config/bsafs/places.toml: `games = ["/data/games"]`, `prefixes = [...]`, `instances = [...]`.
+///
+/// The exit status is 1 if no game is found, or if something could not be looked at that may be a game or
+/// list games: a list or settings file, a folder, a prefix. A game that is not complete or is gone is only
+/// listed.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Games {
     /// Print one JSON object per line: an installed game, an "instance" of Mod Organizer 2, or an "unusable"
@@ -135,6 +138,7 @@ impl Games {
                 writeln!(out, "not usable  {}\n            {}", path.shown(), why.shown())?;
             }
         }
+        unseen.add(&disk.take_unseen(&[]));
         if self.json {
             unseen.write_json(&mut out).map_err(OutputError)?;
         }

@@ -13,6 +13,7 @@ use crate::game::disk::Disk;
 use crate::game::storefront::Storefront;
 use crate::game::titles::title::Title;
 use crate::limits::SEARCH_READ_MAX;
+use crate::note::Note;
 use crate::shown::excerpt;
 use crate::system::disk_id::DiskId;
 use crate::system::text::size;
@@ -119,7 +120,11 @@ impl<'a> Report<'a> {
                 self.bytes += content.len();
                 Some(String::from_utf8_lossy(&content).into_owned())
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                // It may be a link that leads nowhere.
+                self.disk.is_named_file(path);
+                None
+            }
             Err(error) => {
                 self.unreadable(path, &error.to_string());
                 None
@@ -157,6 +162,7 @@ impl<'a> Report<'a> {
 
     /// Reports a list that cannot be read.
     pub(super) fn unreadable(&mut self, path: &Path, why: &str) {
+        self.disk.add_unseen(Note::not_read(path, &excerpt(why)));
         self.unusable.push((path.to_owned(), format!("cannot be read: {}", excerpt(why))));
     }
 }

@@ -35,10 +35,14 @@ pub(super) fn in_prefix(folder: &Path, report: &mut Report<'_>) -> Vec<Candidate
     games.map(|it| Candidate::unlisted(it, Some(prefix.clone()), report.launcher)).collect()
 }
 
+/// The folder at the root of a disk for repairs, which only root reads.
+pub(crate) const LOST: &str = "lost+found";
+
 /// The folders in a folder, including links to folders.
 pub(super) fn folders_in(disk: &Disk, folder: &Path) -> Vec<PathBuf> {
     let names = disk.names(folder).unwrap_or_default();
-    names.iter().take(FOLDERS_MAX).map(|name| folder.join(name)).filter(|path| disk.is_dir(path)).collect()
+    let names = names.iter().filter(|name| *name != LOST).take(FOLDERS_MAX);
+    names.map(|name| folder.join(name)).filter(|path| disk.is_dir(path)).collect()
 }
 
 /// The subfolders of a folder, each of which may be a game.

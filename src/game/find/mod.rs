@@ -29,6 +29,7 @@ mod search;
 mod steam;
 
 pub(crate) use chosen_prefix::user_folders;
+pub(crate) use habits::LOST;
 pub use prefix::unreadable;
 pub(crate) use prefix::{UserFolders, with_drive_c};
 pub use search::{Found, find, prefixes, recognise, recognise_among, with_prefix};

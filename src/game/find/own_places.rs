@@ -52,11 +52,12 @@ pub(super) fn candidates(
             path.ok_or("a path must begin with / or ~/").map_err(|why| (list.clone(), why.to_owned()))
         };
         let exists = |path: PathBuf| {
-            if report.disk.is_dir(&path) {
-                Ok(path)
-            } else {
-                Err((path, format!("{} names this folder, which does not exist", list.shown())))
+            if report.disk.is_named_dir(&path) {
+                return Ok(path);
             }
+            let is_there = report.disk.metadata(&path).is_ok() || report.disk.is_gone(&path);
+            let what = if is_there { "does not exist" } else { "cannot be read" };
+            Err((path, format!("{} names this folder, which {what}", list.shown())))
         };
         let (paths, wrong): (Vec<_>, Vec<_>) = paths
             .iter()

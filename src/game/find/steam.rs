@@ -16,6 +16,7 @@ use crate::game::storefront::Storefront;
 use crate::game::titles::TITLES;
 use crate::game::titles::title::Title;
 use crate::limits::LAUNCHER_LIST_MAX;
+use crate::system::text::reason;
 
 /// Maximum number of libraries in one list.
 const LIBRARIES_MAX: usize = 1_000;
@@ -43,8 +44,10 @@ pub(super) fn candidates(root: &Path, environment: &Environment, report: &mut Re
                 report.searched.push(library.folder.clone());
             }
             in_library(&library.folder, report, &mut candidates);
-        } else if !report.disk.is_dir(&library.folder) {
+        } else if report.disk.is_gone(&library.folder) {
             missing_library(&library, sandbox.is_some(), report);
+        } else if let Err(error) = report.disk.metadata(&library.folder) {
+            report.unreadable(&library.folder, &reason(&error));
         }
     }
     read_shortcuts(root, report);

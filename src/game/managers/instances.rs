@@ -9,7 +9,7 @@ use super::mo2::{Instance, MO2_INI, read_instance};
 use crate::game::caseless::same;
 use crate::game::disk::Disk;
 use crate::game::environment::Environment;
-use crate::game::find::{Found, drives, recognise_among};
+use crate::game::find::{Found, LOST, drives, recognise_among};
 use crate::game::installation::Overrides;
 use crate::game::titles::title::Title;
 use crate::limits::SETTINGS_MAX;
@@ -128,10 +128,10 @@ impl Search<'_> {
     /// Searches a folder, and `depth` levels of folders below it.
     fn visit(&mut self, folder: &Path, depth: u8) {
         self.visited += 1;
-        if self.visited > FOLDERS_MAX || self.mounts.contains(folder) {
+        if self.visited > FOLDERS_MAX || self.mounts.contains(folder) || !self.disk.is_dir(folder) {
             return;
         }
-        if self.disk.is_file(&folder.join(MO2_INI)) {
+        if self.disk.is_named_file(&folder.join(MO2_INI)) {
             self.folders.push(folder.to_owned());
         } else if depth > 0 {
             self.folders_in(folder).iter().for_each(|below| self.visit(below, depth - 1));
@@ -169,7 +169,7 @@ impl Search<'_> {
             return Vec::new();
         }
         let names = self.disk.names(folder).unwrap_or_default();
-        let names = names.iter().filter(|name| !name.starts_with('.')).take(FOLDERS_MAX);
+        let names = names.iter().filter(|name| !name.starts_with('.') && *name != LOST).take(FOLDERS_MAX);
         let paths = names.map(|name| folder.join(name)).filter(|path| !self.mounts.contains(path));
         paths.filter(|path| self.disk.is_dir(path)).collect()
     }
