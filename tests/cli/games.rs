@@ -206,7 +206,9 @@ fn what_games_could_not_look_at_is_named_and_decides_the_exit_status() {
         ("lost+found", ""),
     ] {
         let dir = TestDir::new();
-        [game, "Skyrim/Data/Skyrim.esm", "Other/x"].iter().for_each(|file| write(&dir, file));
+        for file in [game, "Skyrim/Data/Skyrim.esm", "Other/x"] {
+            write(&dir, file);
+        }
         write_instance(&dir, "MO2", dir.path("home/Games/Skyrim").to_str().unwrap(), &["A"]);
         for (file, text) in [
             (".local/share/Steam/config/libraryfolders.vdf", "\"libraryfolders\"\n{\n}\n"),
@@ -251,7 +253,9 @@ fn what_games_could_not_look_at_is_named_and_decides_the_exit_status() {
 #[test]
 fn a_list_that_games_cannot_parse_or_that_leads_nowhere_decides_the_exit_status() {
     let dir = TestDir::new();
-    ["Skyrim/SkyrimSE.exe", "Skyrim/Data/Skyrim.esm"].iter().for_each(|file| write(&dir, file));
+    for file in ["Skyrim/SkyrimSE.exe", "Skyrim/Data/Skyrim.esm"] {
+        write(&dir, file);
+    }
     let steam = dir.path("home/.local/share/Steam");
     fs::create_dir_all(steam.join("config")).unwrap();
     let list = steam.join("config/libraryfolders.vdf");
