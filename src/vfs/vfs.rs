@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::ptr;
 use std::sync::{Arc, Weak};
 
 use super::conflict::{Conflict, conflicts};
@@ -15,7 +14,6 @@ use super::open_options::OpenOptions;
 use super::opened::Opened;
 use super::opened_archive::kept_textures;
 use super::patterns::Patterns;
-use super::question::Meant;
 use super::reopening::Reopening;
 use super::reuse::Reuse;
 use super::sources::layer_plan::PlannedLayer;
@@ -23,9 +21,8 @@ use super::sources::source_set::SourceSet;
 use super::trouble::{Handling, Trouble};
 use super::vfs_layer::VfsLayer;
 use crate::content::Store;
-use crate::format::is_archive_name;
-use crate::game::{LoadOrder, is_plugin};
-use crate::note::{Note, NoteCode};
+use crate::game::LoadOrder;
+use crate::note::Note;
 use crate::tree::{Kind, LayerNames, NodeId, Tree};
 
 /// One tree of files, made of several sources: games, archives and folders.
@@ -143,48 +140,6 @@ impl Vfs {
     /// could not be read. The tree may lack files because of it.
     pub fn unseen(&self) -> impl Iterator<Item = &Note> {
         self.notes().filter(|note| note.code.is_unseen())
-    }
-
-    /// Of [`Vfs::unseen`], what may have a file at this path or below it, or decide which one wins: archives,
-    /// what a plan needs, and what is on the way to the path or beyond it.
-    pub(crate) fn unseen_about(&self, asked: &str) -> impl Iterator<Item = &Note> {
-        let folders: Vec<PathBuf> =
-            self.layers().filter(VfsLayer::is_folder).map(|layer| layer.path().to_owned()).collect();
-        let plain = |path: &str| {
-            let path = path.replace('\\', "/").to_ascii_lowercase();
-            path.trim_start_matches("./").trim_end_matches('/').to_owned()
-        };
-        let meant = Meant::find(self, Path::new(asked)).ok().map(|meant| match meant {
-            Meant::Copy(file) => file.path(),
-            Meant::Folder(folder) => folder.path(),
-        });
-        // What was not looked at may be what a path on the disk means.
-        let on_disk = folders.iter().find_map(|folder| Path::new(asked).strip_prefix(folder).ok());
-        let on_disk = on_disk.map(|path| path.to_string_lossy().into_owned());
-        let paths = [Some(asked.to_owned()), meant, on_disk].into_iter().flatten();
-        let paths: Vec<String> = paths.map(|path| plain(&path)).collect();
-        let of_plan = self.opened.plan.order.notes.as_ptr_range();
-        self.unseen().filter(move |note| {
-            let subject = Path::new(&note.subject);
-            let Some(within) = folders.iter().find_map(|folder| subject.strip_prefix(folder).ok()) else {
-                return true;
-            };
-            let within = within.to_string_lossy().to_ascii_lowercase();
-            let is_above = |one: &str, other: &str| {
-                let rest = other.strip_prefix(one);
-                rest.is_some_and(|rest| one.is_empty() || rest.is_empty() || rest.starts_with('/'))
-            };
-            let is_archive = is_archive_name(within.as_bytes());
-            let decides = if of_plan.contains(&ptr::from_ref::<Note>(note)) {
-                let is_read = is_archive || is_plugin(&within) || within.ends_with(".ini");
-                is_read || note.code == NoteCode::FileUnreadable
-            } else {
-                is_archive && !within.contains('/')
-            };
-            decides
-                || note.code.is_of_archive()
-                || paths.iter().any(|path| is_above(&within, path) || is_above(path, &within))
-        })
     }
 
     /// The textures of each archive that are shown as they are stored, although another form was asked for:

@@ -241,8 +241,8 @@ impl Checking<'_> {
         report(Findings { not_looked_at, ..findings }, self.selected.is_limited())
     }
 
-    /// Checks and reports the archives among loose files that are no layers: games do not look for archives in
-    /// subfolders, and do not load each one in a data folder. `known` are those that were checked already.
+    /// Checks and reports the archives among loose files that are no layers: games do not look for archives
+    /// in subfolders, and do not load each one in a data folder. `known` are those that were checked already.
     fn other_archives(
         &mut self,
         files: impl Iterator<Item = VfsFile>,

@@ -53,7 +53,7 @@ use crate::system::liar::mount_of;
 use crate::system::mountinfo::{self, MountEntry};
 #[cfg(feature = "mount")]
 use crate::vfs::question::Question;
-use crate::vfs::question::{Meant, hidden_by};
+use crate::vfs::question::{Meant, hidden_by, unseen_about};
 use crate::vfs::{FileCopy, Provenance, Vfs};
 
 /// Print which archive a file inside a mount comes from, and what it hides
@@ -151,7 +151,7 @@ impl Which {
                 },
             };
             if let Some(asked) = &unmounted {
-                unseen.add(asked.vfs().unseen_about(&path.to_string_lossy()));
+                unseen.add(unseen_about(asked.vfs(), &path.to_string_lossy()));
                 unseen.add_sizes(asked.vfs().file(path.as_os_str().as_encoded_bytes()));
             }
             if !self.answer(provenance, path, &mut out)? {

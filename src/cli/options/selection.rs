@@ -10,7 +10,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::unseen::Unseen;
 use crate::format::is_archive_name;
 use crate::shown::Shown;
-use crate::vfs::question::{Meant, hidden_by};
+use crate::vfs::question::{Meant, hidden_by, unseen_about};
 use crate::vfs::sources::profile::Profile;
 use crate::vfs::sources::resolve::is_game;
 use crate::vfs::{Patterns, Vfs, VfsFile};
@@ -102,7 +102,7 @@ impl Selected<'_> {
             return Unseen::of(vfs);
         }
         let mut unseen = Unseen::default();
-        self.paths.iter().for_each(|path| unseen.add(vfs.unseen_about(&path.to_string_lossy())));
+        self.paths.iter().for_each(|path| unseen.add(unseen_about(vfs, &path.to_string_lossy())));
         unseen
     }
 
