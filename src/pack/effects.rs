@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::plan::{Plan, real_path};
 use super::planned::{Loader, PlannedArchive, PlannedFile};
-use super::rules::Next;
+use super::rules::{Game, Next};
 use crate::format::hash::{Family, Hash};
 use crate::game::caseless::{fold, same};
 use crate::game::{ArchiveRule, AttachRule, LayerKind, LooseRule, OrderLayer, lowest_first, stem, title};
@@ -96,6 +96,22 @@ pub(crate) fn effects_with(plan: &Plan, game: &Vfs, fate: &dyn Fn(&Path) -> Opti
     let mut notes = after.notes();
     notes.extend(hash_notes(plan, &after));
     Effects { changes, notes }
+}
+
+/// Why nothing can be predicted for a game.
+pub(crate) fn why_no_effects(plan: &Plan, game: &Vfs) -> Option<String> {
+    let order = game.order();
+    if order.game.is_empty() {
+        let is_mix = !order.plugins.is_empty();
+        return (!is_mix)
+            .then(|| "it is no game; name a game, its folder, or an instance or profile".to_owned());
+    }
+    let own = plan.options.game;
+    // OpenMW plays Morrowind.
+    let is_alike = |it: &Game| it.main == own.main && (it.loads == own.loads || own.is_morrowind());
+    let is_alike = Game::with_id(order.game).is_some_and(is_alike);
+    (!is_alike && own.id != order.game)
+        .then(|| format!("it is {}, but the archives are for {}", order.game, own.id))
 }
 
 /// Which file on the disk a copy is, whatever leads to it: mod managers deploy by links and hard links. Of an

@@ -63,8 +63,8 @@ mod split;
 mod verdict;
 mod write;
 
-pub(crate) use effects::effects_with;
 pub use effects::{Effect, EffectKind, Effects, effects};
+pub(crate) use effects::{effects_with, why_no_effects};
 pub use error::{PackError, PackErrorKind};
 pub use leftover::{Leftover, LeftoverKind};
 pub use move_packed::move_back;

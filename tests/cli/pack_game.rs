@@ -254,6 +254,22 @@ fn archives_of_the_game_as_sources_are_gone_once_the_new_one_is_there() {
     assert_eq!(at(&[&late, "-g", "**/both.nif"], "First").0, Vec::<String>::new());
 }
 
+#[test]
+fn nothing_is_predicted_for_another_game_or_for_what_is_no_game() {
+    let (dir, game) = game();
+    write(dir.path("MyMod/meshes/a.nif"), b"1");
+    for (id, within, why) in [
+        ("fallout4", game.to_str().unwrap(), "it is skyrimse, but the archives are for fallout4"),
+        ("skyrimse", "MyMod", "it is no game"),
+    ] {
+        let mut command =
+            dir.bsafs(["pack", "MyMod", "--game", id, "--name", "M", "-o", "out", "--in", within]);
+        let finished = run(command.env("HOME", dir.path("home")));
+        assert!(finished.code == 2 && finished.err.contains(why), "{finished:?}");
+        assert!(!dir.path("out").exists());
+    }
+}
+
 /// Oblivion attaches every archive whose name begins as that of a plugin.
 #[test]
 fn an_archive_whose_name_only_begins_as_a_plugin_is_loaded_by_it_in_oblivion() {

@@ -107,7 +107,7 @@ fn the_output_of_every_command_follows_the_schema() {
         &["conflicts", "--compare", "a.bsa", "b.bsa"],
         &["diff", "a.bsa", "b.bsa"],
         &["diff", "b.bsa", "a.bsa"],
-        &["pack", "b.bsa", "--game", "morrowind", "--name", "B", "-n", "--in", game.to_str().unwrap()],
+        &["pack", "b.bsa", "--game", "skyrimse", "--name", "B", "-n", "--in", game.to_str().unwrap()],
         &["pack", "b.bsa", "--game", "skyrimse", "--name", "B", "-o", "packed", "--all"],
     ];
     for command in commands {

@@ -23,6 +23,7 @@ use crate::note::{Note, NoteCode};
 use crate::pack::{
     Effect, EffectKind, Effects, How, LeftOut, Leftover, LeftoverKind, Level, LooseReason, OddTextures,
     PackError, PackErrorKind, PackOptions, Packed, PathList, Plan, PlannedArchive, effects_with, move_back,
+    why_no_effects,
 };
 use crate::shown::{Shown, quoted};
 use crate::system::text::{count, reason};
@@ -372,8 +373,11 @@ impl Pack {
 
     fn effects(&self, plan: &Plan, game: &Path) -> Result<Effects, Failure> {
         let options = OpenOptions { encoding: None, archives: None, ..self.open.options() };
-        let set = source_set(&[game.to_owned()], options.layout(Layout::Union))?;
+        let (named, set) = (game.shown(), source_set(&[game.to_owned()], options.layout(Layout::Union))?);
         let game: Vfs = set.open()?.into();
+        if let Some(why) = why_no_effects(plan, &game) {
+            return Err(Failure::new(Exit::Usage, format!("--in {named}: {why}")));
+        }
         let fate = |path: &Path| {
             let path = std::path::absolute(path).ok()?;
             let text = path.to_str()?.to_owned();
