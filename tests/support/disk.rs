@@ -20,6 +20,8 @@ pub enum Mode {
     Works,
     /// Reads give EIO.
     Fails,
+    /// Reads give this error.
+    FailsWith(i32),
     /// Reads that reach beyond this offset of a file, in bytes, give EIO. The kernel reads whole pages.
     FailsFrom(u64),
     /// Reads get no answer until the mode changes.
@@ -117,6 +119,9 @@ impl Shared {
         let end = read.offset + u64::from(read.size);
         if mode == Mode::Fails || matches!(mode, Mode::FailsFrom(offset) if offset < end) {
             return reply.error(Errno::EIO);
+        }
+        if let Mode::FailsWith(errno) = mode {
+            return reply.error(Errno::from_i32(errno));
         }
         let (_, bytes) = &self.files[read.ino as usize - 2];
         let start = bytes.len().min(read.offset as usize);

@@ -6,10 +6,12 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, unmount};
 
 use super::files::{ENOENT, archive, content};
-use crate::mounted::{TestDir, is_root, logged, run, until};
+use crate::disk::{Disk, Mode};
+use crate::mounted::{TestDir, is_root, logged, run, status, until};
 
 /// Mounts an empty disk.
 fn mount_disk(path: &Path) {
@@ -144,6 +146,25 @@ fn a_disk_that_was_unplugged_is_named_until_it_is_back() {
     until("no disk to be named", || says() == [false; 2]);
     mnt.umount(&dir);
     unplug(&dir.path("disk"));
+}
+
+#[test]
+fn a_disk_that_failed_is_checked_again_although_no_event_reports_it() {
+    for errno in [Errno::IO, Errno::STALE, Errno::NOTCONN, Errno::NODEV] {
+        let dir = TestDir::new();
+        let files = vec![("a.txt", b"a".to_vec()), ("b.txt", b"b".to_vec())];
+        let disk = Disk::mount(&dir.path("disk"), files);
+        let mnt = dir.mount(["disk"]);
+        let reloads = || status(&mnt.path)["last_reload"]["count"].as_u64().unwrap();
+        let before = reloads();
+        disk.set(Mode::FailsWith(errno.raw_os_error()));
+        assert!(content(&mnt.join("a.txt")).is_err(), "{errno}");
+        until("the sources to be checked", || reloads() > before);
+        disk.set(Mode::Works);
+        until("the file to be readable again", || content(&mnt.join("a.txt")) == Ok("a".into()));
+        assert_eq!(content(&mnt.join("b.txt")), Ok("b".into()));
+        mnt.umount(&dir);
+    }
 }
 
 #[test]
