@@ -27,6 +27,13 @@ pub struct Installation {
     pub prefixes: Vec<WinePrefix>,
 }
 
+impl Installation {
+    /// The Wine prefixes whose drives paths of the game's programs may be on.
+    pub(crate) fn prefix_folders(&self) -> impl Iterator<Item = PathBuf> {
+        self.prefix.iter().cloned().chain(self.prefixes.iter().map(|it| it.folder.clone()))
+    }
+}
+
 /// A Wine prefix that has the settings of a game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WinePrefix {

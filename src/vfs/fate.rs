@@ -5,6 +5,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::file::VfsFile;
+use crate::format::is_archive_name;
+use crate::game::{LoadOrder, is_plugin};
 use crate::note::{Because, Note, NoteCode};
 
 /// What became of a copy.
@@ -28,6 +31,19 @@ pub(crate) enum Fate {
 }
 
 impl Fate {
+    /// The fate as JSON has it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Wins => "wins",
+            Self::Loses => "loses",
+            Self::Ignored => "ignored",
+            Self::NotLoaded => "not-loaded",
+            Self::Off => "off",
+            Self::NotDeployed => "not-deployed",
+            Self::NotHere => "not-here",
+        }
+    }
+
     /// The fate in one or two words.
     pub(crate) fn in_words(self) -> &'static str {
         match self {
@@ -125,4 +141,50 @@ impl Cause {
             because: note.because.clone(),
         }
     }
+}
+
+/// Why a game has no use for a file of its tree: the file is in a mod that is nested too deep, or is a plugin
+/// or an archive that is not at the top. `notes` are those of the sources.
+pub(crate) fn out_of_place<'n>(
+    orders: &[LoadOrder],
+    notes: impl Iterator<Item = &'n Note>,
+    file: &VfsFile,
+) -> Option<Cause> {
+    let (layer, path) = (file.layer(), file.path());
+    let has_it =
+        |order: &&LoadOrder| !order.game.is_empty() && order.layers.iter().any(|it| it.path == layer.path());
+    let order = orders.iter().find(has_it).filter(|_| layer.is_folder())?;
+    let at = layer.path().join(&path);
+    let text = || below_top(order, file);
+    nested_around(notes, layer.path(), &at)
+        .or_else(|| Some(Cause::new(Fate::NotLoaded, "not-at-top", &at, text()?)))
+}
+
+/// The reason for a mod in a layer whose files are too deep for the game, if something is in that mod.
+pub(crate) fn nested_around<'n>(
+    notes: impl Iterator<Item = &'n Note>,
+    layer: &Path,
+    path: &Path,
+) -> Option<Cause> {
+    let nested = notes.filter(|note| matches!(note.code, NoteCode::Mo2ModNested | NoteCode::ModNested));
+    let is_around = |note: &&Note| {
+        let subject = Path::new(&note.subject);
+        subject.starts_with(layer) && path.starts_with(subject)
+    };
+    nested.filter(is_around).map(Cause::of).next()
+}
+
+/// Why a game does not load a loose plugin or archive that is in a folder.
+pub(crate) fn below_top(order: &LoadOrder, file: &VfsFile) -> Option<&'static str> {
+    let path = file.path();
+    let (_, name) = path.rsplit_once('/')?;
+    if is_plugin(name) {
+        return Some(
+            "the game loads plugins only from the top of its data folder or of a mod; move it there",
+        );
+    }
+    let at = file.layer().path().join(&path);
+    let is_layer = || order.layers.iter().any(|it| it.path == at);
+    let text = "the game loads archives only from the top of its data folder or of a mod; move it there";
+    (is_archive_name(name.as_bytes()) && !is_layer()).then_some(text)
 }

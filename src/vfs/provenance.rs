@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::fate::out_of_place;
 use super::file::VfsFile;
 use crate::note::Because;
 
@@ -24,9 +25,23 @@ pub struct Provenance {
     /// Loose files of this path that the game ignores because of its settings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<IgnoredCopy>,
+    /// Why the game has no use for the file, although it is in the tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unused: Option<Unused>,
     /// Whether archives are reported by name only, because the user may not know their folders.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub names_only: bool,
+}
+
+/// Why a game has no use for a file of its tree.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct Unused {
+    /// What became of the file, such as `ignored`.
+    pub fate: String,
+    /// The rule that decided it.
+    pub code: String,
+    /// The reason, and what to do.
+    pub why: String,
 }
 
 /// A loose file that the game ignores.
@@ -89,6 +104,7 @@ impl Provenance {
             let name = Path::new(&copy.folder).file_name().map(|it| it.to_string_lossy().into_owned());
             *copy = IgnoredCopy { folder: name.unwrap_or_default(), ..IgnoredCopy::default() };
         }
+        self.unused = None;
         self.names_only = true;
         self
     }
@@ -119,7 +135,14 @@ impl VfsFile {
             why: order.why_loose_ignored(),
             because: order.because_loose.clone(),
         });
+        let notes = order.notes.iter().chain(&self.opened().left_out);
+        let unused = out_of_place(std::slice::from_ref(order), notes, self).map(|cause| Unused {
+            fate: cause.fate.map_or_else(String::new, |fate| fate.name().to_owned()),
+            code: cause.code.to_owned(),
+            why: cause.text,
+        });
         Provenance {
+            unused,
             ignored: ignored.collect(),
             path: self.path(),
             size: self.known_size(),

@@ -129,7 +129,7 @@ impl Meant {
         let disk = Disk::default();
         let prefixes = || {
             let installation = vfs.order().installation.iter();
-            installation.flat_map(|it| it.prefixes.iter().map(|it| it.folder.clone())).collect()
+            installation.flat_map(|it| it.prefix_folders()).collect()
         };
         let question = Question::new(&asked.to_string_lossy(), &disk, &prefixes);
         if let Some(path) = &question.disk {

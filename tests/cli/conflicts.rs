@@ -74,11 +74,18 @@ fn json_prints_a_line_per_conflict_and_then_per_layer() {
     let dir = three_layers();
     let printed = dir.run(["conflicts", "--json", "--compare"].iter().chain(&LAYERS)).success();
     let lines = json_lines(&printed);
-    let layer = |name: &str| json!({"layer": dir.path(name), "why": ""});
-    let (low, middle, loose) = (layer("low.bsa"), layer("middle.bsa"), layer("loose"));
+    let copy = |name: &str, fate: &str, code: &str| {
+        let layer = dir.path(name);
+        json!({"layer": layer, "why": "", "fate": fate, "code": code})
+    };
+    let wins = |name: &str| copy(name, "wins", "there");
+    let [low, middle] = ["low.bsa", "middle.bsa"].map(|name| copy(name, "loses", "hidden"));
     assert_eq!(lines.len(), 5, "{printed}");
-    assert_eq!(lines[0], json!({"path": "both.txt", "winner": middle, "hidden": [low], "equal": [true]}));
-    assert_eq!((&lines[1]["winner"], &lines[1]["hidden"]), (&loose, &json!([middle, low])));
+    assert_eq!(
+        lines[0],
+        json!({"path": "both.txt", "winner": wins("middle.bsa"), "hidden": [low], "equal": [true]})
+    );
+    assert_eq!((&lines[1]["winner"], &lines[1]["hidden"]), (&wins("loose"), &json!([middle, low])));
     assert_eq!(lines[1]["equal"], json!([false, false]));
     let tally = json!({
         "layer": dir.path("low.bsa"), "why": "", "files": 2, "winning": 0, "hidden": 2, "equal": 1,
@@ -189,7 +196,8 @@ fn a_nameless_file_conflicts_under_the_path_from_another_layer() {
         let [conflict, layers @ ..] = &lines[..] else { panic!("{lines:?}") };
         assert_eq!(conflict["path"].as_str().unwrap().to_lowercase(), "misc/example.txt");
         assert_eq!(conflict["winner"]["layer"], json!(dir.path(sources[1])));
-        assert_eq!(conflict["hidden"], json!([{"layer": dir.path(sources[0]), "why": ""}]));
+        let hidden = json!([{"layer": dir.path(sources[0]), "why": "", "fate": "loses", "code": "hidden"}]);
+        assert_eq!(conflict["hidden"], hidden);
         let files: u64 = layers.iter().map(|layer| layer["files"].as_u64().unwrap()).sum();
         assert_eq!((layers.len(), files), (2, 3));
         // A mount has the same winner, and still opens the file that is listed by its hash.

@@ -2,15 +2,17 @@
 //! about which game, and whether the other commands say the same.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 
 use super::small_world::{FALLOUT4, MORROWIND, SKYRIMSE, STARFIELD, SmallWorld};
-use super::worlds::{self, World};
-use crate::mounted::{Finished, TestDir};
+use super::worlds;
+use crate::mounted::{Finished, TestDir, run};
 use crate::support::home::{SteamGame, plugin};
 
 /// What `why` says: the fate, the code and the text of the first reason, and the first line of the text.
@@ -564,8 +566,11 @@ fn a_plugin_that_is_not_ticked_in_morrowind_has_the_section_of_its_ini_file() {
     check(&world, "morrowind", &path(&world, "Data Files/Off.esp"), expected);
 }
 
-/// What the commands say about each copy of a path: the layer that wins, and for the others the fate.
-type Fates = BTreeMap<String, (String, Vec<String>, Vec<String>)>;
+/// What the commands say about the copies of each path.
+type Fates = BTreeMap<String, Copies>;
+
+/// The layer that wins and its fate, the layers that lose, and those of which the game ignores the copy.
+type Copies = ((String, String), Vec<String>, Vec<String>);
 
 fn lines(finished: &Finished) -> Vec<Value> {
     let line = |line: &str| serde_json::from_str(line).unwrap_or_else(|_| panic!("{finished:?}"));
@@ -578,11 +583,12 @@ fn texts(values: &Value, key: &str) -> Vec<String> {
 }
 
 /// The fates that `which` has.
-fn by_which(world: &World, dir: &TestDir, source: &str, paths: &[&str]) -> Fates {
-    let answers = lines(&world.run(dir, &[&["which", "--json", "--in", source], paths].concat()));
+fn by_which(run: Run<'_>, source: &str, paths: &[&str]) -> Fates {
+    let answers = lines(&run(&[&["which", "--json", "--in", source], paths].concat()));
     let fates = answers.iter().map(|it| {
         let copies = (texts(&it["hides"], "archive"), texts(&it["ignored"], "folder"));
-        let winner = it["from"]["archive"].as_str().unwrap().to_owned();
+        let fate = it["unused"]["fate"].as_str().unwrap_or("wins").to_owned();
+        let winner = (it["from"]["archive"].as_str().unwrap().to_owned(), fate);
         (it["path"].as_str().unwrap().to_owned(), (winner, copies.0, copies.1))
     });
     fates.collect()
@@ -594,92 +600,108 @@ fn layer_of(layers: &[String], subject: &str) -> String {
     around.max_by_key(|layer| layer.len()).cloned().unwrap_or_else(|| subject.to_owned())
 }
 
+/// Maximum number of paths in a source that are asked about.
+const PATHS_MAX: usize = 100;
+
+/// Runs bsafs with these arguments and the home of a world.
+type Run<'r> = &'r dyn Fn(&[&str]) -> Finished;
+
 #[test]
 fn why_which_conflicts_and_order_agree_on_every_copy_of_every_world() {
     let dir = TestDir::new();
     for world in worlds::write(&dir) {
-        let source = world.source();
-        let listed = lines(&world.run(&dir, &["list", "--json", &source]));
-        let paths: Vec<&str> = listed.iter().map(|it| it["path"].as_str().unwrap()).collect();
-        let order = &lines(&world.run(&dir, &["order", "--json", &source]))[0];
-        let layers = texts(&order["layers"], "path");
-        let which = by_which(&world, &dir, &source, &paths);
-        assert_eq!(which.len(), paths.len(), "{}", world.name);
+        check_agreement(&world.name, &world.source(), &|arguments| world.run(&dir, arguments));
+    }
+}
 
-        // `why` about each path.
-        let why = lines(&world.run(&dir, &[&["why", "--json", "--in", &source], &paths[..]].concat()));
-        for (path, answer) in paths.iter().zip(&why) {
-            if answer["kind"] != "file" {
-                continue;
-            }
-            let of_fate = |fate: &str, code: &str| -> Vec<String> {
-                let reasons = answer["reasons"].as_array().unwrap().iter();
-                let reasons = reasons.filter(|it| it["fate"] == fate && it["code"] == code);
-                reasons.map(|it| layer_of(&layers, it["subject"].as_str().unwrap())).collect()
+/// Asks `why`, `which`, `order` and `conflicts` about each copy in a source.
+fn check_agreement(world: &str, source: &str, run: Run<'_>) {
+    let listed = lines(&run(&["list", "--json", source]));
+    let paths = listed.iter().map(|it| it["path"].as_str().unwrap());
+    // One world has a thousand files of one kind.
+    let paths: Vec<&str> = paths.step_by(listed.len().div_ceil(PATHS_MAX).max(1)).collect();
+    let order = &lines(&run(&["order", "--json", source]))[0];
+    let layers = texts(&order["layers"], "path");
+    let which = by_which(run, source, &paths);
+    assert_eq!(which.len(), paths.len(), "{}", world);
+
+    // `why` about each path.
+    let why = lines(&run(&[&["why", "--json", "--in", source], &paths[..]].concat()));
+    for (path, answer) in paths.iter().zip(&why) {
+        if answer["kind"] != "file" {
+            continue;
+        }
+        let of_fate = |fate: &str, code: &str| -> Vec<String> {
+            let reasons = answer["reasons"].as_array().unwrap().iter();
+            let reasons = reasons.filter(|it| it["fate"] == fate && it["code"] == code);
+            reasons.map(|it| layer_of(&layers, it["subject"].as_str().unwrap())).collect()
+        };
+        let ((winner, fate), hides, ignored) = &which[*path];
+        let label = format!("{}: {path}: {answer}", world);
+        assert_eq!(answer["fate"], **fate, "{label}");
+        if fate != "wins" {
+            continue;
+        }
+        assert_eq!(of_fate("wins", "there"), std::slice::from_ref(winner), "{label}");
+        assert_eq!(&of_fate("loses", "hidden"), hides, "{label}");
+        assert_eq!(&of_fate("ignored", "loose-disabled"), ignored, "{label}");
+    }
+
+    // `conflicts` has the same copies.
+    let conflicts = lines(&run(&["conflicts", "--json", source]));
+    let is_asked = |it: &&Value| it["path"].as_str().is_some_and(|path| which.contains_key(path));
+    let conflicts: Vec<&Value> = conflicts.iter().filter(is_asked).collect();
+    let several = which.iter().filter(|(_, (_, hides, ignored))| hides.len() + ignored.len() > 0);
+    assert_eq!(conflicts.len(), several.count(), "{}", world);
+    for conflict in conflicts {
+        let ((winner, fate), hides, ignored) = &which[conflict["path"].as_str().unwrap()];
+        assert_eq!(conflict["winner"]["fate"], **fate, "{}: {conflict}", world);
+        assert_eq!(conflict["winner"]["layer"], **winner, "{}: {conflict}", world);
+        assert_eq!(&texts(&conflict["hidden"], "layer"), hides, "{}: {conflict}", world);
+        assert_eq!(&texts(&conflict["ignored"], "layer"), ignored, "{}: {conflict}", world);
+    }
+
+    // Each loose file on the disk, and each archive.
+    for layer in order["layers"].as_array().unwrap() {
+        let folder = layer["path"].as_str().unwrap();
+        if layer["kind"] == "archive" {
+            let asked = run(&["why", "--json", "--in", source, folder]);
+            assert_eq!(lines(&asked)[0]["fate"], "wins", "{}: {asked:?}", world);
+            continue;
+        }
+        let files: Vec<PathBuf> = which.keys().map(|path| Path::new(folder).join(path)).collect();
+        let files: Vec<(&String, &str)> = which
+            .keys()
+            .zip(&files)
+            .filter(|(path, file)| file.is_file() && path.contains('/'))
+            .map(|(path, file)| (path, file.to_str().unwrap()))
+            .collect();
+        if files.is_empty() {
+            continue;
+        }
+        let asked: Vec<&str> = files.iter().map(|(_, file)| *file).collect();
+        let answers = lines(&run(&[&["why", "--json", "--in", source], &asked[..]].concat()));
+        for ((path, file), answer) in files.iter().zip(&answers) {
+            let ((winner, fate), hides, ignored) = &which[*path];
+            let is_in = |copies: &[String]| copies.iter().any(|it| it == folder);
+            let expected = match () {
+                () if winner == folder => fate,
+                () if is_in(hides) => "loses",
+                () if is_in(ignored) => "ignored",
+                () => panic!("{}: {file} is in no copy: {answer}", world),
             };
-            let (winner, hides, ignored) = &which[*path];
-            let label = format!("{}: {path}: {answer}", world.name);
-            assert_eq!(of_fate("wins", "there"), std::slice::from_ref(winner), "{label}");
-            assert_eq!(&of_fate("loses", "hidden"), hides, "{label}");
-            assert_eq!(&of_fate("ignored", "loose-disabled"), ignored, "{label}");
+            assert_eq!(answer["fate"], expected, "{}: {answer}", world);
         }
-
-        // `conflicts` has the same copies.
-        let conflicts = lines(&world.run(&dir, &["conflicts", "--json", &source]));
-        let conflicts: Vec<&Value> = conflicts.iter().filter(|it| it["path"].is_string()).collect();
-        let several = which.iter().filter(|(_, (_, hides, ignored))| hides.len() + ignored.len() > 0);
-        assert_eq!(conflicts.len(), several.count(), "{}", world.name);
-        for conflict in conflicts {
-            let (winner, hides, ignored) = &which[conflict["path"].as_str().unwrap()];
-            assert_eq!(conflict["winner"]["layer"], **winner, "{}: {conflict}", world.name);
-            assert_eq!(&texts(&conflict["hidden"], "layer"), hides, "{}: {conflict}", world.name);
-            assert_eq!(&texts(&conflict["ignored"], "layer"), ignored, "{}: {conflict}", world.name);
-        }
-
-        // Each loose file on the disk, and each archive.
-        for layer in order["layers"].as_array().unwrap() {
-            let folder = layer["path"].as_str().unwrap();
-            if layer["kind"] == "archive" {
-                let asked = world.run(&dir, &["why", "--json", "--in", &source, folder]);
-                assert_eq!(lines(&asked)[0]["fate"], "wins", "{}: {asked:?}", world.name);
-                continue;
-            }
-            let files: Vec<PathBuf> = which.keys().map(|path| Path::new(folder).join(path)).collect();
-            let files: Vec<(&String, &str)> = which
-                .keys()
-                .zip(&files)
-                .filter(|(path, file)| file.is_file() && path.contains('/'))
-                .map(|(path, file)| (path, file.to_str().unwrap()))
-                .collect();
-            if files.is_empty() {
-                continue;
-            }
-            let asked: Vec<&str> = files.iter().map(|(_, file)| *file).collect();
-            let answers =
-                lines(&world.run(&dir, &[&["why", "--json", "--in", &source], &asked[..]].concat()));
-            for ((path, file), answer) in files.iter().zip(&answers) {
-                let (winner, hides, ignored) = &which[*path];
-                let is_in = |copies: &[String]| copies.iter().any(|it| it == folder);
-                let expected = match () {
-                    () if winner == folder => "wins",
-                    () if is_in(hides) => "loses",
-                    () if is_in(ignored) => "ignored",
-                    () => panic!("{}: {file} is in no copy: {answer}", world.name),
-                };
-                assert_eq!(answer["fate"], expected, "{}: {answer}", world.name);
-            }
-        }
-        // What the plan leaves out is in no answer of the others.
-        for note in order["notes"].as_array().unwrap() {
-            let subject = note["subject"].as_str().unwrap();
-            let is_unloaded =
-                ["archive-unlisted", "archive-inactive", "archive-language", "archive-shadowed"]
-                    .contains(&note["code"].as_str().unwrap());
-            if is_unloaded {
-                assert!(!layers.iter().any(|layer| layer == subject), "{}: {note}", world.name);
-                let asked = world.run(&dir, &["why", "--json", "--in", &source, subject]);
-                assert_eq!(lines(&asked)[0]["fate"], "not-loaded", "{}: {asked:?}", world.name);
-            }
+    }
+    // What the plan leaves out is in no answer of the others.
+    for note in order["notes"].as_array().unwrap() {
+        let subject = note["subject"].as_str().unwrap();
+        let is_unloaded = ["archive-unlisted", "archive-inactive", "archive-language", "archive-shadowed"]
+            .contains(&note["code"].as_str().unwrap());
+        if is_unloaded {
+            assert!(!layers.iter().any(|layer| layer == subject), "{}: {note}", world);
+            let asked = run(&["why", "--json", "--in", source, subject]);
+            assert_eq!(lines(&asked)[0]["fate"], "not-loaded", "{}: {asked:?}", world);
         }
     }
 }
@@ -883,4 +905,231 @@ fn which_names_the_mod_in_a_mount_too() {
     let which = world.run(&["which", &file]).success();
     assert!(which.contains("a mod manager deployed it from Armor-12"), "{which}");
     mount.umount(&world.dir);
+}
+
+#[test]
+fn conflicts_of_a_folder_into_which_a_manager_deploys_are_those_of_mods() {
+    let world = vortex_world();
+    let all = world.run(&["conflicts", "skyrimse"]).success();
+    assert!(all.contains("misc/base.bsa.txt\n  from    Armor-12\n  hides   Base.bsa\n"), "{all}");
+    assert!(
+        all.contains("textures/shared.dds\n  from    Armor-12\n  hides   Loser-3  not deployed\n"),
+        "{all}"
+    );
+    let rows: Vec<(&str, Vec<&str>)> = all
+        .lines()
+        .filter(|line| line.starts_with("      ") && !line.contains("layer"))
+        .map(|line| {
+            let parts: Vec<&str> = line.split_whitespace().collect();
+            (parts[3], parts[..3].to_vec())
+        })
+        .collect();
+    assert!(rows.contains(&("Armor-12", vec!["2", "2", "0"])), "{all}");
+    assert!(rows.contains(&("Loser-3", vec!["1", "0", "1"])), "{all}");
+    assert!(rows.iter().all(|(name, _)| *name != "Unused"), "{all}");
+    let of = |name: &str| world.run(&["conflicts", "skyrimse", "--of", name, "--json"]);
+    let paths = |name: &str| -> Vec<String> {
+        lines(&of(name)).iter().filter_map(|it| Some(it["path"].as_str()?.to_owned())).collect()
+    };
+    assert_eq!(paths("armor-12"), ["misc/base.bsa.txt", "textures/shared.dds"]);
+    assert_eq!(paths("Loser-3"), ["textures/shared.dds"]);
+    assert_eq!(paths("Data"), ["misc/base.bsa.txt", "textures/shared.dds"]);
+    let line = &lines(&of("Loser-3"))[0];
+    assert_eq!(
+        (&line["winner"]["deployed_from"], &line["hidden"]),
+        (&"Armor-12".into(), &Value::Array(vec![])),
+        "{line}"
+    );
+    assert_eq!(line["not_deployed"][0]["deployed_from"], "Loser-3", "{line}");
+    // A manager without a list, which makes links.
+    let linked = "home/mods/Linked Mod/misc/base.bsa.txt";
+    world.write(&[(linked, "")]);
+    let deployed = world.installed.path("Data/misc/base.bsa.txt");
+    fs::remove_file(&deployed).unwrap();
+    fs::remove_file(world.installed.path("Data/vortex.deployment.json")).unwrap();
+    symlink(world.installed.path(linked), &deployed).unwrap();
+    let one = world.run(&["conflicts", "skyrimse", "misc/base.bsa.txt"]).success();
+    assert!(one.contains("  from    Linked Mod\n  hides   Base.bsa\n"), "{one}");
+}
+
+/// The state of a world: the time and size of each file.
+fn state(folder: &Path) -> Vec<(PathBuf, u64, std::time::SystemTime)> {
+    let (mut found, mut next) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = next.pop() {
+        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let metadata = entry.metadata().unwrap();
+            // The mount is not entered.
+            if metadata.is_dir() && entry.file_name() != "mnt" {
+                next.push(entry.path());
+            }
+            found.push((entry.path(), metadata.len(), metadata.modified().unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Asks about each copy of each game and instance that a home has.
+fn check_home(dir: &TestDir, name: &str, home: &Path) {
+    let command = |arguments: &[&str]| {
+        let mut command = dir.bsafs(arguments);
+        for variable in ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"] {
+            command.env_remove(variable);
+        }
+        run(command.env("HOME", home).env("USER", "alice"))
+    };
+    let games = command(&["games", "--json"]);
+    let sources = lines(&games).into_iter().filter_map(|line| {
+        let folder = line["instance"].as_str().or_else(|| line["game_dir"].as_str())?;
+        Some(folder.to_owned()).filter(|_| line["game"].is_string())
+    });
+    for source in sources.collect::<Vec<_>>() {
+        let label = format!("{name}: {source}");
+        let order = command(&["order", "--json", &source]);
+        if matches!(order.code, 0 | 1) {
+            check_agreement(&label, &source, &command);
+            continue;
+        }
+        // What cannot be opened is denied by all.
+        for question in [
+            &["why", "--in", &source, "a.esp"][..],
+            &["which", "--in", &source, "a.esp"],
+            &["conflicts", &source],
+        ] {
+            let asked = command(question);
+            assert!(asked.code > 1 && asked.out.is_empty(), "{label}: {asked:?}");
+        }
+    }
+}
+
+/// The scripts of `../shared/games/places` build a world, call bsafs, and may change the world. The test asks
+/// about the world before each call.
+#[test]
+fn why_which_conflicts_and_order_agree_in_the_worlds_of_all_places() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/games/places");
+    let Ok(entries) = fs::read_dir(&folder) else {
+        // Not `eprintln!`: the test harness shows its output only if the test fails.
+        let line = format!("worlds of places: SKIPPED, there is no {}\n", folder.display());
+        return std::io::stderr().write_all(line.as_bytes()).unwrap();
+    };
+    let is_script = |path: &PathBuf| path.file_name().unwrap().as_encoded_bytes()[0].is_ascii_digit();
+    let mut scripts: Vec<PathBuf> = entries.map(|it| it.unwrap().path()).filter(is_script).collect();
+    scripts.sort();
+    assert!(scripts.len() >= 17, "{scripts:?}");
+    let dir = TestDir::new();
+    let pipe = |name: &str| {
+        run(Command::new("mkfifo").arg(dir.path(name))).success();
+        File::options().read(true).write(true).open(dir.path(name)).unwrap()
+    };
+    let (asked, mut answered) = (pipe("asked"), pipe("answered"));
+    let wrapper = dir.path("bsafs");
+    let text = format!(
+        "#!/bin/sh\nprintf '%s\\n' \"$HOME\" >'{0}/asked'\nread -r _ <'{0}/answered'\nexec '{1}' \"$@\"\n",
+        dir.path("").display(),
+        env!("CARGO_BIN_EXE_bsafs")
+    );
+    fs::write(&wrapper, text).unwrap();
+    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
+    for script in scripts {
+        let name = script.file_name().unwrap().to_str().unwrap().to_owned();
+        let mut end = asked.try_clone().unwrap();
+        let mut command = Command::new("python3");
+        command.arg("-B").arg(&script).env("BSAFS", &wrapper);
+        let ended = std::thread::spawn(move || {
+            // It waits for the answers of this test, so it has no time limit of its own.
+            let output = command.output();
+            end.write_all(b"\n").unwrap();
+            output.unwrap()
+        });
+        let mut known = Vec::new();
+        for home in BufReader::new(&asked).lines().map(Result::unwrap).take_while(|line| !line.is_empty()) {
+            let home = Path::new(&home);
+            let now = state(home.parent().unwrap());
+            if now != known {
+                check_home(&dir, &name, home);
+                known = now;
+            }
+            answered.write_all(b"\n").unwrap();
+        }
+        let output = ended.join().unwrap();
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(out.contains("RIGHT") && !out.contains("WRONG"), "{name}: {out}{err}");
+    }
+}
+
+#[test]
+fn pages_json_and_differences_carry_the_reason_that_why_gives() {
+    let world = SmallWorld::new(
+        &FALLOUT4,
+        &[
+            ("my/Fallout4.ini", "[Archive]\nSResourceArchiveList=A.ba2\n"),
+            ("Data/A.ba2", ""),
+            ("Data/misc/a.ba2.txt", "loose"),
+            ("Data/misc/new.txt", "loose"),
+            ("Data/Nobody.ba2", ""),
+            ("home/before/misc/new.txt", "loose"),
+            ("home/before/misc/nobody.ba2.txt", "loose"),
+            ("home/before/misc/other.txt", "loose"),
+        ],
+    );
+    let reason = |source: &str, path: &str| {
+        let why = &lines(&world.run(&["why", "--json", "--in", source, path]))[0];
+        why["reasons"][0].clone()
+    };
+    let conflict = &lines(&world.run(&["conflicts", "--json", "fallout4"]))[0];
+    let ignored = &conflict["ignored"][0];
+    assert_eq!(
+        (&ignored["fate"], &ignored["code"]),
+        (&"ignored".into(), &"loose-disabled".into()),
+        "{conflict}"
+    );
+    assert_eq!(conflict["winner"]["fate"], "wins", "{conflict}");
+    let text = reason("fallout4", &path(&world, "Data/misc/a.ba2.txt"))["text"].clone();
+    assert_eq!(ignored["why"], text, "{conflict}");
+    let page = |arguments: &[&str]| {
+        let file = path(&world, "home/page.html");
+        world.run(&[arguments, &["--html", &file]].concat());
+        fs::read_to_string(file).unwrap()
+    };
+    let html = page(&["conflicts", "fallout4"]);
+    for part in ["loose-disabled: ", "<bdi>Data: ignored</bdi>", "<mark>ignored</mark>"] {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+
+    let before = path(&world, "home/before");
+    let differences = lines(&world.run(&["diff", "--json", &before, "fallout4"]));
+    let of = |path: &str| differences.iter().find(|it| it["path"] == path).unwrap();
+    for (file, fate, code) in [
+        ("misc/new.txt", "ignored", "loose-disabled"),
+        ("misc/nobody.ba2.txt", "not-loaded", "archive-unlisted"),
+    ] {
+        let missing = &of(file)["missing"];
+        assert_eq!((&missing["fate"], &missing["code"]), (&fate.into(), &code.into()), "{missing}");
+        assert_eq!(*missing, reason("fallout4", file), "{missing}");
+    }
+    assert!(of("misc/other.txt")["missing"].is_null());
+    let printed = world.run(&["diff", &before, "fallout4"]).out;
+    assert!(printed.contains("in B, 1 file ignored, such as misc/new.txt: loose-disabled: "), "{printed}");
+    let html = page(&["diff", &before, "fallout4"]);
+    for part in ["loose-disabled: ", "<mark>ignored</mark>", "<mark>not loaded</mark>", "archive-unlisted: "]
+    {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+
+    let mods = "home/mo2/mods";
+    let source = world.instance(
+        &["On"],
+        &[
+            (&format!("{mods}/Off/misc/other.txt"), ""),
+            (&format!("{mods}/On/misc/new.txt.mohidden"), ""),
+            ("my/Fallout4Custom.ini", "[Archive]\nbInvalidateOlderFiles=1\nsResourceDataDirsFinal=\n"),
+        ],
+    );
+    fs::remove_file(world.installed.path("Data/misc/new.txt")).unwrap();
+    let differences = lines(&world.run(&["diff", "--json", &before, &source]));
+    let of = |path: &str| differences.iter().find(|it| it["path"] == path).unwrap();
+    for (file, code) in [("misc/other.txt", "mo2-mod-off"), ("misc/new.txt", "mo2-hidden")] {
+        assert_eq!(of(file)["missing"]["code"], code, "{differences:?}");
+        assert_eq!(of(file)["missing"], reason(&source, file), "{differences:?}");
+    }
 }

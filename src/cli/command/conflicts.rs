@@ -13,7 +13,9 @@ use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
 #[cfg(feature = "pictures")]
-use crate::cli::page::{conflict_page::conflict_page, contents::Contents, page_args::PageArgs};
+use crate::cli::page::conflict_page::{conflict_page, unused_copies};
+#[cfg(feature = "pictures")]
+use crate::cli::page::{contents::Contents, page_args::PageArgs};
 use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
@@ -28,8 +30,9 @@ use crate::tree::NodeId;
 #[cfg(feature = "pictures")]
 use crate::vfs::OpenOptions;
 use crate::vfs::comparison::Compared;
-use crate::vfs::conflict::{Conflict, Tally, compare_all, conflicts, count_equal, tallies};
-use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
+use crate::vfs::conflict::{Conflict, Groups, Tally, Undeployed, compare_all, conflicts, count_equal, tally};
+use crate::vfs::fate::{Cause, Fate, out_of_place};
+use crate::vfs::{Layout, Vfs, VfsFile};
 
 /// Print the files that several layers have, which layer wins, and which are hidden
 ///
@@ -84,10 +87,16 @@ Examples:
 
 struct Found {
     names: ShownLayers,
+    groups: Groups,
     conflicts: Vec<Conflict>,
     /// For each conflict, how its hidden files compare. Empty if nothing was compared.
     compared: Vec<Vec<Compared>>,
-    layers: Vec<(VfsLayer, Tally)>,
+    /// Each layer, and after it the mods that were deployed into it, by the number of the group.
+    layers: Vec<(usize, Tally)>,
+    /// Why the game has no use for some of the winners, by the node of the file.
+    unused: HashMap<NodeId, Cause>,
+    /// The copies that a mod manager did not deploy, by the node of the file.
+    undeployed: HashMap<NodeId, Vec<Undeployed>>,
     /// The folders with copies of a file that the game ignores, by the node of the file.
     ignored: HashMap<NodeId, Vec<PathBuf>>,
     /// Why the game ignores them.
@@ -101,6 +110,15 @@ struct LayerName {
     layer: String,
     /// Why the layer is loaded. Empty if the user named it.
     why: String,
+    /// The mod from which a mod manager deployed the file into the layer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deployed_from: Option<String>,
+    /// What became of the copy; left out for a layer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fate: Option<Fate>,
+    /// The rule that decided it, as `why` names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -111,6 +129,9 @@ struct JsonConflict {
     /// Loose copies that the game ignores, with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ignored: Vec<LayerName>,
+    /// Copies in mods that a mod manager did not deploy, because it deployed the path from another mod.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_deployed: Vec<LayerName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     equal: Option<Vec<Option<bool>>>,
 }
@@ -145,10 +166,6 @@ impl Conflicts {
         let unseen = selected.unseen(&vfs);
         #[cfg(feature = "pictures")]
         let mut unseen = unseen;
-        let is_asked = match &self.of {
-            Some(of) => layers_named(&vfs, of)?,
-            None => vec![true; vfs.layers().len()],
-        };
         check_memory(vfs.opened().tree.files().saturating_mul(CONFLICT))?;
         let files = selected.files(&vfs).inspect_err(|_| _ = unseen.end(Exit::Ok))?;
         if selected.is_unmatched(files.len()) {
@@ -156,24 +173,58 @@ impl Conflicts {
         }
         let mut conflicts = conflicts(files.iter().cloned());
         let ignored = ignored(&vfs, &files);
+        let groups = Groups::new(vfs.layers().collect(), vfs.order());
+        let mut tallies = vec![Tally::default(); vfs.layers().len()];
+        tally(&mut tallies, files.iter().cloned(), |file| groups.of(file));
+        let selected_nodes: HashSet<NodeId> = files.iter().map(VfsFile::node).collect();
+        let mut undeployed = groups.undeployed(vfs.order(), |path| vfs.file(path));
+        undeployed.retain(|node, _| selected_nodes.contains(node));
+        tallies.resize(groups.count(), Tally::default());
+        undeployed.values().flatten().for_each(|copy| tallies[copy.group].hidden += 1);
         let known: HashSet<NodeId> = conflicts.iter().map(|conflict| conflict.winner.node()).collect();
-        let only_ignored =
-            files.iter().filter(|it| ignored.contains_key(&it.node()) && !known.contains(&it.node()));
-        conflicts.extend(only_ignored.map(|it| Conflict { winner: it.clone(), hidden: Vec::new() }));
-        let mut tallies = tallies(vfs.store().layers(), files.iter().cloned());
-        conflicts.retain(|conflict| conflict.copies().any(|file| is_asked[file.layer().number()]));
+        let is_outside =
+            |it: &&VfsFile| ignored.contains_key(&it.node()) || undeployed.contains_key(&it.node());
+        let others = files.iter().filter(is_outside).filter(|it| !known.contains(&it.node()));
+        conflicts.extend(others.map(|it| Conflict { winner: it.clone(), hidden: Vec::new() }));
+        let is_asked = match &self.of {
+            Some(of) => groups_named(&groups, of)?,
+            None => vec![true; groups.count()],
+        };
+        conflicts.retain(|conflict| {
+            let not_deployed = undeployed.get(&conflict.winner.node()).into_iter().flatten();
+            let mut not_deployed = not_deployed.map(|it| it.group);
+            conflict.copies().any(|file| is_asked[groups.of(file)]) || not_deployed.any(|it| is_asked[it])
+        });
         conflicts.sort_by_cached_key(|conflict| conflict.winner.path_bytes().to_ascii_lowercase());
         let compared = if self.compare {
             compare_all(vfs.opened(), &conflicts, &steps("comparing", conflicts.len()))
         } else {
             Vec::new()
         };
-        count_equal(&mut tallies, &conflicts, &compared);
-        let layers: Vec<(VfsLayer, Tally)> = vfs.layers().zip(tallies).collect();
-        let names = ShownLayers::of(layers.iter().map(|(layer, _)| (layer.path(), layer.is_folder())));
+        count_equal(&mut tallies, &conflicts, &compared, |file| groups.of(file));
+        let mut layers: Vec<(usize, Tally)> = tallies.into_iter().enumerate().collect();
+        layers.sort_by_cached_key(|(group, _)| (groups.layer(*group).number(), groups.mod_name(*group)));
+        let names = vfs.layers().collect::<Vec<_>>();
+        let names = ShownLayers::of(names.iter().map(|layer| (layer.path(), layer.is_folder())));
         let why_ignored = vfs.order().why_loose_ignored();
         let is_limited = selected.is_limited();
-        let found = Found { names, conflicts, compared, layers, ignored, why_ignored, is_limited };
+        let order = std::slice::from_ref(vfs.order());
+        let unused = conflicts.iter().filter_map(|Conflict { winner, .. }| {
+            Some((winner.node(), out_of_place(order, vfs.notes(), winner)?))
+        });
+        let unused = unused.collect();
+        let found = Found {
+            unused,
+            names,
+            groups,
+            conflicts,
+            compared,
+            layers,
+            undeployed,
+            ignored,
+            why_ignored,
+            is_limited,
+        };
         #[cfg(feature = "pictures")]
         match page {
             Some(page) => {
@@ -217,22 +268,29 @@ impl Conflicts {
         for (index, Conflict { winner, hidden }) in found.conflicts.iter().enumerate() {
             let line = JsonConflict {
                 path: winner.path(),
-                winner: layer_name(&winner.layer()),
-                hidden: hidden.iter().map(|file| layer_name(&file.layer())).collect(),
+                winner: found.winner_name(winner),
+                hidden: hidden.iter().map(|file| found.copy_name(file, Fate::Loses, "hidden")).collect(),
                 ignored: found
                     .ignored_copies(winner)
                     .map(|folder| LayerName {
                         layer: folder.to_string_lossy().into_owned(),
                         why: found.why_ignored.clone(),
+                        deployed_from: None,
+                        fate: Some(Fate::Ignored),
+                        code: Some(NoteCode::LooseDisabled.as_str()),
                     })
+                    .collect(),
+                not_deployed: found
+                    .not_deployed(winner)
+                    .map(|copy| found.not_deployed_name(winner, copy))
                     .collect(),
                 equal: found.compared.get(index).map(|it| it.iter().map(Compared::is_equal).collect()),
             };
             write_json(out, &line)?;
         }
-        for (layer, tally) in found.layers.iter().filter(|(layer, _)| is_asked[layer.number()]) {
+        for (group, tally) in found.layers.iter().filter(|(group, _)| is_asked[*group]) {
             let line = LayerLine {
-                name: layer_name(layer),
+                name: found.layer_name(*group),
                 files: tally.files(),
                 winning: tally.winning,
                 hidden: tally.hidden,
@@ -249,8 +307,11 @@ impl Conflicts {
         for (index, Conflict { winner, hidden }) in found.conflicts.iter().enumerate() {
             writeln!(out, "{}", winner.path().shown())?;
             write!(out, "  from    ")?;
-            out.write_styled(WINNER, found.names.shown(winner.layer().path()))?;
+            out.write_styled(WINNER, found.name(found.groups.of(winner)))?;
             writeln!(out)?;
+            if let Some(Cause { fate: Some(fate), text, .. }) = found.unused.get(&winner.node()) {
+                writeln!(out, "  {:<7} {}", fate.in_words(), text.shown())?;
+            }
             for (at, file) in hidden.iter().enumerate() {
                 let compared = match found.compared.get(index).and_then(|it| it.get(at)) {
                     None => "",
@@ -258,7 +319,10 @@ impl Conflicts {
                     Some(Compared::Different) => "  different",
                     Some(Compared::Unreadable(_)) => "  cannot be compared",
                 };
-                writeln!(out, "  hides   {}{compared}", found.names.shown(file.layer().path()))?;
+                writeln!(out, "  hides   {}{compared}", found.name(found.groups.of(file)))?;
+            }
+            for copy in found.not_deployed(winner) {
+                writeln!(out, "  hides   {}  not deployed", found.name(copy.group))?;
             }
             for folder in found.ignored_copies(winner) {
                 writeln!(out, "  ignored {}", found.names.shown(folder))?;
@@ -272,11 +336,11 @@ impl Conflicts {
         }
         let equal = if self.compare { "     equal" } else { "" };
         writeln!(out, "     files   winning    hidden{equal}  layer, lowest first")?;
-        for (layer, tally) in found.shown_layers(is_asked) {
+        for (group, tally) in found.shown_layers(is_asked) {
             let Tally { winning, hidden, equal } = tally;
             let equal = if self.compare { format!("{equal:>10}") } else { String::new() };
             let shadowed = if tally.is_wholly_shadowed() { "  (all files hidden)" } else { "" };
-            let (files, name) = (tally.files(), found.names.shown(layer.path()));
+            let (files, name) = (tally.files(), found.name(*group));
             writeln!(out, "{files:>10}{winning:>10}{hidden:>10}{equal}  {name}{shadowed}")?;
         }
         writeln!(out, "{}", count(found.conflicts.len(), "conflict"))
@@ -288,16 +352,77 @@ impl Found {
         self.ignored.get(&winner.node()).into_iter().flatten().map(PathBuf::as_path)
     }
 
+    fn not_deployed(&self, winner: &VfsFile) -> impl Iterator<Item = &Undeployed> {
+        self.undeployed.get(&winner.node()).into_iter().flatten()
+    }
+
+    /// The name of a layer or mod.
+    fn name(&self, group: usize) -> String {
+        let layer = || self.names.shown(self.groups.layer(group).path()).to_string();
+        self.groups.mod_name(group).map_or_else(layer, |name| name.shown().to_string())
+    }
+
+    fn layer_name(&self, group: usize) -> LayerName {
+        let layer = self.groups.layer(group);
+        LayerName {
+            layer: layer.path().to_string_lossy().into_owned(),
+            why: layer.why().to_owned(),
+            deployed_from: self.groups.mod_name(group),
+            fate: None,
+            code: None,
+        }
+    }
+
+    /// The winner, which the game may have no use for.
+    fn winner_name(&self, winner: &VfsFile) -> LayerName {
+        let Some(unused) = self.unused.get(&winner.node()) else {
+            return self.copy_name(winner, Fate::Wins, "there");
+        };
+        let name = self.copy_name(winner, unused.fate.unwrap_or(Fate::Ignored), unused.code);
+        LayerName { why: unused.text.clone(), ..name }
+    }
+
+    fn copy_name(&self, copy: &VfsFile, fate: Fate, code: &'static str) -> LayerName {
+        LayerName { fate: Some(fate), code: Some(code), ..self.layer_name(self.groups.of(copy)) }
+    }
+
+    fn not_deployed_name(&self, winner: &VfsFile, copy: &Undeployed) -> LayerName {
+        let by = self.name(self.groups.of(winner));
+        LayerName {
+            layer: copy.folder.to_string_lossy().into_owned(),
+            why: format!("the mod manager deployed this path from {by}"),
+            deployed_from: self.groups.mod_name(copy.group),
+            fate: Some(Fate::Loses),
+            code: Some("hidden"),
+        }
+    }
+
     /// The layers that the user asked for. Most layers of a game have none of some files, and are left out.
-    fn shown_layers(&self, is_asked: &[bool]) -> impl Iterator<Item = &(VfsLayer, Tally)> {
+    fn shown_layers(&self, is_asked: &[bool]) -> impl Iterator<Item = &(usize, Tally)> {
         let is_shown = |tally: &Tally| tally.files() > 0 || !self.is_limited;
-        self.layers.iter().filter(move |(layer, tally)| is_asked[layer.number()] && is_shown(tally))
+        self.layers.iter().filter(move |(group, tally)| is_asked[*group] && is_shown(tally))
     }
 
     #[cfg(feature = "pictures")]
     fn page(&self, is_asked: &[bool]) -> Contents {
-        let layers: Vec<_> = self.shown_layers(is_asked).collect();
-        conflict_page(&self.names, &self.conflicts, &self.compared, &layers, is_asked)
+        let layers = self.shown_layers(is_asked).map(|(group, tally)| (self.name(*group), *tally)).collect();
+        let group = |file: &VfsFile| self.groups.of(file);
+        let name = |group| self.name(group);
+        let mut page = conflict_page(&group, &name, &self.conflicts, &self.compared, layers, is_asked);
+        let unused = self.conflicts.iter().flat_map(|conflict| {
+            let winner = &conflict.winner;
+            let by = self.name(self.groups.of(winner));
+            let why = format!("{}: {}", NoteCode::LooseDisabled.as_str(), self.why_ignored);
+            let of_ignored =
+                move |folder: &Path| (self.names.shown(folder).to_string(), Fate::Ignored, why.clone());
+            let ignored = self.ignored_copies(winner).map(of_ignored);
+            let why = format!("hidden: the mod manager deployed these paths from {by}");
+            let of_mod = move |copy: &Undeployed| (self.name(copy.group), Fate::NotDeployed, why.clone());
+            let not_deployed = self.not_deployed(winner).map(of_mod);
+            ignored.chain(not_deployed).map(move |place| (place, winner)).collect::<Vec<_>>()
+        });
+        page.sections.extend(unused_copies(unused));
+        page
     }
 }
 
@@ -333,13 +458,24 @@ fn unsure(vfs: &Vfs, conflicts: &[Conflict]) -> Option<String> {
     (shared > 0).then(|| format!("{code}: {files} in several archives: {text}"))
 }
 
-fn layer_name(layer: &VfsLayer) -> LayerName {
-    LayerName { layer: layer.path().to_string_lossy().into_owned(), why: layer.why().to_owned() }
-}
-
 /// For each layer, whether `--of` names it.
 pub(super) fn layers_named(vfs: &Vfs, of: &str) -> Result<Vec<bool>, Failure> {
-    let paths: Vec<PathBuf> = vfs.layers().map(|layer| layer.path().to_owned()).collect();
+    any_named(&vfs.layers().map(|layer| layer.path().to_owned()).collect::<Vec<_>>(), of)
+}
+
+/// For each layer and deployed mod, whether `--of` names it or the layer that has it.
+fn groups_named(groups: &Groups, of: &str) -> Result<Vec<bool>, Failure> {
+    let path = |group: usize| match groups.mod_name(group) {
+        Some(name) => PathBuf::from(name),
+        None => groups.layer(group).path().to_owned(),
+    };
+    let mut found = any_named(&(0..groups.count()).map(path).collect::<Vec<_>>(), of)?;
+    let of_layers: Vec<bool> = (0..groups.count()).map(|group| found[groups.layer(group).number()]).collect();
+    found.iter_mut().zip(of_layers).for_each(|(found, of_layer)| *found |= of_layer);
+    Ok(found)
+}
+
+fn any_named(paths: &[PathBuf], of: &str) -> Result<Vec<bool>, Failure> {
     let found = named(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), of);
     if found.contains(&true) {
         Ok(found)

@@ -1,5 +1,6 @@
 //! `bsafs diff`: prints how the trees of two sources differ.
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::slice;
 
@@ -18,9 +19,13 @@ use crate::cli::terminal::progress::steps;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::shown::Shown;
+use crate::system::text::count;
 #[cfg(feature = "pictures")]
 use crate::vfs::OpenOptions;
 use crate::vfs::difference::differences;
+use crate::vfs::fate::{Cause, Fate};
+use crate::vfs::sources::source_set::SourceSet;
+use crate::vfs::why::why_missing;
 use crate::vfs::{Change, Comparing, Difference, Layout, Vfs, VfsFile};
 
 /// Print the files that only one of two sources has, and those that differ
@@ -30,9 +35,13 @@ use crate::vfs::{Change, Comparing, Difference, Layout, Vfs, VfsFile};
 /// read. Without --compare, only sizes are compared: files of different sizes have changed, and files of the
 /// same size are counted separately, because they may or may not be equal.
 ///
+/// If the source that lacks a file has a copy that the game ignores or does not load, or that is in a mod
+/// that is off, a line says so for each reason, with the words of `why`.
+///
 /// With --json, each file is an object with "path", "change" (added, removed, changed, same-size or
 /// unreadable) and "a" and "b" for the sources that have the file: an object with "layer" and "size" in
-/// bytes, which is null if it cannot be read. The last object has the counts. Equal files are only counted.
+/// bytes, which is null if it cannot be read. "missing" is such a reason. The last object has the counts.
+/// Equal files are only counted.
 ///
 /// The exit status is 0 if no difference was found, and 1 if the sources differ or a file could not
 /// be read, or if something else in a source was not looked at. With --compare, 0 means that all files are
@@ -90,6 +99,55 @@ struct JsonDifference<'a> {
     a: Option<Side>,
     #[serde(skip_serializing_if = "Option::is_none")]
     b: Option<Side>,
+    /// Why the source that lacks the file does not have it, although a copy is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<&'a Cause>,
+}
+
+/// Why a source lacks files of which it has copies: ignored, off, not loaded.
+#[derive(Default)]
+struct Missing {
+    /// The name of the source and the reason, by the path of the file.
+    whys: HashMap<String, (&'static str, Cause)>,
+}
+
+/// Maximum number of files of which a source is asked why it lacks them.
+const ASKED_MAX: usize = 20_000;
+
+impl Missing {
+    /// Asks a source about the files of a kind of change.
+    fn add(
+        &mut self,
+        name: &'static str,
+        kind: Change,
+        differences: &[Difference],
+        source: (&Vfs, &SourceSet),
+    ) {
+        let paths = differences.iter().filter(|it| it.change == kind).map(|it| it.path.as_str());
+        let paths: Vec<&str> = paths.take(ASKED_MAX).collect();
+        let whys = why_missing(source.0, source.1, &paths);
+        let known = paths.iter().zip(whys).filter_map(|(path, why)| Some(((*path).to_owned(), (name, why?))));
+        self.whys.extend(known);
+    }
+
+    fn why(&self, path: &str) -> Option<&Cause> {
+        self.whys.get(path).map(|(_, cause)| cause)
+    }
+
+    /// A line for each reason, with the number of files and one of them.
+    fn groups(&self) -> Vec<String> {
+        let mut groups: BTreeMap<(&str, &str, &str, String), Vec<&str>> = BTreeMap::new();
+        for (path, (source, cause)) in &self.whys {
+            let fate = cause.fate.map_or("", Fate::in_words);
+            groups.entry((source, fate, cause.code, cause.text.clone())).or_default().push(path);
+        }
+        let line = |((source, fate, code, text), paths): (_, Vec<&str>)| {
+            let example = paths.iter().min().copied().unwrap_or_default();
+            let files = count(paths.len(), "file");
+            format!("in {source}, {files} {fate}, such as {example}: {code}: {text}")
+        };
+        groups.into_iter().map(line).collect()
+    }
 }
 
 /// A file of one of the sources, as JSON.
@@ -112,9 +170,9 @@ impl Diff {
             #[cfg(feature = "pictures")]
             let options = OpenOptions { advice_to_root: self.page.advice_to_root(), ..options };
             let set = source_set(slice::from_ref(source), options)?;
-            Ok::<_, Failure>(Vfs::from(set.open()?))
+            Ok::<_, Failure>((Vfs::from(set.open()?), set))
         };
-        let (a, b) = (open(&self.a)?, open(&self.b)?);
+        let ((a, set_a), (b, set_b)) = (open(&self.a)?, open(&self.b)?);
         let mut unseen = Unseen::of(&a);
         unseen.add(b.unseen());
         let patterns = self.selection.patterns()?;
@@ -126,17 +184,23 @@ impl Diff {
         for difference in differences.iter() {
             counts.add(&difference.change);
         }
+        let mut missing = Missing::default();
+        missing.add("A", Change::Added, &differences, (&a, &set_a));
+        missing.add("B", Change::Removed, &differences, (&b, &set_b));
         #[cfg(feature = "pictures")]
         match page {
             Some(page) => {
-                self.page.write(&page, difference_page(&differences, counts.line()), ui.is_quiet)?
+                let contents = difference_page(&differences, counts.line(), &missing.groups(), &|path| {
+                    missing.why(path)
+                });
+                self.page.write(&page, contents, ui.is_quiet)?
             }
-            None => self.print(&differences, &counts, &unseen)?,
+            None => self.print(&differences, &counts, &missing, &unseen)?,
         }
         #[cfg(not(feature = "pictures"))]
         let _ = ui.is_quiet;
         #[cfg(not(feature = "pictures"))]
-        self.print(&differences, &counts, &unseen)?;
+        self.print(&differences, &counts, &missing, &unseen)?;
         for difference in &differences {
             if let Change::Unreadable(what) = &difference.change {
                 log::error!("{}: {what}", difference.path);
@@ -145,7 +209,13 @@ impl Diff {
         Ok(unseen.end(if counts.are_of_a_difference() { Exit::No } else { Exit::Ok }))
     }
 
-    fn print(&self, differences: &[Difference], counts: &Counts, unseen: &Unseen) -> Result<(), OutputError> {
+    fn print(
+        &self,
+        differences: &[Difference],
+        counts: &Counts,
+        missing: &Missing,
+        unseen: &Unseen,
+    ) -> Result<(), OutputError> {
         let mut out = stdout_for(self.json);
         for Difference { path, before, after, change } in differences {
             if *change == Change::Equal {
@@ -153,7 +223,8 @@ impl Diff {
             }
             if self.json {
                 let (a, b) = (before.as_ref().map(side), after.as_ref().map(side));
-                write_json(&mut out, &JsonDifference { path, change: name(change), a, b })
+                let missing = missing.why(path);
+                write_json(&mut out, &JsonDifference { path, change: name(change), a, b, missing })
                     .map_err(OutputError)?;
             } else if let Some(mark) = mark(change) {
                 writeln!(out, "{mark} {}", path.shown())?;
@@ -163,6 +234,9 @@ impl Diff {
             write_json(&mut out, counts).map_err(OutputError)?;
             unseen.write_json(&mut out).map_err(OutputError)?
         } else {
+            for line in missing.groups() {
+                writeln!(out, "{}", line.shown())?;
+            }
             writeln!(out, "{}", counts.line())?
         }
         out.flush()

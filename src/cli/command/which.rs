@@ -386,15 +386,16 @@ fn written_provenance(
         hides = std::iter::once(hidden.from).chain(hidden.hides).collect();
         (hides_more, names_only) = (hidden.hides_more, hidden.names_only);
     }
-    let ignored = Vec::new();
-    let provenance = Provenance { path, size: metadata.len(), from, hides, hides_more, ignored, names_only };
+    let (ignored, unused) = (Vec::new(), None);
+    let size = metadata.len();
+    let provenance = Provenance { path, size, from, hides, hides_more, ignored, unused, names_only };
     Ok(Answer { provenance, claimed_by: claimant })
 }
 
 /// Writes where a file comes from, and what it hides; if logging is verbose, with all that is known.
 fn write(out: &mut impl StyledWrite, provenance: &Provenance) -> std::io::Result<()> {
     let is_verbose = log::log_enabled!(log::Level::Info);
-    let Provenance { path, size, from, hides, hides_more, ignored, names_only } = provenance;
+    let Provenance { path, size, from, hides, hides_more, ignored, unused, names_only } = provenance;
     let copies = || std::iter::once(from).chain(hides);
     let folders = ignored.iter().map(|copy| (Path::new(&copy.folder), true));
     let names = ShownLayers::of(copies().map(|copy| (Path::new(&copy.archive), false)).chain(folders));
@@ -436,6 +437,12 @@ fn write(out: &mut impl StyledWrite, provenance: &Provenance) -> std::io::Result
             out.write_styled(ASIDE, copy.why.shown())?;
             writeln!(out)?;
         }
+    }
+    if let Some(unused) = unused {
+        writeln!(out, "  {}", unused.fate.replace('-', " ").shown())?;
+        write!(out, "         ")?;
+        out.write_styled(ASIDE, unused.why.shown())?;
+        writeln!(out)?;
     }
     if *names_only {
         writeln!(out, "  only root and the user who mounted may know the folders of archives")?;

@@ -3,21 +3,23 @@
 use std::collections::BTreeMap;
 
 use super::contents::{Contents, LayerBar, Pixels, Row, Section, Side};
-use crate::cli::terminal::shown_layers::ShownLayers;
 use crate::limits::PAGE_FILES_MAX;
 use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::comparison::Compared;
 use crate::vfs::conflict::{Conflict, Tally};
+use crate::vfs::fate::Fate;
 use crate::vfs::{VfsFile, VfsLayer};
 
-/// The page of conflicts. `compared` is empty if nothing was compared. `is_asked` says of each layer whether
-/// the user asked for it; pairs without such a layer are left out.
+/// The page of conflicts. Copies belong to groups, which are layers or mods. `compared` is empty if nothing
+/// was compared. `is_asked` says of each group whether the user asked for it; pairs without such a group are
+/// left out.
 pub(crate) fn conflict_page(
-    names: &ShownLayers,
+    group: &dyn Fn(&VfsFile) -> usize,
+    name: &dyn Fn(usize) -> String,
     conflicts: &[Conflict],
     compared: &[Vec<Compared>],
-    layers: &[&(VfsLayer, Tally)],
+    layers: Vec<(String, Tally)>,
     is_asked: &[bool],
 ) -> Contents {
     let is_compared = !compared.is_empty();
@@ -25,24 +27,24 @@ pub(crate) fn conflict_page(
     let mut pairs: BTreeMap<(usize, usize), Vec<(usize, usize)>> = BTreeMap::new();
     for (index, Conflict { winner, hidden }) in conflicts.iter().enumerate() {
         for (at, file) in hidden.iter().enumerate() {
-            let pair = (winner.layer().number(), file.layer().number());
+            let pair = (group(winner), group(file));
             if is_asked[pair.0] || is_asked[pair.1] {
                 pairs.entry(pair).or_default().push((index, at));
             }
         }
     }
-    let mut pairs: Vec<Vec<(usize, usize)>> = pairs.into_values().collect();
-    pairs.sort_by_key(|files| std::cmp::Reverse(files.len()));
+    let mut pairs: Vec<_> = pairs.into_iter().collect();
+    pairs.sort_by_key(|(_, files)| std::cmp::Reverse(files.len()));
     let row = |&(index, at): &(usize, usize)| {
         let Conflict { winner, hidden } = &conflicts[index];
         row(winner, &hidden[at], compared.get(index).and_then(|it| it.get(at)))
     };
     let mut room = PAGE_FILES_MAX;
-    let sections = pairs.iter().filter_map(|files| {
+    let sections = pairs.iter().filter_map(|((one, two), files)| {
         // The title of a section needs its first row.
         let rows: Vec<Row> = files.iter().take(room.max(1)).map(row).collect();
         room = room.saturating_sub(rows.len());
-        section(names, files.len(), rows)
+        section([name(*one), name(*two)], files.len(), rows)
     });
     let sections = sections.take(PAGE_FILES_MAX).collect();
     let mut summary = vec![format!(
@@ -56,16 +58,41 @@ pub(crate) fn conflict_page(
     Contents {
         title: "Conflicts".into(),
         summary,
-        layers: layers.iter().map(|layer| bar(names, layer)).collect(),
+        layers: layers.into_iter().map(bar).collect(),
         heading: "Which layer hides which",
         sections,
         narrowing: "give a folder such as textures/armor, a pattern such as '*sword*', or --of LAYER",
     }
 }
 
-fn bar(names: &ShownLayers, (layer, tally): &(VfsLayer, Tally)) -> LayerBar {
-    let Tally { winning, hidden, .. } = *tally;
-    LayerBar { name: names.shown(layer.path()).to_string(), winning, hidden }
+/// Sections of copies that the game does not use and that no layer has: for each the place, the fate and the
+/// reason, with the files that the game uses instead.
+pub(crate) fn unused_copies<'f>(
+    copies: impl Iterator<Item = ((String, Fate, String), &'f VfsFile)>,
+) -> Vec<Section> {
+    let mut sections: BTreeMap<(String, String), (Fate, usize, Vec<Row>)> = BTreeMap::new();
+    let mut room = PAGE_FILES_MAX;
+    for ((place, fate, why), winner) in copies {
+        let (_, files, rows) = sections.entry((place, why)).or_insert_with(|| (fate, 0, Vec::new()));
+        *files += 1;
+        if room > 0 {
+            room -= 1;
+            let sides = vec![Side { role: "wins", file: winner.clone() }];
+            let mark = Some(fate.in_words());
+            rows.push(Row { path: winner.path(), sides, mark, pixels: Pixels::Shown });
+        }
+    }
+    let section = |((place, why), (fate, files, mut rows)): ((String, String), (Fate, usize, Vec<Row>))| {
+        sort_by_folder(&mut rows);
+        let name = format!("{place}: {}", fate.in_words());
+        Section { name, over: None, about: vec![why], files, rows }
+    };
+    sections.into_iter().map(section).collect()
+}
+
+fn bar((name, tally): (String, Tally)) -> LayerBar {
+    let Tally { winning, hidden, .. } = tally;
+    LayerBar { name, winning, hidden }
 }
 
 fn row(winner: &VfsFile, hidden: &VfsFile, compared: Option<&Compared>) -> Row {
@@ -79,17 +106,16 @@ fn row(winner: &VfsFile, hidden: &VfsFile, compared: Option<&Compared>) -> Row {
     Row { path: winner.path(), sides: vec![side("wins", winner), side("hidden", hidden)], mark, pixels }
 }
 
-/// The section of a pair of layers. All rows have the same two layers.
-fn section(names: &ShownLayers, files: usize, mut rows: Vec<Row>) -> Option<Section> {
+/// The section of a pair of layers with these names. All rows have the same two layers.
+fn section([name, over]: [String; 2], files: usize, mut rows: Vec<Row>) -> Option<Section> {
     let [winner, hidden] = &rows.first()?.sides[..] else { return None };
-    let (winner, hidden) = (winner.file.layer(), hidden.file.layer());
-    let name = |layer: &VfsLayer| names.shown(layer.path()).to_string();
-    let about = |layer: &VfsLayer| format!("{}: {}", name(layer), layer.why().shown());
-    let has_reason = |layer: &&VfsLayer| !layer.why().is_empty();
-    let about = [&winner, &hidden].into_iter().filter(has_reason).map(about).collect();
-    let (name, over) = (name(&winner), Some(name(&hidden)));
+    let layers = [(&name, winner.file.layer()), (&over, hidden.file.layer())];
+    let about = |(name, layer): (&String, VfsLayer)| {
+        (!layer.why().is_empty()).then(|| format!("{name}: {}", layer.why().shown()))
+    };
+    let about = layers.into_iter().filter_map(about).collect();
     sort_by_folder(&mut rows);
-    Some(Section { name, over, about, files, rows })
+    Some(Section { name, over: Some(over), about, files, rows })
 }
 
 /// Sorts rows so that the files of a folder follow each other.

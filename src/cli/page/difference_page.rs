@@ -3,10 +3,17 @@
 use super::conflict_page::sort_by_folder;
 use super::contents::{Contents, Pixels, Row, Section, Side};
 use crate::limits::PAGE_FILES_MAX;
+use crate::vfs::fate::{Cause, Fate};
 use crate::vfs::{Change, Difference, VfsFile};
 
-/// The page of differences. `summary` is the line with the counts.
-pub(crate) fn difference_page(differences: &[Difference], summary: String) -> Contents {
+/// The page of differences. `summary` is the line with the counts, `groups` are the reasons why a source
+/// lacks files of which it has copies, and `missing` is the one of a path.
+pub(crate) fn difference_page<'c>(
+    differences: &[Difference],
+    summary: String,
+    groups: &[String],
+    missing: &dyn Fn(&str) -> Option<&'c Cause>,
+) -> Contents {
     let titles = ["Changed", "Added", "Removed", "Cannot be compared"];
     let mut sections = titles.map(|title| Section {
         name: title.into(),
@@ -27,7 +34,7 @@ pub(crate) fn difference_page(differences: &[Difference], summary: String) -> Co
         sections[at].files += 1;
         if room > 0 {
             room -= 1;
-            sections[at].rows.push(row(difference));
+            sections[at].rows.push(row(difference, missing(&difference.path)));
         }
     }
     for section in sections.iter_mut() {
@@ -35,7 +42,7 @@ pub(crate) fn difference_page(differences: &[Difference], summary: String) -> Co
     }
     Contents {
         title: "Differences".into(),
-        summary: vec![summary],
+        summary: std::iter::once(summary).chain(groups.iter().cloned()).collect(),
         layers: Vec::new(),
         heading: "What differs",
         sections: sections.into_iter().filter(|section| section.files > 0).collect(),
@@ -43,10 +50,11 @@ pub(crate) fn difference_page(differences: &[Difference], summary: String) -> Co
     }
 }
 
-fn row(Difference { path, before, after, change }: &Difference) -> Row {
+fn row(Difference { path, before, after, change }: &Difference, missing: Option<&Cause>) -> Row {
     let side = |role, file: &VfsFile| Side { role, file: file.clone() };
     let before = before.iter().map(|file| side("before", file));
     let sides = before.chain(after.iter().map(|file| side("after", file))).collect();
     let pixels = if *change == Change::Changed { Pixels::Subtracted } else { Pixels::Shown };
-    Row { path: path.clone(), sides, mark: None, pixels }
+    let mark = missing.and_then(|cause| cause.fate).map(Fate::in_words);
+    Row { path: path.clone(), sides, mark, pixels }
 }

@@ -28,6 +28,9 @@ struct Manager {
     find: fn(&Target<'_>) -> Vec<Found>,
 }
 
+/// Maximum number of files of a mod that are compared with those that are deployed.
+const STAGED_FILES_MAX: usize = 100_000;
+
 const MANAGERS: [Manager; 4] = [
     Manager { name: "Vortex", find: vortex },
     Manager { name: "limo", find: limo },
@@ -134,6 +137,23 @@ impl DeploymentList {
         self.mods.iter().cloned().chain(staged).collect()
     }
 
+    /// The copies of deployed paths in other mods than the deployed one. A mod that has other files, of
+    /// which none is deployed, is off.
+    fn losing(&self, disk: &Disk) -> Vec<(String, PathBuf, String)> {
+        let names = self.staging.as_ref().and_then(|staging| disk.names(staging).ok());
+        let mods = names.iter().flat_map(|names| names.iter()).filter_map(|name| self.staged(disk, name));
+        let mut losing = Vec::new();
+        for (folder, name) in mods {
+            let paths = files_below(disk, &folder);
+            let of_paths: Vec<Option<&str>> = paths.iter().map(|path| self.mod_of(path)).collect();
+            let is_off = !of_paths.contains(&Some(&*name)) && of_paths.contains(&None);
+            let of_others = paths.into_iter().zip(of_paths).filter(|(_, of)| of.is_some_and(|of| of != name));
+            losing
+                .extend(of_others.filter(|_| !is_off).map(|(path, _)| (path, folder.clone(), name.clone())));
+        }
+        losing
+    }
+
     /// The name of the mod whose folder has this name.
     fn name_of_folder<'n>(&'n self, folder: &'n str) -> &'n str {
         self.names.iter().find(|(it, _)| same(it, folder)).map_or(folder, |(_, name)| name)
@@ -141,29 +161,65 @@ impl DeploymentList {
 }
 
 /// The mods of deployed files. The lists of a folder are read when a file in it is asked about.
-#[derive(Default)]
 pub(crate) struct Deployments {
     disk: Disk,
     lists: RefCell<HashMap<PathBuf, Rc<Vec<DeploymentList>>>>,
+    /// The real paths of folders that have deployed files.
+    real: RefCell<HashMap<PathBuf, Option<PathBuf>>>,
+}
+
+impl Default for Deployments {
+    fn default() -> Self {
+        Self { disk: Disk::remembering(), lists: RefCell::default(), real: RefCell::default() }
+    }
 }
 
 impl Deployments {
     /// The mod from which a manager deployed the file at a path below a folder of a game.
     pub(crate) fn mod_of(&self, folder: &Path, path: &str) -> Option<String> {
-        let read = || Rc::new(DeploymentList::of_folder(&self.disk, folder, &[]));
-        let lists = self.lists.borrow_mut().entry(folder.to_owned()).or_insert_with(read).clone();
+        let lists = self.lists(folder, &[]);
         let named = lists.iter().find_map(|list| list.mod_of(path)).map(str::to_owned);
-        named.or_else(|| linked_mod(&self.disk, folder, path).map(|(_, name)| name))
+        let real = |folder: &Path| {
+            let read = || self.disk.canonical(folder).ok();
+            self.real.borrow_mut().entry(folder.to_owned()).or_insert_with(read).clone()
+        };
+        named.or_else(|| linked_into(&self.disk, folder, path, &real).map(|(_, name)| name))
+    }
+
+    /// The copies in mods that a manager did not deploy into a folder, because it deployed their paths from
+    /// other mods: the path and the folder of the mod with its name.
+    pub(crate) fn losing(&self, folder: &Path, prefixes: &[PathBuf]) -> Vec<(String, PathBuf, String)> {
+        let lists = self.lists(folder, prefixes);
+        lists.iter().flat_map(|list| list.losing(&self.disk)).collect()
+    }
+
+    fn lists(&self, folder: &Path, prefixes: &[PathBuf]) -> Rc<Vec<DeploymentList>> {
+        let read = || Rc::new(DeploymentList::of_folder(&self.disk, folder, prefixes));
+        self.lists.borrow_mut().entry(folder.to_owned()).or_insert_with(read).clone()
     }
 }
 
 /// The folder of a mod and its name, if the file at a path below a folder is a link into it, as managers make
 /// them.
 pub(crate) fn linked_mod(disk: &Disk, folder: &Path, path: &str) -> Option<(PathBuf, String)> {
+    linked_into(disk, folder, path, &|folder| disk.canonical(folder).ok())
+}
+
+/// As [`linked_mod`]. `real` returns the real path of a folder.
+fn linked_into(
+    disk: &Disk,
+    folder: &Path,
+    path: &str,
+    real: &dyn Fn(&Path) -> Option<PathBuf>,
+) -> Option<(PathBuf, String)> {
     let file = disk.find(folder, path)?.path;
     // A link may be the file itself or a folder above it.
-    let target = disk.canonical(&file).ok()?;
-    let folder = disk.canonical(folder).ok()?;
+    let target = if file.is_symlink() {
+        disk.canonical(&file).ok()?
+    } else {
+        real(file.parent()?)?.join(file.file_name()?)
+    };
+    let folder = real(folder)?;
     if target.starts_with(folder) {
         return None;
     }
@@ -179,6 +235,24 @@ pub(crate) fn linked_mod(disk: &Disk, folder: &Path, path: &str) -> Option<(Path
         staged = staged.parent()?;
     }
     Some((staged.to_owned(), staged.file_name()?.to_str()?.to_owned()))
+}
+
+/// The paths of the files below a folder, up to a maximum, without following links to folders.
+fn files_below(disk: &Disk, folder: &Path) -> Vec<String> {
+    let (mut files, mut next) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(parent) = next.pop() {
+        for path in disk.names(&parent).iter().flat_map(|names| names.iter()).map(|name| parent.join(name)) {
+            if path.symlink_metadata().is_ok_and(|it| it.is_dir()) {
+                next.push(path);
+            } else if let Some(within) = path.strip_prefix(folder).ok().and_then(Path::to_str) {
+                files.push(within.to_owned());
+            }
+            if files.len() + next.len() >= STAGED_FILES_MAX {
+                return files;
+            }
+        }
+    }
+    files
 }
 
 fn key(path: &str) -> String {

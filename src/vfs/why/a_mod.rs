@@ -1,26 +1,17 @@
 //! Why a game uses no file of a mod, be it one of Mod Organizer or of a manager that deploys.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::answer::{Answer, DEPTH_MAX, Place, is_called, is_marked};
 use crate::format::is_archive_name;
-use crate::game::DeploymentList;
-use crate::game::LoadOrder;
-use crate::game::ModList;
-use crate::game::almost_folder;
 use crate::game::caseless::same;
-use crate::game::ghosted;
-use crate::game::is_plugin;
-use crate::game::linked_mod;
-use crate::note::Note;
-use crate::note::NoteCode;
+use crate::game::{DeploymentList, LoadOrder, ModList, almost_folder, ghosted, is_plugin, linked_mod};
+use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::text::count;
-use crate::vfs::fate::Cause;
-use crate::vfs::fate::Fate;
+use crate::vfs::fate::{Cause, Fate, below_top};
 use crate::vfs::file::VfsFile;
 use crate::vfs::question;
 use crate::vfs::vfs_layer::VfsLayer;
@@ -202,9 +193,7 @@ impl Answer<'_> {
     /// The lists of managers in the folders of the game.
     pub(super) fn deployed(&self) -> Rc<Vec<(PathBuf, DeploymentList)>> {
         let of_folder = |order: &LoadOrder, folder: &PathBuf| {
-            let prefixes = order.installation.iter().flat_map(|it| {
-                it.prefix.iter().cloned().chain(it.prefixes.iter().map(|it| it.folder.clone()))
-            });
+            let prefixes = order.installation.iter().flat_map(|it| it.prefix_folders());
             let lists = DeploymentList::of_folder(&self.disk, folder, &prefixes.collect::<Vec<_>>());
             lists.into_iter().map(|list| (folder.clone(), list)).collect::<Vec<_>>()
         };
@@ -457,19 +446,4 @@ impl ModFiles {
             (hidden, _) => format!("the mod is on; {winning} of its files win, and {hidden} are hidden"),
         }
     }
-}
-
-/// Why a game does not load a loose plugin or archive that is in a folder.
-pub(super) fn below_top(order: &LoadOrder, file: &VfsFile) -> Option<&'static str> {
-    let path = file.path();
-    let (_, name) = path.rsplit_once('/')?;
-    if is_plugin(name) {
-        return Some(
-            "the game loads plugins only from the top of its data folder or of a mod; move it there",
-        );
-    }
-    let at = file.layer().path().join(&path);
-    let is_layer = || order.layers.iter().any(|it| it.path == at);
-    let text = "the game loads archives only from the top of its data folder or of a mod; move it there";
-    (is_archive_name(name.as_bytes()) && !is_layer()).then_some(text)
 }

@@ -16,7 +16,7 @@ use crate::game::{
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::once_per_file::OncePerFile;
-use crate::vfs::fate::{Cause, Fate};
+use crate::vfs::fate::{Cause, Fate, nested_around};
 use crate::vfs::open_options::OpenOptions;
 use crate::vfs::opened_archive::{stored_path, with_archive};
 use crate::vfs::vfs::Vfs;
@@ -211,13 +211,7 @@ impl<'a> Answer<'a> {
 
     /// The reason for a mod in a layer whose files are too deep for the game, if something is in that mod.
     pub(super) fn nested_around(&self, layer: &Path, path: &Path) -> Option<Cause> {
-        let nested =
-            self.notes().filter(|note| matches!(note.code, NoteCode::Mo2ModNested | NoteCode::ModNested));
-        let is_around = |note: &&Note| {
-            let subject = Path::new(&note.subject);
-            subject.starts_with(layer) && path.starts_with(subject)
-        };
-        nested.filter(is_around).map(Cause::of).next()
+        nested_around(self.notes(), layer, path)
     }
 
     /// Whether something is at a path on the disk, be it a dangling link.

@@ -8,10 +8,11 @@ use super::answer::{Answer, Explanation, NOT_FOUND, SIMILAR_NAME, ThingKind, is_
 use super::file::{SAME_NAMES_MAX, same_name};
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
-use crate::game::{Disk, ModList, is_plugin};
+use crate::game::{Disk, LoadOrder, ModList, is_plugin};
 use crate::note::NoteCode;
 use crate::shown::Shown;
 use crate::vfs::fate::{Cause, Fate};
+use crate::vfs::open_options::OpenOptions;
 use crate::vfs::question::{self, Question};
 use crate::vfs::sources::resolve;
 use crate::vfs::sources::source_set::SourceSet;
@@ -19,22 +20,9 @@ use crate::vfs::vfs::Vfs;
 
 /// Answers a question. `set` are the sources that `vfs` was opened from.
 pub(crate) fn why(vfs: &Vfs, set: &SourceSet, question: &Question) -> Explanation {
-    // The sources were planned before, so planning them again fails only if they just changed.
-    let orders = resolve::plan_each(&set.paths, &set.options).unwrap_or_default();
-    let (orders, options) = (&orders[..], &set.options);
-    let mut answer = Answer {
-        vfs,
-        orders,
-        options,
-        disk: Disk::remembering(),
-        looked_up: RefCell::default(),
-        mods_off: OnceCell::new(),
-        hinted: Cell::new(0),
-        deployed: OnceCell::new(),
-        meant: None,
-        is_there: false,
-        reasons: Vec::new(),
-    };
+    let orders = planned(set);
+    let orders = &orders[..];
+    let mut answer = Answer::new(vfs, orders, &set.options);
     let kind = answer.to(question);
     let Answer { is_there, mut reasons, meant, .. } = answer;
     let mut seen = HashSet::new();
@@ -60,7 +48,48 @@ pub(crate) fn why(vfs: &Vfs, set: &SourceSet, question: &Question) -> Explanatio
     }
 }
 
-impl Answer<'_> {
+/// The first reason, if there is one, why each of some paths is not in the tree. Of a file that is nowhere,
+/// nothing is said. `set` are the sources that `vfs` was opened from.
+pub(crate) fn why_missing(vfs: &Vfs, set: &SourceSet, paths: &[&str]) -> Vec<Option<Cause>> {
+    let orders = planned(set);
+    let mut answer = Answer::new(vfs, &orders, &set.options);
+    let unloaded = answer.unloaded(paths);
+    let mut first = |path: &&str| {
+        let mut reasons = answer.ignored_copies(path);
+        reasons.extend(unloaded.get(&path.to_ascii_lowercase()).map(|note| answer.unloaded_copy(note)));
+        if reasons.is_empty() {
+            answer.in_loose_mods_off(path);
+            answer.in_folders(path);
+            reasons = std::mem::take(&mut answer.reasons);
+        }
+        reasons.into_iter().find(|it| it.fate.is_some())
+    };
+    paths.iter().map(&mut first).collect()
+}
+
+/// The load orders of sources. They were planned before, so planning them again fails only if they just
+/// changed.
+fn planned(set: &SourceSet) -> Vec<LoadOrder> {
+    resolve::plan_each(&set.paths, &set.options).unwrap_or_default()
+}
+
+impl<'a> Answer<'a> {
+    fn new(vfs: &'a Vfs, orders: &'a [LoadOrder], options: &'a OpenOptions) -> Self {
+        Self {
+            vfs,
+            orders,
+            options,
+            disk: Disk::remembering(),
+            looked_up: RefCell::default(),
+            mods_off: OnceCell::new(),
+            hinted: Cell::new(0),
+            deployed: OnceCell::new(),
+            meant: None,
+            is_there: false,
+            reasons: Vec::new(),
+        }
+    }
+
     /// Answers a question. Returns what kind of thing it is about.
     pub(super) fn to(&mut self, question: &Question) -> ThingKind {
         if let Some(path) = &question.disk

@@ -1,9 +1,8 @@
 //! Why a file is not in a game, or what hides it: a path in the tree, or one copy on the disk.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::a_mod::below_top;
 use super::answer::{
     ARCHIVES_MAX, Answer, HIDDEN, NOT_FOUND, Place, SAME_NAME, ThingKind, UNOPENED, Wanted, ghost, is_called,
     is_marked, is_of_archive_not_loaded, without_ghost, without_mark,
@@ -13,13 +12,14 @@ use crate::game::caseless::same;
 use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer, ghosted, is_plugin};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
-use crate::vfs::fate::{Cause, Fate, is_left_out};
+use crate::vfs::fate::{Cause, Fate, is_left_out, out_of_place};
 use crate::vfs::file::VfsFile;
+use crate::vfs::opened_archive::{stored_path, with_archive};
 
 /// Maximum number of files of the same name that are suggested.
 pub(super) const SAME_NAMES_MAX: usize = 4;
 
-impl Answer<'_> {
+impl<'a> Answer<'a> {
     pub(super) fn file(&mut self, path: &str) {
         if let Some(file) = self.vfs.file(path) {
             self.file_that_is_there(&file);
@@ -76,21 +76,8 @@ impl Answer<'_> {
         self.reasons.extend(spelling);
     }
 
-    /// Why a game has no use for a file of its tree: the file is in a mod that is nested too deep, or is a
-    /// plugin or an archive that is not at the top.
     fn out_of_place(&self, file: &VfsFile) -> Option<Cause> {
-        let (layer, path) = (file.layer(), file.path());
-        let has_it = |order: &&LoadOrder| {
-            !order.game.is_empty() && order.layers.iter().any(|it| it.path == layer.path())
-        };
-        let order = self.orders.iter().find(has_it)?;
-        if !layer.is_folder() {
-            return None;
-        }
-        let at = layer.path().join(&path);
-        let text = || below_top(order, file);
-        self.nested_around(layer.path(), &at)
-            .or_else(|| Some(Cause::new(Fate::NotLoaded, "not-at-top", &at, text()?)))
+        out_of_place(self.orders, self.notes(), file)
     }
 
     /// What became of a hidden copy.
@@ -158,7 +145,7 @@ impl Answer<'_> {
     }
 
     /// Loose files of a path that a game ignores because of its settings.
-    fn ignored_copies(&self, path: &str) -> Vec<Cause> {
+    pub(super) fn ignored_copies(&self, path: &str) -> Vec<Cause> {
         let ignored = self.vfs.opened().ignored_at(path).filter_map(|folder| {
             let (order, _) = self.folders().find(|(_, layer)| layer.path == folder)?;
             Some(self.ignored(order, &self.disk.find_file(folder, path)?))
@@ -310,16 +297,47 @@ impl Answer<'_> {
         self.in_folders(path);
     }
 
+    /// The notes on archives that are not loaded.
+    fn notes_of_unloaded(&self) -> impl Iterator<Item = &'a Note> + use<'a> {
+        self.notes().filter(|note| is_of_archive_not_loaded(note.code)).take(ARCHIVES_MAX)
+    }
+
+    /// The fate of a copy in an archive that is not loaded.
+    pub(super) fn unloaded_copy(&self, note: &Note) -> Cause {
+        let cause = self.not_loaded(note);
+        let text = format!("this archive has the file, but is {}", cause.text);
+        Cause { text, ..cause }
+    }
+
+    /// The notes on archives that are not loaded and have some of these paths, by the path in small letters.
+    /// Each archive is opened once.
+    pub(super) fn unloaded(&self, paths: &[&str]) -> HashMap<String, &'a Note> {
+        let wanted: HashSet<String> = paths.iter().map(|path| path.to_ascii_lowercase()).collect();
+        let mut found = HashMap::new();
+        if wanted.is_empty() {
+            return found;
+        }
+        let code_page = self.options.code_page();
+        for note in self.notes_of_unloaded() {
+            // What cannot be opened is unknown, and has a note of its own.
+            let _ = with_archive(Path::new(&note.subject), &self.options.parse_options(), |parsed| {
+                let stored = parsed.entries().filter_map(|entry| stored_path(&entry.name, code_page));
+                for path in stored.map(|path| path.to_ascii_lowercase()).filter(|path| wanted.contains(path))
+                {
+                    found.entry(path).or_insert(note);
+                }
+            });
+        }
+        found
+    }
+
     /// Archives that have a path, but are not loaded, or could not be opened.
     pub(super) fn in_archives(&mut self, path: &str) {
         let opened: HashSet<PathBuf> = self.vfs.layers().map(|layer| layer.path().to_owned()).collect();
         let mut found = Vec::new();
-        let not_loaded = self.notes().filter(|note| is_of_archive_not_loaded(note.code));
-        for note in not_loaded.take(ARCHIVES_MAX) {
+        for note in self.notes_of_unloaded() {
             if self.has_path(Path::new(&note.subject), path) == Ok(true) {
-                let cause = self.not_loaded(note);
-                let text = format!("this archive has the file, but is {}", cause.text);
-                found.push(Cause { text, ..cause });
+                found.push(self.unloaded_copy(note));
             }
         }
         // A file that is there is hardly meant to be in an archive that nobody can look into.
@@ -346,6 +364,15 @@ impl Answer<'_> {
         self.reasons.append(&mut found);
     }
 
+    /// Mods that are off and have a loose file at a path.
+    pub(super) fn in_loose_mods_off(&mut self, path: &str) {
+        let mods = self.mods_off();
+        let files = mods.iter().filter_map(|(folder, why)| Some((self.disk.find_file(folder, path)?, why)));
+        let found: Vec<Cause> =
+            files.map(|(file, why)| Cause::new(Fate::Off, "mo2-mod-off", &file, why)).collect();
+        self.reasons.extend(found);
+    }
+
     /// Mods that are off and have a path, loose or in an archive.
     fn in_mods_off(&mut self, path: &str) {
         let mut opened = 0;
@@ -369,7 +396,7 @@ impl Answer<'_> {
     }
 
     /// Folders of the game that have a path on the disk, although the game does not see it.
-    fn in_folders(&mut self, path: &str) {
+    pub(super) fn in_folders(&mut self, path: &str) {
         let mut found = Vec::new();
         for (order, layer) in self.folders() {
             found.extend(order.mods.iter().flat_map(|mods| self.marked_hidden(mods, &layer.path, path)));

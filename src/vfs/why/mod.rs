@@ -10,4 +10,4 @@ mod plugin;
 mod settings;
 
 pub(crate) use answer::{Explanation, NOT_FOUND, SAME_NAME, ThingKind};
-pub(crate) use asked::why;
+pub(crate) use asked::{why, why_missing};
