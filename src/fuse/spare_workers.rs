@@ -42,7 +42,7 @@ pub(crate) struct SpareWorkers(Arc<End>);
 struct Shared {
     /// Number of workers that stay awake if no request is slow and requests overlap.
     min_awake: usize,
-    state: Mutex<State>,
+    state: Mutex<Resting>,
     /// Notified when resting workers are needed.
     needed: Condvar,
     /// Notified when there are requests to check again.
@@ -50,7 +50,7 @@ struct Shared {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Resting {
     /// Number of workers that have answered a request. Workers end only together, after `is_ending` is set.
     workers: usize,
     /// Number of workers that rest.
@@ -133,7 +133,7 @@ impl Shared {
         });
         if state.awake() > self.wanted(&state) {
             state.resting += 1;
-            let is_spare = |state: &mut State| !state.is_ending && state.awake() >= self.wanted(state);
+            let is_spare = |state: &mut Resting| !state.is_ending && state.awake() >= self.wanted(state);
             state = self.needed.wait_while(state, is_spare);
             state.resting -= 1;
         }
@@ -141,7 +141,7 @@ impl Shared {
 
     /// Number of workers that should be awake. One more makes a single reader faster, but several readers
     /// slower (`tests/bench/RESULTS.md`).
-    fn wanted(&self, state: &State) -> usize {
+    fn wanted(&self, state: &Resting) -> usize {
         self.min_awake + state.requests[SLOW] + usize::from(state.without_overlap >= SINGLE)
     }
 
@@ -156,7 +156,7 @@ impl Shared {
                 state.is_checking = false;
                 // A pause does not show that there is only one reader.
                 state.without_overlap = state.without_overlap.saturating_sub(IDLE);
-                let is_idle = |state: &mut State| !state.is_checking && !state.is_ending;
+                let is_idle = |state: &mut Resting| !state.is_checking && !state.is_ending;
                 state = self.begun.wait_while(state, is_idle);
                 checks_without = 0;
             }
@@ -169,12 +169,12 @@ impl Shared {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Resting> {
         self.state.lock()
     }
 }
 
-impl State {
+impl Resting {
     /// Number of workers that have answered a request and do not rest.
     fn awake(&self) -> usize {
         self.workers - self.resting

@@ -110,7 +110,7 @@ pub(crate) fn equals_written(
     if len.is_some() && len != on_disk.metadata().map(|found| found.len()).ok() {
         return Ok(false);
     }
-    let mut comparing = Comparing { file: BufReader::with_capacity(BUFFER, on_disk), is_equal: true };
+    let mut comparing = HalfRead { file: BufReader::with_capacity(BUFFER, on_disk), is_equal: true };
     match write(&mut comparing) {
         _ if !comparing.is_equal => Ok(false),
         Ok(()) => Ok(comparing.file.fill_buf().is_ok_and(<[u8]>::is_empty)),
@@ -119,12 +119,12 @@ pub(crate) fn equals_written(
 }
 
 /// A writer that compares its bytes with those of a file. It fails at the first difference.
-struct Comparing<'f> {
+struct HalfRead<'f> {
     file: BufReader<&'f File>,
     is_equal: bool,
 }
 
-impl Write for Comparing<'_> {
+impl Write for HalfRead<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let len = bytes.len().min(BUFFER);
         let mut other = vec![0; len];

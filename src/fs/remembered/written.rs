@@ -28,7 +28,7 @@ const TRUNCATION: Duration = Duration::from_millis(30);
 /// The files, by inode number.
 #[derive(Debug, Default)]
 pub(crate) struct WrittenFiles {
-    table: RwLock<Table>,
+    table: RwLock<Writes>,
     /// Locked while the reply to a READ that ends early is decided and sent.
     replies: RwLock<()>,
 }
@@ -77,7 +77,7 @@ impl Drop for HeldAttr {
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct Writes {
     files: HashMap<Ino, Written>,
     /// Files that were cut off and left `files` after that: the size that the kernel may have until a program
     /// asks for it, and since when.
@@ -140,7 +140,7 @@ impl WrittenFiles {
     /// Records that the last reload ended, however it ended.
     pub(crate) fn end_reload(&self) {
         let mut table = self.table.write();
-        let Table { files, reloads, .. } = &mut *table;
+        let Writes { files, reloads, .. } = &mut *table;
         for file in files.values_mut() {
             file.noticed = file.noticed.filter(|noticed| noticed >= reloads);
         }
@@ -205,7 +205,7 @@ impl Written {
     }
 }
 
-impl Table {
+impl Writes {
     fn entry(&mut self, then: Attr) -> &mut Written {
         let attr = Attr { validity: Validity::None, ..then };
         let new = Written { attr, next: attr, told: 0, was_cut: false, drops: 0, noticed: None };

@@ -9,7 +9,7 @@ use crate::game::settings::yaml;
 use crate::limits::SETTINGS_MAX;
 
 /// The folders of games in the bottles below a folder of Bottles.
-pub(super) fn candidates(
+pub(super) fn of_bottles(
     folder: &Path,
     environment: &Environment,
     report: &mut Report<'_>,

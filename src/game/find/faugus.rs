@@ -8,11 +8,7 @@ use crate::game::environment::Environment;
 use crate::limits::LAUNCHER_LIST_MAX;
 
 /// The folders of all games in the list, which is in `folder`.
-pub(super) fn candidates(
-    folder: &Path,
-    environment: &Environment,
-    report: &mut Report<'_>,
-) -> Vec<Candidate> {
+pub(super) fn of_faugus(folder: &Path, environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
     let list = report.read_json(&folder.join("games.json"), LAUNCHER_LIST_MAX);
     let path = |game, key| candidate::absolute(text(game, key)?, &environment.home);
     let candidate = |game| {

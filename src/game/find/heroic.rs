@@ -14,11 +14,7 @@ use crate::game::titles::title::Title;
 use crate::limits::LAUNCHER_LIST_MAX;
 
 /// The folders of all games that Heroic lists in its settings `folder`.
-pub(super) fn candidates(
-    folder: &Path,
-    environment: &Environment,
-    report: &mut Report<'_>,
-) -> Vec<Candidate> {
+pub(super) fn of_heroic(folder: &Path, environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
     let heroic = Heroic { folder, environment };
     let mut candidates = Vec::new();
     heroic.gog(report, &mut candidates);

@@ -9,7 +9,7 @@ use crate::game::settings::ini::Ini;
 use crate::limits::SETTINGS_MAX;
 
 /// The folders of all games that Legendary lists in its settings `folder`.
-pub(super) fn candidates(
+pub(super) fn of_legendary(
     folder: &Path,
     environment: &Environment,
     report: &mut Report<'_>,

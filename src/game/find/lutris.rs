@@ -12,11 +12,7 @@ use crate::limits::SETTINGS_MAX;
 const GAMES_MAX: usize = 10_000;
 
 /// The folders of all games that have settings in `folder`.
-pub(super) fn candidates(
-    folder: &Path,
-    environment: &Environment,
-    report: &mut Report<'_>,
-) -> Vec<Candidate> {
+pub(super) fn of_lutris(folder: &Path, environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
     let mut candidates = Vec::new();
     let Ok(names) = report.disk.names(folder) else { return candidates };
     for name in names.iter().filter(|name| name.ends_with(".yml")).take(GAMES_MAX) {

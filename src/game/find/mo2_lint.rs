@@ -8,7 +8,7 @@ use crate::game::environment::Environment;
 use crate::limits::LAUNCHER_LIST_MAX;
 
 /// The folders of the games in the list, which is in `folder`. Adds its instances to the report.
-pub(super) fn candidates(
+pub(super) fn of_mo2_lint(
     folder: &Path,
     environment: &Environment,
     report: &mut Report<'_>,

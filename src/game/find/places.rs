@@ -143,12 +143,12 @@ fn in_place(
     }
     match holds {
         Holds::Steam => steam::candidates(folder, environment, report),
-        Holds::Heroic => heroic::candidates(folder, environment, report),
-        Holds::Legendary => legendary::candidates(folder, environment, report),
-        Holds::Lutris => lutris::candidates(folder, environment, report),
-        Holds::Bottles => bottles::candidates(folder, environment, report),
-        Holds::Faugus => faugus::candidates(folder, environment, report),
-        Holds::Mo2Lint => mo2_lint::candidates(folder, environment, report),
+        Holds::Heroic => heroic::of_heroic(folder, environment, report),
+        Holds::Legendary => legendary::of_legendary(folder, environment, report),
+        Holds::Lutris => lutris::of_lutris(folder, environment, report),
+        Holds::Bottles => bottles::of_bottles(folder, environment, report),
+        Holds::Faugus => faugus::of_faugus(folder, environment, report),
+        Holds::Mo2Lint => mo2_lint::of_mo2_lint(folder, environment, report),
         Holds::Fluorine => {
             fluorine::add_prefix(folder, environment, report);
             Vec::new()
