@@ -115,7 +115,7 @@
 //!
 //! 1. `read` in `fuse/adaptor.rs`: receives a READ for an inode number from fuser, calls the steps below, and
 //!    sends the reply.
-//! 2. `fs/read_target.rs`: finds the file of the inode number, and the device that has its bytes.
+//! 2. `fs/read.rs`: finds the file of the inode number, and the device that has its bytes.
 //! 3. `fuse/device_queues.rs`: runs the rest at once. If its device already uses its share of
 //!    workers, or if only one worker is free, the request waits in the queue of that device.
 //! 4. `fs/read.rs`: passes the range to `fs/prefetch.rs`, which may let other threads decode what comes
@@ -181,7 +181,7 @@
 //!    (`content/later_view.rs`), compares both trees (`tree/comparison.rs`), keeps the old sources of open
 //!    files (`fs/remembered/retired.rs`), and swaps the view.
 //! 5. `fuse/notify.rs` has the kernel drop each name that changed, and the pages of files that were
-//!    written to (`fs/remembered/written.rs`).
+//!    written to (`fs/remembered/pending.rs`).
 //!
 //! A READ that finds its archive changed starts a reload, too (`fs/read.rs`). It need not say which one,
 //! because each reload stats all archives.

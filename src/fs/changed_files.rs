@@ -1,7 +1,6 @@
 //! Which files of a mount differ between two views, for `bsafs watch`.
 
-use super::reported::change_log::{ChangedFile, FileEvent, KEPT_MAX};
-use super::reported::touched_files::TouchedFiles;
+use super::reported::change_log::{ChangedFile, FileEvent, KEPT_MAX, TouchedFiles};
 use super::view::View;
 use crate::tree::{Changes, NodeChange, NodeId, Tree};
 

@@ -9,7 +9,7 @@
 //! | READ | `read_target.rs`, `read.rs` |
 //! | what is decoded before a program asks for it? | `prefetch.rs` |
 //! | READDIR and READDIRPLUS | `listing.rs` |
-//! | READLINK of `.bsafs:status` and the like | `status_link.rs`, in pages by `reported/json_pages.rs` |
+//! | READLINK of `.bsafs:status` and the like | `status_link.rs`, in pages by `reported/daemon_status.rs` |
 //! | GETXATTR and LISTXATTR | `xattr.rs` |
 //! | how are sizes learnt that an answer needs? | `sizes.rs` |
 //! | what if no event reports a write? | `unwatched.rs` |
@@ -27,29 +27,6 @@
 //! There are no file handles. Lookups are counted in two cases. An assumed folder is dropped when the kernel
 //! forgets it. An archive that was replaced is dropped when the kernel forgets its files.
 
-pub use attr::{Attr, NodeKind, Owner, Presentation, Validity};
-pub use error::Error;
-pub use filesystem::{FileSystem, OutOfInodeNumbers, ReloadAttempt, Replaced};
-pub use listing::DirEntry;
-pub use read_target::ReadTarget;
-pub use remembered::inode_numbers::{CHANGES_LINK, SOURCES_LINK, STATUS_LINK, WHICH_LINK};
-pub use reported::change_log::{ChangedFile, FileChanges, FileEvent};
-pub use reported::daemon_status::{
-    CacheStatus, DaemonStatus, LastReload, POLLING_INTERVAL, WatchCounts, polling_interval,
-};
-pub use reported::json_pages::read_pages;
-pub use reported::sources::{MountedSource, MountedSources};
-pub use status_link::Caller;
-pub use view::{Lookup, View};
-
-pub(crate) use crate::tree::Ino;
-
-pub(crate) use remembered::invalidation::{Invalidation, NameIn};
-pub(crate) use remembered::written::HeldAttr;
-pub(crate) use requests::Operation;
-pub(crate) use shared::Host;
-pub(crate) use sizes::SizeJob;
-
 mod attr;
 mod callback;
 mod changed_files;
@@ -58,14 +35,29 @@ mod filesystem;
 mod listing;
 mod prefetch;
 mod read;
-mod read_target;
 mod remembered;
 mod reported;
-mod requests;
 mod shared;
-mod sizes;
 mod status_link;
 mod unwatched;
 mod used_folders;
 mod view;
 mod xattr;
+
+pub(crate) use crate::tree::Ino;
+pub use attr::{Attr, NodeKind, Owner, Presentation, Validity};
+pub use error::Error;
+pub use filesystem::{FileSystem, OutOfInodeNumbers, ReloadAttempt, Replaced};
+pub use listing::DirEntry;
+pub use read::ReadTarget;
+pub use remembered::inode_numbers::{CHANGES_LINK, SOURCES_LINK, STATUS_LINK, WHICH_LINK};
+pub(crate) use remembered::pending::{HeldAttr, Invalidation, NameIn};
+pub use reported::change_log::{ChangedFile, FileChanges, FileEvent};
+pub use reported::daemon_status::{
+    CacheStatus, DaemonStatus, LastReload, MountedSource, MountedSources, POLLING_INTERVAL, WatchCounts,
+    polling_interval, read_pages,
+};
+pub(crate) use shared::{Host, Operation};
+pub use status_link::Caller;
+pub(crate) use view::SizeJob;
+pub use view::{Lookup, View};

@@ -7,8 +7,7 @@ use super::error::Error;
 use super::remembered::inode_numbers::{
     CHANGES_INO, STATUS_INO, WHICH_INO, changes_from, sources_page, which,
 };
-use super::reported::daemon_status::{CacheStatus, DaemonStatus};
-use super::reported::json_pages::page;
+use super::reported::daemon_status::{CacheStatus, DaemonStatus, page};
 use super::view::View;
 use crate::note::summaries;
 use crate::system::clock::unix_seconds;

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::attr::{Attr, NodeKind};
-use super::remembered::invalidation::Invalidation;
+use super::remembered::pending::Invalidation;
 use super::view::View;
 use crate::format::EntryId;
 use crate::tree::{Ino, Kind, NodeId};

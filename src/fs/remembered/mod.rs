@@ -20,11 +20,7 @@
 //! folder is *respelled* if another layer decides its spelling now. To the watcher, an archive that is still
 //! being written is *unfinished* (`daemon`).
 
-pub(crate) mod exposed;
-pub(crate) mod generation;
 pub(crate) mod inode_numbers;
-pub(crate) mod invalidation;
 pub(crate) mod kept_listings;
 pub(crate) mod pending;
 pub(crate) mod retired;
-pub(crate) mod written;

@@ -1,11 +1,12 @@
 //! The last changes of files in a mount, as `bsafs watch` reads them.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::json_pages::PAGE_LEN;
+use super::daemon_status::PAGE_LEN;
+use crate::tree::Ino;
 
 /// What happened to a file of a mount.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -141,6 +142,44 @@ impl ChangeLog {
 fn json(answer: &FileChanges) -> String {
     // A value of these types always has a JSON form.
     serde_json::to_string(answer).unwrap_or_default()
+}
+
+// Files for which the disk reported an event.
+
+/// The files for which the disk reported an event since the last view. The comparison of two views does not
+/// find all of them, because it stats only files that were statted before.
+#[derive(Debug, Default)]
+pub(crate) struct TouchedFiles {
+    /// Inode numbers.
+    files: HashSet<Ino>,
+    /// Whether any other file may have been touched.
+    are_more: bool,
+}
+
+impl TouchedFiles {
+    /// Adds a file.
+    pub(crate) fn add(&mut self, ino: Ino) {
+        if self.files.len() < KEPT_MAX {
+            self.files.insert(ino);
+        } else {
+            self.are_more = true;
+        }
+    }
+
+    /// Adds all files, because events were lost.
+    pub(crate) fn add_all(&mut self) {
+        self.are_more = true;
+    }
+
+    /// Whether no other file was touched.
+    pub(crate) fn is_complete(&self) -> bool {
+        !self.are_more
+    }
+
+    /// Inode numbers of the files.
+    pub(crate) fn files(&self) -> impl Iterator<Item = Ino> {
+        self.files.iter().copied()
+    }
 }
 
 #[cfg(test)]

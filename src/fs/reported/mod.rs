@@ -2,6 +2,3 @@
 
 pub(crate) mod change_log;
 pub(crate) mod daemon_status;
-pub(crate) mod json_pages;
-pub(crate) mod sources;
-pub(crate) mod touched_files;
