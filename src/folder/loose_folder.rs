@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,17 +11,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use rustix::fs::{FileType, OFlags, Statx};
 use rustix::io::Errno;
 
-use super::descriptor::{read_full, stat_of};
 use super::error::FileFault;
-use super::file_state::{FileStat, FileState};
-use super::file_time::FileTime;
-use super::filter::Filter;
-use super::loose_file::LooseFile;
+use super::file_state::{FileStat, FileState, FileTime, read_full, stat_of};
 use super::loose_names::{LooseNames, joined};
 use super::mounts::{Root, device_of};
 use super::notes::WalkNote;
 use super::open_files::OpenFiles;
-use super::walk::Walk;
+use super::scan::{Filter, Walk};
 use crate::system::disk_id::DiskId;
 use crate::system::sync::Mutex;
 
@@ -372,5 +369,39 @@ impl LooseFolder {
 impl Drop for LooseFolder {
     fn drop(&mut self) {
         self.files.remove_folder(self.number);
+    }
+}
+
+// A loose file that was open when a reload replaced it, so that its readers can read on.
+
+/// An open file with the state that it had.
+#[derive(Debug)]
+pub struct LooseFile {
+    pub(super) file: Arc<File>,
+    pub(super) known: FileStat,
+    /// `st_dev`.
+    pub(super) device: u64,
+}
+
+impl LooseFile {
+    /// The state that the file had when it was first statted.
+    pub fn stat(&self) -> FileStat {
+        self.known
+    }
+
+    /// The state of the file as it is now.
+    pub fn stat_now(&self) -> Option<FileStat> {
+        stat_of(&self.file).ok().map(|stat| FileStat::of(&stat))
+    }
+
+    /// The device of the file (`st_dev`).
+    pub fn device(&self) -> u64 {
+        self.device
+    }
+
+    /// Reads from `offset` on, as the file is now. Returns the number of bytes: fewer than the buffer has
+    /// only at the end of the file.
+    pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        read_full(&self.file, buffer, offset)
     }
 }

@@ -1,10 +1,10 @@
 //! The names in a folder. Each is stored once; the tree of names refers to these bytes.
 
-use crate::system::disk_id::DiskId;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::file_time::FileTime;
+use super::file_state::FileTime;
+use crate::system::disk_id::DiskId;
 
 /// A name as stored on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

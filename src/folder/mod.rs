@@ -21,14 +21,10 @@
 //! that it leads through.
 
 mod changes;
-mod descriptor;
 mod error;
 mod file_state;
-mod file_time;
-mod filter;
 mod hidden_names;
 mod location;
-mod loose_file;
 mod loose_folder;
 mod loose_names;
 mod mounts;
@@ -37,20 +33,17 @@ mod open_files;
 mod rescan;
 mod scan;
 mod stale;
-mod walk;
 mod walks;
 mod whiteouts;
 
 pub use changes::StoredChanges;
 pub use error::{FileFault, ScanError};
-pub use file_state::{FileChange, FileStat};
-pub use file_time::FileTime;
-pub use filter::Filter;
+pub use file_state::{FileChange, FileStat, FileTime};
 pub use hidden_names::HiddenNames;
-pub use loose_file::LooseFile;
-pub use loose_folder::{LooseFolder, WholeRead};
+pub use loose_folder::{LooseFile, LooseFolder, WholeRead};
 pub use loose_names::{LooseName, LooseNames};
 pub use notes::{WalkNote, Why};
 pub use open_files::OpenFiles;
 pub use rescan::ScanChanges;
+pub use scan::Filter;
 pub use walks::{Walks, scan, scan_again};

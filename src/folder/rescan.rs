@@ -12,8 +12,7 @@ use super::location::Base;
 use super::loose_folder::LooseFolder;
 use super::mounts::{Found, Root};
 use super::notes::Notes;
-use super::scan::Scan;
-use super::walk::Walk;
+use super::scan::{Scan, Walk};
 
 /// What changed in a folder since a scan.
 #[expect(missing_debug_implementations, reason = "it has a function")]

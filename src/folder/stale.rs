@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::descriptor::stat_of;
-use super::file_state::FileStat;
+use super::file_state::{FileStat, stat_of};
 use super::loose_folder::LooseFolder;
 
 impl LooseFolder {

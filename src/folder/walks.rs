@@ -8,13 +8,11 @@ use std::sync::Arc;
 use rustix::fs::OFlags;
 
 use super::error::ScanError;
-use super::filter::Filter;
 use super::loose_folder::LooseFolder;
 use super::mounts::Root;
 use super::open_files::OpenFiles;
 use super::rescan::{Rescan, ScanChanges, walk_again};
-use super::scan::walk;
-use super::walk::Walk;
+use super::scan::{Filter, Walk, walk};
 use crate::system::disk_id::DiskId;
 use crate::system::once_per_file::OncePerFile;
 use crate::system::paths;
