@@ -193,7 +193,7 @@
 //! | question | place |
 //! |---|---|
 //! | Why do opens send no message? | `FUSE.md` 2.2: ENOSYS to the first OPEN; `open` in `fuse/adaptor.rs` |
-//! | How is a path found in any case? | `tree/hash_index.rs`; spellings of folders: `tree/spelling.rs` |
+//! | How is a path found in any case? | `tree/tree.rs`; spellings of folders: `tree/spelling.rs` |
 //! | Which name is shown for a node? | `Tree::name`, and nothing else |
 //! | Who wins if two layers have a path? | `tree/merge.rs`, by the rule that the caller passes |
 //! | Which archives does a game load? | its row in `game/titles/`, the plan in `game/plan/` |

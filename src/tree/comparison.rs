@@ -4,8 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::fold;
-use super::node::{Kind, NodeId};
-use super::numbers::Ino;
+use super::node::{Ino, Kind, NodeId};
 use super::spelling::Spellings;
 use super::tree::Tree;
 use crate::folder::FileChange;

@@ -1,17 +1,19 @@
 //! Builds a layer from an archive's entries. Several threads may build layers at the same time.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use super::dictionary::Dictionary;
 use super::fold;
-use super::folder_index::FolderIndex;
 use super::layer_names::{File, Folder, LayerNames, NameRef, UnnamedEntry};
 use super::stored_names::{NamesTooLarge, StoredNames};
+use crate::folder::{self, FileTime, LooseNames};
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, placeholder_name};
-use crate::format::{Archive, Entry, Name, name};
+use crate::format::name::{self, COMPONENT_MAX};
+use crate::format::{Archive, Entry, Name};
 use crate::limits::{ARCHIVE_FOLDERS_MIN, BYTES_A_FOLDER};
 
 impl LayerNames {
@@ -322,5 +324,224 @@ fn extension(entry: &Entry<'_>) -> [u8; 4] {
     match entry.name {
         Name::Unknown { extension } => extension,
         _ => [0; 4],
+    }
+}
+
+// Builds a layer from a folder of loose files. The layer shares the folder's names in memory.
+
+impl LayerNames {
+    /// The names in a folder. With `base`, all of them are below a folder of that name. Names that
+    /// are not UTF-8, or contain what no name in a mount may, are listed [safely](name::component).
+    ///
+    /// # Errors
+    /// [`NamesTooLarge`] if they take more than 4 GiB.
+    pub fn of_folder(names: &LooseNames, base: Option<&str>) -> Result<Self, NamesTooLarge> {
+        let root = Folder { parent: 0, name: NameRef::default() };
+        let count = names.file_count();
+        let mut layer = Self {
+            shared: Arc::clone(names.bytes()),
+            arena: Vec::new(),
+            folders: Vec::with_capacity(names.folders().len() + 1),
+            folder_times: Vec::with_capacity(names.folders().len() + 1),
+            files: Vec::with_capacity(count as usize),
+            stored_overrides: StoredNames::default(),
+            unnamed: Vec::new(),
+            family: Family::None,
+            encoding: Encoding::UTF_8,
+            separator: b'/',
+            base: 0,
+        };
+        layer.folders.push(root);
+        let mut folders = names.folders();
+        let own_time = folders.next().map_or(FileTime::default(), |(_, _, modified)| modified);
+        if let Some(base) = base {
+            let name = layer.append(base.as_bytes())?;
+            layer.folders.push(Folder { parent: 0, name });
+            layer.base = 1;
+        }
+        layer.folder_times = vec![own_time; layer.folders.len()];
+        // The first folder is the base. The folders below it follow.
+        let listed = |folder: u32| folder + layer_base(base);
+        for (parent, stored, modified) in folders {
+            let (name, _) = layer.listed_name(stored)?;
+            layer.folders.push(Folder { parent: listed(parent), name });
+            layer.folder_times.push(modified);
+        }
+        let mut changed_folder = (u32::MAX, false);
+        for (entry, (folder, stored)) in (0_u32..).zip(names.files()) {
+            let (name, is_changed) = layer.listed_name(stored)?;
+            layer.files.push(File { folder: listed(folder), name });
+            if changed_folder.0 != folder {
+                let path = names.folder_path(folder);
+                changed_folder = (folder, layer.folder_path(listed(folder)) != path);
+            }
+            if is_changed || changed_folder.1 {
+                layer.stored_overrides.push(entry, &Name::Path(&names.file_path(entry)))?;
+            }
+        }
+        Ok(layer.shrunk())
+    }
+
+    /// The listed name for a stored name, and whether they differ.
+    fn listed_name(&mut self, stored: folder::LooseName<'_>) -> Result<(NameRef, bool), NamesTooLarge> {
+        let len = u8::try_from(stored.bytes.len()).map_err(|_| NamesTooLarge)?;
+        match name::component(stored.bytes, Encoding::UTF_8) {
+            Cow::Borrowed(text) if text.as_bytes() == stored.bytes => {
+                Ok((NameRef::new(stored.at, len), false))
+            }
+            listed => Ok((self.append(listed.as_bytes())?, true)),
+        }
+    }
+}
+
+/// The index of the folder that contains the whole layer.
+fn layer_base(base: Option<&str>) -> u32 {
+    u32::from(base.is_some())
+}
+
+// Folders by parent and folded name, used while a layer or a tree is built.
+
+/// Index of folders. It stores hashes instead of names: a hostile archive can make a folder with
+/// two bytes, and a name would take fifty.
+#[derive(Debug, Default)]
+pub(super) struct FolderIndex {
+    /// Keyed, so that no archive can store names that collide.
+    hasher: RandomState,
+    folders: HashMap<u64, u32>,
+}
+
+impl FolderIndex {
+    /// The folder called `name` in `parent`. `is_it` compares both with a folder of equal hash.
+    ///
+    /// # Errors
+    /// The key for [`FolderIndex::insert`] if there is no such folder.
+    pub(super) fn find(&self, parent: u32, name: &[u8], is_it: impl Fn(u32) -> bool) -> Result<u32, u64> {
+        let mut key = self.hasher.hash_one((parent, name.to_ascii_lowercase()));
+        loop {
+            match self.folders.get(&key) {
+                None => return Err(key),
+                Some(&folder) if is_it(folder) => return Ok(folder),
+                Some(_) => key = key.wrapping_add(1),
+            }
+        }
+    }
+
+    /// Adds a folder that was not found.
+    pub(super) fn insert(&mut self, key: u64, folder: u32) {
+        self.folders.insert(key, folder);
+    }
+}
+
+// Numbers for files whose name is already taken.
+
+/// The `n`th name for a file whose own name is taken. For example, `foo.dds` becomes `foo (2).dds`.
+/// At most [`COMPONENT_MAX`] bytes.
+pub fn numbered(name: &str, n: u32) -> String {
+    let dot = name.rfind('.').filter(|&at| at > 0 && name.len() - at <= COMPONENT_MAX / 2);
+    let (stem, extension) = name.split_at(dot.unwrap_or(name.len()));
+    let suffix = format!(" ({n}){extension}");
+    let room = COMPONENT_MAX - suffix.len();
+    let stem = (0..=room).rev().find_map(|end| stem.get(..end)).unwrap_or(stem);
+    format!("{stem}{suffix}")
+}
+
+/// Gives out the numbered names of one folder.
+#[derive(Debug)]
+pub(super) struct DuplicateNames {
+    /// Keyed, so that no archive can store names that collide.
+    hasher: RandomState,
+    /// Hashes of all folded names of the folder. If two names have the same hash, a number is skipped.
+    taken: HashSet<u64>,
+    /// The first number that may be free. The key is the hash of the first numbered name with as
+    /// many digits, so names that are cut to the same stem share one search.
+    next: HashMap<u64, u32>,
+    /// How many names were tried.
+    #[cfg(test)]
+    tried: usize,
+}
+
+impl DuplicateNames {
+    /// The taken names of a folder that already has these names.
+    pub(super) fn new<'a>(names: impl Iterator<Item = &'a [u8]>) -> Self {
+        let hasher = RandomState::new();
+        let taken = names.map(|name| folded_hash(&hasher, name)).collect();
+        Self {
+            hasher,
+            taken,
+            next: HashMap::new(),
+            #[cfg(test)]
+            tried: 0,
+        }
+    }
+
+    /// The first free number for a name whose numbers up to `last` are taken (1 if none is). `None`
+    /// if numbers run out.
+    pub(super) fn next(&mut self, name: &str, last: u32) -> Option<u32> {
+        let mut first = 10_u32.pow(last.ilog10()).max(2);
+        loop {
+            let next = self.next.entry(folded_hash(&self.hasher, numbered(name, first).as_bytes()));
+            let next = next.or_insert(first);
+            while next.ilog10() == first.ilog10() {
+                let number = *next;
+                *next = number.checked_add(1)?;
+                #[cfg(test)]
+                {
+                    self.tried += 1;
+                }
+                if self.taken.insert(folded_hash(&self.hasher, numbered(name, number).as_bytes())) {
+                    return Some(number);
+                }
+            }
+            first = 10_u32.checked_pow(first.ilog10() + 1)?;
+        }
+    }
+}
+
+fn folded_hash(hasher: &RandomState, name: &[u8]) -> u64 {
+    hasher.hash_one(name.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_with_equal_hashes_are_distinguished() {
+        let mut index = FolderIndex::default();
+        for folder in 0..3 {
+            let key = index.find(7, b"Name", |_| false).unwrap_err();
+            index.insert(key, folder);
+        }
+        for folder in 0..3 {
+            assert_eq!(index.find(7, b"nAME", |found| found == folder), Ok(folder));
+        }
+        assert!(index.find(8, b"name", |_| true).is_err());
+    }
+
+    #[test]
+    fn duplicates_get_ascending_numbers_that_skip_existing_names() {
+        let names = ["x", "x (3)", "y", "y (10)"];
+        let mut numbering = DuplicateNames::new(names.iter().map(|name| name.as_bytes()));
+        assert_eq!([numbering.next("x", 1), numbering.next("X", 2)], [Some(2), Some(4)]);
+        let mut last = 1;
+        let given = std::iter::from_fn(|| {
+            last = numbering.next("Y", last)?;
+            Some(last)
+        });
+        assert_eq!(given.take(99).collect::<Vec<_>>(), (2..=101).filter(|&n| n != 10).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn long_names_that_differ_at_their_ends_are_numbered_quickly() {
+        for extension in ["", ".dds"] {
+            let names: Vec<String> = (0..20_000)
+                .map(|n| format!("{}{n:05}{extension}", "x".repeat(250 - extension.len())))
+                .collect();
+            let mut numbering = DuplicateNames::new(names.iter().map(|name| name.as_bytes()));
+            let numbers = names.iter().map(|name| (name, numbering.next(name, 1).unwrap()));
+            let given: HashSet<String> = numbers.map(|(name, number)| numbered(name, number)).collect();
+            assert_eq!(given.len(), names.len());
+            assert!(numbering.tried < 2 * names.len(), "{} tries", numbering.tried);
+        }
     }
 }

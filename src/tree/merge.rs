@@ -1,15 +1,15 @@
 //! Merges layers into a tree: which file of a name is listed, what it hides, and each node's number.
 
 use std::cmp::{Ordering, Reverse};
+use std::sync::Arc;
 
-use super::duplicates::{DuplicateNames, numbered};
+use super::erased::{Erased, ErasedIn};
 use super::fold;
-use super::folder_index::FolderIndex;
-use super::layer_names::NameRef;
-use super::merge_layer::MergeLayer;
+use super::layer_builder::{DuplicateNames, FolderIndex, numbered};
+use super::layer_names::{File, LayerNames, NameRef};
 use super::node::{Hidden, Node, NodeId};
-use super::rule::Rule;
 use super::runs::for_each_run;
+use super::stored_names::NamesTooLarge;
 use super::tree::Tree;
 use crate::folder::FileTime;
 use crate::format::EntryId;
@@ -328,4 +328,182 @@ impl Merging {
 
 fn node_number(index: usize) -> Result<u32, TooManyNodes> {
     u32::try_from(index).map_err(|_| TooManyNodes)
+}
+
+// A layer to merge: its names, and how a game's rules affect them.
+
+/// When the files of a layer were last changed, in nanoseconds since 1970, for rules that decide by time.
+#[derive(Debug, Default)]
+pub(super) enum Times {
+    /// Not known, because no such rule concerns the layer.
+    #[default]
+    None,
+    /// All files of an archive have the time of the archive.
+    Archive(i64),
+    /// Times of loose files, by entry.
+    Files(Vec<i64>),
+}
+
+/// A layer to merge. It shares its names with the trees that were merged from it before.
+#[derive(Debug)]
+pub struct MergeLayer {
+    pub(super) names: Arc<LayerNames>,
+    /// Files that are not listed, sorted.
+    left_out: Vec<u32>,
+    /// Folders that are not listed, sorted. No file in them is listed.
+    folders_out: Vec<u32>,
+    pub(super) times: Times,
+    /// The number of the game that the layer belongs to, if a rule decides by time. Sources may
+    /// include several games.
+    pub(super) game: u16,
+}
+
+impl From<Arc<LayerNames>> for MergeLayer {
+    fn from(names: Arc<LayerNames>) -> Self {
+        Self {
+            names,
+            left_out: Default::default(),
+            folders_out: Default::default(),
+            times: Times::None,
+            game: 0,
+        }
+    }
+}
+
+impl From<LayerNames> for MergeLayer {
+    fn from(names: LayerNames) -> Self {
+        Arc::new(names).into()
+    }
+}
+
+impl MergeLayer {
+    /// Sets the time of an archive, in nanoseconds since 1970, for a rule that decides by time.
+    #[must_use]
+    pub fn modified(self, archive: i64) -> Self {
+        Self { times: Times::Archive(archive), ..self }
+    }
+
+    /// Sets the times of loose files, in the order of their entries.
+    #[must_use]
+    pub fn modified_each(self, files: Vec<i64>) -> Self {
+        Self { times: Times::Files(files), ..self }
+    }
+
+    /// Sets the game that the layer belongs to, for a rule that decides by time within each game.
+    #[must_use]
+    pub fn of_game(self, game: u16) -> Self {
+        Self { game, ..self }
+    }
+
+    /// Leaves out the files whose paths satisfy a condition, so that they are neither listed nor
+    /// hidden. The condition gets paths in lower case, with `/` between names.
+    #[must_use]
+    pub fn without(self, is_out: impl Fn(&[u8]) -> bool) -> Self {
+        let paths = (0..).zip(self.names.listed_paths());
+        let left_out = paths.filter(|(_, path)| is_out(path)).map(|(entry, _)| entry).collect();
+        self.without_files(left_out)
+    }
+
+    /// Leaves out what the layers above hide.
+    #[must_use]
+    pub fn beneath(self, erased: &Erased) -> Self {
+        let ErasedIn { folders, files } = erased.of_layer(&self.names);
+        Self { folders_out: folders, ..self.without_files(files) }
+    }
+
+    fn without_files(self, mut left_out: Vec<u32>) -> Self {
+        left_out.extend(&self.left_out);
+        left_out.sort_unstable();
+        Self { left_out, ..self }
+    }
+
+    /// Leaves out the files that are not below a folder. Its path is in lower case, with `/` between
+    /// names and at the end.
+    #[must_use]
+    pub fn only_below(self, folder: &[u8]) -> Self {
+        let base = self.names.base_name().to_ascii_lowercase();
+        let folder = if base.is_empty() {
+            Some(folder)
+        } else {
+            folder.strip_prefix(&base[..]).and_then(|folder| folder.strip_prefix(b"/"))
+        };
+        self.without(|path| folder.is_none_or(|folder| !path.starts_with(folder)))
+    }
+
+    /// The files that are listed, with their entries.
+    pub(super) fn listed_files(&self) -> impl Iterator<Item = (u32, &File)> {
+        (0_u32..).zip(&self.names.files).filter(|(entry, _)| self.left_out.binary_search(entry).is_err())
+    }
+
+    /// Whether the layer is not below a folder of its own.
+    pub fn is_at_root(&self) -> bool {
+        self.names.has_base(None)
+    }
+
+    /// Whether a folder is listed because of this layer.
+    pub(super) fn lists_folder(&self, folder: u32) -> bool {
+        self.folders_out.binary_search(&folder).is_err()
+    }
+
+    /// Adds a name under which a file is listed instead of its own. If the names are shared, they are copied
+    /// first.
+    pub(super) fn add_name(&mut self, name: &str) -> Result<NameRef, NamesTooLarge> {
+        Arc::make_mut(&mut self.names).append(name.as_bytes())
+    }
+}
+
+// Rules that decide which of the files of one path is listed.
+
+/// Decides which layer wins if several have a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rule {
+    /// The last layer wins.
+    #[default]
+    LastWins,
+    /// Oblivion's dates decide for each path. The highest archive wins that is not older than the
+    /// highest loose file. If there is no such archive, that loose file wins. The layers with times
+    /// of one game are adjacent. Other layers are not part of the game: among them the last one
+    /// wins, and those above the game hide its files.
+    Dates,
+}
+
+impl Rule {
+    /// Orders the entries of one path so that each hides the following ones. On entry, the last
+    /// layer comes first.
+    pub(super) fn order(self, layers: &[MergeLayer], nodes: &mut [Node]) {
+        if self == Self::LastWins {
+            return;
+        }
+        let time = |node: &Node| match &layers[usize::from(node.layer)].times {
+            Times::None => None,
+            Times::Archive(time) => Some((false, *time)),
+            Times::Files(times) => times.get(node.first as usize).map(|time| (true, *time)),
+        };
+        let mut rest = nodes;
+        // Handles the entries of one game at a time. Each layer has a path at most once.
+        while let Some(start) = rest.iter().position(|node| time(node).is_some()) {
+            let game = |node: &Node| layers[usize::from(node.layer)].game;
+            let first = game(&rest[start]);
+            let is_last = |node: &Node| time(node).is_some() && game(node) == first;
+            let end = rest.iter().rposition(is_last).map_or(start, |last| last + 1);
+            let (of_game, below) = rest.split_at_mut(end);
+            order_by_dates(&mut of_game[start..], time);
+            rest = below;
+        }
+    }
+}
+
+/// Orders the entries of one game. `time` returns whether an entry is a loose file, and when it was changed.
+fn order_by_dates(nodes: &mut [Node], time: impl Fn(&Node) -> Option<(bool, i64)> + Copy) {
+    let highest = nodes.iter().filter_map(time).find_map(|(is_loose, time)| is_loose.then_some(time));
+    let Some(loose) = highest else { return };
+    // The sort is stable: among archives that are not older, the last one wins, and the rest stays in order.
+    nodes.sort_by_key(|node| !matches!(time(node), Some((false, archive)) if archive >= loose));
+    // The loose file hides older archives, whatever their layers are.
+    let first_rest =
+        nodes.partition_point(|node| matches!(time(node), Some((false, archive)) if archive >= loose));
+    let rest = &mut nodes[first_rest..];
+    if let Some(at) = rest.iter().position(|node| matches!(time(node), Some((true, _)))) {
+        rest[..=at].rotate_right(1);
+    }
 }

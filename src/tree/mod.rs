@@ -37,23 +37,15 @@
 //! - Files of one name, or of long names that become equal when they are cut to be numbered: each
 //!   number is tried once, because the search for a free number continues where it ended.
 
-mod assumed;
 mod comparison;
 mod dictionary;
-mod duplicates;
 mod erased;
 mod fold;
-mod folder_index;
-mod folder_layer;
-mod hash_index;
 mod layer_builder;
 mod layer_names;
 mod listing_order;
 mod merge;
-mod merge_layer;
 mod node;
-mod numbers;
-mod rule;
 mod runs;
 mod spelling;
 mod stored_names;
@@ -63,15 +55,12 @@ mod unnamed;
 
 pub use comparison::{Changes, CompareFiles, NodeChange, compare};
 pub use dictionary::{Dictionary, TooManyPaths};
-pub use duplicates::numbered;
 pub use erased::Erased;
+pub use layer_builder::numbered;
 pub use layer_names::LayerNames;
 pub use listing_order::DataPlace;
-pub use merge::{TooManyNodes, merge};
-pub use merge_layer::MergeLayer;
-pub use node::{Hidden, Kind, NodeId};
-pub use numbers::Ino;
-pub use rule::Rule;
+pub use merge::{MergeLayer, Rule, TooManyNodes, merge};
+pub use node::{Hidden, Ino, Kind, NodeId};
 pub use spelling::{Inode, Spellings};
 pub use stored_names::NamesTooLarge;
 pub use tree::Tree;

@@ -16,10 +16,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{RwLockReadGuard, RwLockWriteGuard};
 
-use super::assumed::AssumedFolders;
-use super::node::{Kind, NodeId};
-use super::numbers::Ino;
+use super::node::{Ino, Kind, NodeId};
 use super::tree::Tree;
+use super::unnamed::AssumedFolders;
 use crate::system::sync::RwLock;
 
 /// What an inode number stands for.
