@@ -175,7 +175,7 @@
 //!    kernel drops it at once, and a LOOKUP of it waits for the next view (`fs/remembered/pending.rs`).
 //! 2. `daemon/trigger.rs` collects what changed until the disk is quiet or a LOOKUP waits.
 //! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again, as steps 3 to 5 of a mount do.
-//!    `vfs/reuse.rs` keeps each archive whose path, size and times did not change, and a source that cannot
+//!    `vfs/reopening.rs` keeps each archive whose path, size and times did not change, and a source that cannot
 //!    be opened now. `folder/rescan.rs` lists only changed folders.
 //! 4. `fs/filesystem.rs` goes on with the earlier archive if one that was opened again proves to be the same
 //!    (`content/later_view.rs`), compares both trees (`tree/comparison.rs`), keeps the old sources of open

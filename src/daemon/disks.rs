@@ -12,7 +12,7 @@ use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::covered::{LinkWalk, is_mountpoint, resolve_links};
 use crate::system::mountinfo::{MountEntry, mounts, topmost};
-use crate::vfs::disk_changes::DiskChanges;
+use crate::vfs::reopening::DiskChanges;
 
 /// The mounts as they were, and the disks that are gone.
 #[derive(Debug, Default)]

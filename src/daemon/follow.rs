@@ -32,9 +32,7 @@ use crate::system::covered::uncovered;
 use crate::system::mountinfo::{MountEntry, open_table};
 use crate::system::sync::Mutex;
 use crate::system::text::count;
-use crate::vfs::disk_changes::DiskChanges;
-use crate::vfs::reopening::Reopening;
-use crate::vfs::reuse::Reuse;
+use crate::vfs::reopening::{DiskChanges, Reopening, Reuse};
 use crate::vfs::trouble::{Handling, Trouble};
 use crate::watch::{FolderPath, Interests, MovedWatches, WatchChanges, WatchedFile, Watcher};
 

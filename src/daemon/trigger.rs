@@ -3,8 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::system::sync::{Condvar, Mutex};
-use crate::vfs::disk_changes::DiskChanges;
-use crate::vfs::reuse::SETTLED;
+use crate::vfs::reopening::{DiskChanges, SETTLED};
 
 /// Time to wait after the last write, because a program may go on writing.
 const QUIET_TIME: Duration = Duration::from_millis(150);

@@ -18,7 +18,7 @@ use crate::fs::FileSystem;
 use crate::system::covered::uncovered;
 use crate::system::disk_id::DiskId;
 use crate::system::sync::Mutex;
-use crate::vfs::disk_changes::DiskChanges;
+use crate::vfs::reopening::DiskChanges;
 use crate::watch::{DiskEvent, Watcher};
 
 /// What the thread needs. The thread that reloads changes the watches.

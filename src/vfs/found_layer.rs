@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::error::OpenError;
-use super::reuse::Reuse;
+use super::reopening::Reuse;
 use super::sources::layer_plan::{LayerRules, PlannedFolder};
 use crate::folder::{LooseFolder, LooseNames, ScanError, Walks};
 use crate::format::is_archive_name;

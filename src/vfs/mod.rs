@@ -23,14 +23,10 @@
 
 pub(crate) mod case_twins;
 pub(crate) mod comparison;
-pub(crate) mod conflict;
 pub(crate) mod dictionary;
-pub(crate) mod difference;
-pub(crate) mod disk_changes;
 pub(crate) mod error;
 pub(crate) mod fate;
 pub(crate) mod file;
-pub(crate) mod folder;
 pub(crate) mod found_layer;
 pub(crate) mod named_folder;
 pub(crate) mod needs;
@@ -43,27 +39,20 @@ pub(crate) mod parallel;
 pub(crate) mod patterns;
 pub(crate) mod provenance;
 pub(crate) mod question;
-pub(crate) mod read_error;
 pub(crate) mod reopening;
-pub(crate) mod reuse;
 pub(crate) mod sources;
 pub(crate) mod structure;
 pub(crate) mod trouble;
 #[expect(clippy::module_inception, reason = "the room is named after its main type")]
 pub(crate) mod vfs;
-pub(crate) mod vfs_layer;
 pub(crate) mod why;
 
-pub use conflict::Conflict;
-pub use difference::{Change, Comparing, Difference};
+pub use comparison::{Change, Comparing, Conflict, Difference};
 pub use error::{OpenError, OpenErrorKind};
-pub use file::{FileReader, VfsFile};
-pub use folder::{VfsEntry, VfsFolder};
+pub use file::{FileReader, ReadError, ReadErrorKind, VfsFile, VfsLayer};
 pub use open_options::{CACHE_SIZE, FolderArchives, Layout, OpenOptions, READ_LIMIT};
 #[doc(hidden)]
 pub use opened::Opened;
 pub use patterns::{BadPattern, Patterns};
 pub use provenance::{FileCopy, Provenance};
-pub use read_error::{ReadError, ReadErrorKind};
-pub use vfs::{Reopened, Vfs};
-pub use vfs_layer::VfsLayer;
+pub use vfs::{Reopened, Vfs, VfsEntry, VfsFolder};

@@ -17,9 +17,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::file::VfsFile;
-use super::folder::{VfsEntry, VfsFolder};
 use super::parallel::in_parallel;
-use super::vfs::Vfs;
+use super::vfs::{Vfs, VfsEntry, VfsFolder};
 use crate::format::encoding::Encoding;
 use crate::game::is_plugin;
 use crate::limits::NEEDS_MAX;

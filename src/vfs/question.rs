@@ -4,12 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::ptr;
 
-use super::file::VfsFile;
-use super::folder::{VfsEntry, VfsFolder};
+use super::file::{VfsFile, VfsLayer};
 use super::patterns::DATA;
 use super::sources::resolve::distance;
-use super::vfs::Vfs;
-use super::vfs_layer::VfsLayer;
+use super::vfs::{Vfs, VfsEntry, VfsFolder};
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
 use crate::game::{Disk, drive_root, is_plugin};

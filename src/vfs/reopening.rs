@@ -1,20 +1,28 @@
 //! Opens the sources of a mount again, as they are on the disk now.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use super::error::OpenError;
 use super::open_options::OpenOptions;
 use super::opened::Opened;
-use super::reuse::Reuse;
+use super::opened_archive::{Content, OpenedArchive};
 use super::sources::for_others;
 use super::sources::profile::Profile;
-use super::sources::resolve::is_game;
+use super::sources::resolve::{OpenPlan, is_game};
 use super::sources::source_set::SourceSet;
-use super::trouble::Trouble;
+use super::trouble::{Handling, Trouble};
+use crate::content::Store;
+use crate::folder::{Filter, LooseFolder, OpenFiles, ScanError, Walks};
+use crate::system::clock::unix_seconds;
 use crate::system::covered::{resolve_links, uncovered};
 use crate::system::paths;
+use crate::system::sync::Mutex;
+use crate::tree::LayerNames;
 
 /// The sources and options of a mount. All paths are absolute, because the daemon leaves the folder
 /// that it was started in.
@@ -111,4 +119,312 @@ impl Reopening {
 fn past_mount(path: &Path) -> PathBuf {
     let found = resolve_links(path, |_, _| {});
     if matches!(uncovered(&found), Cow::Owned(_)) { found } else { path.to_owned() }
+}
+
+// Reuses the mounted view when its sources are opened again. A source that cannot be opened now is kept as
+// it was or left out (`trouble.rs`), so that one damaged archive does not hold back other changes.
+
+/// The view that is served while its sources are opened again.
+pub(crate) struct Reuse<'a> {
+    opened: &'a Opened,
+    changes: &'a DiskChanges,
+    /// Whether to take archives that seem to be half written.
+    takes_unfinished: bool,
+    /// The layers of each path.
+    layers: HashMap<&'a Path, Vec<u16>>,
+    troubles: Mutex<Vec<Trouble>>,
+}
+
+/// Seconds after the last write during which a truncated archive counts as half written.
+pub(crate) const SETTLED: u64 = 3;
+
+impl<'a> Reuse<'a> {
+    pub(crate) fn new(opened: &'a Opened, changes: &'a DiskChanges, takes_unfinished: bool) -> Self {
+        let mut layers: HashMap<&Path, Vec<u16>> = HashMap::new();
+        for layer in 0..u16::try_from(opened.store.layers()).unwrap_or(u16::MAX) {
+            layers.entry(opened.store.path(layer)).or_default().push(layer);
+        }
+        Self { opened, changes, takes_unfinished, layers, troubles: Mutex::default() }
+    }
+
+    /// The plan of the view.
+    pub(crate) fn plan(&self) -> &Arc<OpenPlan> {
+        &self.opened.plan
+    }
+
+    /// Whether something changed that the plan depends on.
+    pub(crate) fn is_plan_changed(&self) -> bool {
+        self.changes.is_plan()
+    }
+
+    /// The paths that the lists of names gave to files of the view.
+    pub(crate) fn listed_names(&self) -> impl Iterator<Item = Vec<u8>> {
+        self.opened.names.iter().filter(|names| !names.stores_all_names()).flat_map(|it| it.known_paths())
+    }
+
+    /// The open files for the folders of the next view. After a change in an unknown place, the next view
+    /// must not keep the tops of mounts that may be gone.
+    pub(crate) fn files(&self) -> Arc<OpenFiles> {
+        if self.changes.is_anywhere() { Arc::default() } else { self.opened.files.clone() }
+    }
+
+    /// A mounted folder as it is now. Only what changed is listed again; if nothing changed, it is the
+    /// mounted folder itself. `None` if the folder must be scanned as if it were new.
+    pub(crate) fn folder_again(
+        &self,
+        path: &Path,
+        filter: &Filter,
+        walks: &Walks,
+    ) -> Option<Result<Arc<LooseFolder>, ScanError>> {
+        let store = &self.opened.store;
+        let mut mounted = self.layers_at(path).filter_map(|layer| store.folder(layer));
+        let mounted = mounted.find(|folder| folder.filter() == filter && !self.changes.is_anywhere())?;
+        let is_changed = |folder: &Path| self.changes.includes(folder);
+        let changes = mounted.changes_among(self.changes.folders(), &is_changed);
+        Some(match changes {
+            // A source may be reached through a link that is in none of the folders above it.
+            None if !self.changes.moved().is_empty() && mounted.is_moved() => return None,
+            None => Ok(mounted.clone()),
+            Some(changes) => walks.scan_again(mounted, &changes).map(Arc::new),
+        })
+    }
+
+    /// The names of a layer whose folder is that of the view. All files lie in the folder `base`, if that is
+    /// given.
+    pub(crate) fn names_of(&self, folder: &Arc<LooseFolder>, base: Option<&str>) -> Option<Arc<LayerNames>> {
+        let store = &self.opened.store;
+        let is_it = |layer: &u16| store.folder(*layer).is_some_and(|mounted| Arc::ptr_eq(mounted, folder));
+        let mut names = self.layers_at(folder.path()).filter(is_it).map(|layer| self.names(layer));
+        names.find(|names| names.has_base(base)).cloned()
+    }
+
+    /// The mounted archive at this path, if the file did not change. All files lie in the folder `base`, if
+    /// that is given. An archive that stores hashes is opened again, because other layers may name its files.
+    /// After a change in an unknown place, all archives are opened again. One that proves to be the same is
+    /// exchanged later ([`Store::take_over`](crate::content::Store::take_over)).
+    pub(crate) fn unchanged_archive(&self, path: &Path, base: Option<&str>) -> Option<OpenedArchive> {
+        if self.changes.is_anywhere() {
+            return None;
+        }
+        let store = &self.opened.store;
+        let is_unchanged = |layer: &u16| {
+            let names = self.names(*layer);
+            names.has_base(base) && names.stores_all_names() && store.is_untouched(*layer)
+        };
+        let layer = self.layers_at(path).find(is_unchanged)?;
+        self.mounted_archive(path, layer, self.names(layer).clone())
+    }
+
+    fn mounted_archive(&self, path: &Path, layer: u16, names: Arc<LayerNames>) -> Option<OpenedArchive> {
+        Some(OpenedArchive {
+            path: path.to_owned(),
+            modified: self.opened.store.modified(layer),
+            content: Content::Mounted(layer),
+            layer: names,
+            description: self.opened.descriptions[usize::from(layer)].clone()?,
+        })
+    }
+
+    /// The mounted layers whose archive or folder has this path.
+    fn layers_at(&self, path: &Path) -> impl Iterator<Item = u16> {
+        self.layers.get(path).into_iter().flatten().copied()
+    }
+
+    fn names(&self, layer: u16) -> &Arc<LayerNames> {
+        &self.opened.names[usize::from(layer)]
+    }
+
+    /// The store that is served.
+    pub(crate) fn store(&self) -> &Store {
+        &self.opened.store
+    }
+
+    /// The sources that could not be opened so far, without duplicates.
+    pub(crate) fn troubles(&self) -> Vec<Trouble> {
+        let mut troubles = self.troubles.lock().clone();
+        troubles.sort_by_cached_key(Trouble::what);
+        troubles.dedup();
+        troubles
+    }
+
+    /// Returns the opened archive. If it could not be opened or is half written, returns the mounted one, or
+    /// `None` if it is gone or not mounted. The files lie in the folder `base`, if that is given.
+    pub(crate) fn archive(
+        &self,
+        path: &Path,
+        base: Option<&str>,
+        opened: Result<OpenedArchive, OpenError>,
+    ) -> Option<OpenedArchive> {
+        let trouble = match opened {
+            Ok(archive) if self.is_whole(&archive) => return Some(archive),
+            Ok(_) => Trouble::new(path, "it is still being written", Handling::Unfinished),
+            Err(error) => Trouble::of_archive(path, &error, self.has_layer(path, false)),
+        };
+        let is_gone = trouble.handling == Handling::Gone;
+        self.note(trouble);
+        if is_gone {
+            return None;
+        }
+        let store = &self.opened.store;
+        let named = self.layers_at(path).filter(|&layer| !store.is_folder(layer));
+        // An archive that is named twice has two layers. Takes the one in the same folder,
+        // otherwise the last one, whose files are shown.
+        let mut named: Vec<u16> = named.collect();
+        let same =
+            named.iter().position(|&layer| base.is_some_and(|base| self.names(layer).is_in_folder(base)));
+        let layer = named.swap_remove(same.or(named.len().checked_sub(1))?);
+        let names = match base {
+            Some(base) => Arc::new(LayerNames::clone(self.names(layer)).in_folder(base).ok()?),
+            None => self.names(layer).clone(),
+        };
+        self.mounted_archive(path, layer, names)
+    }
+
+    /// Whether a mounted folder has this path, or a mounted archive.
+    fn has_layer(&self, path: &Path, is_folder: bool) -> bool {
+        self.layers_at(path).any(|layer| self.opened.store.is_folder(layer) == is_folder)
+    }
+
+    /// Whether a mounted layer has this path.
+    pub(crate) fn contains(&self, path: &Path) -> bool {
+        self.layers.contains_key(path)
+    }
+
+    /// The mounted folder, in place of one that could not be walked; `None` if it is gone or not mounted. If
+    /// the folder has two layers, takes the one that shows the same part.
+    pub(crate) fn folder(&self, path: &Path, filter: &Filter, error: &OpenError) -> Option<Arc<LooseFolder>> {
+        let mut trouble = Trouble::of(path, error, self.has_layer(path, true));
+        if trouble.handling == Handling::Kept {
+            trouble.handling = Handling::KeptFolder;
+        }
+        let is_left_out = trouble.is_left_out();
+        self.note(trouble);
+        if is_left_out {
+            return None;
+        }
+        let part = |filter: &Filter| (filter.no_direct_files, filter.only_below.clone());
+        let store = &self.opened.store;
+        let mut folders = self.layers_at(path).filter_map(|layer| store.folder(layer));
+        folders.find(|folder| part(folder.filter()) == part(filter)).cloned()
+    }
+
+    /// Whether a folder was kept from the mounted view and not walked again.
+    pub(crate) fn contains_folder(&self, folder: &Arc<LooseFolder>) -> bool {
+        let store = &self.opened.store;
+        let mut mounted = self.layers_at(folder.path()).filter_map(|layer| store.folder(layer));
+        mounted.any(|mounted| Arc::ptr_eq(mounted, folder))
+    }
+
+    /// The mounted archives directly in a folder, lowest first.
+    pub(crate) fn archives_in(&self, folder: &Path) -> Vec<PathBuf> {
+        let (archives, _) = self.opened.store.paths();
+        archives.into_iter().filter(|path| path.parent() == Some(folder)).map(Path::to_owned).collect()
+    }
+
+    fn is_whole(&self, archive: &OpenedArchive) -> bool {
+        let Content::Opened(source, tables) = &archive.content else { return true };
+        self.takes_unfinished
+            || !tables.is_cut_off(source.len())
+            || self.opened.store.has_open(source)
+            || !is_written(&archive.path)
+    }
+
+    /// Records that a source could not be opened.
+    pub(crate) fn note(&self, trouble: Trouble) {
+        self.troubles.lock().push(trouble);
+    }
+}
+
+/// Whether another process may still be writing a file, judging by its times.
+fn is_written(path: &Path) -> bool {
+    let now = unix_seconds(SystemTime::now());
+    uncovered(path).metadata().is_ok_and(|it| {
+        let changed = u64::try_from(it.ctime()).unwrap_or(0);
+        // A server's clock may be ahead.
+        now.abs_diff(changed) < SETTLED
+    })
+}
+
+// What changed on the disk since a view was opened.
+
+/// The folders in which something changed, and what else may have changed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DiskChanges {
+    /// Whether something may have changed anywhere.
+    is_anywhere: bool,
+    /// Whether something changed that the load order depends on, or that names sources.
+    is_plan: bool,
+    /// By the paths under which the folders are watched.
+    folders: HashSet<Arc<Path>>,
+    /// Paths that may lead elsewhere now, with all paths below them.
+    moved: Vec<PathBuf>,
+}
+
+impl DiskChanges {
+    /// A change in an unknown place.
+    pub(crate) fn anywhere() -> Self {
+        Self { is_anywhere: true, is_plan: true, moved: vec!["/".into()], ..Self::default() }
+    }
+
+    /// Adds a change in a folder.
+    pub(crate) fn add(&mut self, folder: Arc<Path>) {
+        if !self.is_anywhere {
+            self.folders.insert(folder);
+        }
+    }
+
+    /// Adds a change of something that the load order depends on.
+    pub(crate) fn add_plan(&mut self) {
+        self.is_plan = true;
+    }
+
+    /// Adds a path that may lead elsewhere now.
+    pub(crate) fn add_moved(&mut self, path: PathBuf) {
+        self.add(path.as_path().into());
+        self.add_plan();
+        self.moved.push(path);
+    }
+
+    /// Adds a change in an unknown place.
+    pub(crate) fn add_anywhere(&mut self) {
+        *self = Self::anywhere();
+    }
+
+    pub(crate) fn extend(&mut self, other: Self) {
+        if other.is_anywhere {
+            self.add_anywhere()
+        } else {
+            other.folders.into_iter().for_each(|folder| self.add(folder))
+        }
+        self.moved.extend(other.moved);
+        self.is_plan |= other.is_plan;
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.is_anywhere && !self.is_plan && self.folders.is_empty()
+    }
+
+    /// The paths that may lead elsewhere now, with all paths below them.
+    pub(crate) fn moved(&self) -> &[PathBuf] {
+        &self.moved
+    }
+
+    pub(super) fn is_anywhere(&self) -> bool {
+        self.is_anywhere
+    }
+
+    /// Whether the load order may differ.
+    pub(super) fn is_plan(&self) -> bool {
+        self.is_plan
+    }
+
+    /// Whether something may have changed in a folder.
+    pub(super) fn includes(&self, folder: &Path) -> bool {
+        self.is_anywhere || self.folders.contains(folder)
+    }
+
+    /// The folders in which something changed.
+    pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.folders.iter().map(|folder| &**folder)
+    }
 }

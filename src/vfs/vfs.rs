@@ -4,22 +4,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-use super::conflict::{Conflict, conflicts};
-use super::difference::{Comparing, Difference, differences};
-use super::disk_changes::DiskChanges;
+use super::comparison::{Comparing, Conflict, Difference, conflicts, differences};
 use super::error::OpenError;
-use super::file::{LOOSE, VfsFile};
-use super::folder::VfsFolder;
+use super::file::{LOOSE, VfsFile, VfsLayer};
 use super::open_options::OpenOptions;
 use super::opened::Opened;
 use super::opened_archive::kept_textures;
 use super::patterns::Patterns;
-use super::reopening::Reopening;
-use super::reuse::Reuse;
+use super::reopening::{DiskChanges, Reopening, Reuse};
 use super::sources::layer_plan::PlannedLayer;
 use super::sources::source_set::SourceSet;
 use super::trouble::{Handling, Trouble};
-use super::vfs_layer::VfsLayer;
 use crate::content::Store;
 use crate::game::LoadOrder;
 use crate::note::Note;
@@ -271,5 +266,42 @@ impl OpenOptions {
         let Reopening { sources: named, options, .. } = Reopening::new(&sources, &self);
         let opened = SourceSet::new(&sources, self)?.open()?;
         Ok(Opened { sources: named, options, ..opened }.into())
+    }
+}
+
+// A folder of the tree.
+
+/// A folder of a [`Vfs`](crate::Vfs).
+#[derive(Clone, Debug)]
+pub struct VfsFolder {
+    opened: Arc<Opened>,
+    node: NodeId,
+}
+
+/// A file or folder in a folder.
+#[derive(Clone, Debug)]
+pub enum VfsEntry {
+    /// A file.
+    File(VfsFile),
+    /// A folder.
+    Folder(VfsFolder),
+}
+
+impl VfsFolder {
+    pub(crate) fn new(opened: Arc<Opened>, node: NodeId) -> Self {
+        Self { opened, node }
+    }
+
+    /// The path in the tree, with `/` between names; empty for the root.
+    pub fn path(&self) -> String {
+        String::from_utf8_lossy(&self.opened.tree.path(self.node)).into_owned()
+    }
+
+    /// The files and folders directly in this folder, in the order of the tree.
+    pub fn entries(&self) -> impl Iterator<Item = VfsEntry> {
+        self.opened.tree.children(self.node).map(|node| match self.opened.tree.kind(node) {
+            Kind::File(entry) => VfsEntry::File(VfsFile::new(self.opened.clone(), node, entry)),
+            Kind::Folder => VfsEntry::Folder(Self { opened: self.opened.clone(), node }),
+        })
     }
 }

@@ -15,7 +15,9 @@ use crate::cli::options::selection::Selection;
 #[cfg(feature = "pictures")]
 use crate::cli::page::conflict_page::{conflict_page, unused_copies};
 #[cfg(feature = "pictures")]
-use crate::cli::page::{contents::Contents, page_args::PageArgs};
+use crate::cli::page::contents::Contents;
+#[cfg(feature = "pictures")]
+use crate::cli::page::page_args::PageArgs;
 use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
@@ -29,8 +31,9 @@ use crate::system::text::count;
 use crate::tree::NodeId;
 #[cfg(feature = "pictures")]
 use crate::vfs::OpenOptions;
-use crate::vfs::comparison::Compared;
-use crate::vfs::conflict::{Conflict, Groups, Tally, Undeployed, compare_all, conflicts, count_equal, tally};
+use crate::vfs::comparison::{
+    Compared, Conflict, Groups, Tally, Undeployed, compare_all, conflicts, count_equal, tally,
+};
 use crate::vfs::fate::{Cause, Fate, out_of_place};
 use crate::vfs::{Layout, Vfs, VfsFile};
 

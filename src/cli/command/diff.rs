@@ -12,7 +12,9 @@ use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
 #[cfg(feature = "pictures")]
-use crate::cli::page::{difference_page::difference_page, page_args::PageArgs};
+use crate::cli::page::difference_page::difference_page;
+#[cfg(feature = "pictures")]
+use crate::cli::page::page_args::PageArgs;
 use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
@@ -22,7 +24,7 @@ use crate::shown::Shown;
 use crate::system::text::count;
 #[cfg(feature = "pictures")]
 use crate::vfs::OpenOptions;
-use crate::vfs::difference::differences;
+use crate::vfs::comparison::differences;
 use crate::vfs::fate::{Cause, Fate};
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::why::why_missing;

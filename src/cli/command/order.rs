@@ -18,9 +18,8 @@ use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer};
 use crate::note::Note;
 use crate::shown::Shown;
 use crate::system::text::count;
-use crate::vfs::conflict::{Tally, of_order, tallies};
-use crate::vfs::sources::loose_notes;
-use crate::vfs::sources::resolve;
+use crate::vfs::comparison::{Tally, of_order, tallies};
+use crate::vfs::sources::{loose_notes, resolve};
 use crate::vfs::{Layout, Vfs};
 
 /// Print what a game loads, in which order and why, with notes on anomalies

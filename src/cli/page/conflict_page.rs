@@ -6,8 +6,7 @@ use super::contents::{Contents, LayerBar, Pixels, Row, Section, Side};
 use crate::limits::PAGE_FILES_MAX;
 use crate::shown::Shown;
 use crate::system::text::count;
-use crate::vfs::comparison::Compared;
-use crate::vfs::conflict::{Conflict, Tally};
+use crate::vfs::comparison::{Compared, Conflict, Tally};
 use crate::vfs::fate::Fate;
 use crate::vfs::{VfsFile, VfsLayer};
 

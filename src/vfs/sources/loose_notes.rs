@@ -5,10 +5,10 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::folder_case;
 use super::layer_plan::filter_of;
-use crate::folder::{LooseFolder, Walks};
+use crate::folder::{LooseFolder, LooseNames, Walks};
 use crate::format::Entry;
+use crate::game::caseless::fold;
 use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule, OrderLayer};
 use crate::note::{Note, NoteCode, Notes};
 use crate::system::clock::unix_nanoseconds;
@@ -57,7 +57,7 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
         let Ok(folder) = walks.scan(path, &filter_of(shown)) else { return Default::default() };
         let ignores_case = *is_managed || is_openmw;
         let notes = [
-            if ignores_case { Vec::new() } else { folder_case::notes(folder.names()) },
+            if ignores_case { Vec::new() } else { notes(folder.names()) },
             left_out(known, std::iter::once(&folder)),
         ];
         (notes, hiding.as_ref().map(|it| it.hidden(&folder, shown)).unwrap_or_default())
@@ -266,4 +266,41 @@ fn paths_in(archive: &Path, options: &OpenOptions) -> Option<(Time, Vec<String>)
         parsed.entries().filter_map(path).collect()
     });
     Some((unix_nanoseconds(changed), names.ok()?))
+}
+
+// Finds folders whose names differ only in case. Wine shows a game only one of them.
+
+/// A note for each set of folders whose names differ only in case. Top folders are left out,
+/// because the plan notes them.
+pub(crate) fn notes(names: &LooseNames) -> Vec<Note> {
+    let mut folders: Vec<(u32, String, u32)> = (0_u32..)
+        .zip(names.folders())
+        .filter(|(_, (parent, ..))| *parent != 0)
+        .filter_map(|(at, (parent, name, _))| Some((parent, fold(std::str::from_utf8(name.bytes).ok()?), at)))
+        .collect();
+    folders.sort_unstable();
+    let twice = folders.chunk_by(|a, b| (a.0, &a.1) == (b.0, &b.1)).filter(|same| same.len() > 1);
+    let path =
+        |folder: &(u32, String, u32)| String::from_utf8_lossy(&names.folder_path(folder.2)).into_owned();
+    twice.map(|same| Note::folder_case(same.iter().map(path).collect())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::folder::{Filter, OpenFiles, scan};
+
+    #[test]
+    fn nested_folders_that_differ_only_in_case_share_one_note() {
+        let dir = tempfile::tempdir().expect("cannot create the folder");
+        for path in ["A/x/Ä", "A/X/ä", "A/x/Ü", "A/x/ü", "A/y", "B/x", "a/Y"] {
+            std::fs::create_dir_all(dir.path().join(path)).expect("cannot create a subfolder");
+        }
+        let folder = scan(dir.path(), &Filter::default(), &Arc::new(OpenFiles::default()))
+            .expect("cannot scan the folder");
+        let notes = super::notes(folder.names());
+        let subjects: Vec<&str> = notes.iter().map(|note| note.subject.as_str()).collect();
+        assert_eq!(subjects, ["A/x, A/X", "A/x/ü, A/x/Ü"]);
+    }
 }

@@ -9,7 +9,6 @@
 //! | how is a folder for an archive named? | `folder_name.rs` |
 //! | what does root refuse, because others will read it? | `for_others.rs` |
 
-pub(crate) mod folder_case;
 pub(crate) mod folder_name;
 pub(crate) mod for_others;
 pub(crate) mod layer_plan;

@@ -12,9 +12,8 @@ use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::fate::{Cause, Fate, below_top};
-use crate::vfs::file::VfsFile;
+use crate::vfs::file::{VfsFile, VfsLayer};
 use crate::vfs::question;
-use crate::vfs::vfs_layer::VfsLayer;
 
 impl Answer<'_> {
     pub(super) fn a_mod(&mut self, name: &str) {
