@@ -311,7 +311,7 @@ fn imports_of_other_parts_are_found_in_groups_and_expressions() {
     assert_eq!(wrong("tree/fold.rs", group), ["src/tree/fold.rs imports crate::fs"]);
     assert_eq!(wrong("content/codec/lz4.rs", "fn f() { crate::cli::main() }").len(), 1);
     assert_eq!(wrong("content/codec/lz4.rs", "use super::super::super::tree::Tree;").len(), 1);
-    assert_eq!(wrong("archive_file/stat.rs", "use super::super::tree::Tree;").len(), 1);
+    assert_eq!(wrong("archive_file/archive_file.rs", "use super::super::tree::Tree;").len(), 1);
     assert_eq!(wrong("read.rs", "#[cfg(test)] mod tests { use crate::archive_file::ArchiveFile; }").len(), 1);
     assert_eq!(wrong("read.rs", "use crate::VERSION;"), ["src/read.rs imports crate::VERSION"]);
     assert_eq!(wrong("attic/mod.rs", ""), ["src/attic/mod.rs belongs to no known part"]);

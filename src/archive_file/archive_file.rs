@@ -4,28 +4,25 @@
 //! ctime moves, a digest of the parsed bytes decides. If its mtime moves, too, inotify must have
 //! reported that its attributes were changed, and no write.
 
-use std::fs::File;
-use std::io;
+use std::fs::{File, Metadata};
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{io, iter};
 
 use rustix::fs::OFlags;
 use twox_hash::XxHash3_64;
 
-use super::pieces::{FirstBlocks, Pieces, request};
-use super::reported::Reported;
-use super::stat::{ArchiveReadError, COARSEST_TICK, Stat, Unchanged, compare};
-use super::tables::Tables;
-use crate::read::Bytes;
+use super::pieces::{BLOCK, FirstBlocks, Pieces, request};
+use crate::read::{Bytes, Fetch};
 use crate::shown::Shown;
 use crate::system::covered::uncovered;
 use crate::system::disk_id::DiskId;
 use crate::system::paths;
-use crate::system::sync::Mutex;
+use crate::system::sync::{Condvar, Mutex};
 use crate::system::transient::has_effects;
 
 /// Value of [`ArchiveFile::compare_at`]: compare again only after the ctime moves.
@@ -388,11 +385,231 @@ fn stat(file: &File) -> io::Result<Stat> {
     file.metadata().map(|metadata| Stat::of(&metadata))
 }
 
+// What `fstat` reports of an archive file, how to detect that the file changed, and why a read fails.
+
+/// Coarsest resolution of timestamps (FAT's). A file that was changed this recently may change
+/// again without its times moving.
+pub const COARSEST_TICK: Duration = Duration::from_secs(2);
+
+#[derive(Debug)]
+pub enum ArchiveReadError {
+    /// The file was changed since its tables were read.
+    Changed,
+    /// The bytes lie beyond the end of the file.
+    Beyond,
+    Io(io::Error),
+}
+
+impl ArchiveReadError {
+    pub(crate) fn into_io(self) -> io::Error {
+        match self {
+            Self::Changed => rustix::io::Errno::STALE.into(),
+            Self::Beyond => io::ErrorKind::UnexpectedEof.into(),
+            Self::Io(error) => error,
+        }
+    }
+}
+
+/// What `fstat` reports of a file's content. Times are in nanoseconds since 1970, and saturate in 2262.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stat {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    pub(crate) len: u64,
+    pub(crate) mtime: i64,
+    pub(crate) ctime: i64,
+}
+
+impl Stat {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        let time = |seconds: i64, nanoseconds: i64| {
+            seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
+        };
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            len: metadata.len(),
+            mtime: time(metadata.mtime(), metadata.mtime_nsec()),
+            ctime: time(metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+
+    /// Whether both are states of a file of the same size, with any times.
+    pub(crate) fn is_same_object(&self, other: &Self) -> bool {
+        *self == Self { mtime: self.mtime, ctime: self.ctime, ..*other }
+    }
+
+    /// Whether all fields except the ctime are equal. A ctime also moves with names, links, owners,
+    /// permissions and attributes.
+    pub(crate) fn is_same_file(&self, other: &Self) -> bool {
+        *self == Self { ctime: self.ctime, ..*other }
+    }
+
+    /// Whether another change at the time `now` could leave the times unchanged. Clocks of servers
+    /// may be ahead.
+    pub(crate) fn is_recent(&self, now: SystemTime) -> bool {
+        let now = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let now = i64::try_from(now).unwrap_or(i64::MAX);
+        [self.mtime, self.ctime].iter().any(|time| u128::from(time.abs_diff(now)) < COARSEST_TICK.as_nanos())
+    }
+}
+
+/// Result of comparing a file that did not change.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Unchanged {
+    /// The ctime is already known.
+    Known,
+    /// The tables are equal, as of this `fstat`.
+    Same(Stat),
+    /// The tables were equal, but the ctime moved meanwhile. They are compared again with the next read.
+    Moving,
+}
+
+/// Compares a file with the one that was `opened`. If its ctime is not `known`, `is_same` compares
+/// the tables between two calls of `stat`.
+pub(crate) fn compare(
+    opened: &Stat,
+    known: Option<i64>,
+    mut stat: impl FnMut() -> io::Result<Stat>,
+    is_same: impl FnOnce() -> io::Result<bool>,
+) -> Result<Unchanged, ArchiveReadError> {
+    let mut stat = || match stat() {
+        Ok(now) if now.is_same_file(opened) => Ok(now),
+        Ok(_) => Err(ArchiveReadError::Changed),
+        Err(error) => Err(ArchiveReadError::Io(error)),
+    };
+    let before = stat()?;
+    if known == Some(before.ctime) {
+        return Ok(Unchanged::Known);
+    }
+    if !is_same().map_err(ArchiveReadError::Io)? {
+        return Err(ArchiveReadError::Changed);
+    }
+    Ok(if stat()? == before { Unchanged::Same(before) } else { Unchanged::Moving })
+}
+
+// The bytes of an archive that its parser used, and their digest: it shows whether they are still the same.
+
+/// The ranges of a file that were parsed, and their digest.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Tables {
+    ranges: Vec<Range<u64>>,
+    digest: u64,
+}
+
+impl Tables {
+    /// Digests the bytes that were parsed. They are still in memory. If one cannot be read,
+    /// [`Pieces::check`] fails.
+    pub(super) fn parsed(pieces: &Pieces<'_>, ranges: Vec<Range<u64>>) -> Self {
+        let bytes = |step: Range<u64>| pieces.fetch(step.clone(), true)?.get(..len(&step));
+        let digest = ranges.iter().flat_map(steps).map_while(bytes).fold(0, digest);
+        Self { ranges, digest }
+    }
+
+    /// Whether a file has the same bytes in these ranges.
+    pub(super) fn are_in(&self, file: &File) -> io::Result<bool> {
+        let mut buffer = vec![0; BLOCK as usize];
+        let found = self.ranges.iter().flat_map(steps).try_fold(0, |before, step| {
+            let bytes = &mut buffer[..len(&step)];
+            file.read_exact_at(bytes, step.start).map(|()| digest(before, bytes))
+        });
+        found.map(|found| found == self.digest)
+    }
+}
+
+/// The parts of a range that lie in one block each, as the pieces do.
+fn steps(range: &Range<u64>) -> impl Iterator<Item = Range<u64>> + use<> {
+    let Range { mut start, end } = *range;
+    iter::from_fn(move || {
+        let step = start..end.min((start / BLOCK + 1) * BLOCK);
+        start = step.end;
+        (!step.is_empty()).then_some(step)
+    })
+}
+
+/// Length of a step, which is a block at most.
+fn len(step: &Range<u64>) -> usize {
+    (step.end - step.start) as usize
+}
+
+/// The digest of all bytes before `bytes` is the seed of the next one.
+fn digest(before: u64, bytes: &[u8]) -> u64 {
+    XxHash3_64::oneshot_with_seed(before, bytes)
+}
+
+// What inotify has reported about an archive file. A `touch` disturbs no reader, but a write does.
+
+/// How long a read waits for the event of a change that it found. The event is queued within the system call
+/// that makes the change, so it is only a matter of waking the thread that watches.
+const EVENT_DELAY: Duration = Duration::from_millis(500);
+
+/// The events of an archive file since it was opened.
+#[derive(Debug, Default)]
+pub(super) struct Reported {
+    events: Mutex<Events>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Events {
+    is_watched: bool,
+    /// The ctime of a change before the file was watched. No event reports that change.
+    unreported: Option<i64>,
+    is_written: bool,
+    /// Whether the attributes were changed since a touch was last accepted.
+    is_touched: bool,
+}
+
+impl Events {
+    /// Whether an event of a change is still to come.
+    fn is_awaited(&self, ctime: i64) -> bool {
+        self.is_watched && self.unreported != Some(ctime) && !self.is_written && !self.is_touched
+    }
+}
+
+impl Reported {
+    /// Whether the events of the file are noted.
+    pub(super) fn is_watched(&self) -> bool {
+        self.events.lock().is_watched
+    }
+
+    /// Records that from now on the events of the file are noted. `unreported` is the ctime of the file if it
+    /// changed before.
+    pub(super) fn note_watched(&self, unreported: Option<i64>) {
+        let mut events = self.events.lock();
+        (events.is_watched, events.unreported) = (true, unreported);
+    }
+
+    /// Records an event. `is_written` says whether the content was written to.
+    pub(super) fn note(&self, is_written: bool) {
+        let mut events = self.events.lock();
+        events.is_written |= is_written;
+        events.is_touched |= !is_written;
+        drop(events);
+        self.changed.notify_all();
+    }
+
+    /// Whether only the attributes of the file were changed, as far as events say. Waits a moment for the
+    /// first event of a change, given the ctime after it. A second change needs a second event.
+    pub(super) fn accept_touch(&self, ctime: i64) -> bool {
+        let events = self.events.lock();
+        let is_awaited = |events: &mut Events| events.is_awaited(ctime);
+        let mut events = self.changed.wait_timeout_while(events, EVENT_DELAY, is_awaited);
+        !events.is_written && std::mem::take(&mut events.is_touched)
+    }
+
+    /// Whether the content was written to.
+    pub(super) fn is_written(&self) -> bool {
+        self.events.lock().is_written
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::UNIX_EPOCH;
-
+    use super::super::pieces::FirstBlocks;
+    use super::super::pieces::tests::file_of;
     use super::*;
+    use std::time::UNIX_EPOCH;
 
     /// An opened archive, and its file.
     fn opened(folder: &Path) -> (ArchiveFile, File) {
@@ -476,5 +693,127 @@ mod tests {
     #[test]
     fn a_touched_archive_with_other_tables_is_changed() {
         assert!(is_changed_after(0, &[false]));
+    }
+
+    const OPENED: Stat = Stat { device: 1, inode: 2, len: 3, mtime: 4, ctime: 5 };
+
+    fn failed() -> io::Error {
+        io::Error::from_raw_os_error(5)
+    }
+
+    /// The outcome of one comparison, given the successive results of `fstat` and of the digest.
+    fn outcome(known: Option<i64>, stats: [Option<Stat>; 2], is_same: Option<bool>) -> &'static str {
+        let mut stats = stats.into_iter();
+        let stat = || stats.next().flatten().ok_or_else(failed);
+        match compare(&OPENED, known, stat, || is_same.ok_or_else(failed)) {
+            Ok(Unchanged::Known) => "known",
+            Ok(Unchanged::Same(_)) => "same",
+            Ok(Unchanged::Moving) => "moving",
+            Err(ArchiveReadError::Changed) => "changed",
+            Err(ArchiveReadError::Io(_)) => "this read fails",
+            Err(ArchiveReadError::Beyond) => "neither",
+        }
+    }
+
+    #[test]
+    fn a_failed_fstat_or_digest_fails_only_one_read() {
+        let moved = Some(Stat { ctime: 6, ..OPENED });
+        assert_eq!(outcome(Some(5), [None, None], None), "this read fails");
+        assert_eq!(outcome(Some(5), [moved, moved], None), "this read fails");
+        assert_eq!(outcome(Some(5), [moved, None], Some(true)), "this read fails");
+    }
+
+    #[test]
+    fn another_device_inode_size_or_mtime_is_a_change_despite_an_equal_digest() {
+        for other in [
+            Stat { device: 9, ..OPENED },
+            Stat { inode: 9, ..OPENED },
+            Stat { len: 9, ..OPENED },
+            Stat { mtime: 9, ..OPENED },
+        ] {
+            assert_eq!(outcome(Some(5), [Some(other), Some(other)], Some(true)), "changed", "{other:?}");
+            let moved = Some(Stat { ctime: 6, ..OPENED });
+            assert_eq!(outcome(Some(5), [moved, Some(other)], Some(true)), "changed", "{other:?}");
+        }
+    }
+
+    #[test]
+    fn another_ctime_is_a_change_only_if_the_digest_differs() {
+        let [opened, moved, later] = [5, 6, 7].map(|ctime| Some(Stat { ctime, ..OPENED }));
+        assert_eq!(outcome(Some(5), [opened, None], None), "known");
+        assert_eq!(outcome(Some(5), [moved, moved], Some(true)), "same");
+        assert_eq!(outcome(Some(5), [moved, moved], Some(false)), "changed");
+        assert_eq!(outcome(Some(5), [moved, later], Some(true)), "moving");
+        assert_eq!(
+            outcome(None, [opened, opened], Some(true)),
+            "same",
+            "the digest must be compared even with an equal ctime"
+        );
+        assert_eq!(outcome(None, [opened, opened], Some(false)), "changed");
+    }
+
+    #[test]
+    fn a_file_is_recent_for_two_seconds_after_its_latest_time() {
+        let second = 1_000_000_000;
+        let at = |mtime: i64, ctime: i64, now: u64| {
+            let stat = Stat { mtime: mtime * second, ctime: ctime * second, ..OPENED };
+            stat.is_recent(UNIX_EPOCH + Duration::from_secs(now))
+        };
+        assert!(at(0, 100, 101) && at(100, 0, 101) && at(101, 0, 100) && at(100, 100, 100));
+        assert!(
+            !at(0, 100, 102) && !at(100, 100, 102) && !at(-100, -100, 102) && !at(0, i64::MAX / second, 5)
+        );
+    }
+
+    /// A file of three blocks and a bit, and ranges of it that begin and end anywhere.
+    fn file_and_ranges() -> (File, Vec<Range<u64>>) {
+        let (file, _) = file_of(3 * BLOCK + 100);
+        (file, vec![0..0, 12..BLOCK + 3, 2 * BLOCK..3 * BLOCK + 100])
+    }
+
+    #[test]
+    fn tables_are_in_the_file_until_a_byte_of_them_changes() {
+        let (file, ranges) = file_and_ranges();
+        let mut first_blocks = FirstBlocks::default();
+        let pieces = Pieces::new(&file, 3 * BLOCK + 100, &mut first_blocks);
+        let tables = Tables::parsed(&pieces, ranges);
+        pieces.check().unwrap();
+        assert!(tables.are_in(&file).unwrap());
+        for (at, is_in_tables) in [(11, false), (BLOCK + 3, false), (BLOCK + 2, true), (3 * BLOCK + 99, true)]
+        {
+            let mut byte = [0];
+            file.read_exact_at(&mut byte, at).unwrap();
+            file.write_all_at(&[!byte[0]], at).unwrap();
+            assert_eq!(tables.are_in(&file).unwrap(), !is_in_tables, "byte {at}");
+            file.write_all_at(&byte, at).unwrap();
+        }
+        file.set_len(3 * BLOCK).unwrap();
+        assert_eq!(tables.are_in(&file).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn a_change_after_the_parser_read_the_tables_is_noticed() {
+        let (file, ranges) = file_and_ranges();
+        let mut first_blocks = FirstBlocks::default();
+        let pieces = Pieces::new(&file, 3 * BLOCK + 100, &mut first_blocks);
+        for start in [0, BLOCK, 2 * BLOCK, 3 * BLOCK] {
+            pieces.fetch(start..start + 1, true).unwrap();
+        }
+        // The parser has the old bytes.
+        file.write_all_at(b"new", BLOCK).unwrap();
+        let tables = Tables::parsed(&pieces, ranges);
+        assert!(!tables.are_in(&file).unwrap());
+    }
+
+    #[test]
+    fn no_event_is_awaited_of_a_change_before_the_file_was_watched() {
+        let reported = Reported::default();
+        let is_awaited = |ctime| reported.events.lock().is_awaited(ctime);
+        assert!(!is_awaited(7), "a file that is not watched has no events");
+        reported.note_watched(Some(7));
+        assert_eq!((is_awaited(7), is_awaited(8)), (false, true));
+        reported.note(false);
+        assert!(!is_awaited(8) && reported.accept_touch(8) && is_awaited(8));
+        assert!(!reported.accept_touch(7));
     }
 }

@@ -7,9 +7,5 @@
 #[expect(clippy::module_inception, reason = "a type lives in a file that bears its name")]
 mod archive_file;
 mod pieces; // the bytes that a parser needs
-mod reported; // what the watches reported about the file
-mod stat; // what fstat reports, whether the file changed, and why a read failed
-mod tables; // the bytes that were parsed, and whether they are still the same
 
-pub use archive_file::ArchiveFile;
-pub use stat::{ArchiveReadError, COARSEST_TICK};
+pub use archive_file::{ArchiveFile, ArchiveReadError, COARSEST_TICK};
