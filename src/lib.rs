@@ -135,17 +135,17 @@
 //!    If the stream of a `Prefix` ends early, the whole extent is decoded into the cache.
 //! 8. `content/cache/cache.rs`, only for `Cached`: has bytes that were decoded before. If not, each thread
 //!    that needs them reads the payload (step 9). Then one decodes it (step 10), and the others wait.
-//! 9. `content/read/payload.rs`: reads the packed bytes. `archive_file/` checks after the read whether the
+//! 9. `content/read/file_extent.rs`: reads the packed bytes. `archive_file/` checks after the read whether the
 //!    archive changed. If it did, the read fails.
 //! 10. `content/codec/`: decodes the payload into a buffer of the declared size. A `Prefix` reads and decodes
 //!     only as much as it needs.
 //!
-//! Steps 1 and 4 to 7 call those below them, and step 7 calls 8 to 10. `content/read/extent_prefix.rs` finds
+//! Steps 1 and 4 to 7 call those below them, and step 7 calls 8 to 10. `content/read/file_extent.rs` finds
 //! where the payload begins. In steps 9 and 10, a thread that needs a large buffer may wait until others are
-//! freed (`content/cache/memory_limit.rs`). After the reply, `fuse/spare_workers.rs` rests a worker that is
+//! freed (`content/cache/buffer.rs`). After the reply, `fuse/spare_workers.rs` rests a worker that is
 //! not needed.
 //!
-//! Two kinds of files leave this path at step 5. `content/loose.rs` and `folder/` read loose files.
+//! Two kinds of files leave this path at step 5. `content/layer_content.rs` and `folder/` read loose files.
 //! `content/textures/` shows textures in other forms, from what steps 6 to 10 read.
 //!
 //! The daemon sends a reply directly from the memory that has the bytes. The kernel answers a second read of
@@ -178,7 +178,7 @@
 //!    `vfs/reopening.rs` keeps each archive whose path, size and times did not change, and a source that cannot
 //!    be opened now. `folder/rescan.rs` lists only changed folders.
 //! 4. `fs/filesystem.rs` goes on with the earlier archive if one that was opened again proves to be the same
-//!    (`content/later_view.rs`), compares both trees (`tree/comparison.rs`), keeps the old sources of open
+//!    (`content/store.rs`), compares both trees (`tree/comparison.rs`), keeps the old sources of open
 //!    files (`fs/remembered/retired.rs`), and swaps the view.
 //! 5. `fuse/notify.rs` has the kernel drop each name that changed, and the pages of files that were
 //!    written to (`fs/remembered/pending.rs`).

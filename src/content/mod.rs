@@ -19,27 +19,22 @@
 mod cache;
 pub mod codec;
 mod error;
-mod fault_log;
-mod file_source;
 mod file_stream;
-mod later_view;
 mod layer_content;
 mod learn_sizes;
-mod loose;
 mod read;
 mod store;
 mod stored_file;
 mod tables;
 mod textures;
 
+pub use crate::folder::LooseFile;
 pub use error::{EntryError, Reason};
-pub(crate) use file_source::BytesKey;
 pub(crate) use file_stream::FileStream;
-pub use loose::read_open;
+pub use layer_content::read_open;
 pub use read::FileBytes;
 pub(crate) use read::{Examined, PREFIX_LEN, REQUESTED_MAX};
 pub use store::Store;
+pub(crate) use stored_file::BytesKey;
 pub use stored_file::{Packing, StoredFile};
 pub use tables::{LayerTables, TextureForm};
-
-pub use crate::folder::LooseFile;

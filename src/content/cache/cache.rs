@@ -360,7 +360,7 @@ impl<E> State<E> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::memory_limit::MemoryLimit;
+    use super::super::buffer::MemoryLimit;
     use super::*;
 
     const MIB: u32 = 1 << 20;

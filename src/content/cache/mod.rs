@@ -5,8 +5,6 @@
 mod buffer;
 #[expect(clippy::module_inception, reason = "a type lives in the file of its name")]
 mod cache;
-mod memory_limit;
 
-pub(crate) use buffer::{Buffer, is_used, release, zeros};
+pub(crate) use buffer::{Buffer, LARGE, MemoryLimit, Reservation, is_used, release, zeros};
 pub(crate) use cache::{Cache, CacheKey, CachedContent, Decoded, DecodedRange};
-pub(crate) use memory_limit::{LARGE, MemoryLimit, Reservation};

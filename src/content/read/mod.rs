@@ -12,17 +12,11 @@
 
 mod ahead;
 mod archive_content;
-mod extent_prefix;
-mod file_bytes;
 mod file_extent;
-mod learn_together;
-mod payload;
 mod plain_file;
-mod resources;
 
 pub(crate) use ahead::REQUESTED_MAX;
-pub(crate) use archive_content::ArchiveContent;
-pub use file_bytes::FileBytes;
+pub(crate) use archive_content::{ArchiveContent, Resources};
+pub use file_extent::FileBytes;
 pub(crate) use file_extent::{FileExtent, PREFIX_LEN};
 pub(crate) use plain_file::{Examined, PlainFile};
-pub(crate) use resources::Resources;

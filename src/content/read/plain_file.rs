@@ -5,8 +5,7 @@ use std::io::Write;
 use std::ops::Range;
 
 use super::archive_content::ArchiveContent;
-use super::file_bytes::FileBytes;
-use super::file_extent::{FileExtent, PieceBytes};
+use super::file_extent::{FileBytes, FileExtent, PieceBytes};
 use crate::content::cache::Buffer;
 use crate::content::codec::{self, Quirk};
 use crate::content::error::{CopyError, ReadFault};

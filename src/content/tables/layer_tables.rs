@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use super::converted::ConvertedFiles;
-use super::extents::ExtentTable;
-use super::texture_form::TextureForm;
-use crate::format::{Archive, Codec, Extent, Head, Heads, LinearTexture};
+use crate::format::{Archive, Codec, Extent, ExtentPrefix, Head, Heads, LinearTexture};
 use crate::limits::CACHE_BEYOND;
+use crate::picture::{PictureError, RgbaTexture};
+use crate::texture::file_header::{FileHeader, compatible};
 
 /// The part of an archive's tables that says where its bytes are. It is kept after the parse.
 #[derive(Debug)]
@@ -183,5 +183,306 @@ impl LayerTables {
     fn data_len(&self, entry: u32) -> u64 {
         let sizes = self.extents.range(entry).filter_map(|index| self.extents.get(index).size);
         sizes.map(u64::from).sum()
+    }
+}
+
+// All extents of an archive, in 16 bytes each, because a mount may have millions. The few combinations of
+// codec and prefix are stored once. A size that only the data states is filled in when it is read.
+
+/// Marks a size that has not been read yet.
+const UNKNOWN: u32 = u32::MAX;
+/// Bits that store an offset; no file is larger. The other bits store the index of the layout.
+const OFFSET_BITS: u32 = 56;
+const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
+
+/// The extents of one archive, entry by entry.
+#[derive(Debug)]
+pub(crate) struct ExtentTable {
+    records: Vec<ExtentRecord>,
+    layouts: Vec<ExtentLayout>,
+    /// Index of each entry's first extent, followed by the end of the last entry's extents. Empty
+    /// if each entry has one extent.
+    starts: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct ExtentRecord {
+    offset_and_layout: u64,
+    packed: u32,
+    size: AtomicU32,
+}
+
+/// Properties that many extents share. A byte can number all combinations of codec and prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ExtentLayout {
+    codec: Codec,
+    prefix: ExtentPrefix,
+    /// Whether the archive's tables state the size.
+    has_size: bool,
+}
+
+impl ExtentTable {
+    /// Takes the extents of an archive. The archive's length bounds their count, so it fits 32 bits.
+    pub(crate) fn new(archive: &Archive<'_>) -> Self {
+        let mut layouts = Vec::new();
+        let mut records = Vec::with_capacity(archive.files.len());
+        for extent in archive.extents() {
+            let Extent { codec, prefix, .. } = extent;
+            let layout = ExtentLayout { codec, prefix, has_size: extent.size.is_some() };
+            let index = layouts.iter().position(|known| *known == layout).unwrap_or_else(|| {
+                layouts.push(layout);
+                layouts.len() - 1
+            });
+            // An offset that does not fit lies beyond the end of any file, and so does the clamped one.
+            let offset = extent.offset.min(OFFSET_MASK);
+            records.push(ExtentRecord {
+                offset_and_layout: offset | (index as u64) << OFFSET_BITS,
+                packed: extent.packed,
+                size: AtomicU32::new(extent.size.unwrap_or(UNKNOWN)),
+            });
+        }
+        records.shrink_to_fit();
+        let starts = starts(archive, records.len());
+        Self { records, layouts, starts }
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        u32::try_from(self.records.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The indices of an entry's extents; empty if there is no such entry.
+    pub(crate) fn range(&self, entry: u32) -> Range<u32> {
+        let index = entry as usize;
+        if self.starts.is_empty() {
+            return if index < self.records.len() { entry..entry + 1 } else { 0..0 };
+        }
+        match (self.starts.get(index), self.starts.get(index + 1)) {
+            (Some(&start), Some(&end)) => start..end,
+            _ => 0..0,
+        }
+    }
+
+    /// An extent. It has a size if the size is known by now.
+    pub(crate) fn get(&self, index: u32) -> Extent {
+        let record = &self.records[index as usize];
+        let layout = self.layouts[(record.offset_and_layout >> OFFSET_BITS) as usize];
+        let size = record.size.load(Ordering::Relaxed);
+        Extent {
+            offset: record.offset_and_layout & OFFSET_MASK,
+            packed: record.packed,
+            size: (layout.has_size || size != UNKNOWN).then_some(size),
+            codec: layout.codec,
+            prefix: layout.prefix,
+        }
+    }
+
+    /// Whether the archive's tables state the sizes of all extents.
+    pub(crate) fn states_sizes(&self) -> bool {
+        self.layouts.iter().all(|layout| layout.has_size)
+    }
+
+    /// Keeps a size that was read from the data. A size that equals the mark for unknown is reduced
+    /// by one byte, and is still beyond all limits.
+    pub(crate) fn set_size(&self, index: u32, size: u32) {
+        self.records[index as usize].size.store(size.min(UNKNOWN - 1), Ordering::Relaxed);
+    }
+}
+
+/// The first extent of each entry. None is greater than `most`, the number of extents, even if
+/// another process is overwriting the archive.
+fn starts(archive: &Archive<'_>, most: usize) -> Vec<u32> {
+    if archive.files.has_one_extent_each() {
+        return Vec::new();
+    }
+    let most = u32::try_from(most).unwrap_or(u32::MAX);
+    let mut next = 0_u32;
+    let mut starts = Vec::with_capacity(archive.files.len() + 1);
+    starts.push(0);
+    for entry in archive.entries() {
+        next = next.saturating_add(u32::from(entry.extents)).min(most);
+        starts.push(next);
+    }
+    starts
+}
+
+// How the textures of one archive are shown, if not as they are stored, as far as their headers were read.
+
+/// How a texture is shown.
+#[derive(Debug)]
+pub(crate) enum Converted {
+    /// As uncompressed pixels.
+    Rgba(Box<RgbaTexture>),
+    /// As it is stored, but under another header.
+    Headed(Box<NewHeader>),
+    /// As it is stored. The words say why it is not converted; they are empty if nothing had to be.
+    Kept(&'static str),
+}
+
+/// A header that replaces the stored one.
+#[derive(Debug)]
+pub(crate) struct NewHeader {
+    pub(crate) bytes: Vec<u8>,
+    /// Length of the stored header in bytes.
+    pub(crate) replaces: u64,
+    /// Length of the stored file in bytes.
+    stored_len: u64,
+}
+
+impl NewHeader {
+    /// Length of the file with this header, in bytes.
+    pub(crate) fn file_len(&self) -> u64 {
+        self.bytes.len() as u64 + self.stored_len.saturating_sub(self.replaces)
+    }
+}
+
+impl Converted {
+    /// How a texture file of `len` bytes is shown in a form, by its first bytes.
+    pub(crate) fn of(form: TextureForm, first: &[u8], len: u64) -> Self {
+        let header = match FileHeader::parse(first, len) {
+            Ok(header) => header,
+            Err(error) => return Self::kept(form, &error.into()),
+        };
+        if form != TextureForm::Compatible {
+            return match RgbaTexture::new(header, len) {
+                Ok(texture) if form == TextureForm::RgbaTop => Self::Rgba(Box::new(texture.without_mips())),
+                Ok(texture) => Self::Rgba(Box::new(texture)),
+                Err(error) => Self::kept(form, &error),
+            };
+        }
+        match compatible(first, &header) {
+            Some(bytes) => Self::Headed(Box::new(NewHeader { bytes, replaces: header.len, stored_len: len })),
+            None => Self::Kept(""),
+        }
+    }
+
+    fn kept(form: TextureForm, error: &PictureError) -> Self {
+        // For the compatible form, nothing has to be decoded.
+        Self::Kept(if form == TextureForm::Compatible { "" } else { error.in_short() })
+    }
+
+    /// Length of the shown file in bytes; `None` if it is shown as it is stored.
+    pub(crate) fn file_len(&self) -> Option<u64> {
+        match self {
+            Self::Rgba(texture) => Some(texture.file_len()),
+            Self::Headed(header) => Some(header.file_len()),
+            Self::Kept(_) => None,
+        }
+    }
+}
+
+/// Why a texture stays as it is: the cache cannot keep one of its extents.
+pub(crate) const TOO_LARGE: &str = "larger than the cache";
+
+/// The textures of one archive.
+#[derive(Debug, Default)]
+pub(crate) struct ConvertedFiles {
+    /// The entries that may be textures, ascending.
+    entries: Vec<u32>,
+    /// How each is shown, once its header was read.
+    files: Vec<OnceLock<Converted>>,
+    /// Number of files whose headers were not read yet.
+    unknown: AtomicUsize,
+    /// Whether a file that stays as it is was reported.
+    is_reported: AtomicBool,
+}
+
+impl ConvertedFiles {
+    /// Files whose headers have to be read. The entries must be in order.
+    pub(crate) fn of_files(entries: Vec<u32>) -> Self {
+        let files = entries.iter().map(|_| OnceLock::new()).collect();
+        Self { unknown: AtomicUsize::new(entries.len()), entries, files, is_reported: AtomicBool::new(false) }
+    }
+
+    /// Textures whose heads the archive's tables state, each with the length of its texels in bytes. An entry
+    /// without a head has an extent that is too large.
+    pub(crate) fn of_heads(form: TextureForm, heads: impl Iterator<Item = (Head, u64)>) -> Self {
+        let file = |(head, len): (Head, u64)| match head {
+            Head::None => Converted::Kept(TOO_LARGE),
+            Head::Dds(_) => Converted::of(form, &head.bytes(len), head.len() + len),
+            _ => Converted::Kept(PictureError::Tiled(0).in_short()),
+        };
+        let files: Vec<_> = heads.map(|head| OnceLock::from(file(head))).collect();
+        Self {
+            entries: (0..).take(files.len()).collect(),
+            files,
+            unknown: AtomicUsize::new(0),
+            is_reported: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether the headers of all files were read.
+    pub(crate) fn is_all_known(&self) -> bool {
+        self.unknown.load(Ordering::Relaxed) == 0
+    }
+
+    /// How an entry is shown; `None` if the entry is not a texture.
+    pub(crate) fn file(&self, entry: u32) -> Option<&OnceLock<Converted>> {
+        let index = self.entries.binary_search(&entry).ok()?;
+        self.files.get(index)
+    }
+
+    /// Sets how an entry is shown. A second call changes nothing.
+    pub(crate) fn set(&self, entry: u32, file: Converted) {
+        if self.file(entry).is_some_and(|cell| cell.set(file).is_ok()) {
+            self.unknown.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether no file that stays as it is was reported so far. Only the first call returns true.
+    pub(crate) fn is_first_kept(&self) -> bool {
+        !self.is_reported.swap(true, Ordering::Relaxed)
+    }
+
+    /// The textures that stay as they are, as far as their headers were read, and why.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = (u32, &'static str)> {
+        let why = |cell: &OnceLock<Converted>| match cell.get()? {
+            Converted::Kept(why) if !why.is_empty() => Some(*why),
+            _ => None,
+        };
+        self.entries.iter().zip(&self.files).filter_map(move |(entry, cell)| Some((*entry, why(cell)?)))
+    }
+}
+
+// The forms in which textures can be shown (`--textures`).
+
+/// The form in which textures are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TextureForm {
+    /// PC textures as DDS files, console textures under the headers of their own tools.
+    #[default]
+    Default,
+    /// Linear DDS files where these can be made; other textures as in [`TextureForm::Default`].
+    Dds,
+    /// Like [`TextureForm::Dds`], with headers that older programs can read, also in DDS files within
+    /// archives. They state no sRGB.
+    Compatible,
+    /// The bytes as the archive stores them, without a header.
+    Raw,
+    /// Uncompressed pixels that every program reads, 32 bits each, including those of DDS files within
+    /// archives. Textures that cannot be decoded are shown as in [`TextureForm::Dds`].
+    Rgba,
+    /// Like [`TextureForm::Rgba`], with only the largest mip.
+    RgbaTop,
+}
+
+impl TextureForm {
+    /// All forms with their names.
+    pub const ALL: [(&'static str, Self); 6] = [
+        ("default", Self::Default),
+        ("dds", Self::Dds),
+        ("compatible", Self::Compatible),
+        ("raw", Self::Raw),
+        ("rgba", Self::Rgba),
+        ("rgba-top", Self::RgbaTop),
+    ];
+
+    /// Whether textures are shown as uncompressed pixels.
+    pub(crate) fn is_pixels(self) -> bool {
+        matches!(self, Self::Rgba | Self::RgbaTop)
+    }
+
+    /// Whether the texels of console textures are put into rows.
+    pub(crate) fn is_linear(self) -> bool {
+        matches!(self, Self::Dds | Self::Compatible | Self::Rgba | Self::RgbaTop)
     }
 }

@@ -4,7 +4,6 @@
 //! `ConvertedFile`: pixels (`rgba_file.rs`), another header (`headed_file.rs`), or as it is.
 
 mod converted_file;
-mod headed_file;
 mod linear_file;
 mod rgba_file;
 mod unconverted;
