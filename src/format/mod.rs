@@ -30,18 +30,12 @@ mod archive;
 pub mod ba2;
 mod detect;
 pub mod encoding;
-mod entry;
 mod error;
-mod extent;
-mod files;
 pub mod hash;
-mod head;
 pub mod legacy;
 mod limits;
 pub mod name;
 mod naming;
-mod past_end;
-mod sniff;
 pub mod structure;
 pub mod tes3;
 pub mod tes4;
@@ -50,16 +44,14 @@ mod tes4_names;
 #[cfg(feature = "pack")]
 pub mod write;
 
-pub use archive::{About, Archive};
-pub use detect::Format;
-pub use entry::{Entry, EntryId, Name};
-pub use error::{ParseError, ParseErrorKind};
-pub use extent::{Codec, Extent, ExtentPrefix};
-pub use files::{Entries, FileList, Files};
-pub use head::{Head, Heads, LinearTexture};
-pub use limits::{Limits, Options};
-
 use crate::read::Bytes;
+pub use archive::{
+    About, Archive, Codec, Entries, Entry, EntryId, Extent, ExtentPrefix, FileList, Files, Head, Heads,
+    LinearTexture, Name,
+};
+pub use detect::Format;
+pub use error::{ParseError, ParseErrorKind};
+pub use limits::{Limits, Options};
 
 /// Every supported format, in the order in which they are tried.
 ///

@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use super::archive::{About, Archive};
+use super::archive::{About, Archive, Codec, Entry, Extent, ExtentPrefix, FileList, Name};
 use super::detect::Format;
-use super::entry::{Entry, Name};
 use super::error::ParseError;
-use super::extent::{Codec, Extent, ExtentPrefix};
-use super::files::FileList;
 use super::hash::{Family, Hash};
 use super::limits::Options;
 use super::naming::{TRIALS, proved_beginning, proves};
-use super::past_end::PastEnd;
+use super::structure::PastEnd;
 use crate::note::{NoteCode, Notes};
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 

@@ -6,16 +6,13 @@
 
 use std::sync::Arc;
 
-use super::archive::{About, Archive};
+use super::archive::{About, Archive, Codec, Entry, Extent, ExtentPrefix, Files, Name};
 use super::detect::Format;
-use super::entry::{Entry, Name};
 use super::error::ParseError;
-use super::extent::{Codec, Extent, ExtentPrefix};
-use super::files::Files;
 use super::hash::{Family, Hash};
 use super::limits::{Limits, Options};
 use super::naming::{Names, unpadded};
-use super::past_end::PastEnd;
+use super::structure::PastEnd;
 use super::tes4_flag as flag;
 use super::tes4_names::{Chosen, Table};
 use crate::note::{NoteCode, Notes};

@@ -1,11 +1,10 @@
 //! Arena's `GLOBAL.BSA`: a count, the files, and a directory of names (FORMATS.md section 9.1).
 
-use super::super::archive::Archive;
-use super::super::detect::Format;
-use super::super::error::ParseError;
-use super::super::extent::Codec;
-use super::super::limits::Options;
 use super::layout::{File, Layout, NAMED_LEN, NamedRecord, about};
+use crate::format::archive::{Archive, Codec};
+use crate::format::detect::Format;
+use crate::format::error::ParseError;
+use crate::format::limits::Options;
 use crate::read::{Bytes, Reader, UnexpectedEnd};
 
 /// This format's row in [`super::super::FORMATS`].

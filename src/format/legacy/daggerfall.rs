@@ -1,13 +1,11 @@
 //! Daggerfall's BSA files and `DAGGER.SND`, and Battlespire's BSA files: a count, the directory's kind, the
 //! files, and a directory of names or numbers (FORMATS.md sections 9.2 and 9.3).
 
-use super::super::archive::{About, Archive};
-use super::super::detect::Format;
-use super::super::entry::Name;
-use super::super::error::ParseError;
-use super::super::extent::Codec;
-use super::super::limits::Options;
 use super::layout::{File, Layout, NAMED_LEN, NamedRecord, about};
+use crate::format::archive::{About, Archive, Codec, Name};
+use crate::format::detect::Format;
+use crate::format::error::ParseError;
+use crate::format::limits::Options;
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
 /// This format's row in [`super::super::FORMATS`].

@@ -7,13 +7,10 @@
 
 use std::sync::Arc;
 
-use super::super::archive::{About, Archive};
-use super::super::entry::{Entry, Name};
-use super::super::error::ParseError;
-use super::super::extent::{Codec, Extent, ExtentPrefix};
-use super::super::files::FileList;
-use super::super::hash::{Family, Hash};
-use super::super::limits::Options;
+use crate::format::archive::{About, Archive, Codec, Entry, Extent, ExtentPrefix, FileList, Name};
+use crate::format::error::ParseError;
+use crate::format::hash::{Family, Hash};
+use crate::format::limits::Options;
 use crate::note::{NoteCode, Notes};
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 

@@ -1,9 +1,7 @@
 //! The tables of BA2 archives (FORMATS.md 3.1 to 3.4, and 3.6).
 
-use super::super::ba2::{Kind as Ba2Kind, MAGIC, SENTINEL};
-use super::block::{Block, TableError};
-use super::bytes::Bytes;
-use super::record::NewEntry;
+use super::record::{Block, Bytes, NewEntry, TableError};
+use crate::format::ba2::{Kind as Ba2Kind, MAGIC, SENTINEL};
 use crate::texture::tiling::LINEAR;
 
 /// The compression number of version 3: LZ4 blocks.
@@ -98,7 +96,7 @@ pub(super) fn tail(files: &[NewEntry]) -> Result<Vec<u8>, TableError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bytes::len;
+    use super::super::record::len;
     use super::*;
 
     #[test]

@@ -14,17 +14,14 @@
 //! | which flags does a BSA have? | `flags.rs` |
 
 mod ba2;
-mod block;
-mod bytes;
-mod flags;
 mod new_archive;
 mod record;
 mod stored_path;
 mod tes3;
 mod tes4;
 
-pub use block::{Block, TableError};
-pub use flags::{EMBEDDED_NAMES, archive_flags, content_flags};
 pub use new_archive::{Collision, NewArchive};
-pub use record::{NewEntry, NewKind, NewTexture};
+pub use record::{
+    Block, EMBEDDED_NAMES, NewEntry, NewKind, NewTexture, TableError, archive_flags, content_flags,
+};
 pub use stored_path::{NameError, PathForm, StoredPath};

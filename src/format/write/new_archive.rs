@@ -2,12 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::super::tes4_flag as flag;
-use super::block::{Block, TableError};
-use super::bytes::len;
-use super::flags::{archive_flags, content_flags};
-use super::record::{NewEntry, NewKind};
+use super::record::{Block, NewEntry, NewKind, TableError, archive_flags, content_flags, len};
 use super::{ba2, tes3, tes4};
+use crate::format::tes4_flag as flag;
 
 /// Two files that cannot be in one archive: the caller's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,7 @@
 //! The tables of Morrowind's archives (FORMATS.md 2.1).
 
-use super::super::tes3::{HASH_LEN, HEADER_LEN, MAGIC, NAME_OFFSET_LEN, RECORD_LEN};
-use super::block::{Block, TableError};
-use super::bytes::{Bytes, len};
-use super::record::NewEntry;
+use super::record::{Block, Bytes, NewEntry, TableError, len};
+use crate::format::tes3::{HASH_LEN, HEADER_LEN, MAGIC, NAME_OFFSET_LEN, RECORD_LEN};
 
 pub(super) fn data_start(files: &[NewEntry]) -> u64 {
     hashes_start(files).saturating_add(len(HASH_LEN).saturating_mul(len(files.len())))

@@ -1,11 +1,8 @@
 //! The tables of the TES4 family (FORMATS.md 1.1 to 1.5).
 
-use super::super::tes4::{FILE_RECORD_LEN, HEADER_LEN, INVERTED, MAGIC, SIZE_MASK};
-use super::super::tes4_flag as flag;
-use super::block::{Block, TableError};
-use super::bytes::{Bytes, len};
-use super::flags::stored;
-use super::record::NewEntry;
+use super::record::{Block, Bytes, NewEntry, TableError, len, stored};
+use crate::format::tes4::{FILE_RECORD_LEN, HEADER_LEN, INVERTED, MAGIC, SIZE_MASK};
+use crate::format::tes4_flag as flag;
 
 /// The name of the folder that has the files of the root, as Bethesda's packer writes it.
 const ROOT: &[u8] = b".";
