@@ -142,7 +142,7 @@
 //!
 //! Steps 1 and 4 to 7 call those below them, and step 7 calls 8 to 10. `content/read/file_extent.rs` finds
 //! where the payload begins. In steps 9 and 10, a thread that needs a large buffer may wait until others are
-//! freed (`content/cache/buffer.rs`). After the reply, `fuse/spare_workers.rs` rests a worker that is
+//! freed (`content/cache/buffer.rs`). After the reply, `fuse/device_queues.rs` rests a worker that is
 //! not needed.
 //!
 //! Two kinds of files leave this path at step 5. `content/layer_content.rs` and `folder/` read loose files.

@@ -22,8 +22,7 @@ use fuser::{
     WriteFlags,
 };
 
-use super::device_queues::DeviceQueues;
-use super::spare_workers::SpareWorkers;
+use super::device_queues::{DeviceQueues, SpareWorkers};
 use crate::fs::{
     Attr, Caller, Error, FileSystem, Ino, Lookup, NodeKind, Operation, Owner, ReadTarget, SizeJob, Validity,
     View,

@@ -16,13 +16,6 @@
 //!
 #![doc = include_str!("FUSE.md")]
 
-pub use fusermount::Hindrance;
-pub use mount::{MountError, MountRequest};
-pub use passed_mount::PassedMount;
-pub(crate) use passed_mount::connection_number;
-pub use session::{Session, SessionError};
-pub use unmount::unmount;
-
 mod adaptor;
 mod device_queues;
 mod fusermount;
@@ -30,9 +23,12 @@ mod mount;
 mod notify;
 mod passed_mount;
 mod session;
-mod signals;
-mod spare_workers;
 mod unmount;
-mod unmounter;
-mod wake;
 mod worker_threads;
+
+pub use fusermount::Hindrance;
+pub use mount::{MountError, MountRequest};
+pub use passed_mount::PassedMount;
+pub(crate) use passed_mount::connection_number;
+pub use session::{Session, SessionError};
+pub use unmount::unmount;

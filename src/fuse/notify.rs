@@ -7,17 +7,14 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
-use std::fmt;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, MutexGuard, OnceLock, Weak};
-use std::thread;
 use std::time::Duration;
+use std::{fmt, io, thread};
 
 use fuser::{INodeNo, Notifier};
 
-use super::wake::Wake;
 use crate::fs::{FileSystem, HeldAttr, Host, Ino, Invalidation, NameIn};
 use crate::system::sync::{Condvar, Mutex};
 
@@ -260,3 +257,24 @@ fn inval_inode(notifier: &OnceLock<Notifier>, ino: Ino, offset: i64) {
 
 /// The offset with which INVAL_INODE drops no pages.
 const ATTRIBUTES_ONLY: i64 = -1;
+
+// A thread that works each time it is woken.
+
+/// Wakes a thread. When this and all its clones are dropped, the thread ends, once its work returns.
+#[derive(Clone, Debug)]
+pub(crate) struct Wake(SyncSender<()>);
+
+impl Wake {
+    /// Starts a thread that calls `work` each time it is woken.
+    pub(crate) fn start(name: &str, work: impl Fn() + Send + 'static) -> io::Result<Self> {
+        let (wake, woken) = sync_channel(1);
+        thread::Builder::new().name(name.into()).spawn(move || woken.iter().for_each(|()| work()))?;
+        Ok(Self(wake))
+    }
+
+    /// Wakes the thread. Does not block.
+    pub(crate) fn wake(&self) {
+        // If the thread was woken already, that is enough.
+        let _ = self.0.try_send(());
+    }
+}

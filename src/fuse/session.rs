@@ -4,25 +4,26 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::thread;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 
 use fuser::{Config, SessionACL};
 use rustix::fs::{AtFlags, statat};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
 
 use super::adaptor::Adaptor;
-use super::device_queues::DeviceQueues;
+use super::device_queues::{DeviceQueues, SpareWorkers};
 use super::mount::{MountError, MountRequest};
 use super::notify::Notify;
-use super::signals::SignalThread;
-use super::spare_workers::SpareWorkers;
-use super::unmounter::Unmounter;
+use super::unmount::Unmounter;
 use super::worker_threads::WorkerThreads;
 use crate::fs::FileSystem;
 use crate::shown::Shown;
-use crate::system::memory;
 use crate::system::mountinfo::{MountEntry, wait_until};
 use crate::system::processors::processors;
 use crate::system::text::reason_not_started;
+use crate::system::{memory, process};
 
 /// Number of descriptors that are opened after the mount, not counting one per worker. An unmount
 /// through fusermount3 needs them.
@@ -228,4 +229,46 @@ fn awake_workers(processors: usize) -> usize {
 /// nothing.
 fn prefetching(processors: usize) -> usize {
     if processors == 1 { 0 } else { processors.min(16) }
+}
+
+// The thread that waits for SIGTERM, SIGINT and SIGHUP, and then unmounts.
+
+/// The signal thread. It ends with the mount. If nothing is mounted, it ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct SignalThread {
+    handle: Handle,
+    unmounter: SyncSender<Unmounter>,
+    thread: JoinHandle<()>,
+}
+
+impl SignalThread {
+    /// Starts the thread. Called before the mount, because a signal without a handler would end the process
+    /// and leave the mount behind. Signals before [`SignalThread::listen`] are kept until then. Signals that
+    /// are ignored stay ignored, as `nohup` and scripts with `trap '' INT` expect.
+    pub(crate) fn start() -> io::Result<Self> {
+        let ignored = process::ignored_signals();
+        let caught = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !ignored.contains(*signal));
+        let mut signals = Signals::new(caught)?;
+        let (handle, (unmounter, mounted)) = (signals.handle(), sync_channel::<Unmounter>(1));
+        let thread = thread::Builder::new().name("signals".into()).spawn(move || {
+            if let Ok(unmounter) = mounted.recv() {
+                unmounter.run(&mut signals);
+            }
+        })?;
+        Ok(Self { handle, unmounter, thread })
+    }
+
+    /// From now on, a signal ends this mount.
+    pub(crate) fn listen(&self, unmounter: Unmounter) {
+        // The thread receives until `stop`.
+        let _ = self.unmounter.send(unmounter);
+    }
+
+    /// Ends the thread.
+    pub(crate) fn stop(self) {
+        let Self { handle, unmounter, thread } = self;
+        drop(unmounter);
+        handle.close();
+        let _ = thread.join();
+    }
 }
