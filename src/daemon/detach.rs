@@ -23,8 +23,7 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::fcntl_dupfd_cloexec;
 
 use super::error::DaemonError;
-use super::log_thread::LogThread;
-use super::logging;
+use super::logging::{self, LogThread};
 use crate::fuse::PassedMount;
 use crate::limits::{REPORT_MAX, SUBPROCESS_OUTPUT_MAX};
 use crate::system::memory;

@@ -2,7 +2,7 @@
 //! system serve the new view. Another thread watches the disk (`watching`), and both share what changed
 //! (`trigger`).
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
@@ -19,14 +19,13 @@ use signal_hook::consts::SIGUSR1;
 use super::disks::{DiskNews, Disks};
 use super::error::DaemonError;
 use super::logging;
-use super::polling::{Polling, state_of};
-use super::reload_line::reload_line;
 use super::trigger::{Due, Trigger};
-use super::watching::{WAKE, Watching};
+use super::watching::{Polling, WAKE, Watching, state_of};
 use crate::archive_file::COARSEST_TICK;
 use crate::folder::LooseFolder;
-use crate::fs::{FileSystem, Ino, LastReload, POLLING_INTERVAL, ReloadAttempt, View};
+use crate::fs::{FileSystem, Ino, LastReload, POLLING_INTERVAL, ReloadAttempt, Replaced, View};
 use crate::game::ReadSet;
+use crate::shown::Shown;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
 use crate::system::mountinfo::{MountEntry, open_table};
@@ -483,4 +482,53 @@ enum Outcome {
     Replaced { changes: Option<String>, is_only_writes: bool, troubles: Vec<Trouble> },
     /// The old view is still served, for this reason.
     Failed(String),
+}
+
+// One line about what a reload changed.
+
+/// Maximum number of sources that are named. Other sources are only counted.
+const NAMED: usize = 3;
+
+/// Returns, for example, `MyMod.bsa: 3 files added, 1 removed, 212 replaced`; `None` if nothing
+/// that is listed changed.
+pub(crate) fn reload_line(replaced: &Replaced) -> Option<String> {
+    let Replaced { then, now, changes } = replaced;
+    if changes.is_empty() {
+        return None;
+    }
+    let mut sources: BTreeMap<String, [usize; 4]> = BTreeMap::new();
+    let parts =
+        [(now, &changes.added), (then, &changes.removed), (now, &changes.replaced), (now, &changes.writes)];
+    for (index, (view, counts)) in parts.into_iter().enumerate() {
+        for (&layer, &files) in counts {
+            sources.entry(name(view, layer)).or_default()[index] += files;
+        }
+    }
+    if sources.is_empty() {
+        return Some("folders changed".into());
+    }
+    let more = sources.len().saturating_sub(NAMED);
+    let mut lines: Vec<String> =
+        sources.iter().take(NAMED).map(|(name, counts)| line(name, *counts)).collect();
+    if more > 0 {
+        lines.push(count(more, "more source"));
+    }
+    Some(lines.join("; "))
+}
+
+fn line(name: &str, counts: [usize; 4]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for (files, what) in counts.into_iter().zip(["added", "removed", "replaced", "written"]) {
+        match (files, parts.is_empty()) {
+            (0, _) => {}
+            (_, true) => parts.push(format!("{} {what}", count(files, "file"))),
+            (_, false) => parts.push(format!("{files} {what}")),
+        }
+    }
+    format!("{name}: {}", parts.join(", "))
+}
+
+fn name(view: &View, layer: u16) -> String {
+    let path: &Path = view.store().path(layer);
+    path.file_name().unwrap_or(path.as_os_str()).shown().to_string()
 }

@@ -18,18 +18,13 @@
 
 pub(crate) mod detach;
 mod disks;
-pub(crate) mod edit_folder;
 pub(crate) mod error;
 pub(crate) mod follow;
-pub(crate) mod log_thread;
 pub(crate) mod logging;
-pub(crate) mod made_folder;
 pub(crate) mod mountpoint;
 pub(crate) mod mounts_folder;
 pub(crate) mod overlay;
-mod polling;
 pub(crate) mod privileges;
-pub(crate) mod reload_line;
 pub(crate) mod service;
 mod trigger;
 mod watching;

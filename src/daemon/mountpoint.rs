@@ -11,8 +11,7 @@ use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};
 
 use super::error::DaemonError;
-use super::made_folder::MadeFolder;
-use super::mounts_folder::{LastMount, make_around};
+use super::mounts_folder::{LastMount, MadeFolder, make_around};
 use crate::fuse::{PassedMount, unmount};
 use crate::shown::Shown;
 use crate::system::credentials::Credentials;

@@ -10,10 +10,10 @@ use sd_notify::NotifyState;
 use super::detach::{self, Detachment, ExistingMount};
 use super::error::DaemonError;
 use super::follow::{Follower, ReloadSignal};
+use super::logging;
 use super::mountpoint::Mountpoint;
-use super::overlay::Overlay;
+use super::overlay::{self, Overlay};
 use super::privileges::Privileges;
-use super::{edit_folder, logging};
 use crate::fs::{FileSystem, MountedSources, Presentation};
 use crate::fuse::{MountRequest, PassedMount, Session, SessionError, unmount};
 use crate::shown::Shown;
@@ -115,7 +115,7 @@ impl Service<'_> {
         session.serve().map_err(DaemonError::Lost)?;
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
         let edit = overlay.as_ref().map(Overlay::edit_folder);
-        if let Some(summary) = edit.and_then(edit_folder::summary) {
+        if let Some(summary) = edit.and_then(overlay::summary) {
             log::info!(target: logging::NEWS, "{summary}");
         }
         Ok(())

@@ -20,20 +20,18 @@ use crate::cli::surroundings::check_mount_table;
 use crate::cli::terminal::logger;
 use crate::cli::terminal::output::stdout;
 use crate::cli::ui::Ui;
-use crate::daemon::made_folder::MadeFolder;
 use crate::daemon::mountpoint::resolve_mountpoint;
-use crate::daemon::mounts_folder::LastMount;
-use crate::daemon::{edit_folder, overlay};
+use crate::daemon::mounts_folder::{LastMount, MadeFolder};
+use crate::daemon::overlay;
 use crate::fuse::{Hindrance, MountError, unmount};
 use crate::mounts::holders::{Holder, Holders, Use};
 use crate::mounts::mount_status::{self, Answer};
 use crate::mounts::serving;
 use crate::shown::Shown;
-use crate::system::edit_mount;
 use crate::system::mountinfo::{self, MountEntry};
-use crate::system::paths;
 use crate::system::place::{Place, is_redirected};
 use crate::system::process::is_in_user_namespace;
+use crate::system::{edit_mount, paths};
 use crate::vfs::sources::profile::Profile;
 use crate::vfs::sources::resolve::is_game;
 
@@ -248,7 +246,7 @@ impl Umount {
 fn report_edits(mounted: &MountEntry, is_quiet: bool) {
     let is_own = mounted.user() == rustix::process::geteuid().as_raw();
     let edit = edit_mount::edit_folder(mounted).filter(|_| is_own && !is_quiet);
-    if let Some(summary) = edit.and_then(|edit| edit_folder::summary(&edit)) {
+    if let Some(summary) = edit.and_then(|edit| overlay::summary(&edit)) {
         let mut out = stdout();
         // The mount has ended even if standard output is closed.
         let _ = writeln!(out, "{summary}").and_then(|()| out.flush());
