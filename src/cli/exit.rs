@@ -10,7 +10,7 @@ use crate::daemon::error::DaemonError;
 #[cfg(feature = "mount")]
 use crate::fuse::{MountError, SessionError};
 #[cfg(feature = "mount")]
-use crate::mounts::error::{StatusError, StatusErrorKind};
+use crate::mounts::mount_status::{StatusError, StatusErrorKind};
 use crate::shown::Shown;
 use crate::system::text::{reason, reason_not_made};
 use crate::vfs::{OpenError, OpenErrorKind};

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::answering::Answering;
-use super::error::{StatusError, StatusErrorKind};
-use super::mount_status::{REFUSED_CODE, mount_at, mount_with_identity, read_in};
+use super::mount_status::{
+    Answering, REFUSED_CODE, StatusError, StatusErrorKind, mount_at, mount_with_identity, read_in,
+};
 use super::serving::process_of;
 use crate::daemon::mountpoint::{DEAD_CODE, resolve_mountpoint};
 use crate::daemon::overlay;

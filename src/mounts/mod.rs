@@ -2,8 +2,6 @@
 //! (`answering.rs`), their changes (`following.rs`), which process serves one (`serving.rs`), and which
 //! processes use it (`holders.rs`).
 
-pub(crate) mod answering;
-pub(crate) mod error;
 pub(crate) mod following;
 pub(crate) mod holders;
 pub(crate) mod mount_status;

@@ -1,27 +1,28 @@
 //! The status of a mount, which its daemon reports. It is read from one mount, or from all mounts
 //! in a bounded time.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
-use std::path::Path;
-use std::thread;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use std::{fmt, thread};
 
 use rustix::fs::readlinkat;
 use rustix::io::Errno;
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
-use super::error::{StatusError, StatusErrorKind};
+use super::serving::process_of;
 use crate::daemon::mountpoint::{DEAD_CODE, has_no_daemon, resolve_mountpoint};
-use crate::daemon::overlay;
+use crate::daemon::overlay::{self, bsafs_mount_at, shown};
 use crate::fs::{self, MountedSource, MountedSources, SOURCES_LINK, STATUS_LINK, read_pages};
 use crate::note::NoteSummary;
-use crate::shown::Shown;
+use crate::shown::{Shown, excerpt};
 use crate::system::credentials::Credentials;
 use crate::system::edit_mount;
 use crate::system::liar::open_mount;
 use crate::system::mountinfo::{self, MountEntry};
+use crate::system::paths::first_on_the_way;
 use crate::system::subprocess::Program;
 
 /// What a daemon reports about its mount.
@@ -55,7 +56,7 @@ pub(crate) struct MountStatus {
 
 impl MountStatus {
     /// Asks the daemon of a mount, and waits for the answer, perhaps for ever. Commands call
-    /// [`status_of`](super::answering::status_of). Another user may put his mount in the place of the one
+    /// [`status_of`](status_of). Another user may put his mount in the place of the one
     /// with this identity.
     pub(crate) fn read(path: &Path, identity: &str) -> Result<Self, StatusError> {
         let error = |kind| StatusError { path: path.to_owned(), kind };
@@ -241,3 +242,169 @@ pub(super) fn ask_within(mounted: &MountEntry, limit: Duration) -> Answer {
         _ => Answer::Failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
     }
 }
+
+// Asks a daemon, with a time limit, before a path in its mount is accessed. A daemon that was stopped (a
+// signal, a freezer, a debugger) never answers, and a process that waits for it hangs.
+
+/// The mounts whose daemons were asked, each once for the whole command.
+#[derive(Debug, Default)]
+pub(crate) struct Answering {
+    /// For each device, nothing, or the mount that was asked and its answer if that is a refusal.
+    refusals: HashMap<String, Option<(MountEntry, Answer)>>,
+    /// How long daemons that hang were waited for.
+    waited: Duration,
+}
+
+impl Answering {
+    /// Checks that the daemon of the mount that a path enters answers. A path outside of all mounts is fine.
+    ///
+    /// # Errors
+    /// The daemon hangs or has ended, or the mount is another user's. The error names the mountpoint.
+    pub(crate) fn check(&mut self, path: &Path) -> Result<(), StatusError> {
+        let Some(mounted) = entered(path) else { return Ok(()) };
+        if !self.refusals.contains_key(&mounted.device) {
+            let refused = self.ask(&mounted);
+            self.refusals.insert(mounted.device.clone(), refused);
+        }
+        let refused = self.refusals.get(&mounted.device).and_then(Option::as_ref);
+        match refused.and_then(|(asked, answer)| refusal(asked, answer)) {
+            Some(kind) => Err(StatusError { path: shown(&mounted).mountpoint, kind }),
+            None => Ok(()),
+        }
+    }
+
+    fn ask(&mut self, mounted: &MountEntry) -> Option<(MountEntry, Answer)> {
+        // The links by which a daemon answers are in the root of its mount.
+        let whole = |it: &MountEntry| it.is_bsafs() && it.is_whole() && it.device == mounted.device;
+        let asked = mountinfo::mounts().into_iter().find(whole).unwrap_or_else(|| mounted.clone());
+        let began = Instant::now();
+        let answer = ask_within(&asked, ANSWER_TIME.saturating_sub(self.waited).max(SHORT_TIME));
+        if matches!(answer, Answer::Hangs) {
+            self.waited += began.elapsed();
+        }
+        refusal(&asked, &answer).is_some().then_some((asked, answer))
+    }
+}
+
+/// The status of the mount on a mountpoint. Waits for the answer for a limited time.
+pub(crate) fn status_of(path: &Path) -> Result<MountStatus, StatusError> {
+    let mounted = mount_at(path, &resolve_mountpoint(path))?;
+    let answer = ask(&mounted);
+    let kind = match (refusal(&mounted, &answer), answer) {
+        (None, Answer::Status(status)) => return Ok(*status),
+        (Some(kind), _) => kind,
+        (None, Answer::Failed(what)) => StatusErrorKind::Failed(what),
+        (None, _) => StatusErrorKind::NotMounted,
+    };
+    Err(StatusError { path: path.to_owned(), kind })
+}
+
+/// Why nothing in a mount can be accessed.
+fn refusal(mounted: &MountEntry, answer: &Answer) -> Option<StatusErrorKind> {
+    match answer {
+        Answer::Hangs => Some(StatusErrorKind::Hangs(process_of(mounted))),
+        Answer::Dead => Some(StatusErrorKind::Dead),
+        Answer::Refused => Some(StatusErrorKind::Refused),
+        Answer::Status(status) if status.has_dead_overlay => Some(StatusErrorKind::DeadOverlay),
+        Answer::Status(_) | Answer::Covered | Answer::Failed(_) => None,
+    }
+}
+
+/// The first mount of bsafs that a path enters. Follows links, but accesses nothing in the mount.
+fn entered(path: &Path) -> Option<MountEntry> {
+    first_on_the_way(&std::path::absolute(path).ok()?, bsafs_mount_at)
+}
+
+// Why a mount's daemon gave no status.
+
+#[derive(Debug)]
+pub(crate) struct StatusError {
+    /// The folder whose status was asked for.
+    pub(crate) path: PathBuf,
+    pub(crate) kind: StatusErrorKind,
+}
+
+/// What went wrong when asking the daemon.
+#[derive(Debug)]
+pub(crate) enum StatusErrorKind {
+    /// No mount of bsafs is there.
+    NotMounted,
+    /// Only a folder of the mount is there, by a bind mount.
+    Part,
+    /// The daemon has ended; the dead mount remains.
+    Dead,
+    /// The program of the overlay that makes the mount writable has ended.
+    DeadOverlay,
+    /// The mount is another user's.
+    Refused,
+    /// The daemon does not answer in time. The number of its process, if it is known.
+    Hangs(Option<u32>),
+    /// A separate process asked the daemon, and reported this.
+    Failed(String),
+    /// The daemon does not answer.
+    Unanswered(Errno),
+    /// The daemon does not report changes.
+    TooOld,
+    /// The daemon's answer cannot be read.
+    Unreadable(serde_json::Error),
+}
+
+impl StatusErrorKind {
+    /// The kind for an error of a system call in the mount.
+    pub(crate) fn of(errno: Errno) -> Self {
+        match errno {
+            Errno::NOTCONN | Errno::CONNABORTED => Self::Dead,
+            Errno::ACCESS | Errno::PERM => Self::Refused,
+            _ => Self::Unanswered(errno),
+        }
+    }
+}
+
+/// What happened to a writable mount without the program of its overlay, and what to do. The program may have
+/// been killed for its memory.
+pub(crate) fn dead_overlay(path: &Path) -> String {
+    let path = path.shown();
+    format!(
+        "fuse-overlayfs, which made the mount writable, has ended; run `bsafs umount {path}`, mount again, \
+         and check what was written last (`bsafs help writing`)"
+    )
+}
+
+impl fmt::Display for StatusError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.shown();
+        match &self.kind {
+            StatusErrorKind::NotMounted => {
+                write!(f, "{path}: not a bsafs mount; `bsafs mounts` lists all mounts")
+            }
+            StatusErrorKind::Part => {
+                write!(f, "{path}: only a part of a mount is visible here; name the mountpoint of the whole")
+            }
+            StatusErrorKind::Dead => {
+                write!(f, "{path}: the daemon has ended; run `bsafs umount {path}` to remove the dead mount")
+            }
+            StatusErrorKind::DeadOverlay => write!(f, "{path}: {}", dead_overlay(&self.path)),
+            StatusErrorKind::Refused => write!(f, "{path}: owned by another user; run as that user"),
+            StatusErrorKind::Hangs(Some(pid)) => write!(
+                f,
+                "{path}: the daemon (process {pid}) does not answer; if it was stopped, `kill -CONT {pid}` \
+                 lets it go on; otherwise `bsafs umount` ends the mount"
+            ),
+            StatusErrorKind::Hangs(None) => {
+                write!(f, "{path}: the daemon does not answer; `bsafs umount` ends the mount")
+            }
+            StatusErrorKind::Failed(what) => f.write_str(what.strip_prefix("bsafs: ").unwrap_or(what)),
+            StatusErrorKind::Unanswered(errno) => {
+                write!(f, "{path}: the daemon does not answer: {}", std::io::Error::from(*errno))
+            }
+            StatusErrorKind::TooOld => {
+                write!(f, "{path}: the daemon is of an older version; unmount, and mount again")
+            }
+            StatusErrorKind::Unreadable(cause) => {
+                write!(f, "{path}: cannot read the daemon's answer: {}", excerpt(&cause.to_string()))
+            }
+        }
+    }
+}
+
+impl std::error::Error for StatusError {}

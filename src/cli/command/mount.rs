@@ -23,14 +23,12 @@ use crate::daemon::mountpoint::Mountpoint;
 use crate::daemon::service::{self, Service};
 use crate::daemon::{detach, logging};
 use crate::fuse::PassedMount;
-use crate::mounts::answering::Answering;
-use crate::mounts::error::StatusErrorKind;
+use crate::mounts::mount_status::{Answering, StatusErrorKind};
 use crate::shown::Shown;
 use crate::system::mountinfo::mounts;
-use crate::vfs::OpenOptions;
-use crate::vfs::Vfs;
 use crate::vfs::reopening::Reopening;
 use crate::vfs::sources::profile::Profile;
+use crate::vfs::{OpenOptions, Vfs};
 
 /// The option that names the mountpoint of a daemon.
 const MOUNTPOINT: &str = "mountpoint";

@@ -13,8 +13,7 @@ use crate::cli::terminal::output::{duration, stdout_for, write_json};
 use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::has_no_daemon;
 use crate::fs::{self, WatchCounts};
-use crate::mounts::answering::status_of;
-use crate::mounts::mount_status::MountStatus;
+use crate::mounts::mount_status::{MountStatus, status_of};
 use crate::shown::Shown;
 use crate::system::text::{count, layers};
 

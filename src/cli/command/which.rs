@@ -43,9 +43,7 @@ use crate::fs::{WHICH_LINK, read_pages};
 #[cfg(feature = "mount")]
 use crate::game::{Deployments, is_data_folder};
 #[cfg(feature = "mount")]
-use crate::mounts::answering::Answering;
-#[cfg(feature = "mount")]
-use crate::mounts::error::StatusError;
+use crate::mounts::mount_status::{Answering, StatusError};
 use crate::shown::{Shown, excerpt};
 #[cfg(feature = "mount")]
 use crate::system::liar::mount_of;
