@@ -20,10 +20,9 @@ use super::pieces::{BLOCK, FirstBlocks, Pieces, request};
 use crate::read::{Bytes, Fetch};
 use crate::shown::Shown;
 use crate::system::covered::uncovered;
-use crate::system::disk_id::DiskId;
+use crate::system::disk_id::{DiskId, has_effects};
 use crate::system::paths;
 use crate::system::sync::{Condvar, Mutex};
-use crate::system::transient::has_effects;
 
 /// Value of [`ArchiveFile::compare_at`]: compare again only after the ctime moves.
 const NEVER: u64 = u64::MAX;
@@ -334,7 +333,7 @@ impl ArchiveFile {
     }
 }
 
-/// An archive's file, which stays open if that has no effect for others (`system/transient.rs`).
+/// An archive's file, which stays open if that has no effect for others (`system/disk_id.rs`).
 #[derive(Debug)]
 enum OpenFile {
     Kept(Arc<File>),

@@ -14,14 +14,13 @@ use signal_hook::consts::SIGXFSZ;
 use super::args::Cli;
 use super::exit::Exit;
 use super::surroundings;
-use super::terminal::colours;
-use super::terminal::logger;
 use super::terminal::output::escaped;
+use super::terminal::{colours, logger};
 use super::ui::Ui;
 #[cfg(feature = "mount")]
 use crate::daemon::{detach, logging};
 use crate::shown::Shown;
-use crate::system::{credentials, descriptor_limit, subprocess};
+use crate::system::{credentials, memory, subprocess};
 use crate::vfs::sources::resolve::is_game;
 
 /// Runs the program with the arguments of the process.
@@ -51,7 +50,7 @@ pub fn main() -> ExitCode {
     };
     colours::choose(cli.color);
     logger::start(cli.verbose, cli.quiet);
-    descriptor_limit::raise_limit();
+    memory::raise_limit();
     // Without a handler, a file that reaches the limit of sizes (`ulimit -f`) would end the process. With
     // one, the write fails, and a log loses the line.
     if let Err(error) = signal_hook::flag::register(SIGXFSZ, Arc::default()) {

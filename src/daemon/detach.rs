@@ -26,9 +26,8 @@ use super::error::DaemonError;
 use super::logging::{self, LogThread};
 use crate::fuse::PassedMount;
 use crate::limits::{REPORT_MAX, SUBPROCESS_OUTPUT_MAX};
-use crate::system::memory;
+use crate::system::memory::{self, processors};
 use crate::system::process::is_stopped;
-use crate::system::processors::processors;
 use crate::system::subprocess::{Program, read_unless};
 
 /// Environment variable that marks the daemon, whose standard output is the pipe. The value is empty, or

@@ -16,9 +16,9 @@ use crate::fuse::{PassedMount, unmount};
 use crate::shown::Shown;
 use crate::system::credentials::Credentials;
 use crate::system::folder_lock;
-use crate::system::liar::open_mount;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::place::Place;
+use crate::system::root_only::open_mount;
 use crate::system::subprocess::Program;
 use crate::vfs::sources::folder_name;
 

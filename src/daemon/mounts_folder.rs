@@ -16,9 +16,9 @@ use rustix::process::geteuid;
 
 use super::error::DaemonError;
 use crate::system::disk_id::DiskId;
-use crate::system::exchange::written_by_others;
 use crate::system::folder_lock;
 use crate::system::place::Place;
+use crate::system::root_only::written_by_others;
 
 /// How long to wait for another process that mounts.
 const LOCK_TIME: Duration = Duration::from_secs(120);

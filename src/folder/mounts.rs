@@ -6,13 +6,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-use crate::system::covered::uncovered;
-use crate::system::disk_id::DiskId;
-use crate::system::liar;
-use crate::system::paths::path_of_open;
-use crate::system::sync::Mutex;
 use rustix::fs::{AtFlags, CWD, FileType, FsWord, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
 use rustix::io::Errno;
+
+use crate::system::covered::uncovered;
+use crate::system::disk_id::DiskId;
+use crate::system::paths::path_of_open;
+use crate::system::root_only;
+use crate::system::sync::Mutex;
 
 /// Keeps a path beneath its starting descriptor. The scan has already resolved all links.
 const BENEATH: ResolveFlags = ResolveFlags::BENEATH
@@ -137,7 +138,7 @@ pub(super) struct Mounts(Mutex<HashMap<u64, Weak<Root>>>);
 /// reads, of the type `fuseblk`, waits for nobody else.) The caller must then drop the descriptor: while it
 /// is open, the mount cannot be unmounted.
 pub(super) fn refused(fd: &OwnedFd, device: u64) -> Option<&'static str> {
-    match liar::mount_of(fd.as_fd()) {
+    match root_only::mount_of(fd.as_fd()) {
         Some(mounted) if mounted.is_fuse() => Some("FUSE"),
         Some(mounted) => REFUSED.into_iter().find(|refused| *refused == mounted.kind),
         // Detached meanwhile, or beyond the folder that is `/` for this process. Only disks have a major

@@ -1,5 +1,5 @@
 //! Open files, shared by all folders of a mount. Some stay open for later reads, on disks where that has no
-//! effect for others (`system/transient.rs`).
+//! effect for others (`system/disk_id.rs`).
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,8 +11,8 @@ use lru::LruCache;
 
 use super::mounts::Mounts;
 use crate::limits::OPEN_FILES_MAX;
+use crate::system::disk_id::has_effects;
 use crate::system::sync::Mutex;
-use crate::system::transient::has_effects;
 
 const MOST: NonZero<usize> = NonZero::new(OPEN_FILES_MAX).unwrap();
 

@@ -23,14 +23,11 @@ use super::open_files::OpenFiles;
 use super::whiteouts::{Mark, is_opaque};
 use crate::limits::{FOLDER_ENTRIES_MAX, LINKED_FOLDER_MAX};
 use crate::system::covered::{PATH_MAX, is_mountpoint, uncovered_target};
-use crate::system::disk_id::DiskId;
-use crate::system::exchange::may_others_add;
-use crate::system::foreign_mounts::ForeignMounts;
-use crate::system::liar::Liars;
+use crate::system::disk_id::{DiskId, is_removed};
 use crate::system::memory;
+use crate::system::mountinfo::ForeignMounts;
 use crate::system::paths::{enters_any, path_of_open};
-use crate::system::root_only::only_root_decides;
-use crate::system::transient::is_removed;
+use crate::system::root_only::{Liars, may_others_add, only_root_decides};
 
 /// Maximum depth, as for names in archives. Other programs cannot walk deeper trees.
 const DEPTH_MAX: u8 = 64;

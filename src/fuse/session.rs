@@ -20,10 +20,10 @@ use super::unmount::Unmounter;
 use super::worker_threads::WorkerThreads;
 use crate::fs::FileSystem;
 use crate::shown::Shown;
+use crate::system::memory::{self, processors};
 use crate::system::mountinfo::{MountEntry, wait_until};
-use crate::system::processors::processors;
+use crate::system::process;
 use crate::system::text::reason_not_started;
-use crate::system::{memory, process};
 
 /// Number of descriptors that are opened after the mount, not counting one per worker. An unmount
 /// through fusermount3 needs them.

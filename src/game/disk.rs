@@ -14,10 +14,10 @@ use crate::limits::{LINE_COST, LISTED_NAMES_MAX, PLAN_READ_MAX, SETTINGS_MAX};
 use crate::note::{Note, NoteCode, Notes};
 use crate::system::covered::Covered;
 use crate::system::disk_id::DiskId;
-use crate::system::foreign_mounts::ForeignMounts;
+use crate::system::mountinfo::{self, ForeignMounts};
 use crate::system::paths::{enters_any, leads_nowhere};
 use crate::system::text::{reason, size};
-use crate::system::{mountinfo, whole_file};
+use crate::system::whole_file;
 
 /// Maximum number of entries read from one folder.
 const NAMES_MAX: usize = 1 << 20;

@@ -20,9 +20,9 @@ use crate::note::NoteSummary;
 use crate::shown::{Shown, excerpt};
 use crate::system::credentials::Credentials;
 use crate::system::edit_mount;
-use crate::system::liar::open_mount;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::paths::first_on_the_way;
+use crate::system::root_only::open_mount;
 use crate::system::subprocess::Program;
 
 /// What a daemon reports about its mount.

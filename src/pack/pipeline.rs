@@ -12,8 +12,7 @@ use super::planned::{How, PlannedFile};
 use crate::content::codec::Level;
 use crate::format::write::NewKind;
 use crate::limits::{PACK_BUDGET, PACK_WHOLE_MAX};
-use crate::system::memory;
-use crate::system::processors::processors;
+use crate::system::memory::{self, processors};
 use crate::system::sync::{Condvar, Mutex};
 
 /// What a file became.

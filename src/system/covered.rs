@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use super::foreign_mounts::ForeignMounts;
+use super::mountinfo::ForeignMounts;
 use crate::limits::LINK_PATHS_MAX;
 
 /// Maximum length of a path that the system accepts, without the NUL.

@@ -9,14 +9,10 @@ pub(crate) mod clock;
 pub mod covered;
 #[cfg(any(feature = "cli", feature = "mount"))]
 pub(crate) mod credentials;
-pub(crate) mod descriptor_limit;
 pub mod disk_id;
 pub mod edit_mount;
-pub(crate) mod exchange;
 #[cfg(feature = "mount")]
 pub(crate) mod folder_lock;
-pub(crate) mod foreign_mounts;
-pub(crate) mod liar;
 pub(crate) mod memory;
 pub mod mountinfo;
 #[cfg(feature = "pack")]
@@ -27,11 +23,9 @@ pub(crate) mod output_place;
 pub(crate) mod paths;
 pub mod place;
 pub(crate) mod process;
-pub(crate) mod processors;
 pub(crate) mod root_only;
 #[cfg(any(feature = "cli", feature = "mount"))]
 pub(crate) mod subprocess;
 pub(crate) mod sync;
 pub(crate) mod text;
-pub(crate) mod transient;
 pub(crate) mod whole_file;

@@ -222,6 +222,32 @@ fn unescape(field: &[u8]) -> Vec<u8> {
     out
 }
 
+// FUSE mounts of other users. Their daemons may never answer, so nothing that a list or a link names is
+// looked up in them. What the user names himself is.
+
+/// The places of the FUSE mounts that another user made, and that this user may enter. There are hardly ever
+/// any.
+#[derive(Clone, Debug)]
+pub(crate) struct ForeignMounts(Vec<PathBuf>);
+
+impl ForeignMounts {
+    /// Those that are mounted now. The kernel itself refuses those without `allow_other`.
+    pub(crate) fn now() -> Self {
+        let is_foreign = |it: &MountEntry| it.is_fuse() && !it.is_trusted() && it.has_option("allow_other");
+        Self(mounts().into_iter().filter(is_foreign).map(|it| it.mountpoint).collect())
+    }
+
+    /// Whether a path without links is in one of them.
+    pub(crate) fn contain(&self, path: &Path) -> bool {
+        self.0.iter().any(|mountpoint| path.starts_with(mountpoint))
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::ffi::OsStrExt;

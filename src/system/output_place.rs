@@ -21,10 +21,9 @@ use rustix::process::geteuid;
 use super::covered::LINKS_MAX;
 #[cfg(feature = "pictures")]
 use super::disk_id::DiskId;
-use super::exchange::{self, is_ours, may_others_exchange};
-use super::liar::Liar;
 use super::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
 use super::place::absolute;
+use super::root_only::{self, Liar, is_ours, may_others_exchange};
 #[cfg(feature = "pictures")]
 use super::whole_file::read_stream;
 
@@ -368,7 +367,7 @@ fn may_lie(folder: impl AsFd) -> bool {
 
 /// Whether another user can make names in a folder.
 fn may_others_add(folder: &OwnedFd) -> bool {
-    may_lie(folder) || fstat(folder).map_or(true, |it| exchange::may_others_add(&it, geteuid()))
+    may_lie(folder) || fstat(folder).map_or(true, |it| root_only::may_others_add(&it, geteuid()))
 }
 
 /// Whether another user can rename or replace names of others in a folder.

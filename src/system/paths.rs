@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::io::Errno;
 
 use super::covered::{LINKS_MAX, PATH_MAX, uncovered};
-use super::foreign_mounts::ForeignMounts;
+use super::mountinfo::ForeignMounts;
 
 /// The absolute form of a path, without `..` where that is certain to lead to the same place: after a folder
 /// that is no link. So the path stays valid if the folder of a detour is renamed.

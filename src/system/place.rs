@@ -7,12 +7,11 @@
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::fs::File;
-use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
+use std::{fmt, io};
 
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, StatxAttributes, StatxFlags, fstat, fstatfs, open, openat, readlinkat,
@@ -22,9 +21,8 @@ use rustix::io::Errno;
 use rustix::process::{Uid, geteuid};
 
 use super::covered::LINKS_MAX;
-use super::exchange::{may_others_exchange, written_by_others};
-use super::liar::Liars;
 use super::mountinfo::{self, MountEntry, mount_id};
+use super::root_only::{Liars, may_others_exchange, written_by_others};
 use crate::shown::Shown;
 
 /// `PROC_SUPER_MAGIC` of linux/magic.h.

@@ -2,8 +2,7 @@
 
 use std::thread;
 
-use crate::system::memory;
-use crate::system::processors::processors;
+use crate::system::memory::{self, processors};
 use crate::system::sync::Mutex;
 
 /// Number of items from which starting another thread pays off.

@@ -29,9 +29,9 @@ use crate::format::{EntryId, ParseError};
 use crate::limits::LAYERS_FILES_MAX;
 use crate::note::{Note, UNSEEN};
 use crate::system::clock::unix_nanoseconds;
+use crate::system::memory;
 use crate::system::once_per_file::OncePerFile;
 use crate::system::sync::Mutex;
-use crate::system::{descriptor_limit, memory};
 use crate::tree::{self, DataPlace, Dictionary, Erased, LayerNames, MergeLayer, Rule, TooManyPaths};
 
 impl SourceSet {
@@ -170,7 +170,7 @@ fn find_layers(
             Ok(layers.into_iter().map(|layer| (layer, None)).collect::<Vec<_>>())
         }
     };
-    descriptor_limit::make_room(planned.len());
+    memory::make_room(planned.len());
     let found =
         try_in_parallel(planned.len(), &opener.options.steps("opening sources", planned.len()), find)?;
     let mut in_order: Vec<_> = order.into_iter().zip(found).collect();
@@ -294,7 +294,7 @@ impl<'a> Opener<'a> {
         base: &(dyn Fn(usize) -> Option<&'b str> + Sync),
         mut names: Dictionary,
     ) -> Result<Vec<Option<OpenedArchive>>, OpenError> {
-        descriptor_limit::make_room(found.len());
+        memory::make_room(found.len());
         let rest: Vec<usize> = (0..found.len()).filter(|&index| archives[index].is_none()).collect();
         let open = |indices: &[usize], names: &Dictionary| {
             try_in_parallel(indices.len(), &self.options.steps("opening archives", indices.len()), |at| {

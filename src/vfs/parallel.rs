@@ -4,8 +4,7 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::system::memory;
-use crate::system::processors::processors;
+use crate::system::memory::{self, processors};
 use crate::system::sync::Mutex;
 
 /// Runs `work` for every index below `count`, and calls `step` after each. Returns the results in order.

@@ -46,9 +46,9 @@ use crate::game::{Deployments, is_data_folder};
 use crate::mounts::mount_status::{Answering, StatusError};
 use crate::shown::{Shown, excerpt};
 #[cfg(feature = "mount")]
-use crate::system::liar::mount_of;
-#[cfg(feature = "mount")]
 use crate::system::mountinfo::{self, MountEntry};
+#[cfg(feature = "mount")]
+use crate::system::root_only::mount_of;
 #[cfg(feature = "mount")]
 use crate::vfs::question::Question;
 use crate::vfs::question::{Meant, hidden_by, unseen_about};
