@@ -5,7 +5,6 @@
 //! folders have no watch, because all mounts of a user share half of the user's watches (`share`).
 
 mod interest;
-mod share;
 mod watcher;
 
 pub use interest::{FolderPath, Interests, Meaning};
