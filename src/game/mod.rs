@@ -19,7 +19,6 @@
 mod archive_version;
 pub mod caseless;
 mod disk;
-mod environment;
 pub mod find;
 mod installation;
 mod managers;
@@ -31,29 +30,28 @@ mod titles;
 
 pub use archive_version::ArchiveVersion;
 pub use disk::{Disk, ReadSet};
-pub use environment::Environment;
-pub use installation::{Installation, Overrides, WinePrefix};
-pub use managers::{
-    FoundInstance, MO2_INI, find_instances, instance, instance_of_profile, plan_mo2, plan_openmw,
-};
-
+pub use installation::{Environment, Installation, Overrides, WinePrefix};
 pub(crate) use managers::{
     DeploymentList, Deployments, drive_root, game_of_settings, is_backup, is_separator, linked_mod,
     selected_profile,
+};
+pub use managers::{
+    FoundInstance, MO2_INI, find_instances, instance, instance_of_profile, plan_mo2, plan_openmw,
 };
 pub use plan::{FolderFilter, Header, LayerKind, LoadOrder, ModList, OrderLayer, PlanError, plan_game};
 pub(crate) use plan::{ReadList, almost_folder, ghosted, is_plugin};
 #[cfg(feature = "pack")]
 pub(crate) use plan::{lowest_first, stem};
 pub use precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
-pub(crate) use settings::{decode_ini, ini_list};
-// For tests and fuzz targets.
 #[doc(hidden)]
 pub use settings::{BinaryValue, Cfg, Places, QSettings, visit_binary_vdf, visit_vdf, visit_yaml};
 pub use settings::{Ini, IniFiles, OPENMW_CFG};
+pub(crate) use settings::{decode_ini, ini_list};
 pub use storefront::{StoreNames, Storefront};
 pub(crate) use titles::is_data_folder;
 pub use titles::{
     ActiveRule, AttachRule, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules,
     LooseSetting, MasterRule, NewerArchives, OrderRule, PluginRules, TITLES, TestFiles, Title, title,
 };
+
+// For tests and fuzz targets.

@@ -6,8 +6,7 @@ use std::path::Path;
 use super::candidate::Candidate;
 use super::prefix::{self, KnownPrefix, UserFolders};
 use crate::game::disk::Disk;
-use crate::game::environment::Environment;
-use crate::game::installation::{Installation, WinePrefix};
+use crate::game::installation::{Environment, Installation, WinePrefix};
 use crate::game::storefront::Storefront;
 use crate::game::titles::title::Title;
 

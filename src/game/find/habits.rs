@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::candidate::{Candidate, Report};
 use super::prefix::{self, KnownPrefix};
 use crate::game::disk::Disk;
-use crate::game::environment::Environment;
+use crate::game::installation::Environment;
 
 /// Maximum number of folders read from one folder.
 const FOLDERS_MAX: usize = 10_000;

@@ -10,16 +10,10 @@
 //! | in which prefix does a game run? | `chosen_prefix.rs`, `prefix.rs` |
 //! | what was found? | `search.rs`; `candidate.rs` before it is recognised |
 
-mod bottles;
 mod candidate;
 mod chosen_prefix;
-mod faugus;
-mod fluorine;
 mod habits;
-mod heroic;
-mod legendary;
-mod lutris;
-mod mo2_lint;
+mod launchers;
 mod openmw;
 mod own_places;
 mod places;

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::candidate::Report;
 use crate::game::disk::Disk;
-use crate::game::environment::Environment;
-use crate::game::installation::Installation;
+use crate::game::installation::{Environment, Installation};
 use crate::game::storefront::Storefront;
 use crate::game::titles;
 use crate::game::titles::title::Title;

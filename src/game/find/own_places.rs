@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::candidate::{self, Candidate, Report};
 use super::habits::{folders_in, game, games_in, in_prefix};
 use super::prefix;
-use crate::game::environment::Environment;
+use crate::game::installation::Environment;
 use crate::limits::SETTINGS_MAX;
 use crate::shown::{Shown, excerpt};
 

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::candidate::{Candidate, Report};
 use super::habits::{folders_in, games_in, in_prefix};
-use super::{bottles, faugus, fluorine, heroic, legendary, lutris, mo2_lint, own_places, steam};
-use crate::game::environment::Environment;
+use super::{launchers, own_places, steam};
+use crate::game::installation::Environment;
 
 /// A place in a user's home.
 #[derive(Clone, Copy, Debug)]
@@ -95,8 +95,8 @@ const PLACES: &[Place] = &[
     row("mo2-lint", Base::Config, "mo2-lint/instances", Holds::Instances(1)),
     row("SteamTinkerLaunch", Base::Config, "steamtinkerlaunch/mo2/compatdata", Holds::Prefix),
     row("Fluorine", Base::Config, "fluorine", Holds::Fluorine),
-    row("Fluorine", Base::Home, fluorine::INSTANCES[0], Holds::Instances(2)),
-    row("Fluorine", Base::Home, fluorine::INSTANCES[1], Holds::Instances(2)),
+    row("Fluorine", Base::Home, launchers::INSTANCES[0], Holds::Instances(2)),
+    row("Fluorine", Base::Home, launchers::INSTANCES[1], Holds::Instances(2)),
     row("Wine", Base::Home, ".wine", Holds::Prefix),
     row("Heroic", Base::Home, "Games/Heroic", Holds::Games),
     row("Heroic", Base::Home, "Games/Heroic/Prefixes", Holds::Prefixes),
@@ -143,14 +143,14 @@ fn in_place(
     }
     match holds {
         Holds::Steam => steam::candidates(folder, environment, report),
-        Holds::Heroic => heroic::of_heroic(folder, environment, report),
-        Holds::Legendary => legendary::of_legendary(folder, environment, report),
-        Holds::Lutris => lutris::of_lutris(folder, environment, report),
-        Holds::Bottles => bottles::of_bottles(folder, environment, report),
-        Holds::Faugus => faugus::of_faugus(folder, environment, report),
-        Holds::Mo2Lint => mo2_lint::of_mo2_lint(folder, environment, report),
+        Holds::Heroic => launchers::of_heroic(folder, environment, report),
+        Holds::Legendary => launchers::of_legendary(folder, environment, report),
+        Holds::Lutris => launchers::of_lutris(folder, environment, report),
+        Holds::Bottles => launchers::of_bottles(folder, environment, report),
+        Holds::Faugus => launchers::of_faugus(folder, environment, report),
+        Holds::Mo2Lint => launchers::of_mo2_lint(folder, environment, report),
         Holds::Fluorine => {
-            fluorine::add_prefix(folder, environment, report);
+            launchers::add_prefix(folder, environment, report);
             Vec::new()
         }
         Holds::OwnPlaces => own_places::candidates(folder, environment, report),

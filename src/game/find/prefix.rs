@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use crate::game::caseless;
 use crate::game::disk::Disk;
-use crate::game::environment::Environment;
+use crate::game::installation::Environment;
 use crate::game::settings::qsettings::QSettings;
 use crate::limits::SETTINGS_MAX;
 

@@ -9,7 +9,7 @@ use super::candidate::{Candidate, Report, Shortcut};
 use super::prefix::{self, KnownPrefix};
 use crate::game::caseless;
 use crate::game::disk::Disk;
-use crate::game::environment::Environment;
+use crate::game::installation::Environment;
 use crate::game::settings::binary_vdf::{self, BinaryValue};
 use crate::game::settings::vdf;
 use crate::game::storefront::Storefront;

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::mo2::{drive_root, is_separator};
 use crate::game::caseless::{fold, same};
 use crate::game::disk::Disk;
-use crate::game::environment::Environment;
+use crate::game::installation::Environment;
 use crate::game::settings::ini::Ini;
 use crate::game::settings::qsettings::QSettings;
 use crate::game::settings::settings_text::decode_utf8;

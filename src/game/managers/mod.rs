@@ -4,7 +4,6 @@ mod deployment;
 mod instances;
 mod mo2;
 mod openmw;
-mod openmw_chain;
 
 pub(crate) use deployment::{DeploymentList, Deployments, linked_mod};
 pub use instances::{FoundInstance, find_instances, instance};

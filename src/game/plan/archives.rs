@@ -3,16 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use super::active::ghosted;
-use super::attach::{SortedNames, attached, disputed};
 use super::data::DataFolders;
-use super::language;
-use super::listed_path::below_data;
+use super::plugins::{ghosted, stem};
 use crate::format::is_archive_name;
 use crate::game::caseless::fold;
 use crate::game::precedence::{ArchiveRule, Confidence};
 use crate::game::settings::ini::{Ini, IniFiles, list};
-use crate::game::titles::title::Title;
+use crate::game::settings::settings_text::{decode_list, lines};
+use crate::game::titles::title::{AttachRule, LooseSetting, Title};
 use crate::note::{Because, Note, NoteCode, Setting};
 use crate::shown::{Shown, excerpt};
 
@@ -185,7 +183,7 @@ impl<'a> ArchivePlanner<'a> {
             if self.seen.contains(&fold(found.name())) {
                 continue;
             }
-            let (code, text) = match (owners.get(found.name()), language::of_archive(found.name())) {
+            let (code, text) = match (owners.get(found.name()), of_archive(found.name())) {
                 (Some(plugin), _) => {
                     (NoteCode::ArchiveInactive, format!("not loaded: its plugin {plugin} is not active"))
                 }
@@ -371,5 +369,291 @@ impl<'a> ArchivePlanner<'a> {
             let text = format!("the list has {length} characters; the game may read only the first {limit}");
             self.notes.push(Note::new(NoteCode::ListTooLong, format!("{key} in {label}"), text));
         }
+    }
+}
+
+// `ArchiveInvalidation.txt`, the paths that Oblivion, Fallout 3 and New Vegas ignore in archives.
+
+/// The list's name in the INI files. `None` if they set none; the games' default is unknown.
+pub(crate) fn list_name<'a>(title: &Title, inis: &'a IniFiles) -> Option<&'a str> {
+    // Oblivion and New Vegas read the list. Fallout 3 is assumed to; no source confirms it.
+    let reads_it = matches!(title.loose, LooseSetting::Dates | LooseSetting::Invalidate);
+    let (name, _) = inis.get("Archive", "SInvalidationFile").filter(|_| reads_it)?;
+    Some(name).filter(|name| !name.is_empty())
+}
+
+/// The paths in a list, in lower case with `/` between names.
+pub(crate) fn paths(list: &[u8]) -> Vec<String> {
+    let text = decode_list(list, encoding_rs::WINDOWS_1252);
+    let paths = lines(&text).filter_map(below_data).map(|path| path.to_ascii_lowercase());
+    paths.filter(|path| !path.is_empty()).collect()
+}
+
+// Finds the archives that belong to an active plugin, by their names.
+
+/// Archive names sorted by folded name, as Windows and Wine list a folder.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SortedNames {
+    /// Pairs of folded and stored name.
+    names: Vec<(String, String)>,
+}
+
+impl SortedNames {
+    pub(crate) fn new<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+        let mut names: Vec<_> = names.map(|name| (fold(name), name.to_owned())).collect();
+        names.sort_unstable();
+        Self { names }
+    }
+
+    /// The names that begin with a folded prefix.
+    fn beginning(&self, prefix: &str) -> &[(String, String)] {
+        let start = self.names.partition_point(|(folded, _)| folded.as_str() < prefix);
+        let rest = &self.names[start..];
+        &rest[..rest.partition_point(|(folded, _)| folded.starts_with(prefix))]
+    }
+
+    /// The stored name for a folded one.
+    fn exact(&self, folded: &str) -> Option<&str> {
+        let found = self.beginning(folded).iter().find(|(name, _)| name == folded);
+        found.map(|(_, name)| name.as_str())
+    }
+}
+
+/// The plugin of Fallout 4's High Resolution Texture Pack, the only one whose archives have numbers.
+const HIGH_RESOLUTION: &str = "DLCULTRAHIGHRESOLUTION";
+
+/// The archives that belong to an active plugin, in load order.
+pub(crate) fn attached<'a>(
+    rule: AttachRule,
+    plugin: &str,
+    language: &str,
+    archives: &'a SortedNames,
+) -> Vec<&'a str> {
+    let stem = fold(stem(plugin));
+    let exact = |suffixes: &[&str]| -> Vec<&'a str> {
+        let folded = suffixes.iter().map(|suffix| stem.clone() + &fold(&suffix.replace("{lang}", language)));
+        folded.filter_map(|name| archives.exact(&name)).collect()
+    };
+    match rule {
+        AttachRule::None => Vec::new(),
+        AttachRule::PrefixOfEsp(_) if !fold(plugin).ends_with(".ESP") => Vec::new(),
+        AttachRule::PrefixOfEsp(extension) | AttachRule::Prefix(extension) => {
+            let extension = fold(extension);
+            let of_kind = archives.beginning(&stem).iter().filter(|(folded, _)| folded.ends_with(&extension));
+            of_kind.map(|(_, name)| name.as_str()).collect()
+        }
+        AttachRule::Exact(suffixes) => exact(suffixes),
+        AttachRule::Fallout4(suffixes) => {
+            let mut found = exact(suffixes);
+            // In English the last two suffixes are equal.
+            found.dedup();
+            if stem == HIGH_RESOLUTION {
+                found.extend(numbered(&(stem + " - TEXTURES"), ".BA2", archives));
+            }
+            found
+        }
+    }
+}
+
+/// The archives that some tools attach to an active plugin by a more generous rule than the game's.
+pub(crate) fn disputed<'a>(rule: AttachRule, plugin: &str, archives: &'a SortedNames) -> Vec<&'a str> {
+    if !matches!(rule, AttachRule::Fallout4(_)) {
+        return Vec::new();
+    }
+    let stem = fold(stem(plugin));
+    let is_part = |folded: &str| {
+        let part = folded.strip_prefix(stem.as_str()).and_then(|rest| rest.strip_suffix(".BA2"));
+        part.is_some_and(|part| part.is_empty() || part.starts_with(" - "))
+    };
+    let all = archives.beginning(&stem).iter().filter(|(folded, _)| is_part(folded));
+    // Voices of other languages are not disputed.
+    all.map(|(_, name)| name.as_str()).filter(|name| of_archive(name).is_none()).collect()
+}
+
+/// The archives whose folded name has only digits between these parts.
+fn numbered<'a>(before: &str, behind: &str, archives: &'a SortedNames) -> impl Iterator<Item = &'a str> {
+    let is_one = move |folded: &str| {
+        let number = folded.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));
+        number.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let all = archives.beginning(before).iter().filter(move |(folded, _)| is_one(folded));
+    all.map(|(_, name)| name.as_str())
+}
+
+// The order in which Fallout: New Vegas searches its archives.
+//
+// The game searches its list from the front. It appends an archive of the base game at the end, and inserts
+// any other before the first archive of a lower rank, or at the front if there is none. So mods come before
+// the official add-ons, and these before the base game. Among equals, the archive loaded first comes first.
+
+/// Parts of the names of official archives, case-sensitive, by rank.
+const OFFICIAL: [&str; 6] = ["Fallo", "DeadM", "Hones", "Lones", "OldWo", "Updat"];
+
+/// The rank of a mod's archive.
+const MOD: usize = OFFICIAL.len();
+
+/// Maximum number of archives to rank, many times what a game opens. Ranking takes quadratic time.
+const RANKED_MAX: usize = 1 << 14;
+
+/// Indexes of archives in search order. `names` are in load order and in the game's spelling.
+pub(crate) fn searched<'a>(names: impl Iterator<Item = &'a str>) -> Vec<usize> {
+    let mut list: Vec<(usize, Marks)> = Vec::new();
+    for (index, name) in names.enumerate() {
+        let marks = Marks::of(name);
+        if marks.has(0) || index >= RANKED_MAX {
+            list.push((index, marks));
+            continue;
+        }
+        let at = list.iter().position(|(_, other)| marks.goes_before(*other)).unwrap_or(0);
+        list.insert(at, (index, marks));
+    }
+    list.into_iter().map(|(index, _)| index).collect()
+}
+
+/// Which of [`OFFICIAL`] a name contains, one bit each.
+#[derive(Clone, Copy, Debug)]
+struct Marks(u8);
+
+impl Marks {
+    fn of(name: &str) -> Self {
+        Self((0..MOD).filter(|&rank| name.contains(OFFICIAL[rank])).map(|rank| 1 << rank).sum())
+    }
+
+    fn has(self, rank: usize) -> bool {
+        self.0 & (1 << rank) != 0
+    }
+
+    fn rank(self) -> usize {
+        (1..MOD).find(|&rank| self.has(rank)).unwrap_or(MOD)
+    }
+
+    fn goes_before(self, other: Self) -> bool {
+        let rank = self.rank();
+        other.has(0)
+            || other.has(1)
+            || (rank > 1 && other.has(2))
+            || (rank > 2 && other.has(3))
+            || (rank > 3 && (other.has(4) || other.has(5)))
+    }
+}
+
+// Archive names in lists that are paths, below the data folder or out of it.
+
+/// The path below the data folder that a listed name means, with `/` between names. `None` if it
+/// has a drive, starts at a root or leads out. `..` is resolved lexically, as on Windows.
+pub(crate) fn below_data(name: &str) -> Option<String> {
+    if name.contains(':') || name.starts_with(['/', '\\']) {
+        return None;
+    }
+    let mut path: Vec<&str> = Vec::new();
+    for part in name.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." => drop(path.pop()?),
+            part => path.push(part),
+        }
+    }
+    Some(path.join("/"))
+}
+
+// Language codes in the names of archives and in INI files.
+
+/// Each code with the names that stores and INI files use for the language.
+const CODES: [(&str, &[&str]); 13] = [
+    ("en", &["english"]),
+    ("de", &["german"]),
+    ("fr", &["french"]),
+    ("it", &["italian"]),
+    ("es", &["spanish"]),
+    ("esmx", &["latam"]),
+    ("pl", &["polish"]),
+    ("ru", &["russian"]),
+    ("ja", &["japanese", "jp"]),
+    ("ptbr", &["brazilian", "portuguese"]),
+    ("zhhans", &["schinese"]),
+    ("zhhant", &["tchinese"]),
+    ("cn", &["chinese"]),
+];
+
+/// The code for a language in any case: `GERMAN`, `german` and `de` become `de`.
+pub(crate) fn code(name: &str) -> Option<&'static str> {
+    let name = name.trim().to_ascii_lowercase();
+    // Stores append the country: `en-US`.
+    let short = name.split(['-', '_']).next().unwrap_or_default();
+    let found = CODES.iter().find(|(code, names)| *code == name || names.contains(&name.as_str()));
+    found.or_else(|| CODES.iter().find(|(code, _)| *code == short)).map(|(code, _)| *code)
+}
+
+/// The language in a voice archive's name: `de` for `Mod - Voices_de.ba2` and `Voices_de0`.
+pub(crate) fn of_archive(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    let (_, behind) = name.rsplit_once("voices_")?;
+    let end = behind.find(|letter: char| !letter.is_ascii_lowercase()).unwrap_or(behind.len());
+    CODES.iter().map(|(code, _)| *code).find(|code| *code == &behind[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{below_data, code, list_name, of_archive, paths};
+    use crate::game::settings::ini::{Ini, IniFiles};
+    use crate::game::titles::title;
+
+    #[test]
+    fn a_list_may_contain_any_case_and_either_slash() {
+        let list = b"Textures\\A.dds\r\n\r\n  meshes/b.NIF \r\n..\\out.dds\n";
+        assert_eq!(paths(list), ["textures/a.dds", "meshes/b.nif"]);
+    }
+
+    #[test]
+    fn only_games_that_use_invalidation_lists_read_the_setting() {
+        let named = |id: &str, text: &str| {
+            let mut inis = IniFiles::default();
+            inis.push("Main.ini", Ini::parse(format!("[Archive]\n{text}").as_bytes()));
+            list_name(title(id).unwrap(), &inis).map(str::to_owned)
+        };
+        for id in ["oblivion", "nehrim", "fallout3", "falloutnv"] {
+            assert_eq!(named(id, "sinvalidationfile=A.txt").as_deref(), Some("A.txt"), "{id}");
+            assert_eq!(named(id, "SInvalidationFile="), None, "{id}");
+            assert_eq!(named(id, ""), None, "{id}");
+        }
+        for id in ["skyrim", "fallout4", "morrowind"] {
+            assert_eq!(named(id, "SInvalidationFile=A.txt"), None, "{id}");
+        }
+    }
+
+    #[test]
+    fn a_listed_path_never_leads_out_of_the_data_folder() {
+        for (name, path) in [
+            ("Mod.bsa", "Mod.bsa"),
+            (".\\Mod.bsa", "Mod.bsa"),
+            ("Sub\\\\More/Mod.bsa", "Sub/More/Mod.bsa"),
+            ("Sub\\..\\Mod.bsa", "Mod.bsa"),
+            ("", ""),
+        ] {
+            assert_eq!(below_data(name).as_deref(), Some(path), "{name}");
+        }
+        for name in
+            ["..\\Mod.bsa", "Sub\\..\\..\\Data\\Mod.bsa", "C:\\Mod.bsa", "C:Mod.bsa", "/etc/x", "\\\\host\\x"]
+        {
+            assert_eq!(below_data(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn store_names_and_ini_codes_of_a_language_are_recognised() {
+        for (name, expected) in
+            [("GERMAN", "de"), ("de", "de"), ("en-US", "en"), (" English ", "en"), ("jp", "ja")]
+        {
+            assert_eq!(code(name), Some(expected), "{name}");
+        }
+        assert_eq!(code("klingon"), None);
+    }
+
+    #[test]
+    fn the_language_of_a_voice_archive_is_read_from_its_name() {
+        assert_eq!(of_archive("Mod - Voices_de.ba2"), Some("de"));
+        assert_eq!(of_archive("Skyrim - VOICES_EN0.bsa"), Some("en"));
+        assert_eq!(of_archive("Mod - Voices.ba2"), None);
+        assert_eq!(of_archive("Mod - Voices_extra.ba2"), None);
     }
 }

@@ -4,13 +4,10 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::active::{self, PluginLists};
-use super::archives::{ArchivePlanner, LoadedArchive};
+use super::archives::{self, ArchivePlanner, LoadedArchive};
 use super::data::DataFolders;
 use super::load_order::{LoadOrder, OrderLayer};
-use super::plugin::Header;
-use super::plugin_order;
-use super::ranks;
+use super::plugins::{self, Header, PluginLists};
 use crate::format::is_archive_name;
 use crate::game::precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 use crate::game::settings::ini::{Ini, IniFiles, list};
@@ -69,12 +66,12 @@ pub(crate) fn plan(inputs: Inputs<'_>) -> LoadOrder {
 /// the list of plugins.
 fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<Note>) -> (Vec<String>, Vec<String>, Because) {
     let rules = &inputs.title.plugins;
-    let mut installed = active::installed(rules, inputs.data, inputs.header);
+    let mut installed = plugins::installed(rules, inputs.data, inputs.header);
     let ignored = take_ignored(inputs, &mut installed);
     let mut listed =
-        active::listed(rules, inputs.lists, inputs.inis, (&installed, &ignored), inputs.data, notes);
-    active::add_implied(rules, inputs.data, &installed, &mut listed.active);
-    let order = plugin_order::order(rules, &listed, &installed);
+        plugins::listed(rules, inputs.lists, inputs.inis, (&installed, &ignored), inputs.data, notes);
+    plugins::add_implied(rules, inputs.data, &installed, &mut listed.active);
+    let order = plugins::order(rules, &listed, &installed);
     let (active, inactive): (Vec<usize>, Vec<usize>) =
         order.into_iter().partition(|&at| listed.active.contains(&installed[at].folded));
     note_masters(&active, &installed, notes);
@@ -94,17 +91,17 @@ fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<Note>) -> (Vec<String>, Vec<Stri
 
 /// Removes the plugins that the game ignores, because the plugin of a script extender is missing. Returns
 /// their names.
-fn take_ignored(inputs: &Inputs<'_>, installed: &mut Vec<active::Plugin>) -> Vec<String> {
+fn take_ignored(inputs: &Inputs<'_>, installed: &mut Vec<plugins::Plugin>) -> Vec<String> {
     let Some(needs) = inputs.title.plugins.esl_needs else { return Vec::new() };
     if needs.paths.iter().any(|path| (inputs.find_in_subfolder)(path).is_some()) {
         return Vec::new();
     }
-    let is_ignored = |plugin: &mut active::Plugin| plugin.folded.ends_with(".ESL");
+    let is_ignored = |plugin: &mut plugins::Plugin| plugin.folded.ends_with(".ESL");
     installed.extract_if(.., is_ignored).map(|plugin| plugin.name).collect()
 }
 
 /// Adds notes on missing masters of active plugins.
-fn note_masters(active: &[usize], installed: &[active::Plugin], notes: &mut Vec<Note>) {
+fn note_masters(active: &[usize], installed: &[plugins::Plugin], notes: &mut Vec<Note>) {
     let exists: HashSet<&str> = installed.iter().map(|plugin| plugin.folded.as_str()).collect();
     let mut noted = HashSet::new();
     for plugin in active.iter().map(|&at| &installed[at]) {
@@ -127,7 +124,7 @@ fn archives<'a>(inputs: &Inputs<'a>, plugins: &[String]) -> ArchivePlanner<'a> {
     archives.load_lists(inputs.inis);
     if let Some(confidence) = inputs.title.inis.of_plugins {
         for plugin in plugins {
-            let found = inputs.data.find(&format!("{}.ini", active::stem(plugin)));
+            let found = inputs.data.find(&format!("{}.ini", plugins::stem(plugin)));
             if let Some((found, ini)) = found.and_then(|it| Some((it, (inputs.ini)(&it.path())?))) {
                 archives.load_plugin_ini(found.name(), &ini, confidence);
             }
@@ -145,7 +142,7 @@ fn precedence(inputs: &Inputs<'_>, loaded: &ArchivePlanner<'_>) -> (Precedence, 
     let (archives, of_archives) = inputs.title.archives;
     let (loose, of_loose) = loose_rule(inputs.title.loose, inputs.inis);
     let count = loaded.loaded.len();
-    let is_loose = |name: &str| !active::is_plugin(name) && !is_archive_name(name.as_bytes());
+    let is_loose = |name: &str| !plugins::is_plugin(name) && !is_archive_name(name.as_bytes());
     let mut doubts = Vec::new();
     let mut confidence = Confidence::High;
     if count > 1 && of_archives < Confidence::High {
@@ -237,7 +234,7 @@ pub(crate) fn lowest_first(rule: ArchiveRule, names: &[&str]) -> Vec<usize> {
         ArchiveRule::LastWins => (0..names.len()).collect(),
         ArchiveRule::FirstWins | ArchiveRule::Oblivion => (0..names.len()).rev().collect(),
         ArchiveRule::NewVegas => {
-            let mut searched = ranks::searched(names.iter().copied());
+            let mut searched = archives::searched(names.iter().copied());
             searched.reverse();
             searched
         }

@@ -15,30 +15,22 @@
 //! | which INI file has no effect? | `unread_ini.rs` |
 //! | what is the result? | `load_order.rs` |
 
-pub(crate) mod active;
-mod archive_invalidation;
 mod archives;
-mod attach;
 mod code_page;
 pub(crate) mod data;
-mod language;
 mod layers;
-mod listed_path;
 pub(crate) mod load_order;
 mod nested;
 pub(crate) mod plan_game;
-mod plugin;
-mod plugin_order;
-mod ranks;
-mod unread_ini;
+pub(crate) mod plugins;
 
-#[cfg(feature = "pack")]
-pub(crate) use active::stem;
-pub(crate) use active::{ghosted, is_plugin};
 pub(crate) use code_page::ReadList;
 #[cfg(feature = "pack")]
 pub(crate) use layers::lowest_first;
 pub use load_order::{FolderFilter, LayerKind, LoadOrder, ModList, OrderLayer, PlanError};
 pub(crate) use nested::almost_folder;
 pub use plan_game::plan_game;
-pub use plugin::Header;
+pub use plugins::Header;
+#[cfg(feature = "pack")]
+pub(crate) use plugins::stem;
+pub(crate) use plugins::{ghosted, is_plugin};

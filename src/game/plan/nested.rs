@@ -4,9 +4,9 @@
 
 use std::path::Path;
 
-use super::active::is_plugin;
 use super::data::DataFolder;
 use super::load_order::FolderFilter;
+use super::plugins::is_plugin;
 use crate::format::is_archive_name;
 use crate::game::caseless::{fold, same};
 use crate::game::disk::Disk;

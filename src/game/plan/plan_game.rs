@@ -4,22 +4,17 @@ use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::active::PluginLists;
-use super::archive_invalidation;
 use super::code_page::{CodePage, ReadList};
 use super::data::{DataFolder, DataFolders};
-use super::language;
-use super::layers::{Inputs, plan};
+use super::layers::{Inputs, loose_rule, plan};
 use super::load_order::{LayerKind, LoadOrder, OrderLayer, PlanError};
-use super::nested;
-use super::plugin::Header;
-use super::unread_ini::keys_of_consequence;
+use super::plugins::{Header, PluginLists};
+use super::{archives, nested};
 use crate::game::archive_version::ArchiveVersion;
 use crate::game::caseless::fold;
 use crate::game::disk::{Disk, FoundPath};
-use crate::game::environment::Environment;
 use crate::game::find::{UserFolders, unreadable, user_folders};
-use crate::game::installation::{Installation, Overrides, WinePrefix};
+use crate::game::installation::{Environment, Installation, Overrides, WinePrefix};
 use crate::game::settings::ini::{Ini, IniFiles};
 use crate::game::settings::settings_text::{decode_utf8, lines};
 use crate::game::storefront::Storefront;
@@ -369,7 +364,7 @@ impl GameReader<'_> {
 
     /// The language according to the store, or English.
     fn store_language(&self) -> &'static str {
-        self.installation.language.as_deref().and_then(language::code).unwrap_or("en")
+        self.installation.language.as_deref().and_then(archives::code).unwrap_or("en")
     }
 
     /// Adds a note if the INI file that the game never reads would change something.
@@ -387,7 +382,7 @@ impl GameReader<'_> {
 
     /// The language according to the INI files, or else the store.
     fn language(&self, inis: &IniFiles) -> &'static str {
-        let set = inis.get("General", "sLanguage").and_then(|(value, _)| language::code(value));
+        let set = inis.get("General", "sLanguage").and_then(|(value, _)| archives::code(value));
         set.unwrap_or_else(|| self.store_language())
     }
 
@@ -528,7 +523,7 @@ impl GameReader<'_> {
             }
             // The game ignores a plugin there unless its own data folder has a plugin of that name.
             let has = |name: &str| main.files.iter().any(|file| fold(&file.name) == fold(name));
-            folder.files.retain(|file| !super::active::is_plugin(&file.name) || has(&file.name));
+            folder.files.retain(|file| !super::plugins::is_plugin(&file.name) || has(&file.name));
             layers.push(OrderLayer::folder(&path, "loose files in My Games"));
             folders.push(folder);
         }
@@ -554,13 +549,13 @@ impl GameReader<'_> {
 
     /// The paths that the game's `ArchiveInvalidation.txt` removes from all archives.
     fn invalidated(&mut self, inis: &IniFiles) -> Vec<String> {
-        let Some(name) = archive_invalidation::list_name(self.title(), inis) else { return Vec::new() };
+        let Some(name) = archives::list_name(self.title(), inis) else { return Vec::new() };
         // The folder of a relative name is not documented. Tools use the game's folder.
         let path =
             [&self.installation.folder, &self.data].into_iter().find_map(|it| self.disk.find_file(it, name));
         let Some(path) = path else { return Vec::new() };
         let list = self.disk.list(&path, &mut self.notes).unwrap_or_default();
-        let paths = archive_invalidation::paths(&list);
+        let paths = archives::paths(&list);
         if !paths.is_empty() {
             let text = format!(
                 "the game ignores the {} paths of this list in all archives and finds only loose files there",
@@ -639,4 +634,62 @@ fn is_other_order(list: &[String], other: &[String]) -> bool {
         list.iter().filter(|it| other.contains(it)).cloned().collect::<Vec<_>>()
     };
     common(&list, &other) != common(&other, &list)
+}
+
+// What an INI file that the game does not read would change. The user may expect that it has an effect.
+
+/// The keys of an unread INI file that would change which archives the game loads, or when loose files
+/// win, if the game read the file above the others.
+pub(crate) fn keys_of_consequence<'a>(title: &Title, inis: &IniFiles, unread: &'a Ini) -> Vec<&'a str> {
+    let mut with = inis.clone();
+    with.push("", unread.clone());
+    let changes_loose = loose_rule(title.loose, inis) != loose_rule(title.loose, &with)
+        || archives::list_name(title, inis) != archives::list_name(title, &with);
+    let section = title.lists.section;
+    let keys = unread.keys(section).filter(|(key, value)| {
+        let is_changed = inis.get(section, key).is_none_or(|(current, _)| current != *value);
+        is_changed && (is_list(title, key) || changes_loose && is_for_loose_files(key))
+    });
+    keys.map(|(key, _)| key).collect()
+}
+
+/// Whether a key lists archives.
+fn is_list(title: &Title, key: &str) -> bool {
+    let key = fold(key);
+    let is_one = |name: &str| match name.strip_suffix(' ') {
+        Some(numbered) => key.starts_with(&fold(numbered)),
+        None => key == fold(name),
+    };
+    title.lists.keys.iter().chain(&title.lists.last).any(|(name, _)| is_one(name))
+}
+
+fn is_for_loose_files(key: &str) -> bool {
+    let names = ["bInvalidateOlderFiles", "sResourceDataDirsFinal", "SInvalidationFile"];
+    names.iter().any(|name| fold(name) == fold(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ini, IniFiles, keys_of_consequence};
+    use crate::game::titles::title;
+
+    fn keys(id: &str, read: &str, unread: &str) -> Vec<String> {
+        let ini = |text: &str| Ini::parse(format!("[Archive]\n{text}").as_bytes());
+        let mut inis = IniFiles::default();
+        inis.push("Main.ini", ini(read));
+        let unread = ini(unread);
+        let keys = keys_of_consequence(title(id).unwrap(), &inis, &unread);
+        keys.into_iter().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn only_keys_that_would_change_something_are_found() {
+        let list = "sResourceArchiveList=A.bsa\n";
+        assert_eq!(keys("skyrimse", list, list), [""; 0]);
+        assert_eq!(keys("skyrimse", list, "SRESOURCEARCHIVELIST=\niOther=1"), ["SRESOURCEARCHIVELIST"]);
+        assert_eq!(keys("skyrimse", "", "bInvalidateOlderFiles=1"), [""; 0]);
+        assert_eq!(keys("falloutnv", "", "bInvalidateOlderFiles=1"), [""; 0]);
+        assert_eq!(keys("falloutnv", "", "bInvalidateOlderFiles=0"), ["bInvalidateOlderFiles"]);
+        assert_eq!(keys("fallout4", "sResourceDataDirsFinal=", "bInvalidateOlderFiles=1").len(), 1);
+    }
 }

@@ -1,14 +1,14 @@
 //! The games from Skyrim to Starfield.
 
-use super::super::archive_version::ArchiveVersion::{Ba2, Bsa};
-use super::super::precedence::{ArchiveRule, Confidence};
-use super::super::storefront::{StoreNames, Storefront};
-use super::base::{LONG, NO_LISTS, NO_PLUGINS, SHORT, UNKNOWN, ini, ini_outside_profiles};
 use super::title::{
-    ActiveRule, AttachRule, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules,
-    LooseSetting, MasterRule, NewerArchives, OrderRule, PluginRules, TestFiles, Title,
+    ActiveRule, AttachRule, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules, LONG, ListRules,
+    LooseSetting, MasterRule, NO_LISTS, NO_PLUGINS, NewerArchives, OrderRule, PluginRules, SHORT, TestFiles,
+    Title, UNKNOWN, ini, ini_outside_profiles,
 };
 use super::vanilla;
+use crate::game::archive_version::ArchiveVersion::{Ba2, Bsa};
+use crate::game::precedence::{ArchiveRule, Confidence};
+use crate::game::storefront::{StoreNames, Storefront};
 
 const SKYRIM_BASE: Title = Title {
     id: "skyrim",

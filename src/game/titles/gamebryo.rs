@@ -1,14 +1,13 @@
 //! The games from Morrowind to Fallout: New Vegas, and OpenMW.
 
-use super::super::archive_version::ArchiveVersion::{Bsa, Tes3};
-use super::super::precedence::{ArchiveRule, Confidence};
-use super::super::storefront::{StoreNames, Storefront};
-use super::base::{NO_LISTS, NO_PLUGINS, SHORT, UNKNOWN, ini};
 use super::title::{
     ActiveRule, AttachRule, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules,
-    LooseSetting, OrderRule, PluginRules, TestFiles, Title,
+    LooseSetting, NO_LISTS, NO_PLUGINS, OrderRule, PluginRules, SHORT, TestFiles, Title, UNKNOWN, ini,
 };
 use super::vanilla;
+use crate::game::archive_version::ArchiveVersion::{Bsa, Tes3};
+use crate::game::precedence::{ArchiveRule, Confidence};
+use crate::game::storefront::{StoreNames, Storefront};
 
 pub(super) static MORROWIND: Title = Title {
     id: "morrowind",

@@ -3,14 +3,12 @@
 //! The rules and their evidence come from mod managers and from tools that read the games' code. If
 //! these disagree, a row follows the reading with the most evidence and says so in its confidence.
 
-use std::path::Path;
-
-mod base;
 mod creation;
 mod gamebryo;
 pub(crate) mod title;
 mod vanilla;
 
+use std::path::Path;
 pub use title::{
     ActiveRule, AttachRule, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules,
     LooseSetting, MasterRule, NewerArchives, OrderRule, PluginRules, TestFiles, Title,
