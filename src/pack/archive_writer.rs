@@ -9,8 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::{PackError, PackErrorKind};
 use super::pack_options::{PackOptions, PackProgress};
-use super::piece::{GAIN_MIN, Limited, Piece, PieceDigest, codec, copy};
-use super::pipeline::{self, Made};
+use super::pipeline::{self, GAIN_MIN, Limited, Made, Piece, PieceDigest, codec, copy};
 use super::planned::{How, PlannedArchive, PlannedFile};
 use crate::content::codec::Stream;
 use crate::format::write::{Block, NewKind};

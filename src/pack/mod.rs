@@ -52,17 +52,16 @@ mod leftover;
 mod move_packed;
 mod pack_options;
 mod path_list;
-mod piece;
 mod pipeline;
 mod plan;
 mod planned;
 mod read_back;
 mod rules;
 mod source;
-mod split;
 mod verdict;
 mod write;
 
+pub use crate::content::codec::Level;
 pub use effects::{Effect, EffectKind, Effects, effects};
 pub(crate) use effects::{effects_with, why_no_effects};
 pub use error::{PackError, PackErrorKind};
@@ -76,5 +75,3 @@ pub use rules::{GAMES, Game};
 pub use source::Superseded;
 pub use verdict::{LeftOut, LooseReason};
 pub use write::Packed;
-
-pub use crate::content::codec::Level;

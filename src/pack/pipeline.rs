@@ -4,16 +4,22 @@
 //! begins a file only if its bytes and their encoding fit into the budget, or if nothing else is in memory.
 //! So the number of threads changes neither the result nor the memory by much.
 
+use std::io::{self, Write};
 use std::thread;
 
+use sha2::{Digest, Sha256};
+
 use super::error::{PackError, PackErrorKind};
-use super::piece::{Piece, PieceMaker};
 use super::planned::{How, PlannedFile};
-use crate::content::codec::Level;
+use crate::content::codec::{Encoder, Level};
+use crate::format::Codec;
 use crate::format::write::NewKind;
 use crate::limits::{PACK_BUDGET, PACK_WHOLE_MAX};
+use crate::shown::Shown;
 use crate::system::memory::{self, processors};
 use crate::system::sync::{Condvar, Mutex};
+use crate::texture::parts::TextureParts;
+use crate::vfs::VfsFile;
 
 /// What a file became.
 pub(super) enum Made {
@@ -139,4 +145,277 @@ fn take_all(
         changed.notify_all();
     }
     Ok(())
+}
+
+// How the bytes of a file become blocks of an archive.
+
+/// The digest of a piece of a file, unpacked.
+pub(super) type PieceDigest = [u8; 32];
+
+/// A piece of a file as an archive stores it.
+pub(super) struct Piece {
+    pub(super) bytes: Vec<u8>,
+    pub(super) is_packed: bool,
+    /// Number of bytes, unpacked.
+    pub(super) size: u32,
+    pub(super) digest: PieceDigest,
+}
+
+/// A file is stored unless it becomes smaller by this many bytes.
+pub(super) const GAIN_MIN: u64 = 32;
+
+/// Largest piece, in bytes, whose memory is used again for the next one.
+const REUSED_MAX: usize = 1 << 20;
+
+/// The codec of an archive's compressed files.
+pub(super) fn codec(kind: NewKind) -> Codec {
+    match kind {
+        NewKind::Tes3 => Codec::Stored,
+        NewKind::Tes4(105) => Codec::Lz4Frame,
+        NewKind::Textures(3) => Codec::Lz4Block,
+        NewKind::Tes4(_) | NewKind::General(_) | NewKind::Textures(_) => Codec::Zlib,
+    }
+}
+
+/// Makes pieces of files; each thread has one.
+pub(super) struct PieceMaker {
+    encoder: Encoder,
+    /// What was encoded last, if it was small: new memory costs more than the copy of a packed piece.
+    encoded: Vec<u8>,
+}
+
+impl PieceMaker {
+    pub(super) fn new(kind: NewKind, level: Level) -> Self {
+        Self { encoder: Encoder::new(codec(kind), level), encoded: Vec::new() }
+    }
+
+    /// Reads a file, and makes its pieces.
+    pub(super) fn pieces(&mut self, file: &PlannedFile) -> Result<Vec<Piece>, PackError> {
+        let bytes = read(&file.file, file.size)?;
+        match (&file.parts, file.how) {
+            (Some(parts), How::Texture) => {
+                let converted;
+                let start = usize::try_from(parts.header_len).unwrap_or(usize::MAX);
+                let mut texels = bytes.get(start..).unwrap_or_default();
+                // Every byte of the source after its header is in a chunk, or in the tail that a note names.
+                let stored = if parts.converts.is_some() { parts.texels / 4 * 3 } else { parts.texels };
+                let chunks: u64 = parts.chunks.iter().map(|chunk| chunk.range.end - chunk.range.start).sum();
+                if texels.len() as u64 != stored + parts.tail || chunks != parts.texels {
+                    return Err(changed(&file.file));
+                }
+                if let Some(order) = parts.converts {
+                    converted = convert(texels, order);
+                    texels = &converted;
+                }
+                parts.chunks.iter().map(|chunk| self.chunk(file, texels, &chunk.range)).collect()
+            }
+            (_, how) => {
+                let digest = Sha256::digest(&bytes).into();
+                let size = bytes.len() as u32;
+                if how != How::Compressed || bytes.is_empty() {
+                    return Ok(vec![Piece { bytes, is_packed: false, size, digest }]);
+                }
+                let packed = self.encode(file, &bytes)?;
+                Ok(vec![if packed.len() as u64 + GAIN_MIN <= u64::from(size) {
+                    Piece { bytes: packed, is_packed: true, size, digest }
+                } else {
+                    Piece { bytes, is_packed: false, size, digest }
+                }])
+            }
+        }
+    }
+
+    fn chunk(
+        &mut self,
+        file: &PlannedFile,
+        texels: &[u8],
+        range: &std::ops::Range<u64>,
+    ) -> Result<Piece, PackError> {
+        let at = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+        let bytes = texels.get(at(range.start)..at(range.end)).ok_or_else(|| changed(&file.file))?;
+        // The game expects packed chunks, even if they are larger.
+        Ok(Piece {
+            bytes: self.encode(file, bytes)?,
+            is_packed: true,
+            size: bytes.len() as u32,
+            digest: Sha256::digest(bytes).into(),
+        })
+    }
+
+    fn encode(&mut self, file: &PlannedFile, bytes: &[u8]) -> Result<Vec<u8>, PackError> {
+        self.encoded.clear();
+        self.encoder
+            .encode(bytes, &mut self.encoded)
+            .map_err(|error| PackError::new(PackErrorKind::Io, format!("{}: {error}", file.path.shown())))?;
+        if bytes.len() <= REUSED_MAX {
+            return Ok(self.encoded.clone());
+        }
+        let mut packed = std::mem::take(&mut self.encoded);
+        packed.shrink_to_fit();
+        Ok(packed)
+    }
+}
+
+/// 24-bit pixels as 32-bit ones: blue, green, red, and 255.
+fn convert(texels: &[u8], [blue, green, red]: [u8; 3]) -> Vec<u8> {
+    let pixels = texels.chunks_exact(3);
+    pixels
+        .flat_map(|it| [it[usize::from(blue)], it[usize::from(green)], it[usize::from(red)], 0xFF])
+        .collect()
+}
+
+/// Reads a file of the source, which must have this size and must not change meanwhile.
+fn read(file: &VfsFile, size: u64) -> Result<Vec<u8>, PackError> {
+    let mut bytes = Vec::new();
+    let len = usize::try_from(size).unwrap_or(usize::MAX);
+    bytes.try_reserve_exact(len).map_err(|_| {
+        let what = format!("{}: not enough memory for its {size} bytes", file.path().shown());
+        PackError::new(PackErrorKind::Io, what)
+    })?;
+    copy(file, size, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Copies a file of the source, which must have this size and must not change meanwhile.
+pub(super) fn copy(file: &VfsFile, size: u64, out: &mut impl Write) -> Result<(), PackError> {
+    let mut limited = Limited { out, left: size, is_longer: false };
+    let copied = file.write_to(&mut limited);
+    let (left, is_longer) = (limited.left, limited.is_longer);
+    match copied {
+        _ if is_longer => Err(changed(file)),
+        Ok(_) if left > 0 || file.take_outdated() => Err(changed(file)),
+        Ok(_) => match file.take_flaw() {
+            Some(what) => {
+                let what = format!("{}: {what}", file.path().shown());
+                Err(PackError::new(PackErrorKind::Unreadable, what))
+            }
+            None => Ok(()),
+        },
+        Err(error) => Err(unreadable(file, &error)),
+    }
+}
+
+fn changed(file: &VfsFile) -> PackError {
+    let what = format!("{}: it changed while it was packed", file.path().shown());
+    PackError::new(PackErrorKind::Unreadable, what)
+}
+
+/// The error of a read, or of the disk to which a copy is written.
+fn unreadable(file: &VfsFile, error: &io::Error) -> PackError {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            PackError::new(PackErrorKind::Io, crate::system::text::reason(error))
+        }
+        _ => PackError::new(PackErrorKind::Unreadable, format!("{}: {error}", file.path().shown())),
+    }
+}
+
+/// A writer that takes no more bytes than it should.
+pub(super) struct Limited<'o, W> {
+    pub(super) out: &'o mut W,
+    pub(super) left: u64,
+    pub(super) is_longer: bool,
+}
+
+impl<W: Write> Write for Limited<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.len() as u64 > self.left {
+            self.is_longer = true;
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let written = self.out.write(bytes)?;
+        self.left -= written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Hashes the pieces of a file that is read in order. Bytes before the first and after the last piece count
+/// for none.
+pub(super) struct PieceHasher {
+    skip: u64,
+    /// The lengths of the pieces that are left, the last one first.
+    left: Vec<u64>,
+    hash: Sha256,
+    pub(super) digests: Vec<PieceDigest>,
+    /// Number of bytes beyond the pieces.
+    pub(super) beyond: u64,
+}
+
+impl PieceHasher {
+    /// A hasher of pieces of these lengths, behind a header.
+    pub(super) fn new(header: u64, mut lengths: Vec<u64>) -> Self {
+        lengths.reverse();
+        let mut hasher =
+            Self { skip: header, left: lengths, hash: Sha256::new(), digests: Vec::new(), beyond: 0 };
+        hasher.end_pieces();
+        hasher
+    }
+
+    /// The pieces of a planned file, as an archive shows it.
+    pub(super) fn of(file: &PlannedFile) -> Self {
+        match (&file.parts, file.how) {
+            (Some(parts), How::Texture) => Self::new(parts.texture.header_len(), lengths(parts)),
+            _ => Self::new(0, vec![file.size]),
+        }
+    }
+
+    fn end_pieces(&mut self) {
+        while self.left.last() == Some(&0) {
+            self.left.pop();
+            self.digests.push(std::mem::take(&mut self.hash).finalize().into());
+        }
+    }
+}
+
+fn lengths(parts: &TextureParts) -> Vec<u64> {
+    parts.chunks.iter().map(|chunk| chunk.range.end - chunk.range.start).collect()
+}
+
+impl Write for PieceHasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let all = bytes.len();
+        let skipped = usize::try_from(self.skip).unwrap_or(usize::MAX).min(bytes.len());
+        self.skip -= skipped as u64;
+        let mut bytes = &bytes[skipped..];
+        while let (Some(left), false) = (self.left.last_mut(), bytes.is_empty()) {
+            let taken = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
+            self.hash.update(&bytes[..taken]);
+            *left -= taken as u64;
+            bytes = &bytes[taken..];
+            self.end_pieces();
+        }
+        self.beyond += bytes.len() as u64;
+        Ok(all)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_hashed_apart_in_whatever_steps_they_come() {
+        let bytes: Vec<u8> = (0..100).collect();
+        for step in [1, 7, 100] {
+            let mut hasher = PieceHasher::new(10, vec![0, 20, 0, 60, 0]);
+            bytes.chunks(step).for_each(|step| hasher.write_all(step).unwrap());
+            let digest =
+                |range: std::ops::Range<usize>| -> PieceDigest { Sha256::digest(&bytes[range]).into() };
+            let expected = [digest(0..0), digest(10..30), digest(0..0), digest(30..90), digest(0..0)];
+            assert_eq!((hasher.digests, hasher.beyond), (expected.to_vec(), 10));
+        }
+    }
+
+    #[test]
+    fn converted_pixels_are_blue_green_red() {
+        assert_eq!(convert(&[1, 2, 3, 4, 5, 6], [2, 1, 0]), [3, 2, 1, 255, 6, 5, 4, 255]);
+    }
 }

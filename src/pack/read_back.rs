@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::error::{PackError, PackErrorKind};
 use super::pack_options::{PackOptions, PackProgress};
-use super::piece::{PieceDigest, PieceHasher};
+use super::pipeline::{PieceDigest, PieceHasher};
 use super::planned::{How, PlannedArchive, PlannedFile};
 use crate::format::write::NewEntry;
 use crate::shown::Shown;
