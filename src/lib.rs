@@ -232,7 +232,7 @@
 //!   it prints JSON, a definition in `cli/schema.json`, and a line in its test.
 //! * **A mount option**: one row in `cli/options/option_table.rs`, and the code that acts on it.
 //!   `fs::Presentation` has owners and permissions, `fuse::MountRequest` what the kernel gets, and
-//!   `MountOptions` in `cli/options/mount_state.rs` what the daemon itself needs. An option that
+//!   `MountOptions` in `cli/options/option_table.rs` what the daemon itself needs. An option that
 //!   changes names or bytes is an option of opening: a field of `OpenOptions`, a line in its `set`
 //!   and one in `merged_over`. `vfs/open.rs` passes it on to the tree and the bytes.
 //! * **A texture format**: one row in `texture/pixel_format.rs`. Its name determines how it is

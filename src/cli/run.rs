@@ -14,8 +14,8 @@ use signal_hook::consts::SIGXFSZ;
 use super::args::Cli;
 use super::exit::Exit;
 use super::surroundings;
-use super::terminal::output::escaped;
-use super::terminal::{colours, logger};
+use super::terminal::logger;
+use super::terminal::output::{self, escaped};
 use super::ui::Ui;
 #[cfg(feature = "mount")]
 use crate::daemon::{detach, logging};
@@ -38,7 +38,7 @@ pub fn main() -> ExitCode {
         // mount.fuse3 has become a user, but is still in the session of root. If this fails, it is as before.
         let _ = credentials::forbid_tracing();
     }
-    let command = Cli::command().color(colours::choice_among(&arguments));
+    let command = Cli::command().color(output::choice_among(&arguments));
     let parsed = command.try_get_matches_from(arguments).and_then(|found| Cli::from_arg_matches(&found));
     let cli = match parsed {
         Ok(cli) => cli,
@@ -48,7 +48,7 @@ pub fn main() -> ExitCode {
             return if by_mount { exit.for_mount().into() } else { exit.into() };
         }
     };
-    colours::choose(cli.color);
+    output::choose(cli.color);
     logger::start(cli.verbose, cli.quiet);
     memory::raise_limit();
     // Without a handler, a file that reaches the limit of sizes (`ulimit -f`) would end the process. With

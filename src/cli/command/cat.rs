@@ -8,7 +8,7 @@ use clap::Args;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{OpenArgs, SALVAGE};
-use crate::cli::options::same_names::same_names;
+use crate::cli::options::selection::same_names;
 use crate::cli::terminal::output::raw_stdout;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;

@@ -17,7 +17,7 @@ use crate::cli::page::conflict_page::{conflict_page, unused_copies};
 #[cfg(feature = "pictures")]
 use crate::cli::page::contents::Contents;
 #[cfg(feature = "pictures")]
-use crate::cli::page::page_args::PageArgs;
+use crate::cli::page::page_file::PageArgs;
 use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::progress::steps;

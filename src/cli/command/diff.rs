@@ -14,7 +14,7 @@ use crate::cli::options::selection::Selection;
 #[cfg(feature = "pictures")]
 use crate::cli::page::difference_page::difference_page;
 #[cfg(feature = "pictures")]
-use crate::cli::page::page_args::PageArgs;
+use crate::cli::page::page_file::PageArgs;
 use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;

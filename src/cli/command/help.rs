@@ -6,10 +6,8 @@ use clap::Args;
 
 use super::man::show;
 use crate::cli::exit::{Exit, Failure, OutputError};
-use crate::cli::terminal::colours;
-use crate::cli::terminal::output::stdout;
-use crate::cli::topics::page::page;
-use crate::cli::topics::topic::topic;
+use crate::cli::terminal::output::{self, stdout};
+use crate::cli::topics::topic::{page, topic};
 use crate::cli::ui::Ui;
 use crate::shown::Shown;
 
@@ -42,7 +40,7 @@ impl Help {
         }
         let arguments: Vec<_> = std::env::args_os().collect();
         let words = ["bsafs"].into_iter().chain(self.name.as_deref()).chain(["--help"]);
-        match bsafs.color(colours::choice_among(&arguments)).try_get_matches_from(words) {
+        match bsafs.color(output::choice_among(&arguments)).try_get_matches_from(words) {
             Err(help) => Ok(help.print().map(|()| Exit::Ok).map_err(OutputError)?),
             Ok(_) => Ok(Exit::Ok),
         }

@@ -10,8 +10,7 @@ use crate::cli::exit::{Exit, Failure, OutputError};
 #[cfg(feature = "mount")]
 use crate::cli::options::option_table::{MOUNT_OPTIONS, MountOption};
 use crate::cli::terminal::output::stdout;
-use crate::cli::topics::page::{self, roff};
-use crate::cli::topics::topic::{TOPICS, topic};
+use crate::cli::topics::topic::{self, TOPICS, roff, topic};
 use crate::cli::ui::Ui;
 use crate::shown::Shown;
 use crate::system::output_place::{Missing, OutputPlace};
@@ -40,7 +39,7 @@ impl Man {
             let commands = std::iter::once(&bsafs).chain(shown);
             let commands = commands.map(|it| page(it).map(|page| (format!("{}.1", name(it)), page)));
             let topics =
-                TOPICS.iter().map(|it| (format!("bsafs-{}.7", it.name), page::page(it).into_bytes()));
+                TOPICS.iter().map(|it| (format!("bsafs-{}.7", it.name), topic::page(it).into_bytes()));
             for page in commands.chain(topics.map(Ok)) {
                 let (name, page) = page.map_err(OutputError)?;
                 let path = folder.join(name);
@@ -53,7 +52,7 @@ impl Man {
         }
         let page = match self.command.as_deref().map(|name| (topic(name), bsafs.find_subcommand(name))) {
             None => page(&bsafs).map_err(OutputError)?,
-            Some((Some(topic), _)) => page::page(topic).into_bytes(),
+            Some((Some(topic), _)) => topic::page(topic).into_bytes(),
             Some((None, Some(command))) => page(command).map_err(OutputError)?,
             Some((None, None)) => {
                 let name = self.command.as_deref().unwrap_or_default().shown();

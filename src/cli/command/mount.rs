@@ -11,9 +11,9 @@ use super::games::Games;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::mount_options::OptionList;
 use crate::cli::options::mount_plan::MountPlan;
-use crate::cli::options::mount_state::{Flags, MountOptions};
-use crate::cli::options::open_args::{LayoutArg, OpenArgs, SALVAGE};
-use crate::cli::options::{cache_size, saved_profile};
+use crate::cli::options::open_args::{self, LayoutArg, OpenArgs, SALVAGE};
+use crate::cli::options::option_table::{Flags, MountOptions};
+use crate::cli::options::saved_profile;
 use crate::cli::terminal::output::{escaped, stdout};
 use crate::cli::terminal::report::report;
 use crate::cli::terminal::unseen::Unseen;
@@ -87,7 +87,7 @@ pub(crate) struct Mount {
     #[command(flatten)]
     open: OpenArgs,
     /// Maximum size of the cache of decoded data, e.g. 256M [default: 64M]
-    #[arg(long, value_name = "BYTES", value_parser = cache_size::parse)]
+    #[arg(long, value_name = "BYTES", value_parser = open_args::parse)]
     cache_size: Option<u64>,
     /// Write the daemon's log to this file instead of the system log
     #[arg(long, value_name = "FILE")]

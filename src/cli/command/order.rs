@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
-use crate::cli::options::source_args::SourceArgs;
+use crate::cli::options::open_args::SourceArgs;
 use crate::cli::terminal::output::{self, ASIDE, StyledWrite, stdout_for};
 use crate::cli::terminal::shown_layers::ShownLayers;
 use crate::cli::terminal::unseen::Unseen;

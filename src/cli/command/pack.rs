@@ -9,9 +9,8 @@ use indicatif::BinaryBytes;
 use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
-use crate::cli::options::cache_size;
 use crate::cli::options::named_sources::{open_sources, source_set};
-use crate::cli::options::open_args::{AS_USER, OpenArgs};
+use crate::cli::options::open_args::{self, AS_USER, OpenArgs};
 use crate::cli::options::selection::Selection;
 use crate::cli::surroundings::remove_files_on_signals;
 use crate::cli::terminal::output::{self, Output, stdout, stdout_for};
@@ -110,7 +109,7 @@ pub(crate) struct Pack {
     #[arg(long)]
     lower: bool,
     /// The largest archive, instead of the largest that the game reads: 1G, 500M
-    #[arg(long, value_name = "SIZE", value_parser = cache_size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = open_args::parse)]
     max_size: Option<u64>,
     /// Fail instead of writing several archives of one kind
     #[arg(long)]

@@ -6,8 +6,7 @@ use std::path::Path;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 
-use super::mount_state::MountOptions;
-use super::option_table::{MOUNT_OPTIONS, MountOption};
+use super::option_table::{MOUNT_OPTIONS, MountOption, MountOptions};
 use crate::cli::exit::{Exit, Failure};
 use crate::shown::excerpt;
 use crate::vfs::sources::profile::split_options;

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
 
-use super::mount_state::{Flags, MountOptions};
 use super::named_sources::NamedSources;
-use super::source_args::SourceArgs;
+use super::open_args::SourceArgs;
+use super::option_table::{Flags, MountOptions};
 use super::unmounted::Unmounted;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::progress;

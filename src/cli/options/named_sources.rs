@@ -10,7 +10,7 @@ use rustix::process::geteuid;
 #[cfg(feature = "mount")]
 use super::mount_options::is_ignored;
 #[cfg(feature = "mount")]
-use super::mount_state::MountOptions;
+use super::option_table::MountOptions;
 #[cfg(feature = "mount")]
 use super::unmounted::Unmounted;
 #[cfg(feature = "mount")]
@@ -25,8 +25,6 @@ use crate::note::Note;
 use crate::shown::Shown;
 #[cfg(feature = "mount")]
 use crate::system::root_only::first_other_user;
-use crate::vfs::OpenOptions;
-use crate::vfs::Vfs;
 #[cfg(feature = "mount")]
 use crate::vfs::sources::for_others;
 use crate::vfs::sources::profile::Profile;
@@ -35,6 +33,7 @@ use crate::vfs::sources::profile::own_folders;
 #[cfg(feature = "mount")]
 use crate::vfs::sources::source_set::Expanded;
 use crate::vfs::sources::source_set::SourceSet;
+use crate::vfs::{OpenOptions, Vfs};
 
 #[cfg(feature = "mount")]
 /// Sources in which profiles are replaced by what they name, and the settings of those profiles.

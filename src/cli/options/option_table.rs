@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use super::cache_size;
-use super::mount_state::MountOptions;
+use super::open_args;
+use crate::daemon::privileges::Privileges;
+use crate::fs::{Owner, Presentation};
+use crate::fuse::MountRequest;
 use crate::game::ArchiveRule;
 use crate::system::paths;
+use crate::vfs::OpenOptions;
 use crate::vfs::open_options::{expand_home, no_value};
 
 #[derive(Debug)]
@@ -142,7 +145,7 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         "cache_size=",
         "256M",
         "same as --cache-size",
-        |it, text, _| set(&mut it.open.cache_size, Some(cache_size::parse(text)?)),
+        |it, text, _| set(&mut it.open.cache_size, Some(open_args::parse(text)?)),
         |it| it.open.cache_size.iter().map(u64::to_string).collect(),
     ),
     value(
@@ -309,4 +312,45 @@ fn precedence(options: &MountOptions) -> Vec<String> {
 fn paths<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<String> {
     let absolute = |path: &PathBuf| paths::absolute(path).unwrap_or_else(|_| path.clone());
     paths.into_iter().map(|path| absolute(path).to_string_lossy().into_owned()).collect()
+}
+
+// The settings of a mount, which the command line, profiles and `-o` set together.
+
+/// The settings of a mount. `None` means the default.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MountOptions {
+    pub(crate) open: OpenOptions,
+    pub(crate) foreground: bool,
+    pub(crate) nonempty: bool,
+    /// Whether the daemon ignores changes on the disk.
+    pub(crate) is_static: bool,
+    /// The folder that receives files written to the mount.
+    pub(crate) edit: Option<PathBuf>,
+    pub(crate) privileges: Privileges,
+    pub(crate) presentation: Presentation,
+    /// The mount request without the mountpoint, which is prepared last.
+    pub(crate) request: MountRequest,
+}
+
+/// The flags of a command that duplicate a mount option. A command that lacks a flag leaves the default.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Flags {
+    pub(crate) open: OpenOptions,
+    pub(crate) foreground: bool,
+    pub(crate) edit: Option<PathBuf>,
+}
+
+impl MountOptions {
+    /// The defaults. Files belong to the user and group of this process.
+    pub(crate) fn new() -> Self {
+        let owner = Owner::new(rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+        Self { presentation: Presentation { owner, ..Presentation::default() }, ..Self::default() }
+    }
+
+    /// Applies the flags that the user gave.
+    pub(crate) fn outrank_by(&mut self, flags: &Flags) {
+        self.open = flags.open.clone().merged_over(std::mem::take(&mut self.open));
+        self.foreground |= flags.foreground;
+        self.edit = flags.edit.clone().or_else(|| self.edit.take());
+    }
 }

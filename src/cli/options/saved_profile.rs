@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::mount_plan::MountPlan;
-use super::mount_state::MountOptions;
+use super::option_table::MountOptions;
 use crate::cli::exit::{Exit, Failure};
 use crate::shown::{Shown, quoted};
 use crate::system::output_place::{Missing, OutputPlace};

@@ -5,15 +5,14 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
-use super::mount_state::MountOptions;
+use super::option_table::MountOptions;
 use crate::cli::exit::{Exit, Failure};
 use crate::daemon::overlay;
 use crate::mounts::mount_status::{self, Answer, MountStatus};
 use crate::mounts::serving::process_of;
 use crate::shown::Shown;
-use crate::system::edit_mount;
 use crate::system::mountinfo::{self, MountEntry};
-use crate::system::paths;
+use crate::system::{edit_mount, paths};
 use crate::vfs::open_options::Within;
 use crate::vfs::sources::profile::Profile;
 use crate::vfs::sources::resolve::is_game;

@@ -14,6 +14,5 @@ pub(crate) mod conflict_page;
 pub(crate) mod contents;
 pub(crate) mod difference_page;
 mod html;
-pub(crate) mod page_args;
-mod page_file;
+pub(crate) mod page_file;
 mod pictures;

@@ -1,7 +1,6 @@
 //! Output: the logger, standard output, colours, progress bars, the report of a mount, and what could
 //! not be looked at.
 
-pub(crate) mod colours;
 pub(crate) mod logger;
 #[cfg(not(feature = "mount"))]
 mod no_mount;
