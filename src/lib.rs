@@ -105,7 +105,7 @@
 //! A room is a top-level module. It imports only from rooms below it. `tests/layering.rs` has the
 //! exact table and fails on any other import. Inside a room, `mod.rs` is the door: it says what the
 //! files are for if their names do not, and re-exports what other rooms use. Files import in one
-//! direction, and a type lives in the file that bears its name.
+//! direction, and a file is one answer to "how does this work?", with the types, errors and helpers of that.
 //!
 //! The crate is an hourglass: `format` parses the bytes of any archive into one plain `Archive`,
 //! and the rest of the crate works with that. `tree` (names) and `content` (bytes) never import
@@ -135,15 +135,14 @@
 //!    If the stream of a `Prefix` ends early, the whole extent is decoded into the cache.
 //! 8. `content/cache/cache.rs`, only for `Cached`: has bytes that were decoded before. If not, each thread
 //!    that needs them reads the payload (step 9). Then one decodes it (step 10), and the others wait.
-//! 9. `content/read/file_extent.rs`: reads the packed bytes. `archive_file/` checks after the read whether the
-//!    archive changed. If it did, the read fails.
+//! 9. `content/read/file_extent.rs` finds where the payload begins, and reads the packed bytes. `archive_file/`
+//!    checks after the read whether the archive changed. If it did, the read fails.
 //! 10. `content/codec/`: decodes the payload into a buffer of the declared size. A `Prefix` reads and decodes
 //!     only as much as it needs.
 //!
-//! Steps 1 and 4 to 7 call those below them, and step 7 calls 8 to 10. `content/read/file_extent.rs` finds
-//! where the payload begins. In steps 9 and 10, a thread that needs a large buffer may wait until others are
-//! freed (`content/cache/buffer.rs`). After the reply, `fuse/device_queues.rs` rests a worker that is
-//! not needed.
+//! Steps 1 and 4 to 7 call those below them, and step 7 calls 8 to 10. In steps 9 and 10, a thread that needs
+//! a large buffer may wait until others are freed (`content/cache/buffer.rs`). After the reply,
+//! `fuse/device_queues.rs` rests a worker that is not needed.
 //!
 //! Two kinds of files leave this path at step 5. `content/layer_content.rs` and `folder/` read loose files.
 //! `content/textures/` shows textures in other forms, from what steps 6 to 10 read.
@@ -174,9 +173,9 @@
 //! 1. `daemon/watching.rs` waits for events of `watch`, or SIGUSR1. If a name of a loose file changed, the
 //!    kernel drops it at once, and a LOOKUP of it waits for the next view (`fs/remembered/pending.rs`).
 //! 2. `daemon/trigger.rs` collects what changed until the disk is quiet or a LOOKUP waits.
-//! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again, as steps 3 to 5 of a mount do.
-//!    `vfs/reopening.rs` keeps each archive whose path, size and times did not change, and a source that cannot
-//!    be opened now. `folder/rescan.rs` lists only changed folders.
+//! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again, as steps 3 to 5 of a mount do. It
+//!    keeps each archive whose path, size and times did not change, and a source that cannot be opened now.
+//!    `folder/rescan.rs` lists only changed folders.
 //! 4. `fs/filesystem.rs` goes on with the earlier archive if one that was opened again proves to be the same
 //!    (`content/store.rs`), compares both trees (`tree/comparison.rs`), keeps the old sources of open
 //!    files (`fs/remembered/retired.rs`), and swaps the view.

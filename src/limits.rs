@@ -36,7 +36,7 @@
 //! | state of decoders | about 100 KiB | one for each worker |
 //! | receive buffers of fuser | 16 MiB of addresses; only touched pages count | one for each worker |
 //! | spellings of folders | 120 and the name twice | `SPELLINGS_MAX` (65,536), about 10 MiB |
-//! | exposed names (`exposed.rs`) | 60 and the name; see below | `EXPOSED_NAMES_MAX` (262,144) names |
+//! | exposed names (`inode_numbers.rs`) | 60 and the name; see below | `EXPOSED_NAMES_MAX` (262,144) names |
 //! | exposed names together | | `EXPOSED_BYTES_MAX` (32 MiB) |
 //! | inode numbers, once something changed | 8 a node | nodes |
 //! | replaced archives | their extents, and 70 a file; see below | `RETIRED_ARCHIVES_MAX` (8) |

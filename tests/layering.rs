@@ -92,7 +92,7 @@ fn files_of_a_room_import_neither_from_mod_rs_nor_in_a_circle() {
     assert_none(&wrong_within_rooms(&sources()));
 }
 
-/// A type belongs in a file of its name. A `mod.rs` has docs, `mod`, `pub use`, at most a table.
+/// A type belongs in the file that tells its story. A `mod.rs` has docs, `mod`, `pub use`, at most a table.
 #[test]
 fn no_mod_rs_defines_a_type() {
     let mut wrong = Vec::new();

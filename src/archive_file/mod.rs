@@ -1,10 +1,9 @@
 //! An archive file on disk: its identity, positioned reads that detect a change of the file, and
 //! the bytes of its tables.
 //!
-//! Whether the file changed is decided in `stat.rs` by what `fstat` reports, and in `reported.rs` by what
-//! inotify reported.
+//! Whether the file changed is decided by what `fstat` and inotify report.
 
-#[expect(clippy::module_inception, reason = "a type lives in a file that bears its name")]
+#[expect(clippy::module_inception, reason = "the room has one file beside the pieces")]
 mod archive_file;
 mod pieces; // the bytes that a parser needs
 

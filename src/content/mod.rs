@@ -6,14 +6,14 @@
 //! | what | where |
 //! |---|---|
 //! | sizes of many files at once; a file as a stream | `learn_sizes.rs`, `file_stream.rs` |
-//! | the layers of a view, and what it takes over from the earlier one | `store.rs`, `later_view.rs` |
-//! | a file: its bytes, and where they come from | `stored_file.rs`, `file_source.rs` |
-//! | a layer; the files of a folder, whose bytes [`crate::folder`] reads | `layer_content.rs`, `loose.rs` |
+//! | the layers of a view, and what it takes over from the earlier one | `store.rs` |
+//! | a file: its bytes, and where they come from | `stored_file.rs` |
+//! | a layer; the files of a folder, whose bytes [`crate::folder`] reads | `layer_content.rs` |
 //! | textures that are not shown as they are stored | `textures/` |
 //! | files of an archive as they are stored | `read/` |
 //! | the tables of an archive | `tables/` |
 //! | decoded bytes, buffers, and limits on their memory | `cache/` |
-//! | why a read failed, and whether that is logged | `error.rs`, `fault_log.rs` |
+//! | why a read failed, and whether that is logged | `error.rs` |
 //! | how packed bytes are decoded | `codec/` |
 
 mod cache;

@@ -5,15 +5,15 @@
 //! |---|---|
 //! | how is a mount put together and served? | `service.rs` |
 //! | on which folder is it mounted? | `mountpoint.rs`; made by `bsafs open`: `mounts_folder.rs` |
-//! | how is a folder removed that bsafs made? | `made_folder.rs` |
+//! | how is a folder removed that bsafs made? | `mounts_folder.rs` |
 //! | how does a mount go to the background? | `detach.rs` |
 //! | how does it give up rights? | `privileges.rs` |
-//! | where does its log go? | `logging.rs`, `log_thread.rs` |
-//! | what changed on the disk? | `watching.rs`; without watches: `polling.rs` |
+//! | where does its log go? | `logging.rs` |
+//! | what changed on the disk? | `watching.rs`, also without watches |
 //! | which disks come and go? | `disks.rs` |
 //! | when does a reload begin? | `trigger.rs` |
-//! | what does a reload do? | `follow.rs`; its line in the log: `reload_line.rs` |
-//! | how does a mount become writable? | `overlay.rs`, `edit_folder.rs` |
+//! | what does a reload do? | `follow.rs` |
+//! | how does a mount become writable? | `overlay.rs` |
 //! | what can go wrong? | `error.rs` |
 
 pub(crate) mod detach;

@@ -7,12 +7,12 @@
 //! | question | file |
 //! |---|---|
 //! | how is a format parsed? | `tes3.rs`, `tes4.rs` with `tes4_names.rs`, `ba2.rs`, the folder `legacy` |
-//! | what comes out? | `archive.rs`, with `files.rs`, `entry.rs`, `extent.rs` and `head.rs` |
+//! | what comes out? | `archive.rs` |
 //! | which format is it? | `detect.rs` |
 //! | which bytes are a file's name? | `naming.rs` |
 //! | how do names become safe paths? | `name.rs`, `encoding.rs` |
 //! | how are names hashed? | the folder `hash` |
-//! | what is in a file without a name? | `sniff.rs` |
+//! | what is in a file without a name? | `detect.rs` |
 //! | what of the tables would a game refuse? | `structure.rs` |
 //! | what may an archive declare? | `limits.rs` |
 //! | how are archives written? | the folder `write` |

@@ -6,17 +6,17 @@
 //! |---|---|
 //! | which view is served, and how does a later one replace it? | `filesystem.rs` |
 //! | what is a view? LOOKUP and GETATTR | `view.rs` |
-//! | READ | `read_target.rs`, `read.rs` |
+//! | READ | `read.rs` |
 //! | what is decoded before a program asks for it? | `prefetch.rs` |
 //! | READDIR and READDIRPLUS | `listing.rs` |
 //! | READLINK of `.bsafs:status` and the like | `status_link.rs`, in pages by `reported/daemon_status.rs` |
 //! | GETXATTR and LISTXATTR | `xattr.rs` |
-//! | how are sizes learnt that an answer needs? | `sizes.rs` |
+//! | how are sizes learnt that an answer needs? | `view.rs` |
 //! | what if no event reports a write? | `unwatched.rs` |
 //! | which folders do programs use? | `used_folders.rs` |
 //! | what does the kernel remember, and which words are there for it? | the folder `remembered` |
 //! | what do all views of a mount have in common? | `shared.rs` |
-//! | what is reported? | the folder `reported`, `requests.rs`, `changed_files.rs` |
+//! | what is reported? | the folder `reported`, `shared.rs`, `changed_files.rs` |
 //! | what does `stat` report? | `attr.rs` |
 //! | why did an operation fail? | `error.rs` |
 //!

@@ -1,4 +1,4 @@
-//! READ, once its file is known (`read_target.rs`) and its device has a worker for it.
+//! READ, once its file is known and its device has a worker for it.
 
 use std::sync::Arc;
 

@@ -7,12 +7,12 @@
 //! | How is a request answered? | `adaptor.rs` has a method for each kind of request |
 //! | Which error number does a program get, also after a panic? | `adaptor.rs` |
 //! | Which threads answer? | `worker_threads.rs` |
-//! | Which of them rest? | `spare_workers.rs` |
+//! | Which of them rest? | `device_queues.rs` |
 //! | How many of them may wait for one device? | `device_queues.rs` |
 //! | When is the kernel notified, and by which thread? | `notify.rs` |
 //! | How does bsafs mount? | `mount.rs`; with a descriptor from the caller: `passed_mount.rs` |
 //! | Why may fusermount3 not mount or unmount? | `fusermount.rs` |
-//! | How does bsafs unmount? | `unmount.rs`; after a signal (`signals.rs`) or a failure: `unmounter.rs` |
+//! | How does bsafs unmount? | `unmount.rs`, also after a signal (`session.rs`) or a failure |
 //!
 #![doc = include_str!("FUSE.md")]
 

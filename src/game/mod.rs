@@ -12,7 +12,7 @@
 //! | how are INI files and lists of launchers read? | `settings` |
 //! | which layer wins a path? | `precedence.rs` |
 //! | which version of a format does a game read? | `archive_version.rs` |
-//! | where are a user's files? | `environment.rs`, `installation.rs`, `storefront.rs` |
+//! | where are a user's files? | `installation.rs`, `storefront.rs` |
 //! | how are names compared as in Windows? | `caseless.rs` |
 //! | what did a plan read? | `disk.rs` |
 

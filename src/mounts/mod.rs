@@ -1,5 +1,5 @@
 //! All mounts of bsafs on this machine: their status (`mount_status.rs`), whether a daemon answers
-//! (`answering.rs`), their changes (`following.rs`), which process serves one (`serving.rs`), and which
+//! (`mount_status.rs`), their changes (`following.rs`), which process serves one (`serving.rs`), and which
 //! processes use it (`holders.rs`).
 
 pub(crate) mod following;

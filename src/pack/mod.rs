@@ -32,8 +32,8 @@
 //! | what may the caller choose? | `pack_options.rs` |
 //! | is a file packed, and how? | `verdict.rs` |
 //! | which files do the sources have? | `source.rs`, `path_list.rs`; where they begin: `download.rs` |
-//! | which archive gets which file? | `plan.rs`, with `planned.rs`, `base_name.rs`, `split.rs` |
-//! | how does a file become blocks? | `piece.rs`, on all processors in `pipeline.rs` |
+//! | which archive gets which file? | `plan.rs`, with `planned.rs`, `base_name.rs` |
+//! | how does a file become blocks? | `pipeline.rs` |
 //! | how is an archive written? | `archive_writer.rs` |
 //! | is it what the source was? | `read_back.rs` |
 //! | how do archives get their names? | `write.rs` |

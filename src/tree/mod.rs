@@ -9,18 +9,18 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | how is a path found, and how is a folder listed? | `tree.rs`, `hash_index.rs` |
+//! | how is a path found, and how is a folder listed? | `tree.rs` |
 //! | in which order are files listed? | `listing_order.rs` |
-//! | what is a node? | `node.rs`; its inode number: `numbers.rs`; those of further spellings: `spelling.rs` |
+//! | what is a node? | `node.rs`, with its inode number; those of further spellings: `spelling.rs` |
 //! | what are the names of one layer? | `layer_names.rs` |
-//! | how are they built? | `layer_builder.rs`, `folder_layer.rs`, `folder_index.rs` |
-//! | what if two files of an archive have one name? | `duplicates.rs` |
+//! | how are they built? | `layer_builder.rs` |
+//! | what if two files of an archive have one name? | `layer_builder.rs` |
 //! | which name does an archive store? | `stored_names.rs` |
-//! | how are layers merged? | `merge.rs`, `merge_layer.rs`, in `runs.rs` on all processors |
-//! | which file wins? | `rule.rs`, by the rule that the caller passes |
+//! | how are layers merged? | `merge.rs`, in `runs.rs` on all processors |
+//! | which file wins? | `merge.rs`, by the rule that the caller passes |
 //! | what did a writable mount delete? | `erased.rs` |
 //! | how are names folded? | `fold.rs` |
-//! | what if an archive stores only hashes? | `unnamed.rs`, `assumed.rs`; known paths: `dictionary.rs` |
+//! | what if an archive stores only hashes? | `unnamed.rs`; known paths: `dictionary.rs` |
 //! | how does a later tree differ? | `comparison.rs` |
 //!
 //! # Bounds

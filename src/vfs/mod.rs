@@ -3,15 +3,15 @@
 //! | question | file |
 //! |---|---|
 //! | what does a library user call? | `vfs.rs`, `open_options.rs` |
-//! | what does that return? | `file.rs`, `folder.rs`, `vfs_layer.rs`, `provenance.rs` |
-//! | how do layers or trees differ? | `conflict.rs`, `difference.rs` |
+//! | what does that return? | `file.rs`, `vfs.rs`, `provenance.rs` |
+//! | how do layers or trees differ? | `comparison.rs` |
 //! | what is a source, and which layers does it stand for? | the folder `sources` |
 //! | how are these layers opened, parsed and merged? | `open.rs`, in `parallel.rs` on all processors |
 //! | which layers are in a folder? | `found_layer.rs`; for each archive separately: `named_folder.rs` |
 //! | what is known after that? | `opened.rs`, `opened_archive.rs` |
 //! | what are files called if an archive stores only hashes? | `dictionary.rs` |
 //! | which names does a game take for one? | `case_twins.rs` |
-//! | how are sources opened again after a change? | `reopening.rs`, `reuse.rs`, `disk_changes.rs` |
+//! | how are sources opened again after a change? | `reopening.rs` |
 //! | what if one of them fails then? | `trouble.rs` |
 //! | are two files equal? | `comparison.rs` |
 //! | which files does a mesh need? | `needs.rs` |
@@ -19,7 +19,7 @@
 //! | how are files written to a folder? | `output_folder.rs` |
 //! | what became of a file, a mod, an archive or a plugin? | `why/`; the fates: `fate.rs` |
 //! | which file does a path from a log or a program mean? | `question.rs` |
-//! | what can go wrong? | `error.rs` while opening, `read_error.rs` while reading |
+//! | what can go wrong? | `error.rs` while opening, `file.rs` while reading |
 
 pub(crate) mod case_twins;
 pub(crate) mod comparison;

@@ -2,13 +2,13 @@
 //!
 //! | step | file |
 //! |---|---|
-//! | decode an extent before it is needed; learn sizes of many | `ahead.rs`; `learn_together.rs` |
+//! | decode an extent before it is needed; learn sizes of many | `ahead.rs` |
 //! | cut a range at the borders of the header and the extents | `plain_file.rs` |
 //! | choose how each extent is read, check its size, and decode it | `file_extent.rs` |
-//! | read the packed bytes, and find the payload | `payload.rs`, `extent_prefix.rs` |
-//! | the archive, and what all archives share | `archive_content.rs`, `resources.rs` |
+//! | read the packed bytes, and find the payload | `file_extent.rs` |
+//! | the archive, and what all archives share | `archive_content.rs` |
 //!
-//! `file_bytes.rs` is what a read returns.
+//! `FileBytes` is what a read returns.
 
 mod ahead;
 mod archive_content;

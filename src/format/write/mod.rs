@@ -11,7 +11,7 @@
 //! | what is an archive made of? | `record.rs` |
 //! | which order, and which collisions? | `new_archive.rs` |
 //! | what is in the tables? | `tes3.rs`, `tes4.rs`, `ba2.rs` |
-//! | which flags does a BSA have? | `flags.rs` |
+//! | which flags does a BSA have? | `record.rs` |
 
 mod ba2;
 mod new_archive;

@@ -4,15 +4,15 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | which plugins are active, and in which order? | `active.rs`, `plugin_order.rs` |
-//! | what is in a plugin's header? | `plugin.rs` |
+//! | which plugins are active, and in which order? | `plugins.rs` |
+//! | what is in a plugin's header? | `plugins.rs` |
 //! | which archives does the game load? | `archives.rs`: those in INI files, and those of plugins |
-//! | which archives belong to a plugin? | `attach.rs`; with a language in the name: `language.rs` |
-//! | in which order does New Vegas search them? | `ranks.rs` |
-//! | which paths does a game ignore in archives? | `archive_invalidation.rs` |
-//! | what is in the data folders? | `data.rs`, `listed_path.rs` |
+//! | which archives belong to a plugin? | `archives.rs` |
+//! | in which order does New Vegas search them? | `archives.rs` |
+//! | which paths does a game ignore in archives? | `archives.rs` |
+//! | what is in the data folders? | `data.rs` |
 //! | how is the list of plugins encoded? | `code_page.rs` |
-//! | which INI file has no effect? | `unread_ini.rs` |
+//! | which INI file has no effect? | `plan_game.rs` |
 //! | what is the result? | `load_order.rs` |
 
 mod archives;

@@ -5,7 +5,7 @@
 //! | what is a source? | `resolve.rs` |
 //! | what does a profile stand for? | `source_set.rs`; the file itself: `profile.rs` |
 //! | which layers are opened, and why? | `layer_plan.rs` |
-//! | what is odd about loose files? | `loose_notes.rs`, `folder_case.rs` |
+//! | what is odd about loose files? | `loose_notes.rs` |
 //! | how is a folder for an archive named? | `folder_name.rs` |
 //! | what does root refuse, because others will read it? | `for_others.rs` |
 
