@@ -135,8 +135,8 @@
 //!    If the stream of a `Prefix` ends early, the whole extent is decoded into the cache.
 //! 8. `content/cache/cache.rs`, only for `Cached`: has bytes that were decoded before. If not, each thread
 //!    that needs them reads the payload (step 9). Then one decodes it (step 10), and the others wait.
-//! 9. `content/read/file_extent.rs` finds where the payload begins, and reads the packed bytes. `archive_file/`
-//!    checks after the read whether the archive changed. If it did, the read fails.
+//! 9. `content/read/file_extent.rs` finds where the payload begins, and reads the packed bytes.
+//!    `archive_file/` checks after the read whether the archive changed. If it did, the read fails.
 //! 10. `content/codec/`: decodes the payload into a buffer of the declared size. A `Prefix` reads and decodes
 //!     only as much as it needs.
 //!
@@ -173,9 +173,9 @@
 //! 1. `daemon/watching.rs` waits for events of `watch`, or SIGUSR1. If a name of a loose file changed, the
 //!    kernel drops it at once, and a LOOKUP of it waits for the next view (`fs/remembered/pending.rs`).
 //! 2. `daemon/trigger.rs` collects what changed until the disk is quiet or a LOOKUP waits.
-//! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again, as steps 3 to 5 of a mount do. It
-//!    keeps each archive whose path, size and times did not change, and a source that cannot be opened now.
-//!    `folder/rescan.rs` lists only changed folders.
+//! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again, as steps 3 to 5 of a mount do.
+//!    It keeps each archive whose path, size and times did not change, and a source that cannot be opened
+//!    now. `folder/rescan.rs` lists only changed folders.
 //! 4. `fs/filesystem.rs` goes on with the earlier archive if one that was opened again proves to be the same
 //!    (`content/store.rs`), compares both trees (`tree/comparison.rs`), keeps the old sources of open
 //!    files (`fs/remembered/retired.rs`), and swaps the view.
