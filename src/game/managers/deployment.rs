@@ -132,9 +132,10 @@ impl DeploymentList {
     /// The names of the mods that the manager has, deployed or not.
     pub(crate) fn all_mods(&self, disk: &Disk) -> Vec<String> {
         let names = self.staging.as_ref().and_then(|staging| disk.names(staging).ok());
-        let folders = names.iter().flat_map(|names| names.iter());
-        let staged = folders.filter(|it| !it.starts_with('.')).map(|it| self.name_of_folder(it).to_owned());
-        self.mods.iter().cloned().chain(staged).collect()
+        let names = names.iter().flat_map(|names| names.iter());
+        // Managers have files of their own beside the mods.
+        let staged = names.filter(|it| !it.starts_with('.')).filter_map(|it| self.staged(disk, it));
+        self.mods.iter().cloned().chain(staged.map(|(_, name)| name)).collect()
     }
 
     /// The copies of deployed paths in other mods than the deployed one. A mod that has other files, of
