@@ -213,7 +213,8 @@ mod tests {
         assert_eq!(set.options.code_page().name(), "windows-1251");
         assert_eq!(set.options.prefix.as_deref(), Some(&*dir.path().join("b")));
         assert_eq!((set.options.inis, set.options.names), (inside(&["a.ini", "b.ini"]), inside(&["a.txt"])));
-        assert_eq!((set.options.layout, set.options.force), (Some(Layout::PerArchive), true));
+        // A profile that is in no folder of profiles does not decide whether damage is hidden.
+        assert_eq!((set.options.layout, set.options.force), (Some(Layout::PerArchive), false));
 
         // A flag also outranks profiles if its value is the default.
         let mut open = OpenOptions { encoding: Encoding::from_label("1252"), ..OpenOptions::default() };
