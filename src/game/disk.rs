@@ -128,6 +128,14 @@ impl Disk {
         result
     }
 
+    /// Reads something, and returns apart from all else what of it could not be looked at.
+    pub(crate) fn apart<T>(&self, read: impl FnOnce() -> T) -> (T, Vec<Note>) {
+        let (aside, before) = (self.is_aside.replace(false), self.unseen.take());
+        let result = read();
+        self.is_aside.set(aside);
+        (result, self.unseen.replace(before).notes.into_vec())
+    }
+
     /// Reads a regular file.
     ///
     /// # Errors

@@ -177,6 +177,17 @@ fn fault_of_order(dir: &TestDir, fault: &str) -> Option<(&'static str, &'static 
             replace_by_link(dir, "game/Data/Light.esp", "nowhere");
             ("game", "Data/Light.esp", false)
         }
+        // The game has settings in no prefix that can be searched, so they may be in this one.
+        "lists: prefixes locked" => {
+            fs::create_dir_all(dir.path("home/.local/share/Steam/steamapps/compatdata/7")).unwrap();
+            lock("home/.local/share/Steam/steamapps/compatdata");
+            ("game", "steamapps/compatdata", true)
+        }
+        "lists: prefix link" => {
+            fs::create_dir_all(dir.path("home/.local/share/Steam/steamapps/compatdata/489830")).unwrap();
+            symlink("nowhere", dir.path("home/.local/share/Steam/steamapps/compatdata/489830/pfx")).unwrap();
+            ("game", "489830/pfx", false)
+        }
         "lists: pattern link" => {
             symlink("nowhere", dir.path("files/z.bsa")).unwrap();
             ("p.toml", "z.bsa", false)
@@ -313,8 +324,14 @@ fn has_json(row: &str) -> bool {
 }
 
 fn run_in(dir: &TestDir, fault: &Fault, arguments: &[String]) -> Finished {
-    let finished =
-        if fault.as_user { run(&mut dir.bsafs_as_user(arguments)) } else { run(&mut dir.bsafs(arguments)) };
+    let home = format!("HOME={}", dir.path("home").display());
+    let finished = if fault.as_user {
+        // runuser sets another home.
+        let program = dir.path("bsafs").display().to_string();
+        run(&mut dir.as_user("env", [&[home, program], arguments].concat()))
+    } else {
+        run(dir.bsafs(arguments).env("HOME", dir.path("home")))
+    };
     // The folder is removed once it is unmounted. A child that another test forks may hold it for a while.
     let mnt = dir.path("mnt");
     until("the unmount", || {
@@ -370,6 +387,8 @@ fn every_command_says_what_it_could_not_look_at_of_settings_plugins_and_patterns
         "lists: header zeros",
         "lists: header locked",
         "lists: plugin link",
+        "lists: prefixes locked",
+        "lists: prefix link",
         "lists: pattern link",
         "lists: pattern fifo",
     ]);

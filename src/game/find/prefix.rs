@@ -215,7 +215,7 @@ pub(super) fn by_heroic(environment: &Environment) -> PathBuf {
 
 /// The subfolder `pfx` or the folder itself, if it contains `drive_c`.
 pub(crate) fn with_drive_c(disk: &Disk, folder: &Path) -> Option<PathBuf> {
-    [folder.join("pfx"), folder.to_owned()].into_iter().find(|it| disk.is_dir(&it.join("drive_c")))
+    [folder.join("pfx"), folder.to_owned()].into_iter().find(|it| disk.is_named_dir(&it.join("drive_c")))
 }
 
 /// The prefix that contains a path.

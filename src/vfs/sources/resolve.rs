@@ -287,8 +287,8 @@ struct Planner<'a> {
     options: &'a OpenOptions,
     overrides: Overrides,
     environment: Environment,
-    /// The result of the search for games, once it was needed.
-    found: OnceCell<Rc<Found>>,
+    /// The result of the search for games, once it was needed, and what it could not look at.
+    found: OnceCell<(Rc<Found>, Vec<Note>)>,
     /// As `found`, for notes only.
     found_nearby: OnceCell<Rc<Found>>,
     /// Folders near which a game was looked for. A profile may name a folder again and again.
@@ -316,8 +316,18 @@ impl<'a> Planner<'a> {
     /// All games of the user. What cannot be looked at of other games does not matter to a source. `bsafs
     /// games` says it.
     fn found(&self) -> Rc<Found> {
-        let find = || find(self.disk, &self.environment).into();
-        self.found.get_or_init(|| self.disk.aside(find)).clone()
+        self.search().0.clone()
+    }
+
+    fn search(&self) -> &(Rc<Found>, Vec<Note>) {
+        self.found.get_or_init(|| self.disk.apart(|| find(self.disk, &self.environment).into()))
+    }
+
+    /// Adds what the search could not look at if the settings of a game were found nowhere: they may be there.
+    fn note_settings_unseen(&self, game: &Installation) {
+        if game.my_games.is_none() && game.local.is_none() {
+            self.search().1.iter().for_each(|note| self.disk.add_unseen(note.clone()));
+        }
     }
 
     fn resolve_source(&self, source: &Path) -> Result<Source, OpenError> {
@@ -458,6 +468,7 @@ impl<'a> Planner<'a> {
             return self.planned(plan_openmw(self.disk, &cfg, None, &self.environment, &self.overrides));
         }
         let with_prefix = self.with_prefix(installation.clone()).map_err(OpenError::game)?;
+        self.note_settings_unseen(&with_prefix);
         self.planned(plan_game(self.disk, &with_prefix, &self.overrides))
     }
 
@@ -477,7 +488,7 @@ impl<'a> Planner<'a> {
             let game = self.recognise(folder).map_err(|what| what + &of_ini())?;
             has_game.set(true);
             let game = for_instance(self.disk, game, instance, &self.found(), &self.environment);
-            self.with_prefix(game)
+            self.with_prefix(game).inspect(|game| self.note_settings_unseen(game))
         };
         let drives = || self.drives(instance);
         let order = plan_mo2(self.disk, instance, &find, &drives, overrides);
