@@ -46,6 +46,9 @@ pub struct Plan {
     /// Archives among the sources with files that are not packed because the user left them out: the archive,
     /// and the number of those files.
     pub(super) partly_packed: Vec<(DiskId, usize)>,
+    /// Archives among the sources with copies whose bytes no new archive has: the archive, the number of
+    /// those copies, and the path of one that another source wins.
+    pub(super) lost_with: Vec<(DiskId, usize, Option<String>)>,
     notes: Vec<Note>,
 }
 
@@ -126,6 +129,15 @@ impl Plan {
         let identities = store.identities();
         let own_archives = layers().filter(|it| !it.is_folder()).map(|it| identities[it.number()]).collect();
         let base = base.name;
+        let sizes: Vec<usize> = vfs.opened().names.iter().map(|names| names.file_count()).collect();
+        let kept = kept(&archives, &superseded, sizes.len());
+        let lost = sizes.iter().zip(kept).enumerate().filter(|(layer, _)| is_archive(*layer));
+        let lost = lost.map(|(layer, (size, kept))| (layer, size.saturating_sub(kept)));
+        let lost_with = lost.filter(|(_, lost)| *lost > 0).map(|(layer, lost)| {
+            let example = superseded.iter().find(|it| it.layer == layer && !it.is_kept());
+            (identities[layer], lost, example.map(|it| it.path.clone()))
+        });
+        let lost_with = lost_with.collect();
         let plan = Self {
             options,
             archives,
@@ -137,6 +149,7 @@ impl Plan {
             own_folders,
             own_archives,
             partly_packed,
+            lost_with,
             notes,
         };
         plan.account(total)?;
@@ -208,6 +221,15 @@ impl Plan {
         let files = || self.archives.iter().flat_map(|archive| &archive.files);
         (files().count(), files().map(|file| file.size).sum())
     }
+}
+
+/// How many copies of each layer are in new archives with their bytes.
+fn kept(archives: &[PlannedArchive], superseded: &[Superseded], layers: usize) -> Vec<usize> {
+    let mut kept = vec![0; layers];
+    let packed = archives.iter().flat_map(|it| &it.files).map(|file| usize::from(file.file.entry().layer));
+    let equal = superseded.iter().filter(|it| it.is_kept()).map(|it| it.layer);
+    packed.chain(equal).for_each(|layer| kept[layer] += 1);
+    kept
 }
 
 /// A path without links, or as it is if it cannot be resolved.

@@ -59,6 +59,13 @@ pub struct Superseded {
     pub(super) is_of_packed: bool,
 }
 
+impl Superseded {
+    /// Whether a new archive has its bytes at its path.
+    pub(super) fn is_kept(&self) -> bool {
+        self.is_equal && self.is_of_packed
+    }
+}
+
 /// All files of the sources.
 pub(super) struct SourceFiles {
     /// Ordered by path without regard to case.

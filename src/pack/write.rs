@@ -1,11 +1,11 @@
 //! Writes the archives of a plan, compares them with their sources, and gives all of them their names.
 
 use std::collections::HashMap;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Stat};
+use rustix::fs::{Access, FileType, Stat};
 
 use super::archive_writer::{self, Written};
 use super::dummy::{self, Beside};
@@ -66,16 +66,11 @@ impl Plan {
     /// # Errors
     /// As [`Plan::write`].
     pub fn write_with(&self, folder: &Path, progress: &PackProgress<'_>) -> Result<Vec<Packed>, PackError> {
-        let not_made = |error: std::io::Error| {
-            let what =
-                format!("cannot create the folder {}: {}", folder.shown(), reason_not_made(folder, &error));
-            PackError::new(PackErrorKind::Output, what)
-        };
-        let opened = open_folder(folder, Missing::Make, LastLink::Follow).map_err(not_made)?;
+        let opened = open_folder(folder, Missing::Make, LastLink::Follow);
+        let opened = opened.map_err(|error| not_made(folder, &error))?;
         let beside = dummy::beside(&self.archives, &self.options);
-        let names = self.archives.iter().map(|archive| &archive.name).chain(beside.iter().map(|it| &it.name));
-        let existing = self.existing(folder, &opened, names)?;
-        self.check_existing(folder, &existing, &beside)?;
+        let existing = self.existing(folder, &opened, &beside)?;
+        self.check_existing(folder, &existing[..self.archives.len()])?;
         // A process that was killed may have left a second name of a replaced archive.
         remove_stale(&opened);
         let needs_names = NeedsNames::of(&opened);
@@ -117,17 +112,22 @@ impl Plan {
         Ok(packed)
     }
 
-    /// Notes on archives in a folder that have the names of new ones, before these are written.
+    /// Notes on archives in a folder that new ones would replace.
     ///
     /// # Errors
-    /// [`PackError`], if the new archives cannot replace them.
+    /// [`PackError`], as [`Plan::write`] would end because of what is in the folder.
     pub fn existing_notes(&self, folder: &Path) -> Result<Vec<Note>, PackError> {
         // A folder that is missing is made, and has no archive.
-        let Ok(opened) = open_folder(folder, Missing::Fail, LastLink::Follow) else { return Ok(Vec::new()) };
-        let existing = self.existing(folder, &opened, self.archives.iter().map(|archive| &archive.name))?;
-        if self.options.overwrites {
-            self.check_existing(folder, &existing, &[])?;
-        }
+        let opened = match open_folder(folder, Missing::Fail, LastLink::Follow) {
+            Ok(opened) => opened,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(not_made(folder, &error)),
+        };
+        let mut existing = self.existing(folder, &opened, &dummy::beside(&self.archives, &self.options))?;
+        existing.truncate(self.archives.len());
+        self.check_existing(folder, &existing)?;
+        rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK)
+            .map_err(|errno| PackError::io(folder, &errno.into()))?;
         let note = |(name, stat): &(String, Option<Stat>)| {
             let path = folder.join(name);
             self.replaced_note(path.strip_prefix(".").unwrap_or(&path), stat.as_ref()?, None)
@@ -140,11 +140,7 @@ impl Plan {
     fn replaced_note(&self, path: &Path, stat: &Stat, written: Option<&[Written]>) -> Option<Note> {
         let is_source = self.own_archives.contains(&DiskId::from(stat));
         let lost = if is_source { Some(Vec::new()) } else { self.lost_of(path, written) };
-        let what = match (written, self.options.overwrites) {
-            (Some(_), _) => "was replaced",
-            (None, true) => "exists, and would be replaced",
-            (None, false) => "exists already; --overwrite replaces it",
-        };
+        let what = if written.is_some() { "was replaced" } else { "exists, and would be replaced" };
         let note = |text: String| Note::new(NoteCode::PackReplaced, path.to_string_lossy(), text);
         match (lost, written) {
             (None, _) => {
@@ -192,12 +188,13 @@ impl Plan {
 
     /// What is at each name, in the spelling that it has there: games find one file at names that differ only
     /// in case. Only a regular file can be replaced.
-    fn existing<'n>(
+    fn existing(
         &self,
         folder: &Path,
         opened: &OwnedFd,
-        names: impl Iterator<Item = &'n String>,
+        beside: &[Beside],
     ) -> Result<Vec<(String, Option<Stat>)>, PackError> {
+        let names = self.archives.iter().map(|archive| &archive.name).chain(beside.iter().map(|it| &it.name));
         let mut listed: HashMap<String, Vec<String>> = HashMap::new();
         for name in names_in(opened).map_err(|error| PackError::io(folder, &error))? {
             if let Ok(name) = String::from_utf8(name) {
@@ -230,39 +227,29 @@ impl Plan {
         names.map(existing).collect()
     }
 
-    /// Fails if archives exist and may not be replaced.
-    fn check_existing(
-        &self,
-        folder: &Path,
-        existing: &[(String, Option<Stat>)],
-        beside: &[Beside],
-    ) -> Result<(), PackError> {
-        let archives = existing.len() - beside.len();
-        let names = existing[..archives].iter().filter(|(_, stat)| stat.is_some());
-        let names: Vec<String> = names.map(|(name, _)| folder.join(name).shown().to_string()).collect();
-        let lost = |stat: &Stat| {
-            let id = DiskId::from(stat);
-            self.partly_packed.iter().find(|(archive, _)| *archive == id).map(|it| it.1)
-        };
-        let lost = existing[..archives].iter().filter_map(|(name, stat)| {
-            let left = count(lost(stat.as_ref()?)?, "file");
-            Some(format!("{}: {left}", folder.join(name).shown()))
+    /// Fails if archives exist and may not be replaced. Whether something would be lost counts first, so that
+    /// no message names --overwrite if that would fail, too.
+    fn check_existing(&self, folder: &Path, existing: &[(String, Option<Stat>)]) -> Result<(), PackError> {
+        let lost = existing.iter().filter_map(|(name, stat)| {
+            let id = DiskId::from(stat.as_ref()?);
+            let (_, lost, example) = self.lost_with.iter().find(|(archive, ..)| *archive == id)?;
+            let example = example.as_ref().map_or_else(String::new, |it| format!(", such as {}", it.shown()));
+            Some(format!("{}: {}{example}", folder.join(name).shown(), count(*lost, "file")))
         });
         let lost: Vec<String> = lost.collect();
-        if self.options.overwrites && !lost.is_empty() {
-            let what = "archives of the sources would be replaced, and files that are left out would be \
-                        lost; name another output:";
+        if !lost.is_empty() {
+            let what = "archives of the sources would be replaced, and files whose bytes no new archive has \
+                        would be lost; name another output with -o, or another --name:";
             return Err(PackError::list(PackErrorKind::Output, what, &lost));
         }
-        if self.options.overwrites {
-            return self.check_lost(folder, &existing[..archives]);
+        self.check_lost(folder, existing)?;
+        let names = existing.iter().filter(|(_, stat)| stat.is_some());
+        let names: Vec<String> = names.map(|(name, _)| folder.join(name).shown().to_string()).collect();
+        if self.options.overwrites || names.is_empty() {
+            return Ok(());
         }
-        if names.is_empty() {
-            Ok(())
-        } else {
-            let what = "archives that exist already; --overwrite replaces them:";
-            Err(PackError::list(PackErrorKind::Output, what, &names))
-        }
+        let what = "archives that exist already; --overwrite replaces them:";
+        Err(PackError::list(PackErrorKind::Output, what, &names))
     }
 
     /// Fails if archives that are no sources would be replaced, and have files that no source has.
@@ -286,8 +273,14 @@ impl Plan {
         if lines.is_empty() {
             return Ok(());
         }
-        let what = "archives would be replaced, and files of them that no source has would be lost. To keep \
-                    them, give the archive as the first source; otherwise move it away first:";
+        let what = "archives exist already, and --overwrite does not replace them, because files that no \
+                    source has would be lost. To keep them, give the archive as the first source, and \
+                    another output with -o; otherwise move it away first:";
         Err(PackError::list(PackErrorKind::Output, what, &lines))
     }
+}
+
+fn not_made(folder: &Path, error: &std::io::Error) -> PackError {
+    let what = format!("cannot create the folder {}: {}", folder.shown(), reason_not_made(folder, error));
+    PackError::new(PackErrorKind::Output, what)
 }

@@ -140,6 +140,74 @@ fn an_archive_is_not_replaced_by_a_part_of_it() {
 }
 
 #[test]
+fn a_source_is_never_replaced_while_a_copy_of_it_is_in_no_new_archive() {
+    let dir = TestDir::new();
+    let archive = |bytes: &str| Tes4::new(105).file("meshes", "c.nif", bytes).file("meshes", "d.nif", "d");
+    let place_both = |other: &str| {
+        dir.archive("two/M0.bsa", &archive("copy 0").build());
+        dir.archive("two/M1.bsa", &archive(other).build());
+    };
+    fs::create_dir(dir.path("two")).unwrap();
+    let run = |sources: &[&str], more: &[&str]| pack(&dir, sources, "skyrimse", more);
+    let both = ["two/M0.bsa", "two/M1.bsa"];
+    place_both("copy 1");
+    let before = fs::read(dir.path(both[0])).unwrap();
+    for place in [&["--name", "M0", "-o", "two"][..], &["-o", "two/M0.bsa"], &["-o", "two/m0.bsa"]] {
+        for more in [&["--overwrite"][..], &["-n", "--overwrite"], &[], &["-n"]] {
+            let finished = run(&both, &[place, more].concat());
+            assert_eq!(finished.code, 73, "{place:?} {more:?}: {finished:?}");
+            assert!(
+                finished.err.contains("two/M0.bsa: 1 file, such as meshes/c.nif")
+                    && finished.err.contains("--name")
+                    && !finished.err.contains("--overwrite replaces"),
+                "{finished:?}"
+            );
+            assert_eq!(fs::read(dir.path(both[0])).unwrap(), before);
+        }
+    }
+    // The one that wins loses nothing, and neither does another output.
+    for place in [&["--name", "M1", "-o", "two"][..], &["--name", "M0", "-o", "out"]] {
+        place_both("copy 1");
+        let planned = run(&both, &[place, &["-n", "--overwrite"]].concat());
+        assert_eq!((planned.code, run(&both, &[place, &["--overwrite"]].concat()).code), (0, 0));
+    }
+    // Copies with the same bytes are all in the output.
+    place_both("copy 0");
+    assert_eq!(run(&both, &["--name", "M0", "-o", "two"]).code, 73);
+    assert_eq!(run(&both, &["--name", "M0", "-o", "two", "--overwrite"]).code, 0);
+    // The winner is a loose file that stays loose, or a deletion hides the copy.
+    let behaviour = Tes4::new(105).file("meshes\\actors\\x\\behaviors", "a.hkx", "1");
+    let archive = behaviour.file("meshes", "a.nif", "2").build();
+    place(&dir, "Loose/meshes/actors/x/behaviors/a.hkx", b"1");
+    place(&dir, "edit/meshes/.wh.a.nif", b"");
+    for other in ["Loose", "edit"] {
+        dir.archive("A.bsa", &archive);
+        let finished = run(&["A.bsa", other], &["--name", "A", "-o", ".", "--overwrite"]);
+        assert!(finished.code == 73 && finished.err.contains("A.bsa: 1 file"), "{other}: {finished:?}");
+        assert_eq!(fs::read(dir.path("A.bsa")).unwrap(), archive);
+    }
+}
+
+#[test]
+fn a_plan_ends_as_the_run_would_if_archives_exist() {
+    let dir = with_files(&[("meshes/a.nif", "1")]);
+    let run =
+        |more: &[&str]| pack(&dir, &["MyMod"], "skyrimse", &[&["--name", "M", "-o", "out"], more].concat());
+    assert_eq!((run(&["-n"]).code, run(&[]).code), (0, 0));
+    for more in [&[][..], &["--overwrite"]] {
+        let planned = run(&[&["-n"], more].concat());
+        assert!(planned.out.contains("meshes/a.nif"), "the plan is printed: {planned:?}");
+        assert_eq!(planned.code, run(more).code, "{planned:?}");
+        assert_eq!(planned.err.contains("--overwrite replaces"), more.is_empty(), "{planned:?}");
+    }
+    fs::write(dir.path("file"), "").unwrap();
+    for more in [&["-n"][..], &[]] {
+        let more = [&["--name", "M", "-o", "file/out"], more].concat();
+        assert_eq!(pack(&dir, &["MyMod"], "skyrimse", &more).code, 73);
+    }
+}
+
+#[test]
 fn names_and_hashes_of_an_archive_stay_as_they_are() {
     let dir = TestDir::new();
     // UTF-8 in one, windows-1252 in another, a trailing blank, a name without a stem, a hash of another name.
@@ -720,11 +788,11 @@ fn a_file_that_no_source_has_is_not_lost_with_a_replaced_archive() {
     };
     let run = |more: &[&str]| pack(&dir, &["ModA.bsa"], "skyrimse", &[&["--name", "ModA"], more].concat());
     textures("loose.dds", &texture);
-    let planned = run(&["-n"]);
-    assert!(planned.code == 0 && planned.err.contains("ModA.bsa: exists already"), "{planned:?}");
-    for more in [&["-n"][..], &["-n", "--overwrite"], &["-n", "--json"]] {
+    // A plan ends as the run would, and does not name an option that would not help.
+    for more in [&[][..], &["-n"], &["-n", "--overwrite"], &["-n", "--json"]] {
         let planned = run(more);
-        assert_eq!(planned.code, if more.contains(&"--overwrite") { 73 } else { 0 }, "{planned:?}");
+        assert_eq!(planned.code, 73, "{planned:?}");
+        assert!(!planned.err.contains("--overwrite replaces"), "{planned:?}");
         let both = planned.out + &planned.err;
         assert!(both.contains("ModA - Textures.bsa") && both.contains("textures/loose.dds"), "{both}");
     }

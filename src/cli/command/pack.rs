@@ -227,8 +227,9 @@ impl Pack {
             if let (Some(movable), Some(to), false) = (movable, &self.move_packed, is_quiet || self.json) {
                 writeln!(out, "would move {} to {}", count(movable, "file"), to.shown())?;
             }
-            self.print_replaced(&mut out, &plan.existing_notes(&folder)?)?;
             self.print_leftovers(&mut out, (&before, &before), &folder, is_quiet)?;
+            out.flush()?;
+            self.print_replaced(&mut out, &plan.existing_notes(&folder)?)?;
         } else {
             let (files, bytes) = plan.totals();
             let rounds = if self.no_verify { 1 } else { 2 };
