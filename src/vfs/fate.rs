@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use super::file::VfsFile;
 use crate::format::is_archive_name;
-use crate::game::{LoadOrder, is_plugin};
+use crate::game::{LoadOrder, ModList, is_plugin, unread_folder};
 use crate::note::{Because, Note, NoteCode};
+use crate::shown::Shown;
 
 /// What became of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -84,6 +85,18 @@ impl Fate {
     }
 }
 
+/// The text of the reason that the user hid a file.
+pub(crate) const HIDDEN: &str = "it is hidden in Mod Organizer, which gave it this name; unhide it there";
+
+/// The outermost folder above a path that the user hid in Mod Organizer.
+pub(crate) fn hidden_folder<'p>(mods: &ModList, path: &'p str) -> Option<&'p Path> {
+    let is_marked = |it: &&Path| {
+        let name = it.file_name().and_then(|it| it.to_str()).unwrap_or_default();
+        mods.hidden_suffixes.without(name).is_some()
+    };
+    Path::new(path).ancestors().skip(1).filter(is_marked).last()
+}
+
 /// Whether a note is about a file or folder on the disk that the tree leaves out.
 pub(crate) fn is_left_out(code: NoteCode) -> bool {
     matches!(
@@ -143,8 +156,8 @@ impl Cause {
     }
 }
 
-/// Why a game has no use for a file of its tree: the file is in a mod that is nested too deep, or is a plugin
-/// or an archive that is not at the top. `notes` are those of the sources.
+/// Why a game has no use for a file of its tree: the file is in a mod that is nested too deep or in a folder
+/// where no game looks, or is a plugin or an archive that is not at the top. `notes` are those of the sources.
 pub(crate) fn out_of_place<'n>(
     orders: &[LoadOrder],
     notes: impl Iterator<Item = &'n Note>,
@@ -155,9 +168,22 @@ pub(crate) fn out_of_place<'n>(
         |order: &&LoadOrder| !order.game.is_empty() && order.layers.iter().any(|it| it.path == layer.path());
     let order = orders.iter().find(has_it).filter(|_| layer.is_folder())?;
     let at = layer.path().join(&path);
-    let text = || below_top(order, file);
-    nested_around(notes, layer.path(), &at)
-        .or_else(|| Some(Cause::new(Fate::NotLoaded, "not-at-top", &at, text()?)))
+    let hidden = || {
+        let folder = hidden_folder(order.mods.as_ref()?, &path)?;
+        Some(Cause::new(Fate::Off, "mo2-hidden", &layer.path().join(folder), HIDDEN))
+    };
+    let not_loaded = || Some(Cause::new(Fate::NotLoaded, "not-at-top", &at, below_top(order, file)?));
+    let ignored = || Some(Cause::new(Fate::Ignored, "not-at-top", &at, in_unread_folder(&path)?));
+    hidden().or_else(|| nested_around(notes, layer.path(), &at)).or_else(not_loaded).or_else(ignored)
+}
+
+/// Why a game does not read a file below a folder that no game knows.
+pub(crate) fn in_unread_folder(path: &str) -> Option<String> {
+    let folder = unread_folder(path)?;
+    Some(format!(
+        "the game does not look in the folder {}; move what is in it up, to the top of the data folder or of the mod",
+        folder.shown()
+    ))
 }
 
 /// The reason for a mod in a layer whose files are too deep for the game, if something is in that mod.
@@ -174,11 +200,22 @@ pub(crate) fn nested_around<'n>(
     nested.filter(is_around).map(Cause::of).next()
 }
 
+/// Whether a file of this name is a plugin of the game, which may be OpenMW.
+pub(crate) fn is_plugin_of(order: &LoadOrder, name: &str) -> bool {
+    let ends = |end: &&str| name.to_ascii_lowercase().ends_with(*end);
+    is_plugin(name) || order.game == OPENMW && OPENMW_PLUGINS.iter().any(ends)
+}
+
+/// The id of OpenMW.
+pub(crate) const OPENMW: &str = "openmw";
+/// Endings of plugins that only OpenMW reads.
+const OPENMW_PLUGINS: [&str; 3] = [".omwaddon", ".omwscripts", ".omwgame"];
+
 /// Why a game does not load a loose plugin or archive that is in a folder.
 pub(crate) fn below_top(order: &LoadOrder, file: &VfsFile) -> Option<&'static str> {
     let path = file.path();
     let (_, name) = path.rsplit_once('/')?;
-    if is_plugin(name) {
+    if is_plugin_of(order, name) {
         return Some(
             "the game loads plugins only from the top of its data folder or of a mod; move it there",
         );

@@ -256,6 +256,8 @@ pub(crate) struct Near {
     pub(crate) folder: Option<String>,
     /// The meshes and materials that name the file.
     pub(crate) naming: Vec<VfsFile>,
+    /// The first of the meshes and materials that cannot be read, and their number.
+    pub(crate) unread: Option<(VfsFile, usize)>,
 }
 
 /// Searches for meshes that name a missing file, in the folders where artists keep both: `meshes/armor/iron`
@@ -266,7 +268,7 @@ pub(crate) fn near(vfs: &Vfs, path: &[u8]) -> Option<Near> {
     let Some(Named::Missing(path)) = find(vfs, path) else { return None };
     let parts: Vec<&str> = path.split('/').collect();
     let folders = parts.get(1..parts.len().saturating_sub(1)).unwrap_or_default();
-    let mut near = Near { path: path.clone(), folder: None, naming: Vec::new() };
+    let mut near = Near { path: path.clone(), folder: None, naming: Vec::new(), unread: None };
     let mut places = Vec::new();
     if let Some(at) = folders.iter().position(|it| is_plugin(it)) {
         let face = folders[..=at].join("/").to_ascii_lowercase().replace("/facetint/", "/facegeom/");
@@ -285,6 +287,8 @@ pub(crate) fn near(vfs: &Vfs, path: &[u8]) -> Option<Near> {
             continue;
         }
         let found = needs(vfs, files, &|_| {});
+        let mut unread = found.files.iter().filter(|it| it.needs.is_err()).map(|it| it.file.clone());
+        near.unread = unread.next().map(|first| (first, 1 + unread.count()));
         near.folder = Some(format!("meshes/{place}"));
         near.naming =
             found.naming(&Named::Missing(path.clone())).into_iter().map(|it| it.0.clone()).collect();

@@ -10,7 +10,7 @@ use super::sources::resolve::distance;
 use super::vfs::{Vfs, VfsEntry, VfsFolder};
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
-use crate::game::{Disk, drive_root, is_plugin};
+use crate::game::{Disk, drive_root, is_known_folder, is_plugin};
 use crate::note::{Note, NoteCode};
 
 /// A path or name without what is not part of it.
@@ -42,6 +42,8 @@ const IMPLIED: [(&str, &str); 12] = [
     (".xwm", "sound"),
     (".swf", "interface"),
 ];
+/// Folders of one type of files, which other such folders do not have.
+const TYPED: [&str; 5] = ["textures", "meshes", "materials", "scripts", "sound"];
 /// Maximum number of names that are suggested for a name with a typing error.
 const NEAREST_MAX: usize = 4;
 
@@ -261,15 +263,23 @@ pub(crate) fn find(vfs: &Vfs, question: &Question) -> Result<VfsFile, Vec<String
     if let Some(file) = vfs.file(text) {
         return Ok(file);
     }
+    // A path that begins in a folder of the game is whole: a longer path that ends in it is another file.
+    let top = text.split_once('/').map(|(top, _)| top);
+    let is_whole = top.is_some_and(is_known_folder);
     // A path of another machine may begin with any folders. One name alone says too little.
-    if question.has_drive() {
+    if question.has_drive() && !is_whole && below_data(&question.text).is_none() {
         let ends = text.match_indices('/').map(|(at, _)| &text[at + 1..]).filter(|end| end.contains('/'));
         if let Some(file) = ends.into_iter().find_map(|end| vfs.file(end)) {
             return Ok(file);
         }
     }
-    if let Some(file) = implied(text).and_then(|path| vfs.file(path)) {
+    // Some folders are in others, too: `textures/interface`.
+    let is_typed = top.is_some_and(|top| TYPED.iter().any(|it| same(it, top)));
+    if let Some(file) = implied(text).filter(|_| !is_typed).and_then(|path| vfs.file(path)) {
         return Ok(file);
+    }
+    if is_whole {
+        return Err(Vec::new());
     }
     let root = vfs.root();
     let folders = root.entries().filter_map(|entry| match entry {

@@ -1133,3 +1133,188 @@ fn pages_json_and_differences_carry_the_reason_that_why_gives() {
         assert_eq!(of(file)["missing"], reason(&source, file), "{differences:?}");
     }
 }
+
+/// What a command prints about a path, and that it does not take it for another file.
+fn denied_by_all(world: &SmallWorld, source: &str, asked: &str) {
+    for command in ["which", "cat", "extract", "conflicts"] {
+        let finished = world.run(&[command, source, asked]);
+        assert!(finished.code != 0 && finished.out.is_empty(), "{command} {asked}: {finished:?}");
+    }
+}
+
+#[test]
+fn a_longer_path_that_ends_in_the_one_asked_is_not_that_file() {
+    let mods = "home/mo2/mods";
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", ""), ("Data/textures/menus/m.dds", "")]);
+    let files = [
+        "Weather/optional/textures/sky/opt.dds",
+        "Weather/optional/meshes/sky/dome.nif",
+        "Weather/textures/sky/clouds.dds",
+        "Weather/textures/textures/twice.dds",
+        "Weather/optional/bare.dds/textures/only.dds",
+    ];
+    let files = files.map(|it| format!("{mods}/{it}"));
+    let files: Vec<_> = files.iter().map(|it| (it.as_str(), "bytes")).collect();
+    let source = world.instance(&["Weather"], &files);
+    let check = |thing: &str, expected| check(&world, &source, thing, expected);
+    let ignored = ("ignored", "not-at-top", "the game does not look in the folder optional");
+    for asked in [
+        "textures/sky/opt.dds",
+        r"Textures\Sky\OPT.dds",
+        r"C:\x\Data\textures\sky\opt.dds",
+        r"C:\x\textures\sky\opt.dds",
+        "/x/Data/textures/sky/opt.dds",
+        "meshes/sky/dome.nif",
+    ] {
+        check(asked, ignored);
+        denied_by_all(&world, &source, asked);
+    }
+    check("textures/twice.dds", ("not-here", "not-found", ""));
+    denied_by_all(&world, &source, "textures/twice.dds");
+    // The file itself, by each of its paths.
+    check(&path(&world, &format!("{mods}/Weather/optional/textures/sky/opt.dds")), ignored);
+    check("optional/textures/sky/opt.dds", ignored);
+    let which = world.run(&["which", "--json", &source, "optional/textures/sky/opt.dds"]);
+    assert_eq!(lines(&which)[0]["unused"]["fate"], "ignored", "{which:?}");
+    // What is completed by a folder that the game reads is that file.
+    for asked in ["sky/clouds.dds", "clouds.dds", r"C:\x\textures\sky\clouds.dds", "menus/m.dds"] {
+        check(asked, ("wins", "there", ""));
+    }
+}
+
+/// OpenMW with folders of mods in its list, and the path of its settings.
+fn openmw_world() -> (SmallWorld, String) {
+    let world = SmallWorld::new(&MORROWIND, &[]);
+    let folder = |name: &str| world.installed.path(&format!("home/omw/{name}")).display().to_string();
+    let data = ["Rocks A", "Rocks B", "Fomod", "Plug"].map(|it| format!("data=\"{}\"\n", folder(it)));
+    let cfg = format!(
+        "data=\"{}\"\n{}content=Morrowind.esm\ncontent=On.omwaddon\ncontent=On.omwscripts\n",
+        world.installed.path("Data Files").display(),
+        data.concat()
+    );
+    world.write(&[
+        ("home/.config/openmw/openmw.cfg", &cfg),
+        ("home/omw/Rocks A/Textures/tx_rock.dds", "a"),
+        ("home/omw/Rocks B/textures/TX_Rock.dds", "b"),
+        ("home/omw/Fomod/00 Core/meshes/core.nif", ""),
+        ("home/omw/Plug/Unused.esp", ""),
+        ("home/omw/Plug/Unused.esm", ""),
+    ]);
+    for name in ["On.omwaddon", "Off.omwaddon", "On.omwscripts", "Off.omwscripts", "Off.omwgame"] {
+        world.installed.write(&format!("home/omw/Plug/{name}"), &plugin(3, 0, &[]), 0);
+    }
+    let source = path(&world, "home/.config/openmw/openmw.cfg");
+    (world, source)
+}
+
+#[test]
+fn a_plugin_of_openmw_is_in_the_game_only_if_its_settings_name_it() {
+    let (world, source) = openmw_world();
+    for name in ["Off.omwaddon", "Off.omwscripts", "Off.omwgame", "Unused.esp", "Unused.esm"] {
+        let text = format!("openmw.cfg has no content={name}");
+        check(&world, &source, name, ("not-loaded", "plugin-inactive", &text));
+        let on_disk = path(&world, &format!("home/omw/Plug/{name}"));
+        check(&world, &source, &on_disk, ("not-loaded", "plugin-inactive", &text));
+    }
+    for name in ["On.omwaddon", "on.omwscripts"] {
+        check(&world, &source, name, ("wins", "active", "the plugin is active"));
+    }
+}
+
+#[test]
+fn settings_and_data_folders_of_openmw_are_known_by_their_names() {
+    let (world, source) = openmw_world();
+    for thing in ["openmw.cfg", &*source] {
+        check(&world, &source, thing, ("wins", "there", "the game reads this file"));
+    }
+    for thing in ["Rocks B", "rocks b", &path(&world, "home/omw/Rocks B")] {
+        check(&world, &source, thing, ("wins", "there", "1 of its files win"));
+    }
+    for thing in ["Rocks A", &path(&world, "home/omw/Rocks A")] {
+        check(&world, &source, thing, ("loses", "hidden", "its only file, "));
+    }
+    check(
+        &world,
+        &source,
+        "meshes/core.nif",
+        ("ignored", "not-at-top", "the game does not look in the folder 00 Core"),
+    );
+    denied_by_all(&world, &source, "meshes/core.nif");
+}
+
+#[test]
+fn a_folder_that_is_hidden_in_mod_organizer_hides_what_it_has_and_nothing_else() {
+    let mods = "home/mo2/mods";
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", "")]);
+    let files = ["Hider/meshes.mohidden/armor/x.nif", "Hider/meshes/y.nif", "All/textures.mohidden/z.dds"];
+    let files = files.map(|it| format!("{mods}/{it}"));
+    let files: Vec<_> = files.iter().map(|it| (it.as_str(), "")).collect();
+    let source = world.instance(&["Hider", "All"], &files);
+    let check = |thing: &str, expected| check(&world, &source, thing, expected);
+    let hidden = ("off", "mo2-hidden", "hidden in Mod Organizer");
+    let within = "meshes.mohidden/armor/x.nif";
+    for thing in [
+        within,
+        "meshes/armor/x.nif",
+        "meshes.mohidden",
+        "Hider/meshes.mohidden/armor/x.nif",
+        &path(&world, &format!("{mods}/Hider/{within}")),
+        &path(&world, &format!("{mods}/Hider/meshes.mohidden/armor")),
+        "All",
+    ] {
+        check(thing, hidden);
+    }
+    let which = world.run(&["which", "--json", &source, within]);
+    assert_eq!(lines(&which)[0]["unused"]["fate"], "off", "{which:?}");
+    for thing in ["meshes/nope.nif", "meshes/armor/nope.nif", "textures/y.dds"] {
+        check(thing, ("not-here", "not-found", ""));
+    }
+    check("Hider", ("wins", "there", "the mod is on; 1 of its files win"));
+}
+
+#[test]
+fn a_name_that_several_files_have_is_in_the_game_with_each_of_them() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[("my/Skyrim.ini", ""), ("Data/textures/a/sign.dds", ""), ("Data/textures/b/sign.dds", "")],
+    );
+    let source = world.instance(&[], &[("home/mo2/overwrite/textures/o.dds", "")]);
+    let why = world.run(&["why", "--in", &source, "sign.dds"]);
+    assert!(why.code == 0 && why.out.contains("sign.dds is in the game\n"), "{why:?}");
+    assert!(
+        why.out.contains("Data/textures/a/sign.dds") && why.out.contains("textures/b/sign.dds"),
+        "{why:?}"
+    );
+    // What Mod Organizer collects is a folder of the game.
+    check(&world, &source, "overwrite", ("wins", "there", "1 of its files win"));
+    check(&world, &source, &path(&world, "home/mo2/overwrite"), ("wins", "there", "1 of its files win"));
+}
+
+#[test]
+fn the_note_on_meshes_is_about_the_path_in_the_game() {
+    let (world, source) = two_copies();
+    let mods = "home/mo2/mods";
+    let note = |thing: &str| -> Vec<String> {
+        let answer = lines(&world.run(&["why", "--json", "--in", &source, thing]));
+        let reasons = answer[0]["reasons"].as_array().unwrap().clone();
+        let notes = reasons.iter().filter(|it| it["code"] == "named-by");
+        notes.map(|it| format!("{} {}", it["subject"], it["text"])).collect()
+    };
+    let missing = note(&path(&world, &format!("{mods}/High/textures/armor/gone.dds")));
+    assert!(missing[0].contains("--who textures/armor/gone.dds`"), "{missing:?}");
+    // The game has the file, from another mod.
+    assert_eq!(note(&path(&world, &format!("{mods}/Low/textures/armor/a.dds"))), [""; 0]);
+    assert_eq!(note("/nowhere/at/textures/armor/a.dds"), [""; 0]);
+    let mount = world.mount(&source);
+    let asked = world.dir.path("mnt/textures/x/lost.dds").to_str().unwrap().to_owned();
+    let mounted = note(&asked);
+    assert!(mounted[0].contains("--who textures/x/lost.dds`"), "{mounted:?}");
+    mount.umount(&world.dir);
+    // The only mesh that may name it cannot be read.
+    world.write(&[(&format!("{mods}/High/meshes/armor/broken.nif"), "no mesh")]);
+    let unread = note("textures/armor/gone.dds");
+    assert!(
+        unread[0].contains("1 file in this folder cannot be read, such as meshes/armor/broken.nif"),
+        "{unread:?}"
+    );
+}

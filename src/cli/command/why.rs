@@ -378,13 +378,21 @@ impl Asked {
 
     /// Which meshes name a file that is missing, or the command that searches all of them.
     fn named_by(&self, answer: &Explanation) -> Option<Cause> {
-        let near = near(&self.vfs, answer.meant.as_ref().unwrap_or(&answer.thing).as_bytes())?;
+        let near = near(&self.vfs, answer.path.as_ref()?.as_bytes())?;
         let sources = self.set.paths.iter().map(|it| quoted(&it.to_string_lossy()));
         let sources: Vec<String> = sources.collect();
         let all = format!("`bsafs needs {} --who {}`", sources.join(" "), quoted(&near.path));
         let (subject, text) = match (&near.naming[..], near.folder) {
             ([], None) => (near.path.into_string(), format!("{all} prints which meshes name it")),
-            ([], Some(folder)) => (folder, format!("no mesh in this folder names it; {all} reads all")),
+            ([], Some(folder)) => {
+                let unread = near.unread.as_ref().map(|(first, number)| {
+                    let number = count(*number, "file");
+                    format!("{number} in this folder cannot be read, such as {}; ", first.path().shown())
+                });
+                let others = if unread.is_some() { "no other mesh" } else { "no mesh in this folder" };
+                let unread = unread.unwrap_or_default();
+                (folder, format!("{unread}{others} names it; {all} reads all"))
+            }
             ([mesh], _) => (mesh.path(), format!("names it; {all} finds others")),
             ([mesh, more @ ..], _) => {
                 let more = count(more.len(), "other");

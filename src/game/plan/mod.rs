@@ -28,7 +28,7 @@ pub(crate) use code_page::ReadList;
 #[cfg(feature = "pack")]
 pub(crate) use layers::lowest_first;
 pub use load_order::{FolderFilter, LayerKind, LoadOrder, ModList, OrderLayer, PlanError};
-pub(crate) use nested::almost_folder;
+pub(crate) use nested::{almost_folder, is_known_folder, unread_folder};
 pub use plan_game::plan_game;
 pub use plugins::Header;
 #[cfg(feature = "pack")]

@@ -84,8 +84,7 @@ pub(crate) fn note(disk: &Disk, folder: &DataFolder, shown: &FolderFilter, game:
 
 /// Notes on folders of mods that were left in the game's data folder, where the game does not look.
 pub(crate) fn in_data(disk: &Disk, data: &DataFolder, game: &Path) -> Vec<Note> {
-    let is_known = |name: &str| FOLDERS.iter().any(|it| same(it, name));
-    let mut names: Vec<&String> = data.folders.iter().filter(|name| !is_known(name)).collect();
+    let mut names: Vec<&String> = data.folders.iter().filter(|name| !is_known_folder(name)).collect();
     names.sort_unstable();
     let note = |name: &String| {
         let path = data.path.join(name);
@@ -156,8 +155,22 @@ pub(crate) fn almost_folder(name: &str) -> Option<&'static str> {
     if is_known { None } else { FOLDERS.iter().find(is_almost).copied() }
 }
 
+/// Whether games or their extenders read a folder of this name in a data folder.
+pub(crate) fn is_known_folder(name: &str) -> bool {
+    FOLDERS.iter().any(|it| same(it, name))
+}
+
+/// The folder above those that games read, if a path has them below a folder that no game knows:
+/// `optional` for `optional/textures/a.dds`.
+pub(crate) fn unread_folder(path: &str) -> Option<&str> {
+    let (folders, _) = path.rsplit_once('/')?;
+    let (first, _) = folders.split_once('/').filter(|(first, _)| !is_known_folder(first))?;
+    let is_asset = |name: &str| same(name, "textures") || same(name, "meshes");
+    folders.split('/').skip(1).any(is_asset).then_some(first)
+}
+
 fn is_for_game(name: &str) -> bool {
-    is_plugin(name) || is_archive_name(name.as_bytes()) || FOLDERS.iter().any(|it| same(it, name))
+    is_plugin(name) || is_archive_name(name.as_bytes()) || is_known_folder(name)
 }
 
 #[cfg(test)]

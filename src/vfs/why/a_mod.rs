@@ -7,15 +7,15 @@ use std::rc::Rc;
 use super::answer::{Answer, DEPTH_MAX, Place, is_called, is_marked};
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
-use crate::game::{DeploymentList, LoadOrder, ModList, almost_folder, ghosted, is_plugin, linked_mod};
+use crate::game::{DeploymentList, LoadOrder, ModList, OrderLayer, almost_folder, ghosted, linked_mod};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::text::count;
-use crate::vfs::fate::{Cause, Fate, below_top};
+use crate::vfs::fate::{Cause, Fate, OPENMW, below_top, in_unread_folder, is_plugin_of};
 use crate::vfs::file::{VfsFile, VfsLayer};
 use crate::vfs::question;
 
-impl Answer<'_> {
+impl<'a> Answer<'a> {
     pub(super) fn a_mod(&mut self, name: &str) {
         self.deployed_mod(name);
         for (order, mods) in self.mod_lists() {
@@ -31,7 +31,7 @@ impl Answer<'_> {
                 let files = self.files_of_mod(order, &stored);
                 if files.used > 0 {
                     self.is_there = true;
-                    self.add(Cause::new(Fate::Wins, "there", &stored, files.in_words()));
+                    self.add(Cause::new(Fate::Wins, "there", &stored, files.in_words("the mod is on")));
                 } else {
                     let reasons = self.why_unused(order, &stored, &files);
                     self.reasons.extend(reasons);
@@ -48,11 +48,45 @@ impl Answer<'_> {
                 self.add(Cause::new(Fate::Ignored, "nothing-for-game", &stored, text));
             }
         }
+        let layers: Vec<_> =
+            self.layers_like_mods().filter(|(_, layer)| is_called(&layer.path, name)).collect();
+        for (order, layer) in layers {
+            self.layer(order, &layer.path);
+        }
         for (folder, why) in self.mods_off().iter() {
             if is_called(folder, name) {
                 self.add(Cause::new(Fate::Off, "mo2-mod-off", folder, why));
             }
         }
+    }
+
+    /// The folders of a game that are no mods of a list, but that people add as mods: the data folders of
+    /// OpenMW, and the folder in which Mod Organizer collects what programs write.
+    pub(super) fn layers_like_mods(&self) -> impl Iterator<Item = (&'a LoadOrder, &'a OrderLayer)> + use<'a> {
+        self.folders().filter(|(order, layer)| {
+            let is_mod = |it: &ModList| layer.path.parent() == Some(&it.folder);
+            order.game == OPENMW || layer.is_managed && !order.mods.as_ref().is_some_and(is_mod)
+        })
+    }
+
+    /// Answers for a folder of the game as for a mod.
+    pub(super) fn layer(&mut self, order: &LoadOrder, folder: &Path) {
+        let files = self.files_of_mod(order, folder);
+        if files.used > 0 {
+            self.is_there = true;
+            return self.add(Cause::new(
+                Fate::Wins,
+                "there",
+                folder,
+                files.in_words("the game has this folder"),
+            ));
+        }
+        let reasons = self.why_unused(order, folder, &files);
+        if reasons.is_empty() {
+            let text = "the game has this folder, but sees no files in it";
+            self.add(Cause::new(Fate::Ignored, "nothing-for-game", folder, text));
+        }
+        self.reasons.extend(reasons);
     }
 
     /// Answers for something that Mod Organizer lists without managing it: `DLC: Dawnguard`.
@@ -77,6 +111,10 @@ impl Answer<'_> {
             return files;
         }
         for file in self.vfs.files() {
+            let own_path = || file.hidden().any(|it| is_own[it.layer().number()]);
+            if (is_own[file.layer().number()] || own_path()) && self.is_in_hidden_folder(&file.path()) {
+                continue;
+            }
             if is_own[file.layer().number()] {
                 files.winning += 1;
                 match self.is_used(order, &file) {
@@ -103,11 +141,14 @@ impl Answer<'_> {
         let Some((top, rest)) = path.split_once('/') else {
             let is_text = TEXTS.iter().any(|end| path.to_ascii_lowercase().ends_with(end));
             let is_active = || order.plugins.iter().any(|it| same(it, &path));
-            let is_off = is_plugin(&path) && !is_active() || is_archive_name(path.as_bytes());
+            let is_off = is_plugin_of(order, &path) && !is_active() || is_archive_name(path.as_bytes());
             return if is_text || is_off || ghosted(&path).is_some() { Err(String::new()) } else { Ok(()) };
         };
         if let Some(why) = below_top(order, file) {
             return Err(why.to_owned());
+        }
+        if let Some(why) = in_unread_folder(&path) {
+            return Err(why);
         }
         if let Some(meant) = almost_folder(top) {
             return Err(format!("the game does not read the folder {top}; is {meant} meant?"));
@@ -133,7 +174,7 @@ impl Answer<'_> {
     fn why_unused(&self, order: &LoadOrder, folder: &Path, files: &ModFiles) -> Vec<Cause> {
         let mut reasons = Vec::new();
         let names = self.disk.names(folder).unwrap_or_default();
-        for name in names.iter().filter(|name| is_plugin(name)) {
+        for name in names.iter().filter(|name| is_plugin_of(order, name)) {
             if !order.plugins.iter().any(|it| same(it, name)) {
                 reasons.push(self.not_active(order, &folder.join(name), name));
             }
@@ -434,15 +475,16 @@ struct ModFiles {
 }
 
 impl ModFiles {
-    fn in_words(&self) -> String {
+    /// What became of the files, after words on the mod.
+    fn in_words(&self, what: &str) -> String {
         let winning = self.winning;
         match (self.hidden, &self.first_hidden) {
             (1, Some(file)) => format!(
-                "the mod is on; {winning} of its files win, and 1 is hidden ({}, hidden by {})",
+                "{what}; {winning} of its files win, and 1 is hidden ({}, hidden by {})",
                 file.path(),
                 file.layer().path().shown()
             ),
-            (hidden, _) => format!("the mod is on; {winning} of its files win, and {hidden} are hidden"),
+            (hidden, _) => format!("{what}; {winning} of its files win, and {hidden} are hidden"),
         }
     }
 }

@@ -11,12 +11,13 @@ use serde::Serialize;
 use crate::format::is_archive_name;
 use crate::game::caseless::{fold, same};
 use crate::game::{
-    DeploymentList, Disk, LayerKind, LoadOrder, ModList, OrderLayer, ghosted, is_backup, is_separator,
+    DeploymentList, Disk, LayerKind, LoadOrder, ModList, OrderLayer, ghosted, is_backup, is_plugin,
+    is_separator,
 };
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::once_per_file::OncePerFile;
-use crate::vfs::fate::{Cause, Fate, nested_around};
+use crate::vfs::fate::{Cause, Fate, HIDDEN, hidden_folder, is_plugin_of, nested_around};
 use crate::vfs::open_options::OpenOptions;
 use crate::vfs::opened_archive::{stored_path, with_archive};
 use crate::vfs::vfs::Vfs;
@@ -29,6 +30,9 @@ pub(crate) struct Explanation {
     /// The path or name that this was taken for, if it differs by more than case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) meant: Option<String>,
+    /// The path in the tree that was asked about; `None` if it is not known.
+    #[serde(skip)]
+    pub(crate) path: Option<String>,
     /// The id of the game; `None` if the sources are no game.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) game: Option<&'static str>,
@@ -75,8 +79,6 @@ pub(crate) const SAME_NAME: &str = "same-name";
 pub(super) const SIMILAR_NAME: &str = "similar-name";
 /// The code of the reason that an archive cannot be opened.
 pub(super) const UNOPENED: &str = "archive-unopened";
-/// The text of the reason that the user hid a file.
-pub(super) const HIDDEN: &str = "it is hidden in Mod Organizer, which gave it this name; unhide it there";
 /// Maximum number of archives that are opened for one question.
 pub(super) const ARCHIVES_MAX: usize = 2_000;
 /// Maximum number of files and folders of a mod that are looked at.
@@ -108,6 +110,8 @@ pub(super) struct Answer<'a> {
     pub(super) hinted: Cell<usize>,
     /// The lists of managers that deploy into the folders of the game, with those folders.
     pub(super) deployed: OnceCell<Rc<Vec<(PathBuf, DeploymentList)>>>,
+    /// The path in the tree that was asked about; `None` if it is not known.
+    pub(super) path: Option<String>,
     /// The path or name that the question was taken for.
     pub(super) meant: Option<String>,
     pub(super) is_there: bool,
@@ -190,21 +194,34 @@ impl<'a> Answer<'a> {
 
     /// Whether a path is in a folder that the user hid in Mod Organizer. The tree has it under the new name.
     pub(super) fn is_in_hidden_folder(&self, path: &str) -> bool {
-        let mut lists = self.mod_lists();
-        lists.any(|(_, mods)| Path::new(path).ancestors().skip(1).any(|it| is_marked(mods, it)))
+        self.mod_lists().any(|(_, mods)| hidden_folder(mods, path).is_some())
+    }
+
+    /// Whether a file of this name is a plugin of one of the games.
+    pub(super) fn is_plugin(&self, name: &str) -> bool {
+        is_plugin(name) || self.orders.iter().any(|order| is_plugin_of(order, name))
     }
 
     /// The file or a folder above it that the user hid in Mod Organizer.
     pub(super) fn marked_hidden(&self, mods: &ModList, folder: &Path, path: &str) -> Option<Cause> {
         let mut folder = folder.to_owned();
-        for name in path.split('/').filter(|it| !matches!(*it, "" | ".")) {
+        let mut rest = path.trim_start_matches(['/', '.']);
+        while !rest.is_empty() {
+            let (name, below) = rest.split_once('/').unwrap_or((rest, ""));
+            let below = below.trim_start_matches('/');
             let names = self.disk.names(&folder).ok().filter(|_| name != "..")?;
-            let mut hidden =
-                names.beginning_with(name).filter(|(rest, _)| mods.hidden_suffixes.has_folded(rest));
-            if let Some((_, hidden)) = hidden.next() {
-                return Some(Cause::new(Fate::Off, "mo2-hidden", &folder.join(hidden), HIDDEN));
+            let hidden = names.beginning_with(name).filter(|(rest, _)| mods.hidden_suffixes.has_folded(rest));
+            // A hidden folder may lack the rest of the path.
+            let mut hidden = hidden.map(|(_, hidden)| folder.join(hidden)).filter(|hidden| {
+                below.is_empty()
+                    || self.disk.find(hidden, below).is_some()
+                    || self.marked_hidden(mods, hidden, below).is_some()
+            });
+            if let Some(hidden) = hidden.next() {
+                return Some(Cause::new(Fate::Off, "mo2-hidden", &hidden, HIDDEN));
             }
             folder.push(names.get(name)?);
+            rest = below;
         }
         None
     }

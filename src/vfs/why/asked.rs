@@ -4,14 +4,15 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::answer::{Answer, Explanation, NOT_FOUND, SIMILAR_NAME, ThingKind, is_archive, without_ghost};
-use super::file::{SAME_NAMES_MAX, same_name};
+use super::answer::{
+    Answer, Explanation, NOT_FOUND, SIMILAR_NAME, ThingKind, is_archive, is_called, without_ghost,
+};
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
-use crate::game::{Disk, LoadOrder, ModList, is_plugin};
+use crate::game::{Disk, LoadOrder, ModList, OPENMW_CFG, is_known_folder};
 use crate::note::NoteCode;
 use crate::shown::Shown;
-use crate::vfs::fate::{Cause, Fate};
+use crate::vfs::fate::{Cause, Fate, OPENMW};
 use crate::vfs::open_options::OpenOptions;
 use crate::vfs::question::{self, Question};
 use crate::vfs::sources::resolve;
@@ -24,7 +25,7 @@ pub(crate) fn why(vfs: &Vfs, set: &SourceSet, question: &Question) -> Explanatio
     let orders = &orders[..];
     let mut answer = Answer::new(vfs, orders, &set.options);
     let kind = answer.to(question);
-    let Answer { is_there, mut reasons, meant, .. } = answer;
+    let Answer { is_there, mut reasons, meant, path, .. } = answer;
     let mut seen = HashSet::new();
     reasons.retain(|reason| seen.insert((reason.code, reason.subject.clone())));
     if reasons.iter().all(|it| it.code == SIMILAR_NAME) && !is_there {
@@ -38,6 +39,7 @@ pub(crate) fn why(vfs: &Vfs, set: &SourceSet, question: &Question) -> Explanatio
     let profile = games().find_map(|order| order.profile.as_ref()?.file_name());
     Explanation {
         thing: question.asked.clone(),
+        path: meant.clone().or(path),
         meant: meant.filter(|it| !it.eq_ignore_ascii_case(&question.text)),
         game: games().next().map(|order| order.game).filter(|_| games().count() == 1),
         profile: profile.map(|it| it.to_string_lossy().into_owned()),
@@ -84,6 +86,7 @@ impl<'a> Answer<'a> {
             mods_off: OnceCell::new(),
             hinted: Cell::new(0),
             deployed: OnceCell::new(),
+            path: None,
             meant: None,
             is_there: false,
             reasons: Vec::new(),
@@ -104,6 +107,9 @@ impl<'a> Answer<'a> {
         {
             return kind;
         }
+        // A path of another machine may begin with any folders.
+        let is_in_tree = !question.has_drive() && question.disk.is_none();
+        self.path = Some(name.to_owned()).filter(|it| is_in_tree || is_below_known(it));
         let kind = self.kind_of(name);
         match kind {
             ThingKind::File => self.file(name),
@@ -149,15 +155,27 @@ impl<'a> Answer<'a> {
         let is_name = !thing.contains(['/', '\\']);
         let ends = |end: &str| thing.to_ascii_lowercase().ends_with(end);
         match () {
-            () if is_name && is_plugin(without_ghost(thing)) => ThingKind::Plugin,
+            () if is_name && self.is_plugin(without_ghost(thing)) => ThingKind::Plugin,
             () if is_name && is_archive_name(thing.as_bytes()) => ThingKind::Archive,
-            () if is_name && ends(".ini") => ThingKind::Settings,
+            () if is_name && (ends(".ini") || self.is_cfg(thing)) => ThingKind::Settings,
             () if is_name && self.mod_lists().any(|(_, mods)| self.has_mod(mods, thing)) => ThingKind::Mod,
+            () if is_name && self.is_layer_like_mod(thing) => ThingKind::Mod,
             () if is_name && self.deployed().iter().any(|(_, it)| it.mod_named(thing).is_some()) => {
                 ThingKind::Mod
             }
             () => ThingKind::File,
         }
+    }
+
+    /// Whether this is the name of the settings of OpenMW.
+    fn is_cfg(&self, name: &str) -> bool {
+        same(name, OPENMW_CFG) && self.orders.iter().any(|order| order.game == OPENMW)
+    }
+
+    /// Whether a folder of the game is called so, and none in the tree.
+    fn is_layer_like_mod(&self, name: &str) -> bool {
+        self.layers_like_mods().any(|(_, layer)| is_called(&layer.path, name))
+            && self.vfs.folder(name).is_none()
     }
 
     fn has_mod(&self, mods: &ModList, name: &str) -> bool {
@@ -178,9 +196,13 @@ impl<'a> Answer<'a> {
             Err(several) => {
                 let others: Vec<String> =
                     several.into_iter().filter(|it| !self.is_in_hidden_folder(it)).collect();
-                self.reasons.extend(others.iter().take(SAME_NAMES_MAX).map(|it| same_name(it)));
+                self.several(&others);
             }
         }
+        // A path of another machine may begin with any folders.
+        let mut ends = name.match_indices('/').map(|(at, _)| &name[at + 1..]);
+        let end = ends.find(|end| question.has_drive() && is_below_known(end));
+        self.in_unread_folders(end.filter(|_| !is_below_known(name)).unwrap_or(name));
         if !name.contains(['/', '.'])
             && let Some(kind) = self.with_endings(name)
         {
@@ -259,13 +281,14 @@ impl<'a> Answer<'a> {
             if is_virtual && self.disk.find(&place.folder, &place.within).is_none() {
                 return None;
             }
+            self.path = Some(place.within.clone()).filter(|it| is_below_known(it));
             return Some(self.copy(&place));
         }
         if self.profile(path) {
             return Some(ThingKind::Settings);
         }
         let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
-        if exists && name.to_ascii_lowercase().ends_with(".ini") {
+        if exists && (name.to_ascii_lowercase().ends_with(".ini") || self.is_cfg(name)) {
             self.settings_at(path);
             return Some(ThingKind::Settings);
         }
@@ -344,4 +367,9 @@ impl<'a> Answer<'a> {
         let mut archives = ends.filter(|(archive, _)| is_archive(Path::new(archive)));
         archives.find_map(|(archive, inner)| Some(self.disk.find_file(folder, archive)?.join(inner)))
     }
+}
+
+/// Whether a path begins with a folder that games read.
+fn is_below_known(path: &str) -> bool {
+    path.split_once('/').is_some_and(|(top, _)| is_known_folder(top))
 }

@@ -4,15 +4,15 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::answer::{
-    ARCHIVES_MAX, Answer, HIDDEN, NOT_FOUND, Place, SAME_NAME, ThingKind, UNOPENED, Wanted, ghost, is_called,
+    ARCHIVES_MAX, Answer, NOT_FOUND, Place, SAME_NAME, ThingKind, UNOPENED, Wanted, ghost, is_called,
     is_marked, is_of_archive_not_loaded, without_ghost, without_mark,
 };
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
-use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer, ghosted, is_plugin};
+use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer, ghosted};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
-use crate::vfs::fate::{Cause, Fate, is_left_out, out_of_place};
+use crate::vfs::fate::{Cause, Fate, HIDDEN, is_left_out, out_of_place};
 use crate::vfs::file::VfsFile;
 use crate::vfs::opened_archive::{stored_path, with_archive};
 
@@ -37,6 +37,9 @@ impl<'a> Answer<'a> {
             return self.reasons.extend(nested);
         }
         if let Some(folder) = self.vfs.folder(path) {
+            if self.is_in_hidden_folder(&format!("{path}/file")) {
+                return self.add(Cause::new(Fate::Off, "mo2-hidden", Path::new(&folder.path()), HIDDEN));
+            }
             self.is_there = true;
             let text = "this is a folder of the game; ask about a file in it";
             return self.add(Cause::remark("folder", Path::new(&folder.path()), text));
@@ -162,6 +165,11 @@ impl<'a> Answer<'a> {
                 self.a_mod(&name);
                 return ThingKind::Mod;
             }
+            let layer = self.layers_like_mods().find(|(_, layer)| layer.path == *folder);
+            if let Some((order, layer)) = layer {
+                self.layer(order, &layer.path);
+                return ThingKind::Mod;
+            }
             self.is_there = true;
             self.add(Cause::remark("folder", folder, "this is a folder of the game; ask about a file in it"));
             return ThingKind::File;
@@ -181,8 +189,9 @@ impl<'a> Answer<'a> {
                 self.add(nested);
                 return ThingKind::File;
             }
+            let in_it = format!("{within}/file");
             match self.vfs.folder(within) {
-                Some(_) if self.state_of_mod(folder).is_none() => {
+                Some(_) if self.state_of_mod(folder).is_none() && !self.is_in_hidden_folder(&in_it) => {
                     self.is_there = true;
                     let text = "this is a folder of the game; ask about a file in it";
                     self.add(Cause::remark("folder", Path::new(&name), text));
@@ -196,12 +205,12 @@ impl<'a> Answer<'a> {
             return ThingKind::Archive;
         }
         self.loose_copy(place, &path);
-        if is_top && is_plugin(name) && self.is_there {
+        if is_top && self.is_plugin(name) && self.is_there {
             (self.is_there, self.reasons) = (false, Vec::new());
             self.plugin(name);
             return ThingKind::Plugin;
         }
-        if is_top && is_plugin(without_ghost(name)) { ThingKind::Plugin } else { ThingKind::File }
+        if is_top && self.is_plugin(without_ghost(name)) { ThingKind::Plugin } else { ThingKind::File }
     }
 
     /// Answers for a loose file that exists.
@@ -479,6 +488,38 @@ impl<'a> Answer<'a> {
             }));
         }
         found
+    }
+
+    /// Answers for a name that several files have.
+    pub(super) fn several(&mut self, paths: &[String]) {
+        let mut found = Vec::new();
+        for file in paths.iter().filter_map(|path| self.vfs.file(path)) {
+            let cause = self.out_of_place(&file).unwrap_or_else(|| {
+                self.is_there = true;
+                let place = file.layer().path().join(file.path());
+                Cause::new(Fate::Wins, SAME_NAME, &place, "the game has a file of this name from here")
+            });
+            found.push(cause);
+        }
+        found.sort_by_key(|it| it.fate != Some(Fate::Wins));
+        let more = found.len().saturating_sub(SAME_NAMES_MAX);
+        found.truncate(SAME_NAMES_MAX);
+        if let (Some(last), true) = (found.last_mut(), more > 0) {
+            last.text = format!("{}; {more} more have the name", last.text);
+        }
+        self.reasons.extend(found);
+    }
+
+    /// Files whose paths end in one that was asked about, in folders where the game does not look.
+    pub(super) fn in_unread_folders(&mut self, path: &str) {
+        let end = format!("/{}", path.to_ascii_lowercase());
+        let name = path.rsplit('/').next().unwrap_or(path).as_bytes();
+        let is_named = |file: &VfsFile| file.name().eq_ignore_ascii_case(name);
+        let files = self.vfs.files().filter(is_named);
+        let deeper = files.filter(|file| file.path().to_ascii_lowercase().ends_with(&end));
+        let found = deeper.filter_map(|file| self.out_of_place(&file)).take(SAME_NAMES_MAX);
+        let found: Vec<Cause> = found.collect();
+        self.reasons.extend(found);
     }
 
     pub(super) fn same_names(&mut self, path: &str) {

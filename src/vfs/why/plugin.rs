@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::answer::{Answer, ghost, without_ghost};
 use crate::game::caseless::same;
-use crate::game::{ActiveRule, LayerKind, LoadOrder, OrderLayer, ReadList};
+use crate::game::{ActiveRule, LayerKind, LoadOrder, OPENMW_CFG, OrderLayer, ReadList};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
-use crate::vfs::fate::{Cause, Fate};
+use crate::vfs::fate::{Cause, Fate, OPENMW};
 
 impl Answer<'_> {
     pub(super) fn plugin(&mut self, thing: &str) {
@@ -134,6 +134,13 @@ impl Answer<'_> {
                 format!(
                     "the plugin is installed, but [Game Files] in {ini} does not name it; tick it in the \
                      launcher of the game, under Data Files"
+                )
+            }
+            None if order.game == OPENMW => {
+                let ini = order.inis.last().map_or(OPENMW_CFG.into(), |it| it.shown().to_string());
+                format!(
+                    "the plugin is not active: {ini} has no content={name}; tick it in the launcher of \
+                     OpenMW, under Data Files"
                 )
             }
             None => {
