@@ -39,7 +39,9 @@ pub use managers::{
     FoundInstance, MO2_INI, find_instances, instance, instance_of_profile, plan_mo2, plan_openmw,
 };
 pub use plan::{FolderFilter, Header, LayerKind, LoadOrder, ModList, OrderLayer, PlanError, plan_game};
-pub(crate) use plan::{ReadList, almost_folder, ghosted, is_known_folder, is_plugin, unread_folder};
+pub(crate) use plan::{
+    ONLY_BELOW, ReadList, almost_folder, ghosted, is_known_folder, is_plugin, unread_folder,
+};
 #[cfg(feature = "pack")]
 pub(crate) use plan::{lowest_first, stem};
 pub use precedence::{ArchiveRule, Confidence, LooseRule, Precedence};

@@ -106,8 +106,9 @@ impl Opened {
                     opened.add_ignored(&planned, &files);
                     if let Some(folder) = opened.scan_unserved(&planned, &files, &opener.left_out)? {
                         opener.files.add_folder(&folder)?;
-                        let PlannedFolder { lists_archives, why, rules, .. } = planned;
+                        let PlannedFolder { lists_archives, reads, why, rules, .. } = planned;
                         opened.add_folder(folder, lists_archives, base(index), why, &rules)?;
+                        opened.leave_out_below(&reads);
                     }
                 }
             }
@@ -420,6 +421,17 @@ impl<'a> Opening<'a> {
         let mut planned = planned.clone();
         planned.filter.not_at_root.extend(self.served.iter().cloned());
         planned.scan_or_leave_out(&Walks::new(files.clone()), self.earlier, left_out)
+    }
+
+    /// Leaves out of the last layer what is below some folders, because another layer of its folder has that.
+    fn leave_out_below(&mut self, folders: &[String]) {
+        let is_below = |path: &[u8]| {
+            let rest = |folder: &String| path.strip_prefix(folder.as_bytes());
+            folders.iter().any(|folder| rest(folder).is_some_and(|rest| rest.starts_with(b"/")))
+        };
+        if let Some(layer) = self.layers.pop() {
+            self.layers.push(layer.without(is_below));
+        }
     }
 
     fn add_archive(&mut self, archive: OpenedArchive, why: String, rules: &LayerRules) {

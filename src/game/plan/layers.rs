@@ -180,6 +180,9 @@ const SECTION: &str = "Archive";
 const INVALIDATE: &str = "bInvalidateOlderFiles";
 const FINAL: &str = "sResourceDataDirsFinal";
 
+/// What follows the reason for a folder of which the game reads only some folders.
+pub(crate) const ONLY_BELOW: &str = ", but only those below the folders in sResourceDataDirsFinal";
+
 /// The settings that decide when loose files beat archives. If the game ignores loose files, only those that
 /// would have to differ.
 fn loose_settings(setting: LooseSetting, inis: &IniFiles) -> Vec<Setting> {
@@ -251,7 +254,7 @@ fn with_folders(
         LooseRule::Always => "",
         LooseRule::Never => ", below the archives because bInvalidateOlderFiles is off",
         LooseRule::ByDate => ", hidden by archives that are not older",
-        LooseRule::Below(_) => ", but only those below the folders in sResourceDataDirsFinal",
+        LooseRule::Below(_) => ONLY_BELOW,
     };
     for folder in &mut folders {
         folder.why.push_str(remark);

@@ -25,6 +25,7 @@ pub(crate) mod plan_game;
 pub(crate) mod plugins;
 
 pub(crate) use code_page::ReadList;
+pub(crate) use layers::ONLY_BELOW;
 #[cfg(feature = "pack")]
 pub(crate) use layers::lowest_first;
 pub use load_order::{FolderFilter, LayerKind, LoadOrder, ModList, OrderLayer, PlanError};

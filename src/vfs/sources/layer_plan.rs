@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::folder::Filter;
-use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule};
+use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule, ONLY_BELOW};
 use crate::system::covered::uncovered;
 use crate::vfs::open_options::{FolderArchives, Within};
 
@@ -107,14 +107,19 @@ impl PlannedLayer {
     }
 }
 
+/// What follows the reason for a folder that is two layers, in the lower and in the upper one.
+const IN_UNSERVED: &str = ", in a folder that no archive has";
+const READ: &str = ", at the top or below the folders in sResourceDataDirsFinal";
+
 /// The layers of a game's load order. `number` is the number of the game among the sources. If the
 /// game reads only some subfolders of a folder, the folder becomes two layers. One shows these
-/// subfolders, above all other layers. The other shows what no archive has, at the planned place.
+/// subfolders, above all other layers. The other shows what else no archive has, at the planned place.
 pub(crate) fn of_order(order: &LoadOrder, number: u16, archives: FolderArchives) -> Vec<PlannedLayer> {
     let (mut layers, mut above) = (Vec::with_capacity(order.layers.len()), Vec::new());
     let rules = LayerRules::of(order, number);
     for layer in &order.layers {
         let (path, why) = (layer.path.clone(), layer.why.clone());
+        let reason = |which: &str| format!("{}{which}", why.strip_suffix(ONLY_BELOW).unwrap_or(&why));
         if layer.what == LayerKind::Archive {
             layers.push(PlannedLayer::Archive { path, is_needed: false, why, rules: rules.clone() });
             continue;
@@ -129,7 +134,11 @@ pub(crate) fn of_order(order: &LoadOrder, number: u16, archives: FolderArchives)
                 opens_archives: false,
                 lists_archives: archives != FolderArchives::Open,
                 hides_served,
-                why: why.clone(),
+                why: match (&layer.shown.only, hides_served) {
+                    (None, _) => why.clone(),
+                    (Some(_), true) => reason(IN_UNSERVED),
+                    (Some(_), false) => reason(READ),
+                },
                 rules: rules.clone(),
             })
         };
