@@ -58,8 +58,8 @@ use crate::vfs::{FileCopy, Provenance, Vfs};
 /// Nothing needs to be mounted if a source comes first: `bsafs which skyrimse PATH`. With -v, the folders of
 /// the archives are printed, and how each copy is stored.
 ///
-/// The exit status is 1 if a path is not a file in a mount or in the sources, or if something in the sources
-/// was not looked at that may have the path.
+/// The exit status is 1 if a path is not a file in a mount or in the sources, if the game has no use for it
+/// there, or if something in the sources was not looked at that may have the path.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Which {
@@ -179,7 +179,8 @@ impl Which {
         Ok(unseen.end(if is_unmatched { Exit::No } else { exit }))
     }
 
-    /// Prints where a file comes from, as [`write`] does. Returns whether that is known.
+    /// Prints where a file comes from, as [`write`] does. Returns whether that is known, and the game has a
+    /// use for the file.
     fn answer(
         &self,
         provenance: Result<Answer, Unanswered>,
@@ -200,9 +201,10 @@ impl Which {
                 return Ok(false);
             }
         };
+        let is_used = answer.provenance.unused.is_none();
         if self.json {
             write_json(out, &answer).map_err(OutputError)?;
-            return Ok(true);
+            return Ok(is_used);
         }
         let Answer { provenance, claimed_by } = answer;
         write(out, &provenance).map_err(OutputError)?;
@@ -218,7 +220,7 @@ impl Which {
             }
             message::answer_without_terminal(String::from_utf8_lossy(&text).trim_end());
         }
-        Ok(true)
+        Ok(is_used)
     }
 }
 
