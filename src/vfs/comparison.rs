@@ -237,6 +237,10 @@ impl Conflict {
 /// layer.
 pub(crate) struct Groups {
     layers: Vec<VfsLayer>,
+    /// For each layer, the lowest one of its folder, if the game reads only a part of that folder.
+    lowest: Vec<usize>,
+    /// For each such folder, why the game loads it.
+    partly_read: HashMap<PathBuf, String>,
     /// The layers into which managers may deploy.
     is_own: Vec<bool>,
     deployments: Deployments,
@@ -260,7 +264,19 @@ impl Groups {
             let is_its = |it: &OrderLayer| it.path == layer.path() && !it.is_managed;
             layer.is_folder() && !order.game.is_empty() && order.layers.iter().any(is_its)
         };
+        // Such a folder is two layers, which people know as one.
+        let partly_read = order.layers.iter().filter(|layer| layer.shown.only.is_some());
+        let partly_read: HashMap<PathBuf, String> =
+            partly_read.map(|layer| (layer.path.clone(), layer.why.clone())).collect();
+        let mut first: HashMap<PathBuf, usize> = HashMap::new();
+        let mut lowest = |(number, layer): (usize, &VfsLayer)| {
+            let is_part = layer.is_folder() && partly_read.contains_key(layer.path());
+            if is_part { *first.entry(layer.path().to_owned()).or_insert(number) } else { number }
+        };
+        let lowest = layers.iter().enumerate().map(&mut lowest).collect();
         Self {
+            lowest,
+            partly_read,
             is_own: layers.iter().map(is_own).collect(),
             layers,
             deployments: Deployments::default(),
@@ -277,9 +293,21 @@ impl Groups {
     /// The number of the group of a copy.
     pub(crate) fn of(&self, copy: &VfsFile) -> usize {
         let layer = usize::from(copy.entry().layer);
+        let layer = self.lowest.get(layer).copied().unwrap_or(layer);
         let own = self.layers.get(layer).filter(|_| self.is_own[layer]);
         let name = own.and_then(|own| self.deployments.mod_of(own.path(), &copy.path()));
         name.map_or(layer, |name| self.of_mod(layer, name))
+    }
+
+    /// Whether a group is a layer that counts as another one.
+    pub(crate) fn is_part(&self, group: usize) -> bool {
+        self.lowest.get(group).is_some_and(|lowest| *lowest != group)
+    }
+
+    /// Why the game loads the layer of a group; empty if the user named it.
+    pub(crate) fn why(&self, group: usize) -> &str {
+        let layer = self.layer(group);
+        self.partly_read.get(layer.path()).map_or(layer.why(), String::as_str)
     }
 
     fn of_mod(&self, layer: usize, name: String) -> usize {
@@ -303,6 +331,21 @@ impl Groups {
         Some(self.mods.borrow()[at].1.clone())
     }
 
+    /// The mod from which a manager deployed an archive.
+    pub(crate) fn mod_of_archive(&self, archive: &VfsLayer) -> Option<String> {
+        let (folder, name) = (archive.path().parent()?, archive.path().file_name()?.to_str()?);
+        let is_its = |layer: &&VfsLayer| self.is_own[layer.number()] && layer.path() == folder;
+        let own = self.layers.iter().find(is_its)?;
+        self.deployments.mod_of(own.path(), name)
+    }
+
+    /// Whether a manager deployed something of a mod. `None` if there is no mod of this name.
+    pub(crate) fn is_deployed(&self, order: &LoadOrder, name: &str) -> Option<bool> {
+        let prefixes: Vec<PathBuf> = order.installation.iter().flat_map(|it| it.prefix_folders()).collect();
+        let own = self.layers.iter().filter(|layer| self.is_own[layer.number()]);
+        own.filter_map(|layer| self.deployments.is_deployed(layer.path(), &prefixes, name)).max()
+    }
+
     /// The copies that managers did not deploy, by the node of the file at their path, which `find` returns.
     pub(crate) fn undeployed(
         &self,
@@ -311,7 +354,8 @@ impl Groups {
     ) -> HashMap<NodeId, Vec<Undeployed>> {
         let prefixes: Vec<PathBuf> = order.installation.iter().flat_map(|it| it.prefix_folders()).collect();
         let mut found: HashMap<NodeId, Vec<Undeployed>> = HashMap::new();
-        for layer in self.layers.iter().filter(|layer| self.is_own[layer.number()]) {
+        let is_one = |layer: &&VfsLayer| self.is_own[layer.number()] && !self.is_part(layer.number());
+        for layer in self.layers.iter().filter(is_one) {
             for (path, folder, name) in self.deployments.losing(layer.path(), &prefixes) {
                 let Some(file) = find(path) else { continue };
                 let copy = Undeployed { folder, group: self.of_mod(layer.number(), name) };

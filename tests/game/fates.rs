@@ -1318,3 +1318,129 @@ fn the_note_on_meshes_is_about_the_path_in_the_game() {
         "{unread:?}"
     );
 }
+
+#[test]
+fn conflicts_of_a_mod_are_those_of_its_folder_and_its_archives() {
+    let mods = "home/mo2/mods";
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            (
+                "my/Skyrim.ini",
+                "[Archive]\nsResourceArchiveList=Base.bsa, Quest.bsa, Packed.bsa\nsResourceArchiveList2=\n",
+            ),
+            ("Data/Base.bsa", ""),
+        ],
+    );
+    let source = world.instance(
+        &["Over", "Quest", "Packed", "Questline"],
+        &[
+            (&format!("{mods}/Over/misc/base.bsa.txt"), ""),
+            (&format!("{mods}/Over/misc/own.txt"), ""),
+            (&format!("{mods}/Over/misc/packed.bsa.txt"), ""),
+            (&format!("{mods}/Over/misc/quest.bsa.txt"), ""),
+            (&format!("{mods}/Packed/Packed.bsa"), ""),
+            (&format!("{mods}/Quest Off/misc/own.txt"), ""),
+            (&format!("{mods}/Quest/Quest.bsa"), ""),
+            (&format!("{mods}/Quest/misc/own.txt"), ""),
+            (&format!("{mods}/Questline/misc/other.txt"), ""),
+        ],
+    );
+    let of = |name: &str| -> Vec<String> {
+        let lines = lines(&world.run(&["conflicts", "--json", &source, "--of", name]));
+        lines.iter().filter_map(|it| Some(it["path"].as_str()?.to_lowercase())).collect()
+    };
+    let all = ["misc/own.txt", "misc/quest.bsa.txt", "misc/shared.txt"];
+    assert_eq!(of("Quest"), all);
+    assert_eq!(of("mods/quest/"), all);
+    assert_eq!(of("Packed"), ["misc/packed.bsa.txt", "misc/shared.txt"]);
+    assert_eq!(of("Quest.bsa"), ["misc/quest.bsa.txt", "misc/shared.txt"]);
+    assert_eq!(of("Questline"), [""; 0]);
+    // The archives of the game are not a mod in its folder.
+    assert_eq!(of("Data"), [""; 0]);
+    let refused = |command: &str, name: &str| {
+        let finished = world.run(&[command, &source, "--of", name]);
+        assert_eq!((finished.code, &*finished.out), (66, ""), "{finished:?}");
+        finished.err
+    };
+    for command in ["conflicts", "needs"] {
+        let off = refused(command, "quest off");
+        assert!(off.contains("--of quest off: the mod is off in the profile "), "{off}");
+        for part in ["ques", "Nothing"] {
+            let none = refused(command, part);
+            assert!(none.contains("no such layer"), "{none}");
+        }
+    }
+
+    let world = vortex_world();
+    let refused = world.run(&["conflicts", "skyrimse", "--of", "unused mod-4"]);
+    assert_eq!(refused.code, 66, "{refused:?}");
+    assert!(refused.err.contains("--of unused mod-4: the mod is not deployed"), "{refused:?}");
+}
+
+#[test]
+fn a_folder_of_which_the_game_reads_a_part_is_one_layer_and_hides_nothing_of_itself() {
+    let world = SmallWorld::new(
+        &FALLOUT4,
+        &[
+            (
+                "my/Fallout4.ini",
+                "[Archive]\nSResourceArchiveList=A.ba2\nsResourceDataDirsFinal=STRINGS\\, Text\\New\\\n",
+            ),
+            ("Data/A.ba2", ""),
+            ("Data/F4SE/a.ini", ""),
+            ("Data/Strings/Gun_de.STRINGS", ""),
+            ("Data/Stringsother/a.txt", ""),
+            ("Data/Text/New/read.txt", ""),
+            ("Data/Text/Newer/read.txt", ""),
+            ("Data/misc/a.ba2.txt", "loose"),
+        ],
+    );
+    let which = |path: &str| lines(&world.run(&["which", "--json", "fallout4", path])).remove(0);
+    for path in ["strings/gun_de.strings", "text/new/read.txt"] {
+        let found = which(path);
+        assert_eq!(found["hides"], Value::Array(vec![]), "{found}");
+        let why = "loose files, at the top or below the folders in sResourceDataDirsFinal";
+        assert_eq!(found["from"]["why"], why, "{found}");
+        let said = world.run(&["why", "--in", "fallout4", path]);
+        assert!(said.code == 0 && !said.out.contains("hidden"), "{said:?}");
+    }
+    for path in ["f4se/a.ini", "stringsother/a.txt", "text/newer/read.txt"] {
+        let found = which(path);
+        assert_eq!(found["from"]["why"], "loose files, in a folder that no archive has", "{found}");
+    }
+    let all = lines(&world.run(&["conflicts", "--json", "fallout4"]));
+    let data = path(&world, "Data");
+    let layers: Vec<&Value> = all.iter().filter(|it| it["layer"] == data).collect();
+    assert_eq!(layers.len(), 1, "{all:?}");
+    let order = &lines(&world.run(&["order", "--json", "fallout4"]))[0];
+    let planned = order["layers"].as_array().unwrap().iter().find(|it| it["path"] == data).unwrap();
+    assert_eq!((&layers[0]["why"], &layers[0]["hidden"]), (&planned["why"], &0.into()), "{all:?}");
+    let paths: Vec<&Value> = all.iter().filter(|it| it["path"].is_string()).map(|it| &it["path"]).collect();
+    assert_eq!(paths, ["misc/a.ba2.txt"], "{all:?}");
+    // A summary of some files leaves out layers without one of them.
+    let some = lines(&world.run(&["conflicts", "--json", "fallout4", "strings"]));
+    assert_eq!((some.len(), &some[0]["layer"], &some[0]["files"]), (1, &data.into(), &1.into()), "{some:?}");
+}
+
+#[test]
+fn which_ends_with_1_for_a_file_that_the_game_passes_over_as_why_does() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", "[Archive]\nsResourceArchiveList=Base.bsa\nsResourceArchiveList2=\n"),
+            ("Data/Base.bsa", ""),
+            ("Data/textures/Sub.esp", ""),
+            ("Data/backup/textures/a.dds", ""),
+            ("Data/backup/meshes/a.nif", ""),
+        ],
+    );
+    for (asked, code) in [("backup/textures/a.dds", 1), ("textures/sub.esp", 1), ("misc/base.bsa.txt", 0)] {
+        for arguments in [&["which", "skyrimse", asked][..], &["which", "--json", "skyrimse", asked]] {
+            let which = world.run(arguments);
+            let why = world.run(&["why", "--in", "skyrimse", asked]);
+            assert_eq!((which.code, why.code), (code, code), "{which:?} {why:?}");
+            assert!(!which.out.is_empty(), "{which:?}");
+        }
+    }
+}

@@ -1,7 +1,6 @@
 //! `bsafs conflicts`: lists the files that several layers have, and which layer wins.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -24,7 +23,8 @@ use crate::cli::terminal::progress::steps;
 use crate::cli::terminal::shown_layers::ShownLayers;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
-use crate::game::ArchiveRule;
+use crate::game::caseless::{fold, same};
+use crate::game::{ArchiveRule, Disk, LoadOrder, OrderLayer};
 use crate::note::NoteCode;
 use crate::shown::Shown;
 use crate::system::text::count;
@@ -35,7 +35,7 @@ use crate::vfs::comparison::{
     Compared, Conflict, Groups, Tally, Undeployed, compare_all, conflicts, count_equal, tally,
 };
 use crate::vfs::fate::{Cause, Fate, out_of_place};
-use crate::vfs::{Layout, Vfs, VfsFile};
+use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
 
 /// Print the files that several layers have, which layer wins, and which are hidden
 ///
@@ -61,8 +61,8 @@ pub(crate) struct Conflicts {
     sources: Vec<PathBuf>,
     /// Select only conflicts that involve this layer
     ///
-    /// LAYER is the name of an archive or folder, or the end of its path, in any case. If no path ends like
-    /// this, any part of a path matches.
+    /// LAYER is the name of an archive, folder or mod, or the end of its path in whole names, in any case. A
+    /// mod is its folder and the archives in it.
     #[arg(long, value_name = "LAYER")]
     of: Option<String>,
     /// Read the files, and print whether each hidden file equals the winner
@@ -190,7 +190,7 @@ impl Conflicts {
         let others = files.iter().filter(is_outside).filter(|it| !known.contains(&it.node()));
         conflicts.extend(others.map(|it| Conflict { winner: it.clone(), hidden: Vec::new() }));
         let is_asked = match &self.of {
-            Some(of) => groups_named(&groups, of)?,
+            Some(of) => groups_named(&vfs, &groups, of)?,
             None => vec![true; groups.count()],
         };
         conflicts.retain(|conflict| {
@@ -291,7 +291,7 @@ impl Conflicts {
             };
             write_json(out, &line)?;
         }
-        for (group, tally) in found.layers.iter().filter(|(group, _)| is_asked[*group]) {
+        for (group, tally) in found.shown_layers(is_asked) {
             let line = LayerLine {
                 name: found.layer_name(*group),
                 files: tally.files(),
@@ -369,7 +369,7 @@ impl Found {
         let layer = self.groups.layer(group);
         LayerName {
             layer: layer.path().to_string_lossy().into_owned(),
-            why: layer.why().to_owned(),
+            why: self.groups.why(group).to_owned(),
             deployed_from: self.groups.mod_name(group),
             fate: None,
             code: None,
@@ -386,7 +386,8 @@ impl Found {
     }
 
     fn copy_name(&self, copy: &VfsFile, fate: Fate, code: &'static str) -> LayerName {
-        LayerName { fate: Some(fate), code: Some(code), ..self.layer_name(self.groups.of(copy)) }
+        let name = self.layer_name(self.groups.of(copy));
+        LayerName { why: copy.layer().why().to_owned(), fate: Some(fate), code: Some(code), ..name }
     }
 
     fn not_deployed_name(&self, winner: &VfsFile, copy: &Undeployed) -> LayerName {
@@ -403,7 +404,8 @@ impl Found {
     /// The layers that the user asked for. Most layers of a game have none of some files, and are left out.
     fn shown_layers(&self, is_asked: &[bool]) -> impl Iterator<Item = &(usize, Tally)> {
         let is_shown = |tally: &Tally| tally.files() > 0 || !self.is_limited;
-        self.layers.iter().filter(move |(group, tally)| is_asked[*group] && is_shown(tally))
+        let is_one = |group| is_asked[group] && !self.groups.is_part(group);
+        self.layers.iter().filter(move |(group, tally)| is_one(*group) && is_shown(tally))
     }
 
     #[cfg(feature = "pictures")]
@@ -461,46 +463,76 @@ fn unsure(vfs: &Vfs, conflicts: &[Conflict]) -> Option<String> {
     (shared > 0).then(|| format!("{code}: {files} in several archives: {text}"))
 }
 
-/// For each layer, whether `--of` names it.
+/// For each layer, whether `--of` names it or the folder of the mod that has it.
 pub(super) fn layers_named(vfs: &Vfs, of: &str) -> Result<Vec<bool>, Failure> {
-    any_named(&vfs.layers().map(|layer| layer.path().to_owned()).collect::<Vec<_>>(), of)
+    let groups = Groups::new(vfs.layers().collect(), vfs.order());
+    let found = named_layers(vfs, of);
+    if found.contains(&true) { Ok(found) } else { Err(not_named(vfs.order(), &groups, of)) }
 }
 
-/// For each layer and deployed mod, whether `--of` names it or the layer that has it.
-fn groups_named(groups: &Groups, of: &str) -> Result<Vec<bool>, Failure> {
-    let path = |group: usize| match groups.mod_name(group) {
-        Some(name) => PathBuf::from(name),
-        None => groups.layer(group).path().to_owned(),
+/// For each layer and deployed mod, whether `--of` names it, or the layer or mod that has it.
+fn groups_named(vfs: &Vfs, groups: &Groups, of: &str) -> Result<Vec<bool>, Failure> {
+    let of_layers = named_layers(vfs, of);
+    let is_named = |group: usize| {
+        let layer = groups.layer(group);
+        let name = match groups.mod_name(group) {
+            None if !layer.is_folder() => groups.mod_of_archive(layer),
+            name => name,
+        };
+        of_layers[layer.number()] || name.is_some_and(|name| is_named(Path::new(&name), of))
     };
-    let mut found = any_named(&(0..groups.count()).map(path).collect::<Vec<_>>(), of)?;
-    let of_layers: Vec<bool> = (0..groups.count()).map(|group| found[groups.layer(group).number()]).collect();
-    found.iter_mut().zip(of_layers).for_each(|(found, of_layer)| *found |= of_layer);
-    Ok(found)
+    let found: Vec<bool> = (0..groups.count()).map(is_named).collect();
+    if found.contains(&true) { Ok(found) } else { Err(not_named(vfs.order(), groups, of)) }
 }
 
-fn any_named(paths: &[PathBuf], of: &str) -> Result<Vec<bool>, Failure> {
-    let found = named(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), of);
-    if found.contains(&true) {
-        Ok(found)
-    } else {
-        let what = "no such layer; `bsafs order SOURCE...` lists the layers";
-        Err(Failure::new(Exit::NoInput, format!("--of {of}: {what}")))
+/// For each layer, whether a text names it. The folder of a mod also names the archives at its top. The data
+/// folder of a game does not, because most archives there are the game's own.
+fn named_layers(vfs: &Vfs, of: &str) -> Vec<bool> {
+    let order = vfs.order();
+    let mut folders: HashSet<PathBuf> =
+        vfs.layers().filter(VfsLayer::is_folder).map(|layer| layer.path().to_owned()).collect();
+    let is_own = |layer: &&OrderLayer| !layer.is_managed && order.installation.is_some();
+    for own in order.layers.iter().filter(is_own) {
+        folders.remove(&own.path);
     }
+    let is_mod = |folder: &&Path| {
+        let mods = order.mods.as_ref().map(|mods| &*mods.folder);
+        folders.contains(*folder) || mods.is_some_and(|mods| folder.parent() == Some(mods))
+    };
+    let is_of_mod = |layer: &VfsLayer| {
+        let folder = layer.path().parent().filter(|_| !layer.is_folder()).filter(is_mod);
+        folder.is_some_and(|folder| is_named(folder, of))
+    };
+    vfs.layers().map(|layer| is_named(layer.path(), of) || is_of_mod(&layer)).collect()
 }
 
-/// For each path, whether `text` names it, in any case. Paths that end with the text, in whole
-/// names, match. If there are none, paths that contain the text match.
-fn named(paths: &[&Path], text: &str) -> Vec<bool> {
-    let folded = |path: &OsStr| path.to_string_lossy().to_lowercase();
-    let wanted = text.replace('\\', "/").to_lowercase();
-    let paths: Vec<String> = paths.iter().map(|path| folded(path.as_os_str())).collect();
+/// Whether a text names a path, in any case: the path ends with the text, in whole names.
+fn is_named(path: &Path, text: &str) -> bool {
+    let wanted = fold(&text.replace('\\', "/"));
     let end = wanted.trim_start_matches("./").trim_end_matches('/');
-    let ends: Vec<bool> =
-        paths.iter().map(|path| !end.is_empty() && Path::new(path).ends_with(end)).collect();
-    if ends.contains(&true) {
-        return ends;
-    }
-    paths.iter().map(|path| path.contains(&wanted)).collect()
+    !end.is_empty() && Path::new(&fold(&path.to_string_lossy())).ends_with(end)
+}
+
+/// Why `--of` names nothing that the game has.
+fn not_named(order: &LoadOrder, groups: &Groups, of: &str) -> Failure {
+    let name = of.trim_end_matches('/');
+    let profile = order.profile.as_ref().and_then(|it| it.file_name()).unwrap_or_default().shown();
+    let of_manager = order.mods.as_ref().and_then(|mods| {
+        let is_on = mods.enabled.iter().any(|it| same(it, name));
+        let is_there = Disk::default().find_folder(&mods.folder, name).is_some();
+        let off = format!("the mod is off in the profile \"{profile}\"; turn it on");
+        let empty = format!("the mod is on in the profile \"{profile}\", but the game has no file of it");
+        (is_on || is_there).then_some(if is_on { empty } else { off })
+    });
+    let of_deployed = || {
+        let deployed = "a mod manager deployed this mod, but none of the files here is from it";
+        let not_deployed = "the mod is not deployed; deploy it in the mod manager";
+        let is_deployed = groups.is_deployed(order, name)?;
+        Some(if is_deployed { deployed } else { not_deployed }.to_owned())
+    };
+    let what = of_manager.or_else(of_deployed);
+    let what = what.unwrap_or_else(|| "no such layer; `bsafs order SOURCE...` lists the layers".to_owned());
+    Failure::new(Exit::NoInput, format!("--of {of}: {what}"))
 }
 
 #[cfg(test)]
@@ -508,20 +540,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_layer_is_found_by_the_end_of_its_path_or_else_by_any_part() {
-        let paths = ["/g/Data/Skyrim.bsa", "/g/Data", "/m/SkyUI", "/m/SkyUI/SkyUI.bsa", "/m/SkyUI 5"];
+    fn a_layer_is_named_by_the_end_of_its_path_in_whole_names() {
+        let paths = ["/g/Data/Skyrim.bsa", "/g/Data", "/m/SkyUI", "/m/SkyUI/SkyUI.bsa", "/m/Größe"];
         let named = |text: &str| -> Vec<usize> {
-            let found = named(&paths.map(Path::new), text);
-            (0..paths.len()).filter(|&index| found[index]).collect()
+            (0..paths.len()).filter(|&index| is_named(Path::new(paths[index]), text)).collect()
         };
         assert_eq!(named("skyui"), [2]);
         assert_eq!(named("SKYUI.BSA"), [3]);
         assert_eq!(named("data"), [1]);
         assert_eq!(named("/g/Data/"), [1]);
         assert_eq!(named("SkyUI\\skyui.bsa"), [3]);
-        assert_eq!(named("kyui"), [2, 3, 4]);
         assert_eq!(named("skyui/"), [2]);
-        assert_eq!(named("ui 5"), [4]);
-        assert_eq!(named("nothing"), [0; 0]);
+        assert_eq!(named("GRÖSSE"), [0; 0]);
+        assert_eq!(named("GRÖßE"), [4]);
+        for part in ["kyui", "ui", "a", "", "/", "nothing"] {
+            assert_eq!(named(part), [0; 0], "{part}");
+        }
     }
 }

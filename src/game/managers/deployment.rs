@@ -194,6 +194,14 @@ impl Deployments {
         lists.iter().flat_map(|list| list.losing(&self.disk)).collect()
     }
 
+    /// Whether a manager deployed something of a mod into a folder. `None` if there is no mod of this name.
+    pub(crate) fn is_deployed(&self, folder: &Path, prefixes: &[PathBuf], name: &str) -> Option<bool> {
+        let lists = self.lists(folder, prefixes);
+        let is_deployed = lists.iter().any(|list| list.mod_named(name).is_some());
+        let is_known = is_deployed || lists.iter().any(|list| list.staged(&self.disk, name).is_some());
+        is_known.then_some(is_deployed)
+    }
+
     fn lists(&self, folder: &Path, prefixes: &[PathBuf]) -> Rc<Vec<DeploymentList>> {
         let read = || Rc::new(DeploymentList::of_folder(&self.disk, folder, prefixes));
         self.lists.borrow_mut().entry(folder.to_owned()).or_insert_with(read).clone()
