@@ -32,7 +32,7 @@ pub use archive_version::ArchiveVersion;
 pub use disk::{Disk, ReadSet};
 pub use installation::{Environment, Installation, Overrides, WinePrefix};
 pub(crate) use managers::{
-    DeploymentList, Deployments, drive_root, game_of_settings, is_backup, is_separator, linked_mod,
+    Deployed, DeploymentList, Deployments, drive_root, game_of_settings, is_backup, is_separator, linked_mod,
     selected_profile,
 };
 pub use managers::{

@@ -279,7 +279,9 @@ impl Groups {
             partly_read,
             is_own: layers.iter().map(is_own).collect(),
             layers,
-            deployments: Deployments::default(),
+            deployments: Deployments::new(
+                order.installation.iter().flat_map(|it| it.prefix_folders()).collect(),
+            ),
             mods: RefCell::default(),
             numbers: RefCell::default(),
         }

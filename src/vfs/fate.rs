@@ -157,7 +157,8 @@ impl Cause {
 }
 
 /// Why a game has no use for a file of its tree: the file is in a mod that is nested too deep or in a folder
-/// where no game looks, or is a plugin or an archive that is not at the top. `notes` are those of the sources.
+/// where no game looks, or is a plugin or an archive that is not at the top. `notes` are those of the
+/// sources.
 pub(crate) fn out_of_place<'n>(
     orders: &[LoadOrder],
     notes: impl Iterator<Item = &'n Note>,
@@ -181,7 +182,8 @@ pub(crate) fn out_of_place<'n>(
 pub(crate) fn in_unread_folder(path: &str) -> Option<String> {
     let folder = unread_folder(path)?;
     Some(format!(
-        "the game does not look in the folder {}; move what is in it up, to the top of the data folder or of the mod",
+        "the game does not look in the folder {}; move what is in it up, to the top of the data folder or of \
+         the mod",
         folder.shown()
     ))
 }

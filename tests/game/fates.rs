@@ -335,7 +335,7 @@ fn a_file_that_a_manager_deployed_has_the_mod_from_its_list_or_its_link() {
     let check = |thing: &str, expected| check(&world, "skyrimse", thing, expected);
     let mods = |name: &str| path(&world, &format!("home/Vortex/mods/{name}"));
     check("armor-12", ("wins", "there", "Vortex deployed 1 file; the game uses 1"));
-    check("Gone-1", ("ignored", "nothing-for-game", "uses none"));
+    check("Gone-1", ("not-deployed", "not-deployed", "all replaced or deleted since"));
     check("Gr-4", ("wins", "there", "Vortex deployed 1 file; the game uses 1"));
     check(&mods("Armor-12"), ("wins", "there", "Vortex deployed 1 file; the game uses 1"));
     check(&mods("Armor-12/textures"), ("wins", "there", "Vortex deployed 1 file; the game uses 1"));
@@ -1169,7 +1169,7 @@ fn a_longer_path_that_ends_in_the_one_asked_is_not_that_file() {
         check(asked, ignored);
         denied_by_all(&world, &source, asked);
     }
-    check("textures/twice.dds", ("not-here", "not-found", ""));
+    check("textures/twice.dds", ("not-here", "same-name", "at another path"));
     denied_by_all(&world, &source, "textures/twice.dds");
     // The file itself, by each of its paths.
     check(&path(&world, &format!("{mods}/Weather/optional/textures/sky/opt.dds")), ignored);
@@ -1443,4 +1443,79 @@ fn which_ends_with_1_for_a_file_that_the_game_passes_over_as_why_does() {
             assert!(!which.out.is_empty(), "{which:?}");
         }
     }
+}
+
+#[test]
+fn a_deployed_file_that_was_replaced_or_deleted_is_not_the_one_of_the_mod() {
+    let world = vortex_world();
+    let staging = "home/pfx/drive_c/Vortex/mods";
+    let staged = path(&world, &format!("{staging}/Armor-12/textures/shared.dds"));
+    let other = path(&world, &format!("{staging}/Armor-12/misc/base.bsa.txt"));
+    let deployed = path(&world, "Data/textures/shared.dds");
+    let check = |thing: &str, expected| check(&world, "skyrimse", thing, expected);
+    let from_mod = || {
+        let which = world.run(&["which", "--json", "--in", "skyrimse", "textures/shared.dds"]);
+        lines(&which)[0]["from"]["deployed_from"].as_str().map(str::to_owned)
+    };
+    // A copy of the same bytes is what was deployed.
+    fs::remove_file(&deployed).unwrap();
+    fs::write(&deployed, "armor").unwrap();
+    check(&staged, ("wins", "there", ""));
+    assert_eq!(from_mod().as_deref(), Some("Armor-12"));
+    // Other bytes, of the same length and of another.
+    for bytes in ["ARMOR", "another program"] {
+        fs::remove_file(&deployed).unwrap();
+        fs::write(&deployed, bytes).unwrap();
+        check(&staged, ("not-deployed", "not-deployed", "another program replaced it there since"));
+        check("textures/shared.dds", ("wins", "there", ""));
+        assert_eq!(from_mod(), None);
+        check("Armor-12", ("wins", "there", "Vortex deployed 2 files; the game uses 1"));
+    }
+    let why = world.run(&["why", "--in", "skyrimse", "textures/shared.dds"]).success();
+    assert!(why.contains("Armor-12") && why.contains("replaced since"), "{why}");
+    fs::remove_file(&deployed).unwrap();
+    for thing in [&*staged, "textures/SHARED.dds"] {
+        check(thing, ("not-deployed", "not-deployed", "it was deleted"));
+    }
+    let why = world.run(&["why", "--in", "skyrimse", &staged]);
+    assert!(
+        why.out.contains("is not in the game\n") && why.out.contains("Data/textures/shared.dds"),
+        "{why:?}"
+    );
+    let why = world.run(&["why", "--in", "skyrimse", "textures/shared.dds"]);
+    assert!(why.out.contains("the mod Armor-12"), "{why:?}");
+    fs::remove_file(world.installed.path("Data/misc/base.bsa.txt")).unwrap();
+    check(&other, ("not-deployed", "not-deployed", "it was deleted"));
+    check("Armor-12", ("not-deployed", "not-deployed", "all replaced or deleted since"));
+    let why = world.run(&["why", "--in", "skyrimse", "Armor-12"]);
+    assert!(why.out.contains("Data/misc/base.bsa.txt"), "{why:?}");
+}
+
+#[test]
+fn what_a_mod_that_is_not_deployed_has_is_found_by_its_name() {
+    let world = vortex_world();
+    let mods = |name: &str| format!("home/pfx/drive_c/Vortex/mods/{name}");
+    let files = ["Staged-4/Staged.bsa", "Staged-4/Staged.esp", "Staged-4/textures/staged.dds"];
+    let files = files.map(mods);
+    world.write(&files.each_ref().map(|it| (it.as_str(), "")));
+    let (shared, late) = (mods("Staged-4/textures/shared.dds"), mods("Armor-12/textures/late.dds"));
+    world.write(&[(&shared, "staged"), (&late, ""), (&mods("__vortex_staging_folder"), "{}")]);
+    let check = |thing: &str, expected| check(&world, "skyrimse", thing, expected);
+    let off = ("not-deployed", "not-deployed", "Vortex has this mod, but deployed nothing of it");
+    for thing in [
+        "Staged.bsa",
+        "Staged.esp",
+        "textures/staged.dds",
+        "staged.dds",
+        "Staged-4",
+        "Staged-4/textures/shared.dds",
+        &path(&world, &shared),
+    ] {
+        check(thing, off);
+    }
+    check("misc/staged.bsa.txt", ("not-deployed", "not-deployed", "this archive has the file, but Vortex"));
+    // The mod is deployed, but not this file, which was added since.
+    check("textures/late.dds", ("not-deployed", "not-deployed", "has not deployed this file of the mod"));
+    let why = world.run(&["why", "--in", "skyrimse", &path(&world, &shared)]);
+    assert!(why.out.contains("from the mod Armor-12"), "{why:?}");
 }

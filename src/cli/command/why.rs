@@ -338,7 +338,10 @@ pub(crate) struct Asked {
 impl Asked {
     pub(crate) fn new(sources: &[PathBuf], open: &OpenArgs) -> Result<Self, Failure> {
         let set = source_set(sources, open.options())?;
-        Ok(Self { vfs: Vfs::from(set.open()?), set, deployments: Deployments::default() })
+        let vfs = Vfs::from(set.open()?);
+        let installation = vfs.order().installation.iter();
+        let deployments = Deployments::new(installation.flat_map(|it| it.prefix_folders()).collect());
+        Ok(Self { vfs, set, deployments })
     }
 
     /// The mod from which a manager deployed a file into a folder of a game.

@@ -28,6 +28,9 @@ struct Manager {
     find: fn(&Target<'_>) -> Vec<Found>,
 }
 
+/// Number of bytes at the beginning of a deployed file that are compared if there are many files.
+const START_LEN: usize = 64 << 10;
+
 /// Maximum number of files of a mod that are compared with those that are deployed.
 const STAGED_FILES_MAX: usize = 100_000;
 
@@ -62,13 +65,22 @@ struct Found {
 #[derive(Clone, Debug)]
 pub(crate) struct DeploymentList {
     pub(crate) manager: &'static str,
-    /// The number of the mod of each file, by the folded path with `/` between names.
-    files: HashMap<String, usize>,
+    /// The number of the mod and the path of each file, by the folded path with `/` between names.
+    files: HashMap<String, (usize, String)>,
     mods: Vec<String>,
     /// The folder that has the folders of mods, if it is known.
     pub(crate) staging: Option<PathBuf>,
     /// The names of mods whose folders are called otherwise: the folder and the name.
     names: Vec<(String, String)>,
+}
+
+/// What became of a file since a manager deployed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Deployed {
+    There,
+    /// Another program wrote another file in its place.
+    Replaced,
+    Deleted,
 }
 
 impl DeploymentList {
@@ -95,14 +107,14 @@ impl DeploymentList {
                 mods.push(name.cloned().unwrap_or(source));
                 mods.len() - 1
             });
-            files.insert(key(&path), number);
+            files.insert(key(&path), (number, path.replace('\\', "/")));
         }
         Self { manager, files, mods, staging, names }
     }
 
     /// The mod of the file at a path.
     pub(crate) fn mod_of(&self, path: &str) -> Option<&str> {
-        self.files.get(&key(path)).map(|&number| self.mods[number].as_str())
+        self.files.get(&key(path)).map(|(number, _)| self.mods[*number].as_str())
     }
 
     /// The name of a mod of which something is deployed, as the list spells it. The folder of a mod names it,
@@ -112,11 +124,16 @@ impl DeploymentList {
         self.mods.iter().find(|it| same(it, name)).map(String::as_str)
     }
 
-    /// The folded paths of the files of a mod.
+    /// The names of the mods of which something is deployed.
+    pub(crate) fn mods(&self) -> impl Iterator<Item = &str> {
+        self.mods.iter().map(String::as_str)
+    }
+
+    /// The paths of the files of a mod.
     pub(crate) fn files_of(&self, name: &str) -> impl Iterator<Item = &str> {
         let name = self.name_of_folder(name);
         let number = self.mods.iter().position(|it| same(it, name));
-        self.files.iter().filter(move |(_, of)| Some(**of) == number).map(|(path, _)| path.as_str())
+        self.files.values().filter(move |(of, _)| Some(*of) == number).map(|(_, path)| path.as_str())
     }
 
     /// The folder of a mod among those that the manager has, deployed or not, and the name of the mod.
@@ -136,6 +153,36 @@ impl DeploymentList {
         // Managers have files of their own beside the mods.
         let staged = names.filter(|it| !it.starts_with('.')).filter_map(|it| self.staged(disk, it));
         self.mods.iter().cloned().chain(staged.map(|(_, name)| name)).collect()
+    }
+
+    /// The folders of the mods of which nothing is deployed.
+    pub(crate) fn undeployed(&self, disk: &Disk) -> Vec<PathBuf> {
+        let names = self.staging.as_ref().and_then(|staging| disk.names(staging).ok());
+        let names = names.iter().flat_map(|names| names.iter()).filter(|it| !it.starts_with('.'));
+        let staged = names.filter_map(|it| self.staged(disk, it));
+        staged.filter(|(_, name)| self.mod_named(name).is_none()).map(|(folder, _)| folder).collect()
+    }
+
+    /// The file of a mod that was deployed at a path, if it is still there.
+    pub(crate) fn staged_file(&self, disk: &Disk, path: &str) -> Option<PathBuf> {
+        let (folder, _) = self.staged(disk, self.mod_of(path)?)?;
+        disk.find_file(&folder, path)
+    }
+
+    /// What became of a file that is listed at a path of the folder. Files that are no links are compared up
+    /// to a length.
+    pub(crate) fn state(&self, disk: &Disk, folder: &Path, path: &str, compared: usize) -> Deployed {
+        let Some(deployed) = disk.find_file(folder, path) else { return Deployed::Deleted };
+        // Nothing is known if the mod has no such file.
+        let Some(staged) = self.staged_file(disk, path) else { return Deployed::There };
+        let identity = |path: &Path| disk.file_identity(path);
+        if identity(&deployed) == identity(&staged) {
+            return Deployed::There;
+        }
+        let len = |path: &Path| disk.metadata(path).ok().map(|it| it.len());
+        let start = |path: &Path| disk.read_start(path, compared).ok();
+        let is_copy = len(&deployed) == len(&staged) && start(&deployed) == start(&staged);
+        if is_copy { Deployed::There } else { Deployed::Replaced }
     }
 
     /// The copies of deployed paths in other mods than the deployed one. A mod that has other files, of
@@ -164,6 +211,8 @@ impl DeploymentList {
 /// The mods of deployed files. The lists of a folder are read when a file in it is asked about.
 pub(crate) struct Deployments {
     disk: Disk,
+    /// The Wine prefixes whose drives a list may name.
+    prefixes: Vec<PathBuf>,
     lists: RefCell<HashMap<PathBuf, Rc<Vec<DeploymentList>>>>,
     /// The real paths of folders that have deployed files.
     real: RefCell<HashMap<PathBuf, Option<PathBuf>>>,
@@ -171,15 +220,25 @@ pub(crate) struct Deployments {
 
 impl Default for Deployments {
     fn default() -> Self {
-        Self { disk: Disk::remembering(), lists: RefCell::default(), real: RefCell::default() }
+        Self::new(Vec::new())
     }
 }
 
 impl Deployments {
-    /// The mod from which a manager deployed the file at a path below a folder of a game.
+    /// Reads lists that may name the drives of these Wine prefixes.
+    pub(crate) fn new(prefixes: Vec<PathBuf>) -> Self {
+        Self { disk: Disk::remembering(), prefixes, lists: RefCell::default(), real: RefCell::default() }
+    }
+
+    /// The mod from which a manager deployed the file at a path below a folder of a game. `None` if another
+    /// program replaced the file since.
     pub(crate) fn mod_of(&self, folder: &Path, path: &str) -> Option<String> {
-        let lists = self.lists(folder, &[]);
-        let named = lists.iter().find_map(|list| list.mod_of(path)).map(str::to_owned);
+        let lists = self.lists(folder, &self.prefixes);
+        let named = lists.iter().find_map(|list| {
+            let name = list.mod_of(path)?;
+            let is_it = list.state(&self.disk, folder, path, START_LEN) != Deployed::Replaced;
+            is_it.then(|| name.to_owned())
+        });
         let real = |folder: &Path| {
             let read = || self.disk.canonical(folder).ok();
             self.real.borrow_mut().entry(folder.to_owned()).or_insert_with(read).clone()
@@ -522,7 +581,11 @@ mod tests {
         assert_eq!(list.mod_of("textures/b.dds"), None, "{manager}");
         assert_eq!(list.mod_named("ARMOR"), Some("Armor"), "{manager}");
         assert_eq!(list.mod_named("Unused"), None, "{manager}");
-        assert_eq!(list.files_of("armor").collect::<Vec<_>>(), [fold("textures/a.dds")], "{manager}");
+        assert_eq!(
+            list.files_of("armor").map(fold).collect::<Vec<_>>(),
+            [fold("textures/a.dds")],
+            "{manager}"
+        );
         let (folder, name) = list.staged(&disk, "UNUSED").unwrap_or_else(|| panic!("{manager}: {list:?}"));
         assert_eq!((folder.parent(), &*name), (list.staging.as_deref(), "Unused"), "{manager}");
         assert!(folder.starts_with(dir), "{manager}");

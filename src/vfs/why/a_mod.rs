@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::answer::{Answer, DEPTH_MAX, Place, is_called, is_marked};
+use super::answer::{Answer, DEPTH_MAX, NOT_DEPLOYED, Place, is_called, is_marked};
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
-use crate::game::{DeploymentList, LoadOrder, ModList, OrderLayer, almost_folder, ghosted, linked_mod};
+use crate::game::{
+    Deployed, DeploymentList, LoadOrder, ModList, OrderLayer, almost_folder, ghosted, linked_mod,
+};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::text::count;
@@ -53,9 +55,9 @@ impl<'a> Answer<'a> {
         for (order, layer) in layers {
             self.layer(order, &layer.path);
         }
-        for (folder, why) in self.mods_off().iter() {
-            if is_called(folder, name) {
-                self.add(Cause::new(Fate::Off, "mo2-mod-off", folder, why));
+        for off in self.mods_off().iter() {
+            if is_called(&off.folder, name) {
+                self.add(off.cause(&off.folder));
             }
         }
     }
@@ -324,9 +326,13 @@ impl<'a> Answer<'a> {
     /// Answers for a mod of a manager that deploys.
     fn deployed_mod(&mut self, name: &str) {
         for (folder, list) in self.deployed().iter() {
-            let (mut winning, mut files, mut first) = (0, 0, None);
-            for path in list.files_of(name) {
+            let (mut winning, mut files, mut gone, mut first) = (0, 0, 0, None);
+            let mut paths: Vec<&str> = list.files_of(name).collect();
+            paths.sort_unstable();
+            for path in paths {
                 files += 1;
+                let state = self.state(list, folder, path);
+                gone += usize::from(state != Deployed::There);
                 let is_loaded = |path: &str| {
                     let mut layers = self.vfs.layers().filter(|layer| !layer.is_folder());
                     layers.any(|layer| {
@@ -342,9 +348,10 @@ impl<'a> Answer<'a> {
                     (Some(file), Some(order)) => self.is_used(order, file).is_ok(),
                     _ => is_archive_name(path.as_bytes()) && is_loaded(path),
                 };
+                let is_used = is_used && state == Deployed::There;
                 winning += usize::from(is_used);
                 if !is_used && first.is_none() {
-                    first = Some(path.to_owned());
+                    first = Some((path.to_owned(), state));
                 }
             }
             if files == 0 {
@@ -356,28 +363,70 @@ impl<'a> Answer<'a> {
                 self.is_there = true;
                 let text = format!("{manager} deployed {}; the game uses {winning}", count(files, "file"));
                 self.add(Cause::new(Fate::Wins, "there", &name, text));
+            } else if gone == files {
+                let files = count(files, "file");
+                let text = format!(
+                    "{manager} deployed {files} of the mod, all replaced or deleted since; deploy the mods \
+                     again"
+                );
+                self.add(Cause::new(Fate::NotDeployed, NOT_DEPLOYED, &name, text));
             } else {
                 let text =
                     format!("{manager} deployed {}, of which the game uses none", count(files, "file"));
                 self.add(Cause::new(Fate::Ignored, "nothing-for-game", &name, text));
             }
-            if let Some(path) = first {
+            if let Some((path, state)) = first {
                 let at = folder
                     .join(self.disk.find(folder, &path).map_or_else(|| path.clone().into(), |it| it.path));
-                let text = "the game does not use this file of the mod; ask about it";
+                let text = match state {
+                    Deployed::There => "the game does not use this file of the mod; ask about it",
+                    Deployed::Replaced => "another program replaced this file of the mod",
+                    Deployed::Deleted => "this file of the mod was deleted",
+                };
                 self.add(Cause::remark("unused-file", &at, text));
             }
         }
+    }
+
+    /// Files at a path in mods of managers that are deployed, but without this file, or that were deleted.
+    pub(super) fn not_deployed(&self, path: &str) -> Vec<Cause> {
+        let mut found = Vec::new();
+        for (folder, list) in self.deployed().iter() {
+            let (manager, data) = (list.manager, folder.shown());
+            let staged = match list.mod_of(path) {
+                Some(_) if self.disk.find_file(folder, path).is_some() => continue,
+                Some(name) => {
+                    let text = format!(
+                        "{manager} deployed the file from the mod {name}, but it was deleted from {data} \
+                         since; deploy the mods again"
+                    );
+                    let staged = list.staged_file(&self.disk, path).unwrap_or_else(|| name.into());
+                    found.push(Cause::new(Fate::NotDeployed, NOT_DEPLOYED, &staged, text));
+                    continue;
+                }
+                None => list.mods().filter_map(|name| {
+                    let (folder, _) = list.staged(&self.disk, name)?;
+                    self.disk.find_file(&folder, path)
+                }),
+            };
+            let text = format!("{manager} has not deployed this file of the mod; deploy the mods again");
+            found.extend(staged.map(|file| Cause::new(Fate::NotDeployed, NOT_DEPLOYED, &file, &text)));
+        }
+        found
     }
 
     /// Remarks which mod a manager deployed a file of a folder from.
     pub(super) fn deployed_by(&self, folder: &Path, path: &str) -> Option<Cause> {
         let lists = self.deployed();
         let listed = lists.iter().filter(|(of, _)| of == folder);
-        let named =
-            listed.into_iter().find_map(|(_, list)| Some((list.mod_of(path)?.to_owned(), list.manager)));
+        let named = listed.into_iter().find_map(|(_, list)| Some((list.mod_of(path)?.to_owned(), list)));
         let (name, by) = match named {
-            Some((name, manager)) => (name, manager),
+            Some((name, list)) if self.state(list, folder, path) == Deployed::Replaced => {
+                let text =
+                    format!("{} deployed a file from this mod, which was replaced since", list.manager);
+                return Some(Cause::remark("replaced", Path::new(&name), text));
+            }
+            Some((name, list)) => (name, list.manager),
             None => {
                 self.is_own_folder(folder).then_some(())?;
                 (linked_mod(&self.disk, folder, path)?.1, "a mod manager")
@@ -385,6 +434,10 @@ impl<'a> Answer<'a> {
         };
         let text = format!("{by} deployed the file from this mod");
         Some(Cause::remark("deployed-from", Path::new(&name), text))
+    }
+
+    fn state(&self, list: &DeploymentList, folder: &Path, path: &str) -> Deployed {
+        list.state(&self.disk, folder, path, COMPARED_MAX)
     }
 
     /// The place where a file of a staging folder is in the game, by a link.
@@ -405,7 +458,7 @@ impl<'a> Answer<'a> {
 
     /// The place of a file that a manager deployed as a copy, from its path in the staging folder. `Err` says
     /// why it is not deployed.
-    pub(super) fn deployed_as(&self, path: &Path) -> Option<Result<Place, Cause>> {
+    pub(super) fn deployed_as(&self, path: &Path) -> Option<Result<Place, Vec<Cause>>> {
         let names: Vec<&str> = path.iter().filter_map(|it| it.to_str()).collect();
         let lists = self.deployed();
         for at in (0..names.len().saturating_sub(1)).rev().take(DEPTH_MAX) {
@@ -417,18 +470,47 @@ impl<'a> Answer<'a> {
                 let named = list.mod_named(names[at]).map(str::to_owned);
                 let Some(name) = named.or_else(staged) else { continue };
                 let manager = list.manager;
+                let cause = |text: String| Cause::new(Fate::NotDeployed, NOT_DEPLOYED, path, text);
                 return Some(match list.mod_of(&within) {
                     Some(source) if source == name => {
-                        Ok(Place { folder: folder.clone(), within, is_mod: false })
+                        let at = self.disk.find(folder, &within).map(|it| it.path);
+                        let at = at.unwrap_or_else(|| folder.join(&within));
+                        let what = match self.state(list, folder, &within) {
+                            Deployed::There => {
+                                return Some(Ok(Place { folder: folder.clone(), within, is_mod: false }));
+                            }
+                            Deployed::Replaced => "another program replaced it",
+                            Deployed::Deleted => "it was deleted",
+                        };
+                        let text = format!(
+                            "{manager} deployed this file as {}, but {what} there since; deploy the mods \
+                             again",
+                            at.shown()
+                        );
+                        Err(vec![cause(text)])
                     }
                     Some(source) => {
                         let text = format!("{manager} deployed this path from the mod {source}");
-                        Err(Cause { by: source.to_owned(), ..Cause::new(Fate::Loses, "hidden", path, text) })
+                        let by = source.to_owned();
+                        let loses = Cause { by, ..Cause::new(Fate::Loses, "hidden", path, text) };
+                        // A mod that has other files, of which none is deployed, is off.
+                        let is_unlisted = |it: &PathBuf| {
+                            let within = it.strip_prefix(above).ok().and_then(Path::to_str);
+                            within.is_some_and(|within| list.mod_of(within).is_none())
+                                && self.disk.is_file(it)
+                        };
+                        let is_off =
+                            list.mod_named(&name).is_none() && self.walk(above).iter().any(is_unlisted);
+                        let off = is_off.then(|| {
+                            let text =
+                                "has this mod, but deployed nothing of it; turn it on there and deploy";
+                            Cause::new(Fate::NotDeployed, NOT_DEPLOYED, above, format!("{manager} {text}"))
+                        });
+                        Err(off.into_iter().chain([loses]).collect())
                     }
-                    None => {
-                        let text = format!("{manager} has not deployed this file; deploy the mods again");
-                        Err(Cause::new(Fate::NotDeployed, "not-deployed", path, text))
-                    }
+                    None => Err(vec![cause(format!(
+                        "{manager} has not deployed this file; deploy the mods again"
+                    ))]),
                 });
             }
         }
@@ -456,6 +538,8 @@ impl<'a> Answer<'a> {
     }
 }
 
+/// Maximum number of bytes of a deployed file that are compared.
+const COMPARED_MAX: usize = 16 << 20;
 /// Maximum number of files that are looked at as links to mods.
 const LINKS_MAX: usize = 20_000;
 /// Endings of texts for people.

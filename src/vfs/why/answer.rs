@@ -73,6 +73,8 @@ pub(crate) enum ThingKind {
 
 /// The code of the reason that nothing was found.
 pub(crate) const NOT_FOUND: &str = "not-found";
+/// The code of the reason that a manager has not deployed a file or mod, or not any more.
+pub(super) const NOT_DEPLOYED: &str = "not-deployed";
 /// The code of the reason that a file of the same name is elsewhere.
 pub(crate) const SAME_NAME: &str = "same-name";
 /// The code of the reason that a file or mod has a similar name.
@@ -105,7 +107,7 @@ pub(super) struct Answer<'a> {
     pub(super) disk: Disk,
     /// For each path or name that was looked up in archives, what was found in each.
     pub(super) looked_up: RefCell<HashMap<Wanted, Rc<OncePerFile<Found>>>>,
-    pub(super) mods_off: OnceCell<Rc<Vec<(PathBuf, String)>>>,
+    pub(super) mods_off: OnceCell<Rc<Vec<ModOff>>>,
     /// How many archives were said to belong to settings or a plugin.
     pub(super) hinted: Cell<usize>,
     /// The lists of managers that deploy into the folders of the game, with those folders.
@@ -116,6 +118,27 @@ pub(super) struct Answer<'a> {
     pub(super) meant: Option<String>,
     pub(super) is_there: bool,
     pub(super) reasons: Vec<Cause>,
+}
+
+/// A mod that is installed, of which nothing is in the game.
+#[derive(Clone)]
+pub(super) struct ModOff {
+    pub(super) folder: PathBuf,
+    /// Why, and what to do.
+    pub(super) why: String,
+    fate: Fate,
+    code: &'static str,
+}
+
+impl ModOff {
+    fn of_mo2(folder: PathBuf, why: String) -> Self {
+        Self { folder, why, fate: Fate::Off, code: "mo2-mod-off" }
+    }
+
+    /// The fate of the mod, or of a file in it.
+    pub(super) fn cause(&self, subject: &Path) -> Cause {
+        Cause::new(self.fate, self.code, subject, &self.why)
+    }
 }
 
 /// A place on the disk that is a layer or could be one, and the rest of a path in it.
@@ -152,12 +175,12 @@ impl<'a> Answer<'a> {
         layers.filter(|(_, layer)| layer.what == LayerKind::Folder)
     }
 
-    /// The mods that are installed, but not enabled.
-    pub(super) fn mods_off(&self) -> Rc<Vec<(PathBuf, String)>> {
+    /// The mods that are installed, but not enabled, or of which a manager has deployed nothing.
+    pub(super) fn mods_off(&self) -> Rc<Vec<ModOff>> {
         self.mods_off.get_or_init(|| self.find_mods_off().into()).clone()
     }
 
-    fn find_mods_off(&self) -> Vec<(PathBuf, String)> {
+    fn find_mods_off(&self) -> Vec<ModOff> {
         let mut off = Vec::new();
         for (order, mods) in self.mod_lists() {
             let names = self.disk.names(&mods.folder).unwrap_or_default();
@@ -175,15 +198,24 @@ impl<'a> Answer<'a> {
                 } else {
                     format!("the mod is off in the profile \"{}\"; turn it on", profile.shown())
                 };
-                off.push((mods.folder.join(name), text));
+                off.push(ModOff::of_mo2(mods.folder.join(name), text));
             }
+        }
+        for (_, list) in self.deployed().iter() {
+            let why = format!(
+                "{} has this mod, but deployed nothing of it; turn it on there and deploy the mods",
+                list.manager
+            );
+            let (fate, code) = (Fate::NotDeployed, NOT_DEPLOYED);
+            let folders = list.undeployed(&self.disk).into_iter();
+            off.extend(folders.map(|folder| ModOff { folder, why: why.clone(), fate, code }));
         }
         off
     }
 
     /// Why nothing of a mod is in the game, if that is so because the mod is off.
     pub(super) fn state_of_mod(&self, folder: &Path) -> Option<String> {
-        self.mods_off().iter().find(|(off, _)| off == folder).map(|(_, why)| why.clone())
+        self.mods_off().iter().find(|off| off.folder == folder).map(|off| off.why.clone())
     }
 
     /// Whether a folder is that of a game, into which no manager passes files.

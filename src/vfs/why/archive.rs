@@ -48,10 +48,10 @@ impl<'a> Answer<'a> {
             return;
         }
         let folder = archive.parent().unwrap_or(archive).to_owned();
-        let off = self.mods_off().iter().find(|(mod_off, _)| folder.starts_with(mod_off)).cloned();
+        let off = self.mods_off().iter().find(|off| folder.starts_with(&off.folder)).cloned();
         let within = archive.file_name().and_then(|it| it.to_str()).unwrap_or_default().to_owned();
         match off {
-            Some((_, why)) => self.add(Cause::new(Fate::Off, "mo2-mod-off", archive, why)),
+            Some(off) => self.add(off.cause(archive)),
             None => {
                 let before = self.reasons.len();
                 let found = self.kept_away(&within);
@@ -176,7 +176,7 @@ impl<'a> Answer<'a> {
         if self.folders().any(|(_, layer)| has(&layer.path)) {
             return Some(format!("its plugin {plugin} is not active"));
         }
-        if self.mods_off().iter().any(|(folder, _)| has(folder)) {
+        if self.mods_off().iter().any(|off| has(&off.folder)) {
             return Some(format!("its plugin {plugin} is in a mod that is off"));
         }
         let is_missing = self.notes().any(missing);

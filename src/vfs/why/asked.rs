@@ -224,7 +224,9 @@ impl<'a> Answer<'a> {
         let name = name.rsplit('/').next().unwrap_or(name);
         let mut names: HashSet<String> = self.orders.iter().flat_map(|it| it.plugins.clone()).collect();
         names.extend(self.mod_lists().flat_map(|(_, mods)| mods.enabled.clone()));
-        names.extend(self.mods_off().iter().filter_map(|(it, _)| Some(it.file_name()?.to_str()?.to_owned())));
+        names.extend(
+            self.mods_off().iter().filter_map(|it| Some(it.folder.file_name()?.to_str()?.to_owned())),
+        );
         names.extend(self.deployed().iter().flat_map(|(_, list)| list.all_mods(&self.disk)));
         names.extend(self.vfs.layers().filter_map(|it| Some(it.path().file_name()?.to_str()?.to_owned())));
         // The last names are those of files, which may be a million.
@@ -307,8 +309,8 @@ impl<'a> Answer<'a> {
         }
         let place = self.deployed_from(path).map(Ok).or_else(|| self.deployed_as(path));
         match place {
-            Some(Err(cause)) => {
-                self.add(cause);
+            Some(Err(causes)) => {
+                self.reasons.extend(causes);
                 Some(ThingKind::File)
             }
             Some(Ok(place)) => {
@@ -340,7 +342,7 @@ impl<'a> Answer<'a> {
             folders.chain([mods.folder.clone()]).collect::<Vec<_>>()
         });
         let off = self.mods_off();
-        let off = off.iter().map(|(folder, _)| folder.clone());
+        let off = off.iter().map(|it| it.folder.clone());
         let noted = self.notes().map(|note| PathBuf::from(&note.subject)).filter(|it| is_archive(it));
         let profiles = self.orders.iter().filter_map(|order| order.profile.clone());
         let lists = self.deployed();

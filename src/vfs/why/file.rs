@@ -302,6 +302,8 @@ impl<'a> Answer<'a> {
     /// Copies of a path that the tree does not have.
     pub(super) fn outside_of_tree(&mut self, path: &str) {
         self.in_archives(path);
+        let not_deployed = self.not_deployed(path);
+        self.reasons.extend(not_deployed);
         self.in_mods_off(path);
         self.in_folders(path);
     }
@@ -376,9 +378,8 @@ impl<'a> Answer<'a> {
     /// Mods that are off and have a loose file at a path.
     pub(super) fn in_loose_mods_off(&mut self, path: &str) {
         let mods = self.mods_off();
-        let files = mods.iter().filter_map(|(folder, why)| Some((self.disk.find_file(folder, path)?, why)));
-        let found: Vec<Cause> =
-            files.map(|(file, why)| Cause::new(Fate::Off, "mo2-mod-off", &file, why)).collect();
+        let files = mods.iter().filter_map(|off| Some(off.cause(&self.disk.find_file(&off.folder, path)?)));
+        let found: Vec<Cause> = files.collect();
         self.reasons.extend(found);
     }
 
@@ -386,18 +387,18 @@ impl<'a> Answer<'a> {
     fn in_mods_off(&mut self, path: &str) {
         let mut opened = 0;
         let mut found = Vec::new();
-        for (folder, why) in self.mods_off().iter() {
-            if let Some(file) = self.disk.find_file(folder, path) {
-                found.push(Cause::new(Fate::Off, "mo2-mod-off", &file, why));
+        for off in self.mods_off().iter() {
+            if let Some(file) = self.disk.find_file(&off.folder, path) {
+                found.push(off.cause(&file));
                 continue;
             }
-            let names = self.disk.names(folder).unwrap_or_default();
+            let names = self.disk.names(&off.folder).unwrap_or_default();
             for archive in names.iter().filter(|name| is_archive_name(name.as_bytes())) {
                 opened += 1;
-                let archive = folder.join(archive);
+                let archive = off.folder.join(archive);
                 if opened <= ARCHIVES_MAX && self.has_path(&archive, path) == Ok(true) {
-                    let text = format!("this archive has the file, but {why}");
-                    found.push(Cause::new(Fate::Off, "mo2-mod-off", &archive, text));
+                    let text = format!("this archive has the file, but {}", off.why);
+                    found.push(Cause { text, ..off.cause(&archive) });
                 }
             }
         }
@@ -542,10 +543,10 @@ impl<'a> Answer<'a> {
     fn elsewhere(&mut self, name: &str) {
         let mut found = Vec::new();
         let is_named = |path: &Path| is_called(path, name);
-        for (folder, why) in self.mods_off().iter() {
-            let alike =
-                self.walk(folder).into_iter().filter(|path| is_named(path) && self.disk.is_file(path));
-            found.extend(alike.map(|path| Cause::new(Fate::Off, "mo2-mod-off", &path, why.clone())));
+        for off in self.mods_off().iter() {
+            let alike = self.walk(&off.folder).into_iter();
+            let alike = alike.filter(|path| is_named(path) && self.disk.is_file(path));
+            found.extend(alike.map(|path| off.cause(&path)));
         }
         for (_, mods) in self.mod_lists() {
             for folder in mods.enabled.iter().map(|it| mods.folder.join(it)) {

@@ -87,12 +87,11 @@ impl Answer<'_> {
     /// Plugins or archives of a name in mods that are off, or with nothing for the game at their top.
     pub(super) fn at_top_of_mods(&self, name: &str) -> Vec<Cause> {
         let mut found = Vec::new();
-        for (folder, why) in self.mods_off().iter() {
-            let names = self.disk.names(folder).unwrap_or_default();
-            found.extend(
-                names.get(name).map(|it| Cause::new(Fate::Off, "mo2-mod-off", &folder.join(it), why)),
-            );
+        for off in self.mods_off().iter() {
+            let names = self.disk.names(&off.folder).unwrap_or_default();
+            found.extend(names.get(name).map(|it| off.cause(&off.folder.join(it))));
         }
+        found.extend(self.not_deployed(name));
         found.extend(self.nested(name));
         found
     }
