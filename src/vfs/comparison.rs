@@ -62,9 +62,12 @@ impl Digests {
     fn of(&self, file: &VfsFile) -> Result<FileDigest, String> {
         self.0.of(file.bytes_key(), || {
             let mut digest = Hashing(Sha256::new());
-            match file.write_to(&mut digest) {
-                Ok(_) => Ok(digest.0.finalize().into()),
-                Err(error) => Err(format!("{}: {error}", file.layer().path().shown())),
+            let written = file.write_to(&mut digest).map_err(|error| error.to_string());
+            // The bytes that a damaged file still has say nothing of those that it lacks.
+            let flaw = written.and_then(|_| file.take_flaw().map_or(Ok(()), Err));
+            match flaw {
+                Ok(()) => Ok(digest.0.finalize().into()),
+                Err(what) => Err(format!("{}: {what}", file.layer().path().shown())),
             }
         })
     }

@@ -673,9 +673,52 @@ fn a_file_whose_stream_is_longer_than_declared_is_named_and_not_packed() {
     assert_eq!(fs::read(dir.path("out/misc/a.txt")).unwrap(), &content[..799]);
     let shown = dir.run(["cat", "-q", "l.ba2", "misc/a.txt"]);
     assert!(shown.code == 65 && shown.err.contains(what), "{shown:?}");
+    // The bytes that it has are not known to be all.
+    fs::copy(dir.path("l.ba2"), dir.path("m.ba2")).unwrap();
+    for arguments in [["diff", "--compare", "l.ba2", "m.ba2"], ["conflicts", "--compare", "l.ba2", "m.ba2"]] {
+        let compared = dir.run(arguments);
+        assert!(compared.code == 1 && (compared.out + &compared.err).contains(what), "{arguments:?}");
+    }
     let packed =
         dir.run(["pack", "-q", "l.ba2", "--game", "fallout4", "--name", "P", "--all", "-o", "packed"]);
     assert!(packed.code != 0 && packed.err.contains(what), "{packed:?}");
+}
+
+#[test]
+fn the_name_of_a_download_chooses_no_folder_of_the_users_settings() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mod")).unwrap();
+    dir.archive("mod/.ssh.bsa", &Tes3::new().file("authorized_keys", b"key").build());
+    dir.archive("mod/config.bsa", &Tes3::new().file("a.txt", b"a").build());
+    fs::write(dir.path("mod/.config.toml"), "archives = ['config.bsa']").unwrap();
+    fs::write(dir.path("mod/config.toml"), "archives = ['config.bsa']").unwrap();
+    for folder in [".ssh", ".config", "config"] {
+        fs::create_dir(dir.path(folder)).unwrap();
+    }
+    for source in ["mod/.ssh.bsa", "mod/.config.toml", "mod/config.toml"] {
+        dir.run(["extract", source]).success();
+    }
+    for folder in [".ssh", ".config", "config"] {
+        assert_eq!(fs::read_dir(dir.path(folder)).unwrap().count(), 0, "{folder}");
+        assert_eq!(fs::read_dir(dir.path(format!("{folder} (2)"))).unwrap().count(), 1, "{folder}");
+    }
+    // Extracting an archive again goes on in its folder.
+    dir.run(["extract", "mod/config.bsa"]).success();
+    assert_eq!(fs::read_dir(dir.path("config")).unwrap().count(), 1);
+}
+
+#[test]
+fn why_names_what_it_could_not_look_at_and_may_decide() {
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("mod/textures")).unwrap();
+    fs::write(dir.path("mod/textures/a.txt"), b"a").unwrap();
+    dir.archive("mod/cut.bsa", &Tes3::new().file("textures\\a.txt", b"other").build()[..20]);
+    for (thing, code) in [("textures/a.txt", 0), ("textures/none.txt", 1)] {
+        for more in [&[][..], &["--json"]] {
+            let found = dir.run([&["why", "--in", "mod", thing][..], more].concat());
+            assert!(found.code == code && found.out.contains("cut.bsa"), "{thing} {more:?}: {found:?}");
+        }
+    }
 }
 
 #[test]

@@ -246,6 +246,8 @@ impl Extract {
 
     /// The folder to extract to: the one that the user named, or one named after the last source. That one
     /// may exist, but is neither a source nor a mount of bsafs, which gives its mountpoints the same names.
+    /// The name of a download does not choose a folder of the user's settings: `.ssh.bsa` writes to no `.ssh`
+    /// that is there, and a profile to no folder that is.
     fn directory(&self, named: &[PathBuf], sources: &[DiskId]) -> PathBuf {
         if let Some(directory) = &self.directory {
             return directory.clone();
@@ -255,12 +257,17 @@ impl Extract {
         let taken: Vec<DiskId> = sources.iter().copied().chain(found.map(|it| DiskId::from(&it))).collect();
         let mounted = edit_mount::bsafs_devices();
         let is_mounted = |device| mounted.as_ref().is_some_and(|is_mounted| is_mounted(device));
+        let last = named.last().map_or(Path::new(""), PathBuf::as_path);
+        let is_profile = last.extension().is_some_and(|it| it.eq_ignore_ascii_case("toml"));
+        let may_exist = |name: &str| !is_profile && !name.starts_with('.');
         // A link may have come with a mod, and lead anywhere. So it takes its name.
         let is_free = |name: &String| match std::fs::symlink_metadata(name) {
-            Ok(found) => found.is_dir() && !is_mounted(found.dev()) && !taken.contains(&DiskId::from(&found)),
+            Ok(found) => {
+                let is_usable = found.is_dir() && may_exist(name);
+                is_usable && !is_mounted(found.dev()) && !taken.contains(&DiskId::from(&found))
+            }
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
-        let last = named.last().map_or(Path::new(""), PathBuf::as_path);
         let name = folder_name::candidates(last).take(CANDIDATES).find(is_free);
         name.unwrap_or_else(|| "extracted".into()).into()
     }

@@ -27,7 +27,7 @@ use crate::system::text::count;
 use crate::vfs::Vfs;
 use crate::vfs::fate::{Cause, Fate};
 use crate::vfs::needs::near;
-use crate::vfs::question::{Question, real_path};
+use crate::vfs::question::{Question, real_path, unseen_about};
 use crate::vfs::sources::resolve::is_game;
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::why::{Explanation, NOT_FOUND, SAME_NAME, ThingKind, why};
@@ -70,6 +70,9 @@ Examples:
 
 /// Maximum number of reasons printed for one thing, without `--json`.
 const SHOWN: usize = 8;
+
+/// Maximum number of things that could not be looked at, and may decide about what was asked.
+const UNSEEN_MAX: usize = 4;
 
 /// Maximum number of games and instances that are asked if the question does not say which is meant.
 const ASKED_MAX: usize = 6;
@@ -175,6 +178,13 @@ impl AskWhy {
         // Games that do not know the thing say nothing about it if another one does.
         if answers.iter().any(|(_, answer)| answer.is_known()) {
             answers.retain(|(_, answer)| answer.is_known());
+        }
+        for (at, answer) in &mut answers {
+            let unseen = unseen_about(&opened[*at].1.vfs, &question.text).map(Cause::of);
+            let is_new = |it: &Cause| answer.reasons.iter().all(|known| known.subject != it.subject);
+            let unseen: Vec<Cause> = unseen.filter(is_new).take(UNSEEN_MAX).collect();
+            let first = answer.reasons.len().min(1);
+            answer.reasons.splice(first..first, unseen);
         }
         Ok(answers)
     }

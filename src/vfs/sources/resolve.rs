@@ -323,7 +323,8 @@ impl<'a> Planner<'a> {
         self.found.get_or_init(|| self.disk.apart(|| find(self.disk, &self.environment).into()))
     }
 
-    /// Adds what the search could not look at if the settings of a game were found nowhere: they may be there.
+    /// Adds what the search could not look at if the settings of a game were found nowhere: they may be
+    /// there.
     fn note_settings_unseen(&self, game: &Installation) {
         if game.my_games.is_none() && game.local.is_none() {
             self.search().1.iter().for_each(|note| self.disk.add_unseen(note.clone()));
