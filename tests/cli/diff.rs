@@ -76,7 +76,7 @@ fn json_prints_a_line_per_possible_difference_and_then_the_counts() {
     let counts = |changed, equal, same_size| {
         json!({
             "added": 1, "removed": 1, "changed": changed, "equal": equal, "same_size": same_size,
-            "unreadable": 0,
+            "unreadable": 0, "loaded_by_one": 0,
         })
     };
     assert_eq!(found[5], counts(1, 0, 2));

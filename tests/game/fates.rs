@@ -10,7 +10,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::small_world::{FALLOUT4, MORROWIND, SKYRIMSE, STARFIELD, SmallWorld};
+use super::small_world::{FALLOUT4, FALLOUTNV, MORROWIND, OBLIVION, SKYRIMSE, STARFIELD, SmallWorld};
 use super::worlds;
 use crate::mounted::{Finished, TestDir, run};
 use crate::support::home::{SteamGame, plugin};
@@ -1518,4 +1518,128 @@ fn what_a_mod_that_is_not_deployed_has_is_found_by_its_name() {
     check("textures/late.dds", ("not-deployed", "not-deployed", "has not deployed this file of the mod"));
     let why = world.run(&["why", "--in", "skyrimse", &path(&world, &shared)]);
     assert!(why.out.contains("from the mod Armor-12"), "{why:?}");
+}
+
+#[test]
+fn an_archive_that_only_one_game_loads_is_no_missing_loose_file_in_a_comparison() {
+    let mods = "home/mo2/mods";
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", "[Archive]\nsResourceArchiveList=Base.bsa\nsResourceArchiveList2=\n"),
+            ("Data/Base.bsa", ""),
+        ],
+    );
+    let mo2 = world.instance(
+        &["Hider", "On"],
+        &[
+            ("home/mo2/profiles/Other/modlist.txt", "+On\r\n+Off\r\n"),
+            ("home/mo2/profiles/Other/plugins.txt", "*On.esp\r\n*Off.esp\r\n"),
+            (&format!("{mods}/Hider/misc.mohidden/x.txt"), ""),
+            (&format!("{mods}/Off/Off.bsa"), ""),
+            (&format!("{mods}/Off/Off.esp"), ""),
+            (&format!("{mods}/Off/textures/off.dds"), ""),
+            (&format!("{mods}/On/On.bsa"), ""),
+            (&format!("{mods}/On/On.esp"), ""),
+        ],
+    );
+    let sources = ["Default", "Other"].map(|it| format!("{mo2}/profiles/{it}"));
+    let reason = |source: &str, path: &str| {
+        lines(&world.run(&["why", "--json", "--in", source, path]))[0]["reasons"][0].clone()
+    };
+    for (from, to, change, loaded_by) in [(0, 1, "added", "loaded-by-b"), (1, 0, "removed", "loaded-by-a")] {
+        let (from, to) = (&sources[from], &sources[to]);
+        let finished = world.run(&["diff", "--json", from, to]);
+        assert_eq!(finished.code, 1, "{finished:?}");
+        let differences = lines(&finished);
+        for (path, change, code) in [
+            ("On.bsa", loaded_by, "archive-inactive"),
+            ("misc/on.bsa.txt", change, "archive-inactive"),
+            ("misc/off.bsa.txt", change, "mo2-mod-off"),
+            ("textures/off.dds", change, "mo2-mod-off"),
+            ("Off.esp", change, "mo2-mod-off"),
+        ] {
+            let found = differences.iter().find(|it| it["path"] == path);
+            let found = found.unwrap_or_else(|| panic!("{path}: {finished:?}"));
+            assert_eq!(
+                (&found["change"], &found["missing"]["code"]),
+                (&change.into(), &code.into()),
+                "{found}"
+            );
+            assert_eq!(found["missing"], reason(&sources[0], path), "{found}");
+        }
+        let counts = differences.iter().find(|it| it["loaded_by_one"].is_number()).unwrap();
+        assert_eq!(counts["loaded_by_one"], 1, "{finished:?}");
+        let printed = world.run(&["diff", from, to]).out;
+        assert!(printed.contains("\n* On.bsa\n") || printed.starts_with("* On.bsa\n"), "{printed}");
+        assert!(printed.contains(", 1 archive that only one of the games loads\n"), "{printed}");
+        assert!(!printed.contains("loose-disabled") && !printed.contains("mo2-hidden"), "{printed}");
+        let page = path(&world, "home/page.html");
+        world.run(&["diff", from, to, "--html", &page]);
+        let html = fs::read_to_string(page).unwrap();
+        assert!(html.contains("archive-inactive: ") && !html.contains("<bdi>On.bsa</bdi>"), "{html}");
+    }
+}
+
+#[test]
+fn order_and_why_say_in_the_same_words_why_an_archive_named_after_a_plugin_is_not_loaded() {
+    for (game, ini, list, archive, expected) in [
+        (
+            &OBLIVION,
+            ("my/Oblivion.ini", "[Archive]\nsArchiveList=Base.bsa\n"),
+            "Oblivion.esm\r\nCobl.esm\r\n",
+            "Cobl.bsa",
+            "the game attaches archives only to .esp plugins, not to Cobl.esm",
+        ),
+        (
+            &SKYRIMSE,
+            ("my/Skyrim.ini", "[Archive]\nsResourceArchiveList=Base.bsa\nsResourceArchiveList2=\n"),
+            "*Cobl.esm\r\n",
+            "Cobl - Meshes.bsa",
+            "the game loads no archive of Cobl.esm with this ending",
+        ),
+        (
+            &SKYRIMSE,
+            ("my/Skyrim.ini", "[Archive]\nsResourceArchiveList=Base.bsa\nsResourceArchiveList2=\n"),
+            "*Cobl.esm\r\n",
+            "Cobles.bsa",
+            "it belongs to no plugin",
+        ),
+    ] {
+        let data = format!("Data/{archive}");
+        let files =
+            [ini, ("local/Plugins.txt", list), ("Data/Base.bsa", ""), ("Data/Cobl.esm", ""), (&data, "")];
+        let world = SmallWorld::new(game, &files);
+        let order = world.order(game.id);
+        let expected = format!("not loaded: no INI file lists it, and {expected}");
+        assert_eq!(order.texts("archive-unlisted"), [&*expected]);
+        assert_eq!(ask(&world, &["--in", game.id, archive]).text, expected);
+    }
+}
+
+#[test]
+fn of_two_archives_of_mods_new_vegas_uses_the_one_loaded_first_and_says_so() {
+    let world = SmallWorld::new(
+        &FALLOUTNV,
+        &[
+            ("my/Fallout.ini", "[Archive]\nsArchiveList=Fallout - Meshes.bsa\n"),
+            ("local/plugins.txt", "FalloutNV.esm\r\nA.esp\r\nB.esp\r\n"),
+            ("Data/Fallout - Meshes.bsa", ""),
+            ("Data/A.bsa", ""),
+            ("Data/A.esp", ""),
+            ("Data/B.bsa", ""),
+            ("Data/B.esp", ""),
+        ],
+    );
+    let why = &lines(&world.run(&["why", "--json", "--in", "falloutnv", "misc/shared.txt"]))[0];
+    let reasons = why["reasons"].as_array().unwrap();
+    let text = |name: &str| {
+        let found = reasons.iter().find(|it| it["subject"].as_str().unwrap().ends_with(name));
+        found.unwrap_or_else(|| panic!("{name}: {why}"))["text"].as_str().unwrap()
+    };
+    assert_eq!(text("/A.bsa"), "B.bsa is loaded earlier, and of the archives of mods the first wins");
+    assert_eq!(
+        text("/Fallout - Meshes.bsa"),
+        "B.bsa wins: mods win over add-ons, and add-ons over the base game"
+    );
 }

@@ -1,6 +1,6 @@
 //! `bsafs diff`: prints how the trees of two sources differ.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::slice;
 
@@ -20,6 +20,7 @@ use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
+use crate::game::caseless::fold;
 use crate::shown::Shown;
 use crate::system::text::count;
 #[cfg(feature = "pictures")]
@@ -28,22 +29,23 @@ use crate::vfs::comparison::differences;
 use crate::vfs::fate::{Cause, Fate};
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::why::why_missing;
-use crate::vfs::{Change, Comparing, Difference, Layout, Vfs, VfsFile};
+use crate::vfs::{Change, Comparing, Difference, Layout, Vfs, VfsFile, VfsLayer};
 
 /// Print the files that only one of two sources has, and those that differ
 ///
 /// Files are matched by their paths, in any case. Each line begins with a sign: `+` if only B has the file,
 /// `-` if only A has it, `!` if the contents differ, and `?` if they cannot be compared because one cannot be
 /// read. Without --compare, only sizes are compared: files of different sizes have changed, and files of the
-/// same size are counted separately, because they may or may not be equal.
+/// same size are counted separately, because they may or may not be equal. `*` means that both sources have
+/// an archive, and only one of the games loads it.
 ///
 /// If the source that lacks a file has a copy that the game ignores or does not load, or that is in a mod
 /// that is off, a line says so for each reason, with the words of `why`.
 ///
 /// With --json, each file is an object with "path", "change" (added, removed, changed, same-size or
-/// unreadable) and "a" and "b" for the sources that have the file: an object with "layer" and "size" in
-/// bytes, which is null if it cannot be read. "missing" is such a reason. The last object has the counts.
-/// Equal files are only counted.
+/// unreadable; for an archive loaded-by-a or loaded-by-b) and "a" and "b" for the sources that have the file:
+/// an object with "layer" and "size" in bytes, which is null if it cannot be read. "missing" is such a
+/// reason. The last object has the counts. Equal files are only counted.
 ///
 /// The exit status is 0 if no difference was found, and 1 if the sources differ or a file could not
 /// be read, or if something else in a source was not looked at. With --compare, 0 means that all files are
@@ -91,6 +93,15 @@ struct Counts {
     equal: usize,
     same_size: usize,
     unreadable: usize,
+    /// Archives that only one of the games loads.
+    loaded_by_one: usize,
+}
+
+/// An archive that only one of the games loads. It is a file of the other game's tree.
+struct LoadedByOne {
+    difference: Difference,
+    /// Whether that game is A.
+    is_by_a: bool,
 }
 
 #[derive(Serialize)]
@@ -117,15 +128,13 @@ struct Missing {
 const ASKED_MAX: usize = 20_000;
 
 impl Missing {
-    /// Asks a source about the files of a kind of change.
-    fn add(
+    /// Asks a source about paths.
+    fn add<'p>(
         &mut self,
         name: &'static str,
-        kind: Change,
-        differences: &[Difference],
+        paths: impl Iterator<Item = &'p str>,
         source: (&Vfs, &SourceSet),
     ) {
-        let paths = differences.iter().filter(|it| it.change == kind).map(|it| it.path.as_str());
         let paths: Vec<&str> = paths.take(ASKED_MAX).collect();
         let whys = why_missing(source.0, source.1, &paths);
         let known = paths.iter().zip(whys).filter_map(|(path, why)| Some(((*path).to_owned(), (name, why?))));
@@ -182,13 +191,19 @@ impl Diff {
         let steps = |count| steps("comparing", count);
         check_memory((a.opened().tree.files() + b.opened().tree.files()).saturating_mul(COMPARED_PER_FILE))?;
         let differences = differences(a.opened(), b.opened(), &patterns, how, &steps);
-        let mut counts = Counts::default();
+        let (loaded, differences) = loaded_by_one(&a, &b, differences);
+        let mut counts = Counts { loaded_by_one: loaded.len(), ..Counts::default() };
         for difference in differences.iter() {
             counts.add(&difference.change);
         }
         let mut missing = Missing::default();
-        missing.add("A", Change::Added, &differences, (&a, &set_a));
-        missing.add("B", Change::Removed, &differences, (&b, &set_b));
+        let lacking = |kind: Change, is_by_a: bool| {
+            let files = differences.iter().filter(move |it| it.change == kind);
+            let archives = loaded.iter().filter(move |it| it.is_by_a == is_by_a).map(|it| &it.difference);
+            files.chain(archives).map(|it| it.path.as_str())
+        };
+        missing.add("A", lacking(Change::Added, false), (&a, &set_a));
+        missing.add("B", lacking(Change::Removed, true), (&b, &set_b));
         #[cfg(feature = "pictures")]
         match page {
             Some(page) => {
@@ -197,12 +212,12 @@ impl Diff {
                 });
                 self.page.write(&page, contents, ui.is_quiet)?
             }
-            None => self.print(&differences, &counts, &missing, &unseen)?,
+            None => self.print(&differences, &loaded, &counts, &missing, &unseen)?,
         }
         #[cfg(not(feature = "pictures"))]
         let _ = ui.is_quiet;
         #[cfg(not(feature = "pictures"))]
-        self.print(&differences, &counts, &missing, &unseen)?;
+        self.print(&differences, &loaded, &counts, &missing, &unseen)?;
         for difference in &differences {
             if let Change::Unreadable(what) = &difference.change {
                 log::error!("{}: {what}", difference.path);
@@ -214,6 +229,7 @@ impl Diff {
     fn print(
         &self,
         differences: &[Difference],
+        loaded: &[LoadedByOne],
         counts: &Counts,
         missing: &Missing,
         unseen: &Unseen,
@@ -232,6 +248,17 @@ impl Diff {
                 writeln!(out, "{mark} {}", path.shown())?;
             }
         }
+        for LoadedByOne { difference, is_by_a } in loaded {
+            let Difference { path, before, after, .. } = difference;
+            if self.json {
+                let change = if *is_by_a { "loaded-by-a" } else { "loaded-by-b" };
+                let (a, b) = (before.as_ref().map(side), after.as_ref().map(side));
+                let missing = missing.why(path);
+                write_json(&mut out, &JsonDifference { path, change, a, b, missing }).map_err(OutputError)?;
+            } else {
+                writeln!(out, "* {}", path.shown())?;
+            }
+        }
         if self.json {
             write_json(&mut out, counts).map_err(OutputError)?;
             unseen.write_json(&mut out).map_err(OutputError)?
@@ -243,6 +270,30 @@ impl Diff {
         }
         out.flush()
     }
+}
+
+/// Takes out the archives that one of the games loads, and that are files of the tree of the other one.
+fn loaded_by_one(a: &Vfs, b: &Vfs, differences: Vec<Difference>) -> (Vec<LoadedByOne>, Vec<Difference>) {
+    // A layer that the user named has no reason, and is no archive of a game.
+    let of_game = |layer: &VfsLayer| !layer.is_folder() && !layer.why().is_empty();
+    let name = |layer: VfsLayer| layer.path().file_name().map(|it| fold(&it.to_string_lossy()));
+    let names = |vfs: &Vfs| vfs.layers().filter(of_game).filter_map(name).collect::<HashSet<String>>();
+    let (by_a, by_b) = (names(a), names(b));
+    let (mut loaded, mut others) = (Vec::new(), Vec::with_capacity(differences.len()));
+    for difference in differences {
+        let is_loaded = match difference.change {
+            Change::Added => by_a.contains(&fold(&difference.path)),
+            Change::Removed => by_b.contains(&fold(&difference.path)),
+            _ => false,
+        };
+        if is_loaded {
+            let is_by_a = difference.change == Change::Added;
+            loaded.push(LoadedByOne { difference, is_by_a });
+        } else {
+            others.push(difference);
+        }
+    }
+    (loaded, others)
 }
 
 /// The name of a change in JSON.
@@ -282,17 +333,20 @@ impl Counts {
 
     /// Whether the sources differ. A file that cannot be read is not known to be equal, so it counts.
     fn are_of_a_difference(&self) -> bool {
-        self.added + self.removed + self.changed + self.unreadable > 0
+        self.added + self.removed + self.changed + self.unreadable + self.loaded_by_one > 0
     }
 
     fn line(&self) -> String {
-        let Self { added, removed, changed, equal, same_size, unreadable } = self;
+        let Self { added, removed, changed, equal, same_size, unreadable, loaded_by_one } = self;
         let mut line = format!("{added} added, {removed} removed, {changed} changed, {equal} equal");
         if *same_size > 0 {
             line += &format!(", {same_size} of the same size (add --compare to compare them)");
         }
         if *unreadable > 0 {
             line += &format!(", {unreadable} unreadable");
+        }
+        if *loaded_by_one > 0 {
+            line += &format!(", {} that only one of the games loads", count(*loaded_by_one, "archive"));
         }
         line
     }

@@ -44,6 +44,8 @@ pub(crate) struct ArchivePlanner<'a> {
     doubts: Vec<String>,
     /// For archives that only some tools attach, the plugin to which they attach it.
     disputed: HashMap<String, String>,
+    /// The active plugin that each archive seems to belong to, by the folded name of the archive.
+    named_after: HashMap<String, String>,
     /// For archives that a setting switches off, the key of the setting.
     switched_off: HashMap<String, &'static str>,
     /// For archives in a list that another INI file replaces, the reason why they are not loaded.
@@ -75,6 +77,7 @@ impl<'a> ArchivePlanner<'a> {
             loaded: Default::default(),
             doubts: Vec::new(),
             disputed: Default::default(),
+            named_after: Default::default(),
             switched_off: Default::default(),
             replaced: Default::default(),
             seen: Default::default(),
@@ -146,6 +149,9 @@ impl<'a> ArchivePlanner<'a> {
         }
         for archive in disputed(self.title.attach, plugin, &names) {
             self.disputed.entry(fold(archive)).or_insert_with(|| plugin.to_owned());
+        }
+        for archive in named_after(self.title.attach, plugin, &names) {
+            self.named_after.entry(fold(archive)).or_insert_with(|| plugin.to_owned());
         }
         self.names = names;
     }
@@ -254,7 +260,11 @@ impl<'a> ArchivePlanner<'a> {
                     "not loaded: the game loads no archive of {plugin} with this ending, but some tools do"
                 )
             }
-            None => "not loaded: no INI file lists it, and it belongs to no plugin".to_owned(),
+            None => {
+                let why = self.named_after.get(folded).map(|it| why_not_attached(self.title.attach, it));
+                let why = why.unwrap_or_else(|| "it belongs to no plugin".to_owned());
+                format!("not loaded: no INI file lists it, and {why}")
+            }
         }
     }
 
@@ -470,6 +480,30 @@ pub(crate) fn disputed<'a>(rule: AttachRule, plugin: &str, archives: &'a SortedN
     all.map(|(_, name)| name.as_str()).filter(|name| of_archive(name).is_none()).collect()
 }
 
+/// The archives that are named after an active plugin, whether or not they belong to it.
+fn named_after<'a>(rule: AttachRule, plugin: &str, archives: &'a SortedNames) -> Vec<&'a str> {
+    if matches!(rule, AttachRule::None) {
+        return Vec::new();
+    }
+    let stem = fold(stem(plugin));
+    let is_its = |folded: &str| {
+        let rest = folded.strip_prefix(stem.as_str()).and_then(|rest| rest.rsplit_once('.'));
+        rest.is_some_and(|(part, _)| part.is_empty() || part.trim_start().starts_with('-'))
+    };
+    let all = archives.beginning(&stem).iter().filter(|(folded, _)| is_its(folded));
+    all.map(|(_, name)| name.as_str()).collect()
+}
+
+/// Why a game does not load an archive that is named after an active plugin.
+pub(crate) fn why_not_attached(rule: AttachRule, plugin: &str) -> String {
+    match rule {
+        AttachRule::PrefixOfEsp(_) if !fold(plugin).ends_with(".ESP") => {
+            format!("the game attaches archives only to .esp plugins, not to {plugin}")
+        }
+        _ => format!("the game loads no archive of {plugin} with this ending"),
+    }
+}
+
 /// The archives whose folded name has only digits between these parts.
 fn numbered<'a>(before: &str, behind: &str, archives: &'a SortedNames) -> impl Iterator<Item = &'a str> {
     let is_one = move |folded: &str| {
@@ -508,6 +542,17 @@ pub(crate) fn searched<'a>(names: impl Iterator<Item = &'a str>) -> Vec<usize> {
         list.insert(at, (index, marks));
     }
     list.into_iter().map(|(index, _)| index).collect()
+}
+
+/// What two archives belong to if they have one rank, so that the one loaded first wins.
+pub(crate) fn common_rank(one: &str, other: &str) -> Option<&'static str> {
+    let rank = |name: &str| Some(Marks::of(name)).filter(|it| !it.has(0)).map_or(0, Marks::rank);
+    match rank(one) {
+        of_one if of_one != rank(other) => None,
+        0 => Some("the base game"),
+        MOD => Some("mods"),
+        _ => Some("one add-on"),
+    }
 }
 
 /// Which of [`OFFICIAL`] a name contains, one bit each.

@@ -24,6 +24,7 @@ mod nested;
 pub(crate) mod plan_game;
 pub(crate) mod plugins;
 
+pub(crate) use archives::{common_rank, why_not_attached};
 pub(crate) use code_page::ReadList;
 pub(crate) use layers::ONLY_BELOW;
 #[cfg(feature = "pack")]

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use super::answer::{Answer, NOT_FOUND, UNOPENED, is_called, without_ghost};
 use super::file::used;
 use crate::game::caseless::same;
-use crate::game::{AttachRule, Installation, LayerKind, LoadOrder, OrderLayer, decode_ini, ini_list};
+use crate::game::{
+    AttachRule, Installation, LayerKind, LoadOrder, OrderLayer, decode_ini, ini_list, why_not_attached,
+};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::vfs::fate::{Cause, Fate};
@@ -165,7 +167,7 @@ impl<'a> Answer<'a> {
         let missing =
             |note: &Note| note.code == NoteCode::PluginMissing && same(without_ghost(&note.subject), plugin);
         if let Some(active) = order.plugins.iter().find(|it| same(it, plugin)) {
-            return Some(format!("the game loads no archive of {active} with this ending"));
+            return Some(why_not_attached(order.installation.as_ref()?.title.attach, active));
         }
         if let Some(hidden) = self.hidden_in_mods(plugin).first() {
             return Some(format!("its plugin {plugin} is hidden in Mod Organizer ({})", hidden.subject));

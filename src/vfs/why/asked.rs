@@ -56,15 +56,26 @@ pub(crate) fn why_missing(vfs: &Vfs, set: &SourceSet, paths: &[&str]) -> Vec<Opt
     let orders = planned(set);
     let mut answer = Answer::new(vfs, &orders, &set.options);
     let unloaded = answer.unloaded(paths);
+    let archives_off = answer.archives_off(paths);
+    // In the order in which `why` gives the reasons.
     let mut first = |path: &&str| {
-        let mut reasons = answer.ignored_copies(path);
-        reasons.extend(unloaded.get(&path.to_ascii_lowercase()).map(|note| answer.unloaded_copy(note)));
-        if reasons.is_empty() {
-            answer.in_loose_mods_off(path);
-            answer.in_folders(path);
-            reasons = std::mem::take(&mut answer.reasons);
+        match answer.kind_of(path) {
+            ThingKind::Plugin => answer.plugin(path),
+            ThingKind::Archive => answer.archive(path),
+            _ => {
+                if let Some(note) = unloaded.get(&path.to_ascii_lowercase()) {
+                    return Some(answer.unloaded_copy(note));
+                }
+                if let Some(off) = answer.first_off(path, &archives_off) {
+                    return Some(off);
+                }
+                answer.in_folders(path);
+            }
         }
-        reasons.into_iter().find(|it| it.fate.is_some())
+        answer.is_there = false;
+        let reasons = std::mem::take(&mut answer.reasons);
+        let is_of_copy = |fate| !matches!(fate, None | Some(Fate::Wins | Fate::NotHere));
+        reasons.into_iter().find(|it| is_of_copy(it.fate))
     };
     paths.iter().map(&mut first).collect()
 }

@@ -4,16 +4,16 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::answer::{
-    ARCHIVES_MAX, Answer, NOT_FOUND, Place, SAME_NAME, ThingKind, UNOPENED, Wanted, ghost, is_called,
+    ARCHIVES_MAX, Answer, ModOff, NOT_FOUND, Place, SAME_NAME, ThingKind, UNOPENED, Wanted, ghost, is_called,
     is_marked, is_of_archive_not_loaded, without_ghost, without_mark,
 };
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
-use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer, ghosted};
+use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer, common_rank, ghosted};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::vfs::fate::{Cause, Fate, HIDDEN, is_left_out, out_of_place};
-use crate::vfs::file::VfsFile;
+use crate::vfs::file::{VfsFile, VfsLayer};
 use crate::vfs::opened_archive::{stored_path, with_archive};
 
 /// Maximum number of files of the same name that are suggested.
@@ -86,17 +86,19 @@ impl<'a> Answer<'a> {
     /// What became of a hidden copy.
     pub(super) fn loses(&self, winner: &VfsFile, hidden: &VfsFile) -> Cause {
         let (winner, below) = (winner.layer(), hidden.layer());
-        let text = self.why_wins(winner.path(), winner.is_folder(), below.is_folder());
+        let text = self.why_wins(&winner, &below);
         let by = winner.path().to_string_lossy().into_owned();
         Cause { by, ..Cause::new(Fate::Loses, "hidden", below.path(), text) }
     }
 
     /// Why one layer wins over another.
-    fn why_wins(&self, winner: &Path, is_folder: bool, is_below_folder: bool) -> String {
-        let has_winner = |order: &&LoadOrder| order.layers.iter().any(|it| it.path == winner);
+    fn why_wins(&self, winner: &VfsLayer, below: &VfsLayer) -> String {
+        let has_winner = |order: &&LoadOrder| order.layers.iter().any(|it| it.path == winner.path());
         let order = self.orders.iter().find(has_winner).filter(|order| !order.game.is_empty());
-        let name = winner.file_name().unwrap_or_default().shown();
-        match (is_folder, is_below_folder, order) {
+        let file_name = |layer: &'_ VfsLayer| layer.path().file_name().unwrap_or_default().to_owned();
+        let (file, below_file) = (file_name(winner), file_name(below));
+        let name = file.shown();
+        match (winner.is_folder(), below.is_folder(), order) {
             (_, _, None) => format!("{name} is named later as a source, and wins"),
             (true, true, _) => format!("lower priority than {name}"),
             (true, false, Some(order)) => match order.precedence.loose {
@@ -111,6 +113,11 @@ impl<'a> Answer<'a> {
                 ArchiveRule::LastWins => format!("{name} is loaded later, and the last archive wins"),
                 ArchiveRule::FirstWins | ArchiveRule::Oblivion => {
                     format!("{name} is loaded earlier, and the first archive wins")
+                }
+                ArchiveRule::NewVegas
+                    if let Some(of) = common_rank(&file.to_string_lossy(), &below_file.to_string_lossy()) =>
+                {
+                    format!("{name} is loaded earlier, and of the archives of {of} the first wins")
                 }
                 ArchiveRule::NewVegas => {
                     format!("{name} wins: mods win over add-ons, and add-ons over the base game")
@@ -325,21 +332,63 @@ impl<'a> Answer<'a> {
     pub(super) fn unloaded(&self, paths: &[&str]) -> HashMap<String, &'a Note> {
         let wanted: HashSet<String> = paths.iter().map(|path| path.to_ascii_lowercase()).collect();
         let mut found = HashMap::new();
-        if wanted.is_empty() {
-            return found;
-        }
-        let code_page = self.options.code_page();
-        for note in self.notes_of_unloaded() {
-            // What cannot be opened is unknown, and has a note of its own.
-            let _ = with_archive(Path::new(&note.subject), &self.options.parse_options(), |parsed| {
-                let stored = parsed.entries().filter_map(|entry| stored_path(&entry.name, code_page));
-                for path in stored.map(|path| path.to_ascii_lowercase()).filter(|path| wanted.contains(path))
-                {
-                    found.entry(path).or_insert(note);
-                }
-            });
+        for note in self.notes_of_unloaded().filter(|_| !wanted.is_empty()) {
+            for path in self.stored_in(Path::new(&note.subject), &wanted) {
+                found.entry(path).or_insert(note);
+            }
         }
         found
+    }
+
+    /// Which of some paths in small letters an archive has. What cannot be opened is unknown, and has a note
+    /// of its own.
+    fn stored_in(&self, archive: &Path, wanted: &HashSet<String>) -> Vec<String> {
+        let code_page = self.options.code_page();
+        let found = with_archive(archive, &self.options.parse_options(), |parsed| {
+            let stored = parsed.entries().filter_map(|entry| stored_path(&entry.name, code_page));
+            stored.map(|path| path.to_ascii_lowercase()).filter(|path| wanted.contains(path)).collect()
+        });
+        found.unwrap_or_default()
+    }
+
+    /// The archives in mods that are off that have some of these paths, by the path in small letters, with
+    /// the number of the mod. Each archive is opened once.
+    pub(super) fn archives_off(&self, paths: &[&str]) -> HashMap<String, (usize, PathBuf)> {
+        let wanted: HashSet<String> = paths.iter().map(|path| path.to_ascii_lowercase()).collect();
+        let mut found = HashMap::new();
+        let mut opened = 0;
+        for (number, off) in self.mods_off().iter().enumerate().filter(|_| !wanted.is_empty()) {
+            let names = self.disk.names(&off.folder).unwrap_or_default();
+            for archive in names.iter().filter(|name| is_archive_name(name.as_bytes())) {
+                opened += 1;
+                if opened > ARCHIVES_MAX {
+                    return found;
+                }
+                let archive = off.folder.join(archive);
+                for path in self.stored_in(&archive, &wanted) {
+                    found.entry(path).or_insert_with(|| (number, archive.clone()));
+                }
+            }
+        }
+        found
+    }
+
+    /// The first mod that is off and has a path, loose or in one of these archives.
+    pub(super) fn first_off(
+        &self,
+        path: &str,
+        archives: &HashMap<String, (usize, PathBuf)>,
+    ) -> Option<Cause> {
+        let mods = self.mods_off();
+        let packed = archives.get(&path.to_ascii_lowercase());
+        let until = packed.map_or(mods.len(), |(number, _)| number + 1);
+        let of_mod = |off: &ModOff| Some(off.cause(&self.disk.find_file(&off.folder, path)?));
+        let loose = mods.iter().take(until).find_map(of_mod);
+        loose.or_else(|| {
+            let (number, archive) = packed?;
+            let text = format!("this archive has the file, but {}", mods[*number].why);
+            Some(Cause { text, ..mods[*number].cause(archive) })
+        })
     }
 
     /// Archives that have a path, but are not loaded, or could not be opened.
@@ -373,14 +422,6 @@ impl<'a> Answer<'a> {
             ));
         }
         self.reasons.append(&mut found);
-    }
-
-    /// Mods that are off and have a loose file at a path.
-    pub(super) fn in_loose_mods_off(&mut self, path: &str) {
-        let mods = self.mods_off();
-        let files = mods.iter().filter_map(|off| Some(off.cause(&self.disk.find_file(&off.folder, path)?)));
-        let found: Vec<Cause> = files.collect();
-        self.reasons.extend(found);
     }
 
     /// Mods that are off and have a path, loose or in an archive.
