@@ -6,9 +6,10 @@ use std::path::Path;
 use super::memory;
 use crate::shown::Shown;
 
-/// A number with its noun: `1 file`, `2 files`.
+/// A number with its noun: `1 file`, `2 files`, `2 meshes`.
 pub(crate) fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+    let plural = if thing.ends_with("sh") { "es" } else { "s" };
+    format!("{number} {thing}{}", if number == 1 { "" } else { plural })
 }
 
 /// A number of bytes in the largest unit that divides it: `4 MiB`, `9 bytes`.
@@ -85,6 +86,12 @@ pub(crate) fn missing_parent(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_noun_has_its_plural() {
+        let counts = [(1, "mesh"), (0, "mesh"), (2, "mesh"), (2, "file")].map(|(it, thing)| count(it, thing));
+        assert_eq!(counts, ["1 mesh", "0 meshes", "2 meshes", "2 files"]);
+    }
 
     #[test]
     fn a_size_is_exact_in_its_unit() {
