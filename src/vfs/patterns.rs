@@ -85,6 +85,11 @@ impl Patterns {
         self.globs.as_ref().is_none_or(|globs| globs.is_match(path))
     }
 
+    /// The number of patterns.
+    pub(crate) fn len(&self) -> usize {
+        self.given.len()
+    }
+
     /// The patterns that match none of these paths, as they were given.
     pub(crate) fn unmatched<'p>(&self, paths: impl Iterator<Item = &'p str>) -> Vec<&str> {
         let mut is_matched = vec![false; self.given.len()];

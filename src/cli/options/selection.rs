@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::terminal::unseen::Unseen;
+use crate::cli::terminal::unseen::{UNMATCHED, Unseen};
 use crate::format::is_archive_name;
 use crate::shown::Shown;
 use crate::vfs::question::{Meant, hidden_by, unseen_about};
@@ -40,7 +40,16 @@ impl Selection {
         &self,
         arguments: &'a [PathBuf],
     ) -> Result<(&'a [PathBuf], Selected<'a>), Failure> {
-        let (sources, inside) = arguments.split_at(sources(arguments));
+        self.split_at(arguments, sources(arguments))
+    }
+
+    /// As [`split`](Self::split), with so many sources.
+    pub(crate) fn split_at<'a>(
+        &self,
+        arguments: &'a [PathBuf],
+        sources: usize,
+    ) -> Result<(&'a [PathBuf], Selected<'a>), Failure> {
+        let (sources, inside) = arguments.split_at(sources);
         let (patterns, paths): (Vec<&Path>, Vec<&Path>) =
             inside.iter().map(PathBuf::as_path).partition(|argument| is_pattern(argument));
         let patterns: Vec<_> = patterns.into_iter().map(|it| it.to_string_lossy()).collect();
@@ -97,12 +106,29 @@ impl Selected<'_> {
 
     /// What was not looked at, as far as it may be among the selected files.
     pub(crate) fn unseen(&self, vfs: &Vfs) -> Unseen {
-        if self.paths.is_empty() || !self.given.is_empty() {
-            return Unseen::of(vfs);
-        }
         let mut unseen = Unseen::default();
+        if self.given.len() > 1 || !self.given.is_empty() && !self.paths.is_empty() {
+            self.add_unmatched(vfs, &mut unseen);
+        }
+        if self.paths.is_empty() || !self.given.is_empty() {
+            unseen.add(vfs.unseen());
+            return unseen;
+        }
         self.paths.iter().for_each(|path| unseen.add(unseen_about(vfs, &path.to_string_lossy())));
         unseen
+    }
+
+    /// Adds the patterns that match nothing beside others that do. If none does,
+    /// [`is_unmatched`](Self::is_unmatched) says so.
+    fn add_unmatched(&self, vfs: &Vfs, unseen: &mut Unseen) {
+        let paths: Vec<String> = vfs.files().map(|file| file.path()).collect();
+        for patterns in [&self.globs, &self.named] {
+            let unmatched = patterns.unmatched(paths.iter().map(String::as_str));
+            let is_named = std::ptr::eq(patterns, &raw const self.named);
+            if unmatched.len() < patterns.len() || is_named && !self.paths.is_empty() {
+                unmatched.into_iter().for_each(|pattern| unseen.add_unmatched(pattern));
+            }
+        }
     }
 
     /// The paths that the user named, for [`files_among`](Self::files_among).
@@ -147,11 +173,10 @@ impl Selected<'_> {
     }
 }
 
-const UNMATCHED: &str = "no file matches; `bsafs list` prints all paths";
 const DEEPER: &str = ", and `/**` instead of `/*` also matches in folders below";
 
 /// The number of arguments that are sources. What follows are paths and patterns in them.
-fn sources(arguments: &[PathBuf]) -> usize {
+pub(crate) fn sources(arguments: &[PathBuf]) -> usize {
     // The first one always is a source. It is not looked up here, because it may be in a mount whose daemon
     // hangs.
     let last = arguments.iter().skip(1).rposition(|argument| is_source(argument));
@@ -167,7 +192,7 @@ pub(crate) fn is_source(argument: &Path) -> bool {
 }
 
 /// Whether something on the disk is a file that is no source but may be in one.
-fn is_file_of_game(path: &Path) -> bool {
+pub(crate) fn is_file_of_game(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
     CONTENTS.iter().any(|it| extension == **it) && path.is_file()
 }

@@ -25,6 +25,8 @@ pub(crate) struct Unseen {
     failed: Vec<Note>,
     /// The subjects of the notes.
     known: HashSet<String>,
+    /// The patterns that match no file, if others do.
+    unmatched: Vec<String>,
 }
 
 /// A line of `--json`.
@@ -38,6 +40,9 @@ struct Line<'a> {
     more: Option<usize>,
 }
 
+/// That a pattern selects nothing.
+pub(crate) const UNMATCHED: &str = "no file matches; `bsafs list` prints all paths";
+
 /// Maximum number of files and folders that are named without `-v`. Archives are always named.
 const NAMED: usize = 20;
 
@@ -46,7 +51,12 @@ const NOTES_MAX: usize = 1_000;
 
 impl Default for Unseen {
     fn default() -> Self {
-        Self { notes: Notes::new(NOTES_MAX), failed: Vec::new(), known: HashSet::new() }
+        Self {
+            notes: Notes::new(NOTES_MAX),
+            failed: Vec::new(),
+            known: HashSet::new(),
+            unmatched: Vec::new(),
+        }
     }
 }
 
@@ -83,6 +93,18 @@ impl Unseen {
     /// Adds a file that could not be read.
     pub(crate) fn add_file(&mut self, file: &VfsFile, error: &ReadError) {
         self.add([&file.not_read(error.kind())]);
+    }
+
+    /// Adds something that a command was asked about, and that the game does not load.
+    pub(crate) fn add_not_loaded(&mut self, note: Note) {
+        if !self.known.contains(&note.subject) {
+            self.notes.add(note.code, || note);
+        }
+    }
+
+    /// Adds a pattern that matches no file. The others are answered.
+    pub(crate) fn add_unmatched(&mut self, pattern: &str) {
+        self.unmatched.push(pattern.to_owned());
     }
 
     /// Adds the files whose sizes cannot be read.
@@ -127,6 +149,10 @@ impl Unseen {
                 count(more, "file")
             ));
         }
-        if self.notes.kept().is_empty() || exit != Exit::Ok { exit } else { Exit::No }
+        for pattern in &self.unmatched {
+            logger::print_error(&format!("{}: {UNMATCHED}", pattern.shown()));
+        }
+        let is_whole = self.notes.kept().is_empty() && self.unmatched.is_empty();
+        if is_whole || exit != Exit::Ok { exit } else { Exit::No }
     }
 }
