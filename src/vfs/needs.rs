@@ -1,6 +1,7 @@
 //! Which textures and materials meshes need, and whether they are in the tree.
 //!
-//! [`needs`] scans meshes and materials for names (`mesh.rs`), and then the materials that these name. A name
+//! [`needs`] scans meshes and materials for names (`mesh.rs`), and then the materials and meshes that these
+//! name. A name
 //! counts as *missing* only if the engine would load the file. It does not in these cases ([`Unneeded`]),
 //! which are shown, but not counted:
 //!
@@ -10,7 +11,7 @@
 //!   read. A loose MAT takes the place of one.
 //!
 //! Names that end in `.nif`, `.tri` or `.hkx` are often those of nodes, so they are listed only if they are
-//! there.
+//! there. A mesh that is there is read, too.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -71,8 +72,8 @@ pub(crate) struct NeedsOf {
 pub(crate) struct Needs {
     /// One for each file, in the order in which they were given.
     pub(crate) files: Vec<NeedsOf>,
-    /// The materials that these name, directly or through others.
-    pub(crate) materials: HashMap<NodeId, NeedsOf>,
+    /// The materials and meshes that these name, directly or through others.
+    pub(crate) followed: HashMap<NodeId, NeedsOf>,
     /// Whether the names were more than [`NEEDS_MAX`], so that the rest was not scanned.
     pub(crate) is_cut: bool,
 }
@@ -81,17 +82,17 @@ pub(crate) struct Needs {
 #[derive(Debug)]
 pub(crate) struct Line<'n> {
     pub(crate) need: &'n Need,
-    /// The material that names it; `None` if the file itself does.
+    /// The material or other mesh that names it; `None` if the file itself does.
     pub(crate) material: Option<&'n VfsFile>,
-    /// The number of materials between the file and the name.
+    /// The number of materials and meshes between the file and the name.
     pub(crate) depth: usize,
 }
 
 impl Needs {
-    /// What a file needs, each material followed by what it needs. Many meshes can name one material with
-    /// many names, so all calls together return at most `budget` lines of materials.
+    /// What a file needs, each material and mesh followed by what it needs. Many meshes can name one material
+    /// with many names, so all calls together return at most `budget` lines of these.
     pub(crate) fn lines<'n>(&'n self, file: &'n NeedsOf, budget: &mut usize) -> Vec<Line<'n>> {
-        let (mut lines, mut seen) = (Vec::new(), HashSet::new());
+        let (mut lines, mut seen) = (Vec::new(), HashSet::from([file.file.node()]));
         self.add_lines(file, None, 0, budget, &mut seen, &mut lines);
         lines
     }
@@ -111,8 +112,8 @@ impl Needs {
                 *budget = rest;
             }
             lines.push(Line { need, material, depth });
-            if depth < MATERIAL_DEPTH_MAX
-                && let Some(more) = self.material(need)
+            if depth < DEPTH_MAX
+                && let Some(more) = self.followed(need)
                 && seen.insert(more.file.node())
             {
                 self.add_lines(more, Some(&more.file), depth + 1, budget, seen, lines);
@@ -120,17 +121,17 @@ impl Needs {
         }
     }
 
-    /// What a material that is named needs.
-    fn material(&self, need: &Need) -> Option<&NeedsOf> {
+    /// What a material or mesh that is named needs.
+    fn followed(&self, need: &Need) -> Option<&NeedsOf> {
         match need.found {
-            Named::There(node) if need.kind == NameKind::Material => self.materials.get(&node),
-            _ => None,
+            Named::There(node) => self.followed.get(&node),
+            Named::Missing(_) | Named::Unneeded(..) => None,
         }
     }
 
-    /// The files that were scanned, materials included.
+    /// The files that were scanned, those that others name included.
     fn scanned(&self) -> impl Iterator<Item = &NeedsOf> {
-        self.files.iter().chain(self.materials.values())
+        self.files.iter().chain(self.followed.values())
     }
 
     /// The files whose names are not known, ordered by path, and why.
@@ -168,7 +169,8 @@ impl Needs {
         files.chain(there).filter(|file| seen.insert(file.node())).collect()
     }
 
-    /// The scanned files that name a file, each with the material that does so if the file itself does not.
+    /// The scanned files that name a file, each with the material or mesh that does so if the file itself
+    /// does not.
     pub(crate) fn naming(&self, target: &Named) -> Vec<(&VfsFile, Option<&VfsFile>)> {
         let same = |found: &Named| match (found, target) {
             (Named::Unneeded(path, _), Named::Missing(target)) => path == target,
@@ -176,10 +178,10 @@ impl Needs {
         };
         let mut naming: HashSet<NodeId> = HashSet::new();
         let names_it = |need: &Need, naming: &HashSet<NodeId>| {
-            same(&need.found) || self.material(need).is_some_and(|it| naming.contains(&it.file.node()))
+            same(&need.found) || self.followed(need).is_some_and(|it| naming.contains(&it.file.node()))
         };
-        for _ in 0..MATERIAL_DEPTH_MAX {
-            let new = self.materials.iter().filter(|(node, _)| !naming.contains(node));
+        for _ in 0..DEPTH_MAX {
+            let new = self.followed.iter().filter(|(node, _)| !naming.contains(node));
             let new = new.filter(|(_, it)| it.needs.iter().flatten().any(|need| names_it(need, &naming)));
             let new: Vec<NodeId> = new.map(|(node, _)| *node).collect();
             if new.is_empty() {
@@ -193,24 +195,39 @@ impl Needs {
             if needs().any(|need| same(&need.found)) {
                 found.push((&file.file, None));
             } else if let Some(need) = needs().find(|need| names_it(need, &naming)) {
-                found.push((&file.file, self.material(need).map(|it| &it.file)));
+                found.push((&file.file, self.followed(need).map(|it| &it.file)));
             }
         }
         found
     }
 }
 
-/// Maximum number of materials between a mesh and a texture.
-const MATERIAL_DEPTH_MAX: usize = 8;
+/// Maximum number of materials and meshes between a mesh and a texture.
+const DEPTH_MAX: usize = 8;
 
-/// Whether a file is a mesh or a material, by its extension.
+/// Whether a file is a mesh or a material, by its path. Mod Organizer hides what is in some folders from the
+/// game.
 pub(crate) fn is_scanned(file: &VfsFile) -> bool {
-    let name = file.name();
-    let ends = |end: &str| name.len().checked_sub(end.len()).and_then(|at| name.get(at..));
-    SCANNED.iter().any(|end| ends(end).is_some_and(|it| it.eq_ignore_ascii_case(end.as_bytes())))
+    is_scanned_name(file.name()) && is_scanned_path(&file.path())
 }
 
-/// Scans files, and the materials that they name. `advance` is called after each file.
+/// As [`is_scanned`], for a path with `/` between its names.
+pub(crate) fn is_scanned_path(path: &str) -> bool {
+    let is_hidden = path.split('/').any(|name| ends_with(name.as_bytes(), ".mohidden"));
+    is_scanned_name(path.as_bytes()) && !is_hidden
+}
+
+fn is_scanned_name(name: &[u8]) -> bool {
+    SCANNED.iter().any(|end| ends_with(name, end))
+}
+
+/// Whether a name ends so, in any case.
+fn ends_with(name: &[u8], end: &str) -> bool {
+    let found = name.len().checked_sub(end.len()).and_then(|at| name.get(at..));
+    found.is_some_and(|it| it.eq_ignore_ascii_case(end.as_bytes()))
+}
+
+/// Scans files, and the materials and meshes that they name. `advance` is called after each file.
 pub(crate) fn needs(vfs: &Vfs, files: Vec<VfsFile>, advance: &(dyn Fn(&VfsFile) + Sync)) -> Needs {
     let found = AtomicUsize::new(0);
     let scan = |files: Vec<VfsFile>| -> Vec<NeedsOf> {
@@ -230,15 +247,15 @@ pub(crate) fn needs(vfs: &Vfs, files: Vec<VfsFile>, advance: &(dyn Fn(&VfsFile) 
         files.into_iter().zip(needs).map(|(file, (_, needs))| NeedsOf { file, needs }).collect()
     };
     let files = scan(files);
-    let mut materials: HashMap<NodeId, NeedsOf> = HashMap::new();
-    let mut next = materials_of(&files);
+    let mut followed: HashMap<NodeId, NeedsOf> = HashMap::new();
+    let mut next = to_follow(vfs, &files);
     while !next.is_empty() {
-        let scanned = scan(next.iter().filter_map(|node| vfs.file_of(*node)).collect());
-        next = materials_of(&scanned);
-        materials.extend(scanned.into_iter().map(|it| (it.file.node(), it)));
-        next.retain(|node| !materials.contains_key(node));
+        let scanned = scan(next);
+        next = to_follow(vfs, &scanned);
+        followed.extend(scanned.into_iter().map(|it| (it.file.node(), it)));
+        next.retain(|file| !followed.contains_key(&file.node()));
     }
-    Needs { files, materials, is_cut: found.into_inner() >= NEEDS_MAX }
+    Needs { files, followed, is_cut: found.into_inner() >= NEEDS_MAX }
 }
 
 /// Where the engine finds what a path names, which may be written as a mesh writes it.
@@ -315,16 +332,16 @@ fn add_scanned(folder: &VfsFolder, files: &mut Vec<VfsFile>) -> bool {
     })
 }
 
-/// The materials that files name and that are in the tree, once each.
-fn materials_of(files: &[NeedsOf]) -> Vec<NodeId> {
+/// The materials and meshes that files name and that are in the tree, once each.
+fn to_follow(vfs: &Vfs, files: &[NeedsOf]) -> Vec<VfsFile> {
     let needs = files.iter().filter_map(|file| file.needs.as_ref().ok()).flatten();
-    let materials = needs.filter(|need| need.kind == NameKind::Material);
     let mut seen = HashSet::new();
-    let nodes = materials.filter_map(|need| match need.found {
-        Named::There(node) => Some(node),
-        Named::Missing(_) | Named::Unneeded(..) => None,
+    let nodes = needs.filter_map(|need| match (need.kind, &need.found) {
+        (NameKind::Material | NameKind::Other, Named::There(node)) => Some(*node),
+        _ => None,
     });
-    nodes.filter(|node| seen.insert(*node)).collect()
+    let files = nodes.filter(|node| seen.insert(*node)).filter_map(|node| vfs.file_of(node));
+    files.filter(|file| is_scanned_name(file.name())).collect()
 }
 
 fn needs_of(vfs: &Vfs, file: &VfsFile) -> Result<Vec<Need>, MeshError> {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::mounted::{Finished, TestDir};
+use crate::mounted::{Finished, TestDir, unmount};
 use crate::support::mesh::{Nif, bgsm, geometry};
 use crate::support::{Tes4, tes4::FILE_NAMES, tes4::FOLDER_NAMES};
 
@@ -144,6 +144,153 @@ fn a_mesh_that_cannot_be_read_is_named_and_the_answer_is_no() {
     }
     let json = needs(&dir, &["--json", "meshes/bad.nif"]).out;
     assert!(serde_json::from_str::<Value>(&json).unwrap()["unread"].is_string(), "{json}");
+}
+
+/// A mod with an archive, in whose mesh is the gap `lost.dds`, and a folder with a mesh that names another.
+fn mod_with_an_archive() -> TestDir {
+    let dir = TestDir::new();
+    let write = |path: &str, bytes: &[u8]| {
+        let path = dir.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    };
+    write("Mod/meshes/x/ok.nif", &Nif::SkyrimSe.naming(&["textures\\x\\ok.dds"]));
+    write("Mod/textures/x/ok.dds", b"DDS ");
+    let archive = Tes4::new(105).flags(FOLDER_NAMES | FILE_NAMES).file(
+        "meshes\\x",
+        "m.nif",
+        Nif::SkyrimSe.naming(&["textures\\x\\lost.dds"]),
+    );
+    dir.archive("Mod/Mod.bsa", &archive.build());
+    write("Ref/meshes/a.nif", &Nif::SkyrimSe.naming(&["textures\\a.dds", "meshes\\b.nif"]));
+    write("Ref/meshes/b.nif", &Nif::SkyrimSe.naming(&["textures\\gone.dds", "meshes\\a.nif"]));
+    write("Ref/textures/a.dds", b"DDS ");
+    dir
+}
+
+const LOST: &str =
+    "meshes/x/m.nif   from Mod/Mod.bsa\n  textures/x/lost.dds   missing\n1 of 2 files is missing\n";
+
+#[test]
+fn the_archives_of_a_mod_are_of_the_mod() {
+    let dir = mod_with_an_archive();
+    let found = dir.run(["needs", "Ref", "Mod", "--missing", "--of", "Mod"]);
+    assert_eq!((found.code, &*found.out), (1, LOST));
+    let found = dir.run(["needs", "Ref", "Mod", "--missing", "--of", "Mod.bsa"]);
+    assert_eq!(found.out.lines().last(), Some("1 of 1 file is missing"));
+    // What another layer hides is of the mod, too.
+    fs::create_dir_all(dir.path("Top/meshes/x")).unwrap();
+    fs::write(dir.path("Top/meshes/x/m.nif"), Nif::SkyrimSe.naming(&[])).unwrap();
+    let found = dir.run(["needs", "Mod", "Top", "--missing", "--of", "mod"]);
+    assert_eq!((found.code, &*found.out), (1, LOST));
+}
+
+#[test]
+fn a_folder_or_file_in_a_mount_is_searched_in_the_whole_mount() {
+    let dir = mod_with_an_archive();
+    dir.run(["mount", "Mod", "mnt"]).success();
+    let found = dir.run(["needs", "mnt/meshes", "--missing"]);
+    assert_eq!((found.code, &*found.out), (1, LOST));
+    for mesh in ["mnt/meshes/x/ok.nif", dir.path("mnt/meshes/x/ok.nif").to_str().unwrap()] {
+        let found = dir.run(["needs", mesh]);
+        let expected = "meshes/x/ok.nif   from Mod\n  textures/x/ok.dds   Mod\n\
+                        1 file needed, and it is there\n";
+        assert_eq!((found.code, &*found.out, &*found.err), (0, expected, ""), "{mesh}");
+    }
+    let found = dir.run(["needs", "mnt", "--who", "mnt/textures/x/ok.dds", "mnt/textures/x/lost.dds"]);
+    assert_eq!(found.code, 0, "{found:?}");
+    assert_eq!(found.out, dir.run(["needs", "Mod", "--who", "x/ok.dds", "x/lost.dds"]).out);
+    // Only one of the sources is limited.
+    assert_eq!(dir.run(["needs", "mnt/meshes", "Ref"]).code, 2);
+    assert_eq!(unmount(&dir.path("mnt")).code, 0);
+}
+
+#[test]
+fn a_part_of_a_mod_on_the_disk_is_refused_with_the_command_that_works() {
+    let dir = mod_with_an_archive();
+    let advice = [
+        ("Mod/meshes", "`bsafs needs Mod 'meshes/**'`"),
+        ("Mod/meshes/", "`bsafs needs Mod 'meshes/**'`"),
+        ("Mod/meshes/x", "`bsafs needs Mod 'meshes/x/**'`"),
+        ("Mod/textures", "`bsafs needs Mod 'textures/**'`"),
+        ("Mod/meshes/x/ok.nif", "`bsafs needs Mod meshes/x/ok.nif`"),
+    ];
+    for (source, expected) in advice {
+        let found = dir.run(["needs", source]);
+        assert_eq!((found.code, found.err.contains(expected)), (2, true), "{source}: {found:?}");
+    }
+    assert_eq!(dir.run(["needs", "Mod", "meshes/x/ok.nif"]).code, 0);
+    // A mod may be called so.
+    fs::rename(dir.path("Mod"), dir.path("Textures")).unwrap();
+    assert_eq!(dir.run(["needs", "Textures", "meshes/x/ok.nif"]).code, 0);
+}
+
+#[test]
+fn existing_files_are_replaced_by_extract_on_demand() {
+    let dir = mod_with_an_archive();
+    let extract = |more: &[&str]| {
+        dir.run([&["needs", "Mod", "meshes/x/ok.nif", "--extract", "out"][..], more].concat())
+    };
+    let found = extract(&[]);
+    assert_eq!((found.code, &*found.err), (0, ""), "{found:?}");
+    assert!(found.out.starts_with("1 file needed, and it is there\nwrote 2 files"), "{found:?}");
+    fs::write(dir.path("out/textures/x/ok.dds"), b"old ").unwrap();
+    assert_eq!(extract(&[]).code, 1);
+    let found = extract(&["--overwrite"]);
+    assert_eq!((found.code, fs::read(dir.path("out/textures/x/ok.dds")).unwrap()), (0, b"DDS ".to_vec()));
+    assert_eq!(dir.run(["needs", "Mod", "--overwrite"]).code, 2);
+}
+
+#[test]
+fn an_answer_about_nothing_is_no() {
+    let dir = mod_with_an_archive();
+    let of_other = ["needs", "Ref", "Mod", "meshes/x/ok.nif", "--of", "Ref"];
+    for arguments in [&["needs", "Mod", "textures"][..], &of_other] {
+        let found = dir.run(arguments);
+        let is_said = found.err.contains("no mesh or material");
+        assert_eq!((found.code, &*found.out, is_said), (1, "", true), "{arguments:?}: {found:?}");
+    }
+    // A pattern without a match is named beside others.
+    for command in ["needs", "list"] {
+        for other in ["meshes/x/ok.nif", "meshes/x/ok*"] {
+            let found = dir.run([command, "Mod", other, "meshes/none/**"]);
+            let expected = "bsafs: meshes/none/**: no file matches; `bsafs list` prints all paths\n";
+            assert_eq!((found.code, &*found.err), (1, expected), "{command}: {found:?}");
+            assert!(found.out.starts_with("meshes/x/ok.nif"), "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_mesh_that_another_names_is_followed() {
+    let dir = mod_with_an_archive();
+    let found = dir.run(["needs", "Ref", "meshes/a.nif"]);
+    let expected = "meshes/a.nif   from Ref\n  textures/a.dds        Ref\n  meshes/b.nif          Ref\n    \
+                    textures/gone.dds   missing\n    meshes/a.nif        Ref\n1 of 4 files is missing\n";
+    assert_eq!((found.code, &*found.out), (1, expected));
+    fs::write(dir.path("Ref/textures/gone.dds"), b"DDS ").unwrap();
+    dir.run(["needs", "Ref", "meshes/a.nif", "--extract", "out"]).success();
+    dir.run(["needs", "out"]).success();
+}
+
+#[test]
+fn an_answer_without_a_mesh_that_cannot_be_read_says_so() {
+    let dir = mod_with_an_archive();
+    fs::create_dir_all(dir.path("Cut/meshes")).unwrap();
+    fs::write(dir.path("Cut/meshes/cut.nif"), b"no mesh").unwrap();
+    let found = dir.run(["needs", "Cut"]);
+    let expected = "0 meshes read; 1 mesh cannot be read, so more may be missing\n";
+    assert_eq!((found.code, &*found.out), (1, expected));
+    let found = dir.run(["needs", "Cut", "Mod", "--who", "textures/x/ok.dds"]);
+    assert_eq!((found.code, found.err.contains("may name these files, too")), (1, true), "{found:?}");
+}
+
+#[test]
+fn meshes_in_folders_that_mod_organizer_hides_are_not_read() {
+    let dir = mod_with_an_archive();
+    fs::rename(dir.path("Ref/meshes"), dir.path("Ref/Old.MoHidden")).unwrap();
+    let found = dir.run(["needs", "Ref"]);
+    assert_eq!((found.code, &*found.out), (0, "0 meshes read\n"));
 }
 
 #[test]

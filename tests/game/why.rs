@@ -162,6 +162,29 @@ fn a_mod_of_which_the_game_sees_nothing_has_the_reason() {
 }
 
 #[test]
+fn needs_of_a_mod_names_what_the_game_does_not_load_of_it() {
+    let world = SmallWorld::new(
+        &FALLOUT4,
+        &[
+            ("my/Fallout4.ini", "[Archive]\nSResourceArchiveList=A.ba2\nsResourceDataDirsFinal=STRINGS\\\n"),
+            ("Data/A.ba2", ""),
+        ],
+    );
+    let mods = "home/mo2/mods";
+    let source = world.instance(&["Packed"], &[(&format!("{mods}/Packed/Other.ba2"), "")]);
+    let cases = [(&*source, "Packed", "Other.ba2", "plugin"), (&*source, "Other.ba2", "Other.ba2", "plugin")];
+    for (source, of, place, why) in cases {
+        for more in [&[][..], &["--json"]] {
+            let found = world.run(&[&["needs", source, "--of", of], more].concat());
+            let is_said = found.err.contains(&format!("{place}: not looked at: ")) && found.err.contains(why);
+            assert_eq!((found.code, is_said), (1, true), "{of}: {found:?}");
+            assert_eq!(found.out.contains("not_looked_at"), !more.is_empty(), "{found:?}");
+        }
+    }
+    assert_eq!(world.run(&["needs", "fallout4", "--of", "A.ba2"]).code, 0);
+}
+
+#[test]
 fn a_file_that_is_left_out_or_ignored_has_the_reason() {
     let world = SmallWorld::new(
         &FALLOUT4,

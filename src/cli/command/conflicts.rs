@@ -507,7 +507,7 @@ fn named_layers(vfs: &Vfs, of: &str) -> Vec<bool> {
 }
 
 /// Whether a text names a path, in any case: the path ends with the text, in whole names.
-fn is_named(path: &Path, text: &str) -> bool {
+pub(super) fn is_named(path: &Path, text: &str) -> bool {
     let wanted = fold(&text.replace('\\', "/"));
     let end = wanted.trim_start_matches("./").trim_end_matches('/');
     !end.is_empty() && Path::new(&fold(&path.to_string_lossy())).ends_with(end)

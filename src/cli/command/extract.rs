@@ -171,8 +171,8 @@ impl Extract {
     }
 
     /// The command that extracts to a folder, without any other option.
-    pub(super) fn into_folder(directory: &Path) -> Self {
-        Self { directory: Some(directory.to_owned()), ..Self::default() }
+    pub(super) fn into_folder(directory: &Path, overwrite: bool) -> Self {
+        Self { directory: Some(directory.to_owned()), overwrite, ..Self::default() }
     }
 
     /// Writes files below a folder, and prints what became of them.

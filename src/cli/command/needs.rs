@@ -1,43 +1,57 @@
 //! `bsafs needs`: prints the textures and materials that meshes name, and which of them are missing.
 
 use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
 
-use super::conflicts::layers_named;
+use super::conflicts::{is_named, layers_named};
 use super::extract::Extract;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::{AS_USER, OpenArgs};
-use crate::cli::options::selection::{Selected, Selection};
+use crate::cli::options::selection::{self, Selected, Selection, is_file_of_game, is_pattern};
+#[cfg(feature = "mount")]
+use crate::cli::options::unmounted::place_in_mount;
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::progress;
 use crate::cli::terminal::shown_layers::ShownLayers;
+use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
+use crate::format::is_archive_name;
+use crate::game::is_data_folder;
 use crate::limits::NEEDS_MAX;
-use crate::shown::Shown;
+use crate::mesh::kind_of_name;
+use crate::note::{Note, NoteCode};
+use crate::shown::{Shown, quoted};
+use crate::system::paths;
 use crate::system::text::count;
 use crate::tree::NodeId;
-use crate::vfs::needs::{Line, Named, Needs, NeedsOf, find, is_scanned, needs};
+use crate::vfs::fate::Fate;
+use crate::vfs::needs::{Line, Named, Needs, NeedsOf, find, is_scanned, is_scanned_path, needs};
+use crate::vfs::question::Question;
+use crate::vfs::sources::profile::Profile;
+use crate::vfs::sources::resolve::is_game;
 use crate::vfs::{Layout, OpenOptions, Vfs, VfsFile, VfsLayer};
 
 /// Print the textures and materials that meshes need, and which of them are missing
 ///
 /// A mesh is purple or invisible if a texture that it names is in no mod, no archive and not in the game. The
 /// answer has a line for each file that a mesh names: the layer that it comes from, or "missing". Materials
-/// (BGSM, BGEM and Starfield's loose MAT) are followed.
+/// (BGSM, BGEM and Starfield's loose MAT) and other meshes that are named are followed.
 ///
 /// Without paths, all meshes and materials of the sources are read. Names are compared as the game does: in
 /// any case, below `textures`, with DDS for TGA and BMP, and without the folders of the machine on which the
 /// mesh was made. A mesh can name a file that the engine does not use, such as a mask for an effect that is
 /// off. bsafs marks such files only if the engine's rule is known; `bsafs help meshes` lists them.
 ///
-/// The exit status is 1 if a file is missing, if a mesh cannot be read, or if no file matches a pattern. With
-/// --who, it is 1 if no mesh or material names a path.
+/// The exit status is 1 if a file is missing, if a mesh cannot be read, or if no file matches a pattern.
+/// It is also 1 if the mod of --of has meshes or an archive that the game does not load. With --who, it is
+/// 1 if no mesh or material names a path.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct AskNeeds {
@@ -49,7 +63,8 @@ pub(crate) struct AskNeeds {
     missing: bool,
     /// Read the meshes and materials of this layer, also those that others hide
     ///
-    /// LAYER is the name of a mod, folder or archive, or the end of its path, in any case.
+    /// LAYER is the name of a mod, folder or archive, or the end of its path, in any case. A mod is its
+    /// folder and the archives in it.
     #[arg(long, value_name = "LAYER")]
     of: Option<String>,
     /// Print the meshes and materials that name the paths
@@ -58,6 +73,9 @@ pub(crate) struct AskNeeds {
     /// Write the meshes and all that they need to this folder, each below its own path
     #[arg(long, value_name = "FOLDER", conflicts_with = "json")]
     extract: Option<PathBuf>,
+    /// With --extract, replace existing files
+    #[arg(long, requires = "extract")]
+    overwrite: bool,
     /// Print one JSON object per line: a mesh or a material, or with --who a path
     #[arg(long)]
     json: bool,
@@ -97,7 +115,7 @@ struct NeedLine {
     /// Why a file that is not there is not needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'static str>,
-    /// The material that names the file, if the mesh does not.
+    /// The material or other mesh that names the file, if the mesh does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     material: Option<String>,
 }
@@ -115,21 +133,22 @@ struct WhoLine {
 struct NamedBy {
     path: String,
     layer: String,
-    /// The material that names the file, if the mesh does not.
+    /// The material or other mesh that names the file, if the mesh does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     material: Option<String>,
 }
 
 impl AskNeeds {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
-        let (sources, selected) = self.selection.split(&self.sources)?;
+        let (arguments, sources) = whole_sources(&self.sources)?;
+        let (sources, selected) = self.selection.split_at(&arguments, sources)?;
         let options = self.open.options().layout(Layout::Union);
         // Everybody may read what is extracted.
         let advice_to_root = self.extract.as_ref().map(|_| AS_USER);
         let vfs = Vfs::from(source_set(sources, OpenOptions { advice_to_root, ..options })?.open()?);
         let paths: Vec<&[u8]> = selected.paths().iter().map(|path| path.as_os_str().as_bytes()).collect();
-        let unseen = selected.unseen(&vfs);
-        let answered = self.answer(&vfs, &selected, &paths, ui);
+        let mut unseen = selected.unseen(&vfs);
+        let answered = self.answer(&vfs, &selected, &paths, &mut unseen, ui);
         if self.json && answered.is_ok() {
             let mut out = stdout_for(true);
             unseen.write_json(&mut out).map_err(OutputError)?;
@@ -139,7 +158,14 @@ impl AskNeeds {
         answered.map(|answered| if answered == Exit::Ok { exit } else { answered })
     }
 
-    fn answer(&self, vfs: &Vfs, selected: &Selected<'_>, paths: &[&[u8]], ui: &Ui) -> Result<Exit, Failure> {
+    fn answer(
+        &self,
+        vfs: &Vfs,
+        selected: &Selected<'_>,
+        paths: &[&[u8]],
+        unseen: &mut Unseen,
+        ui: &Ui,
+    ) -> Result<Exit, Failure> {
         if self.who {
             return self.who(vfs, paths);
         }
@@ -149,14 +175,25 @@ impl AskNeeds {
         }
         // A file that the user named is read, whatever its extension.
         let asked: HashSet<NodeId> = paths.iter().filter_map(|path| Some(vfs.file(path)?.node())).collect();
-        let mut files = self.copies(vfs, named)?;
+        let mut files = self.copies(vfs, named, unseen)?;
         files.retain(|file| is_scanned(file) || asked.contains(&file.node()));
+        if files.is_empty() && selected.is_limited() {
+            let of = self.of.as_ref().map(|of| format!(" of {}", of.shown())).unwrap_or_default();
+            log::error!("no mesh or material{of} is among the selected files; `bsafs list` prints all paths");
+            return Ok(Exit::No);
+        }
         files.sort_by_cached_key(|file| file.path_bytes().to_ascii_lowercase());
         let found = read(vfs, files);
         let exit = match &self.extract {
             Some(folder) => {
-                log::warn!("{}", summary(&found));
-                Extract::into_folder(folder).write_files(vfs, found.all(vfs), folder, ui)?
+                if found.counts().1 > 0 || !found.is_whole() {
+                    log::warn!("{}", summary(&found));
+                } else if !ui.is_quiet {
+                    let mut out = stdout_for(false);
+                    writeln!(out, "{}", summary(&found))?;
+                    out.flush()?;
+                }
+                Extract::into_folder(folder, self.overwrite).write_files(vfs, found.all(vfs), folder, ui)?
             }
             None => self.print(&Answer::new(vfs, &found), ui)?,
         };
@@ -164,9 +201,23 @@ impl AskNeeds {
     }
 
     /// The files themselves, or the copies of them that the layer of `--of` has.
-    fn copies(&self, vfs: &Vfs, files: Vec<VfsFile>) -> Result<Vec<VfsFile>, Failure> {
+    fn copies(&self, vfs: &Vfs, files: Vec<VfsFile>, unseen: &mut Unseen) -> Result<Vec<VfsFile>, Failure> {
         let Some(of) = &self.of else { return Ok(files) };
-        let is_asked = layers_named(vfs, of)?;
+        let mut notes = not_loaded(vfs);
+        notes.retain(|note| {
+            let place = Path::new(&note.subject);
+            // The archives in the data folder of a game are not one mod.
+            let of_mod = place
+                .parent()
+                .filter(|folder| is_archive_name(note.subject.as_bytes()) && !is_data_folder(folder));
+            is_named(place, of) || of_mod.is_some_and(|folder| is_named(folder, of))
+        });
+        let is_asked = match layers_named(vfs, of) {
+            // A mod can have nothing else than what the game does not load. Then its folder is no layer.
+            Err(_) if !notes.is_empty() => vec![false; vfs.layers().len()],
+            is_asked => is_asked?,
+        };
+        notes.into_iter().for_each(|note| unseen.add_not_loaded(note));
         let copies = files.into_iter().flat_map(|file| {
             let hidden: Vec<VfsFile> = file.hidden().collect();
             std::iter::once(file).chain(hidden)
@@ -221,6 +272,9 @@ impl AskNeeds {
         let found = read(vfs, files);
         let answer = Answer::new(vfs, &found);
         let mut exit = if found.is_whole() { Exit::Ok } else { Exit::No };
+        if exit != Exit::Ok {
+            log::error!("what is not read may name these files, too, so the answer may not be whole");
+        }
         let mut out = stdout_for(self.json);
         for target in &targets {
             let named_by = found.naming(target);
@@ -236,6 +290,108 @@ impl AskNeeds {
         out.flush()?;
         Ok(exit)
     }
+}
+
+/// What the game does not load of the sources, and may have meshes: archives, and the folders whose loose
+/// files it ignores.
+fn not_loaded(vfs: &Vfs) -> Vec<Note> {
+    let is_archive = |note: &&Note| {
+        Fate::of_code(note.code) == Some(Fate::NotLoaded) && is_archive_name(note.subject.as_bytes())
+    };
+    let ignored = vfs.opened().ignored.iter().filter(|it| it.paths().any(|path| is_scanned_path(&path)));
+    let ignored = ignored.map(|it| {
+        let (folder, why) = (it.folder.path().to_string_lossy(), vfs.order().why_loose_ignored());
+        Note::new(NoteCode::LooseDisabled, folder, why)
+    });
+    vfs.notes().filter(is_archive).cloned().chain(ignored).collect()
+}
+
+/// The arguments, so that sources are whole, and the number of sources among them. What a mesh names is
+/// searched in all of a source. So a folder or a file in a mount is a path in that mount.
+fn whole_sources(arguments: &[PathBuf]) -> Result<(Vec<PathBuf>, usize), Failure> {
+    let (mut sources, mut inside, mut limited) = (Vec::new(), Vec::new(), None);
+    let count = selection::sources(arguments);
+    for (number, argument) in arguments.iter().enumerate() {
+        let is_source = number < count;
+        let path = Question::plain(argument);
+        let may_be_mounted = if is_source { !is_game(argument) } else { !is_pattern(argument) };
+        let mut place = if may_be_mounted { place_in_mount(&path)? } else { None };
+        // In a mount, a path that is not there may be one in the sources.
+        let is_relative = || path.is_relative() && path.symlink_metadata().is_err();
+        if place.is_some() && !is_source && is_relative() && place_in_mount(Path::new("."))?.is_some() {
+            place = None;
+        }
+        match place {
+            Some((mount, below)) => {
+                if !sources.contains(&mount) {
+                    sources.push(mount);
+                }
+                if below != Path::new("") {
+                    limited = limited.or(is_source.then_some(argument));
+                    inside.push(below);
+                }
+            }
+            None if is_source => {
+                check_whole(argument, &path)?;
+                sources.push(argument.clone());
+            }
+            None => inside.push(argument.clone()),
+        }
+    }
+    if let Some(folder) = limited.filter(|_| sources.len() > 1) {
+        let what = "what its meshes name is searched in the whole mount; give the mount, and --glob for this \
+                    folder";
+        return Err(Failure::new(Exit::Usage, format!("{}: {what}", folder.shown())));
+    }
+    let count = sources.len();
+    sources.append(&mut inside);
+    Ok((sources, count))
+}
+
+/// Without mounts, no path is in one.
+#[cfg(not(feature = "mount"))]
+#[expect(clippy::unnecessary_wraps, reason = "with mounts, it can fail")]
+fn place_in_mount(_: &Path) -> Result<Option<(PathBuf, PathBuf)>, Failure> {
+    Ok(None)
+}
+
+/// The folders of a game's data in which meshes are, and what they name.
+const PARTS: [&str; 4] = ["geometries", "materials", "meshes", "textures"];
+
+/// Fails if a source is such a folder, or a file of a game. What a mesh names is not in it.
+fn check_whole(source: &Path, path: &Path) -> Result<(), Failure> {
+    let is_part = |name: &OsStr| PARTS.iter().any(|part| name.eq_ignore_ascii_case(part));
+    let is_file = is_file_of_game(path);
+    let absolute = paths::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let is_below = |path: &Path| path.ancestors().any(|it| it.file_name().is_some_and(is_part));
+    let is_folder = || {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        let names: Vec<OsString> = entries.map(|it| it.file_name()).collect();
+        // A mod may be called so, too. No game has meshes or textures at the top.
+        let is_mod = names.iter().any(|name| is_part(name) || is_archive_name(name.as_bytes()));
+        let has_files = || names.iter().any(|name| kind_of_name(name.as_bytes()).is_some());
+        !is_mod && (absolute.file_name().is_some_and(is_part) || has_files())
+    };
+    if Profile::saved(source).is_some() || !is_file && !(is_below(&absolute) && path.is_dir() && is_folder())
+    {
+        return Ok(());
+    }
+    let around = |path: &Path| {
+        let part = path.ancestors().find(|it| it.file_name().is_some_and(is_part))?;
+        part.parent().map(Path::to_owned)
+    };
+    let root = [path, &absolute].into_iter().find_map(|path| Some((path, around(path)?)));
+    let kind = if is_file { "it is a file" } else { "it is a part of a game or mod" };
+    let Some((path, root)) = root else {
+        let what = format!("{kind}; give the folder of the game or mod first, and then the path in it");
+        return Err(Failure::new(Exit::Usage, format!("{}: {what}", source.shown())));
+    };
+    let below = path.strip_prefix(&root).unwrap_or(path).to_string_lossy();
+    let root = if root == Path::new("") { ".".into() } else { root.to_string_lossy() };
+    let below = if is_file { quoted(&below) } else { quoted(&format!("{below}/**")) };
+    let what = format!("{kind}, and what meshes name is searched in the whole; run");
+    let what = format!("{}: {what} `bsafs needs {} {below}`", source.shown(), quoted(&root));
+    Err(Failure::new(Exit::Usage, what))
 }
 
 /// Reads meshes and materials with a progress bar. Says which of them cannot be read.
@@ -376,9 +532,21 @@ fn layer_name(file: &VfsFile) -> String {
 
 /// The last line of the answer.
 fn summary(found: &Needs) -> String {
+    let unread = match found.unread().count() {
+        0 => String::new(),
+        unread => format!("; {} cannot be read, so more may be missing", count(unread, "mesh")),
+    };
+    format!("{}{unread}", summary_of_read(found))
+}
+
+fn summary_of_read(found: &Needs) -> String {
     let (all, missing) = found.counts();
     match (all, missing) {
-        (0, _) => format!("{} read, which name no files", count(found.files.len(), "mesh")),
+        (0, _) => match found.files.iter().filter(|file| file.needs.is_ok()).count() {
+            0 => "0 meshes read".into(),
+            1 => "1 mesh read, which names no files".into(),
+            read => format!("{} read, which name no files", count(read, "mesh")),
+        },
         (1, 0) => "1 file needed, and it is there".into(),
         (_, 0) => format!("{} needed, and all are there", count(all, "file")),
         (_, 1) => format!("1 of {} is missing", count(all, "file")),

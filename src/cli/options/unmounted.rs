@@ -90,6 +90,26 @@ impl Unmounted {
     }
 }
 
+/// The mount of bsafs that a path is in, and the path below it, which is empty for the mount itself. The path
+/// need not exist. Fails if its daemon does not answer.
+pub(crate) fn place_in_mount(path: &Path) -> Result<Option<(PathBuf, PathBuf)>, Failure> {
+    let mounts = mountinfo::mounts();
+    if !mounts.iter().any(MountEntry::is_bsafs) {
+        return Ok(None);
+    }
+    let absolute = paths::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let Some(entered) = entered_mount(&absolute, &mounts) else { return Ok(None) };
+    let (mounted, _) = answer_of(path, entered, &mounts)?;
+    let real = absolute.ancestors().find_map(|it| Some((it, it.canonicalize().ok()?)));
+    let real = real.and_then(|(it, real)| Some(real.join(absolute.strip_prefix(it).ok()?)));
+    let real = real.unwrap_or(absolute);
+    let above = mounts.iter().filter(|it| it.device == entered.device && real.starts_with(&it.mountpoint));
+    let top = above.max_by_key(|it| it.mountpoint.components().count());
+    let below = top.and_then(|it| Some(it.root.join(real.strip_prefix(&it.mountpoint).ok()?)));
+    let below = below.and_then(|it| Some(it.strip_prefix("/").ok()?.components().collect()));
+    Ok(below.map(|below| (overlay::mountpoint(&mounted), below)))
+}
+
 /// A source that is a mount of bsafs, or a folder in one.
 struct SourceInMount {
     /// The source as the user named it.
