@@ -217,7 +217,9 @@ impl AskNeeds {
             Err(_) if !notes.is_empty() => vec![false; vfs.layers().len()],
             is_asked => is_asked?,
         };
-        notes.into_iter().for_each(|note| unseen.add_not_loaded(note));
+        for note in notes {
+            unseen.add_not_loaded(note);
+        }
         let copies = files.into_iter().flat_map(|file| {
             let hidden: Vec<VfsFile> = file.hidden().collect();
             std::iter::once(file).chain(hidden)
@@ -372,8 +374,8 @@ fn check_whole(source: &Path, path: &Path) -> Result<(), Failure> {
         let has_files = || names.iter().any(|name| kind_of_name(name.as_bytes()).is_some());
         !is_mod && (absolute.file_name().is_some_and(is_part) || has_files())
     };
-    if Profile::saved(source).is_some() || !is_file && !(is_below(&absolute) && path.is_dir() && is_folder())
-    {
+    let is_part_of_source = is_file || is_below(&absolute) && path.is_dir() && is_folder();
+    if !is_part_of_source || Profile::saved(source).is_some() {
         return Ok(());
     }
     let around = |path: &Path| {

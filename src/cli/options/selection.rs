@@ -126,7 +126,9 @@ impl Selected<'_> {
             let unmatched = patterns.unmatched(paths.iter().map(String::as_str));
             let is_named = std::ptr::eq(patterns, &raw const self.named);
             if unmatched.len() < patterns.len() || is_named && !self.paths.is_empty() {
-                unmatched.into_iter().for_each(|pattern| unseen.add_unmatched(pattern));
+                for pattern in unmatched {
+                    unseen.add_unmatched(pattern);
+                }
             }
         }
     }
