@@ -19,21 +19,18 @@ impl BaseName {
         let game = options.game;
         let loads = |name: &&String| {
             let extension = name.rsplit_once('.').map_or("", |it| it.1);
-            game.plugins.iter().any(|known| known.eq_ignore_ascii_case(extension))
+            !name.starts_with('.') && game.plugins.iter().any(|known| known.eq_ignore_ascii_case(extension))
         };
         let plugins: Vec<String> = at_top.iter().filter(loads).cloned().collect();
         if let Some(name) = &options.file_name {
             let endings = game.textures.map(|it| it.1).into_iter().chain([game.main_ending]);
             let name = endings.into_iter().find_map(|end| name.strip_suffix(end)).unwrap_or(stem(name));
+            refuse_unfit("-o", name)?;
             refuse_ending("-o", name, options)?;
             return Ok(Self { name: name.to_owned(), plugins });
         }
         if let Some(name) = &options.name {
-            if name.is_empty() || name.contains(['/', '\\', '\0']) || name.starts_with('.') {
-                let what =
-                    format!("--name \"{}\": no file of a game can have this name", name.escape_debug());
-                return Err(PackError::new(PackErrorKind::Option, what));
-            }
+            refuse_unfit("--name", name)?;
             refuse_ending("--name", name, options)?;
             return Ok(Self { name: name.clone(), plugins });
         }
@@ -70,6 +67,32 @@ impl BaseName {
     pub(super) fn plugin(&self, name: &str) -> Option<&str> {
         self.plugins.iter().map(String::as_str).find(|plugin| stem(plugin).eq_ignore_ascii_case(name))
     }
+}
+
+/// Fails if Windows, for which games are made, can have no file of a name.
+fn refuse_unfit(option: &str, name: &str) -> Result<(), PackError> {
+    let start = name.split('.').next().unwrap_or_default().trim_end().to_ascii_lowercase();
+    let is_numbered = |device: &str| {
+        let number = start.strip_prefix(device).and_then(|number| number.parse::<char>().ok());
+        number.is_some_and(|number| number.is_ascii_digit() || "¹²³".contains(number))
+    };
+    let is_device = ["con", "prn", "aux", "nul", "conin$", "conout$"].contains(&&*start)
+        || is_numbered("com")
+        || is_numbered("lpt");
+    let is_bad = |it: char| it.is_control() || r#"/\:*?"<>|"#.contains(it);
+    let is_unfit = name.is_empty()
+        || is_device
+        || name.contains(is_bad)
+        || name.starts_with('.')
+        || name.ends_with([' ', '.']);
+    if !is_unfit {
+        return Ok(());
+    }
+    let what = format!(
+        "{option} \"{}\": no file of a game can have this name, because Windows cannot have it; give another",
+        name.escape_debug()
+    );
+    Err(PackError::new(PackErrorKind::Option, what))
 }
 
 /// Fails if a name ends like a file of a game, because no plugin is called `MyMod.esp.esp`.

@@ -2,46 +2,16 @@
 //! was unpacked, and names that begin at the root of a disk.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::error::{PackError, PackErrorKind};
 use super::pack_options::PackOptions;
-use super::verdict::{Parts, is_known_top, is_tool_top};
+use super::verdict::{DEPTH_MAX, Parts, is_game_folder, is_known_top, is_tool_top};
 use crate::format::is_archive_name;
 use crate::shown::Shown;
 use crate::system::text::count;
 use crate::tree::LayerNames;
 use crate::vfs::patterns::DATA;
-
-/// Folders whose presence shows that the folder above is where a game's files begin.
-const SIGNS: [&str; 24] = [
-    "bookart",
-    "distantlod",
-    "facegen",
-    "fonts",
-    "geometries",
-    "grass",
-    "icons",
-    "interface",
-    "lodsettings",
-    "materials",
-    "menus",
-    "meshes",
-    "music",
-    "particles",
-    "scripts",
-    "seq",
-    "shaders",
-    "shadersfx",
-    "sound",
-    "strings",
-    "terrain",
-    "textures",
-    "trees",
-    "video",
-];
-/// How many folders may lie above the place where a game's files begin.
-const DEPTH_MAX: usize = 4;
 
 /// The folder at the top of a source that stands for the data folder, if everything of the game is in it.
 ///
@@ -83,10 +53,27 @@ pub(super) fn refuse_unpacked(
     paths: &[&[u8]],
     options: &PackOptions,
 ) -> Result<(), PackError> {
-    if options.any_path || options.all {
+    if options.any_path {
         return Ok(());
     }
     let begun = Begun::find(paths);
+    let is_of_game = begun.at_top > 0 || !begun.folders.is_empty() || data.is_some();
+    if let Some(folder) = game_folder(source, options).filter(|_| !is_of_game && !paths.is_empty()) {
+        let own = folder.file_name().unwrap_or_default().to_string_lossy();
+        let above = folder.parent().unwrap_or(&folder);
+        let what = format!(
+            "{}: it is the folder {} of a game's files, or below it, so that no game would find its files; \
+             pack the folder above, {}, with --glob '{own}/**' if it has more (--any-path packs the paths as \
+             they are)",
+            source.shown(),
+            own.shown(),
+            above.shown()
+        );
+        return Err(PackError::new(PackErrorKind::Source, what));
+    }
+    if options.all {
+        return Ok(());
+    }
     if begun.folders.is_empty() || begun.is_at_top && !begun.has_installer {
         return Ok(());
     }
@@ -101,13 +88,16 @@ pub(super) fn refuse_unpacked(
     }
     for (folder, files) in begun.others {
         let name = folder.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
-        let what = if is_tool_top(&name) {
+        let what = if is_tool_top(&name) || Parts::of(format!("{folder}/").as_bytes()).is_of_desktop() {
             "for tools or people"
         } else {
             "in no folder that games are known to read"
         };
         let (folder, files) = (format!("{data}{folder}"), count(files, "file"));
         lines.push(format!("{} ({files}, {what})", folder.shown()));
+    }
+    for name in begun.beside {
+        lines.push(format!("{} (a file at the top, which stays loose)", format!("{data}{name}").shown()));
     }
     let what = format!(
         "{}: this looks like a download as it was unpacked: no game looks for its paths. Pack the folder in \
@@ -131,6 +121,8 @@ struct Begun {
     folders: BTreeMap<String, usize>,
     /// Folders outside of these, with the numbers of their files.
     others: BTreeMap<String, usize>,
+    /// Files at the top that are not of a game.
+    beside: Vec<String>,
 }
 
 impl Begun {
@@ -148,13 +140,17 @@ impl Begun {
                 begun.at_top += 1;
                 continue;
             }
-            if top.is_empty() || is_tool_top(top) {
-                continue;
-            }
             let all: Vec<&str> = text.split('/').collect();
             let folders = &all[..all.len() - 1];
-            let sign = folders.iter().position(|name| SIGNS.contains(&&*name.to_ascii_lowercase()));
-            let start = sign.or(is_plugin.then_some(folders.len()));
+            if top.is_empty() {
+                begun.beside.push(text);
+                continue;
+            }
+            if is_tool_top(top) || parts.is_of_desktop() {
+                *begun.others.entry(folders[0].to_owned()).or_default() += 1;
+                continue;
+            }
+            let start = parts.sign().or(is_plugin.then_some(folders.len()));
             match start.filter(|start| (1..=DEPTH_MAX).contains(start)) {
                 Some(start) => *begun.folders.entry(folders[..start].join("/")).or_default() += 1,
                 None => rest.push(folders.join("/")),
@@ -177,6 +173,17 @@ impl Begun {
         }
         begun
     }
+}
+
+/// The folder of a game's files that a source is. Unless --all packs what is in no such folder, also one
+/// above it.
+fn game_folder(source: &Path, options: &PackOptions) -> Option<PathBuf> {
+    let real = source.canonicalize().ok()?;
+    let is_sign = |folder: &&Path| {
+        folder.file_name().is_some_and(|name| is_game_folder(&name.to_string_lossy().to_ascii_lowercase()))
+    };
+    let depth = if options.all { 1 } else { DEPTH_MAX };
+    real.ancestors().take(depth).find(is_sign).map(Path::to_owned)
 }
 
 /// Whether a folder is called like one of several packages of a download: `00 Core`.

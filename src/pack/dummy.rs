@@ -49,6 +49,11 @@ pub(super) fn beside(archives: &[PlannedArchive], options: &PackOptions) -> Vec<
     all
 }
 
+/// Whether these are the bytes of a plugin that [`beside`] writes.
+pub(super) fn is_dummy(bytes: &[u8], options: &PackOptions) -> bool {
+    options.game.dummy.is_some_and(|dummy| bytes == plugin_bytes(&dummy))
+}
+
 /// The bytes of a plugin: one record `TES4`.
 fn plugin_bytes(dummy: &Dummy) -> Vec<u8> {
     let mut fields = Vec::new();

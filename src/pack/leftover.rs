@@ -12,8 +12,10 @@ use super::archive_writer::Written;
 use super::plan::Plan;
 use super::read_back::compare_file;
 use super::rules::Next;
+use crate::game::stem;
 use crate::system::disk_id::DiskId;
 use crate::system::new_file::stat_in;
+use crate::system::whole_file::read_start;
 use crate::vfs::{OpenOptions, VfsFile};
 
 /// An archive that is called like those of a plan, and is not among them.
@@ -39,6 +41,9 @@ pub enum LeftoverKind {
     Unreadable,
 }
 
+/// More bytes than a plugin without content has.
+const DUMMY_MAX: usize = 4096;
+
 impl Plan {
     /// The archives in a folder that are called like those of this plan, and are not among them.
     pub fn leftovers(&self, folder: &Path) -> Vec<Leftover> {
@@ -56,6 +61,33 @@ impl Plan {
         };
         let names = self.leftover_names(folder).into_iter();
         names.map(|name| Leftover { kind: kind(&name), name }).collect()
+    }
+
+    /// Files in a folder that only make the game load archives which were removed: plugins without content
+    /// and marks.
+    pub fn idle_files(&self, folder: &Path, removed: &[String]) -> Vec<String> {
+        let game = self.options.game;
+        let endings: Vec<&str> = game.textures.map(|it| it.1).into_iter().chain([game.main_ending]).collect();
+        let read =
+            |name: &str| read_start(&folder.join(name), DUMMY_MAX).ok().filter(|it| it.1).map(|it| it.0);
+        let mut idle = Vec::new();
+        for name in removed {
+            let mark = format!("{}.override", stem(name));
+            if game.is_gamebryo_fallout() && read(&mark).is_some_and(|bytes| bytes.is_empty()) {
+                idle.push(mark);
+            }
+            let Some(by) = endings.iter().find_map(|ending| name.strip_suffix(ending)) else { continue };
+            let is_needed = |ending: &&str| folder.join(format!("{by}{ending}")).exists();
+            let plugin = super::dummy::name(by, &self.options);
+            let is_dummy = |bytes: Vec<u8>| super::dummy::is_dummy(&bytes, &self.options);
+            if !endings.iter().any(is_needed)
+                && !idle.contains(&plugin)
+                && read(&plugin).is_some_and(is_dummy)
+            {
+                idle.push(plugin);
+            }
+        }
+        idle
     }
 
     fn leftover_names(&self, folder: &Path) -> Vec<String> {

@@ -35,6 +35,11 @@ impl PathList {
         Ok(Self { paths })
     }
 
+    /// The paths that the lines may mean, in lower case.
+    pub(super) fn all_forms(&self) -> HashSet<String> {
+        self.paths.iter().flat_map(|path| forms(path)).collect()
+    }
+
     /// The numbers of the listed files among all paths. A folder stands for all files in it.
     ///
     /// # Errors

@@ -20,6 +20,7 @@ use crate::system::memory::{self, processors};
 use crate::system::sync::{Condvar, Mutex};
 use crate::texture::parts::TextureParts;
 use crate::vfs::VfsFile;
+use crate::vfs::parallel::in_parallel;
 
 /// What a file became.
 pub(super) enum Made {
@@ -292,6 +293,21 @@ pub(super) fn copy(file: &VfsFile, size: u64, out: &mut impl Write) -> Result<()
             None => Ok(()),
         },
         Err(error) => Err(unreadable(file, &error)),
+    }
+}
+
+/// An error about all files that cannot be read, if one of them could not.
+pub(super) fn with_all_unreadable(error: PackError, files: &[&PlannedFile]) -> PackError {
+    if error.kind() != PackErrorKind::Unreadable {
+        return error;
+    }
+    let failed = in_parallel(files.len(), &|| {}, |at| {
+        copy(&files[at].file, files[at].size, &mut io::sink()).err().map(|error| error.to_string())
+    });
+    let failed: Vec<String> = failed.into_iter().flatten().collect();
+    match failed.len() {
+        0 | 1 => error,
+        _ => PackError::list(PackErrorKind::Unreadable, "files that cannot be read as they were:", &failed),
     }
 }
 

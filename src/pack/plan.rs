@@ -80,7 +80,6 @@ impl Plan {
             ..
         } = sources;
         let mut planner = Planner { loose, notes, left_in: unselected_of, ..Planner::new(options, &base) };
-        planner.is_one_archive = planner.is_one_archive && vfs.layers().all(|layer| !layer.is_folder());
         planner.layers = vfs.layers().len();
         planner.sort(files)?;
         if planner.groups.values().all(Vec::is_empty) {
@@ -111,10 +110,12 @@ impl Plan {
             }
         }
         if options.file_name.is_some() && archives.len() > 1 {
-            let names: Vec<String> =
-                archives.iter().map(|it| format!("{} ({})", it.name, it.kind.words())).collect();
-            let what = "-o names one archive, but the files need several; name a folder, and --name:";
-            return Err(PackError::list(PackErrorKind::Option, what, &names));
+            let line =
+                |it: &PlannedArchive| format!("{} with {}", it.kind.words(), count(it.files.len(), "file"));
+            let lines: Vec<String> = archives.iter().map(line).collect();
+            let what = "-o names one archive, but the files need several; give a folder with -o, and what \
+                        their names begin with by --name:";
+            return Err(PackError::list(PackErrorKind::Option, what, &lines));
         }
         loose.sort_by(|a, b| a.path.cmp(&b.path));
         add_merge_notes(&superseded, &options, &mut notes);
@@ -337,7 +338,10 @@ impl<'o> Planner<'o> {
             let path = String::from_utf8_lossy(&file.path).into_owned();
             if let Some(reason) = reason {
                 self.left_in[usize::from(file.file.entry().layer)] += 1;
-                self.loose.push(LeftOut::new(path, reason));
+                let below = parts.sign().filter(|_| reason == LooseReason::FurtherDown);
+                let folder = below.map(|it| path.split('/').take(it).collect::<Vec<_>>().join("/"));
+                let detail = folder.map_or_else(String::new, |it| format!("pack {}", it.shown()));
+                self.loose.push(LeftOut { path, reason, detail });
                 continue;
             }
             let group = match textures {
@@ -379,7 +383,9 @@ impl<'o> Planner<'o> {
             let stored = match stored {
                 Ok(stored) => stored,
                 Err(error @ (NameError::NoStem | NameError::Ending)) => {
-                    self.loose.push(LeftOut { path, reason: error.into(), detail: error.words().to_owned() });
+                    let is_of_desktop = file.archived.is_none() && parts.is_of_desktop();
+                    let reason = if is_of_desktop { LooseReason::NotGame } else { error.into() };
+                    self.loose.push(LeftOut { path, reason, detail: error.words().to_owned() });
                     continue;
                 }
                 Err(NameError::Encoding) => {
@@ -510,7 +516,7 @@ impl<'o> Planner<'o> {
             match reasons.get(&copy.path) {
                 Some(&reason) if !is_archive(copy.layer) => {
                     let detail = format!("of {}", copy.source.shown());
-                    self.loose.push(LeftOut { path: copy.path, reason, detail });
+                    self.loose.push(LeftOut { path: copy.own_path, reason, detail });
                 }
                 found => {
                     self.left_in[copy.layer] += usize::from(found == Some(&LooseReason::Excluded));
@@ -908,12 +914,13 @@ fn measure(
 ) -> Result<(), PackError> {
     let unsure: Vec<usize> = (0..files.len()).filter(|&at| files[at].how != How::Stored).collect();
     let chosen: Vec<&PlannedFile> = unsure.iter().map(|&at| &files[at]).collect();
-    pipeline::run(&chosen, (kind, options.level, options.threads), |index, made| {
+    let measured = pipeline::run(&chosen, (kind, options.level, options.threads), |index, made| {
         if let Made::Pieces(pieces) = made {
             let at = unsure[index];
             let packed: u64 = pieces.iter().map(|piece| piece.bytes.len() as u64 + 4).sum();
             sizes[at] = packed + tables[at];
         }
         Ok(())
-    })
+    });
+    measured.map_err(|error| pipeline::with_all_unreadable(error, &chosen))
 }

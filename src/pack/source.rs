@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 use super::download;
 use super::error::{PackError, PackErrorKind};
 use super::pack_options::PackOptions;
+use super::path_list::PathList;
 use super::verdict::{LeftOut, LooseReason};
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash};
@@ -14,7 +16,8 @@ use crate::shown::Shown;
 use crate::vfs::comparison::{Compared, Digests, compare};
 use crate::vfs::opened_archive::{StoredEntry, stored_entries};
 use crate::vfs::parallel::in_parallel;
-use crate::vfs::{Vfs, VfsFile, VfsLayer};
+use crate::vfs::patterns::below_data;
+use crate::vfs::{Patterns, Vfs, VfsFile, VfsLayer};
 
 /// A file that wins, and that the user selected.
 pub(super) struct SourceFile {
@@ -47,6 +50,8 @@ pub(super) struct ArchivedName {
 pub struct Superseded {
     /// The path.
     pub path: String,
+    /// The path in the spelling of this copy.
+    pub(super) own_path: String,
     /// The source whose file has the path.
     pub winner: String,
     /// The source of this copy.
@@ -96,19 +101,28 @@ struct Copy {
     place: usize,
 }
 
+impl Copy {
+    /// The path as the source spells it.
+    fn spelled(&self) -> Vec<u8> {
+        let mut stored = self.file.stored_name();
+        let own = stored.split_off(stored.len().saturating_sub(self.path.len()));
+        if own.eq_ignore_ascii_case(&self.path) { own } else { self.path.clone() }
+    }
+}
+
 impl SourceFiles {
     pub(super) fn find(vfs: &Vfs, options: &PackOptions) -> Result<Self, PackError> {
-        refuse_oddities(vfs, options)?;
+        let odd = refuse_oddities(vfs, options)?;
         let layers: Vec<VfsLayer> = vfs.layers().collect();
         let names = &vfs.opened().names;
-        let total = names.iter().map(|names| names.file_count()).sum();
+        let total = names.iter().map(|names| names.file_count()).sum::<usize>() + odd.total();
         let mut data = Vec::with_capacity(layers.len());
         for (layer, names) in layers.iter().zip(names) {
             // The folders of a game are data folders.
             let is_named = layer.is_folder() && layer.why().is_empty();
             data.push(if is_named { download::data_folder(layer.path(), names, options)? } else { None });
         }
-        let (mut copies, mut loose) = (Vec::with_capacity(total), Vec::new());
+        let (mut copies, mut loose) = (Vec::with_capacity(total), odd.excluded);
         let mut is_listed: Vec<Vec<bool>> = names.iter().map(|it| vec![false; it.file_count()]).collect();
         for file in vfs.files() {
             let all = std::iter::once(file.clone()).chain(file.hidden().collect::<Vec<_>>());
@@ -142,7 +156,8 @@ impl SourceFiles {
         let paths: Vec<String> = winners.iter().map(text).collect();
         let mut notes = Vec::new();
         let listed = options.listed.as_ref().map(|list| list.select(&paths)).transpose()?;
-        refuse_unmatched(&paths, options, &mut notes)?;
+        let odd_paths: Vec<String> = loose.iter().map(|left| left.path.clone()).collect();
+        refuse_unmatched(&paths, &odd_paths, options, &mut notes)?;
         let is_selected = |at: usize| {
             options.only.selects(&paths[at]) && listed.as_ref().is_none_or(|listed| listed.contains(&at))
         };
@@ -163,7 +178,7 @@ impl SourceFiles {
             unselected_of[copy.layer] += usize::from(is_left);
             !is_left
         });
-        let unselected = unselected_of.iter().sum();
+        let unselected = unselected_of.iter().sum::<usize>() + odd.unselected;
         for (number, layer) in layers.iter().enumerate() {
             let is_excluded = |path: &[u8]| {
                 let path = String::from_utf8_lossy(path);
@@ -209,6 +224,7 @@ fn decide(copies: Vec<Copy>) -> (Vec<Copy>, Vec<Superseded>) {
         let winner = &group[0];
         let one = |(copy, compared): (&Copy, Compared)| Superseded {
             path: String::from_utf8_lossy(&winner.path).into_owned(),
+            own_path: String::from_utf8_lossy(&copy.spelled()).into_owned(),
             winner: source(winner),
             source: source(copy),
             is_equal: compared == Compared::Equal,
@@ -314,7 +330,12 @@ fn plugin_stem(name: &str) -> Option<&str> {
 }
 
 /// Fails if patterns or the list select nothing. Notes patterns without a match.
-fn refuse_unmatched(paths: &[String], options: &PackOptions, notes: &mut Vec<Note>) -> Result<(), PackError> {
+fn refuse_unmatched(
+    paths: &[String],
+    loose: &[String],
+    options: &PackOptions,
+    notes: &mut Vec<Note>,
+) -> Result<(), PackError> {
     let all = || paths.iter().map(String::as_str);
     let unmatched = options.only.unmatched(all());
     if !unmatched.is_empty() && !paths.iter().any(|path| options.only.selects(path)) {
@@ -323,8 +344,9 @@ fn refuse_unmatched(paths: &[String], options: &PackOptions, notes: &mut Vec<Not
         return Err(PackError::list(PackErrorKind::Option, what, &patterns));
     }
     let others = [("--exclude", &options.exclude), ("--store", &options.store)];
+    let with_loose = || all().chain(loose.iter().map(String::as_str));
     let of_others =
-        others.into_iter().filter_map(|(option, it)| Some((option, it.as_ref()?.unmatched(all()))));
+        others.into_iter().filter_map(|(option, it)| Some((option, it.as_ref()?.unmatched(with_loose()))));
     for (option, patterns) in std::iter::once(("--glob", unmatched)).chain(of_others) {
         for pattern in patterns {
             let text = format!("no file matches {option} {}", pattern.shown());
@@ -347,32 +369,107 @@ pub(super) fn is_unfindable(file: &VfsFile) -> bool {
     file.stored_name().iter().any(|byte| byte.is_ascii_control() || br#"\:*?"<>|"#.contains(byte))
 }
 
-/// Fails if there is something that is not a plain file, so that nothing is left out in silence.
-fn refuse_oddities(vfs: &Vfs, options: &PackOptions) -> Result<(), PackError> {
+/// What is neither a file nor a folder, and what the user left out of it.
+#[derive(Default)]
+struct Odd {
+    excluded: Vec<LeftOut>,
+    unselected: usize,
+}
+
+impl Odd {
+    fn total(&self) -> usize {
+        self.excluded.len() + self.unselected
+    }
+}
+
+/// Fails if there is something that is not a plain file, so that nothing is left out in silence. What the
+/// user left out does not count.
+fn refuse_oddities(vfs: &Vfs, options: &PackOptions) -> Result<Odd, PackError> {
     let is_broken = |note: &&Note| note.code.is_damage() || note.code == NoteCode::ArchiveCutOff;
     let broken = vfs.opened().archives().flat_map(|archive| &archive.notes).filter(is_broken);
     let broken: Vec<String> = broken.map(|note| format!("{}: {note}", note.subject.shown())).collect();
     if !broken.is_empty() {
         return Err(PackError::list(PackErrorKind::Unreadable, "archives that are not whole:", &broken));
     }
-    let odd: Vec<String> =
-        vfs.unseen().map(|note| format!("{}: {}", note.subject.shown(), note.why_unseen())).collect();
+    let (mut found, mut odd) = (Odd::default(), Vec::new());
+    let listed = options.listed.as_ref().map(PathList::all_forms);
+    for note in vfs.unseen() {
+        let Some(path) = below_source(vfs, Path::new(&note.subject)) else {
+            odd.push(format!("{}: {}", note.subject.shown(), note.why_unseen()));
+            continue;
+        };
+        // A folder that cannot be read may have files of any name.
+        let is_excluded =
+            |exclude: &Patterns| exclude.selects(&path) || exclude.selects(&format!("{path}/\u{1}"));
+        let is_one =
+            matches!(note.code, NoteCode::LinkDangling | NoteCode::LinkCircle | NoteCode::SpecialFile)
+                || note.code == NoteCode::FileUnreadable && !Path::new(&note.subject).is_dir();
+        let is_selected =
+            || options.only.selects(&path) && listed.as_ref().is_none_or(|listed| is_listed(listed, &path));
+        if options.exclude.as_ref().is_some_and(is_excluded) {
+            let detail = note.why_unseen().to_owned();
+            found.excluded.push(LeftOut { path, reason: LooseReason::Excluded, detail });
+        } else if is_one && !is_selected() {
+            found.unselected += 1;
+        } else {
+            odd.push(format!("{}: {}", note.subject.shown(), note.why_unseen()));
+        }
+    }
     if !odd.is_empty() {
-        return Err(PackError::list(PackErrorKind::Source, "the source has what cannot be packed:", &odd));
+        let what = "the source has what cannot be packed; remove it, or leave it out with --exclude:";
+        return Err(PackError::list(PackErrorKind::Source, what, &odd));
     }
-    if options.follows_links {
-        return Ok(());
-    }
-    let links: Vec<String> = vfs.link_paths().iter().map(|path| path.shown().to_string()).collect();
+    let links = if options.follows_links { Vec::new() } else { wanted_links(vfs, options, listed.as_ref()) };
     if links.is_empty() {
-        Ok(())
-    } else {
-        Err(PackError::list(
-            PackErrorKind::Source,
-            "the source has links; --follow-links packs what they lead to:",
-            &links,
-        ))
+        return Ok(found);
     }
+    let what = "the source has links; --follow-links packs what they lead to, and --exclude leaves it out:";
+    Err(PackError::list(PackErrorKind::Source, what, &links))
+}
+
+/// The path below the data folder of something in a folder among the sources; `None` for other paths.
+fn below_source(vfs: &Vfs, path: &Path) -> Option<String> {
+    let below = vfs.layers().filter(VfsLayer::is_folder).find_map(|layer| {
+        path.strip_prefix(layer.path()).ok().map(|below| below.to_string_lossy().into_owned())
+    });
+    below.filter(|below| !below.is_empty()).map(|below| below_data(&below).unwrap_or(&below).to_owned())
+}
+
+/// Whether a list has a path, or a folder above it.
+fn is_listed(listed: &HashSet<String>, path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    listed.contains(&path) || path.match_indices('/').any(|(end, _)| listed.contains(&path[..end]))
+}
+
+/// The links through which something would be packed.
+fn wanted_links(vfs: &Vfs, options: &PackOptions, listed: Option<&HashSet<String>>) -> Vec<String> {
+    let links = vfs.link_paths();
+    if links.is_empty() {
+        return Vec::new();
+    }
+    let mut wanted: HashSet<String> = HashSet::new();
+    let is_left_out = |path: &str| {
+        options.exclude.as_ref().is_some_and(|exclude| exclude.selects(path))
+            || !options.only.selects(path)
+            || listed.is_some_and(|listed| !is_listed(listed, path))
+    };
+    for file in vfs.files() {
+        for copy in std::iter::once(file.clone()).chain(file.hidden().collect::<Vec<_>>()) {
+            let shown = copy.path();
+            if !copy.layer().is_folder() || is_left_out(below_data(&shown).unwrap_or(&shown)) {
+                continue;
+            }
+            let stored = String::from_utf8_lossy(&copy.stored_name()).to_ascii_lowercase();
+            let stored = below_data(&stored).unwrap_or(&stored);
+            wanted.extend(stored.match_indices('/').map(|(end, _)| stored[..end].to_owned()));
+            wanted.insert(stored.to_owned());
+        }
+    }
+    // A folder among the sources that is a link itself has any path.
+    let is_wanted = |link: &&PathBuf| {
+        below_source(vfs, link).is_none_or(|path| wanted.contains(&path.to_ascii_lowercase()))
+    };
+    links.iter().filter(is_wanted).map(|path| path.shown().to_string()).collect()
 }
 
 /// The two paths of a loose file that is listed under a number, because another one has its name.

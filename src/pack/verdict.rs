@@ -60,6 +60,8 @@ pub enum LooseReason {
     Texture,
     /// It is in a folder at the top that no game is known to read.
     Unknown,
+    /// Files of a game begin in a folder further down, such as an option of a download.
+    FurtherDown,
     /// A table of texts or a list of quests that belongs to a plugin which is not among the sources.
     OtherPlugin,
     /// It was deleted in a folder of `mount --edit`, or a rule of the game hides it.
@@ -70,7 +72,7 @@ pub enum LooseReason {
 
 impl LooseReason {
     /// All reasons.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::DataOnly,
         Self::Settings,
         Self::Extender,
@@ -85,6 +87,7 @@ impl LooseReason {
         Self::Excluded,
         Self::Texture,
         Self::Unknown,
+        Self::FurtherDown,
         Self::OtherPlugin,
         Self::Erased,
         Self::Hidden,
@@ -107,6 +110,7 @@ impl LooseReason {
             Self::Excluded => "excluded",
             Self::Texture => "texture",
             Self::Unknown => "unknown-folder",
+            Self::FurtherDown => "further-down",
             Self::OtherPlugin => "other-plugin",
             Self::Erased => "erased",
             Self::Hidden => "hidden",
@@ -130,6 +134,9 @@ impl LooseReason {
             Self::Excluded => "--exclude",
             Self::Texture => "an archive of textures cannot store it",
             Self::Unknown => "no game is known to read this folder; --all packs it",
+            Self::FurtherDown => {
+                "the game's files begin further down in its folder; pack that folder as a source of its own"
+            }
             Self::OtherPlugin => {
                 "it belongs to another plugin, which finds it only loose or in its own archive"
             }
@@ -213,10 +220,45 @@ pub(super) fn is_known_top(top: &str) -> bool {
     KNOWN_TOPS.contains(&top)
 }
 
+/// Whether a folder of this name, in lower case, shows that the one above is where a game's files begin.
+pub(super) fn is_game_folder(name: &str) -> bool {
+    SIGNS.contains(&name)
+}
+
 /// Whether a folder at the top, in lower case, is for tools, script extenders or people.
 pub(super) fn is_tool_top(top: &str) -> bool {
     TOOL_TOPS.contains(&top) || NOT_GAME_TOPS.contains(&top) || EXTENDER_TOPS.contains(&top)
 }
+
+/// Folders whose presence shows that the folder above is where a game's files begin.
+const SIGNS: [&str; 24] = [
+    "bookart",
+    "distantlod",
+    "facegen",
+    "fonts",
+    "geometries",
+    "grass",
+    "icons",
+    "interface",
+    "lodsettings",
+    "materials",
+    "menus",
+    "meshes",
+    "music",
+    "particles",
+    "scripts",
+    "seq",
+    "shaders",
+    "shadersfx",
+    "sound",
+    "strings",
+    "terrain",
+    "textures",
+    "trees",
+    "video",
+];
+/// How many folders may lie above the place where a game's files begin.
+pub(super) const DEPTH_MAX: usize = 4;
 
 /// Folders at the top that script extenders and their plugins read.
 const EXTENDER_TOPS: [&str; 10] =
@@ -226,6 +268,30 @@ const EXTENDER_TOPS: [&str; 10] =
 const SOUNDS: [&str; 7] = ["wav", "xwm", "mp3", "ogg", "lip", "fuz", "wem"];
 /// Endings of tables of texts. Compressed, the game shows `$…`.
 const TEXTS: [&str; 3] = ["strings", "dlstrings", "ilstrings"];
+
+/// What the names of folders begin with that file managers, editors and version control make.
+const DESKTOP_FOLDERS: [&str; 14] = [
+    "__macosx",
+    ".appledouble",
+    ".dropbox",
+    ".fseventsd",
+    ".git",
+    ".hg",
+    ".idea",
+    ".spotlight-",
+    ".stfolder",
+    ".stversions",
+    ".svn",
+    ".thumbnails",
+    ".trash",
+    ".vscode",
+];
+
+/// Endings of which a game may want a file that has no other name.
+const GAME_ENDINGS: [&str; 18] = [
+    "bgem", "bgsm", "dds", "egm", "egt", "hkx", "kf", "mat", "mesh", "nif", "pex", "seq", "spt", "swf",
+    "tga", "tri", "txt", "xml",
+];
 
 /// A path, taken apart for the rules. Everything is in lower case.
 pub(super) struct Parts {
@@ -251,6 +317,26 @@ impl Parts {
     /// The first folder; empty for a file at the top.
     pub(super) fn top(&self) -> &str {
         self.path.split_once('/').map_or("", |(top, _)| top)
+    }
+
+    /// How many folders lie above the place where files of a game seem to begin.
+    pub(super) fn sign(&self) -> Option<usize> {
+        let mut folders = self.path[..self.folders].split('/');
+        folders.position(|name| SIGNS.contains(&name))
+    }
+
+    /// Whether a file manager, an editor or version control made the file, or a folder above it:
+    /// `.directory`, `._a.nif`, `a.nif~`.
+    pub(super) fn is_of_desktop(&self) -> bool {
+        let name = self.name();
+        let is_mark = |folder: &str| DESKTOP_FOLDERS.iter().any(|start| folder.starts_with(start));
+        self.path[..self.folders].split('/').any(is_mark)
+            || name
+                .strip_prefix('.')
+                .is_some_and(|rest| !rest.starts_with('.') && !GAME_ENDINGS.contains(&rest))
+            || name.ends_with('~')
+            || name.len() > 1 && name.starts_with('#') && name.ends_with('#')
+            || self.ends(&["swp", "swo", "swx", "kate-swp", "orig", "part"])
     }
 
     fn is_in(&self, folder: &str) -> bool {
@@ -285,14 +371,13 @@ pub(super) fn left_out(game: &Game, parts: &Parts, options: &PackOptions) -> Opt
         return None;
     }
     let name = parts.name();
-    let is_mark = parts.path.split('/').any(|it| it.starts_with(".git"));
     let is_note = name.starts_with("readme") || matches!(name, "meta.ini" | "desktop.ini");
     if parts.ends(&[
         "esp", "esm", "esl", "bsa", "ba2", "cdx", "csg", "nam", "override", "ghost", "bsl", "achlist",
     ]) {
         return Some(LooseReason::DataOnly);
     }
-    if is_mark
+    if parts.is_of_desktop()
         || is_note
         || NOT_GAME_TOPS.contains(&parts.top())
         || parts.ends(&["psd", "xcf", "7z", "zip", "rar", "blend", "blend1", "max", "tmp", "bak", "db"])
@@ -339,7 +424,9 @@ pub(super) fn left_out(game: &Game, parts: &Parts, options: &PackOptions) -> Opt
     }
     match parts.top() {
         "" => Some(LooseReason::Root),
-        top => (!is_known_top(top) && !options.any_path).then_some(LooseReason::Unknown),
+        top if is_known_top(top) || options.any_path => None,
+        _ if parts.sign().is_some_and(|sign| sign <= DEPTH_MAX) => Some(LooseReason::FurtherDown),
+        _ => Some(LooseReason::Unknown),
     }
 }
 
@@ -368,7 +455,8 @@ mod tests {
     #[test]
     fn what_games_and_tools_read_from_the_disk_stays_loose() {
         use LooseReason::{
-            DataOnly, Engine, Extender, Hidden, NotGame, Root, Settings, Source, Tools, Unknown, Video,
+            DataOnly, Engine, Extender, FurtherDown, Hidden, NotGame, Root, Settings, Source, Tools, Unknown,
+            Video,
         };
         for (game, path, reason) in [
             ("skyrimse", "MyMod.esp", Some(DataOnly)),
@@ -383,6 +471,20 @@ mod tests {
             ("skyrimse", "Readme.txt", Some(NotGame)),
             ("skyrimse", "textures/a.psd", Some(NotGame)),
             ("skyrimse", "textures/.git/a", Some(NotGame)),
+            ("skyrimse", "textures/x/.directory", Some(NotGame)),
+            ("fallout4", "meshes/.DS_Store", Some(NotGame)),
+            ("skyrimse", "meshes/._a.nif", Some(NotGame)),
+            ("skyrimse", "meshes/a.nif~", Some(NotGame)),
+            ("skyrimse", "meshes/.a.nif.swp", Some(NotGame)),
+            ("skyrimse", "meshes/#a.nif#", Some(NotGame)),
+            ("skyrimse", "meshes/.Trash-1000/a.nif", Some(NotGame)),
+            ("skyrimse", "__MACOSX/meshes/a.nif", Some(NotGame)),
+            // A game may want it, but no BSA can store its name.
+            ("skyrimse", "meshes/.nif", None),
+            ("skyrimse", "meshes/#a.nif", None),
+            ("skyrimse", "meshes/.mine/a.nif", None),
+            ("skyrimse", "Textures 2K/textures/a.dds", Some(FurtherDown)),
+            ("skyrimse", "Options/Red/Meshes/a.nif", Some(FurtherDown)),
             ("skyrimse", "Scripts/Source/My.psc", Some(Source)),
             ("skyrimse", "Scripts/My.pex", None),
             ("skyrimse", "loose.nif", Some(Root)),

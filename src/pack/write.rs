@@ -12,6 +12,7 @@ use super::dummy::{self, Beside};
 use super::error::{PackError, PackErrorKind};
 use super::leftover;
 use super::pack_options::PackProgress;
+use super::pipeline;
 use super::plan::Plan;
 use super::planned::{Loader, PlannedArchive};
 use super::read_back;
@@ -81,7 +82,11 @@ impl Plan {
             let path = folder.join(&name);
             let io = |error: std::io::Error| PackError::io(&path, &error);
             let file = NewFile::make(&opened, 0o666, &needs_names).map_err(io)?;
-            let (of_archive, written) = self.write_archive(archive, &file, &path, progress)?;
+            let (of_archive, written) =
+                self.write_archive(archive, &file, &path, progress).map_err(|error| {
+                    let all = self.archives.iter().flat_map(|it| &it.files);
+                    pipeline::with_all_unreadable(error, &all.collect::<Vec<_>>())
+                })?;
             packed.push(Packed { name: name.clone(), ..of_archive });
             all_written.push(written);
             if let Some(time) = archive.newest().filter(|_| self.options.game.weighs_dates) {

@@ -8,8 +8,12 @@ use crate::shown::Shown;
 
 /// A number with its noun: `1 file`, `2 files`, `2 meshes`.
 pub(crate) fn count(number: usize, thing: &str) -> String {
-    let plural = if thing.ends_with("sh") { "es" } else { "s" };
-    format!("{number} {thing}{}", if number == 1 { "" } else { plural })
+    let ending = match number {
+        1 => "",
+        _ if thing.ends_with("sh") || thing.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{number} {thing}{ending}")
 }
 
 /// A number of bytes in the largest unit that divides it: `4 MiB`, `9 bytes`.

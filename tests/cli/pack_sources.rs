@@ -1244,3 +1244,175 @@ fn files_are_moved_only_to_a_folder_that_is_known_to_be_empty_and_writable() {
         fs::set_permissions(dir.path(folder), fs::Permissions::from_mode(0o777)).unwrap();
     }
 }
+
+#[test]
+fn files_of_file_managers_and_editors_stay_loose_and_are_no_error() {
+    let marks =
+        ["meshes/x/.directory", "meshes/.DS_Store", "meshes/._a.nif", "meshes/a.nif~", "meshes/.a.nif.swp"];
+    let mut files =
+        vec![("meshes/a.nif", "1"), ("M.esp", "TES4"), ("._M.esp", "x"), ("meshes/Thumbs.db", "x")];
+    files.extend(marks.map(|path| (path, "x")));
+    let dir = with_files(&files);
+    for game in ["skyrimse", "fallout4"] {
+        let finished = pack(&dir, &["MyMod"], game, &["-o", "out", "--json"]);
+        assert_eq!(finished.code, 0, "{finished:?}");
+        for path in marks {
+            let line = format!(r#"{{"loose":"{path}","reason":"not-game"}}"#);
+            assert!(finished.out.contains(&line), "{path}: {finished:?}");
+        }
+        assert_eq!(objects(&finished.out)[0]["files"], 1, "{finished:?}");
+    }
+    // No BSA can store these, also if all are wanted.
+    assert_eq!(pack(&dir, &["MyMod"], "skyrimse", &["-o", "all", "--all"]).code, 0);
+}
+
+#[test]
+fn a_source_that_is_a_folder_of_the_game_names_the_one_above() {
+    let dir = with_files(&[("Meshes/armor/a.nif", "1"), ("Textures/x/a.dds", "1"), ("mine/x/a.nif", "1")]);
+    for source in ["MyMod/Meshes", "MyMod/Meshes/armor", "MyMod/Textures", "MyMod/Textures/x/."] {
+        for more in [&["-n"][..], &["--all"]] {
+            if source.contains('x') && more == ["--all"] || source.ends_with("armor") && more == ["--all"] {
+                continue;
+            }
+            let finished = pack(&dir, &[source], "skyrimse", &[&["--name", "M", "-o", "out"], more].concat());
+            assert_eq!(finished.code, 1, "{source}: {finished:?}");
+            assert!(
+                finished.err.contains("pack the folder above") && finished.err.contains("MyMod, with"),
+                "{source}: {finished:?}"
+            );
+        }
+    }
+    let finished = pack(&dir, &["MyMod/Meshes"], "skyrimse", &["--name", "M", "-o", "out", "--any-path"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    // An option beside the game's files, without an installer.
+    let dir = with_files(&[("meshes/a.nif", "1"), ("Textures 2K/textures/a.dds", "2"), ("own/b.nif", "3")]);
+    let finished = pack(&dir, &["MyMod"], "skyrimse", &["--name", "M", "-n"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert!(finished.out.contains("Textures 2K/textures/a.dds: pack Textures 2K\n"), "{finished:?}");
+    assert_eq!(finished.out.matches("--all").count(), 1, "{finished:?}");
+}
+
+#[test]
+fn all_damaged_files_of_a_source_are_named() {
+    let files: Vec<(String, Vec<u8>)> =
+        (0..4).map(|nth| (format!("meshes/m{nth}.nif"), text(nth, 5000))).collect();
+    let dir = with_files(&files.iter().map(|(path, bytes)| (&**path, &**bytes)).collect::<Vec<_>>());
+    assert_eq!(pack(&dir, &["MyMod"], "skyrimse", &["-o", "a.bsa"]).code, 0);
+    let mut bytes = fs::read(dir.path("a.bsa")).unwrap();
+    // The magic numbers of three of the four frames.
+    let frames: Vec<usize> =
+        (0..bytes.len() - 4).filter(|&at| bytes[at..at + 4] == 0x184D_2204_u32.to_le_bytes()).collect();
+    assert_eq!(frames.len(), 4);
+    frames[1..].iter().for_each(|&at| bytes[at] = 0);
+    dir.archive("a.bsa", &bytes);
+    for more in [&[][..], &["--max-size", "10K"]] {
+        let finished = pack(&dir, &["a.bsa"], "skyrimse", &[&["--name", "M", "-o", "out"], more].concat());
+        assert_eq!(finished.code, 66, "{finished:?}");
+        assert_eq!(finished.err.matches("meshes/m").count(), 3, "{finished:?}");
+        assert!(names(&dir.path("out")).is_empty());
+    }
+}
+
+#[test]
+fn links_and_pipes_that_are_left_out_are_no_error() {
+    let dir = with_files(&[("meshes/a.nif", "1"), ("scripts/a.pex", "2"), ("M.esp", "TES4")]);
+    let link = |target: &str, path: &str| std::os::unix::fs::symlink(target, dir.path(path)).unwrap();
+    link("nowhere", "MyMod/scripts/dang.pex");
+    link("a.pex", "MyMod/scripts/link.pex");
+    link("../meshes", "MyMod/scripts/folder");
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    let pipe = dir.path("MyMod/scripts/pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    fs::write(dir.path("list"), "meshes\n").unwrap();
+    let run =
+        |more: &[&str]| pack(&dir, &["MyMod"], "skyrimse", &[&["-o", "out", "--overwrite"], more].concat());
+    let finished = run(&[]);
+    assert!(finished.code == 1 && finished.err.contains("--exclude"), "{finished:?}");
+    for more in [["--exclude", "scripts/**"], ["-g", "meshes/**"], ["--from", "list"]] {
+        let finished = run(&more);
+        assert_eq!(finished.code, 0, "{more:?}: {finished:?}");
+        assert_eq!(dir.run(["list", "out/M.bsa"]).success(), "meshes/a.nif\n");
+        assert!(!finished.err.contains("no file matches"), "{finished:?}");
+    }
+    // Each of them counts as long as it is not left out.
+    let all = ["scripts/dang.pex", "scripts/pipe", "scripts/link.pex", "scripts/folder/**"];
+    for one in all {
+        let others = all.into_iter().filter(|it| *it != one);
+        let more: Vec<&str> = others.flat_map(|it| ["--exclude", it]).collect();
+        let finished = run(&more);
+        let name = one.trim_end_matches("/**");
+        assert!(finished.code == 1 && finished.err.contains(name), "{one}: {finished:?}");
+    }
+    assert_eq!(run(&all.iter().flat_map(|it| ["--exclude", it]).collect::<Vec<_>>()).code, 0);
+    // The pattern has the name of the link, and not of what is in it.
+    let more: Vec<&str> = all[..3].iter().flat_map(|it| ["--exclude", it]).collect();
+    let finished = run(&[&more[..], &["--exclude", "scripts/folder"]].concat());
+    assert!(finished.code == 1 && finished.err.contains("scripts/folder"), "{finished:?}");
+}
+
+#[test]
+fn a_named_archive_holds_the_textures_of_a_folder_if_the_format_can() {
+    let texture = [dds::header(dds::BC1, 64, 64, 1, false), text(1, 2048)].concat();
+    let dir = with_files(&[("meshes/a.nif", b"1".to_vec()), ("textures/a.dds", texture)]);
+    let finished = pack(&dir, &["MyMod"], "skyrimse", &["-o", "out/M.bsa"]);
+    assert_eq!(finished.code, 0, "{finished:?}");
+    assert_eq!(dir.run(["list", "out/M.bsa"]).success(), "meshes/a.nif\ntextures/a.dds\n");
+    let finished = pack(&dir, &["MyMod"], "fallout4", &["-o", "out/M - Main.ba2"]);
+    assert!(finished.code == 2 && finished.err.contains("BA2 1 DX10 with 1 file"), "{finished:?}");
+}
+
+#[test]
+fn names_that_windows_cannot_have_are_refused() {
+    let dir = with_files(&[("meshes/a.nif", "1")]);
+    for name in ["CON", "con", "nul.x", "COM1", "lpt9", "x ", "x.", "a:b", "what?", "a\tb", ""] {
+        let finished = pack(&dir, &["MyMod"], "skyrimse", &["--name", name, "-o", "out"]);
+        assert!(finished.code == 2 && finished.err.contains("no file of a game"), "{name:?}: {finished:?}");
+    }
+    assert_eq!(pack(&dir, &["MyMod"], "skyrimse", &["-o", "out/CON.bsa"]).code, 2);
+    for name in ["Control", "com", "com10", "a.b", "Con 2"] {
+        let finished = pack(&dir, &["MyMod"], "skyrimse", &["--name", name, "-o", "out"]);
+        assert_eq!(finished.code, 0, "{name:?}: {finished:?}");
+    }
+}
+
+#[test]
+fn loose_copies_are_listed_as_their_source_spells_them() {
+    let dir = TestDir::new();
+    for (path, bytes) in [("q1/readme.txt", "1"), ("q2/Readme.txt", "2"), ("q1/meshes/a.nif", "3")] {
+        place(&dir, path, bytes.as_bytes());
+    }
+    let finished = pack(&dir, &["q1", "q2"], "skyrimse", &["--name", "M", "-n"]);
+    assert!(finished.code == 0 && finished.out.contains("  readme.txt: of "), "{finished:?}");
+    assert!(finished.out.contains("  Readme.txt\n"), "{finished:?}");
+}
+
+#[test]
+fn a_plugin_that_loads_nothing_any_more_is_named() {
+    let dir = with_files(&[("meshes/a.nif", noise(1, 40_000)), ("meshes/b.nif", noise(2, 40_000))]);
+    for (game, idle) in [("skyrimse", "out/Big 2.esp"), ("falloutnv", "")] {
+        let run = |more: &[&str]| {
+            pack(&dir, &["MyMod"], game, &[&["--name", "Big", "-o", "out", "--dummy"], more].concat())
+        };
+        assert_eq!(run(&["--max-size", "60K"]).code, 0);
+        let finished = run(&["--overwrite"]);
+        assert!(finished.code == 0 && finished.out.contains("removed out/Big"), "{finished:?}");
+        assert_eq!(finished.err.contains("only made the game load"), !idle.is_empty(), "{finished:?}");
+        assert!(
+            finished.err.contains(idle) && !finished.err.contains("out/Big.esp: it only"),
+            "{finished:?}"
+        );
+        fs::remove_dir_all(dir.path("out")).unwrap();
+    }
+}
+
+#[test]
+fn a_refused_download_lists_all_that_lies_at_its_top() {
+    let dir = with_files(&[
+        ("00 Core/meshes/a.nif", "1"),
+        ("fomod/info.xml", "2"),
+        ("Read Me.txt", "3"),
+        ("wizard.txt", "4"),
+    ]);
+    let parts = ["00 Core (1 file)", "fomod (1 file, for tools or people)", "Read Me.txt", "wizard.txt"];
+    refused(&dir, &["--name", "M"], &parts);
+}

@@ -240,7 +240,16 @@ impl Pack {
             self.print(&mut out, &plan, &changes, &packed, &folder, is_quiet)?;
             let replaced: Vec<Note> = packed.into_iter().filter_map(|archive| archive.replaced).collect();
             self.print_replaced(&mut out, &replaced)?;
-            self.print_leftovers(&mut out, (&before, &plan.leftovers(&folder)), &folder, is_quiet)?;
+            let after = plan.leftovers(&folder);
+            self.print_leftovers(&mut out, (&before, &after), &folder, is_quiet)?;
+            let removed = before.iter().filter(|it| !after.iter().any(|still| still.name == it.name));
+            let removed: Vec<String> = removed.map(|it| it.name.clone()).collect();
+            for name in plan.idle_files(&folder, &removed) {
+                let text = "it only made the game load an archive that was removed; remove it yourself if \
+                            nothing else needs it";
+                let note = Note::new(NoteCode::PackLeftover, folder.join(name).to_string_lossy(), text);
+                self.print_replaced(&mut out, &[note])?;
+            }
             if let Some(to) = &self.move_packed {
                 out.flush()?;
                 let moved = plan.move_packed(to);
