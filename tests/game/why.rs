@@ -145,7 +145,7 @@ fn a_mod_of_which_the_game_sees_nothing_has_the_reason() {
     let check = |thing: &str, is_there, expected| check(&world, &source, thing, is_there, expected);
     let of_instance = world.run(&["why", &source, "Off.esp"]);
     assert_eq!(of_instance.out, world.run(&["why", "--in", &source, "Off.esp"]).out);
-    check("on", true, ("there", "On", "2 of its files win, and 0 are hidden"));
+    check("on", true, ("there", "On", "1 of its files win, and 0 are hidden"));
     check("Below", false, ("hidden", "Below", "its only file, textures/a.dds, loses to "));
     check("Off", false, ("mo2-mod-off", "Off", "off in the profile \"Default\""));
     check("Missing", false, ("mo2-mod-missing", "Missing", "does not contain it"));
@@ -321,7 +321,7 @@ fn a_name_without_a_folder_or_an_ending_is_found() {
     let check = |thing: &str, is_there, expected| check(&world, &source, thing, is_there, expected);
     check("Gold.dds", false, ("mo2-mod-off", "gold.dds", "turn it on"));
     check("sword.dds", false, ("mo2-hidden", "sword.dds.mohidden", "unhide"));
-    check("sword.nif", false, ("mo2-hidden", "sword.nif", "unhide"));
+    check("sword.nif", false, ("mo2-hidden", "meshes.mohidden", "unhide"));
     check("nobody.bsa.txt", false, ("archive-unlisted", "Nobody.bsa", "has misc/nobody.bsa.txt"));
     check("myquest", false, ("plugin-inactive", "MyQuest.esp", "turn it on"));
     check("NOBODY", false, ("archive-unlisted", "Nobody.bsa", "no INI file"));
@@ -498,7 +498,8 @@ fn a_cut_off_archive_is_told_for_the_files_that_it_concerns() {
     fs::write(&archive, &bytes[..bytes.len() - 1]).unwrap();
     let finished = world.run(&["why", "--in", "skyrimse", "misc/on.bsa.txt", "misc/shared.txt"]);
     assert_eq!(finished.err, "", "warnings about other archives: {finished:?}");
-    assert!(!finished.out.contains("Broken.bsa"), "{finished:?}");
+    // It may have the file, too, and would win.
+    assert_eq!(finished.out.matches("not loaded  Data/Broken.bsa").count(), 2, "{finished:?}");
     let texts: Vec<String> = ["misc/on.bsa.txt", "misc/shared.txt"]
         .map(|it| {
             answer(&world, "skyrimse", it).1.into_iter().find(|it| it.0 == "archive-cut-off").unwrap().2
