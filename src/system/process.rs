@@ -83,11 +83,11 @@ pub(crate) fn runs_as(process: &Path, user: u32) -> bool {
     ids.peek().is_some() && ids.all(|id| id.parse() == Ok(user))
 }
 
-/// Whether a process waits for something. One that is ready to run, or stopped, does not.
+/// Whether a process waits for something, or is stopped. One that is ready to run does not.
 pub(crate) fn is_asleep(pid: u32) -> bool {
     let status = file_in_proc(Path::new(&format!("/proc/{pid}/status"))).unwrap_or_default();
     let state = status.lines().find_map(|line| line.strip_prefix("State:"));
-    state.is_none_or(|state| !state.trim_start().starts_with(['R', 'T']))
+    state.is_none_or(|state| !state.trim_start().starts_with('R'))
 }
 
 /// Whether a signal or a tracer has stopped a process.
