@@ -15,6 +15,7 @@ use crate::disk::{Disk, Mode};
 use crate::fake_mount::{Answers, FakeMount};
 use crate::mounted::{Finished, TestDir, is_root, mounts_below, run, unmount, until};
 use crate::support::home::plugin;
+use crate::support::mesh::Nif;
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Ba2File, Chunk, Tes3, Tes4, Tes4File, Texture, pack};
 
@@ -705,6 +706,39 @@ fn the_name_of_a_download_chooses_no_folder_of_the_users_settings() {
     // Extracting an archive again goes on in its folder.
     dir.run(["extract", "mod/config.bsa"]).success();
     assert_eq!(fs::read_dir(dir.path("config")).unwrap().count(), 1);
+}
+
+#[test]
+fn needs_says_what_may_have_a_texture_or_name_it() {
+    let dir = TestDir::new();
+    fs::create_dir_all(dir.path("low/textures/t")).unwrap();
+    fs::create_dir_all(dir.path("mod/textures/t")).unwrap();
+    fs::create_dir_all(dir.path("mod/meshes")).unwrap();
+    fs::write(dir.path("low/textures/t/a.dds"), b"DDS ").unwrap();
+    fs::write(dir.path("mod/meshes/a.nif"), Nif::SkyrimSe.naming(&["textures\\t\\a.dds"])).unwrap();
+    let asked = |more: &[&str]| dir.run([&["needs", "-q", "low", "mod"], more].concat());
+    assert_eq!(asked(&["meshes/a.nif"]).code, 0);
+    symlink("nowhere", dir.path("mod/textures/t/a.dds")).unwrap();
+    symlink("nowhere", dir.path("mod/meshes/b.nif")).unwrap();
+    for (more, subject) in [(["meshes/a.nif", "--json"], "t/a.dds"), (["--who", "textures/t/a.dds"], "b.nif")]
+    {
+        let found = asked(&more);
+        assert!(found.code == 1 && (found.out + &found.err).contains(subject), "{more:?}");
+    }
+}
+
+#[test]
+fn pack_says_what_it_could_not_look_at_in_the_game_that_it_predicts() {
+    let dir = TestDir::new();
+    lists(&dir);
+    fs::create_dir_all(dir.path("new/meshes")).unwrap();
+    fs::write(dir.path("new/meshes/n.nif"), b"n").unwrap();
+    let arguments = ["pack", "-n", "-q", "new", "--game", "skyrimse", "--name", "N", "--in", "game"];
+    let before = dir.run(arguments);
+    assert_eq!((before.code, &*before.err), (0, ""), "{before:?}");
+    fs::write(dir.path("game/Data/Light.esp"), &plugin(4, 0x200, &["Skyrim.esm"])[..40]).unwrap();
+    let after = dir.run(arguments);
+    assert!(after.code == 1 && after.err.contains("Light.esp"), "{after:?}");
 }
 
 #[test]

@@ -148,6 +148,8 @@ impl AskNeeds {
         let vfs = Vfs::from(source_set(sources, OpenOptions { advice_to_root, ..options })?.open()?);
         let paths: Vec<&[u8]> = selected.paths().iter().map(|path| path.as_os_str().as_bytes()).collect();
         let mut unseen = selected.unseen(&vfs);
+        // A mesh names files anywhere, and any mesh may name a file.
+        unseen.add(vfs.unseen());
         let answered = self.answer(&vfs, &selected, &paths, &mut unseen, ui);
         if self.json && answered.is_ok() {
             let mut out = stdout_for(true);

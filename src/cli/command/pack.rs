@@ -15,6 +15,7 @@ use crate::cli::options::selection::Selection;
 use crate::cli::surroundings::remove_files_on_signals;
 use crate::cli::terminal::output::{self, Output, stdout, stdout_for};
 use crate::cli::terminal::progress;
+use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::format::is_archive_name;
 use crate::limits::NAMES_TEXT_MAX;
@@ -215,8 +216,9 @@ impl Pack {
         let open = OpenOptions { archives, advice_to_root, ..open.layout(Layout::Union) };
         let vfs = open_sources(&self.sources, open)?;
         let plan = Plan::new(&vfs, &options)?;
+        let mut unseen = Unseen::default();
         let changes = match &self.within {
-            Some(game) => self.effects(&plan, game)?,
+            Some(game) => self.effects(&plan, game, &mut unseen)?,
             None => Effects::default(),
         };
         let mut out = if self.json { stdout_for(true) } else { stdout() };
@@ -266,9 +268,12 @@ impl Pack {
                 moved?;
             }
         }
+        if self.json {
+            unseen.write_json(&mut out).map_err(OutputError)?;
+        }
         out.flush()?;
         let is_all = plan.loose().iter().all(|left| left.reason.is_expected());
-        Ok(if is_all { Exit::Ok } else { Exit::No })
+        Ok(unseen.end(if is_all { Exit::Ok } else { Exit::No }))
     }
 
     /// Moves files back into the only source.
@@ -380,10 +385,12 @@ impl Pack {
         }
     }
 
-    fn effects(&self, plan: &Plan, game: &Path) -> Result<Effects, Failure> {
+    /// What packing changes in a game. Anything that cannot be looked at there may decide it.
+    fn effects(&self, plan: &Plan, game: &Path, unseen: &mut Unseen) -> Result<Effects, Failure> {
         let options = OpenOptions { encoding: None, archives: None, ..self.open.options() };
         let (named, set) = (game.shown(), source_set(&[game.to_owned()], options.layout(Layout::Union))?);
         let game: Vfs = set.open()?.into();
+        unseen.add(game.unseen());
         if let Some(why) = why_no_effects(plan, &game) {
             return Err(Failure::new(Exit::Usage, format!("--in {named}: {why}")));
         }
