@@ -85,7 +85,7 @@ fn files_that_win_or_lose_otherwise_in_a_game_are_listed() {
     for name in ["early", "late", "both", "own", "loose", "listed"] {
         write(dir.path(format!("MyMod/meshes/{name}.nif")), name.as_bytes());
     }
-    write(dir.path("MyMod/MyMod.esp"), b"TES4");
+    write(dir.path("MyMod/MyMod.esp"), b"");
     // Another mod's loose file, which any archive loses to.
     write(game.join("Data/meshes/loose.nif"), b"other");
     let plugins = dir.path("plugins.txt");
@@ -149,7 +149,7 @@ fn a_deployed_mod_does_not_lose_to_itself() {
                 _ => drop(fs::copy(&file, &deployed).unwrap()),
             }
         }
-        write(dir.path("MyMod/MyMod.esp"), b"TES4");
+        write(dir.path("MyMod/MyMod.esp"), b"");
         let mut command = dir.bsafs(["pack", "MyMod", "--game", "skyrimse", "-n", "--in"]);
         command.arg(&game).arg("--plugins").arg(dir.path("plugins.txt")).env("HOME", dir.path("home"));
         let finished = run(&mut command);
@@ -214,7 +214,7 @@ fn archives_of_the_game_as_sources_are_gone_once_the_new_one_is_there() {
     ] {
         named_archive(data.join(archive), files);
     }
-    fs::write(data.join("Off.esp"), "TES4").unwrap();
+    fs::write(data.join("Off.esp"), "").unwrap();
     let path = |name: &str| data.join(name).to_str().unwrap().to_owned();
     let (early, late, off) = (path("Early.bsa"), path("Late.bsa"), path("Off.bsa"));
     let at = |sources: &[&str], name: &str| {
@@ -231,7 +231,7 @@ fn archives_of_the_game_as_sources_are_gone_once_the_new_one_is_there() {
     // One of them, before or behind the other.
     assert_eq!(at(&[&early], "MyMod"), nothing);
     assert_eq!(at(&[&late], "MyMod"), nothing);
-    fs::write(data.join("First.esp"), "TES4").unwrap();
+    fs::write(data.join("First.esp"), "").unwrap();
     fs::write(dir.path("plugins.txt"), "*First.esp\n*Early.esp\n*MyMod.esp\n*Late.esp\n").unwrap();
     let changes = ["loses all.nif Early.bsa wins", "loses both.nif Early.bsa wins"];
     assert_eq!(at(&[&late], "First").0, changes);
@@ -290,7 +290,7 @@ fn an_archive_whose_name_only_begins_as_a_plugin_is_loaded_by_it_in_oblivion() {
     fs::write(game.join("Data/B.bsa"), Tes4::new(103).file("meshes", "a.nif", "B").build()).unwrap();
     write(dir.path("MyMod/meshes/a.nif"), b"mine");
     // The plan says the same of a plugin of the source.
-    write(dir.path("WithA/A.esp"), b"TES4");
+    write(dir.path("WithA/A.esp"), b"");
     write(dir.path("WithA/meshes/a.nif"), b"mine");
     let planned = dir.run(["pack", "WithA", "--game", "oblivion", "--name", "A - 3", "-n"]);
     assert!(planned.out.contains("loaded by A.esp") && planned.err.is_empty(), "{planned:?}");
@@ -310,7 +310,7 @@ fn names_with_the_hash_of_another_name_in_the_game_are_noted() {
     named_archive(game.join("Data/Early.bsa"), &[one]);
     write(dir.path(format!("MyMod/meshes/{two}")), b"1");
     write(dir.path(format!("MyMod/scripts/{one}")), b"in another folder");
-    write(dir.path("MyMod/MyMod.esp"), b"TES4");
+    write(dir.path("MyMod/MyMod.esp"), b"");
     let notes = predicted(&dir, &["MyMod"], game.to_str().unwrap()).1;
     let expected = format!("MyMod.bsa: meshes/{two} has the hash of meshes/{one} in ");
     assert!(notes.len() == 2 && notes.iter().any(|it| it.starts_with(&expected)), "{notes:?}");
@@ -361,7 +361,7 @@ fn mods_that_are_on_or_off_or_not_there_are_told_apart() {
         }
     }
     write(mods.join("On/On.esp"), b"TES4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
-    write(mods.join("Off/Off.esp"), b"TES4");
+    write(mods.join("Off/Off.esp"), b"");
     let instance = dir.path("home/MO2").to_str().unwrap().to_owned();
     let (on, off) = (mods.join("On"), mods.join("Off"));
     let (on, off) = (on.to_str().unwrap(), off.to_str().unwrap());

@@ -15,7 +15,7 @@ fn with_games(programs: &[(&str, &str)]) -> Desktop {
         let folder = desktop.dir.path("home/Games").join(game);
         fs::create_dir_all(folder.join("Data")).unwrap();
         fs::write(folder.join(program), "").unwrap();
-        fs::write(folder.join("Data").join(master), game).unwrap();
+        fs::write(folder.join("Data").join(master), "").unwrap();
     }
     let instance = desktop.dir.path("home/MO2");
     fs::create_dir_all(instance.join("profiles/Mine")).unwrap();
