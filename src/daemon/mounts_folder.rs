@@ -245,7 +245,10 @@ mod tests {
                 locks.into_iter().map(|it| it.join().unwrap()).collect()
             });
             assert_eq!(folders, [Ok(true), Ok(true), Ok(true), Ok(true)]);
-            assert!(!path.exists());
+            // A child that another test forks may hold the lock for a moment. Then the next one removes the
+            // folder.
+            let is_removed = |_| !path.exists() || MountsFolder::lock(&path).is_err();
+            assert!((0..10_000).any(is_removed) && !path.exists());
         }
     }
 
