@@ -141,7 +141,7 @@
 //!     only as much as it needs.
 //!
 //! Steps 1 and 4 to 7 call those below them, and step 7 calls 8 to 10. In steps 9 and 10, a thread that needs
-//! a large buffer may wait until others are freed (`content/cache/buffer.rs`). After the reply,
+//! a large buffer may wait until others are freed (`content/cache/cache.rs`). After the reply,
 //! `fuse/device_queues.rs` rests a worker that is not needed.
 //!
 //! Two kinds of files leave this path at step 5. `content/layer_content.rs` and `folder/` read loose files.
@@ -172,7 +172,7 @@
 //!
 //! 1. `daemon/watching.rs` waits for events of `watch`, or SIGUSR1. If a name of a loose file changed, the
 //!    kernel drops it at once, and a LOOKUP of it waits for the next view (`fs/remembered/pending.rs`).
-//! 2. `daemon/trigger.rs` collects what changed until the disk is quiet or a LOOKUP waits.
+//! 2. It collects what changed until the disk is quiet or a LOOKUP waits.
 //! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again, as steps 3 to 5 of a mount do.
 //!    It keeps each archive whose path, size and times did not change, and a source that cannot be opened
 //!    now. `folder/rescan.rs` lists only changed folders.

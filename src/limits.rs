@@ -28,7 +28,7 @@
 //! | cache of decoded extents | `--cache-size`, by default `CACHE_SIZE` (64 MiB) | see below |
 //! | extents cached beyond that | for 1 to 5 s after their last read; see below | `CACHE_BEYOND` (256 MiB) |
 //! | a file that the library reads whole | its size | `READ_LIMIT` (1 GiB) by default |
-//! | free buffers (`cache/buffer.rs`) | 128 KiB and more, for a second | `FREE_BUFFERS_MAX` (64 MiB) |
+//! | free buffers (`cache/cache.rs`) | 128 KiB and more, for a second | `FREE_BUFFERS_MAX` (64 MiB) |
 //! | extents being decoded | large buffers of all threads; see below | `EXTENT_MAX` (1 GiB) |
 //! | packed bytes being decoded | all threads, for each device; see below | `PACKED_MAX` (512 MiB) |
 //! | extents not counted there | packed bytes | fewer than `UNCOUNTED_BUFFER_MAX` (1 MiB) each |
@@ -96,7 +96,7 @@
 //! - **Cache**: besides `CACHE_BEYOND`, one extent may be larger than the cache, up to `EXTENT_MAX`. After a
 //!   second, another extent may take the room. After 5 s, the daemon frees it. In other programs that use
 //!   the library, it stays until later reads need the room.
-//! - **Extents being decoded**: includes cached and evicted extents (`content/cache/buffer.rs`).
+//! - **Extents being decoded**: includes cached and evicted extents (`content/cache/cache.rs`).
 //! - **Packed bytes being decoded**: counts extents of `UNCOUNTED_BUFFER_MAX` and more.
 //! - **Workers**: 6 to 16, two for each processor. If there are several processors, one more thread for each
 //!   decodes files into the cache before a program asks for them, up to half of the cache (`fs/prefetch.rs`).

@@ -11,7 +11,7 @@
 //! | where does its log go? | `logging.rs` |
 //! | what changed on the disk? | `watching.rs`, also without watches |
 //! | which disks come and go? | `disks.rs` |
-//! | when does a reload begin? | `trigger.rs` |
+//! | when does a reload begin? | `watching.rs` |
 //! | what does a reload do? | `follow.rs` |
 //! | how does a mount become writable? | `overlay.rs` |
 //! | what can go wrong? | `error.rs` |
@@ -26,5 +26,4 @@ pub(crate) mod mounts_folder;
 pub(crate) mod overlay;
 pub(crate) mod privileges;
 pub(crate) mod service;
-mod trigger;
 mod watching;

@@ -33,7 +33,6 @@ mod open_files;
 mod rescan;
 mod scan;
 mod stale;
-mod walks;
 mod whiteouts;
 
 pub use changes::StoredChanges;
@@ -44,6 +43,5 @@ pub use loose_folder::{LooseFile, LooseFolder, WholeRead};
 pub use loose_names::{LooseName, LooseNames};
 pub use notes::{WalkNote, Why};
 pub use open_files::OpenFiles;
-pub use rescan::ScanChanges;
+pub use rescan::{ScanChanges, Walks, scan, scan_again};
 pub use scan::Filter;
-pub use walks::{Walks, scan, scan_again};

@@ -6,7 +6,7 @@
 //! | What happens from the mount to the unmount, in order? | `session.rs` |
 //! | How is a request answered? | `adaptor.rs` has a method for each kind of request |
 //! | Which error number does a program get, also after a panic? | `adaptor.rs` |
-//! | Which threads answer? | `worker_threads.rs` |
+//! | Which threads answer? | `session.rs` |
 //! | Which of them rest? | `device_queues.rs` |
 //! | How many of them may wait for one device? | `device_queues.rs` |
 //! | When is the kernel notified, and by which thread? | `notify.rs` |
@@ -24,7 +24,6 @@ mod notify;
 mod passed_mount;
 mod session;
 mod unmount;
-mod worker_threads;
 
 pub use fusermount::Hindrance;
 pub use mount::{MountError, MountRequest};

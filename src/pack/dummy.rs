@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::pack_options::PackOptions;
+use super::pack_options::{Dummy, PackOptions};
 use super::planned::{Loader, PlannedArchive};
-use super::rules::Dummy;
 use crate::game::stem;
 
 /// The author that they name, so that a later program can tell them.

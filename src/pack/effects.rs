@@ -7,9 +7,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::pack_options::{Game, Next};
 use super::plan::{Plan, real_path};
 use super::planned::{Loader, PlannedArchive, PlannedFile};
-use super::rules::{Game, Next};
 use crate::format::hash::{Family, Hash};
 use crate::game::caseless::{fold, same};
 use crate::game::{ArchiveRule, AttachRule, LayerKind, LooseRule, OrderLayer, lowest_first, stem, title};

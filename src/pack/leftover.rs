@@ -8,10 +8,9 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType};
 
-use super::archive_writer::Written;
+use super::archive_writer::{Written, compare_file};
+use super::pack_options::Next;
 use super::plan::Plan;
-use super::read_back::compare_file;
-use super::rules::Next;
 use crate::game::stem;
 use crate::system::disk_id::DiskId;
 use crate::system::new_file::stat_in;

@@ -28,14 +28,14 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | what does a game load, and how? | `rules.rs` |
+//! | what does a game load, and how? | `pack_options.rs` |
 //! | what may the caller choose? | `pack_options.rs` |
 //! | is a file packed, and how? | `verdict.rs` |
 //! | which files do the sources have? | `source.rs`, `path_list.rs`; where they begin: `download.rs` |
-//! | which archive gets which file? | `plan.rs`, with `planned.rs`, `base_name.rs` |
+//! | which archive gets which file? | `plan.rs`, with `planned.rs` |
 //! | how does a file become blocks? | `pipeline.rs` |
 //! | how is an archive written? | `archive_writer.rs` |
-//! | is it what the source was? | `read_back.rs` |
+//! | is it what the source was? | `archive_writer.rs` |
 //! | how do archives get their names? | `write.rs` |
 //! | which plugins do archives need? | `dummy.rs` |
 //! | what did an earlier run leave? | `leftover.rs` |
@@ -43,7 +43,6 @@
 //! | what can go wrong? | `error.rs` |
 
 mod archive_writer;
-mod base_name;
 mod download;
 mod dummy;
 mod effects;
@@ -55,8 +54,6 @@ mod path_list;
 mod pipeline;
 mod plan;
 mod planned;
-mod read_back;
-mod rules;
 mod source;
 mod verdict;
 mod write;
@@ -67,11 +64,10 @@ pub(crate) use effects::{effects_with, why_no_effects};
 pub use error::{PackError, PackErrorKind};
 pub use leftover::{Leftover, LeftoverKind};
 pub use move_packed::move_back;
-pub use pack_options::{OddTextures, PackOptions, PackProgress};
+pub use pack_options::{GAMES, Game, OddTextures, PackOptions, PackProgress};
 pub use path_list::PathList;
 pub use plan::Plan;
 pub use planned::{How, Loader, PlannedArchive, PlannedFile};
-pub use rules::{GAMES, Game};
 pub use source::Superseded;
 pub use verdict::{LeftOut, LooseReason};
 pub use write::Packed;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::error::{PackError, PackErrorKind};
 use super::path_list::PathList;
-use super::rules::{GAMES, Game};
 use crate::content::codec::Level;
 use crate::format::encoding::Encoding;
 use crate::format::write::NewKind;
+use crate::game::title;
 use crate::vfs::Patterns;
 use crate::vfs::open_options::parse_encoding;
 
@@ -239,5 +239,253 @@ impl PackOptions {
             return wrong("--max-size: a BSA has at most 4 GiB less one byte".to_owned());
         }
         Ok(())
+    }
+}
+
+// What each game loads: one row a game. The evidence is in the topic "packing".
+
+/// A game for which archives can be written.
+#[derive(Debug)]
+pub struct Game {
+    /// The id, as in `bsafs games`.
+    pub id: &'static str,
+    /// The kind of archive for all files, or for all but textures.
+    pub(super) main: NewKind,
+    /// What the name of that archive ends in.
+    pub(super) main_ending: &'static str,
+    /// The kind of a second archive for textures, and what its name ends in.
+    pub(super) textures: Option<(NewKind, &'static str)>,
+    pub(super) loads: Loads,
+    /// How a second archive is called if one is full.
+    pub(super) next: Next,
+    /// Endings of plugins that load archives.
+    pub(super) plugins: &'static [&'static str],
+    /// The largest archive that the game reads, in bytes.
+    pub(super) size_max: u64,
+    /// Whether the date of an archive decides against loose files.
+    pub(super) weighs_dates: bool,
+    /// A plugin without content that loads an archive.
+    pub(super) dummy: Option<Dummy>,
+}
+
+/// What loads an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loads {
+    /// The plugin after which it is called.
+    Plugin,
+    /// A line of an INI file, with `{}` for the archive's name.
+    Line(&'static str),
+}
+
+/// How further archives are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// The plugin also loads archives whose names only begin like its own.
+    Prefix,
+    /// The archive has another plugin.
+    Plugin,
+    /// Any name.
+    Any,
+}
+
+/// A plugin without content.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Dummy {
+    pub(super) ending: &'static str,
+    pub(super) flags: u32,
+    /// The version of its form; `None` for Oblivion, whose head has 20 bytes.
+    pub(super) form: Option<u16>,
+    pub(super) version: f32,
+    pub(super) next_id: u32,
+    /// The master that it names.
+    pub(super) master: Option<&'static str>,
+}
+
+/// The largest offset that all readers of a BSA understand.
+const BSA_MAX: u64 = (1 << 31) - 1;
+/// The largest archive that the Creation Kit reads.
+const BA2_MAX: u64 = (1 << 32) - 1;
+const PLUGINS: &[&str] = &["esp", "esm", "esl"];
+const LIGHT: u32 = 0x200;
+
+const SKYRIM_DUMMY: Dummy =
+    Dummy { ending: "esp", flags: 0, form: Some(43), version: 1.7, next_id: 0x800, master: None };
+const SE_DUMMY: Dummy = Dummy { flags: LIGHT, form: Some(44), ..SKYRIM_DUMMY };
+const FALLOUT4_DUMMY: Dummy = Dummy { flags: LIGHT, form: Some(0x83), version: 0.95, ..SKYRIM_DUMMY };
+
+const OBLIVION: Game = Game {
+    id: "oblivion",
+    main: NewKind::Tes4(103),
+    main_ending: ".bsa",
+    textures: None,
+    loads: Loads::Plugin,
+    next: Next::Prefix,
+    // The game attaches no archives to masters.
+    plugins: &["esp"],
+    size_max: BSA_MAX,
+    weighs_dates: true,
+    dummy: Some(Dummy { form: None, version: 1.0, ..SKYRIM_DUMMY }),
+};
+
+const FALLOUT3: Game = Game {
+    id: "fallout3",
+    main: NewKind::Tes4(104),
+    plugins: &["esp", "esm"],
+    weighs_dates: false,
+    dummy: Some(Dummy {
+        form: Some(15),
+        version: 0.94,
+        next_id: 0xEA6,
+        master: Some("Fallout3.esm"),
+        ..SKYRIM_DUMMY
+    }),
+    ..OBLIVION
+};
+
+const FALLOUTNV: Game = Game {
+    id: "falloutnv",
+    dummy: Some(Dummy {
+        form: Some(15),
+        version: 1.34,
+        next_id: 0xADD,
+        master: Some("FalloutNV.esm"),
+        ..SKYRIM_DUMMY
+    }),
+    ..FALLOUT3
+};
+
+const SKYRIM: Game = Game { id: "skyrim", next: Next::Plugin, dummy: Some(SKYRIM_DUMMY), ..FALLOUT3 };
+
+const SKYRIMSE: Game = Game {
+    id: "skyrimse",
+    main: NewKind::Tes4(105),
+    textures: Some((NewKind::Tes4(105), " - Textures.bsa")),
+    plugins: PLUGINS,
+    dummy: Some(SE_DUMMY),
+    ..SKYRIM
+};
+
+const FALLOUT4: Game = Game {
+    id: "fallout4",
+    main: NewKind::General(1),
+    main_ending: " - Main.ba2",
+    textures: Some((NewKind::Textures(1), " - Textures.ba2")),
+    size_max: BA2_MAX,
+    dummy: Some(FALLOUT4_DUMMY),
+    ..SKYRIMSE
+};
+
+const MORROWIND: Game = Game {
+    id: "morrowind",
+    main: NewKind::Tes3,
+    loads: Loads::Line("[Archives] Archive N={} in Morrowind.ini, with the next free N"),
+    next: Next::Any,
+    plugins: &["esp", "esm"],
+    dummy: None,
+    ..OBLIVION
+};
+
+/// All games for which archives can be written.
+#[rustfmt::skip] // one row a line
+pub static GAMES: &[Game] = &[
+    MORROWIND,
+    Game {
+        id: "openmw", weighs_dates: false,
+        loads: Loads::Line("fallback-archive={} in openmw.cfg"),
+        ..MORROWIND
+    },
+    OBLIVION,
+    Game { id: "nehrim", ..OBLIVION },
+    FALLOUT3,
+    FALLOUTNV,
+    SKYRIM,
+    Game { id: "enderal", ..SKYRIM },
+    SKYRIMSE,
+    Game { id: "enderalse", ..SKYRIMSE },
+    // Without a mod for it, this game does not know light plugins.
+    Game {
+        id: "skyrimvr", plugins: &["esp", "esm"],
+        dummy: Some(Dummy { flags: 0, ..SE_DUMMY }),
+        ..SKYRIMSE
+    },
+    FALLOUT4,
+    Game {
+        id: "fallout4vr", plugins: &["esp", "esm"],
+        dummy: Some(Dummy { flags: 0, ..FALLOUT4_DUMMY }),
+        ..FALLOUT4
+    },
+    Game {
+        id: "fallout76", next: Next::Any, dummy: None, plugins: &["esm"],
+        loads: Loads::Line("sResourceArchive2List=…, {} below [Archive] in Fallout76Custom.ini"),
+        ..FALLOUT4
+    },
+    Game {
+        id: "starfield",
+        main: NewKind::General(2),
+        textures: Some((NewKind::Textures(3), " - Textures.ba2")),
+        dummy: Some(Dummy { ending: "esm", flags: 0x101, form: Some(0x22B), version: 0.96, ..SKYRIM_DUMMY }),
+        ..FALLOUT4
+    },
+];
+
+impl Game {
+    /// The game with an id.
+    pub fn with_id(id: &str) -> Option<&'static Self> {
+        GAMES.iter().find(|game| game.id.eq_ignore_ascii_case(id))
+    }
+
+    /// The name of the game.
+    pub fn name(&self) -> &'static str {
+        title(self.id).map_or(self.id, |title| title.name)
+    }
+
+    /// Whether the game's own rules for the loose files of Morrowind apply.
+    pub(super) fn is_morrowind(&self) -> bool {
+        self.main == NewKind::Tes3
+    }
+
+    pub(super) fn is_gamebryo_fallout(&self) -> bool {
+        matches!(self.id, "fallout3" | "falloutnv")
+    }
+
+    /// Whether plugins find their tables of texts only in archives that are called after them.
+    pub(super) fn has_tables(&self) -> bool {
+        self.loads == Loads::Plugin && !self.is_gamebryo_fallout() && self.main != NewKind::Tes4(103)
+    }
+
+    /// Whether animation tools of this game read behaviour files from the disk.
+    pub(super) fn has_behaviours(&self) -> bool {
+        matches!(self.id, "skyrim" | "enderal" | "skyrimse" | "enderalse" | "skyrimvr")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::{ArchiveVersion, AttachRule};
+
+    #[test]
+    fn each_row_agrees_with_what_bsafs_knows_of_the_game() {
+        for game in GAMES {
+            let title = title(game.id).unwrap_or_else(|| panic!("{} is no game", game.id));
+            let is_version = |known: &ArchiveVersion| match (*known, game.main) {
+                (ArchiveVersion::Bsa(known), NewKind::Tes4(version)) => known == version,
+                (ArchiveVersion::Ba2(known), NewKind::General(version)) => known == version,
+                (_, NewKind::Tes3) => true,
+                _ => false,
+            };
+            assert!(title.versions.is_empty() || title.versions.iter().any(is_version), "{}", game.id);
+            let attached = |ending: &str| match title.attach {
+                AttachRule::None => false,
+                AttachRule::PrefixOfEsp(extension) | AttachRule::Prefix(extension) => {
+                    ending.ends_with(extension)
+                }
+                AttachRule::Exact(all) | AttachRule::Fallout4(all) => all.contains(&ending),
+            };
+            let endings = [Some(game.main_ending), game.textures.map(|it| it.1)];
+            for ending in endings.into_iter().flatten() {
+                assert_eq!(attached(ending), game.loads == Loads::Plugin, "{} {ending}", game.id);
+            }
+        }
     }
 }

@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::base_name::BaseName;
 use super::download::why_unfound;
 use super::error::{PackError, PackErrorKind};
-use super::pack_options::{OddTextures, PackOptions};
+use super::pack_options::{Game, Loads, Next, OddTextures, PackOptions};
 use super::pipeline::{self, Made};
 use super::planned::{How, Loader, PlannedArchive, PlannedFile};
-use super::rules::{Game, Loads, Next};
-use super::source::{SourceFile, SourceFiles, Superseded, is_unfindable};
+use super::source::{BaseName, SourceFile, SourceFiles, Superseded, is_unfindable};
 use super::verdict::{LeftOut, LooseReason, Parts, is_known_top, left_out, plugin_of_table};
 use crate::content::codec::Level;
 use crate::format::hash::{Family, Hash};

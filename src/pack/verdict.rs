@@ -1,7 +1,6 @@
 //! Whether a file is packed, and if not, why. The evidence is in the topic "packing".
 
-use super::pack_options::PackOptions;
-use super::rules::Game;
+use super::pack_options::{Game, PackOptions};
 use crate::format::write::{NameError, NewKind};
 use crate::shown::Shown;
 

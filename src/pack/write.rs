@@ -10,12 +10,10 @@ use rustix::fs::{Access, FileType, Stat};
 use super::archive_writer::{self, Written};
 use super::dummy::{self, Beside};
 use super::error::{PackError, PackErrorKind};
-use super::leftover;
 use super::pack_options::PackProgress;
-use super::pipeline;
 use super::plan::Plan;
 use super::planned::{Loader, PlannedArchive};
-use super::read_back;
+use super::{leftover, pipeline};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
@@ -173,7 +171,7 @@ impl Plan {
         if self.options.verifies {
             // The file has no name yet.
             let own = PathBuf::from(format!("/proc/self/fd/{}", file.file.as_raw_fd()));
-            read_back::compare(archive, &written.digests, &self.options, &own, progress)?;
+            archive_writer::compare(archive, &written.digests, &self.options, &own, progress)?;
         }
         let packed = Packed {
             name: archive.name.clone(),

@@ -7,7 +7,7 @@
 //! | how do layers or trees differ? | `comparison.rs` |
 //! | what is a source, and which layers does it stand for? | the folder `sources` |
 //! | how are these layers opened, parsed and merged? | `open.rs`, in `parallel.rs` on all processors |
-//! | which layers are in a folder? | `found_layer.rs`; for each archive separately: `named_folder.rs` |
+//! | which layers are in a folder? | `open.rs`; for each archive separately: `named_folder.rs` |
 //! | what is known after that? | `opened.rs`, `opened_archive.rs` |
 //! | what are files called if an archive stores only hashes? | `dictionary.rs` |
 //! | which names does a game take for one? | `case_twins.rs` |
@@ -27,7 +27,6 @@ pub(crate) mod dictionary;
 pub(crate) mod error;
 pub(crate) mod fate;
 pub(crate) mod file;
-pub(crate) mod found_layer;
 pub(crate) mod named_folder;
 pub(crate) mod needs;
 pub(crate) mod open;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::error::OpenError;
-use super::found_layer::archives_in;
+use super::open::archives_in;
 use super::open_options::{CACHE_SIZE, FolderArchives, OpenOptions};
 use super::opened::Opened;
 use super::opened_archive::{is_archive, unreadable};

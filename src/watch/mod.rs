@@ -4,8 +4,9 @@
 //! (`interest`), waits for events, and learns what each event means (`watcher`). It also learns which
 //! folders have no watch, because all mounts of a user share half of the user's watches (`share`).
 
-mod interest;
 mod watcher;
 
-pub use interest::{FolderPath, Interests, Meaning};
-pub use watcher::{DiskEvent, MovedWatches, Shortage, WatchChanges, WatchedFile, Watcher, Woken};
+pub use watcher::{
+    DiskEvent, FolderPath, Interests, Meaning, MovedWatches, Shortage, WatchChanges, WatchedFile, Watcher,
+    Woken,
+};

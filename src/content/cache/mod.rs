@@ -2,9 +2,10 @@
 //!
 //! This folder knows neither archives nor files. Its callers say how bytes are read and decoded.
 
-mod buffer;
 #[expect(clippy::module_inception, reason = "a type lives in the file of its name")]
 mod cache;
 
-pub(crate) use buffer::{Buffer, LARGE, MemoryLimit, Reservation, is_used, release, zeros};
-pub(crate) use cache::{Cache, CacheKey, CachedContent, Decoded, DecodedRange};
+pub(crate) use cache::{
+    Buffer, Cache, CacheKey, CachedContent, Decoded, DecodedRange, LARGE, MemoryLimit, Reservation, is_used,
+    release, zeros,
+};

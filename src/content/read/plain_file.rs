@@ -4,8 +4,7 @@
 use std::io::Write;
 use std::ops::Range;
 
-use super::archive_content::ArchiveContent;
-use super::file_extent::{FileBytes, FileExtent, PieceBytes};
+use super::file_extent::{ArchiveContent, FileBytes, FileExtent, PieceBytes};
 use crate::content::cache::Buffer;
 use crate::content::codec::{self, Quirk};
 use crate::content::error::{CopyError, ReadFault};
