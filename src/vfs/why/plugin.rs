@@ -156,7 +156,8 @@ impl Answer<'_> {
     /// Why a game does not take an installed plugin from its list.
     fn why_not_taken(&self, order: &LoadOrder, list: &Path, name: &str) -> String {
         let rule = order.installation.as_ref().map(|it| it.title.plugins.active);
-        let is_unread = order.notes.iter().any(|it| it.code.is_unseen() && Path::new(&it.subject) == list);
+        // If a folder on the way cannot be entered, the note is about that.
+        let is_unread = order.notes.iter().any(|it| it.code.is_unseen() && list.starts_with(&it.subject));
         let (read, list) = (&order.listed_plugins, list.shown());
         if is_unread {
             return format!("the plugin is installed, but {list} could not be looked at");
