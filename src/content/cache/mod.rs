@@ -2,7 +2,7 @@
 //!
 //! This folder knows neither archives nor files. Its callers say how bytes are read and decoded.
 
-#[expect(clippy::module_inception, reason = "a type lives in the file of its name")]
+#[expect(clippy::module_inception, reason = "the room has one file")]
 mod cache;
 
 pub(crate) use cache::{
