@@ -585,16 +585,17 @@ fn choose_names<'a>(
         && is_proved(last, &checked.last_hash)
         && walked.position() <= checked.data_after_names;
     let after_data = Reader::at(archive, checked.data_end, "the names").unwrap_or_else(|_| Reader::empty());
+    let as_stated = |range| Chosen {
+        names: Names::Table(stated.clone()),
+        range,
+        unnamed,
+        is_ascii,
+        is_cut,
+        with_nul,
+        oddity: "",
+    };
     if is_ordinary || stated.left() == 0 && after_data.left() == 0 {
-        return Chosen {
-            names: Names::Table(stated),
-            range,
-            unnamed,
-            is_ascii,
-            is_cut,
-            with_nul,
-            oddity: "",
-        };
+        return as_stated(range);
     }
     let moved = "the names follow the data, not where the header states";
     let here = READINGS.map(|(read, oddity)| (stated.clone(), read, oddity));
@@ -617,17 +618,7 @@ fn choose_names<'a>(
         });
     // Of readings with equal proofs, the first.
     let best = readings.reduce(|best, other| if other.0 > best.0 { other } else { best });
-    let Some((proved, names, range, oddity)) = best else {
-        return Chosen {
-            names: Names::Table(stated),
-            range,
-            unnamed,
-            is_ascii,
-            is_cut,
-            with_nul,
-            oddity: "",
-        };
-    };
+    let Some((proved, names, range, oddity)) = best else { return as_stated(range) };
     // If the hashes do not prove a table, it may be data.
     let is_table = proved.saturating_mul(2) >= names.len();
     let is_name = |&(name, is_proved, end): &(&[u8], bool, u64)| {

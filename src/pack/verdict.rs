@@ -156,43 +156,19 @@ impl From<NameError> for LooseReason {
     }
 }
 
-/// Folders at the top that hold files of games. Others stay loose.
-const KNOWN_TOPS: [&str; 35] = [
-    "bookart",
+/// Folders at the top that hold files of games, besides [`SIGNS`]. Others stay loose.
+const OTHER_TOPS: [&str; 11] = [
+    "actors",
     "dialogueviews",
-    "distantlod",
-    "facegen",
-    "fonts",
-    "geometries",
-    "grass",
-    "icons",
-    "interface",
-    "lodsettings",
-    "lsdata",
-    "materials",
-    "menus",
-    "meshes",
-    "music",
-    "particles",
-    "planetdata",
-    "programs",
-    "scripts",
-    "seq",
-    "shaders",
-    "shadersfx",
-    "sound",
-    "source",
-    "splash",
-    "strings",
-    "terrain",
-    "textures",
-    "trees",
-    "vis",
-    "video",
-    "misc",
     "dyndolod",
     "lod",
-    "actors",
+    "lsdata",
+    "misc",
+    "planetdata",
+    "programs",
+    "source",
+    "splash",
+    "vis",
 ];
 
 /// Folders at the top that tools read from the disk: BodySlide, AAF, editors, Root Builder, Nemesis, Pandora.
@@ -216,7 +192,7 @@ const NOT_GAME_TOPS: [&str; 12] = [
 
 /// Whether a folder at the top, in lower case, holds files of games.
 pub(super) fn is_known_top(top: &str) -> bool {
-    KNOWN_TOPS.contains(&top)
+    SIGNS.contains(&top) || OTHER_TOPS.contains(&top)
 }
 
 /// Whether a folder of this name, in lower case, shows that the one above is where a game's files begin.
@@ -229,7 +205,8 @@ pub(super) fn is_tool_top(top: &str) -> bool {
     TOOL_TOPS.contains(&top) || NOT_GAME_TOPS.contains(&top) || EXTENDER_TOPS.contains(&top)
 }
 
-/// Folders whose presence shows that the folder above is where a game's files begin.
+/// Folders at the top that hold files of games, and whose presence shows that the folder above is where a
+/// game's files begin.
 const SIGNS: [&str; 24] = [
     "bookart",
     "distantlod",
@@ -321,7 +298,7 @@ impl Parts {
     /// How many folders lie above the place where files of a game seem to begin.
     pub(super) fn sign(&self) -> Option<usize> {
         let mut folders = self.path[..self.folders].split('/');
-        folders.position(|name| SIGNS.contains(&name))
+        folders.position(is_game_folder)
     }
 
     /// Whether a file manager, an editor or version control made the file, or a folder above it:

@@ -32,6 +32,7 @@ use crate::vfs::comparison::{equals, equals_written};
 use crate::vfs::output_folder::{Existing, OutputFolder, Placed};
 use crate::vfs::parallel::in_parallel;
 use crate::vfs::sources::folder_name;
+use crate::vfs::sources::profile::Profile;
 use crate::vfs::{OpenOptions, Vfs, VfsFile};
 
 /// Extract files of archives and folders to a folder
@@ -258,8 +259,7 @@ impl Extract {
         let mounted = edit_mount::bsafs_devices();
         let is_mounted = |device| mounted.as_ref().is_some_and(|is_mounted| is_mounted(device));
         let last = named.last().map_or(Path::new(""), PathBuf::as_path);
-        let is_profile = last.extension().is_some_and(|it| it.eq_ignore_ascii_case("toml"));
-        let may_exist = |name: &str| !is_profile && !name.starts_with('.');
+        let may_exist = |name: &str| !Profile::is_one(last) && !name.starts_with('.');
         // A link may have come with a mod, and lead anywhere. So it takes its name.
         let is_free = |name: &String| match std::fs::symlink_metadata(name) {
             Ok(found) => {
