@@ -753,6 +753,12 @@ fn why_names_what_it_could_not_look_at_and_may_decide() {
             assert!(found.code == code && found.out.contains("cut.bsa"), "{thing} {more:?}: {found:?}");
         }
     }
+    let dir = TestDir::new();
+    lists(&dir);
+    fault_of_order(&dir, "lists: plugins fifo").unwrap();
+    let found = dir.run(["why", "--in", "src", "Light.esp"]);
+    assert!(found.code == 1 && found.out.contains("plugins.txt could not be looked at"), "{found:?}");
+    assert!(!found.out.contains("turn it on"), "{found:?}");
 }
 
 #[test]
