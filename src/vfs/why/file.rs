@@ -114,13 +114,15 @@ impl<'a> Answer<'a> {
                 ArchiveRule::FirstWins | ArchiveRule::Oblivion => {
                     format!("{name} is loaded earlier, and the first archive wins")
                 }
-                ArchiveRule::NewVegas
-                    if let Some(of) = common_rank(&file.to_string_lossy(), &below_file.to_string_lossy()) =>
-                {
-                    format!("{name} is loaded earlier, and of the archives of {of} the first wins")
-                }
                 ArchiveRule::NewVegas => {
-                    format!("{name} wins: mods win over add-ons, and add-ons over the base game")
+                    match common_rank(&file.to_string_lossy(), &below_file.to_string_lossy()) {
+                        Some(of) => {
+                            format!("{name} is loaded earlier, and of the archives of {of} the first wins")
+                        }
+                        None => {
+                            format!("{name} wins: mods win over add-ons, and add-ons over the base game")
+                        }
+                    }
                 }
             },
         }
