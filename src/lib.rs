@@ -1,7 +1,7 @@
 //! bsafs opens what Bethesda's games open, in the game's load order: BSA and BA2 archives (Arena to
 //! Starfield, PC and consoles), folders of loose files, and installed games with mods.
 //!
-//! This crate is the library. With its default features it is also the program `bsafs`, which
+//! This crate is the library. With its default feature it is also the program `bsafs`, which
 //! mounts all of that as a read-only folder.
 //!
 //! # The library
@@ -63,16 +63,8 @@
 //!
 //! # Features
 //!
-//! | feature | what it adds |
-//! |---|---|
-//! | `cli` | the program, with the commands that mount nothing |
-//! | `mount` | mounts, their daemon, and the commands for them |
-//! | `desktop` | `bsafs open` and desktop notifications; needs `cli` and `mount` |
-//! | `completion` | shell completion; needs `cli` |
-//! | `pictures` | `bsafs thumbnail` |
-//! | `pack` | the module `pack`, which writes archives; `cli` includes it |
-//!
-//! All features are on by default. A program that uses the library sets `default-features = false`.
+//! The default feature `program` adds the program `bsafs`: its command line, mounts, and their daemon. A
+//! program that uses the library sets `default-features = false`.
 //!
 //! # The rooms
 //!
@@ -249,8 +241,8 @@
 //! gate. `scripts/fuzz` mutates inputs. `scripts/soak` compares every byte of three mounts while
 //! daemons, archives, sources and caches come and go. `scripts/bench` measures.
 
-// Code that only the program uses is unused in a build without these features.
-#![cfg_attr(not(all(feature = "completion", feature = "desktop")), allow(dead_code, unused_imports))]
+// Code that only the program uses is unused in a build without it.
+#![cfg_attr(not(feature = "program"), allow(dead_code, unused_imports))]
 #![forbid(unsafe_code)]
 
 // The rooms are public for the crate's own tests, fuzz targets and oracles. They are not part of
@@ -258,14 +250,14 @@
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod archive_file;
-#[cfg(feature = "cli")]
+#[cfg(feature = "program")]
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod cli;
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod content;
-#[cfg(feature = "mount")]
+#[cfg(feature = "program")]
 pub(crate) mod daemon;
 #[doc(hidden)]
 #[allow(missing_docs)]
@@ -273,11 +265,11 @@ pub mod folder;
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod format;
-#[cfg(feature = "mount")]
+#[cfg(feature = "program")]
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod fs;
-#[cfg(feature = "mount")]
+#[cfg(feature = "program")]
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod fuse;
@@ -289,11 +281,10 @@ pub mod game;
 pub mod limits;
 #[doc(hidden)]
 pub mod mesh;
-#[cfg(feature = "mount")]
+#[cfg(feature = "program")]
 pub(crate) mod mounts;
 #[doc(hidden)]
 pub mod note;
-#[cfg(feature = "pack")]
 pub mod pack;
 #[doc(hidden)]
 #[allow(missing_docs)]
@@ -312,7 +303,7 @@ pub mod texture;
 #[allow(missing_docs)]
 pub mod tree;
 pub(crate) mod vfs;
-#[cfg(feature = "mount")]
+#[cfg(feature = "program")]
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod watch;

@@ -60,5 +60,4 @@ mod status; // the counts of a running daemon
 mod texture; // untiling, compared with an independent tiler
 mod tree; // the tree: layers, duplicates, hostile names, hashes without names
 mod unknown_versions; // unknown versions and kinds: refused, or read with --force
-#[cfg(feature = "mount")]
 mod watch; // what counts as a change

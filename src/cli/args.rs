@@ -2,18 +2,10 @@
 
 use clap::{ArgAction, ColorChoice, Parser, Subcommand};
 
-#[cfg(feature = "desktop")]
-use super::command::open;
-#[cfg(feature = "pictures")]
-use super::command::thumbnail;
 use super::command::{
-    cat, conflicts, diff, extract, games, help, info, list, man, names, needs, order, pack, schema, verify,
-    which, why,
+    cat, complete, completions, conflicts, diff, extract, games, help, info, list, man, mount, mounts, names,
+    needs, open, order, pack, reload, schema, status, thumbnail, umount, verify, watch, which, why,
 };
-#[cfg(feature = "completion")]
-use super::command::{complete, completions};
-#[cfg(feature = "mount")]
-use super::command::{mount, mounts, reload, status, umount, watch};
 use super::exit::{Exit, Failure};
 use super::topics::topic;
 use super::ui::Ui;
@@ -59,14 +51,10 @@ Paths inside archives may be written in any case and with either slash.
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    #[cfg(feature = "mount")]
     Mount(mount::Mount),
-    #[cfg(feature = "mount")]
     #[command(visible_alias = "unmount")]
     Umount(umount::Umount),
-    #[cfg(feature = "desktop")]
     Open(open::Open),
-    #[cfg(feature = "mount")]
     Mounts(mounts::Mounts),
     #[command(visible_alias = "ls")]
     List(list::List),
@@ -78,25 +66,19 @@ pub(crate) enum Command {
     Which(which::Which),
     Why(why::AskWhy),
     Needs(needs::AskNeeds),
-    #[cfg(feature = "mount")]
     Status(status::Status),
-    #[cfg(feature = "mount")]
     Reload(reload::Reload),
-    #[cfg(feature = "mount")]
     Watch(watch::Watch),
     Games(games::Games),
     Order(order::Order),
     Conflicts(conflicts::Conflicts),
     Diff(diff::Diff),
     Pack(Box<pack::Pack>),
-    #[cfg(feature = "pictures")]
     Thumbnail(thumbnail::Thumbnail),
-    #[cfg(feature = "completion")]
     Completions(completions::Completions),
     Man(man::Man),
     Schema(schema::Schema),
     Help(help::Help),
-    #[cfg(feature = "completion")]
     #[command(hide = true)]
     Complete(complete::Complete),
 }
@@ -104,13 +86,9 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         match self {
-            #[cfg(feature = "mount")]
             Self::Mount(it) => it.run(ui),
-            #[cfg(feature = "mount")]
             Self::Umount(it) => it.run(ui),
-            #[cfg(feature = "desktop")]
             Self::Open(it) => it.run(ui),
-            #[cfg(feature = "mount")]
             Self::Mounts(it) => it.run(ui),
             Self::List(it) => it.run(ui),
             Self::Cat(it) => it.run(ui),
@@ -121,25 +99,19 @@ impl Command {
             Self::Which(it) => it.run(ui),
             Self::Why(it) => it.run(ui),
             Self::Needs(it) => it.run(ui),
-            #[cfg(feature = "mount")]
             Self::Status(it) => it.run(ui),
-            #[cfg(feature = "mount")]
             Self::Reload(it) => it.run(ui),
-            #[cfg(feature = "mount")]
             Self::Watch(it) => it.run(ui),
             Self::Games(it) => it.run(ui),
             Self::Order(it) => it.run(ui),
             Self::Conflicts(it) => it.run(ui),
             Self::Diff(it) => it.run(ui),
             Self::Pack(it) => it.run(ui),
-            #[cfg(feature = "pictures")]
             Self::Thumbnail(it) => it.run(ui),
-            #[cfg(feature = "completion")]
             Self::Completions(it) => it.run(ui),
             Self::Man(it) => it.run(ui),
             Self::Schema(it) => it.run(ui),
             Self::Help(it) => it.run(ui),
-            #[cfg(feature = "completion")]
             Self::Complete(it) => it.run(ui),
         }
     }

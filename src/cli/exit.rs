@@ -5,11 +5,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::content::EntryError;
-#[cfg(feature = "mount")]
 use crate::daemon::error::DaemonError;
-#[cfg(feature = "mount")]
 use crate::fuse::{MountError, SessionError};
-#[cfg(feature = "mount")]
 use crate::mounts::mount_status::{StatusError, StatusErrorKind};
 use crate::shown::Shown;
 use crate::system::text::{reason, reason_not_made};
@@ -122,7 +119,6 @@ impl From<OutputError> for Failure {
     }
 }
 
-#[cfg(feature = "mount")]
 impl From<DaemonError> for Failure {
     fn from(error: DaemonError) -> Self {
         let exit = match &error {
@@ -167,7 +163,6 @@ impl From<DaemonError> for Failure {
     }
 }
 
-#[cfg(feature = "mount")]
 impl From<StatusError> for Failure {
     fn from(error: StatusError) -> Self {
         let exit = match &error.kind {

@@ -17,7 +17,6 @@ use super::surroundings;
 use super::terminal::logger;
 use super::terminal::output::{self, escaped};
 use super::ui::Ui;
-#[cfg(feature = "mount")]
 use crate::daemon::{detach, logging};
 use crate::shown::Shown;
 use crate::system::{credentials, memory, subprocess};
@@ -67,10 +66,8 @@ pub fn main() -> ExitCode {
         }
         failure.exit
     });
-    #[cfg(feature = "mount")]
     logging::finish();
     // The foreground process that started the daemon maps its exit code for mount(8).
-    #[cfg(feature = "mount")]
     let by_mount = by_mount && !detach::is_daemon();
     if by_mount { exit.for_mount().into() } else { exit.into() }
 }

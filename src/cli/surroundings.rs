@@ -57,7 +57,6 @@ pub(crate) fn explained(failure: Failure) -> Failure {
 }
 
 /// Fails if there is no `/proc`, which has the mount table. Without it, no mount is found.
-#[cfg(feature = "mount")]
 pub(crate) fn check_mount_table() -> Result<(), Failure> {
     if has_proc() { Ok(()) } else { Err(Failure::new(Exit::Unavailable, NO_PROC)) }
 }

@@ -41,7 +41,6 @@ pub mod tes3;
 pub mod tes4;
 mod tes4_flag;
 mod tes4_names;
-#[cfg(feature = "pack")]
 pub mod write;
 
 use crate::read::Bytes;

@@ -43,7 +43,6 @@ pub(crate) use plan::{
     ONLY_BELOW, ReadList, almost_folder, common_rank, ghosted, is_known_folder, is_plugin, unread_folder,
     why_not_attached,
 };
-#[cfg(feature = "pack")]
 pub(crate) use plan::{lowest_first, stem};
 pub use precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 #[doc(hidden)]

@@ -15,12 +15,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::limits::HEADROOM;
 
 /// A setting of glibc: the number of heaps of a process. Each heap reserves 64 MiB of addresses.
-#[cfg(any(feature = "cli", feature = "mount"))]
 pub(crate) const HEAPS: &str = "MALLOC_ARENA_MAX";
 /// Bytes that must be free for each thread that opens archives or decodes.
 const WORK_OF_THREAD: usize = 256 << 20;
 /// Bytes of addresses that a thread takes: its stack, and what the system adds.
-#[cfg(feature = "mount")]
 pub(crate) const THREAD: usize = (2 << 20) + (256 << 10);
 
 /// The limit of this process's address space in KiB, as `ulimit -v` prints it. `None` if there is none.
@@ -68,7 +66,6 @@ const OTHERS: usize = 40;
 
 /// Raises the soft limit of open files to the hard limit. Each archive stays open, and the usual
 /// limit is only 1,024.
-#[cfg(feature = "cli")]
 pub(crate) fn raise_limit() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(errno) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {

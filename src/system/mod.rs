@@ -7,15 +7,12 @@
 
 pub(crate) mod clock;
 pub mod covered;
-#[cfg(any(feature = "cli", feature = "mount"))]
 pub(crate) mod credentials;
 pub mod disk_id;
 pub mod edit_mount;
-#[cfg(feature = "mount")]
 pub(crate) mod folder_lock;
 pub(crate) mod memory;
 pub mod mountinfo;
-#[cfg(feature = "pack")]
 pub(crate) mod move_files;
 pub(crate) mod new_file;
 pub(crate) mod once_per_file;
@@ -24,7 +21,7 @@ pub(crate) mod paths;
 pub mod place;
 pub(crate) mod process;
 pub(crate) mod root_only;
-#[cfg(any(feature = "cli", feature = "mount"))]
+#[cfg(feature = "program")]
 pub(crate) mod subprocess;
 pub(crate) mod sync;
 pub(crate) mod text;

@@ -217,7 +217,6 @@ impl<'f> NewFile<'f> {
 }
 
 /// A file, and the name that it will have.
-#[cfg(feature = "pack")]
 #[derive(Debug)]
 pub(crate) struct Placement<'f> {
     pub(crate) file: NewFile<'f>,
@@ -231,7 +230,6 @@ pub(crate) struct Placement<'f> {
 ///
 /// # Errors
 /// A system call fails; everything is as before, unless taking it back fails, too.
-#[cfg(feature = "pack")]
 pub(crate) fn place_all(all: Vec<Placement<'_>>) -> io::Result<()> {
     let _placing = PLACING.read();
     let mut done: Vec<Undo<'_>> = Vec::with_capacity(all.len());
@@ -253,7 +251,6 @@ pub(crate) fn place_all(all: Vec<Placement<'_>>) -> io::Result<()> {
 }
 
 /// What is at a name before a file is placed there, to take that back.
-#[cfg(feature = "pack")]
 struct Undo<'f> {
     folder: &'f OwnedFd,
     name: Vec<u8>,
@@ -266,7 +263,6 @@ struct Undo<'f> {
     is_needed: bool,
 }
 
-#[cfg(feature = "pack")]
 impl<'f> Undo<'f> {
     fn new(folder: &'f OwnedFd, name: &[u8], is_replaced: bool) -> io::Result<Self> {
         let mut kept = None;
@@ -290,7 +286,6 @@ impl<'f> Undo<'f> {
     }
 }
 
-#[cfg(feature = "pack")]
 impl Drop for Undo<'_> {
     fn drop(&mut self) {
         let _ = match (&self.kept, self.is_needed) {
@@ -326,7 +321,6 @@ pub(crate) fn stat_in(folder: &OwnedFd, name: &[u8]) -> io::Result<Option<Stat>>
 }
 
 /// The names in a folder.
-#[cfg(feature = "pack")]
 pub(crate) fn names_in(folder: &OwnedFd) -> io::Result<Vec<Vec<u8>>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let listed = rustix::fs::openat(folder, ".", flags, Mode::empty())?;

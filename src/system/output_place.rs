@@ -19,12 +19,10 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::covered::LINKS_MAX;
-#[cfg(feature = "pictures")]
 use super::disk_id::DiskId;
 use super::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
 use super::place::absolute;
 use super::root_only::{self, Liar, is_ours, may_others_exchange};
-#[cfg(feature = "pictures")]
 use super::whole_file::read_stream;
 
 /// A name in a folder. The folder is held, so that it stays the one that was examined.
@@ -127,7 +125,6 @@ impl OutputPlace {
     ///
     /// # Errors
     /// The file cannot be written whole. It is then empty again.
-    #[cfg(feature = "pictures")]
     pub(crate) fn fill_empty(&self, content: &[u8]) -> io::Result<bool> {
         let found = self.stat()?.filter(|it| it.st_size == 0 && it.st_uid == geteuid().as_raw());
         let is_file = |it: &Stat| FileType::from_raw_mode(it.st_mode) == FileType::RegularFile;
@@ -190,7 +187,6 @@ impl OutputPlace {
     ///
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`] if something else is there, or a system call fails.
-    #[cfg(feature = "pictures")]
     pub(crate) fn find_alike(&self, beginning: &[u8]) -> io::Result<Option<Stat>> {
         let Some(stat) = self.stat()? else { return Ok(None) };
         let kind = FileType::from_raw_mode(stat.st_mode);
@@ -206,7 +202,6 @@ impl OutputPlace {
     }
 
     /// Puts the file that `write` writes in the place, instead of one that [`OutputPlace::find_alike`] finds.
-    #[cfg(feature = "pictures")]
     pub(crate) fn replace_alike(
         &self,
         beginning: &[u8],
@@ -355,7 +350,6 @@ fn is_proc(folder: impl AsFd) -> bool {
 }
 
 /// Whether a folder is in a file system that keeps bytes. Those of the kernel have no blocks.
-#[cfg(feature = "pictures")]
 fn keeps_bytes(folder: impl AsFd) -> bool {
     fstatfs(folder).is_ok_and(|system| system.f_blocks != 0)
 }
@@ -431,7 +425,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "pictures")]
     fn only_a_file_that_begins_alike_is_replaced() {
         let dir = tempfile::TempDir::new().unwrap();
         let path = |name: &str| dir.path().join(name);

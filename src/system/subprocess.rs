@@ -314,7 +314,6 @@ impl Program {
 
 /// Under a limit, starts the program again with a single heap, if it does not have that yet. Otherwise a
 /// few threads would reserve the whole address space for their heaps.
-#[cfg(feature = "cli")]
 pub(crate) fn restart_with_one_heap() {
     if memory::limit().is_none() || env::var_os(memory::HEAPS).is_some() {
         return;
@@ -324,7 +323,6 @@ pub(crate) fn restart_with_one_heap() {
     log::debug!("cannot restart with one heap: {error}");
 }
 
-#[cfg(feature = "cli")]
 /// Starts this program again in place of this process, with one more variable. All else stays: it is the same
 /// process. Returns only if that fails.
 fn restart_with(variable: &str, value: &str) -> io::Error {

@@ -28,7 +28,6 @@ pub(crate) fn size(bytes: u64) -> String {
 }
 
 /// Numbers of archives and folders: `1 archive`, `2 folders`, `1 archive and 2 folders`.
-#[cfg(feature = "mount")]
 pub(crate) fn layers(archives: usize, folders: usize) -> String {
     match (archives, folders) {
         (_, 0) => count(archives, "archive"),
@@ -57,7 +56,6 @@ pub(crate) fn reason(error: &io::Error) -> String {
 }
 
 /// Why a process or a thread could not be started.
-#[cfg(feature = "mount")]
 pub(crate) fn reason_not_started(error: &io::Error) -> String {
     match error.kind() {
         // EAGAIN.
@@ -103,7 +101,6 @@ mod tests {
         assert_eq!(sizes, ["0 bytes", "9 bytes", "1 KiB", "1000 bytes", "1536 bytes", "4 MiB", "1 GiB"]);
     }
 
-    #[cfg(feature = "mount")]
     #[test]
     fn a_limit_of_processes_is_told_from_other_reasons() {
         let limit = reason_not_started(&rustix::io::Errno::AGAIN.into());

@@ -9,7 +9,6 @@ pub mod dds;
 pub mod file_header;
 pub mod gnf;
 mod other_file;
-#[cfg(feature = "pack")]
 pub mod parts;
 pub mod pixel_format;
 pub mod tiling;

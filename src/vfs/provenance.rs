@@ -1,6 +1,5 @@
 //! Where a file comes from, and which copies it hides. `bsafs which` and the extended attributes report this.
 
-#[cfg(feature = "mount")]
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -93,7 +92,6 @@ const NAME_MAX: usize = 100_000;
 impl Provenance {
     /// Replaces the paths of archives and folders by their names, and removes the reasons, which may
     /// contain paths, too.
-    #[cfg(feature = "mount")]
     pub(crate) fn with_names_only(mut self) -> Self {
         for copy in std::iter::once(&mut self.from).chain(&mut self.hides) {
             let name = Path::new(&copy.archive).file_name().map(|name| name.to_string_lossy().into_owned());

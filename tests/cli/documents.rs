@@ -33,7 +33,6 @@ pub(crate) const COMMANDS: &[&str] = &[
     "conflicts",
     "diff",
     "pack",
-    #[cfg(feature = "pictures")]
     "thumbnail",
     "completions",
     "man",
@@ -155,7 +154,6 @@ fn the_documents_are_short_and_the_options_of_sources_are_in_one_place() {
 /// The help and the manual are stored in tests/data, so that a change of wording shows in the diff
 /// of its commit. `BSAFS_UPDATE=1 cargo test snapshot` writes them again.
 #[test]
-#[cfg(feature = "pictures")]
 fn help_and_manual_match_the_snapshot() {
     let dir = TestDir::new();
     // The output depends on the environment: terminal width, colours, values of variables.

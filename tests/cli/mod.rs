@@ -9,21 +9,17 @@ mod folders; // folders of loose files
 mod games; // games
 mod listing; // list
 mod needs; // needs: which files meshes name
-#[cfg(feature = "mount")]
 mod options; // profiles and -o
 mod output; // where commands write: links, other users, names of pictures
 mod pack; // pack: every kind of archive, and what is refused
 mod pack_game; // pack: what changes in a game, and edited folders
 mod pack_sources; // pack: that no file of a source is lost
 mod pack_writing; // pack: determinism, kills, full disks, existing archives
-#[cfg(feature = "pictures")]
 mod pages; // conflicts --html and diff --html
 mod schema; // schema, and that the output of each command follows it
 mod structure; // verify and info: what is odd about the tables
 mod terminal; // hostile names on a terminal
-#[cfg(feature = "pictures")]
 mod thumbnail; // thumbnail
-#[cfg(feature = "mount")]
 mod unseen; // what could not be looked at, in every command
 mod usage; // mistyped commands, messages, --quiet
 mod which; // which --in

@@ -45,7 +45,6 @@ fn a_link_that_came_with_a_mod_takes_the_name_of_the_default_folder() {
     assert_eq!(names(&dir.path("home/autostart")), ["evil.desktop"]);
 }
 
-#[cfg(feature = "pictures")]
 #[test]
 fn extracted_pictures_never_take_the_name_of_another_file() {
     let red = [dds::header(dds::BC1, 4, 4, 1, false), vec![0, 0xF8, 0, 0xF8, 0, 0, 0, 0]].concat();
@@ -129,15 +128,12 @@ fn root_writes_through_no_link_that_another_user_can_make() {
         refused(dir.run(["extract", "a.bsa", "-C", link]));
         refused(dir.run(["extract", "a.bsa", "-C", &format!("{link}/new/folder")]));
         refused(dir.run(["man", "--all", link]));
-        #[cfg(feature = "pictures")]
         refused(dir.run(["thumbnail", "a.dds", &format!("{link}/a.png")]));
-        #[cfg(feature = "mount")]
         for config in [dir.path(link), dir.path(link).join("deeper")] {
             let mut save = dir.bsafs(["mount", "--save-profile", "mine", "a.bsa", "mnt"]);
             refused(run(save.env("XDG_CONFIG_HOME", config)));
         }
     }
-    #[cfg(feature = "pictures")]
     for link in ["users/file", "sticky/file"] {
         refused(dir.run(["thumbnail", "a.dds", link]));
     }
@@ -173,7 +169,6 @@ fn a_user_follows_his_own_links_and_those_of_root_but_no_others() {
     assert!(!dir.path("stolen").exists());
 }
 
-#[cfg(feature = "mount")]
 #[test]
 fn roots_log_is_written_through_no_link_and_no_second_name_of_another_user() {
     if !is_root() {

@@ -38,7 +38,6 @@ fn a_mistyped_game_is_answered_with_the_nearest_one() {
 }
 
 #[test]
-#[cfg(feature = "mount")]
 fn commands_that_need_a_game_or_a_mount_list_them() {
     let dir = TestDir::new();
     let run = |command: &str| run(dir.bsafs([command]).env("HOME", dir.path("")));

@@ -243,11 +243,10 @@ fn packages_contain_no_generated_caches() {
     }
     let unit = fs::read_to_string(dir.path("package/usr/lib/systemd/user/bsafs@.service")).unwrap();
     assert!(unit.contains("/usr/bin/bsafs") && !unit.contains("package"), "{unit}");
-    // The thumbnailer calls a command that some builds lack.
-    assert_eq!(packaged.contains("share/thumbnailers/bsafs.thumbnailer"), cfg!(feature = "pictures"));
+    assert!(packaged.contains("share/thumbnailers/bsafs.thumbnailer"), "{packaged:?}");
     let licences = fs::read_to_string(dir.path("package/usr/share/doc/bsafs/copyright")).unwrap();
     assert!(licences.contains("  fuser ") && licences.contains("Christopher Berner"), "{licences}");
-    assert_eq!(licences.contains("bcdec_rs"), cfg!(feature = "pictures"));
+    assert!(licences.contains("  bcdec_rs "), "{licences}");
 }
 
 #[test]

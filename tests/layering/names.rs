@@ -19,8 +19,6 @@ fn each_command_has_a_file_of_its_name() {
     let mut files: BTreeSet<String> =
         rust_files(&folder).iter().map(|path| name_in(path.strip_prefix(&folder).unwrap())).collect();
     assert!(files.remove("mod"));
-    // Its file also exists without the feature.
-    files.retain(|name| cfg!(feature = "pictures") || name != "thumbnail");
     let commands = COMMANDS.iter().chain(HIDDEN_COMMANDS).map(|name| (*name).to_owned());
     assert_eq!(files, commands.collect::<BTreeSet<_>>());
 }

@@ -32,7 +32,6 @@ mod real_archives; // archives written by other tools
 mod redirected; // folders that another user exchanges while root mounts and unmounts
 mod refusals; // every operation that would write
 mod signals; // SIGTERM, SIGINT, SIGHUP
-#[cfg(feature = "pictures")]
 mod thumbnails; // how much of a texture a thumbnail decodes
 mod trust; // what is not believed: links and daemons of other users
 mod users; // owner, permissions, ordinary users, allow_other

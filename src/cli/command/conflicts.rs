@@ -11,11 +11,8 @@ use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
-#[cfg(feature = "pictures")]
 use crate::cli::page::conflict_page::{conflict_page, unused_copies};
-#[cfg(feature = "pictures")]
 use crate::cli::page::contents::Contents;
-#[cfg(feature = "pictures")]
 use crate::cli::page::page_file::PageArgs;
 use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{StyledWrite, WINNER, stdout_for, write_json};
@@ -29,13 +26,11 @@ use crate::note::NoteCode;
 use crate::shown::Shown;
 use crate::system::text::count;
 use crate::tree::NodeId;
-#[cfg(feature = "pictures")]
-use crate::vfs::OpenOptions;
 use crate::vfs::comparison::{
     Compared, Conflict, Groups, Tally, Undeployed, compare_all, conflicts, count_equal, tally,
 };
 use crate::vfs::fate::{Cause, Fate, out_of_place};
-use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
+use crate::vfs::{Layout, OpenOptions, Vfs, VfsFile, VfsLayer};
 
 /// Print the files that several layers have, which layer wins, and which are hidden
 ///
@@ -71,7 +66,6 @@ pub(crate) struct Conflicts {
     /// Print one JSON object per line: the conflicts, then the layers
     #[arg(long)]
     json: bool,
-    #[cfg(feature = "pictures")]
     #[command(flatten)]
     page: PageArgs,
     #[command(flatten)]
@@ -159,15 +153,12 @@ impl Conflicts {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         let (sources, selected) = self.selection.split(&self.sources)?;
         let selected = selected.of_any_copy();
-        #[cfg(feature = "pictures")]
         let page = self.page.file()?;
         let options = self.open.options().layout(Layout::Union);
-        #[cfg(feature = "pictures")]
         let options = OpenOptions { advice_to_root: self.page.advice_to_root(), ..options };
         let set = source_set(sources, options)?;
         let vfs = Vfs::from(set.open()?);
         let unseen = selected.unseen(&vfs);
-        #[cfg(feature = "pictures")]
         let mut unseen = unseen;
         check_memory(vfs.opened().tree.files().saturating_mul(CONFLICT))?;
         let files = selected.files(&vfs).inspect_err(|_| _ = unseen.end(Exit::Ok))?;
@@ -228,7 +219,6 @@ impl Conflicts {
             why_ignored,
             is_limited,
         };
-        #[cfg(feature = "pictures")]
         match page {
             Some(page) => {
                 // Errors are found again below, and the page says which sizes are unknown.
@@ -239,10 +229,6 @@ impl Conflicts {
             }
             None => self.print(&found, &is_asked, &unseen)?,
         }
-        #[cfg(not(feature = "pictures"))]
-        let _ = ui.is_quiet;
-        #[cfg(not(feature = "pictures"))]
-        self.print(&found, &is_asked, &unseen)?;
         if let Some(what) = unsure(&vfs, &found.conflicts) {
             log::warn!("{what}");
         }
@@ -408,7 +394,6 @@ impl Found {
         self.layers.iter().filter(move |(group, tally)| is_one(*group) && is_shown(tally))
     }
 
-    #[cfg(feature = "pictures")]
     fn page(&self, is_asked: &[bool]) -> Contents {
         let layers = self.shown_layers(is_asked).map(|(group, tally)| (self.name(*group), *tally)).collect();
         let group = |file: &VfsFile| self.groups.of(file);

@@ -11,9 +11,7 @@ use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
-#[cfg(feature = "pictures")]
 use crate::cli::page::difference_page::difference_page;
-#[cfg(feature = "pictures")]
 use crate::cli::page::page_file::PageArgs;
 use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{stdout_for, write_json};
@@ -23,13 +21,11 @@ use crate::cli::ui::Ui;
 use crate::game::caseless::fold;
 use crate::shown::Shown;
 use crate::system::text::count;
-#[cfg(feature = "pictures")]
-use crate::vfs::OpenOptions;
 use crate::vfs::comparison::differences;
 use crate::vfs::fate::{Cause, Fate};
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::why::why_missing;
-use crate::vfs::{Change, Comparing, Difference, Layout, Vfs, VfsFile, VfsLayer};
+use crate::vfs::{Change, Comparing, Difference, Layout, OpenOptions, Vfs, VfsFile, VfsLayer};
 
 /// Print the files that only one of two sources has, and those that differ
 ///
@@ -67,7 +63,6 @@ pub(crate) struct Diff {
     /// Print one JSON object per line: the files, then the counts
     #[arg(long)]
     json: bool,
-    #[cfg(feature = "pictures")]
     #[command(flatten)]
     page: PageArgs,
     #[command(flatten)]
@@ -173,12 +168,10 @@ const COMPARED_PER_FILE: usize = 400;
 
 impl Diff {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
-        #[cfg(feature = "pictures")]
         let page = self.page.file()?;
         // Open each source separately, because each profile has its own options.
         let open = |source: &PathBuf| {
             let options = self.open.options().layout(Layout::Union);
-            #[cfg(feature = "pictures")]
             let options = OpenOptions { advice_to_root: self.page.advice_to_root(), ..options };
             let set = source_set(slice::from_ref(source), options)?;
             Ok::<_, Failure>((Vfs::from(set.open()?), set))
@@ -204,7 +197,6 @@ impl Diff {
         };
         missing.add("A", lacking(Change::Added, false), (&a, &set_a));
         missing.add("B", lacking(Change::Removed, true), (&b, &set_b));
-        #[cfg(feature = "pictures")]
         match page {
             Some(page) => {
                 let contents = difference_page(&differences, counts.line(), &missing.groups(), &|path| {
@@ -214,10 +206,6 @@ impl Diff {
             }
             None => self.print(&differences, &loaded, &counts, &missing, &unseen)?,
         }
-        #[cfg(not(feature = "pictures"))]
-        let _ = ui.is_quiet;
-        #[cfg(not(feature = "pictures"))]
-        self.print(&differences, &loaded, &counts, &missing, &unseen)?;
         for difference in &differences {
             if let Change::Unreadable(what) = &difference.change {
                 log::error!("{}: {what}", difference.path);

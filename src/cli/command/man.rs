@@ -7,7 +7,6 @@ use clap::{Args, Command};
 use clap_mangen::Man as Page;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
-#[cfg(feature = "mount")]
 use crate::cli::options::option_table::{MOUNT_OPTIONS, MountOption};
 use crate::cli::terminal::output::stdout;
 use crate::cli::topics::topic::{self, TOPICS, roff, topic};
@@ -100,7 +99,6 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     page.render_synopsis_section(&mut text)?;
     page.render_description_section(&mut text)?;
     page.render_options_section(&mut text)?;
-    #[cfg(feature = "mount")]
     if is_mount {
         writeln!(text, ".SH \"MOUNT OPTIONS\"")?;
         for MountOption { name, example, help, .. } in MOUNT_OPTIONS {

@@ -1,9 +1,7 @@
 //! The commands, one per file.
 
 pub(crate) mod cat;
-#[cfg(feature = "completion")]
 pub(crate) mod complete;
-#[cfg(feature = "completion")]
 pub(crate) mod completions;
 pub(crate) mod conflicts;
 pub(crate) mod diff;
@@ -13,27 +11,19 @@ pub(crate) mod help;
 pub(crate) mod info;
 pub(crate) mod list;
 pub(crate) mod man;
-#[cfg(feature = "mount")]
 pub(crate) mod mount;
-#[cfg(feature = "mount")]
 pub(crate) mod mounts;
 pub(crate) mod names;
 pub(crate) mod needs;
-#[cfg(feature = "desktop")]
 pub(crate) mod open;
 pub(crate) mod order;
 pub(crate) mod pack;
-#[cfg(feature = "mount")]
 pub(crate) mod reload;
 pub(crate) mod schema;
-#[cfg(feature = "mount")]
 pub(crate) mod status;
-#[cfg(feature = "pictures")]
 pub(crate) mod thumbnail;
-#[cfg(feature = "mount")]
 pub(crate) mod umount;
 pub(crate) mod verify;
-#[cfg(feature = "mount")]
 pub(crate) mod watch;
 pub(crate) mod which;
 pub(crate) mod why;

@@ -15,7 +15,6 @@ use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::{AS_USER, OpenArgs};
 use crate::cli::options::selection::{self, Selected, Selection, is_file_of_game, is_pattern};
-#[cfg(feature = "mount")]
 use crate::cli::options::unmounted::place_in_mount;
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::progress;
@@ -350,13 +349,6 @@ fn whole_sources(arguments: &[PathBuf]) -> Result<(Vec<PathBuf>, usize), Failure
     let count = sources.len();
     sources.append(&mut inside);
     Ok((sources, count))
-}
-
-/// Without mounts, no path is in one.
-#[cfg(not(feature = "mount"))]
-#[expect(clippy::unnecessary_wraps, reason = "with mounts, it can fail")]
-fn place_in_mount(_: &Path) -> Result<Option<(PathBuf, PathBuf)>, Failure> {
-    Ok(None)
 }
 
 /// The folders of a game's data in which meshes are, and what they name.

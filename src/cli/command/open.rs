@@ -42,13 +42,12 @@ use crate::vfs::sources::resolve::is_game;
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Open {
     /// Sources that `bsafs mount` accepts, of which the last wins; or a mountpoint
-    #[arg(required_unless_present_any = ["choose", "pack", AS_PNG], value_name = "SOURCE")]
+    #[arg(required_unless_present_any = ["choose", "pack", "as_png"], value_name = "SOURCE")]
     sources: Vec<PathBuf>,
     /// Ask on the desktop which installed game to open, with zenity or kdialog
     #[arg(long, conflicts_with = "sources")]
     choose: bool,
     /// Instead, ask where to save a texture as a PNG file, and save it (for file manager menus)
-    #[cfg(feature = "pictures")]
     #[arg(long, value_name = "TEXTURE", conflicts_with_all = ["sources", "choose"])]
     as_png: Option<PathBuf>,
     /// Instead, ask for a game, show the plan of `bsafs pack`, and pack a folder (for file manager menus)
@@ -65,11 +64,7 @@ Examples:
   bsafs open skyrimse
   bsafs umount skyrimse";
 
-/// The option that saves a picture. A program that is built without pictures has none.
-const AS_PNG: &str = if cfg!(feature = "pictures") { "as_png" } else { "choose" };
-
 /// Saves a texture where the user wants it.
-#[cfg(feature = "pictures")]
 fn save_as_png(texture: &Path) -> Result<Exit, Failure> {
     let Some(picture) = chooser::choose_picture(texture)? else { return Ok(Exit::Ok) };
     // The program runs in another folder.
@@ -128,7 +123,6 @@ fn pack(folder: &Path) -> Result<Exit, Failure> {
 const PACK_TIME: Duration = Duration::from_secs(6 * 3600);
 
 /// How long a texture may take to become a picture.
-#[cfg(feature = "pictures")]
 const PICTURE_TIME: Duration = Duration::from_secs(60);
 
 /// The default folder for mountpoints. A clone of the sources is called `bsafs`, so that this name, which was
@@ -145,7 +139,6 @@ const MOUNT_TIME: Duration = Duration::from_secs(600);
 
 impl Open {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
-        #[cfg(feature = "pictures")]
         if let Some(texture) = &self.as_png {
             let saved = save_as_png(texture);
             if let Err(failure) = &saved {

@@ -12,7 +12,6 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::mounts;
-#[cfg(feature = "desktop")]
 use crate::cli::desktop::message;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::mount_plan::mounted_source;
@@ -52,7 +51,6 @@ pub(crate) struct Umount {
     #[arg(long, value_name = "FOLDER", requires = "all")]
     below: Option<PathBuf>,
     /// Show errors on the desktop if no terminal is connected (for file manager menus)
-    #[cfg(feature = "desktop")]
     #[arg(long)]
     notify: bool,
 }
@@ -93,15 +91,11 @@ impl Umount {
         outcome
     }
 
-    #[cfg(feature = "desktop")]
     fn notify(&self, failure: &Failure) {
         if self.notify {
             message::show_without_terminal(&failure.what);
         }
     }
-
-    #[cfg(not(feature = "desktop"))]
-    fn notify(&self, _: &Failure) {}
 
     /// Ends all mounts that the user may end, the newest first.
     fn end_all(&self, is_quiet: bool) -> Result<Exit, Failure> {

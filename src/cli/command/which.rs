@@ -1,28 +1,21 @@
 //! `bsafs which`: prints which archive a file comes from, and what it hides. The file is in a
 //! mount, or in sources that are not mounted.
 
-#[cfg(feature = "mount")]
-use std::ffi::CString;
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-#[cfg(feature = "mount")]
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-#[cfg(feature = "mount")]
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::BinaryBytes;
-#[cfg(feature = "mount")]
 use rustix::fs::{Mode, OFlags, open, readlinkat};
-#[cfg(feature = "mount")]
 use rustix::io::Errno;
 use serde::Serialize;
 
 use super::why::Asked;
-#[cfg(feature = "desktop")]
 use crate::cli::desktop::message;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::open_args::OpenArgs;
@@ -33,24 +26,15 @@ use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write
 use crate::cli::terminal::shown_layers::ShownLayers;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
-#[cfg(feature = "mount")]
 use crate::daemon::overlay::{self, Beneath};
-#[cfg(feature = "mount")]
 use crate::format::Codec;
-#[cfg(feature = "mount")]
 use crate::fs::{WHICH_LINK, read_pages};
-#[cfg(feature = "mount")]
 use crate::game::{Deployments, is_data_folder};
-#[cfg(feature = "mount")]
 use crate::mounts::mount_status::{Answering, StatusError};
 use crate::shown::{Shown, excerpt};
-#[cfg(feature = "mount")]
 use crate::system::mountinfo::{self, MountEntry};
-#[cfg(feature = "mount")]
 use crate::system::root_only::mount_of;
-#[cfg(feature = "mount")]
-use crate::vfs::question::Question;
-use crate::vfs::question::{Meant, hidden_by, unseen_about};
+use crate::vfs::question::{Meant, Question, hidden_by, unseen_about};
 use crate::vfs::{FileCopy, Provenance, Vfs};
 
 /// Print which archive a file inside a mount comes from, and what it hides
@@ -76,7 +60,6 @@ pub(crate) struct Which {
     #[arg(long)]
     json: bool,
     /// Show the answer on the desktop if no terminal is connected (for file manager menus)
-    #[cfg(feature = "desktop")]
     #[arg(long)]
     notify: bool,
     #[command(flatten)]
@@ -98,13 +81,9 @@ const LINE_MAX: u64 = 1 << 16;
 
 impl Which {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
-        #[cfg(feature = "mount")]
         let mut answering = Answering::default();
         // Nothing in a mount whose daemon hangs is looked up.
-        #[cfg(feature = "mount")]
         let is_answering = self.paths.iter().all(|path| answering.check(&Question::plain(path)).is_ok());
-        #[cfg(not(feature = "mount"))]
-        let is_answering = true;
         let has_in = !self.sources.is_empty() || self.open.game_dir().is_some();
         let (sources, paths) = match &self.paths[..] {
             paths if has_in => (&self.sources[..], paths),
@@ -116,23 +95,17 @@ impl Which {
         let mut out = stdout_for(self.json);
         let (mut exit, mut is_unmatched) = (Exit::Ok, false);
         let mut unseen = Unseen::default();
-        #[cfg(feature = "mount")]
         let deployments = Deployments::default();
         // What was not looked at may match a pattern.
         let of_patterns = unmounted.iter().filter(|_| paths.iter().any(|path| selection::is_pattern(path)));
         of_patterns.for_each(|asked| unseen.add(asked.vfs().unseen()));
         let mut answer = |path: &Path| {
             let provenance = match &unmounted {
-                #[cfg(feature = "mount")]
                 None => {
                     let path = &Question::plain(path);
                     let checked = answering.check(path).map_err(|error| Unanswered::Why(why(&error)));
                     checked.and_then(|()| read_provenance(path)).map(|answer| named_by(answer, &deployments))
                 }
-                #[cfg(not(feature = "mount"))]
-                None => Err(Unanswered::Why(
-                    "this bsafs was built without mounts; give a source before the path".into(),
-                )),
                 Some(asked) => match find_provenance(asked.vfs(), path) {
                     Ok(mut provenance) => {
                         let path = provenance.path.clone();
@@ -194,7 +167,6 @@ impl Which {
                 let why = what_is_wrong().map_or_else(String::new, |why| format!("; {why}"));
                 let what = format!("{}: {what}{why}", path.shown());
                 logger::print_error(&what);
-                #[cfg(feature = "desktop")]
                 if self.notify {
                     message::show_without_terminal(&what);
                 }
@@ -211,7 +183,6 @@ impl Which {
         if let Some(user) = claimed_by {
             writeln!(out, "  says the daemon of user {user}").map_err(OutputError)?;
         }
-        #[cfg(feature = "desktop")]
         if self.notify {
             let mut text = Vec::new();
             write(&mut text, &provenance).map_err(OutputError)?;
@@ -286,14 +257,12 @@ fn find_provenance(vfs: &Vfs, path: &Path) -> Result<Provenance, String> {
 }
 
 /// Why a mount does not answer, without the path.
-#[cfg(feature = "mount")]
 fn why(error: &StatusError) -> String {
     let text = error.to_string();
     text.strip_prefix(&format!("{}: ", error.path.shown())).unwrap_or(&text).to_owned()
 }
 
 /// Reads the provenance of a mounted file from the daemon.
-#[cfg(feature = "mount")]
 fn read_provenance(path: &Path) -> Result<Answer, Unanswered> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => NO_FILE.to_owned(),
@@ -338,7 +307,6 @@ fn read_provenance(path: &Path) -> Result<Answer, Unanswered> {
 }
 
 /// Adds the mods from which a manager deployed copies. What the daemon of another user says leads to no list.
-#[cfg(feature = "mount")]
 fn named_by(mut answer: Answer, deployments: &Deployments) -> Answer {
     let Answer { provenance: Provenance { path, from, hides, names_only, .. }, claimed_by } = &mut answer;
     if claimed_by.is_none() && !*names_only {
@@ -353,7 +321,6 @@ fn named_by(mut answer: Answer, deployments: &Deployments) -> Answer {
 }
 
 /// The provenance of a file that was written to a writable mount. `lower` is its path beneath the overlay.
-#[cfg(feature = "mount")]
 fn written_provenance(
     lower: &Path,
     within: &Path,

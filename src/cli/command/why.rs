@@ -12,7 +12,6 @@ use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
-#[cfg(feature = "mount")]
 use crate::cli::terminal::report::instance;
 use crate::cli::terminal::shown_layers::ShownLayers;
 use crate::cli::ui::Ui;
@@ -21,7 +20,6 @@ use crate::game::{
     Deployments, Disk, Environment, FoundInstance, LayerKind, MO2_INI, OrderLayer, find_instances,
 };
 use crate::shown::{Shown, quoted};
-#[cfg(feature = "mount")]
 use crate::system::mountinfo;
 use crate::system::text::count;
 use crate::vfs::Vfs;
@@ -137,9 +135,7 @@ impl AskWhy {
             } else {
                 let source = source.filter(|_| is_vague);
                 write(&mut out, answer, source, &asked.places()).map_err(OutputError)?;
-                #[cfg(feature = "mount")]
                 let mut fates = answer.reasons.iter().filter(|it| it.fate.is_some());
-                #[cfg(feature = "mount")]
                 if let (Some(Cause { code: NOT_FOUND, .. }), None) = (fates.next(), fates.next()) {
                     out.write_all(instance(asked.vfs.order()).as_bytes())?;
                 }
@@ -196,7 +192,6 @@ impl AskWhy {
         question: Question,
         games: &Games,
     ) -> Result<(Vec<Vec<PathBuf>>, Question), Failure> {
-        #[cfg(feature = "mount")]
         {
             let named = || question.disk.clone().unwrap_or_else(|| PathBuf::from(&question.text));
             let is_path = question.disk.is_some() || question.text.contains('/');
@@ -457,7 +452,6 @@ fn without_warnings<T>(open: impl FnOnce() -> T) -> T {
 /// Whether users ask about a path and not for it: a game's id, a mount, or the folder of an instance of Mod
 /// Organizer 2. Nothing in a mount is opened, because its daemon may hang.
 fn is_asked(source: &Path) -> bool {
-    #[cfg(feature = "mount")]
     if let Some((_, within)) = in_mount(source) {
         return within.is_empty();
     }
@@ -485,7 +479,6 @@ fn joined(words: &[PathBuf]) -> String {
 }
 
 /// The mount that a path is in, and the path in it, which is empty for the mountpoint.
-#[cfg(feature = "mount")]
 fn in_mount(path: &Path) -> Option<(PathBuf, String)> {
     let path = std::path::absolute(path).ok()?;
     let mounts = mountinfo::mounts();

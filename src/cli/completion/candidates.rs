@@ -7,11 +7,9 @@ use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-#[cfg(feature = "mount")]
 use crate::daemon::overlay;
 use crate::game::find::find;
 use crate::game::{Disk, Environment, FoundInstance, OPENMW_CFG, find_instances, instance};
-#[cfg(feature = "mount")]
 use crate::system::mountinfo;
 use crate::tree::{Kind, Tree};
 use crate::vfs::sources::profile::Profile;
@@ -127,16 +125,9 @@ pub(crate) fn mounts(typed: &[u8]) -> Vec<Candidate> {
     mountpoints().iter().filter_map(|path| Some(Candidate::name(spelt(path, &here, typed)?))).collect()
 }
 
-#[cfg(feature = "mount")]
 fn mountpoints() -> BTreeSet<PathBuf> {
     let ours = mountinfo::mounts().into_iter().filter(mountinfo::MountEntry::is_bsafs);
     ours.map(|mount| overlay::mountpoint(&mount)).collect()
-}
-
-/// A program that is built without mounts knows none.
-#[cfg(not(feature = "mount"))]
-fn mountpoints() -> BTreeSet<PathBuf> {
-    BTreeSet::new()
 }
 
 /// Returns a path in the form that the user began to type: relative, with `./`, or absolute.

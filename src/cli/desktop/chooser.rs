@@ -1,11 +1,8 @@
 //! Asks on the desktop which game to open or to pack for, where to save a picture, or whether to go on, with
 //! kdialog or zenity.
 
-#[cfg(feature = "pictures")]
 use std::ffi::OsStr;
-#[cfg(feature = "pictures")]
 use std::os::unix::ffi::OsStrExt;
-#[cfg(feature = "pictures")]
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -90,7 +87,6 @@ pub(crate) fn confirm(text: &str) -> Result<bool, Failure> {
 }
 
 /// Asks where to save a texture as a picture. `None` if the user closed the window.
-#[cfg(feature = "pictures")]
 pub(crate) fn choose_picture(texture: &Path) -> Result<Option<PathBuf>, Failure> {
     let name = Path::new(texture.file_name().unwrap_or_default()).with_extension("png");
     let proposed = Environment::of_process().home.join(name);

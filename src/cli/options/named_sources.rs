@@ -1,41 +1,24 @@
 //! The sources and options of a command, with its profiles expanded.
 
-#[cfg(feature = "mount")]
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-#[cfg(feature = "mount")]
 use rustix::process::geteuid;
 
-#[cfg(feature = "mount")]
 use super::mount_options::is_ignored;
-#[cfg(feature = "mount")]
 use super::option_table::MountOptions;
-#[cfg(feature = "mount")]
 use super::unmounted::Unmounted;
-#[cfg(feature = "mount")]
-use crate::cli::exit::Exit;
-use crate::cli::exit::Failure;
+use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::progress;
-#[cfg(feature = "mount")]
 use crate::daemon::detach;
-#[cfg(feature = "mount")]
 use crate::note::Note;
-#[cfg(feature = "mount")]
 use crate::shown::Shown;
-#[cfg(feature = "mount")]
 use crate::system::root_only::first_other_user;
-#[cfg(feature = "mount")]
 use crate::vfs::sources::for_others;
-use crate::vfs::sources::profile::Profile;
-#[cfg(feature = "mount")]
-use crate::vfs::sources::profile::own_folders;
-#[cfg(feature = "mount")]
-use crate::vfs::sources::source_set::Expanded;
-use crate::vfs::sources::source_set::SourceSet;
+use crate::vfs::sources::profile::{Profile, own_folders};
+use crate::vfs::sources::source_set::{Expanded, SourceSet};
 use crate::vfs::{OpenOptions, Vfs};
 
-#[cfg(feature = "mount")]
 /// Sources in which profiles are replaced by what they name, and the settings of those profiles.
 #[derive(Debug)]
 pub(crate) struct NamedSources {
@@ -49,7 +32,6 @@ pub(crate) struct NamedSources {
     profiles: Vec<Profile>,
 }
 
-#[cfg(feature = "mount")]
 impl NamedSources {
     /// Replaces profiles by the sources that they name. Options of profiles outrank `options`, and
     /// a later profile outranks an earlier one.
@@ -136,7 +118,6 @@ impl NamedSources {
 
 /// What a profile sets that only the user's own profiles may set. The command line `names_mountpoint` if it
 /// does not leave that to a profile.
-#[cfg(feature = "mount")]
 fn settings_of_own(profile: &Profile, names_mountpoint: bool) -> Vec<String> {
     let options = profile.options_of_own().into_iter().map(|(name, _)| name);
     let mut settings: Vec<String> =
@@ -148,7 +129,6 @@ fn settings_of_own(profile: &Profile, names_mountpoint: bool) -> Vec<String> {
 }
 
 /// Which profiles decide where and how something is mounted.
-#[cfg(feature = "mount")]
 fn only_own_decide() -> String {
     let [user, system] = own_folders();
     format!(
@@ -161,7 +141,6 @@ fn only_own_decide() -> String {
 
 /// The sources of a command that mounts nothing. Profile options that only affect mounts have no effect.
 /// A mount of bsafs stands for its own sources.
-#[cfg(feature = "mount")]
 pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<SourceSet, Failure> {
     let mut unmounted = Unmounted::new(sources)?;
     // Called only to report unknown options as errors.
@@ -172,19 +151,12 @@ pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<So
     Ok(set)
 }
 
-#[cfg(not(feature = "mount"))]
-pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<SourceSet, Failure> {
-    let file = |source: &PathBuf| Profile::saved(source).unwrap_or_else(|| source.clone());
-    let sources: Vec<PathBuf> = sources.iter().map(file).collect();
-    Ok(SourceSet::new(&sources, OpenOptions { progress: Some(progress::steps), ..options })?)
-}
-
 /// Opens the sources of a command that mounts nothing.
 pub(crate) fn open_sources(sources: &[PathBuf], options: OpenOptions) -> Result<Vfs, Failure> {
     Ok(source_set(sources, options)?.open()?.into())
 }
 
-#[cfg(all(test, feature = "mount"))]
+#[cfg(test)]
 mod tests {
     use std::fs;
 

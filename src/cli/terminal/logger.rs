@@ -4,10 +4,7 @@ use std::io::{self, Write};
 
 use log::{Level, LevelFilter};
 
-#[cfg(not(feature = "mount"))]
-use super::no_mount::{NEWS, is_repeated, of_mount};
 use super::output;
-#[cfg(feature = "mount")]
 use crate::daemon::logging::{NEWS, is_repeated, of_mount};
 use crate::note::UNSEEN;
 use crate::shown::escaped;

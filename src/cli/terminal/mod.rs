@@ -2,11 +2,8 @@
 //! not be looked at.
 
 pub(crate) mod logger;
-#[cfg(not(feature = "mount"))]
-mod no_mount;
 pub(crate) mod output;
 pub(crate) mod progress;
-#[cfg(feature = "mount")]
 pub(crate) mod report;
 pub(crate) mod shown_layers;
 pub(crate) mod unseen;

@@ -9,7 +9,6 @@
 //! `encode.rs` has the other direction, for the three codecs in which archives are written.
 
 mod detect_codec;
-#[cfg(feature = "pack")]
 mod encode;
 mod error;
 mod lz4_block;
@@ -21,7 +20,6 @@ mod table;
 mod xmem;
 mod zlib;
 
-#[cfg(feature = "pack")]
 pub use encode::{EncodeError, Encoder, Level, Stream};
 pub(crate) use error::LONGER;
 pub use error::{DecodeError, Quirk};

@@ -27,12 +27,10 @@ pub(crate) mod plugins;
 pub(crate) use archives::{common_rank, why_not_attached};
 pub(crate) use code_page::ReadList;
 pub(crate) use layers::ONLY_BELOW;
-#[cfg(feature = "pack")]
 pub(crate) use layers::lowest_first;
 pub use load_order::{FolderFilter, LayerKind, LoadOrder, ModList, OrderLayer, PlanError};
 pub(crate) use nested::{almost_folder, is_known_folder, unread_folder};
 pub use plan_game::plan_game;
 pub use plugins::Header;
-#[cfg(feature = "pack")]
 pub(crate) use plugins::stem;
 pub(crate) use plugins::{ghosted, is_plugin};

@@ -91,7 +91,6 @@ fn the_menu_of_a_file_shows_which_archive_it_comes_from() {
 }
 
 #[test]
-#[cfg(feature = "pictures")]
 fn a_texture_is_converted_to_png_where_the_user_wants_it() {
     let desktop = with_games(&[("zenity", "echo home/chosen.png"), ("notify-send", "")]);
     let texture = [&crate::support::dds::header(28, 4, 4, 1, false)[..], &[0x80; 64]].concat();
