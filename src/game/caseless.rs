@@ -82,12 +82,15 @@ impl CaselessNames {
 #[derive(Clone, Debug, Default)]
 pub struct CaselessEndings {
     folded: HashSet<String>,
+    /// The last letters, with which a name ends if it has one of the endings.
+    last: HashSet<char>,
 }
 
 impl CaselessEndings {
     /// Folds endings for lookups. An empty ending counts for nothing.
     pub fn new<'a>(endings: impl IntoIterator<Item = &'a str>) -> Self {
-        Self { folded: endings.into_iter().filter(|it| !it.is_empty()).map(fold).collect() }
+        let folded: HashSet<String> = endings.into_iter().filter(|it| !it.is_empty()).map(fold).collect();
+        Self { last: folded.iter().filter_map(|it| it.chars().next_back()).collect(), folded }
     }
 
     /// Whether a folded text is one of the endings.
@@ -97,6 +100,9 @@ impl CaselessEndings {
 
     /// A name without its longest ending; `None` if it has none.
     pub fn without<'a>(&self, name: &'a str) -> Option<&'a str> {
+        if !name.chars().next_back().is_some_and(|last| self.last.contains(&fold_char(last))) {
+            return None;
+        }
         let mut ends = name.char_indices().map(|(at, _)| name.split_at(at));
         ends.find(|(_, ending)| self.folded.contains(&fold(ending))).map(|(start, _)| start)
     }

@@ -425,7 +425,7 @@ impl<'a> Instance<'a> {
         };
         // Root Builder copies or links these into the game's own data folder, which is below all mods.
         let in_data = |(path, why): &(PathBuf, String)| {
-            let root = self.disk.find_folder(path, ROOT).filter(|_| self.has_root_builder)?;
+            let root = self.has_root_builder.then(|| self.disk.find_folder(path, ROOT))??;
             let data = self.disk.find_folder(&root, title.data)?;
             let why = format!(
                 "{ROOT_SHOWN}/{} of {why}, which Root Builder puts into the game's folder",
@@ -490,12 +490,17 @@ impl<'a> Instance<'a> {
         let text = bytes.as_deref().map(decode_utf8).unwrap_or_default();
         let enabled = enabled(&text);
         let names = if enabled.is_empty() { None } else { self.names_of_mods(notes) };
+        let own = self.disk.canonical(&self.folder).ok();
+        // A link may lead to a folder around the instance. `/` is around everything.
+        let is_around = |path: &Path| {
+            own.as_ref().is_some_and(|own| self.disk.canonical(path).is_ok_and(|it| own.starts_with(it)))
+        };
         // The first line has the highest priority. If the mods cannot be read, that is already noted.
         for name in enabled.into_iter().rev().filter(|_| names.is_some()) {
             let stored = names.as_ref().and_then(|names| names.get(name));
             let path = self.mods.as_ref().and_then(|mods| Some(mods.join(stored?)));
             match path.clone().filter(|path| self.disk.is_named_dir(path)) {
-                Some(path) if is_around(self.disk, &path, &self.folder) => {
+                Some(path) if is_around(&path) => {
                     let text = "left out: its folder is a link to a folder that contains the instance";
                     notes.push(Note::new(NoteCode::Mo2ModMissing, excerpt(name), text));
                 }
@@ -675,11 +680,6 @@ pub(crate) fn drive_root(disk: &Disk, prefix: &Path, drive: &str) -> PathBuf {
         }
         _ => link,
     }
-}
-
-/// Whether a folder is another one or contains it, following links. `/` contains everything.
-fn is_around(disk: &Disk, folder: &Path, other: &Path) -> bool {
-    disk.canonical(folder).is_ok_and(|folder| disk.canonical(other).is_ok_and(|it| it.starts_with(folder)))
 }
 
 /// The prefix whose drive C contains an instance.
