@@ -263,10 +263,9 @@ pub(crate) struct Undeployed {
 
 impl Groups {
     pub(crate) fn new(layers: Vec<VfsLayer>, order: &LoadOrder) -> Self {
-        let is_own = |layer: &VfsLayer| {
-            let is_its = |it: &OrderLayer| it.path == layer.path() && !it.is_managed;
-            layer.is_folder() && !order.game.is_empty() && order.layers.iter().any(is_its)
-        };
+        let own = order.layers.iter().filter(|it| !it.is_managed && !order.game.is_empty());
+        let own: HashSet<&Path> = own.map(|it| &*it.path).collect();
+        let is_own = |layer: &VfsLayer| layer.is_folder() && own.contains(layer.path());
         // Such a folder is two layers, which people know as one.
         let partly_read = order.layers.iter().filter(|layer| layer.shown.only.is_some());
         let partly_read: HashMap<PathBuf, String> =

@@ -165,17 +165,27 @@ pub(crate) fn out_of_place<'n>(
     file: &VfsFile,
 ) -> Option<Cause> {
     let (layer, path) = (file.layer(), file.path());
+    if !layer.is_folder() {
+        return None;
+    }
+    let at = layer.path().join(&path);
+    let nested = nested_around(notes, layer.path(), &at);
+    let of_order = |order: &LoadOrder| {
+        let hidden = || {
+            let folder = hidden_folder(order.mods.as_ref()?, &path)?;
+            Some(Cause::new(Fate::Off, "mo2-hidden", &layer.path().join(folder), HIDDEN))
+        };
+        let not_loaded = || Some(Cause::new(Fate::NotLoaded, "not-at-top", &at, below_top(order, file)?));
+        let ignored = || Some(Cause::new(Fate::Ignored, "not-at-top", &at, in_unread_folder(&path)?));
+        hidden().or_else(|| nested.clone()).or_else(not_loaded).or_else(ignored)
+    };
+    // A large game has thousands of layers, and few files that are out of place. So the layers come last.
     let has_it =
         |order: &&LoadOrder| !order.game.is_empty() && order.layers.iter().any(|it| it.path == layer.path());
-    let order = orders.iter().find(has_it).filter(|_| layer.is_folder())?;
-    let at = layer.path().join(&path);
-    let hidden = || {
-        let folder = hidden_folder(order.mods.as_ref()?, &path)?;
-        Some(Cause::new(Fate::Off, "mo2-hidden", &layer.path().join(folder), HIDDEN))
-    };
-    let not_loaded = || Some(Cause::new(Fate::NotLoaded, "not-at-top", &at, below_top(order, file)?));
-    let ignored = || Some(Cause::new(Fate::Ignored, "not-at-top", &at, in_unread_folder(&path)?));
-    hidden().or_else(|| nested_around(notes, layer.path(), &at)).or_else(not_loaded).or_else(ignored)
+    if orders.iter().all(|order| of_order(order).is_none()) {
+        return None;
+    }
+    of_order(orders.iter().find(has_it)?)
 }
 
 /// Why a game does not read a file below a folder that no game knows.
