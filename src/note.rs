@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::shown::{Shown, excerpt};
+use crate::shown::{Shown, excerpt, in_utf8};
 
 /// Defines the codes: the name in Rust, the name that users see, a noun, which gets an `s` in the plural,
 /// and the words after it.
@@ -184,8 +184,8 @@ codes! {
     OverrideFile = "override-file", ".override file", " that bsafs ignores";
     /// A list removes paths from all archives.
     ArchiveInvalidation = "archive-invalidation", "archive invalidation list", "";
-    /// A file exists and cannot be read.
-    FileUnreadable = "file-unreadable", "unreadable file", "";
+    /// A file or folder exists and cannot be read.
+    FileUnreadable = "file-unreadable", "path", " that cannot be read";
     /// A file system, such as a mod manager's, is mounted over the data folder.
     DataMounted = "data-mounted", "data folder", " with a file system mounted on it";
     /// Several prefixes have the game's settings.
@@ -241,6 +241,7 @@ impl NoteCode {
                 | Self::LinkedOften
                 | Self::OtherMount
                 | Self::PathTooDeep
+                | Self::SourceUnreadable
                 | Self::SpecialFile
         ) || self.is_damage()
     }
@@ -454,7 +455,7 @@ impl Note {
 
     /// Creates a note on a file or folder that exists but was not read, for a reason.
     pub(crate) fn not_read(path: &Path, why: &str) -> Self {
-        Self::new(NoteCode::FileUnreadable, path.to_string_lossy(), format!("{LEFT_OUT}{why}"))
+        Self::new(NoteCode::FileUnreadable, in_utf8(path), format!("{LEFT_OUT}{why}"))
     }
 
     /// Why the subject was not looked at.

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt::{self, Write};
+use std::path::Path;
 
 use crate::limits::EXCERPT_MAX;
 
@@ -77,6 +78,20 @@ pub(crate) fn escaped<'t>(text: &'t str, kept: &[char]) -> Cow<'t, str> {
     Cow::Owned(shown)
 }
 
+/// A path as text. Bytes that are not UTF-8 become `%FF`, as names in trees are listed, so that different
+/// paths differ.
+pub(crate) fn in_utf8(path: &Path) -> String {
+    let mut text = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+    text
+}
+
 /// Quotes a path so that a shell reads it back.
 pub(crate) fn quoted(path: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+,:@%~=".contains(character);
@@ -98,7 +113,6 @@ pub(crate) fn quoted(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::os::unix::ffi::OsStrExt;
-    use std::path::Path;
 
     use super::*;
 

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 
 use crate::limits::{LINKED_FOLDER_MAX, WALK_NOTES_MAX};
 use crate::note::{Note, NoteCode};
+use crate::shown::in_utf8;
 use crate::system::text::reason;
 
 /// Something that a scan left out, or that no game finds. It becomes a [`Note`] when somebody asks, because a
@@ -24,7 +25,7 @@ pub struct WalkNote {
 impl WalkNote {
     /// The note, with the path below `folder`.
     pub fn note(&self, folder: &Path) -> Note {
-        let path = folder.join(OsStr::from_bytes(&self.path)).to_string_lossy().into_owned();
+        let path = in_utf8(&folder.join(OsStr::from_bytes(&self.path)));
         match self.why {
             Why::Dangling => Note::dangling_link(path),
             why => Note::new(why.code(), path, why.to_string()),

@@ -61,3 +61,5 @@ pub(crate) use shared::{Host, Operation};
 pub use status_link::Caller;
 pub(crate) use view::SizeJob;
 pub use view::{Lookup, View};
+
+pub use crate::vfs::unseen::NotLookedAt;

@@ -12,6 +12,7 @@ use super::view::View;
 use crate::note::summaries;
 use crate::system::clock::unix_seconds;
 use crate::tree::Ino;
+use crate::vfs::unseen::reported;
 use crate::vfs::{Provenance, VfsFile};
 
 /// Replaces the text about the last reload for users who may not know the paths of the sources.
@@ -69,6 +70,7 @@ impl View {
                 let gone = self.shared.gone_disks.lock();
                 let kept = self.vfs.kept_textures();
                 sources.odd = summaries(self.vfs.notes().chain(&kept).chain(&*gone));
+                sources.not_looked_at = reported(&self.vfs);
                 page(sources.to_json(), number).ok_or(Error::NoNode)
             }
         }

@@ -15,8 +15,9 @@ use serde::{Deserialize, Serialize};
 use super::serving::process_of;
 use crate::daemon::mountpoint::{DEAD_CODE, has_no_daemon, resolve_mountpoint};
 use crate::daemon::overlay::{self, bsafs_mount_at, shown};
+use crate::fs::NotLookedAt;
 use crate::fs::{self, MountedSource, MountedSources, SOURCES_LINK, STATUS_LINK, read_pages};
-use crate::note::NoteSummary;
+use crate::note::{Note, NoteSummary};
 use crate::shown::{Shown, excerpt};
 use crate::system::credentials::Credentials;
 use crate::system::edit_mount;
@@ -43,6 +44,9 @@ pub(crate) struct MountStatus {
     /// What is odd about the sources or was left out of them, one for each code.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) odd: Vec<NoteSummary>,
+    /// What could not be looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) not_looked_at: Vec<NotLookedAt>,
     /// The folder that receives the changes of a writable mount. Bytes that are not UTF-8 are replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) edit: Option<String>,
@@ -66,7 +70,7 @@ impl MountStatus {
         let unreadable = |cause| error(StatusErrorKind::Unreadable(cause));
         let status = serde_json::from_slice(&text).map_err(unreadable)?;
         let sources = read_pages(|page| read_in(&mounted, &format!("{SOURCES_LINK}:{page}")));
-        let MountedSources { sources, options, profile, odd } = match sources {
+        let MountedSources { sources, options, profile, odd, not_looked_at } = match sources {
             Ok(sources) => serde_json::from_str(&sources).map_err(unreadable)?,
             Err(errno) => {
                 log::debug!("{}: cannot read the sources: {errno}", path.shown());
@@ -78,7 +82,7 @@ impl MountStatus {
         // That of the kernel cannot die.
         let overlay = edit_mount::overlay_of(&mounted).filter(MountEntry::is_fuse);
         let has_dead_overlay = overlay.is_some_and(|it| has_no_daemon(&it.mountpoint, &it.identity()));
-        Ok(Self { status, sources, options, profile, odd, edit, has_dead_overlay, claimed_by })
+        Ok(Self { status, sources, options, profile, odd, not_looked_at, edit, has_dead_overlay, claimed_by })
     }
 
     /// The number of all requests. Another user's daemon can report any numbers.
@@ -249,8 +253,8 @@ pub(super) fn ask_within(mounted: &MountEntry, limit: Duration) -> Answer {
 /// The mounts whose daemons were asked, each once for the whole command.
 #[derive(Debug, Default)]
 pub(crate) struct Answering {
-    /// For each device, nothing, or the mount that was asked and its answer if that is a refusal.
-    refusals: HashMap<String, Option<(MountEntry, Answer)>>,
+    /// For each device, the mount that was asked, and its answer.
+    answers: HashMap<String, (MountEntry, Answer)>,
     /// How long daemons that hang were waited for.
     waited: Duration,
 }
@@ -262,27 +266,35 @@ impl Answering {
     /// The daemon hangs or has ended, or the mount is another user's. The error names the mountpoint.
     pub(crate) fn check(&mut self, path: &Path) -> Result<(), StatusError> {
         let Some(mounted) = entered(path) else { return Ok(()) };
-        if !self.refusals.contains_key(&mounted.device) {
-            let refused = self.ask(&mounted);
-            self.refusals.insert(mounted.device.clone(), refused);
-        }
-        let refused = self.refusals.get(&mounted.device).and_then(Option::as_ref);
-        match refused.and_then(|(asked, answer)| refusal(asked, answer)) {
+        let (asked, answer) = self.answer(&mounted);
+        match refusal(asked, answer) {
             Some(kind) => Err(StatusError { path: shown(&mounted).mountpoint, kind }),
             None => Ok(()),
         }
     }
 
-    fn ask(&mut self, mounted: &MountEntry) -> Option<(MountEntry, Answer)> {
-        // The links by which a daemon answers are in the root of its mount.
-        let whole = |it: &MountEntry| it.is_bsafs() && it.is_whole() && it.device == mounted.device;
-        let asked = mountinfo::mounts().into_iter().find(whole).unwrap_or_else(|| mounted.clone());
-        let began = Instant::now();
-        let answer = ask_within(&asked, ANSWER_TIME.saturating_sub(self.waited).max(SHORT_TIME));
-        if matches!(answer, Answer::Hangs) {
-            self.waited += began.elapsed();
-        }
-        refusal(&asked, &answer).is_some().then_some((asked, answer))
+    /// What the mount that a path enters could not look at, and may have a file at `within`, the path in the
+    /// mount, or decide which one wins.
+    pub(crate) fn unseen_about(&mut self, path: &Path, within: &[u8]) -> Vec<Note> {
+        let Some((_, Answer::Status(status))) = entered(path).map(|mounted| self.answer(&mounted)) else {
+            return Vec::new();
+        };
+        status.not_looked_at.iter().filter(|it| it.is_about(within)).map(NotLookedAt::note).collect()
+    }
+
+    fn answer(&mut self, mounted: &MountEntry) -> &(MountEntry, Answer) {
+        let waited = &mut self.waited;
+        self.answers.entry(mounted.device.clone()).or_insert_with(|| {
+            // The links by which a daemon answers are in the root of its mount.
+            let whole = |it: &MountEntry| it.is_bsafs() && it.is_whole() && it.device == mounted.device;
+            let asked = mountinfo::mounts().into_iter().find(whole).unwrap_or_else(|| mounted.clone());
+            let began = Instant::now();
+            let answer = ask_within(&asked, ANSWER_TIME.saturating_sub(*waited).max(SHORT_TIME));
+            if matches!(answer, Answer::Hangs) {
+                *waited += began.elapsed();
+            }
+            (asked, answer)
+        })
     }
 }
 

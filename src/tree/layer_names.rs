@@ -214,7 +214,7 @@ impl LayerNames {
     }
 
     /// The name of the folder that contains the whole layer; empty for the root.
-    pub(super) fn base_name(&self) -> &[u8] {
+    pub fn base_name(&self) -> &[u8] {
         self.name(self.folders[self.base as usize].name)
     }
 

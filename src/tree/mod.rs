@@ -63,4 +63,4 @@ pub use merge::{MergeLayer, Rule, TooManyNodes, merge};
 pub use node::{Hidden, Ino, Kind, NodeId};
 pub use spelling::{Inode, Spellings};
 pub use stored_names::NamesTooLarge;
-pub use tree::Tree;
+pub use tree::{Tree, listed_path};

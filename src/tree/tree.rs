@@ -360,6 +360,17 @@ fn listed_name(name: &[u8]) -> Option<Cow<'_, str>> {
     (!is_listable && name.len() <= name::COMPONENT_MAX).then(|| name::component(name, Encoding::UTF_8))
 }
 
+/// A path as it is listed, in lower case, with `/` between names and none in front. Two paths of one node are
+/// equal in this form.
+pub fn listed_path(path: &[u8]) -> Vec<u8> {
+    let names = path.split(|byte| matches!(byte, b'/' | b'\\')).filter(|name| !matches!(*name, b"" | b"."));
+    let listed = names.map(|name| match listed_name(name) {
+        Some(listed) => listed.to_ascii_lowercase().into_bytes(),
+        None => name.to_ascii_lowercase(),
+    });
+    listed.collect::<Vec<_>>().join(&b'/')
+}
+
 /// The name under which an unnamed file with this hash would be listed; empty if the archive has no hashes.
 fn hash_text(family: Family, hash: &Hash) -> String {
     if family == Family::None {

@@ -19,6 +19,7 @@
 //! | how are files written to a folder? | `output_folder.rs` |
 //! | what became of a file, a mod, an archive or a plugin? | `why/`; the fates: `fate.rs` |
 //! | which file does a path from a log or a program mean? | `question.rs` |
+//! | what was not looked at, and which paths may it decide? | `unseen.rs` |
 //! | what can go wrong? | `error.rs` while opening, `file.rs` while reading |
 
 pub(crate) mod case_twins;
@@ -42,6 +43,7 @@ pub(crate) mod reopening;
 pub(crate) mod sources;
 pub(crate) mod structure;
 pub(crate) mod trouble;
+pub(crate) mod unseen;
 #[expect(clippy::module_inception, reason = "the room is named after its main type")]
 pub(crate) mod vfs;
 pub(crate) mod why;

@@ -2,16 +2,13 @@
 //! clipboard, and in the form of other tools. Every command that takes such a path reads it here.
 
 use std::path::{Path, PathBuf};
-use std::ptr;
 
 use super::file::{VfsFile, VfsLayer};
 use super::patterns::DATA;
 use super::sources::resolve::distance;
 use super::vfs::{Vfs, VfsEntry, VfsFolder};
-use crate::format::is_archive_name;
 use crate::game::caseless::same;
-use crate::game::{Disk, drive_root, is_known_folder, is_plugin};
-use crate::note::{Note, NoteCode};
+use crate::game::{Disk, drive_root, is_known_folder};
 
 /// A path or name without what is not part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,48 +152,6 @@ impl Meant {
     fn at(vfs: &Vfs, path: &[u8]) -> Option<Self> {
         vfs.file(path).map(Self::Copy).or_else(|| vfs.folder(path).map(Self::Folder))
     }
-}
-
-/// Of [`Vfs::unseen`], what may have a file at this path or below it, or decide which one wins: archives,
-/// what a plan needs, and what is on the way to the path or beyond it.
-pub(crate) fn unseen_about<'v>(vfs: &'v Vfs, asked: &str) -> impl Iterator<Item = &'v Note> {
-    let folders: Vec<PathBuf> =
-        vfs.layers().filter(VfsLayer::is_folder).map(|layer| layer.path().to_owned()).collect();
-    let plain = |path: &str| {
-        let path = path.replace('\\', "/").to_ascii_lowercase();
-        path.trim_start_matches("./").trim_end_matches('/').to_owned()
-    };
-    let meant = Meant::find(vfs, Path::new(asked)).ok().map(|meant| match meant {
-        Meant::Copy(file) => file.path(),
-        Meant::Folder(folder) => folder.path(),
-    });
-    // What was not looked at may be what a path on the disk means.
-    let on_disk = folders.iter().find_map(|folder| Path::new(asked).strip_prefix(folder).ok());
-    let on_disk = on_disk.map(|path| path.to_string_lossy().into_owned());
-    let paths = [Some(asked.to_owned()), meant, on_disk].into_iter().flatten();
-    let paths: Vec<String> = paths.map(|path| plain(&path)).collect();
-    let of_plan = vfs.order().notes.as_ptr_range();
-    vfs.unseen().filter(move |note| {
-        let subject = Path::new(&note.subject);
-        let Some(within) = folders.iter().find_map(|folder| subject.strip_prefix(folder).ok()) else {
-            return true;
-        };
-        let within = within.to_string_lossy().to_ascii_lowercase();
-        let is_above = |one: &str, other: &str| {
-            let rest = other.strip_prefix(one);
-            rest.is_some_and(|rest| one.is_empty() || rest.is_empty() || rest.starts_with('/'))
-        };
-        let is_archive = is_archive_name(within.as_bytes());
-        let decides = if of_plan.contains(&ptr::from_ref::<Note>(note)) {
-            let is_read = is_archive || is_plugin(&within) || within.ends_with(".ini");
-            is_read || note.code == NoteCode::FileUnreadable
-        } else {
-            is_archive && !within.contains('/')
-        };
-        decides
-            || note.code.is_of_archive()
-            || paths.iter().any(|path| is_above(&within, path) || is_above(path, &within))
-    })
 }
 
 /// The file of the tree that hides a copy; `None` if the copy wins.

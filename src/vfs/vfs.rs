@@ -131,12 +131,6 @@ impl Vfs {
         self.opened.plan.order.notes.iter().chain(of_archives).chain(&self.opened.left_out)
     }
 
-    /// What is there but was not looked at: archives that could not be opened, and files and folders that
-    /// could not be read. The tree may lack files because of it.
-    pub fn unseen(&self) -> impl Iterator<Item = &Note> {
-        self.notes().filter(|note| note.code.is_unseen())
-    }
-
     /// The textures of each archive that are shown as they are stored, although another form was asked for:
     /// one note for each reason. Textures whose headers were not read yet are not among them.
     pub fn kept_textures(&self) -> Vec<Note> {

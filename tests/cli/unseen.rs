@@ -3,7 +3,9 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
@@ -315,24 +317,28 @@ fn arguments(row: &str, Fault { source, asked, .. }: &Fault, number: usize) -> V
     };
     let more = match row {
         "which" | "why" => vec!["--in", source, asked],
+        "reload" => vec!["mnt"],
+        IN_MOUNT => return vec!["which".to_owned(), format!("mnt/{asked}")],
         _ => more.to_vec(),
     };
     row.split(' ').chain(more).map(str::to_owned).collect()
 }
 
+/// The row about a path in a mount of the source.
+const IN_MOUNT: &str = "which in a mount";
+
 fn has_json(row: &str) -> bool {
-    !matches!(row, "list -l" | "cat" | "extract" | "mount")
+    !matches!(row, "list -l" | "cat" | "extract" | "mount" | "reload")
 }
 
+/// Whether a command of a row mounts the source, or has it mounted.
+fn mounts(row: &str) -> bool {
+    matches!(row, "mount" | "reload" | IN_MOUNT)
+}
+
+/// Runs the program, and removes what it mounted.
 fn run_in(dir: &TestDir, fault: &Fault, arguments: &[String]) -> Finished {
-    let home = format!("HOME={}", dir.path("home").display());
-    let finished = if fault.as_user {
-        // runuser sets another home.
-        let program = dir.path("bsafs").display().to_string();
-        run(&mut dir.as_user("env", [&[home, program], arguments].concat()))
-    } else {
-        run(dir.bsafs(arguments).env("HOME", dir.path("home")))
-    };
+    let finished = start_in(dir, fault, arguments);
     // The folder is removed once it is unmounted. A child that another test forks may hold it for a while.
     let mnt = dir.path("mnt");
     until("the unmount", || {
@@ -340,6 +346,17 @@ fn run_in(dir: &TestDir, fault: &Fault, arguments: &[String]) -> Finished {
         !is_mounted && !mnt.exists() || is_mounted && unmount(&mnt).code == 0 && !mnt.exists()
     });
     finished
+}
+
+fn start_in(dir: &TestDir, fault: &Fault, arguments: &[String]) -> Finished {
+    let home = format!("HOME={}", dir.path("home").display());
+    if fault.as_user {
+        // runuser sets another home.
+        let program = dir.path("bsafs").display().to_string();
+        run(&mut dir.as_user("env", [&[home, program], arguments].concat()))
+    } else {
+        run(dir.bsafs(arguments).env("HOME", dir.path("home")))
+    }
 }
 
 /// The table of `bsafs help scripting`: for each command and column, the exit status.
@@ -409,13 +426,13 @@ fn every_command_is_quiet_about_a_source_without_a_fault() {
 /// Runs every command over the faults of these columns, of which each may be one of several kinds.
 fn check_columns(columns: &[&'static str]) {
     let table = table(&TestDir::new());
-    assert!(table.len() >= 15, "{table:?}");
+    assert!(table.len() >= 17, "{table:?}");
     let (wrong, mut number) = (RefCell::new(Vec::new()), 0);
     for &column in columns {
         let dir = TestDir::new();
         let fault = fault(&dir, column).unwrap();
         for (row, cells) in &table {
-            if row == "mount" && fault.as_user && !may_users_mount() {
+            if mounts(row) && fault.as_user && !may_users_mount() {
                 continue;
             }
             let (column_name, _) = column.split_once(':').unwrap_or((column, ""));
@@ -429,6 +446,9 @@ fn check_columns(columns: &[&'static str]) {
                 number += 1;
                 let mut arguments = arguments(row, &fault, number);
                 arguments.splice(1..1, options.iter().map(|&it| it.to_owned()));
+                if mounts(row) && row != "mount" {
+                    start_in(&dir, &fault, &["mount", "-q", fault.source, "mnt"].map(str::to_owned));
+                }
                 let finished = run_in(&dir, &fault, &arguments);
                 if finished.code != expected {
                     wrong.borrow_mut().push(format!("{column}: {arguments:?}: {expected}: {finished:?}"));
@@ -440,7 +460,10 @@ fn check_columns(columns: &[&'static str]) {
                 let is_answer = matches!(&**row, "verify" | "mount") || row == "why" && is_said;
                 let said =
                     if is_answer { [&*finished.err, &*finished.out].concat() } else { finished.err.clone() };
-                if is_said != said.contains(fault.subject) {
+                // What cannot be mounted has no mountpoint to ask.
+                let subject =
+                    if column == "root" && mounts(row) && row != "mount" { "mnt" } else { fault.subject };
+                if is_said != said.contains(subject) {
                     wrong.borrow_mut().push(format!("{column}: {arguments:?}: not said: {finished:?}"));
                 }
                 (finished, is_said)
@@ -458,7 +481,7 @@ fn check_columns(columns: &[&'static str]) {
                 serde_json::from_str::<Value>(line).unwrap();
             }
             // A command that fails altogether prints no JSON.
-            if is_said && expected == 1 && row != "pack" && !out.contains(fault.subject) {
+            if is_said && expected == 1 && row != "pack" && column != "root" && !out.contains(fault.subject) {
                 wrong.borrow_mut().push(format!("{column}: {row} --json: not in {out}"));
             }
         }
@@ -469,6 +492,81 @@ fn check_columns(columns: &[&'static str]) {
     }
     let wrong = wrong.into_inner();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_was_not_looked_at_is_about_a_path_however_the_path_is_written() {
+    let dir = TestDir::new();
+    let names: [&[u8]; 4] = [b"\xff", b"\xfe", b"new\nline", b"back\\slash"];
+    let locked = |name: &[u8]| dir.path("mod/textures").join(OsStr::from_bytes(name));
+    for name in names {
+        fs::create_dir_all(locked(name)).unwrap();
+        fs::create_dir_all(dir.path("low/textures").join(OsStr::from_bytes(name))).unwrap();
+        fs::write(dir.path("low/textures").join(OsStr::from_bytes(name)).join("a.dds"), "DDS ").unwrap();
+    }
+    dir.give_to_user();
+    let asked = |name: &[u8]| {
+        let paths: &[&str] = match name {
+            b"\xff" => &["textures/%FF/a.dds", r"Textures\%ff\none.dds", "textures/%FF", "b.dds"],
+            b"new\nline" => {
+                &["textures/new%0Aline/a.dds", "textures/new\nline/none.dds", "mod/textures/new\nline/a.dds"]
+            }
+            b"back\\slash" => &["textures/back%5Cslash/a.dds"],
+            _ => &["textures/%FE/a.dds"],
+        };
+        paths.to_vec()
+    };
+    for name in names {
+        fs::set_permissions(locked(name), Permissions::from_mode(0o000)).unwrap();
+        for of in names {
+            for path in asked(of) {
+                let found = run(&mut dir.as_user(dir.path("bsafs"), ["which", "-q", "low", "mod", path]));
+                let is_about = of == name || path == "b.dds";
+                let said = found.err.contains("not looked at: ");
+                assert_eq!(said, is_about, "{path}: {found:?}");
+                assert!(!said || found.code == 1, "{path}: {found:?}");
+            }
+        }
+        fs::set_permissions(locked(name), Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+#[test]
+fn a_folder_in_a_mount_counts_only_what_may_be_in_it() {
+    if !may_users_mount() {
+        return;
+    }
+    let dir = TestDir::new();
+    for name in ["low/meshes/a.nif", "mod/textures/t/a.dds", "mod/meshes/b.nif"] {
+        fs::create_dir_all(dir.path(name).parent().unwrap()).unwrap();
+        fs::write(dir.path(name), name).unwrap();
+    }
+    fs::set_permissions(dir.path("mod/textures/t"), Permissions::from_mode(0o000)).unwrap();
+    dir.give_to_user();
+    let asked = |arguments: &[&str]| run(&mut dir.as_user(dir.path("bsafs"), arguments));
+    asked(&["mount", "low", "mod", "mnt"]);
+    for (folder, code) in [("meshes", 0), ("textures", 1), ("textures/t", 1), ("", 1)] {
+        let listed = asked(&["list", "-q", &format!("mnt/{folder}")]);
+        assert_eq!(
+            (listed.code, listed.err.contains("textures/t")),
+            (code, code != 0),
+            "{folder}: {listed:?}"
+        );
+    }
+    // Its status names it for programs, and does not call a folder a file.
+    let status = asked(&["status", "--json", "mnt"]);
+    let line: Value = serde_json::from_str(&status.out).unwrap();
+    assert_eq!(line["not_looked_at"][0]["at"], Value::from(vec!["textures/t"]), "{line}");
+    assert_eq!(line["odd"][0]["text"], "1 path that cannot be read", "{line}");
+    // A source that cannot be opened any more stays as it was.
+    fs::set_permissions(dir.path("low"), Permissions::from_mode(0o000)).unwrap();
+    for (arguments, code) in [(&["reload", "-q", "mnt"][..], 65), (&["which", "-q", "mnt/meshes/b.nif"], 1)] {
+        let found = asked(arguments);
+        assert!(found.code == code && found.err.contains("low: not looked at: "), "{found:?}");
+    }
+    fs::set_permissions(dir.path("low"), Permissions::from_mode(0o755)).unwrap();
+    unmount(&dir.path("mnt"));
+    fs::set_permissions(dir.path("mod/textures/t"), Permissions::from_mode(0o755)).unwrap();
 }
 
 #[test]

@@ -14,7 +14,8 @@ use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::shown::Shown;
 use crate::vfs::Vfs;
-use crate::vfs::question::{Meant, unseen_about};
+use crate::vfs::question::Meant;
+use crate::vfs::unseen::unseen_about;
 
 /// Write files of an archive, folder or game to standard output
 ///
@@ -39,7 +40,7 @@ impl Cat {
         let options = self.open.options().salvage(self.salvage);
         let vfs = open_sources(slice::from_ref(&self.archive), options)?;
         let mut unseen = Unseen::default();
-        self.paths.iter().for_each(|path| unseen.add(unseen_about(&vfs, path)));
+        self.paths.iter().for_each(|path| unseen.add(unseen_about(&vfs, Path::new(path))));
         let written = self.write(&vfs);
         // It may be why there is no such file.
         let exit = unseen.end(Exit::Ok);

@@ -14,15 +14,15 @@ use crate::cli::opener;
 use crate::cli::options::mount_plan::mounted_source;
 use crate::cli::options::named_sources::NamedSources;
 use crate::cli::options::option_table::MountOptions;
-use crate::cli::terminal::logger;
 use crate::cli::terminal::output::{escaped, stdout};
+use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::mounts_folder::MountsFolder;
 use crate::daemon::overlay;
+use crate::fs::NotLookedAt;
 use crate::game::Environment;
 use crate::mounts::mount_status::{self, Answer, dead_overlay};
-use crate::note::{NoteCode, NoteSummary};
 use crate::shown::{Shown, quoted};
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::paths;
@@ -327,12 +327,9 @@ impl Open {
 /// command did not see it.
 fn say_unseen(mounted: &MountEntry) {
     let Answer::Status(status) = mount_status::ask(mounted) else { return };
-    let is_unseen =
-        |odd: &&NoteSummary| NoteCode::ALL.iter().any(|code| code.is_unseen() && code.as_str() == odd.code);
-    for odd in status.odd.iter().filter(is_unseen) {
-        let (mountpoint, odd) = (mounted.mountpoint.shown(), odd.to_string());
-        logger::print_error(&format!("{mountpoint}: not looked at: {}", odd.shown()));
-    }
+    let mut unseen = Unseen::default();
+    unseen.add(&status.not_looked_at.iter().map(NotLookedAt::note).collect::<Vec<_>>());
+    unseen.end(Exit::Ok);
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {

@@ -9,18 +9,20 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::stdout;
+use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::overlay;
-use crate::fs;
-use crate::mounts::mount_status::{mount_at, status_of};
+use crate::fs::NotLookedAt;
+use crate::mounts::mount_status::{MountStatus, mount_at, status_of};
 use crate::mounts::serving::is_served_by;
 use crate::shown::Shown;
 use crate::system::edit_mount;
 
 /// Reload the sources of mounts now, and print what changed
 ///
-/// Unless it was mounted with `-o static`, a mount also reloads automatically when a source changes.
+/// Unless it was mounted with `-o static`, a mount also reloads automatically when a source changes. The exit
+/// status is 1 if something in the sources could not be looked at.
 #[derive(Args, Debug)]
 pub(crate) struct Reload {
     /// Mountpoints of bsafs
@@ -36,8 +38,11 @@ const LONGEST: Duration = Duration::from_secs(120);
 impl Reload {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         let mut exit = Exit::Ok;
+        let mut unseen = Unseen::default();
         for path in &self.mountpoints {
-            let (reload, claimant) = reload(path)?;
+            let (status, claimant) = reload(path)?;
+            let reload = status.status.last_reload;
+            unseen.add(&status.not_looked_at.iter().map(NotLookedAt::note).collect::<Vec<_>>());
             let line = format!("{}: {}", path.shown(), reload.what.shown());
             let line = match claimant {
                 Some(user) => format!("{line} (says the daemon of user {user})"),
@@ -50,19 +55,19 @@ impl Reload {
                 writeln!(stdout(), "{line}")?;
             }
         }
-        Ok(exit)
+        Ok(unseen.end(exit))
     }
 }
 
 /// Has a mount reloaded. Also returns the user whose daemon says how, if it is not to be believed.
-fn reload(path: &Path) -> Result<(fs::LastReload, Option<u32>), Failure> {
+fn reload(path: &Path) -> Result<(MountStatus, Option<u32>), Failure> {
     let mountpoint = resolve_mountpoint(path);
     let mounted = mount_at(path, &mountpoint)?;
     if overlay::beneath(&mountpoint).is_some() || edit_mount::is_lower(&mountpoint) {
         let what = "a mount made with --edit cannot reload its sources; unmount it, and mount it again";
         return Err(Failure::new(Exit::Usage, format!("{}: {what}", path.shown())));
     }
-    let before = status(path)?;
+    let before = status_of(path)?.status;
     let cannot = |what: String| Failure::new(Exit::Io, format!("{}: {what}", path.shown()));
     let pid = i32::try_from(before.pid).ok().and_then(Pid::from_raw);
     let pid =
@@ -71,7 +76,7 @@ fn reload(path: &Path) -> Result<(fs::LastReload, Option<u32>), Failure> {
         .map_err(|errno| cannot(format!("cannot signal the daemon (process {}): {errno}", before.pid)))?;
     // SIGUSR1 would end any other process: one that a hostile daemon names, one with the same number in
     // another container, or a later one.
-    if status(path)?.pid != before.pid || !is_served_by(&mounted, before.pid) {
+    if status_of(path)?.status.pid != before.pid || !is_served_by(&mounted, before.pid) {
         let advice = match mounted.claimant() {
             Some(user) => format!("run the command as user {user}"),
             None => "if the mount was made in a container, run the command there".to_owned(),
@@ -85,16 +90,11 @@ fn reload(path: &Path) -> Result<(fs::LastReload, Option<u32>), Failure> {
     // A reload that is running may have read a file before it changed, so wait for the next one.
     let count = before.last_reload.count.saturating_add(1 + u64::from(before.last_reload.is_running));
     while since.elapsed() < LONGEST {
-        let now = status(path)?;
-        if now.last_reload.count >= count {
-            return Ok((now.last_reload, mounted.claimant()));
+        let now = status_of(path)?;
+        if now.status.last_reload.count >= count {
+            return Ok((now, mounted.claimant()));
         }
         sleep(STEP);
     }
     Err(cannot("the daemon is still reading the sources; `bsafs status` prints when it has finished".into()))
-}
-
-/// Another process asks, because the daemon may stop to answer at any time.
-fn status(path: &Path) -> Result<fs::DaemonStatus, Failure> {
-    Ok(status_of(path)?.status)
 }

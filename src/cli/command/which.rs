@@ -15,11 +15,12 @@ use rustix::fs::{Mode, OFlags, open, readlinkat};
 use rustix::io::Errno;
 use serde::Serialize;
 
-use super::why::Asked;
+use super::why::{Asked, without_warnings};
 use crate::cli::desktop::message;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::{self, same_names};
+use crate::cli::options::unmounted::place_in_mount;
 use crate::cli::surroundings::what_is_wrong;
 use crate::cli::terminal::logger;
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
@@ -34,7 +35,8 @@ use crate::mounts::mount_status::{Answering, StatusError};
 use crate::shown::{Shown, excerpt};
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::root_only::mount_of;
-use crate::vfs::question::{Meant, Question, hidden_by, unseen_about};
+use crate::vfs::question::{Meant, Question, hidden_by};
+use crate::vfs::unseen::unseen_about;
 use crate::vfs::{FileCopy, Provenance, Vfs};
 
 /// Print which archive a file inside a mount comes from, and what it hides
@@ -104,7 +106,14 @@ impl Which {
                 None => {
                     let path = &Question::plain(path);
                     let checked = answering.check(path).map_err(|error| Unanswered::Why(why(&error)));
-                    checked.and_then(|()| read_provenance(path)).map(|answer| named_by(answer, &deployments))
+                    let mut answer = checked.and_then(|()| read_provenance(path));
+                    let within = match &mut answer {
+                        Ok(answer) => Some(answer.provenance.path.clone().into_bytes()),
+                        Err(Unanswered::NoFile(why)) => self.place_of_none(path, why),
+                        Err(_) => None,
+                    };
+                    within.inspect(|within| unseen.add(&answering.unseen_about(path, within)));
+                    answer.map(|answer| named_by(answer, &deployments))
                 }
                 Some(asked) => match find_provenance(asked.vfs(), path) {
                     Ok(mut provenance) => {
@@ -121,7 +130,7 @@ impl Which {
                 },
             };
             if let Some(asked) = &unmounted {
-                unseen.add(unseen_about(asked.vfs(), &path.to_string_lossy()));
+                unseen.add(unseen_about(asked.vfs(), path));
                 unseen.add_sizes(asked.vfs().file(path.as_os_str().as_encoded_bytes()));
             }
             if !self.answer(provenance, path, &mut out)? {
@@ -152,6 +161,16 @@ impl Which {
         Ok(unseen.end(if is_unmatched { Exit::No } else { exit }))
     }
 
+    /// The path in a mount at which no file is, and the reasons why, at the end of `what`. `None` if the path
+    /// is in no mount.
+    fn place_of_none(&self, path: &Path, what: &mut String) -> Option<Vec<u8>> {
+        let (mountpoint, within) = place_in_mount(path).ok().flatten()?;
+        if let Ok(asked) = without_warnings(|| Asked::new(&[mountpoint], &self.open)) {
+            what.push_str(&asked.reasons(&within));
+        }
+        Some(within.into_os_string().into_encoded_bytes())
+    }
+
     /// Prints where a file comes from, as [`write`] does. Returns whether that is known, and the game has a
     /// use for the file.
     fn answer(
@@ -163,7 +182,7 @@ impl Which {
         let answer = match provenance {
             Ok(answer) => answer,
             Err(Unanswered::Invalid(what)) => return Err(Failure::new(Exit::Data, what)),
-            Err(Unanswered::Why(what)) => {
+            Err(Unanswered::Why(what) | Unanswered::NoFile(what)) => {
                 let why = what_is_wrong().map_or_else(String::new, |why| format!("; {why}"));
                 let what = format!("{}: {what}{why}", path.shown());
                 logger::print_error(&what);
@@ -197,8 +216,10 @@ impl Which {
 
 /// Why it is not known where a file comes from.
 enum Unanswered {
-    /// There is no such file, or no daemon to ask.
+    /// There is no daemon to ask, or something else keeps the answer back.
     Why(String),
+    /// There is no such file, at a path that may be in a mount.
+    NoFile(String),
     /// The daemon's answer is not valid.
     Invalid(String),
 }
@@ -265,8 +286,8 @@ fn why(error: &StatusError) -> String {
 /// Reads the provenance of a mounted file from the daemon.
 fn read_provenance(path: &Path) -> Result<Answer, Unanswered> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => NO_FILE.to_owned(),
-        _ => error.to_string(),
+        std::io::ErrorKind::NotFound => Unanswered::NoFile(NO_FILE.to_owned()),
+        _ => Unanswered::Why(error.to_string()),
     })?;
     let path = path.canonicalize().map_err(|error| error.to_string())?;
     // Ask in the file's own folder, because only a subfolder may be visible, by a bind mount. It is opened

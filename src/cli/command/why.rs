@@ -25,9 +25,10 @@ use crate::system::text::count;
 use crate::vfs::Vfs;
 use crate::vfs::fate::{Cause, Fate};
 use crate::vfs::needs::near;
-use crate::vfs::question::{Question, real_path, unseen_about};
+use crate::vfs::question::{Question, real_path};
 use crate::vfs::sources::resolve::is_game;
 use crate::vfs::sources::source_set::SourceSet;
+use crate::vfs::unseen::unseen_about;
 use crate::vfs::why::{Explanation, NOT_FOUND, SAME_NAME, ThingKind, why};
 
 /// Print why a file, plugin, archive, mod or INI file is not in a game, or what hides it
@@ -176,7 +177,8 @@ impl AskWhy {
             answers.retain(|(_, answer)| answer.is_known());
         }
         for (at, answer) in &mut answers {
-            let unseen = unseen_about(&opened[*at].1.vfs, &question.text).map(Cause::of);
+            let unseen =
+                unseen_about(&opened[*at].1.vfs, Path::new(&question.text)).into_iter().map(Cause::of);
             let is_new = |it: &Cause| answer.reasons.iter().all(|known| known.subject != it.subject);
             let unseen: Vec<Cause> = unseen.filter(is_new).take(UNSEEN_MAX).collect();
             let first = answer.reasons.len().min(1);
@@ -439,7 +441,7 @@ impl Places {
 
 /// Calls a function without its warnings, unless the user asked for more: a warning about an archive has
 /// nothing to do with most questions, and the reasons name it otherwise.
-fn without_warnings<T>(open: impl FnOnce() -> T) -> T {
+pub(crate) fn without_warnings<T>(open: impl FnOnce() -> T) -> T {
     let level = log::max_level();
     if !log::log_enabled!(Level::Info) {
         log::set_max_level(level.min(LevelFilter::Error));

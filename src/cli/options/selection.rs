@@ -9,9 +9,10 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::unseen::{UNMATCHED, Unseen};
 use crate::format::is_archive_name;
 use crate::shown::Shown;
-use crate::vfs::question::{Meant, hidden_by, unseen_about};
+use crate::vfs::question::{Meant, hidden_by};
 use crate::vfs::sources::profile::Profile;
 use crate::vfs::sources::resolve::is_game;
+use crate::vfs::unseen::unseen_about;
 use crate::vfs::{Patterns, Vfs, VfsFile};
 
 /// Patterns for paths.
@@ -114,7 +115,7 @@ impl Selected<'_> {
             unseen.add(vfs.unseen());
             return unseen;
         }
-        self.paths.iter().for_each(|path| unseen.add(unseen_about(vfs, &path.to_string_lossy())));
+        self.paths.iter().for_each(|path| unseen.add(unseen_about(vfs, path)));
         unseen
     }
 

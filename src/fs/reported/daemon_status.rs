@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::note::NoteSummary;
 use crate::system::paths;
 use crate::vfs::provenance::JSON_MAX;
+use crate::vfs::unseen::NotLookedAt;
 
 /// The daemon's status. Counts are since the mount.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -153,6 +154,9 @@ pub struct MountedSources {
     /// What is odd about the sources or was left out of them, one for each code.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub odd: Vec<NoteSummary>,
+    /// What could not be looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_looked_at: Vec<NotLookedAt>,
 }
 
 impl MountedSources {
