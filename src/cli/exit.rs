@@ -128,7 +128,6 @@ impl From<DaemonError> for Failure {
             | DaemonError::Folder { .. }
             | DaemonError::Locked(_)
             | DaemonError::Overlay(_)
-            | DaemonError::Passed(..)
             | DaemonError::Session(SessionError::Mount(MountError::Kernel(..))) => Exit::CannotCreate,
             DaemonError::Session(SessionError::Mount(MountError::Device(error)))
                 if error.kind() == io::ErrorKind::PermissionDenied =>

@@ -12,7 +12,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::process::ChildStderr;
 use std::sync::mpsc::{self, Receiver};
@@ -24,15 +23,12 @@ use rustix::io::fcntl_dupfd_cloexec;
 
 use super::error::DaemonError;
 use super::logging::{self, LogThread};
-use crate::fuse::PassedMount;
 use crate::limits::{REPORT_MAX, SUBPROCESS_OUTPUT_MAX};
 use crate::system::memory::{self, processors};
 use crate::system::process::is_stopped;
 use crate::system::subprocess::{Program, read_unless};
 
-/// Environment variable that marks the daemon, whose standard output is the pipe. The value is empty, or
-/// the descriptor and the path of a mount that exists already: `7:/mnt`. A `=` before them says that the
-/// caller of the program made the mount, and not the foreground process.
+/// Environment variable that marks the daemon, whose standard output is the pipe.
 const ROLE: &str = "BSAFS_DAEMON";
 /// A setting of glibc: memory of this size and more is mapped separately, and returned to the
 /// system when it is freed. By default glibc raises this threshold up to 32 MiB, and keeps the
@@ -56,63 +52,20 @@ pub(crate) fn is_daemon() -> bool {
     std::env::var_os(ROLE).is_some()
 }
 
-/// The mount that existed before this daemon.
-pub(crate) fn passed_mount() -> Option<PassedMount> {
-    let role = std::env::var_os(ROLE)?.into_vec();
-    let role = role.strip_prefix(b"=").unwrap_or(&role);
-    let at = role.iter().position(|&byte| byte == b':')?;
-    let descriptor = std::str::from_utf8(&role[..at]).ok()?.parse().ok()?;
-    Some(PassedMount { descriptor, mountpoint: OsString::from_vec(role[at + 1..].to_vec()).into() })
-}
-
-/// Whether the foreground process made the mount of this daemon, and will unmount it if the daemon fails.
-pub(crate) fn is_mounted_by_parent() -> bool {
-    std::env::var_os(ROLE).is_some_and(|role| !role.is_empty() && !role.as_encoded_bytes().starts_with(b"="))
-}
-
-/// A mount that exists before its daemon.
-pub(crate) struct ExistingMount<'a> {
-    pub(crate) connection: &'a OwnedFd,
-    pub(crate) mountpoint: &'a Path,
-    /// The mountpoint as an argument names it. The daemon gets a descriptor instead, because a daemon that
-    /// accesses its own mount waits for itself.
-    pub(crate) named: &'a Path,
-    /// Whether the caller of the program made it.
-    pub(crate) is_of_caller: bool,
-}
-
-/// Starts the daemon, and waits until it has mounted or failed; returns its report. The daemon gets
-/// `options` after the command.
-pub(crate) fn start(options: &[OsString]) -> Result<Vec<u8>, DaemonError> {
+/// Starts the daemon, and waits until it has mounted or failed; returns its report. `program` is this program
+/// again. The daemon gets `options` after the command. `print` gets each line that the daemon of another user
+/// prints.
+pub(crate) fn start(
+    program: Program,
+    options: &[OsString],
+    print: fn(&[u8]),
+) -> Result<Vec<u8>, DaemonError> {
     let (mut arguments, kept) = arguments().map_err(DaemonError::Start)?;
     // mount(8) calls bsafs without a command, but always names the mountpoint.
     if let Some(command) = arguments.iter().position(|argument| argument == "mount") {
         arguments.splice(command + 1..=command, options.iter().cloned());
     }
-    wait_for_mount(Program::itself().args(arguments).env(ROLE, ""), &kept, |_| ())
-}
-
-/// Starts the daemon for a mount that exists. `program` is this program again. `print` gets each line that
-/// the daemon prints.
-pub(crate) fn start_on(
-    program: Program,
-    existing: &ExistingMount<'_>,
-    print: fn(&[u8]),
-) -> Result<Vec<u8>, DaemonError> {
-    let (mut arguments, mut kept) = arguments().map_err(DaemonError::Start)?;
-    // The lowest descriptors are the daemon's input and outputs.
-    let connection =
-        fcntl_dupfd_cloexec(existing.connection, 3).map_err(|errno| DaemonError::Start(errno.into()))?;
-    let descriptor = connection.as_raw_fd();
-    kept.push(connection);
-    let given = std::env::args_os().skip(1).collect::<Vec<_>>();
-    if let Some(at) = given.iter().rposition(|argument| *argument == existing.named) {
-        arguments[at] = format!("/dev/fd/{descriptor}").into();
-    }
-    let mut role = OsString::from(if existing.is_of_caller { "=" } else { "" });
-    role.push(format!("{descriptor}:"));
-    role.push(existing.mountpoint);
-    wait_for_mount(program.args(arguments).env(ROLE, role), &kept, print)
+    wait_for_mount(program.args(arguments).env(ROLE, ""), &kept, print)
 }
 
 fn wait_for_mount(program: Program, kept: &[OwnedFd], print: fn(&[u8])) -> Result<Vec<u8>, DaemonError> {

@@ -53,8 +53,6 @@ pub(crate) enum DaemonError {
     LogFile { path: PathBuf, why: String },
     /// The thread that writes the log cannot be started.
     LogThread(io::Error),
-    /// The mount that another program made cannot be used.
-    Passed(PathBuf, io::Error),
     /// The kernel or its helper did not mount, or workers cannot be started.
     Session(SessionError),
     /// The process that started the daemon cannot be notified, so nothing is mounted.
@@ -118,7 +116,6 @@ impl fmt::Display for DaemonError {
             Self::LogThread(cause) => {
                 write!(f, "cannot start the log's thread: {}", reason_not_started(cause))
             }
-            Self::Passed(mountpoint, cause) => write!(f, "{}: {cause}", mountpoint.shown()),
             Self::Session(error) => error.fmt(f),
             Self::NotReported(cause) => {
                 let why = "because the command that started the daemon cannot be notified that it is ready";
@@ -140,7 +137,6 @@ impl std::error::Error for DaemonError {
             | Self::Terminal(cause)
             | Self::Signals(cause)
             | Self::LogThread(cause)
-            | Self::Passed(_, cause)
             | Self::NotReported(cause)
             | Self::OverlayEnd(cause)
             | Self::Lost(cause) => Some(cause),

@@ -1,4 +1,4 @@
-//! The life of a mount: its mountpoint, detaching, privileges, the log, following the disk, and the
+//! The life of a mount: its mountpoint, detaching, its user, the log, following the disk, and the
 //! overlay of a writable mount.
 //!
 //! | question | file |
@@ -7,7 +7,7 @@
 //! | on which folder is it mounted? | `mountpoint.rs`; made by `bsafs open`: `mounts_folder.rs` |
 //! | how is a folder removed that bsafs made? | `mounts_folder.rs` |
 //! | how does a mount go to the background? | `detach.rs` |
-//! | how does it give up rights? | `privileges.rs` |
+//! | who is the user of `setuid=`? | `user.rs` |
 //! | where does its log go? | `logging.rs` |
 //! | what changed on the disk? | `watching.rs`, also without watches |
 //! | which disks come and go? | `disks.rs` |
@@ -24,6 +24,6 @@ pub(crate) mod logging;
 pub(crate) mod mountpoint;
 pub(crate) mod mounts_folder;
 pub(crate) mod overlay;
-pub(crate) mod privileges;
 pub(crate) mod service;
+pub(crate) mod user;
 mod watching;

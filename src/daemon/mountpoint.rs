@@ -12,7 +12,7 @@ use rustix::process::{getegid, geteuid};
 
 use super::error::DaemonError;
 use super::mounts_folder::{LastMount, MadeFolder, make_around};
-use crate::fuse::{PassedMount, unmount};
+use crate::fuse::unmount;
 use crate::shown::Shown;
 use crate::system::credentials::Credentials;
 use crate::system::folder_lock;
@@ -27,7 +27,7 @@ use crate::vfs::sources::folder_name;
 pub(crate) struct Mountpoint {
     /// The path, absolute and without links.
     pub(crate) path: PathBuf,
-    /// The folder that was examined, until something is mounted on it. `None` if something was passed.
+    /// The folder that was examined, until something is mounted on it.
     place: Option<Arc<Place>>,
     made: Option<MadeFolder>,
     lock: Option<File>,
@@ -79,11 +79,6 @@ impl Mountpoint {
             drop(path.parent().map(|parent| LastMount { around: parent.to_owned() }));
         }
         made
-    }
-
-    /// The folder of a mount that exists already.
-    pub(crate) fn passed(mount: &PassedMount) -> Self {
-        Self { path: mount.mountpoint.clone(), place: None, made: None, lock: None, _around: None }
     }
 
     /// The path that [`Mountpoint::after`] will probably choose. `None` if the current folder does not say.
@@ -143,7 +138,7 @@ impl Mountpoint {
         resolved.is_ok_and(|resolved| resolved.starts_with(&self.path))
     }
 
-    /// The folder to mount on. `None` if a mount was passed, or after [`Mountpoint::release`].
+    /// The folder to mount on. `None` after [`Mountpoint::release`].
     pub(crate) fn place(&self) -> Option<&Arc<Place>> {
         self.place.as_ref()
     }

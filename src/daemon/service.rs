@@ -7,16 +7,14 @@ use std::time::SystemTime;
 
 use sd_notify::NotifyState;
 
-use super::detach::{self, Detachment, ExistingMount};
+use super::detach::{self, Detachment};
 use super::error::DaemonError;
 use super::follow::{Follower, ReloadSignal};
 use super::logging;
 use super::mountpoint::Mountpoint;
 use super::overlay::{self, Overlay};
-use super::privileges::Privileges;
 use crate::fs::{FileSystem, MountedSources, Presentation};
-use crate::fuse::{MountRequest, PassedMount, Session, SessionError, unmount};
-use crate::shown::Shown;
+use crate::fuse::{MountRequest, Session};
 use crate::system::covered::cover;
 use crate::system::mountinfo::MountEntry;
 use crate::vfs::Vfs;
@@ -67,7 +65,6 @@ impl Service<'_> {
         presentation.is_exact |= overlay.is_some();
         request.mountpoint.clone_from(&mountpoint.path);
         request.place = mountpoint.place().cloned();
-        // A passed mount needs no `cover`, because sources below it were refused.
         if let Some(folder) = mountpoint.place().and_then(|place| place.found()) {
             cover(&mountpoint.path, folder).map_err(|error| DaemonError::folder(&mountpoint.path, error))?;
         }
@@ -122,66 +119,6 @@ impl Service<'_> {
     }
 }
 
-/// Starts the daemon for a mount that the caller made. mount.fuse3 may have become the user of the mount
-/// in the session of root, so the daemon is guarded from other processes of that user. Returns the daemon's
-/// report. The daemon has unmounted after [`DaemonError::Reported`], or said how to.
-pub(crate) fn start_on_passed(
-    passed: &PassedMount,
-    named: Option<&Path>,
-    print_line: fn(&[u8]),
-) -> Result<Vec<u8>, DaemonError> {
-    let connection =
-        passed.connection().map_err(|error| DaemonError::Passed(passed.mountpoint.clone(), error))?;
-    let existing = ExistingMount {
-        connection: &connection,
-        mountpoint: &passed.mountpoint,
-        named: named.unwrap_or(Path::new("")),
-        is_of_caller: true,
-    };
-    detach::start_on(Privileges::default().program(None), &existing, print_line)
-}
-
-/// Mounts as root, then serves the mount from a daemon that never had root's rights. That daemon could not
-/// remove a folder made for the mount, so the mountpoint must exist; the user named it `named`. Returns the
-/// daemon's report.
-pub(crate) fn start_with_fewer_privileges(
-    privileges: &Privileges,
-    mut request: MountRequest,
-    mut mountpoint: Mountpoint,
-    named: &Path,
-    print_line: fn(&[u8]),
-) -> Result<Vec<u8>, DaemonError> {
-    let user = privileges.find_user()?;
-    request.mountpoint.clone_from(&mountpoint.path);
-    request.place = mountpoint.place().cloned();
-    request.owner = user.as_ref().map(|user| (user.ids.uid, user.ids.gid));
-    let connection =
-        request.mount_directly().map_err(|error| DaemonError::Session(SessionError::Mount(error)))?;
-    let mounted = request.entry(&connection);
-    mountpoint.release();
-    drop(request);
-    let existing =
-        ExistingMount { connection: &connection, mountpoint: &mountpoint.path, named, is_of_caller: false };
-    let started = detach::start_on(privileges.program(user), &existing, print_line);
-    // The daemon has unmounted it if it could.
-    if started.is_err()
-        && let Some(mounted) = mounted.and_then(|mounted| mounted.now())
-        && let Err(error) = unmount(&mounted, true)
-    {
-        log::error!("cannot unmount {error}");
-    }
-    started
-}
-
-/// Unmounts a mount that another program made, after a failure to serve it. If that requires more
-/// privileges, returns how to unmount it.
-pub(crate) fn unmount_passed(passed: &PassedMount) -> Result<(), String> {
-    match passed.entry().map(|mounted| unmount(&mounted, true)) {
-        Some(Ok(())) => Ok(()),
-        _ => Err(format!("to remove the dead mount, run `umount {}`", passed.mountpoint.shown())),
-    }
-}
-
 /// Mounts, and mounts the overlay over that mount. If the overlay fails, unmounts again.
 fn start_session(
     fs: Arc<FileSystem>,
@@ -207,7 +144,6 @@ fn mount_over(
     mountpoint: &Mountpoint,
     request: &MountRequest,
 ) -> Result<(), DaemonError> {
-    // A passed mount has no overlay.
     let Some(place) = mountpoint.place() else { return Ok(()) };
     let upper = overlay.mount((&mountpoint.path, place), request)?;
     session.end_with(upper).map_err(DaemonError::OverlayEnd)

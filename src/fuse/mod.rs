@@ -10,7 +10,7 @@
 //! | Which of them rest? | `device_queues.rs` |
 //! | How many of them may wait for one device? | `device_queues.rs` |
 //! | When is the kernel notified, and by which thread? | `notify.rs` |
-//! | How does bsafs mount? | `mount.rs`; with a descriptor from the caller: `passed_mount.rs` |
+//! | How does bsafs mount? | `mount.rs` |
 //! | Why may fusermount3 not mount or unmount? | `fusermount.rs` |
 //! | How does bsafs unmount? | `unmount.rs`, also after a signal (`session.rs`) or a failure |
 //!
@@ -21,13 +21,11 @@ mod device_queues;
 mod fusermount;
 mod mount;
 mod notify;
-mod passed_mount;
 mod session;
 mod unmount;
 
 pub use fusermount::Hindrance;
+pub(crate) use mount::connection_number;
 pub use mount::{MountError, MountRequest};
-pub use passed_mount::PassedMount;
-pub(crate) use passed_mount::connection_number;
 pub use session::{Session, SessionError};
 pub use unmount::unmount;

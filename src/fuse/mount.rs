@@ -13,18 +13,24 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{FileType, Stat};
+use rustix::fs::{FileType, Stat, makedev};
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use super::fusermount::{HELPER, HELPER_TIME, Hindrance, reason_in};
-use super::passed_mount::{PassedMount, fuse_device, mount_of};
 use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::place::Place;
+use crate::system::process;
 use crate::system::subprocess::Program;
 use crate::system::text::reason_not_started;
+
+/// Major and minor device number of `/dev/fuse`.
+const DEVICE: (u32, u32) = (10, 229);
+/// The key in `/proc/self/fdinfo` whose value is the minor device number of the mount, for a
+/// descriptor of `/dev/fuse`. Since Linux 6.7.
+const CONNECTION: &str = "fuse_connection:";
 
 /// A request to mount: what, where, and with which options.
 #[derive(Clone, Debug, Default)]
@@ -48,10 +54,6 @@ pub struct MountRequest {
     pub noatime: bool,
     /// Whether to follow no symbolic links in the mount.
     pub nosymfollow: bool,
-    /// The user and the group that the mount belongs to, if root mounts for another user.
-    pub owner: Option<(u32, u32)>,
-    /// A mount that another program made already, to be served instead of a new one.
-    pub passed: Option<PassedMount>,
     /// How far the kernel reads ahead, in KiB; `None` for the default of bsafs. Only root can set it.
     pub read_ahead: Option<u32>,
 }
@@ -165,9 +167,11 @@ fn explain(f: &mut std::fmt::Formatter<'_>, mountpoint: &Path, stderr: &str) -> 
         );
     }
     let reason = reason_in(stderr);
+    let is_of_others = reason.contains("no write access") || reason.contains("not owned by user");
+    let advice = if is_of_others { "; mount on a folder of this user's own" } else { "" };
     write!(
         f,
-        "fusermount3 refused to mount on {place}: {}",
+        "fusermount3 refused to mount on {place}: {}{advice}",
         if reason.is_empty() { "it gave no reason" } else { reason }
     )
 }
@@ -179,9 +183,6 @@ impl MountRequest {
     /// # Errors
     /// See [`MountError`].
     pub(crate) fn mount(&self) -> Result<OwnedFd, MountError> {
-        if let Some(passed) = &self.passed {
-            return passed.connection().map_err(MountError::Device);
-        }
         check_device()?;
         if rustix::process::geteuid().is_root() {
             match self.mount_directly() {
@@ -199,11 +200,11 @@ impl MountRequest {
     /// [`MountError::Device`], [`MountError::Hindered`] and [`MountError::Kernel`].
     pub fn mount_directly(&self) -> Result<OwnedFd, MountError> {
         let device = File::options().read(true).write(true).open("/dev/fuse").map_err(MountError::Device)?;
-        let own = || (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-        let (uid, gid) = self.owner.unwrap_or_else(own);
         let mut data = format!(
-            "fd={},rootmode=40000,user_id={uid},group_id={gid},default_permissions",
-            device.as_raw_fd()
+            "fd={},rootmode=40000,user_id={},group_id={},default_permissions",
+            device.as_raw_fd(),
+            rustix::process::getuid(),
+            rustix::process::getgid()
         );
         if self.allow_other {
             data.push_str(",allow_other");
@@ -291,6 +292,19 @@ impl MountRequest {
     }
 }
 
+/// The number of the connection that a descriptor of `/dev/fuse` belongs to, from its `fdinfo`. It is
+/// the minor device number of the mount. `None` if the kernel does not report it.
+pub(crate) fn connection_number(fdinfo: &str) -> Option<u32> {
+    fdinfo.lines().find_map(|line| line.strip_prefix(CONNECTION)?.trim().parse().ok())
+}
+
+/// The mount that answers through a descriptor of `/dev/fuse`.
+fn mount_of(descriptor: i32) -> Option<MountEntry> {
+    let info = process::file_in_proc(Path::new(&format!("/proc/self/fdinfo/{descriptor}"))).ok()?;
+    let device = format!("0:{}", connection_number(&info)?);
+    mountinfo::mounts().into_iter().rev().find(|mounted| mounted.device == device)
+}
+
 /// Whether SELinux is on.
 fn has_selinux() -> bool {
     Path::new("/sys/fs/selinux/enforce").exists()
@@ -300,7 +314,8 @@ fn has_selinux() -> bool {
 /// no `/dev/fuse`, opening it says so.
 fn check_device() -> Result<(), MountError> {
     let is_fuse = |it: Stat| {
-        FileType::from_raw_mode(it.st_mode) == FileType::CharacterDevice && it.st_rdev == fuse_device()
+        FileType::from_raw_mode(it.st_mode) == FileType::CharacterDevice
+            && it.st_rdev == makedev(DEVICE.0, DEVICE.1)
     };
     match rustix::fs::stat("/dev/fuse") {
         Ok(it) if !is_fuse(it) => Err(MountError::WrongDevice),

@@ -11,9 +11,8 @@ use std::ffi::OsString;
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Gid, Uid, set_dumpable_behavior, setsid};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set,
-    set_capabilities, set_keep_capabilities, set_no_new_privs, set_thread_groups, set_thread_res_gid,
-    set_thread_res_uid,
+    CapabilitySet, CapabilitySets, set_capabilities, set_keep_capabilities, set_thread_groups,
+    set_thread_res_gid, set_thread_res_uid,
 };
 
 /// What a process becomes. The default keeps the user, and only guards the process from other processes of
@@ -22,8 +21,6 @@ use rustix::thread::{
 pub(crate) struct Credentials {
     /// The user; `None` if the process keeps its own.
     pub(crate) user: Option<Ids>,
-    /// Whether the process gives up all capabilities, and can never get any.
-    pub(crate) drops_capabilities: bool,
 }
 
 /// The numbers of a user, of his group, and of his other groups.
@@ -41,31 +38,28 @@ pub(super) const VARIABLE: &str = "BSAFS_CREDENTIALS";
 impl Credentials {
     /// The owner of a mount, without any other group.
     pub(crate) fn of_owner((uid, gid): (u32, u32)) -> Self {
-        Self { user: Some(Ids { uid, gid, groups: Vec::new() }), drops_capabilities: false }
+        Self { user: Some(Ids { uid, gid, groups: Vec::new() }) }
     }
 
-    /// The value of [`VARIABLE`]: `-` or `uid:gid:group,...`, and `!` without capabilities. An empty value
-    /// stands for a session of its own, and nothing else.
+    /// The value of [`VARIABLE`]: `-` or `uid:gid:group,...`. An empty value stands for a session of its own,
+    /// and nothing else.
     pub(super) fn text(&self) -> OsString {
         let numbers = |groups: &[u32]| groups.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
         let user = self.user.as_ref();
         let ids = |it: &Ids| format!("{}:{}:{}", it.uid, it.gid, numbers(&it.groups));
-        let mut text = user.map_or("-".to_owned(), ids);
-        text.push_str(if self.drops_capabilities { "!" } else { "" });
-        text.into()
+        user.map_or("-".to_owned(), ids).into()
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let (text, drops_capabilities) = text.strip_suffix('!').map_or((text, false), |text| (text, true));
         if text == "-" {
-            return Some(Self { user: None, drops_capabilities });
+            return Some(Self { user: None });
         }
         let mut fields = text.split(':');
         let mut id = || fields.next()?.parse().ok().filter(|&id| id != u32::MAX);
         let (uid, gid) = (id()?, id()?);
         let groups = fields.next()?.split(',').filter(|it| !it.is_empty());
         let groups = groups.map(|it| it.parse().ok()).collect::<Option<_>>()?;
-        Some(Self { user: Some(Ids { uid, gid, groups }), drops_capabilities })
+        Some(Self { user: Some(Ids { uid, gid, groups }) })
     }
 }
 
@@ -82,17 +76,6 @@ pub(crate) fn assume() -> Result<(), Errno> {
     }
     let credentials = text.to_str().and_then(Credentials::parse).ok_or(Errno::INVAL)?;
     forbid_tracing()?;
-    if credentials.drops_capabilities {
-        set_no_new_privs(true)?;
-        for capability in CapabilitySet::all().iter().filter(|it| it.bits().count_ones() == 1) {
-            match remove_capability_from_bounding_set(capability) {
-                // An older kernel does not know it.
-                Ok(()) | Err(Errno::INVAL) => {}
-                Err(errno) => return Err(errno),
-            }
-        }
-        clear_ambient_capability_set()?;
-    }
     let becomes_user = credentials.user.as_ref().is_some_and(|user| user.uid != 0);
     if let Some(Ids { uid, gid, groups }) = credentials.user {
         // A process that has capabilities cannot be traced by one that has none. A change of the user may
@@ -108,7 +91,7 @@ pub(crate) fn assume() -> Result<(), Errno> {
     }
     let none = CapabilitySet::empty();
     let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
-    if becomes_user || credentials.drops_capabilities { set_capabilities(None, sets) } else { Ok(()) }
+    if becomes_user { set_capabilities(None, sets) } else { Ok(()) }
 }
 
 /// Keeps processes of the same user from tracing this one, and from reading its environment, its memory and
@@ -125,10 +108,8 @@ mod tests {
     fn an_identity_survives_the_environment() {
         let ids = |groups: &[u32]| Some(Ids { uid: 1000, gid: 100, groups: groups.to_vec() });
         for user in [None, ids(&[]), ids(&[4, 27])] {
-            for drops_capabilities in [false, true] {
-                let credentials = Credentials { user: user.clone(), drops_capabilities };
-                assert_eq!(Credentials::parse(credentials.text().to_str().unwrap()), Some(credentials));
-            }
+            let credentials = Credentials { user: user.clone() };
+            assert_eq!(Credentials::parse(credentials.text().to_str().unwrap()), Some(credentials));
         }
         for wrong in ["", "!", "1000", "1000:100", "4294967295:1:", "1:4294967295:", "1:2:x", "a:1:"] {
             assert_eq!(Credentials::parse(wrong), None, "{wrong}");

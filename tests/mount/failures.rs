@@ -247,24 +247,6 @@ fn without_access_to_dev_fuse_the_error_names_the_usual_mode() {
 }
 
 #[test]
-fn a_daemon_that_cannot_start_its_workers_fails_and_leaves_no_mount() {
-    if !is_root() {
-        return eprintln!("SKIPPED: only root can restrict /dev/fuse");
-    }
-    let dir = TestDir::new();
-    dir.archive("a.bsa", &world());
-    dir.give_to_user();
-    fs::create_dir(dir.path("mnt")).unwrap();
-    let close = "mknod -m 600 /dev/fuse c 10 229";
-    // Each worker opens the device again.
-    let mount =
-        "timeout 60 ./bsafs mount a.bsa mnt -o setuid=nobody; grep -c \"$PWD/mnt \" /proc/self/mountinfo";
-    let finished = with_other_devices(&dir, close, &format!("sh -c '{mount}'"));
-    assert_eq!((finished.code, &*finished.out), (1, "0\n"), "{finished:?}");
-    assert_eq!(finished.err, "bsafs: cannot serve the mount: permission denied\n");
-}
-
-#[test]
 fn a_profile_that_is_a_pipe_is_refused() {
     let dir = TestDir::new();
     mkfifoat(CWD, dir.path("pipe.toml"), Mode::RWXU).unwrap();

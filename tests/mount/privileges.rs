@@ -1,15 +1,17 @@
-//! Tests of mounts that root makes and a process with fewer rights serves, of what a mount reveals
+//! Tests of mounts that root has another user make, of what a mount reveals
 //! to which user, and of `nosymfollow`.
 
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
 use std::process::Command;
 
+use bsafs::system::mountinfo;
+use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::process::Signal;
 
 use super::{world, world_files};
-use crate::mounted::{Mounted, TestDir, is_root, mount_table, mounts_below, run, signal, until};
+use crate::mounted::{TestDir, is_root, mount_table, mounts_below, run, signal, until};
 
 /// The value of a key such as `Uid:` in `/proc/PID/status`.
 fn status_of(pid: i32, key: &str) -> String {
@@ -21,8 +23,8 @@ fn status_of(pid: i32, key: &str) -> String {
 fn for_nobody() -> TestDir {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
-    dir.give_to_user();
     fs::create_dir(dir.path("mnt")).unwrap();
+    dir.give_to_user();
     dir
 }
 
@@ -49,24 +51,53 @@ fn with_setuid_the_daemon_runs_as_the_user_who_owns_the_mount() {
 }
 
 #[test]
-fn with_drop_privileges_the_daemon_has_no_capabilities() {
+fn with_setuid_only_the_rights_of_the_user_decide_where_to_mount() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
     let dir = for_nobody();
-    let mut command = Command::new(dir.path("bsafs"));
-    command.args(["mount", "a.bsa", "mnt", "-o", "drop_privileges"]).current_dir(dir.path(""));
-    let mount = Mounted::at(&dir.path("mnt"), run(&mut command).success());
-    for key in ["CapEff:", "CapPrm:", "CapBnd:", "CapInh:"] {
-        assert_eq!(status_of(mount.pid, key).trim_start_matches('0'), "", "{key}");
+    fs::create_dir(dir.path("roots")).unwrap();
+    fs::create_dir(dir.path("trigger")).unwrap();
+    let mount = |to: &str, options: &str| {
+        let mut command = Command::new(dir.path("bsafs"));
+        run(command.args(["mount", "a.bsa", to, "-o", options]).current_dir(dir.path("")))
+    };
+    let refused = mount("roots", "setuid=nobody");
+    assert!(
+        refused.code == 77 && refused.err.contains("user has no write access to mountpoint"),
+        "{refused:?}"
+    );
+    assert!(refused.err.ends_with("; mount on a folder of this user's own\n"), "{refused:?}");
+    // A folder that is missing is made, as for that user.
+    mount("new", "setuid=nobody").success();
+    assert_eq!(
+        fs::metadata(dir.path("")).unwrap().uid(),
+        mountinfo::mounted_at(&dir.path("new")).unwrap().user()
+    );
+    dir.run(["umount", "new"]).success();
+    // By number, and root himself.
+    mount("mnt", "setuid=0").success();
+    dir.run(["umount", "mnt"]).success();
+    // The process of the user would wait for the automount, which waits for the mount.
+    if fs::read_to_string("/proc/filesystems").unwrap().contains("\tautofs\n") {
+        let (_requests, pipe) = std::io::pipe().unwrap();
+        let (fd, group) = (pipe.as_raw_fd(), rustix::process::getpgrp().as_raw_pid());
+        let data =
+            std::ffi::CString::new(format!("fd={fd},pgrp={group},minproto=5,maxproto=5,direct")).unwrap();
+        rustix::mount::mount("test", dir.path("trigger"), "autofs", MountFlags::empty(), data.as_c_str())
+            .unwrap();
+        let refused = mount("trigger", "setuid=nobody");
+        rustix::mount::unmount(dir.path("trigger"), UnmountFlags::empty()).unwrap();
+        assert!(
+            refused.code == 73 && refused.err.contains("an automount lets only root mount here"),
+            "{refused:?}"
+        );
     }
-    assert_eq!(status_of(mount.pid, "NoNewPrivs:"), "1");
-    assert!(mount.read("readme.txt") == world_files()[4].1);
-    mount.umount(&dir);
+    assert!(mounts_below(&dir.path("")).is_empty());
 }
 
 #[test]
-fn a_mount_that_fails_with_fewer_rights_leaves_no_dead_mount() {
+fn a_mount_that_fails_as_another_user_leaves_no_dead_mount() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");
     }
@@ -77,8 +108,7 @@ fn a_mount_that_fails_with_fewer_rights_leaves_no_dead_mount() {
         ("setuid=nobody", 66, "a.bsa: permission denied"),
         ("setuid=no-such-user", 2, "setuid=no-such-user: no such user"),
         ("setuid=nobody,foreground", 2, "cannot be combined with --foreground"),
-        ("setuid=nobody,nonempty,names=mnt/list", 73, "mnt/list: the mount would hide it"),
-        ("setuid=nobody,names=.", 73, "it contains the mountpoint, so the daemon would wait for itself"),
+        ("edit=mod,setuid=nobody", 2, "cannot be combined with --edit"),
     ] {
         let mut command = Command::new(dir.path("bsafs"));
         let finished = run(command.args(["mount", "a.bsa", "mnt", "-o", options]).current_dir(dir.path("")));
@@ -86,70 +116,6 @@ fn a_mount_that_fails_with_fewer_rights_leaves_no_dead_mount() {
         assert!(finished.err.contains(what), "{options}: {finished:?}");
         assert!(mounts_below(&dir.path("")).is_empty(), "{options}");
     }
-}
-
-/// Runs mount.fuse3 and then the script `then` in a separate mount namespace in which the program
-/// is installed.
-fn mount_fuse3(dir: &TestDir, options: &str, then: &str) -> String {
-    let script = format!(
-        "set -e; mount -t tmpfs none /usr/local/bin; cp '{}' /usr/local/bin/bsafs; cd '{}'; \
-         mount.fuse3 \"$PWD/a.bsa\" \"$PWD/mnt\" -t fuse.bsafs -o '{options}'
-         {then}",
-        dir.path("bsafs").display(),
-        dir.path("").display(),
-    );
-    run(Command::new("unshare").args(["-m", "sh", "-c", &script])).success()
-}
-
-#[test]
-fn a_mount_passed_by_mount_fuse3_as_a_descriptor_is_served() {
-    if !is_root() || !Path::new("/sbin/mount.fuse3").exists() {
-        return eprintln!("SKIPPED: needs root and /sbin/mount.fuse3");
-    }
-    for options in ["drop_privileges", "drop_privileges,allow_other,setuid=nobody"] {
-        let dir = for_nobody();
-        let options = &format!("ro,nosuid,nodev,default_permissions,{options}");
-        let then = "stat -c %s mnt/readme.txt; findmnt -no FSTYPE mnt; umount mnt; findmnt mnt || echo none";
-        let out = mount_fuse3(&dir, options, then);
-        let lines: Vec<&str> = out.lines().collect();
-        assert!(lines[0].contains(&format!("read-only at {}", dir.path("mnt").display())), "{out}");
-        assert_eq!(&lines[lines.len() - 3..], ["800", "fuse.bsafs", "none"], "{options}: {out}");
-    }
-}
-
-#[test]
-fn a_passed_mount_is_served_even_if_the_standard_descriptors_are_closed() {
-    if !is_root() || !Path::new("/sbin/mount.fuse3").exists() {
-        return eprintln!("SKIPPED: needs root and /sbin/mount.fuse3");
-    }
-    // mount.fuse3 gets one of their numbers for `/dev/fuse`, and passes it.
-    for closed in ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"] {
-        let dir = for_nobody();
-        let then = "stat -c %s mnt/readme.txt; umount mnt";
-        let options = "ro,nosuid,nodev,default_permissions,drop_privileges";
-        let out = mount_fuse3(&dir, &format!("{options}' {closed} #'"), then);
-        assert_eq!(out.lines().last(), Some("800"), "{closed}: {out}");
-    }
-}
-
-#[test]
-fn the_error_of_a_passed_mount_says_how_to_unmount_it() {
-    if !is_root() || !Path::new("/sbin/mount.fuse3").exists() {
-        return eprintln!("SKIPPED: needs root and /sbin/mount.fuse3");
-    }
-    let dir = for_nobody();
-    dir.archive("a.bsa", b"no archive");
-    let script = format!(
-        "mount -t tmpfs none /usr/local/bin; cp '{}' /usr/local/bin/bsafs; cd '{}'; \
-         mount.fuse3 \"$PWD/a.bsa\" \"$PWD/mnt\" -t fuse.bsafs \
-         -o drop_privileges,ro,nosuid,nodev,default_permissions; echo $?; umount mnt",
-        dir.path("bsafs").display(),
-        dir.path("").display(),
-    );
-    let finished = run(Command::new("unshare").args(["-m", "sh", "-c", &script]));
-    let advice = format!("; to remove the dead mount, run `umount {}`\n", dir.path("mnt").display());
-    assert!(finished.err.contains("unsupported archive") && finished.err.ends_with(&advice), "{finished:?}");
-    assert_eq!(finished.out, "32\n");
 }
 
 #[test]

@@ -18,16 +18,16 @@ use crate::cli::terminal::output::{escaped, stdout};
 use crate::cli::terminal::report::report;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
-use crate::daemon::error::DaemonError;
 use crate::daemon::mountpoint::Mountpoint;
-use crate::daemon::service::{self, Service};
+use crate::daemon::service::Service;
+use crate::daemon::user::User;
 use crate::daemon::{detach, logging};
-use crate::fuse::PassedMount;
 use crate::mounts::mount_status::{Answering, StatusErrorKind};
 use crate::shown::Shown;
 use crate::system::mountinfo::mounts;
+use crate::system::subprocess::Program;
 use crate::vfs::reopening::Reopening;
-use crate::vfs::sources::profile::Profile;
+use crate::vfs::sources::profile::{Profile, split_options};
 use crate::vfs::{OpenOptions, Vfs};
 
 /// The option that names the mountpoint of a daemon.
@@ -125,6 +125,15 @@ impl Mount {
         if self.paths.is_empty() {
             return list_sources(ui);
         }
+        // Before any path is opened.
+        let given: Vec<_> = self.options.iter().flat_map(|list| split_options(list)).collect();
+        let has = |name: &str| given.iter().any(|(it, _)| it == name);
+        let user = given.iter().rev().find(|(name, _)| name == "setuid").map(|(_, user)| &**user);
+        if let Some(user) = self.user_to_become(user)? {
+            let (is_edit, is_foreground) =
+                (self.edit.is_some() || has("edit"), self.foreground || has("foreground"));
+            return mount_as(user, self.paths.last().map(PathBuf::as_path), is_edit, is_foreground, ui);
+        }
         refuse_hanging(&self.paths)?;
         let mut plan = MountPlan::new(&self.paths, &self.options, &flags)?;
         let reopening = Reopening::new(&plan.sources, &plan.given);
@@ -136,46 +145,27 @@ impl Mount {
         if let Some(upper) = &mut options.edit {
             *upper = std::path::absolute(&*upper).unwrap_or_else(|_| upper.clone());
         }
-        options.request.passed =
-            detach::passed_mount().or_else(|| PassedMount::at(plan.mountpoint.as_deref()?));
-        if let Some(passed) = &options.request.passed {
-            let cannot = |what| Failure::new(Exit::CannotCreate, what);
-            passed.check().map_err(cannot)?;
-            passed.check_owner().map_err(cannot)?;
-            // A mount that this program made has all restrictions.
-            if detach::passed_mount().is_none() {
-                passed.check_restrictions().map_err(|what| unmount_passed(passed, cannot(what)))?;
-            }
+        // A profile of root may name the user, too.
+        if let Some(user) = self.user_to_become(options.user.as_deref())? {
+            let (is_edit, is_foreground) = (options.edit.is_some(), options.foreground);
+            return mount_as(user, plan.mountpoint.as_deref(), is_edit, is_foreground, ui);
         }
-        if !detach::is_daemon() {
-            match (options.foreground, options.privileges.are_fewer() && options.request.passed.is_none()) {
-                (_, true) if options.edit.is_some() => {
-                    let what = "--edit: cannot be combined with -o setuid or drop_privileges";
-                    return Err(Failure::new(Exit::Usage, what));
-                }
-                (true, true) => {
-                    let what = "setuid and drop_privileges: cannot be combined with --foreground";
-                    return Err(Failure::new(Exit::Usage, format!("-o {what}")));
-                }
-                (true, false) => {}
-                (false, true) => return self.mount_with_fewer_privileges(plan, ui.is_quiet),
-                (false, false) => {
-                    let report = match &plan.options.request.passed {
-                        Some(passed) => start_on_passed(passed, plan.mountpoint.as_deref())?,
-                        None => detach::start(&Self::unnamed_mountpoint(&plan))?,
-                    };
-                    warn_under_sudo(&plan.options);
-                    return Ok(print_report(&report, ui.is_quiet));
-                }
-            }
+        if !detach::is_daemon() && !options.foreground {
+            let report = detach::start(Program::itself(), &Self::unnamed_mountpoint(&plan), print_line)?;
+            warn_under_sudo(&plan.options);
+            return Ok(print_report(&report, ui.is_quiet));
         }
-        let passed = plan.options.request.passed.clone();
-        let served = self.open_and_serve(plan, reopening, ui.is_quiet);
-        // If the foreground process made the mount, that process also unmounts it.
-        match passed.filter(|_| served.is_err() && !detach::is_mounted_by_parent()) {
-            None => served,
-            Some(passed) => served.map_err(|failure| unmount_passed(&passed, failure)),
+        self.open_and_serve(plan, reopening, ui.is_quiet)
+    }
+
+    /// The user of `-o setuid=USER`. `None` if this process runs as that user, or saves a profile.
+    fn user_to_become(&self, name: Option<&str>) -> Result<Option<User>, Failure> {
+        let name = name.filter(|_| self.save_profile.is_none() && !detach::is_daemon());
+        let Some(name) = name else { return Ok(None) };
+        if !rustix::process::geteuid().is_root() {
+            return Err(Failure::new(Exit::NoPermission, "-o setuid: only root can use this option"));
         }
+        Ok(Some(User::find(name)?).filter(|user| !user.is_own()))
     }
 
     fn save_profile(name: &str, plan: &MountPlan, is_quiet: bool) -> Result<Exit, Failure> {
@@ -203,9 +193,6 @@ impl Mount {
 
     fn open_and_serve(&self, plan: MountPlan, reopening: Reopening, is_quiet: bool) -> Result<Exit, Failure> {
         let (began, mounts) = (SystemTime::now(), mounts());
-        if let Some(passed) = &plan.options.request.passed {
-            plan.check_outside(&passed.mountpoint, self.log_file.as_deref())?;
-        }
         refuse_empty(&plan)?;
         let opened = logging::while_opening(|| plan.source_set().open())?;
         let mut mountpoint = prepare_mountpoint(&plan, self.mountpoint.as_deref())?;
@@ -232,30 +219,6 @@ impl Mount {
         };
         service.serve(&mut mountpoint, |report| _ = print_report(report.as_bytes(), is_quiet))?;
         Ok(Exit::Ok)
-    }
-
-    /// Mounts as root, then serves the mount from a daemon that never had root's rights. That
-    /// daemon could not remove a folder made for the mount, so the mountpoint must exist.
-    fn mount_with_fewer_privileges(&self, plan: MountPlan, is_quiet: bool) -> Result<Exit, Failure> {
-        if !rustix::process::geteuid().is_root() {
-            return Err(Failure::new(
-                Exit::NoPermission,
-                "-o setuid and drop_privileges: only root can use these options",
-            ));
-        }
-        let path = plan.mountpoint.clone().ok_or_else(|| {
-            Failure::new(Exit::Usage, "-o setuid and drop_privileges: name an existing folder to mount on")
-        })?;
-        if !path.exists() {
-            let what = "no such folder; create it first, because setuid and drop_privileges do not";
-            return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", path.shown())));
-        }
-        let mountpoint = Mountpoint::named(&path, plan.options.nonempty)?;
-        plan.check_outside(&mountpoint.path, self.log_file.as_deref())?;
-        let MountOptions { privileges, request, .. } = plan.options;
-        let report =
-            service::start_with_fewer_privileges(&privileges, request, mountpoint, &path, print_line)?;
-        Ok(print_report(&report, is_quiet))
     }
 
     fn refuse_hidden_log(&self, mountpoint: &Mountpoint) -> Result<(), Failure> {
@@ -292,6 +255,38 @@ fn warn_under_sudo(options: &MountOptions) {
     }
 }
 
+/// Runs the command again as another user, whose rights are the only rule from there on.
+fn mount_as(
+    user: User,
+    mountpoint: Option<&Path>,
+    is_edit: bool,
+    is_foreground: bool,
+    ui: &Ui,
+) -> Result<Exit, Failure> {
+    for (is_set, option) in [(is_edit, "--edit"), (is_foreground, "--foreground")] {
+        if is_set {
+            let what = format!("-o setuid: cannot be combined with {option}; run the command as that user");
+            return Err(Failure::new(Exit::Usage, what));
+        }
+    }
+    // The user's process is no longer in the process group that autofs lets through, and would wait for ever.
+    if let Some(path) = mountpoint.filter(|path| is_automounted(path)) {
+        let what =
+            "an automount lets only root mount here; leave out setuid=, or mount without the automount";
+        return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", path.shown())));
+    }
+    let report = detach::start(user.program(), &[], print_line)?;
+    Ok(print_report(&report, ui.is_quiet))
+}
+
+/// Whether a path is in an automount that is waiting for its mount. Only the mount table is read.
+fn is_automounted(path: &Path) -> bool {
+    let Ok(path) = std::path::absolute(path) else { return false };
+    let around = mounts().into_iter().filter(|mounted| path.starts_with(&mounted.mountpoint));
+    let deepest = around.max_by_key(|mounted| mounted.mountpoint.as_os_str().len());
+    deepest.is_some_and(|mounted| mounted.kind == "autofs")
+}
+
 /// Prints the report of a mount. A failure to print is ignored, because its exit code would deny
 /// that the mount exists.
 fn print_report(report: &[u8], is_quiet: bool) -> Exit {
@@ -323,32 +318,13 @@ fn last_source(plan: &MountPlan) -> &Path {
     plan.expanded.last().map_or(Path::new("mnt"), PathBuf::as_path)
 }
 
-/// Prepares the folder to mount on. If the mount was passed, returns the folder that it is on. `expected` is
-/// the folder that the command line shows.
+/// Prepares the folder to mount on. `expected` is the folder that the command line shows.
 fn prepare_mountpoint(plan: &MountPlan, expected: Option<&Path>) -> Result<Mountpoint, Failure> {
-    Ok(match (&plan.options.request.passed, &plan.mountpoint) {
-        (Some(passed), _) => Mountpoint::passed(passed),
-        (None, Some(path)) if plan.is_of_profile => Mountpoint::of_profile(path, plan.options.nonempty)?,
-        (None, Some(path)) => Mountpoint::named(path, plan.options.nonempty)?,
-        (None, None) => Mountpoint::after(last_source(plan), expected)?,
+    Ok(match &plan.mountpoint {
+        Some(path) if plan.is_of_profile => Mountpoint::of_profile(path, plan.options.nonempty)?,
+        Some(path) => Mountpoint::named(path, plan.options.nonempty)?,
+        None => Mountpoint::after(last_source(plan), expected)?,
     })
-}
-
-/// Starts the daemon for a mount that the caller made, or unmounts it.
-fn start_on_passed(passed: &PassedMount, named: Option<&Path>) -> Result<Vec<u8>, Failure> {
-    service::start_on_passed(passed, named, print_line).map_err(|error| match error {
-        // The daemon has unmounted, or said how to.
-        DaemonError::Reported(_) => error.into(),
-        _ => unmount_passed(passed, error.into()),
-    })
-}
-
-/// Unmounts a mount that another program made, after a failure to serve it.
-fn unmount_passed(passed: &PassedMount, failure: Failure) -> Failure {
-    match service::unmount_passed(passed) {
-        Ok(()) => failure,
-        Err(advice) => Failure::new(failure.exit, format!("{}; {advice}", failure.what)),
-    }
 }
 
 /// Refuses a single empty folder. It is probably the mountpoint, and the user forgot the source.

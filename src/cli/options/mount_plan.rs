@@ -3,18 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
+use rustix::process::geteuid;
 
 use super::named_sources::NamedSources;
 use super::open_args::SourceArgs;
 use super::option_table::{Flags, MountOptions};
 use super::unmounted::Unmounted;
-use crate::cli::exit::{Exit, Failure};
+use crate::cli::exit::Failure;
 use crate::cli::terminal::progress;
 use crate::daemon::detach;
 use crate::fs::{MountedSource, MountedSources, Presentation};
 use crate::fuse::MountRequest;
 use crate::game::title;
-use crate::shown::Shown;
 use crate::system::paths;
 use crate::vfs::OpenOptions;
 use crate::vfs::sources::profile::Profile;
@@ -54,10 +54,6 @@ impl MountPlan {
         let expanded = NamedSources::new(sources, MountOptions::new())?;
         expanded.check_for_root(mountpoint.is_some())?;
         expanded.check_for_strangers(mountpoint.is_some())?;
-        // The process that starts the daemon says it.
-        if !detach::is_daemon() {
-            expanded.warn_of_strangers(mountpoint.is_some());
-        }
         let mut options = expanded.options.clone();
         options.open = of_mounts.clone().merged_over(options.open);
         options.open.unseen.clone_from(&expanded.unseen);
@@ -66,12 +62,13 @@ impl MountPlan {
         let mut given = MountOptions::default();
         option_lists.iter().try_for_each(|list| given.add(list, Path::new("")))?;
         option_lists.iter().try_for_each(|list| options.add(list, Path::new("")))?;
+        // The process that starts the daemon says it, unless root has become another user first.
+        if !detach::is_daemon() || options.user.is_some() && !geteuid().is_root() {
+            expanded.warn_of_strangers(mountpoint.is_some());
+        }
         let advice = advice_to_root(&options);
         options.open.advice_to_root = advice;
-        // With setuid=, the daemon checks: it may be root after all.
-        if options.privileges.user.is_none() || detach::is_daemon() {
-            expanded.check_for_others(&options.open)?;
-        }
+        expanded.check_for_others(&options.open)?;
         let shown_source = shown_source(sources, options.request.allow_other);
         if options.request.fsname.is_empty() {
             options.request.fsname.clone_from(&shown_source);
@@ -105,29 +102,6 @@ impl MountPlan {
     pub(crate) fn source_set(&self) -> SourceSet {
         let options = OpenOptions { progress: Some(progress::steps), ..self.options.open.clone() };
         SourceSet { paths: self.expanded.clone(), options }
-    }
-
-    /// Refuses files below a mountpoint that is mounted before they are opened, and folders that
-    /// contain it. Opening them would make the daemon wait for itself.
-    pub(crate) fn check_outside(&self, mountpoint: &Path, log_file: Option<&Path>) -> Result<(), Failure> {
-        let files =
-            self.expanded.iter().chain(&self.options.open.names).map(PathBuf::as_path).chain(log_file);
-        for file in files {
-            let absolute = paths::absolute(file).unwrap_or_else(|_| file.to_owned());
-            // Resolve links only after the path itself is known to be outside. The mount does not answer yet.
-            if absolute.starts_with(mountpoint)
-                || absolute.canonicalize().is_ok_and(|path| path.starts_with(mountpoint))
-            {
-                let what = "the mount would hide it; move it out of the mountpoint";
-                return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", file.shown())));
-            }
-            if mountpoint.starts_with(&absolute) {
-                let what =
-                    "it contains the mountpoint, so the daemon would wait for itself; mount outside it";
-                return Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", file.shown())));
-            }
-        }
-        Ok(())
     }
 }
 

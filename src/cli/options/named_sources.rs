@@ -10,7 +10,6 @@ use super::option_table::MountOptions;
 use super::unmounted::Unmounted;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::progress;
-use crate::daemon::detach;
 use crate::note::Note;
 use crate::shown::Shown;
 use crate::system::root_only::first_other_user;
@@ -54,8 +53,7 @@ impl NamedSources {
     /// Fails if this is a mount of root, and a profile that another user can change decides what only root
     /// may decide. The command line `names_mountpoint` if it does not leave that to a profile.
     pub(crate) fn check_for_root(&self, names_mountpoint: bool) -> Result<(), Failure> {
-        // A daemon that root made a mount for reads the profiles again, as another user.
-        if !geteuid().is_root() && !detach::is_mounted_by_parent() {
+        if !geteuid().is_root() {
             return Ok(());
         }
         for profile in &self.profiles {
@@ -72,8 +70,8 @@ impl NamedSources {
         Ok(())
     }
 
-    /// Fails if a profile that a stranger may have written leaves open where to mount, or asks for fewer
-    /// rights, which it does not get.
+    /// Fails if a profile that a stranger may have written leaves open where to mount, or asks for another
+    /// user, whom root does not become for it.
     pub(crate) fn check_for_strangers(&self, names_mountpoint: bool) -> Result<(), Failure> {
         let Some(strangers) = self.profiles.iter().find(|profile| !profile.is_own) else { return Ok(()) };
         let path = strangers.file.shown();
@@ -81,12 +79,12 @@ impl NamedSources {
             let what = format!("{path}: give a folder to mount on after it; {}", only_own_decide());
             return Err(Failure::new(Exit::Usage, what));
         }
-        // Without them, the daemon would have more rights than the profile's author wanted.
-        let fewer = ["setuid", "drop_privileges"];
-        let is_fewer = |(name, _): &(String, String)| fewer.contains(&name.as_str());
-        let options = self.profiles.iter().filter(|it| !it.is_own).flat_map(Profile::options_of_own);
-        let Some((name, _)) = options.into_iter().find(is_fewer) else { return Ok(()) };
-        let what = format!("{path}: -o {name}: give this on the command line; {}", only_own_decide());
+        // Without it, the daemon would have more rights than the profile's author wanted.
+        let mut options = self.profiles.iter().filter(|it| !it.is_own).flat_map(Profile::options_of_own);
+        if !options.any(|(name, _)| name == "setuid") {
+            return Ok(());
+        }
+        let what = format!("{path}: -o setuid: give this on the command line; {}", only_own_decide());
         Err(Failure::new(Exit::NoPermission, what))
     }
 

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::open_args;
-use crate::daemon::privileges::Privileges;
 use crate::fs::{Owner, Presentation};
 use crate::fuse::MountRequest;
 use crate::game::ArchiveRule;
@@ -177,14 +176,9 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
     value(
         "setuid=",
         "games",
-        "user that the daemon runs as after root has mounted; the mount belongs to that user",
-        |it, text, _| set(&mut it.privileges.user, Some(text.to_owned())),
-        |it| it.privileges.user.iter().cloned().collect(),
-    ),
-    flag!(
-        "drop_privileges",
-        "drop all capabilities of the daemon after root has mounted; to unmount, run `umount` as root",
-        privileges.are_dropped
+        "user that root becomes before anything else; that user mounts, with only the own rights",
+        |it, text, _| set(&mut it.user, Some(text.to_owned())),
+        |it| it.user.iter().cloned().collect(),
     ),
     flag!("foreground", "same as --foreground", foreground),
 ];
@@ -326,7 +320,8 @@ pub(crate) struct MountOptions {
     pub(crate) is_static: bool,
     /// The folder that receives files written to the mount.
     pub(crate) edit: Option<PathBuf>,
-    pub(crate) privileges: Privileges,
+    /// The user that root becomes.
+    pub(crate) user: Option<String>,
     pub(crate) presentation: Presentation,
     /// The mount request without the mountpoint, which is prepared last.
     pub(crate) request: MountRequest,
