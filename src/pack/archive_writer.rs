@@ -40,7 +40,6 @@ struct Writer<'a> {
     at: u64,
     kind: NewKind,
     embeds_names: bool,
-    shares: bool,
     /// Blocks that were written.
     known: HashMap<(PieceDigest, u32, bool), Block>,
 }
@@ -60,8 +59,6 @@ pub(super) fn write(
         at: layout.data_start(),
         kind: archive.kind,
         embeds_names,
-        // The data would carry the name of the first file.
-        shares: options.shares && !embeds_names,
         known: HashMap::new(),
     };
     let start = writer.at;
@@ -142,7 +139,9 @@ impl Writer<'_> {
 
     fn add(&mut self, file: &PlannedFile, piece: &Piece) -> Result<Block, PackError> {
         let key = (piece.digest, piece.size, piece.is_packed);
-        if self.shares
+        // Data that follows a name would carry the name of the first file.
+        let shares = !self.embeds_names;
+        if shares
             && piece.size > 0
             && let Some(block) = self.known.get(&key)
         {
@@ -152,7 +151,7 @@ impl Writer<'_> {
         let len = prefix.len() as u64 + piece.bytes.len() as u64;
         self.do_io(|out| out.write_all(&prefix).and_then(|()| out.write_all(&piece.bytes)))?;
         let block = self.block(len, piece.size, piece.is_packed)?;
-        if self.shares {
+        if shares {
             self.known.insert(key, block);
         }
         Ok(block)

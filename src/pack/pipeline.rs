@@ -195,18 +195,12 @@ impl PieceMaker {
         let bytes = read(&file.file, file.size)?;
         match (&file.parts, file.how) {
             (Some(parts), How::Texture) => {
-                let converted;
                 let start = usize::try_from(parts.header_len).unwrap_or(usize::MAX);
-                let mut texels = bytes.get(start..).unwrap_or_default();
+                let texels = bytes.get(start..).unwrap_or_default();
                 // Every byte of the source after its header is in a chunk, or in the tail that a note names.
-                let stored = if parts.converts.is_some() { parts.texels / 4 * 3 } else { parts.texels };
                 let chunks: u64 = parts.chunks.iter().map(|chunk| chunk.range.end - chunk.range.start).sum();
-                if texels.len() as u64 != stored + parts.tail || chunks != parts.texels {
+                if texels.len() as u64 != parts.texels + parts.tail || chunks != parts.texels {
                     return Err(changed(&file.file));
-                }
-                if let Some(order) = parts.converts {
-                    converted = convert(texels, order);
-                    texels = &converted;
                 }
                 parts.chunks.iter().map(|chunk| self.chunk(file, texels, &chunk.range)).collect()
             }
@@ -255,14 +249,6 @@ impl PieceMaker {
         packed.shrink_to_fit();
         Ok(packed)
     }
-}
-
-/// 24-bit pixels as 32-bit ones: blue, green, red, and 255.
-fn convert(texels: &[u8], [blue, green, red]: [u8; 3]) -> Vec<u8> {
-    let pixels = texels.chunks_exact(3);
-    pixels
-        .flat_map(|it| [it[usize::from(blue)], it[usize::from(green)], it[usize::from(red)], 0xFF])
-        .collect()
 }
 
 /// Reads a file of the source, which must have this size and must not change meanwhile.
@@ -428,10 +414,5 @@ mod tests {
             let expected = [digest(0..0), digest(10..30), digest(0..0), digest(30..90), digest(0..0)];
             assert_eq!((hasher.digests, hasher.beyond), (expected.to_vec(), 10));
         }
-    }
-
-    #[test]
-    fn converted_pixels_are_blue_green_red() {
-        assert_eq!(convert(&[1, 2, 3, 4, 5, 6], [2, 1, 0]), [3, 2, 1, 255, 6, 5, 4, 255]);
     }
 }

@@ -22,7 +22,7 @@ use crate::system::disk_id::DiskId;
 use crate::system::text::count;
 use crate::texture::dds::Texture;
 use crate::texture::file_header::{FileHeader, HEADER_MAX, HeaderError};
-use crate::texture::parts::{NoParts, TextureParts};
+use crate::texture::parts::TextureParts;
 use crate::vfs::Vfs;
 use crate::vfs::parallel::in_parallel;
 
@@ -318,11 +318,7 @@ impl<'o> Planner<'o> {
         let headers = in_parallel(files.len(), &|| {}, |index| {
             let file = &files[index];
             let is_split = is_split(file, &Parts::of(&file.path));
-            if reasons[index].is_none() {
-                TextureHead::of(file, is_split, options)
-            } else {
-                TextureHead::default()
-            }
+            if reasons[index].is_none() { TextureHead::of(file, is_split) } else { TextureHead::default() }
         });
         let mut odd_names = (0, String::new());
         let mut remarks: BTreeMap<_, (usize, String)> = BTreeMap::new();
@@ -376,7 +372,7 @@ impl<'o> Planner<'o> {
             let form = kind.path_form();
             let stored = match &file.archived {
                 Some(it) => StoredPath::kept((&it.folder, &it.file), (it.family, it.hash), form),
-                None => StoredPath::new(&self.spelled(&file.path), form, options.encoding),
+                None => StoredPath::new(&file.path, form, options.encoding),
             };
             let stored = match stored {
                 Ok(stored) => stored,
@@ -586,11 +582,6 @@ impl<'o> Planner<'o> {
         }
     }
 
-    /// The path in the spelling in which it is stored.
-    fn spelled(&self, path: &[u8]) -> Vec<u8> {
-        if self.options.lowers { path.to_ascii_lowercase() } else { path.to_vec() }
-    }
-
     fn wrong(&mut self, what: &'static str, line: String) {
         self.wrong.entry(what).or_default().push(line);
     }
@@ -621,7 +612,7 @@ struct TextureHead {
 }
 
 impl TextureHead {
-    fn of(file: &SourceFile, is_split: bool, options: &PackOptions) -> Self {
+    fn of(file: &SourceFile, is_split: bool) -> Self {
         if !file.path.to_ascii_lowercase().ends_with(b".dds") {
             return Self::default();
         }
@@ -633,7 +624,7 @@ impl TextureHead {
             Err(HeaderError::Other(kind)) => Some(kind),
             _ => None,
         };
-        Self { parts: is_split.then(|| texture_parts(&head, file, options)), other }
+        Self { parts: is_split.then(|| texture_parts(&head, file)), other }
     }
 }
 
@@ -652,12 +643,8 @@ fn first_bytes(file: &SourceFile) -> Result<Vec<u8>, String> {
 }
 
 /// The parts of a texture with these first bytes, or why it has none.
-fn texture_parts(head: &[u8], file: &SourceFile, options: &PackOptions) -> Result<TextureParts, String> {
-    let parts = TextureParts::of(head, file.size, options.converts);
-    let mut parts = parts.map_err(|why| match why {
-        NoParts::Bits24 => format!("{why}; --convert makes them 32 bits"),
-        why => why.to_string(),
-    })?;
+fn texture_parts(head: &[u8], file: &SourceFile) -> Result<TextureParts, String> {
+    let mut parts = TextureParts::of(head, file.size).map_err(|why| why.to_string())?;
     if file.archived.is_some() && file.file.is_record_of_texture() {
         // What is shown is made of the record, so that it comes back byte for byte.
         let shown = head.get(..usize::try_from(parts.header_len).unwrap_or(usize::MAX)).unwrap_or_default();

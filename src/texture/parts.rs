@@ -29,8 +29,7 @@ pub struct TextureParts {
     pub texture: Texture,
     /// Length of the file's header in bytes.
     pub header_len: u64,
-    /// Number of bytes of texels, without what follows them in the file. That of the converted texels, if
-    /// they are converted.
+    /// Number of bytes of texels, without what follows them in the file.
     pub texels: u64,
     /// Whether the header of what the archive shows has other bytes.
     pub rebuilds_header: bool,
@@ -40,8 +39,6 @@ pub struct TextureParts {
     pub chunks: Vec<MipChunk>,
     /// What is lost or changes.
     pub remarks: Vec<Remark>,
-    /// How 24-bit pixels become 32-bit ones: the bytes of blue, green and red in a pixel.
-    pub converts: Option<[u8; 3]>,
 }
 
 /// A chunk: mips that are read together.
@@ -66,8 +63,6 @@ pub enum Remark {
     Tail,
     /// Nobody has seen a game read the format from such an archive.
     Unproved,
-    /// 24-bit pixels become 32-bit ones.
-    Converted,
 }
 
 impl Remark {
@@ -79,7 +74,6 @@ impl Remark {
             Self::Premultiplied => "nothing states any more that the colours are multiplied by alpha",
             Self::Tail => "bytes after the texels are left out",
             Self::Unproved => "no game is known to read this pixel format from an archive",
-            Self::Converted => "24-bit pixels become 32-bit ones",
         }
     }
 }
@@ -109,8 +103,6 @@ pub enum NoParts {
     Format(&'static str),
     /// No format of archives has such pixels.
     Masks(String),
-    /// 24-bit pixels, which can be converted.
-    Bits24,
 }
 
 impl std::fmt::Display for NoParts {
@@ -129,7 +121,6 @@ impl std::fmt::Display for NoParts {
             Self::Tiled => f.write_str("its texels are in the order of a console"),
             Self::Format(name) => write!(f, "its format {name} is none that a game shows"),
             Self::Masks(pixels) => write!(f, "no format of archives has its pixels: {pixels}"),
-            Self::Bits24 => f.write_str("its pixels have 24 bits, which no format of archives has"),
         }
     }
 }
@@ -138,8 +129,8 @@ impl std::error::Error for NoParts {}
 
 impl TextureParts {
     /// The parts of a file of `len` bytes, of which `bytes` are the first
-    /// [`HEADER_MAX`](super::file_header::HEADER_MAX). Pixels of 24 bits become 32 bits if `may_convert`.
-    pub fn of(bytes: &[u8], len: u64, may_convert: bool) -> Result<Self, NoParts> {
+    /// [`HEADER_MAX`](super::file_header::HEADER_MAX).
+    pub fn of(bytes: &[u8], len: u64) -> Result<Self, NoParts> {
         let header = FileHeader::parse(bytes, len).map_err(NoParts::Header)?;
         if !bytes.starts_with(b"DDS ") {
             return Err(NoParts::Header(HeaderError::NotTexture));
@@ -167,18 +158,17 @@ impl TextureParts {
         if header.alpha_mode == 2 {
             remarks.push(Remark::Premultiplied);
         }
-        let (format, converts) = match header.pixels {
-            TexelFormat::Format(format) => (format, None),
-            TexelFormat::Masks(masks) => of_masks(&masks, &mut remarks)
-                .map_or_else(|| converted(&header, &masks, may_convert), |format| Ok((format, None)))?,
+        let format = match header.pixels {
+            TexelFormat::Format(format) => format,
+            TexelFormat::Masks(masks) => {
+                of_masks(&masks, &mut remarks).ok_or_else(|| NoParts::Masks(header.format_name()))?
+            }
             TexelFormat::Palette { .. } => return Err(NoParts::Masks(header.format_name())),
         };
         let row = pixel_format(format).filter(|row| is_shown(row.name, row.layout));
         let row =
             row.ok_or_else(|| NoParts::Format(pixel_format(format).map_or("unknown", |row| row.name)))?;
-        if converts.is_some() {
-            remarks.push(Remark::Converted);
-        } else if !PROVED.contains(&row.value) {
+        if !PROVED.contains(&row.value) {
             remarks.push(Remark::Unproved);
         }
         let side = |side: u32| u16::try_from(side).map_err(|_| NoParts::Header(HeaderError::NotTexture));
@@ -191,8 +181,7 @@ impl TextureParts {
             cube: header.cube,
         };
         let texels = texture.texel_bytes().ok_or(NoParts::Format(row.name))?;
-        let (there, needed) =
-            (len.saturating_sub(header.len), if converts.is_some() { texels / 4 * 3 } else { texels });
+        let (there, needed) = (len.saturating_sub(header.len), texels);
         if there < needed {
             return Err(NoParts::Short(needed - there));
         }
@@ -204,7 +193,7 @@ impl TextureParts {
         }
         let (header_len, tail, chunks) = (header.len, there - needed, chunks(&texture));
         let rebuilds_header = !bytes.starts_with(&texture.header()) || header_len != texture.header_len();
-        Ok(Self { texture, header_len, texels, rebuilds_header, tail, chunks, remarks, converts })
+        Ok(Self { texture, header_len, texels, rebuilds_header, tail, chunks, remarks })
     }
 }
 
@@ -272,24 +261,6 @@ fn of_masks(masks: &Masks, remarks: &mut Vec<Remark>) -> Option<u8> {
     Some(found)
 }
 
-/// 24-bit pixels as `B8G8R8X8_UNORM`, and where they have their colours.
-fn converted(
-    header: &FileHeader,
-    masks: &Masks,
-    may_convert: bool,
-) -> Result<(u8, Option<[u8; 3]>), NoParts> {
-    const BGRX: u8 = 88;
-    let byte = |mask: u32| [0xFF, 0xFF00, 0xFF_0000].iter().position(|&byte| byte == mask);
-    let [red, green, blue, _] = masks.masks.map(byte);
-    match (masks.bytes, red, green, blue) {
-        (3, Some(red), Some(green), Some(blue)) if may_convert => {
-            Ok((BGRX, Some([blue as u8, green as u8, red as u8])))
-        }
-        (3, Some(_), Some(_), Some(_)) => Err(NoParts::Bits24),
-        _ => Err(NoParts::Masks(header.format_name())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -344,7 +315,7 @@ mod tests {
 
     #[test]
     fn what_a_record_cannot_state_is_refused_by_name() {
-        let of = |bytes: &[u8], len| TextureParts::of(bytes, len, false);
+        let of = |bytes: &[u8], len| TextureParts::of(bytes, len);
         let whole =
             |texture: Texture| of(&texture.header(), texture.header_len() + texture.texel_bytes().unwrap());
         assert_eq!(of(&header(64, 64, 1), 128 + 2047), Err(NoParts::Short(1)));
@@ -375,8 +346,7 @@ mod tests {
     #[test]
     fn a_texture_is_what_its_bytes_show() {
         let of = |header: &[u8], texels: u64| {
-            TextureParts::of(header, header.len() as u64 + texels, false)
-                .map(|it| (it.texture, it.chunks.len()))
+            TextureParts::of(header, header.len() as u64 + texels).map(|it| (it.texture, it.chunks.len()))
         };
         // A mip of 512 by 512 has a chunk of its own; those of a cube share one.
         let face: u64 = (0..10).map(|mip| (128u64 >> mip).max(1).pow(2) * 8).sum();
@@ -403,7 +373,7 @@ mod tests {
                 let texture = Texture { cube, ..texture(64, 32, 6, row.value) };
                 let Some(texels) = texture.texel_bytes() else { continue };
                 let header = texture.header();
-                let parts = TextureParts::of(&header, header.len() as u64 + texels, false);
+                let parts = TextureParts::of(&header, header.len() as u64 + texels);
                 let Ok(parts) = parts else {
                     assert!(!is_shown(row.name, row.layout), "{}: {parts:?}", row.name);
                     continue;
@@ -423,7 +393,7 @@ mod tests {
             let mut header = header(64, 64, 1);
             header[84..88].copy_from_slice(&code);
             // Of 8 or 16 bytes a block.
-            let fits = |bytes: u64| TextureParts::of(&header, 128 + 256 * bytes, false).ok();
+            let fits = |bytes: u64| TextureParts::of(&header, 128 + 256 * bytes).ok();
             let parts = fits(8).or_else(|| fits(16)).unwrap();
             (parts.texture.format, parts.remarks.contains(&Remark::Premultiplied))
         };
@@ -433,25 +403,23 @@ mod tests {
             assert_eq!(coded(*code), (format, false));
         }
         assert_eq!((coded(*b"DXT2"), coded(*b"DXT4")), ((74, true), (77, true)));
-        let masked = |flags: u32, bits: u32, masks: [u32; 4], may_convert| {
+        let masked = |flags: u32, bits: u32, masks: [u32; 4]| {
             let mut header = header(64, 64, 1);
             for (at, word) in
                 [(80, flags), (84, 0), (88, bits)].into_iter().chain((92..).step_by(4).zip(masks))
             {
                 header[at..][..4].copy_from_slice(&word.to_le_bytes());
             }
-            TextureParts::of(&header, 128 + 64 * 64 * u64::from(bits) / 8, may_convert)
+            TextureParts::of(&header, 128 + 64 * 64 * u64::from(bits) / 8)
         };
         let bgr = [0xff_0000, 0xff00, 0xff, 0];
-        assert_eq!(masked(0x40, 24, bgr, false), Err(NoParts::Bits24));
-        let parts = masked(0x40, 24, bgr, true).unwrap();
-        assert_eq!((parts.texture.format, parts.converts), (88, Some([0, 1, 2])));
-        let grey = masked(0x2_0000, 8, [0xff, 0, 0, 0], false).unwrap();
+        assert!(matches!(masked(0x40, 24, bgr), Err(NoParts::Masks(_))));
+        let grey = masked(0x2_0000, 8, [0xff, 0, 0, 0]).unwrap();
         assert_eq!((grey.texture.format, &grey.remarks[..]), (61, &[Remark::Luminance][..]));
-        let grey = masked(0x2_0001, 16, [0xff, 0, 0, 0xff00], false).unwrap();
+        let grey = masked(0x2_0001, 16, [0xff, 0, 0, 0xff00]).unwrap();
         assert_eq!((grey.texture.format, &grey.remarks[..]), (49, &[Remark::LuminanceAlpha][..]));
-        let colours = masked(0x41, 32, [0xff_0000, 0xff00, 0xff, 0xff00_0000], false).unwrap();
+        let colours = masked(0x41, 32, [0xff_0000, 0xff00, 0xff, 0xff00_0000]).unwrap();
         assert_eq!((colours.texture.format, colours.remarks.len()), (87, 0));
-        assert!(matches!(masked(0x40, 32, [0xf0, 0xf00, 0xf000, 0], false), Err(NoParts::Masks(_))));
+        assert!(matches!(masked(0x40, 32, [0xf0, 0xf00, 0xf000, 0]), Err(NoParts::Masks(_))));
     }
 }

@@ -103,21 +103,12 @@ pub(crate) struct Pack {
     /// What to do with textures that an archive of textures cannot store
     #[arg(long, value_enum, value_name = "CHOICE", default_value = "error")]
     odd_textures: OddTextures,
-    /// Make 24-bit textures 32 bits, because archives of textures have no 24 bits
-    #[arg(long)]
-    convert: bool,
-    /// Store paths in a BA2 in lower case; a BSA always has them so
-    #[arg(long)]
-    lower: bool,
     /// The largest archive, instead of the largest that the game reads: 1G, 500M
     #[arg(long, value_name = "SIZE", value_parser = open_args::parse)]
     max_size: Option<u64>,
     /// Fail instead of writing several archives of one kind
     #[arg(long)]
     no_split: bool,
-    /// Store equal data several times
-    #[arg(long)]
-    no_share: bool,
     /// Write plugins without content for archives that need one
     #[arg(long)]
     dummy: bool,
@@ -348,7 +339,6 @@ impl Pack {
             level: self.level,
             size_max: self.max_size,
             splits: !self.no_split,
-            shares: !self.no_share,
             all: self.all,
             sources: self.script_sources,
             only: self.selection.patterns_in_game()?,
@@ -357,8 +347,6 @@ impl Pack {
             exclude: patterns("exclude", &self.exclude)?,
             store: patterns("store", &self.store)?,
             odd_textures: self.odd_textures,
-            converts: self.convert,
-            lowers: self.lower,
             encoding: open.code_page(),
             follows_links: self.follow_links,
             overwrites: self.overwrite,
