@@ -225,7 +225,7 @@ impl Conflicts {
                 let copies = || found.conflicts.iter().flat_map(Conflict::copies);
                 let _ = vfs.store().learn_sizes(copies().map(VfsFile::entry));
                 unseen.add_sizes(copies());
-                self.page.write(&page, found.page(&is_asked), ui.is_quiet)?;
+                self.page.write(&page, found.page(&is_asked), &mut unseen, ui.is_quiet)?;
             }
             None => self.print(&found, &is_asked, &unseen)?,
         }

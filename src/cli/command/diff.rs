@@ -202,7 +202,7 @@ impl Diff {
                 let contents = difference_page(&differences, counts.line(), &missing.groups(), &|path| {
                     missing.why(path)
                 });
-                self.page.write(&page, contents, ui.is_quiet)?
+                self.page.write(&page, contents, &mut unseen, ui.is_quiet)?
             }
             None => self.print(&differences, &loaded, &counts, &missing, &unseen)?,
         }

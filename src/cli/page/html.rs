@@ -12,6 +12,7 @@ use super::contents::{Contents, LayerBar, Row, Section};
 use super::pictures::{Pictures, Shown, ShownRow, add_base64, size_of};
 use crate::cli::terminal::progress::steps;
 use crate::limits::{PAGE_FILES_MAX, PAGE_TEXT_MAX};
+use crate::note::Note;
 use crate::shown::Shown as _;
 use crate::system::text::count;
 
@@ -66,6 +67,11 @@ impl Page {
 
     pub(crate) fn listed(&self) -> usize {
         self.listed
+    }
+
+    /// The textures that could not be read.
+    pub(crate) fn unread(&self) -> &[Note] {
+        self.pictures.unread()
     }
 
     /// The number of different pictures.

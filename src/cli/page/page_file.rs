@@ -12,6 +12,7 @@ use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::opener;
 use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::stdout;
+use crate::cli::terminal::unseen::Unseen;
 use crate::limits::{PAGE_PICTURES_MAX, PAGE_TEXT_MAX};
 use crate::shown::Shown;
 use crate::system::output_place::{Missing, OutputPlace};
@@ -95,14 +96,17 @@ impl PageArgs {
         Ok(file)
     }
 
-    /// Makes the pictures of a page, writes it, and opens it if the user wants that.
+    /// Makes the pictures of a page, writes it, and opens it if the user wants that. Adds the textures that
+    /// could not be read.
     pub(crate) fn write(
         &self,
         file: &PageFile<'_>,
         contents: Contents,
+        unseen: &mut Unseen,
         is_quiet: bool,
     ) -> Result<(), Failure> {
         let page = Page::of(contents);
+        unseen.add(page.unread());
         let len = file.write(&page)?;
         if !is_quiet {
             Self::report(file, &page, len)?;

@@ -10,13 +10,14 @@ use sha2::{Digest, Sha256};
 use super::contents::{Pixels, Row, Side};
 use crate::content::BytesKey;
 use crate::limits::{PAGE_PICTURES_MAX, PAGE_TEXTURES_MAX};
+use crate::note::Note;
 use crate::picture::{Image, PictureError, difference, thumbnail, write_pixels, write_reduced_png};
 use crate::system::once_per_file::OncePerFile;
 use crate::system::sync::Mutex;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::vfs::comparison::Hashing;
 use crate::vfs::parallel::in_parallel;
-use crate::vfs::{FileReader, VfsFile};
+use crate::vfs::{FileReader, ReadErrorKind, VfsFile};
 
 /// Maximum side of a picture, in pixels.
 const SIDE: u32 = 128;
@@ -36,6 +37,8 @@ pub(super) struct Pictures {
     numbers: HashMap<[u8; 32], usize>,
     /// Whether a picture was left out because of [`PAGE_PICTURES_MAX`].
     is_full: bool,
+    /// The textures that could not be read.
+    unread: Vec<Note>,
 }
 
 /// What is shown of a texture.
@@ -90,12 +93,18 @@ impl Pictures {
         &self.style
     }
 
+    /// The textures that could not be read.
+    pub(super) fn unread(&self) -> &[Note] {
+        &self.unread
+    }
+
     pub(super) fn count(&self) -> usize {
         self.numbers.len()
     }
 
     /// Adds all pictures of a row, or none if they do not fit.
     fn add_row(&mut self, made: MadeRow) -> Option<ShownRow> {
+        self.unread.extend(made.sides.iter().filter_map(|side| side.unread.clone()));
         let pngs = made.sides.iter().filter_map(|side| side.png.as_ref().ok()).chain(&made.difference);
         // Equal pictures count once, but a row has no more than three.
         let more: usize = pngs.map(|png| self.len_of(png)).sum();
@@ -182,6 +191,8 @@ struct MadeRow {
 struct MadeSide {
     png: Result<Png, String>,
     about: String,
+    /// The note that the texture could not be read.
+    unread: Option<Note>,
     /// The sides of the texture in pixels, if its header can be read.
     sides: Option<(u32, u32)>,
 }
@@ -211,7 +222,12 @@ impl Once {
             format!("{} × {} {}", header.width, header.height, header.format_name())
         });
         let made = thumbnail(&mut file.reader(), SIDE).map(|image| self.png(&image));
+        let unread = match &made {
+            Err(PictureError::Io(error)) => Some(file.not_read(&ReadErrorKind::NotRead(error.to_string()))),
+            _ => None,
+        };
         MadeSide {
+            unread,
             png: made.map_err(|error| error.to_string()),
             about,
             sides: header.map(|header| (header.width, header.height)),
@@ -292,8 +308,12 @@ mod tests {
     }
 
     fn row(pngs: &[&[u8]]) -> MadeRow {
-        let side =
-            |png: &&[u8]| MadeSide { png: Ok((*png).into()), about: String::new(), sides: Some((1, 1)) };
+        let side = |png: &&[u8]| MadeSide {
+            png: Ok((*png).into()),
+            about: String::new(),
+            unread: None,
+            sides: Some((1, 1)),
+        };
         MadeRow { sides: pngs.iter().map(side).collect(), difference: None, has_equal_pixels: false }
     }
 
