@@ -430,6 +430,9 @@ struct ByMips {
     /// How many textures state mips that contradict each other, while no size shows what is right.
     unknown: u32,
     first_unknown: Option<u64>,
+    /// Textures of which a chunk has another size than its mips.
+    shifted: u32,
+    first_shifted: Option<u64>,
 }
 
 impl ByMips {
@@ -445,7 +448,24 @@ impl ByMips {
         };
         // Some packers leave all of them 0.
         let is_stated = chunks.iter().any(|(mips, _)| *mips != (0, 0));
-        if !is_stated || follow(chunks.iter().map(|(mips, _)| *mips).collect()) {
+        if !is_stated {
+            return;
+        }
+        if follow(chunks.iter().map(|(mips, _)| *mips).collect()) {
+            // The last chunk may lack mips, but a wrong size of another one shifts all that follow.
+            let before = chunks.split_last().map_or(&[][..], |(_, before)| before);
+            let is_wrong = |((first, last), size): &((u16, u16), u32)| {
+                mips_bytes(texture, *first, *last).is_some_and(|bytes| bytes != u64::from(*size))
+            };
+            // Another chunk with exactly its mips proves that the chunks state the right ones.
+            let has_its_size = |((first, last), size): &((u16, u16), u32)| {
+                mips_bytes(texture, *first, *last) == Some(u64::from(*size))
+            };
+            let is_proven = chunks.iter().any(has_its_size) && !are_in_order(texture, chunks);
+            if is_proven && before.iter().any(is_wrong) {
+                self.shifted = self.shifted.saturating_add(1);
+                self.first_shifted.get_or_insert(at);
+            }
             return;
         }
         let mut order: Vec<u8> = (0..=u8::MAX).take(chunks.len()).collect();
@@ -480,6 +500,15 @@ impl ByMips {
             notes.add_at(NoteCode::TablesOdd, at, || {
                 let count = self.disproved;
                 format!("textures whose chunks state wrong mips: {count}; their sizes show the stored order")
+            });
+        }
+        if let Some(at) = self.first_shifted {
+            notes.add_at(NoteCode::MipsOrder, at, || {
+                let count = self.shifted;
+                format!(
+                    "textures with a chunk that is longer or shorter than its mips: {count}; they are read \
+                     as they are stored, so that smaller mips are shifted; get the archive again"
+                )
             });
         }
         if let Some(at) = self.first_unknown {
