@@ -133,20 +133,22 @@ impl Search<'_> {
         if self.disk.is_named_file(&folder.join(MO2_INI)) {
             self.folders.push(folder.to_owned());
         } else if depth > 0 {
-            self.folders_in(folder).iter().for_each(|below| self.visit(below, depth - 1));
+            self.folders_in(folder, &|path| self.disk.is_named_dir(path))
+                .iter()
+                .for_each(|below| self.visit(below, depth - 1));
         }
     }
 
     /// Searches drive C of a prefix, and the global instances of its users.
     fn prefix(&mut self, prefix: &Path) {
         let drive = prefix.join("drive_c");
-        for folder in self.folders_in(&drive) {
+        for folder in self.folders_in(&drive, &|path| self.disk.is_dir(path)) {
             let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if !NOT_ON_DRIVE_C.iter().any(|it| same(it, name)) {
                 self.visit(&folder, 1);
             }
         }
-        for user in self.folders_in(&drive.join("users")) {
+        for user in self.folders_in(&drive.join("users"), &|path| self.disk.is_dir(path)) {
             self.visit(&user.join("AppData/Local/ModOrganizer"), 1);
         }
     }
@@ -162,14 +164,14 @@ impl Search<'_> {
         program.parent().filter(|it| it.is_absolute()).into_iter().for_each(|folder| self.visit(folder, 0));
     }
 
-    /// The folders in a folder, without hidden ones.
-    fn folders_in(&self, folder: &Path) -> Vec<PathBuf> {
+    /// The paths in a folder that are folders, without hidden ones.
+    fn folders_in(&self, folder: &Path, is_folder: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
         if self.end.is_some_and(|end| Instant::now() > end) {
             return Vec::new();
         }
         let names = self.disk.names(folder).unwrap_or_default();
         let names = names.iter().filter(|name| !name.starts_with('.') && *name != LOST).take(FOLDERS_MAX);
         let paths = names.map(|name| folder.join(name)).filter(|path| !self.mounts.contains(path));
-        paths.filter(|path| self.disk.is_dir(path)).collect()
+        paths.filter(|path| is_folder(path)).collect()
     }
 }

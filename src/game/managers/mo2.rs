@@ -278,7 +278,9 @@ impl<'a> Instance<'a> {
         let Some(profiles) = &self.profiles else { return Vec::new() };
         let names = self.disk.names(profiles).unwrap_or_default();
         let named = names.iter().map(|name| (name.to_owned(), profiles.join(name)));
-        named.filter(|(_, path)| self.disk.is_file(&path.join("modlist.txt"))).collect()
+        let is_one =
+            |path: &Path| self.disk.is_named_dir(path) && self.disk.is_file(&path.join("modlist.txt"));
+        named.filter(|(_, path)| is_one(path)).collect()
     }
 
     /// The folder of the mods, and the mods that a profile enables.

@@ -14,6 +14,7 @@ use crate::note::{Note, NoteCode, Notes};
 use crate::system::clock::unix_nanoseconds;
 use crate::system::disk_id::DiskId;
 use crate::system::once_per_file::OncePerFile;
+use crate::system::paths::is_gone;
 use crate::vfs::open_options::OpenOptions;
 use crate::vfs::opened_archive::{notes_on, stored_path, unreadable, with_archive};
 use crate::vfs::parallel::in_parallel;
@@ -32,9 +33,16 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     if order.game.is_empty() {
         let folders = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
         let walks = Walks::default();
-        let walked: Vec<_> =
-            folders.filter_map(|it| walks.scan(&it.path, &filter_of(&it.shown)).ok()).collect();
+        let (mut walked, mut unread) = (Vec::new(), Vec::new());
+        for OrderLayer { path, shown, .. } in folders {
+            match walks.scan(path, &filter_of(shown)) {
+                Ok(folder) => walked.push(folder),
+                Err(_) if is_gone(path) => {}
+                Err(error) => unread.push(Note::not_read(path, &error.to_string())),
+            }
+        }
         let mut notes = left_out(&order.notes, walked.iter());
+        notes.append(&mut unread);
         order.layers.retain(|layer| {
             layer.what == LayerKind::Folder
                 || !notes.iter().any(|note| Path::new(&note.subject) == layer.path)
@@ -53,8 +61,17 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     let known = &order.notes;
     let found = in_parallel(layers.len(), &options.steps("listing folders", layers.len()), |index| {
         let OrderLayer { path, shown, is_managed, .. } = layers[index];
-        // Walks the folder as a mount does. If that fails, the plan has a note already.
-        let Ok(folder) = walks.scan(path, &filter_of(shown)) else { return Default::default() };
+        // Walks the folder as a mount does.
+        let folder = match walks.scan(path, &filter_of(shown)) {
+            Ok(folder) => folder,
+            Err(_) if is_gone(path) => return Default::default(),
+            Err(error) => {
+                let is_known =
+                    known.iter().any(|note| note.code.is_unseen() && Path::new(&note.subject) == path);
+                let unread = (!is_known).then(|| Note::not_read(path, &error.to_string()));
+                return ([Vec::new(), unread.into_iter().collect()], Default::default());
+            }
+        };
         let ignores_case = *is_managed || is_openmw;
         let notes = [
             if ignores_case { Vec::new() } else { notes(folder.names()) },
