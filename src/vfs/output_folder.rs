@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lru::LruCache;
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::file::VfsFile;
@@ -42,7 +42,7 @@ pub(crate) struct OutputFolder {
 pub(crate) enum Existing {
     /// Keep it, and return it for a comparison. Something other than a regular file is an error.
     Keep,
-    /// Keep it, whatever it is.
+    /// Keep it if it is a regular file, or a link to one. Something else is an error.
     Skip,
     /// Replace it if it is a regular file.
     Replace,
@@ -113,7 +113,11 @@ impl OutputFolder {
         let folder = self.folder(tree, tree.parent(node))?;
         let existing = stat_in(&folder, name)?;
         match existing.map(|stat| (FileType::from_raw_mode(stat.st_mode), DiskId::from(&stat))) {
-            Some(_) if if_exists == Existing::Skip => return Ok(Placed::Kept(None)),
+            Some((kind, _)) if if_exists == Existing::Skip => {
+                let is_file = kind == FileType::RegularFile
+                    || kind == FileType::Symlink && leads_to_file(&folder, name);
+                return if is_file { Ok(Placed::Kept(None)) } else { Err(in_the_way(kind)) };
+            }
             Some((_, identity)) if self.kept.contains(&identity) => {
                 return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the archive itself is in the way"));
             }
@@ -172,6 +176,12 @@ impl Folders {
         self.open.put(node, folder.clone());
         Ok(folder)
     }
+}
+
+/// Whether a link in a folder leads to a regular file.
+fn leads_to_file(folder: &OwnedFd, name: &[u8]) -> bool {
+    let found = rustix::fs::statat(folder, name, AtFlags::empty());
+    found.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
 }
 
 /// Opens a file in a folder for reading, without following links.

@@ -325,8 +325,14 @@ impl Extract {
     ) -> Result<Exit, Failure> {
         let mut out = stdout();
         let (mut written, mut bytes, mut kept) = (0, 0, 0);
+        let mut exit = Exit::Ok;
         for (file, names) in files.iter().zip(self.new_names(vfs, files)) {
+            let is_decoded = names.is_some();
             let decoded = names.and_then(|names| Some((Decoded::of(file).ok()?, names)));
+            if let Some(what) = damage(file).filter(|_| is_decoded && decoded.is_none()) {
+                log::error!("{}: stays as it is: {what}", file.path());
+                exit = Exit::No;
+            }
             let names: Vec<Vec<u8>> = match &decoded {
                 Some((decoded, names)) => decoded.parts(names).into_iter().map(|part| part.name).collect(),
                 None => vec![file.name().to_vec()],
@@ -334,9 +340,24 @@ impl Extract {
             let before = written;
             for name in names {
                 let path = directory.join(file.path()).with_file_name(OsStr::from_bytes(&name));
-                if !self.overwrite && path.symlink_metadata().is_ok() {
-                    kept += 1;
-                    continue;
+                let found = path.symlink_metadata();
+                let is_kept = |it: &std::fs::Metadata| {
+                    it.is_file() || self.skip_existing && it.is_symlink() && path.is_file()
+                };
+                match found {
+                    Ok(it) if self.overwrite && it.is_file() => {}
+                    Ok(it) if !self.overwrite && is_kept(&it) => {
+                        kept += 1;
+                        continue;
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    found => {
+                        let what =
+                            found.map_or_else(|error| reason(&error), |_| "something is in the way".into());
+                        log::error!("{}: {what}", path.shown());
+                        exit = Exit::No;
+                        continue;
+                    }
                 }
                 written += 1;
                 writeln!(out, "{}", path.shown())?;
@@ -353,7 +374,7 @@ impl Extract {
             writeln!(out, "would write {written} ({bytes}) to {}{kept}", directory.shown())?;
         }
         out.flush()?;
-        Ok(Exit::Ok)
+        Ok(exit)
     }
 
     /// Writes a file, or what it is decoded to under its new names, unless the disk is full.
@@ -611,13 +632,16 @@ fn sound_offset(file: &mut impl Read) -> Result<u64, &'static str> {
     }
     let lips = header.strip_prefix(b"FUZE").and_then(<[u8]>::last_chunk).ok_or("no voice")?;
     let lips = u64::from(u32::from_le_bytes(*lips));
-    let mut magic = [0; 12];
     let skipped = io::copy(&mut file.take(lips), &mut io::sink()).map_err(|_| "unreadable")?;
     if skipped < lips {
         return Err(CUT_VOICE);
     }
-    let has_magic = file.read_exact(&mut magic).is_ok();
-    if has_magic && magic.starts_with(b"RIFF") && magic.ends_with(b"XWMA") {
+    let mut magic = Vec::new();
+    io::copy(&mut file.take(12), &mut magic).map_err(|_| "unreadable")?;
+    if (1..12).contains(&magic.len()) {
+        return Err(CUT_VOICE);
+    }
+    if magic.starts_with(b"RIFF") && magic.ends_with(b"XWMA") {
         Ok(12 + lips)
     } else {
         Err("no sound inside")
