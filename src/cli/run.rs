@@ -12,7 +12,7 @@ use rustix::process::geteuid;
 use signal_hook::consts::SIGXFSZ;
 
 use super::args::Cli;
-use super::exit::Exit;
+use super::exit::{Exit, Failure, OutputError};
 use super::surroundings;
 use super::terminal::logger;
 use super::terminal::output::{self, escaped};
@@ -42,8 +42,18 @@ pub fn main() -> ExitCode {
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
-            print_usage(&error);
-            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
+            let printed = print_usage(&error);
+            let exit = match printed.map_err(OutputError) {
+                _ if error.use_stderr() => Exit::Usage,
+                Ok(()) => Exit::Ok,
+                Err(error) => {
+                    let failure = Failure::from(error);
+                    if !failure.what.is_empty() {
+                        logger::print_error(&failure.what);
+                    }
+                    failure.exit
+                }
+            };
             return if by_mount { exit.for_mount().into() } else { exit.into() };
         }
     };
@@ -73,13 +83,12 @@ pub fn main() -> ExitCode {
 }
 
 /// Prints clap's message about wrong arguments. Help and version also arrive as errors.
-fn print_usage(error: &clap::Error) {
+fn print_usage(error: &clap::Error) -> std::io::Result<()> {
     let names_source = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(name)) if is_source(OsStr::new(name)) => Some(name),
         _ => None,
     };
-    // There is nowhere to report a failure to print.
-    let _ = match names_source {
+    match names_source {
         Some(source) => {
             let source = source.shown();
             writeln!(
@@ -90,12 +99,12 @@ fn print_usage(error: &clap::Error) {
         // Print in colours, unless an argument contains control characters.
         None => {
             if !std::env::args_os().any(|it| it.shown().to_string() != it.to_string_lossy()) {
-                error.print()
+                error.print().and_then(|()| std::io::stdout().flush())
             } else {
                 write!(std::io::stderr(), "{}", shown_usage(&error.render().to_string()))
             }
         }
-    };
+    }
 }
 
 /// Clap's message, with the arguments that it quotes shown as names: the message for the shown arguments.

@@ -570,6 +570,103 @@ fn a_folder_in_a_mount_counts_only_what_may_be_in_it() {
 }
 
 #[test]
+fn a_page_names_the_textures_that_it_cannot_read() {
+    let dir = TestDir::new();
+    for name in ["one/a.dds", "two/a.dds", "two/b.dds"] {
+        fs::create_dir_all(dir.path(name).parent().unwrap()).unwrap();
+        fs::write(dir.path(name), name.repeat(40 + usize::from(name.starts_with("two")))).unwrap();
+    }
+    dir.give_to_user();
+    fs::set_permissions(dir.path("two/a.dds"), Permissions::from_mode(0o000)).unwrap();
+    for arguments in [
+        ["conflicts", "-q", "one", "two", "--html", "p.html"],
+        ["diff", "-q", "one", "two", "--html", "d.html"],
+    ] {
+        let found = run(&mut dir.as_user(dir.path("bsafs"), arguments));
+        assert!(found.code == 1 && found.err.contains("two/a.dds: not looked at: "), "{found:?}");
+    }
+}
+
+#[test]
+fn order_names_a_folder_that_can_be_listed_and_not_entered() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mod")).unwrap();
+    fs::write(dir.path("mod/a.txt"), "a").unwrap();
+    dir.give_to_user();
+    fs::set_permissions(dir.path("mod"), Permissions::from_mode(0o444)).unwrap();
+    for more in [&[][..], &["--json"]] {
+        let found = run(&mut dir.as_user(dir.path("bsafs"), [&["order", "-q", "mod"][..], more].concat()));
+        assert!(found.code == 1 && (found.out + &found.err).contains("mod"), "{more:?}");
+    }
+    fs::set_permissions(dir.path("mod"), Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn what_is_in_the_way_of_a_file_is_named_whatever_is_kept() {
+    let dir = TestDir::new();
+    for name in ["mod/a.txt", "mod/deep/b.txt", "mod/c.txt", "kept.txt"] {
+        fs::create_dir_all(dir.path(name).parent().unwrap()).unwrap();
+        fs::write(dir.path(name), name).unwrap();
+    }
+    let make: [(&str, fn(&TestDir)); 3] = [
+        ("a.txt", |dir| fs::create_dir(dir.path("out/a.txt")).unwrap()),
+        ("deep/b.txt", |dir| fs::write(dir.path("out/deep"), "").unwrap()),
+        ("c.txt", |dir| symlink("nowhere", dir.path("out/c.txt")).unwrap()),
+    ];
+    for (name, make) in make {
+        fs::create_dir(dir.path("out")).unwrap();
+        make(&dir);
+        for option in ["--skip-existing", "--dry-run", "--overwrite"] {
+            for more in [&[][..], &["--dry-run"]] {
+                let arguments = [&["extract", "mod", "-C", "out", option, "-q"][..], more].concat();
+                if option == "--dry-run" && !more.is_empty() {
+                    continue;
+                }
+                let found = dir.run(&arguments);
+                assert!(found.code == 1 && found.err.contains(name), "{arguments:?}: {found:?}");
+                if option != "--dry-run" && more.is_empty() {
+                    fs::remove_dir_all(dir.path("out")).unwrap();
+                    fs::create_dir(dir.path("out")).unwrap();
+                    make(&dir);
+                }
+            }
+        }
+        fs::remove_dir_all(dir.path("out")).unwrap();
+    }
+    // A link to a file is kept, as a file is.
+    fs::create_dir(dir.path("out")).unwrap();
+    symlink("../kept.txt", dir.path("out/a.txt")).unwrap();
+    dir.run(["extract", "-q", "mod", "-C", "out", "--skip-existing"]).success();
+}
+
+#[test]
+fn output_that_cannot_be_written_and_input_that_cannot_be_read_are_failures() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mod")).unwrap();
+    fs::write(dir.path("mod/a.txt"), "a").unwrap();
+    let program = dir.bsafs([""; 0]).get_program().to_str().unwrap().to_owned();
+    let shell = |script: &str| {
+        let script = script.replace("bsafs", &program);
+        run(Command::new("sh")
+            .args(["-c", &script])
+            .current_dir(dir.path(""))
+            .envs([crate::watchdog::mark()]))
+    };
+    for script in [
+        "bsafs --help >/dev/full",
+        "bsafs --version >/dev/full",
+        "bsafs list --help >/dev/full",
+        "bsafs cat mod a.txt 1<mod/a.txt",
+        "bsafs list mod 1<mod/a.txt",
+    ] {
+        let found = shell(script);
+        assert!(found.code == 74 && found.err.contains("cannot write the output"), "{script}: {found:?}");
+    }
+    let found = shell("bsafs which --in mod --files-from - 0>unread");
+    assert!(found.code == 66 && !found.err.is_empty(), "{found:?}");
+}
+
+#[test]
 fn verify_names_every_archive_that_it_cannot_open_and_goes_on() {
     let dir = TestDir::new();
     let whole = Tes3::new().file("meshes\\a.nif", b"archived").build();

@@ -23,7 +23,7 @@ use crate::cli::options::selection::{self, same_names};
 use crate::cli::options::unmounted::place_in_mount;
 use crate::cli::surroundings::what_is_wrong;
 use crate::cli::terminal::logger;
-use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
+use crate::cli::terminal::output::{ASIDE, Standard, StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::shown_layers::ShownLayers;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
@@ -244,7 +244,7 @@ struct Answer {
 fn each_line(list: &Path, mut call: impl FnMut(&Path) -> Result<(), Failure>) -> Result<(), Failure> {
     let failed = |error: &io::Error| Failure::io(Exit::NoInput, list, error);
     let mut lines: Box<dyn BufRead> = if list == Path::new("-") {
-        Box::new(io::stdin().lock())
+        Box::new(BufReader::new(Standard))
     } else {
         Box::new(BufReader::new(File::open(list).map_err(|error| failed(&error))?))
     };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Display};
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -16,9 +16,29 @@ use crate::shown;
 /// Standard output with a buffer of 64 KiB. Names in it may come from a stranger, so on a terminal
 /// they are [`escaped`].
 pub(crate) struct Output {
-    out: BufWriter<StdoutLock<'static>>,
+    out: BufWriter<Standard>,
     is_escaped: bool,
     is_coloured: bool,
+}
+
+/// Standard input and output without those of the standard library, which hide that they are not open for
+/// reading or writing.
+pub(crate) struct Standard;
+
+impl Read for Standard {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::io::read(rustix::stdio::stdin(), bytes)?)
+    }
+}
+
+impl Write for Standard {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::io::write(rustix::stdio::stdout(), bytes)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The style of the copy of a file that wins.
@@ -57,7 +77,7 @@ pub(crate) fn stdout() -> Output {
 
 /// Returns standard output for unchanged bytes: contents of files, names for `xargs -0`, JSON.
 pub(crate) fn raw_stdout() -> Output {
-    let out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let out = BufWriter::with_capacity(1 << 16, Standard);
     Output { out, is_escaped: false, is_coloured: false }
 }
 
