@@ -603,12 +603,13 @@ fn order_names_a_folder_that_can_be_listed_and_not_entered() {
 
 #[test]
 fn what_is_in_the_way_of_a_file_is_named_whatever_is_kept() {
+    type Make = fn(&TestDir);
     let dir = TestDir::new();
     for name in ["mod/a.txt", "mod/deep/b.txt", "mod/c.txt", "kept.txt"] {
         fs::create_dir_all(dir.path(name).parent().unwrap()).unwrap();
         fs::write(dir.path(name), name).unwrap();
     }
-    let make: [(&str, fn(&TestDir)); 3] = [
+    let make: [(&str, Make); 3] = [
         ("a.txt", |dir| fs::create_dir(dir.path("out/a.txt")).unwrap()),
         ("deep/b.txt", |dir| fs::write(dir.path("out/deep"), "").unwrap()),
         ("c.txt", |dir| symlink("nowhere", dir.path("out/c.txt")).unwrap()),

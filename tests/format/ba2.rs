@@ -214,6 +214,27 @@ fn textures_that_a_viewer_cannot_show_are_noted() {
 }
 
 #[test]
+fn a_chunk_of_another_size_than_its_mips_is_noted_if_another_chunk_proves_it() {
+    // BC1 of 16 x 16 texels has mips of 128, 32, 8, 8 and 8 bytes.
+    for (first, rest, is_noted) in [
+        (128, 56, false),
+        (128, 48, false),
+        (136, 56, true),
+        (120, 56, true),
+        (136, 48, false),
+        (160, 24, false),
+    ] {
+        let file = Ba2File::texture("textures\\a.dds", Texture::new(formats::BC1, 16, 16, 5))
+            .chunk(Chunk::stored(vec![1; first]).mips(0, 0))
+            .chunk(Chunk::stored(vec![2; rest]).mips(1, 4));
+        let bytes = Ba2::textures(1).add(file).build();
+        let archive = parse(&bytes);
+        let is_shifted = notes(&archive).iter().any(|(_, text)| text.contains("smaller mips are shifted"));
+        assert_eq!(is_shifted, is_noted, "{first} and {rest}");
+    }
+}
+
+#[test]
 fn a_chunk_with_another_end_mark_is_noted_and_read() {
     let bytes = patched(&general(1).build(), 24 + 32, 0x1234_u32.to_le_bytes());
     let archive = parse(&bytes);
