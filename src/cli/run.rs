@@ -82,12 +82,32 @@ pub fn main() -> ExitCode {
     if by_mount { exit.for_mount().into() } else { exit.into() }
 }
 
+/// Names that other programs have for what a command does, and how it is called.
+const OTHER_NAMES: [(&[&str], &str); 9] = [
+    (&["unpack", "x", "e", "unzip", "decompress", "export"], "extract ARCHIVE -C FOLDER"),
+    (&["create", "c", "a", "archive", "compress", "build"], "pack FOLDER --game ID -o FOLDER"),
+    (&["l", "dir", "tree", "files"], "list SOURCE"),
+    (&["find", "search", "grep"], "list SOURCE --glob PATTERN"),
+    (&["stop", "eject", "close"], "umount MOUNTPOINT"),
+    (&["show", "view", "browse"], "open SOURCE"),
+    (&["compare"], "diff OLD NEW"),
+    (&["test", "t", "check"], "verify ARCHIVE"),
+    (&["loadorder", "load-order"], "order SOURCE"),
+];
+
 /// Prints clap's message about wrong arguments. Help and version also arrive as errors.
 fn print_usage(error: &clap::Error) -> std::io::Result<()> {
     let names_source = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(name)) if is_source(OsStr::new(name)) => Some(name),
         _ => None,
     };
+    let meant = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(name)) => OTHER_NAMES.iter().find(|(names, _)| names.contains(&&**name)),
+        _ => None,
+    };
+    if let (Some((_, meant)), None) = (meant, names_source) {
+        return writeln!(std::io::stderr(), "bsafs: no such command; you may mean: bsafs {meant}");
+    }
     match names_source {
         Some(source) => {
             let source = source.shown();

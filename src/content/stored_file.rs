@@ -513,6 +513,11 @@ impl StoredFile<'_> {
         self.folder().map(|folder| folder.folder_of(self.id.entry))
     }
 
+    /// The path on the disk of a loose file; `None` for an entry of an archive.
+    pub(crate) fn loose_path(&self) -> Option<PathBuf> {
+        self.folder().map(|folder| folder.path_of(self.id.entry))
+    }
+
     /// The archive of the file, if it is open only while it is read. While the caller has it, it stays open.
     pub fn lend_archive(&self) -> Option<Arc<File>> {
         match self.place {

@@ -462,7 +462,7 @@ pub(crate) fn summary(edit: &Path) -> Option<String> {
         0 => format!("{edit} has {files}"),
         deleted => format!(
             "{edit} has {files}, and marks {least}{}. A mod cannot delete files: ship others in their place. \
-             `bsafs extract {edit} -C FOLDER` copies the files without the marks",
+             `bsafs extract {edit} --archives files -C FOLDER` copies the files without the marks",
             count(deleted, "deletion")
         ),
     })

@@ -131,6 +131,11 @@ impl LooseFolder {
         self.folder_path(self.walk.names.folder_of(file))
     }
 
+    /// The path of a file.
+    pub(crate) fn path_of(&self, file: u32) -> PathBuf {
+        self.folder_of(file).join(OsStr::from_bytes(self.walk.names.file_name(file)))
+    }
+
     pub(super) fn folder_path(&self, folder: u32) -> PathBuf {
         self.path.join(OsStr::from_bytes(&self.walk.names.folder_path(folder)))
     }

@@ -36,7 +36,8 @@ pub(crate) use managers::{
     selected_profile,
 };
 pub use managers::{
-    FoundInstance, MO2_INI, find_instances, instance, instance_of_profile, plan_mo2, plan_openmw,
+    FoundInstance, InstanceName, MO2_INI, find_instances, instance, instance_names, instance_of_profile,
+    plan_mo2, plan_openmw,
 };
 pub use plan::{FolderFilter, Header, LayerKind, LoadOrder, ModList, OrderLayer, PlanError, plan_game};
 pub(crate) use plan::{

@@ -27,6 +27,21 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
+/// Decodes the escapes of a URI, such as `%20`. An invalid escape is kept.
+pub(crate) fn from_uri(mut text: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    while let Some((&first, rest)) = text.split_first() {
+        let digit = |at: usize| rest.get(at).and_then(|it| char::from(*it).to_digit(16));
+        let escaped = match (first, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => Some((high * 16 + low) as u8),
+            _ => None,
+        };
+        bytes.push(escaped.unwrap_or(first));
+        text = if escaped.is_some() { &rest[2..] } else { rest };
+    }
+    bytes
+}
+
 /// Numbers of archives and folders: `1 archive`, `2 folders`, `1 archive and 2 folders`.
 pub(crate) fn layers(archives: usize, folders: usize) -> String {
     match (archives, folders) {

@@ -231,6 +231,11 @@ impl VfsFile {
         self.opened.store.file(self.entry)
     }
 
+    /// Where a loose file is on the disk; `None` for one in an archive.
+    pub(crate) fn path_on_disk(&self) -> Option<PathBuf> {
+        self.stored().loose_path()
+    }
+
     /// The layer, and the offset of the data in it. In this order, a disk is read in one pass.
     pub(crate) fn place(&self) -> (u16, u64) {
         (self.entry.layer, self.stored().offset())

@@ -30,9 +30,8 @@ const OPEN_MAX: NonZero<usize> = NonZero::new(128).unwrap();
 #[derive(Debug)]
 pub(crate) struct OutputFolder {
     root: Arc<OwnedFd>,
-    /// Device and inode numbers of files that must not be replaced, and of folders that must not be
-    /// written to.
-    kept: Vec<DiskId>,
+    /// Files that must not be replaced.
+    kept: HashSet<DiskId>,
     folders: Mutex<Folders>,
     needs_names: NeedsNames,
 }
@@ -71,7 +70,7 @@ impl OutputFolder {
     ///
     /// # Errors
     /// A link is in the way, or a system call fails.
-    pub(crate) fn open(path: &Path, last: LastLink, kept: Vec<DiskId>) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, last: LastLink, kept: HashSet<DiskId>) -> io::Result<Self> {
         let root = open_folder(path, Missing::Make, last).map_err(|error| match error.kind() {
             io::ErrorKind::NotADirectory => in_the_way(FileType::RegularFile),
             _ => error,
@@ -88,12 +87,6 @@ impl OutputFolder {
         let compresses = COMPRESSING.iter().any(|magic| u32::try_from(disk.f_type) == Ok(*magic));
         let blocks = rustix::fs::fstatvfs(&self.root).ok().filter(|_| !compresses)?;
         Some(blocks.f_bavail.saturating_mul(blocks.f_frsize))
-    }
-
-    /// Whether the output folder itself is one of the kept folders.
-    pub(crate) fn is_kept(&self) -> bool {
-        let stat = rustix::fs::fstat(&*self.root);
-        stat.is_ok_and(|stat| self.kept.contains(&DiskId::from(&stat)))
     }
 
     /// Writes a file of the tree under a name in its folder. `write` fills a temporary file, which is moved
@@ -119,7 +112,10 @@ impl OutputFolder {
                 return if is_file { Ok(Placed::Kept(None)) } else { Err(in_the_way(kind)) };
             }
             Some((_, identity)) if self.kept.contains(&identity) => {
-                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the archive itself is in the way"));
+                return Err(io::Error::new(
+                    io::ErrorKind::AlreadyExists,
+                    "a source is in the way, and is never replaced",
+                ));
             }
             Some((FileType::RegularFile, _)) if if_exists == Existing::Keep => {
                 return Ok(Placed::Kept(Some(open(&folder, name))));

@@ -9,6 +9,7 @@ use super::sources::resolve::distance;
 use super::vfs::{Vfs, VfsEntry, VfsFolder};
 use crate::game::caseless::same;
 use crate::game::{Disk, drive_root, is_known_folder};
+use crate::system::text::from_uri;
 
 /// A path or name without what is not part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -320,22 +321,7 @@ fn strip_start<'t>(text: &'t str, start: &str) -> Option<&'t str> {
 
 /// A text in which `%20` and the like are bytes. What is no such escape stays.
 fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let escape = tail.get(..2).filter(|_| *first == b'%').and_then(|it| std::str::from_utf8(it).ok());
-        match escape.and_then(|it| u8::from_str_radix(it, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+    String::from_utf8(from_uri(text.as_bytes())).unwrap_or_else(|_| text.to_owned())
 }
 
 /// The letter of the drive of a path with `/` between names, in lower case, and the rest.

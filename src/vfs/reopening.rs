@@ -13,7 +13,7 @@ use super::opened::Opened;
 use super::opened_archive::{Content, OpenedArchive};
 use super::sources::for_others;
 use super::sources::profile::Profile;
-use super::sources::resolve::{OpenPlan, is_game};
+use super::sources::resolve::{OpenPlan, is_game, place_of_instance};
 use super::sources::source_set::SourceSet;
 use super::trouble::{Handling, Trouble};
 use crate::content::Store;
@@ -50,7 +50,10 @@ impl Reopening {
         let sources = sources
             .iter()
             .map(|source| {
-                if is_name(source) {
+                if let Some(Ok(place)) = place_of_instance(source) {
+                    // If another instance appears later, the mount keeps its own.
+                    place
+                } else if is_name(source) {
                     source.clone()
                 } else {
                     paths::absolute(source).unwrap_or_else(|_| folder.join(source))

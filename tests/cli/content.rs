@@ -445,7 +445,7 @@ fn extract_keeps_its_own_archive_and_skips_taken_temporary_names() {
     let mut shell = Command::new("sh");
     shell.args(["-c", script, env!("CARGO_BIN_EXE_bsafs")]).current_dir(dir.path(""));
     let finished = run(&mut shell);
-    assert_eq!(finished.err, "bsafs: a.bsa: the archive itself is in the way\n");
+    assert_eq!(finished.err, "bsafs: a.bsa: a source is in the way, and is never replaced\n");
     assert_eq!((finished.code, fs::read(dir.path("a.bsa")).unwrap()), (1, bytes));
     assert_eq!(fs::read(dir.path("b.txt")).unwrap(), b"new");
 }

@@ -54,12 +54,90 @@ fn cat_and_extract_write_loose_and_archived_files() {
 }
 
 #[test]
-fn extract_does_not_write_into_its_source() {
+fn extract_writes_into_the_folder_of_a_source_but_over_no_source() {
+    let dir = TestDir::new();
+    let put = |path: &str, content: &str| {
+        fs::create_dir_all(dir.path(path).parent().unwrap()).unwrap();
+        fs::write(dir.path(path), content).unwrap();
+    };
+    put("Game/textures/a.dds", "game a");
+    put("Game/textures/b.dds", "game b");
+    put("Mod/textures/b.dds", "mod b");
+    let read = |path: &str| fs::read_to_string(dir.path(path)).unwrap();
+    dir.run(["extract", "Game", "Mod", "textures/a.dds", "-C", "Mod"]).success();
+    assert_eq!((&*read("Mod/textures/a.dds"), &*read("Mod/textures/b.dds")), ("game a", "mod b"));
+    // Only --overwrite replaces files, but no file that one comes from.
+    fs::remove_file(dir.path("Mod/textures/a.dds")).unwrap();
+    let finished = dir.run(["extract", "Game", "Mod", "-C", "Game", "--overwrite"]);
+    assert_eq!(finished.code, 1, "{finished:?}");
+    assert_eq!(finished.err, "bsafs: textures/a.dds: a source is in the way, and is never replaced\n");
+    assert_eq!((&*read("Game/textures/a.dds"), &*read("Game/textures/b.dds")), ("game a", "mod b"));
+    // Also not one that another file comes from.
+    put("Deep/x.txt", "outer");
+    put("Deep/sub/x.txt", "inner");
+    let finished = dir.run(["extract", "Deep", "-C", "Deep/sub", "--overwrite"]);
+    assert_eq!(finished.code, 1, "{finished:?}");
+    assert_eq!((&*read("Deep/sub/x.txt"), &*read("Deep/sub/sub/x.txt")), ("inner", "inner"));
+}
+
+#[test]
+fn a_last_source_that_is_probably_the_destination_is_refused_with_the_option() {
     let dir = data();
-    let finished = dir.run(["extract", "Data", "-C", "Data"]);
-    assert_eq!(finished.code, 73);
-    assert!(finished.err.contains("it is one of the sources"), "{finished:?}");
-    assert!(!dir.path("Data/Misc/y.txt").exists());
+    fs::create_dir(dir.path("out")).unwrap();
+    let refused = |arguments: &[&str], code, text: &str| {
+        let finished = dir.run(arguments.iter().copied());
+        assert_eq!(finished.code, code, "{finished:?}");
+        assert!(finished.err.contains(text), "{text}: {finished:?}");
+    };
+    refused(&["extract", "Data/a.bsa", "out"], 2, "empty folder; to write to it: -C out");
+    refused(&["extract", "Data/a.bsa", "Data"], 2, "another source is in; to write to it: -C Data");
+    refused(&["extract", "Data/a.bsa", "new"], 66, "a new folder of this name: -C new");
+    refused(&["pack", "--game", "skyrimse", "Data", "out"], 2, "to write to it: -o out");
+    refused(&["pack", "--game", "skyrimse", "Data", "new"], 66, "a new folder of this name: -o new");
+    // A path in the sources is none.
+    let finished = dir.run(["extract", "Data", "misc/z.txt"]);
+    assert!(finished.code == 66 && !finished.err.contains("-C"), "{finished:?}");
+    // Both options mean the same in both commands.
+    dir.run(["extract", "Data/a.bsa", "-o", "out"]).success();
+    assert!(dir.path("out/misc/y.txt").exists());
+    // A folder that took the name of the output is named.
+    fs::rename(dir.path("out"), dir.path("b")).unwrap();
+    let finished = dir.run(["extract", "Data/a.bsa", "b"]);
+    assert_eq!(
+        (finished.code, &*finished.err),
+        (0, "bsafs: warn: b is a source here; to extract to it: -C b\n")
+    );
+    for (name, meant) in [("unpack", "extract ARCHIVE"), ("create", "pack FOLDER"), ("stop", "umount MOUNT")]
+    {
+        refused(&[name, "Data"], 2, meant);
+    }
+}
+
+#[test]
+fn a_folder_that_is_published_keeps_its_archives() {
+    let dir = data();
+    dir.run(["extract", "Data", "--archives", "files", "-C", "out"]).success();
+    assert_eq!(fs::read(dir.path("out/a.bsa")).unwrap(), fs::read(dir.path("Data/a.bsa")).unwrap());
+    assert!(!dir.path("out/misc/y.txt").exists() && dir.path("out/Mod.esp").exists());
+}
+
+#[test]
+fn a_path_that_another_program_or_shell_spells_differently_is_spelled_out() {
+    let dir = data();
+    fs::write(dir.path("A - b.bsa"), "").unwrap();
+    let here = dir.path("");
+    let here = here.to_str().unwrap().trim_end_matches('/');
+    for (typed, text) in [
+        (format!("file://{here}/My%20Mod.bsa"), format!("; write '{here}/My Mod.bsa'\n")),
+        (r"Z:\games\a.bsa".to_owned(), "; write /games/a.bsa\n".to_owned()),
+        (r"C:\games\a.bsa".to_owned(), "; write PREFIX/drive_c/games/a.bsa\n".to_owned()),
+        ("~/a.bsa".to_owned(), "/a.bsa\n".to_owned()),
+        ("A".to_owned(), "; a name with spaces needs quotes: 'A - b.bsa'\n".to_owned()),
+        ("b.bsa".to_owned(), "; a name with spaces needs quotes: 'A - b.bsa'\n".to_owned()),
+    ] {
+        let finished = dir.run(["list", &typed]);
+        assert!(finished.code == 66 && finished.err.ends_with(&text), "{typed}: {finished:?}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::Value;
 
-use crate::mounted::{Finished, TestDir, run};
+use crate::mounted::{Finished, TestDir, run, until};
 
 fn games(dir: &TestDir, arguments: &[&str]) -> Finished {
     let mut command = dir.bsafs([&["games"], arguments].concat());
@@ -29,7 +29,7 @@ fn games_are_printed_with_counts_and_unusable_ones_with_the_reason() {
         write(&dir, &format!("Skyrim/{file}"));
     }
     write(&dir, "Fallout/Fallout4.exe");
-    let printed = games(&dir, &[]).success();
+    let printed = games(&dir, &["-v"]).success();
     let home = dir.path("home/Games");
     for line in [
         "skyrimse  Skyrim Special Edition (unknown store)".to_owned(),
@@ -98,13 +98,18 @@ fn instances_of_mod_organizer_are_listed_wherever_they_usually_are() {
         let (about, mods) = ([&line["game"], &line["game_dir"], &line["profile"]], &line["mods"]);
         assert_eq!((about, mods), ([&"skyrimse".into(), &game.into(), &"My profile".into()], &2.into()));
     }
-    let printed = games(&dir, &[]).success();
+    let printed = games(&dir, &["-v"]).success();
     let there = dir.path("home/MO2");
     let lines = format!(
-        "skyrimse  Mod Organizer 2 (profile \"My profile\", 2 mods)\n  instance  {}\n  folder    {game}\n",
+        "{0}  Mod Organizer 2 (profile \"My profile\", 2 mods)\n  instance  {0}\n  folder    {game}\n",
         there.display()
     );
     assert!(printed.contains(&lines), "{printed}");
+    // The folder that no other instance has in its path names an instance.
+    let printed = games(&dir, &[]).success();
+    for name in ["skyrimse:mod-organizer-2-skyrimse", "'skyrimse:MO2 beside the game'", "skyrimse:Modding"] {
+        assert!(printed.contains(&format!("\n{name}  Mod Organizer 2 (")), "{name}: {printed}");
+    }
 }
 
 #[test]
@@ -124,7 +129,7 @@ fn a_mount_of_a_game_that_mod_organizer_manages_names_the_instance() {
     write_instance(&dir, "MO2", game.to_str().unwrap(), &["One"]);
     let instance = dir.path("home/MO2").display().to_string();
     let line =
-        format!("\nMod Organizer 2 manages this game; to mount it with 1 mod: bsafs mount {instance}\n");
+        format!("\nMod Organizer 2 manages this game; to mount it with 1 mod: bsafs mount skyrimse:mo2\n");
     for source in ["skyrimse", game.to_str().unwrap()] {
         let report = mount(source);
         assert!(report.contains(&line), "{report}");
@@ -142,6 +147,62 @@ fn a_mount_of_a_game_that_mod_organizer_manages_names_the_instance() {
     write(&dir, "Other/SkyrimSE.exe");
     write(&dir, "Other/Data/Skyrim.esm");
     assert!(!mount(dir.path("home/Games/Other").to_str().unwrap()).contains("manages this game"));
+}
+
+#[test]
+fn an_instance_and_its_profiles_are_sources_by_a_short_name() {
+    let dir = TestDir::new();
+    write(&dir, "Skyrim/SkyrimSE.exe");
+    write(&dir, "Skyrim/Data/Skyrim.esm");
+    let game = dir.path("home/Games/Skyrim");
+    write_instance(&dir, "MO2", game.to_str().unwrap(), &["One"]);
+    let put = |path: &str, content: &str| {
+        let path = dir.path("home/MO2").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    };
+    put("mods/One/textures/one.dds", "");
+    put("mods/Two/textures/two.dds", "");
+    put("profiles/Test/modlist.txt", "+Two\n");
+    let bsafs = |arguments: &[&str]| {
+        let mut command = dir.bsafs(arguments);
+        command.env("HOME", dir.path("home")).env("USER", "nobody");
+        run(command.env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME"))
+    };
+    let printed = bsafs(&["games"]).success();
+    let lines =
+        "skyrimse:mo2  Mod Organizer 2 (profile \"My profile\", 1 mod)\n  profiles  skyrimse:mo2/Test\n";
+    assert!(printed.ends_with(lines), "{printed}");
+    let json = bsafs(&["games", "--json"]).success();
+    assert!(json.contains(r#"{"source":"skyrimse:mo2","#), "{json}");
+    let list = |source: &str| bsafs(&["list", source, "-g", "*.dds"]).success();
+    assert_eq!(
+        (&*list("skyrimse:mo2"), &*list("SkyrimSE:MO2/test")),
+        ("textures/one.dds\n", "textures/two.dds\n")
+    );
+    assert_eq!(bsafs(&["list", "skyrimse:mo2", "textures/one.dds"]).success(), "textures/one.dds\n");
+    let difference = bsafs(&["diff", "skyrimse:mo2", "skyrimse:mo2/Test"]);
+    assert!(difference.out.contains("- textures/one.dds\n+ textures/two.dds\n"), "{difference:?}");
+    for (source, text) in [
+        ("skyrimse:other", "no instance has this name; there are: skyrimse:mo2\n"),
+        ("skyrimse:mo2/No", "no such profile; there are: 'skyrimse:mo2/My profile', skyrimse:mo2/Test\n"),
+        ("fallout4:mo2", "no instance of Mod Organizer 2 for fallout4 was found; give its folder\n"),
+    ] {
+        let finished = bsafs(&["list", source]);
+        assert!(finished.code == 66 && finished.err.ends_with(text), "{source}: {finished:?}");
+    }
+    let complete = |line: &str| bsafs(&["complete", "fish", line]).out;
+    assert_eq!(complete("bsafs mount skyrimse:"), "skyrimse:mo2\tMod Organizer 2\0");
+    assert!(complete("bsafs list skyrimse:mo2/T").starts_with("skyrimse:mo2/Test\t"));
+    assert!(complete("bsafs mount skyr").contains("skyrimse:mo2\t"));
+    // A mount has the name, follows the instance, and ends by it; a saved profile has it, too.
+    bsafs(&["mount", "skyrimse:mo2/Test"]).success();
+    put("mods/Two/textures/three.dds", "");
+    until("a new file of the mod is shown", || dir.path("skyrimse-mo2-Test/textures/three.dds").exists());
+    assert!(bsafs(&["mounts"]).success().contains("\n  sources    skyrimse:mo2/Test\n"));
+    bsafs(&["umount", "skyrimse:mo2/Test"]).success();
+    bsafs(&["mount", "--save-profile", "evening", "skyrimse:mo2"]).success();
+    assert_eq!(list("evening"), "textures/one.dds\n");
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn mounts_of_one_instance_show_their_profiles_and_options() {
     );
     let status = world.bsafs(&["status", "two"]);
     assert!(status.contains("\n  options    mo2_profile=Other\n"), "{status}");
-    assert!(world.bsafs(&["games"]).contains("  profiles  Default (selected), Other\n"));
+    assert!(world.bsafs(&["games"]).contains("  profiles  skyrimse:mo2/Other\n"));
     let complete = |line: &str| world.bsafs(&["complete", "fish", line]);
     assert_eq!(complete(&format!("bsafs mount {source} --mo2-profile O")), "Other\t\0");
     assert!(complete("bsafs order --mo2-profile D").contains("Default\tthe selected profile\0"));

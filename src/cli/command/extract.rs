@@ -15,7 +15,7 @@ use indicatif::BinaryBytes;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::open_sources;
 use crate::cli::options::open_args::{AS_USER, LayoutArg, OpenArgs, SALVAGE};
-use crate::cli::options::selection::Selection;
+use crate::cli::options::selection::{Selection, destination_hint, refuse_destination};
 use crate::cli::surroundings::remove_files_on_signals;
 use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::progress;
@@ -23,7 +23,7 @@ use crate::cli::ui::Ui;
 use crate::content::FileStream;
 use crate::note::Reasons;
 use crate::picture::{FullPicture, PictureChannels, PictureError};
-use crate::shown::Shown;
+use crate::shown::{Shown, quoted};
 use crate::system::disk_id::DiskId;
 use crate::system::edit_mount;
 use crate::system::output_place::LastLink;
@@ -52,7 +52,7 @@ pub(crate) struct Extract {
     #[arg(required = true, value_name = "SOURCE|PATH")]
     archives: Vec<PathBuf>,
     /// Folder to extract to; created if it does not exist
-    #[arg(short = 'C', long, value_name = "FOLDER")]
+    #[arg(short = 'C', visible_short_alias = 'o', long, visible_alias = "output", value_name = "FOLDER")]
     directory: Option<PathBuf>,
     /// Replace existing files
     #[arg(long)]
@@ -156,12 +156,21 @@ impl Extract {
         };
         let (named, selected) = self.selection.split(&self.archives)?;
         let vfs = open_sources(named, options)?;
+        if self.directory.is_none() {
+            refuse_destination(named, "-C")?;
+        }
         let unseen = selected.unseen(&vfs);
-        let files = selected.files(&vfs).inspect_err(|_| _ = unseen.end(Exit::Ok))?;
+        let files = selected.files(&vfs).map_err(|failure| {
+            _ = unseen.end(Exit::Ok);
+            if self.directory.is_some() { failure } else { destination_hint(failure, &self.archives, "-C") }
+        })?;
         if selected.is_unmatched(files.len()) {
             return Ok(unseen.end(Exit::No));
         }
         let directory = self.directory(named, &vfs.store().identities());
+        if self.directory.is_none() {
+            warn_of_source(named, &directory);
+        }
         if self.dry_run {
             return self.dry_run(&vfs, &files, &directory, ui.is_quiet).map(|exit| unseen.end(exit));
         }
@@ -184,16 +193,11 @@ impl Extract {
         directory: &Path,
         ui: &Ui,
     ) -> Result<Exit, Failure> {
-        let sources = vfs.store().identities();
         // In stored order, so that a disk is read in one pass.
         files.sort_by_key(VfsFile::place);
         let last = if self.directory.is_some() { LastLink::Follow } else { LastLink::Refuse };
-        let folder = OutputFolder::open(directory, last, sources)
+        let folder = OutputFolder::open(directory, last, self.never_replaced(vfs, &files))
             .map_err(|error| Failure::not_made("the folder", directory, &error))?;
-        if folder.is_kept() {
-            let why = "it is one of the sources, and its files would be replaced; give another folder";
-            return Err(Failure::new(Exit::CannotCreate, format!("{}: {why}", directory.shown())));
-        }
         self.check_room(&folder, directory, &files)?;
         let is_full = AtomicBool::new(false);
         let total = || files.iter().map(VfsFile::disk_size).sum();
@@ -220,6 +224,14 @@ impl Extract {
         let is_all = outcomes.failed.is_empty() && outcomes.flaws.is_empty();
         let is_all = is_all && (outcomes.differing == 0 || self.skip_existing);
         Ok(if is_all { Exit::Ok } else { Exit::No })
+    }
+
+    /// The archives among the sources, and the loose files that are read. A file may be written into the
+    /// folder of a source, but none takes the place of one that it, or another, comes from.
+    fn never_replaced(&self, vfs: &Vfs, files: &[VfsFile]) -> HashSet<DiskId> {
+        let loose = files.iter().filter(|_| self.overwrite).filter_map(VfsFile::path_on_disk);
+        let loose = loose.filter_map(|path| Some(DiskId::from(&std::fs::metadata(path).ok()?)));
+        vfs.store().identities().into_iter().chain(loose).collect()
     }
 
     /// Fails if the files do not fit on the disk, before any of them is written.
@@ -713,6 +725,18 @@ impl Outcomes {
         };
         let textures = [stay("texture", &self.textures), stay("voice", &self.voices)].concat();
         format!("wrote {written} ({bytes}) to {}{kept}{failed}{flawed}{textures}", directory.shown())
+    }
+}
+
+/// Says that the folder which has the name of the last source is this source, and was not written to.
+fn warn_of_source(named: &[PathBuf], directory: &Path) {
+    let [_, .., last] = named else { return };
+    let folder = last.canonicalize().ok().filter(|folder| folder.is_dir());
+    let (Some(folder), Ok(here)) = (folder, std::env::current_dir()) else { return };
+    let is_beside = here.canonicalize().is_ok_and(|here| folder.parent() == Some(&here));
+    if is_beside && folder.file_name() != directory.file_name() {
+        let last = quoted(&last.to_string_lossy());
+        log::warn!("{last} is a source here; to extract to it: -C {last}");
     }
 }
 

@@ -14,9 +14,11 @@ use crate::cli::ui::Ui;
 use crate::format::is_archive_name;
 use crate::game::caseless::{CaselessNames, fold};
 use crate::game::find::{Found, find, prefixes};
-use crate::game::{Disk, Environment, FoundInstance, Installation, WinePrefix, find_instances};
+use crate::game::{
+    Disk, Environment, FoundInstance, Installation, WinePrefix, find_instances, instance_names,
+};
 use crate::note::Note;
-use crate::shown::Shown;
+use crate::shown::{Shown, quoted};
 use crate::system::clock::{date, unix_seconds};
 use crate::system::text::count;
 use crate::vfs::sources::resolve::looked_in;
@@ -25,7 +27,9 @@ use crate::vfs::sources::resolve::looked_in;
 ///
 /// Searches the libraries of Steam, Heroic, Legendary, Lutris, Bottles and Faugus, and also ~/.wine and
 /// ~/Games. Instances of Mod Organizer 2 are also searched beside games, in Wine prefixes, in the folders of
-/// SteamTinkerLaunch, mo2-lint and Fluorine, and in the home folder. Other places can be listed in
+/// SteamTinkerLaunch, mo2-lint and Fluorine, and in the home folder. The first word of each line is a source:
+/// `bsafs mount skyrimse` mounts the game alone, and `bsafs mount skyrimse:mo2` with the mods of an instance.
+/// -v prints where data, settings and lists are. Other places can be listed in
 /// ~/.config/bsafs/places.toml: `games = ["/data/games"]`, `prefixes = [...]`, `instances = [...]`.
 ///
 /// The exit status is 1 if no game is found, or if something could not be looked at that may be a game or
@@ -86,6 +90,8 @@ struct JsonPrefix {
 /// An instance of Mod Organizer 2, as JSON.
 #[derive(Serialize)]
 struct JsonInstance<'a> {
+    /// The source that stands for it, such as `skyrimse:mo2`; null if its game is not known.
+    source: Option<&'a str>,
     #[serde(serialize_with = "output::lossy")]
     instance: &'a Path,
     /// The id of the game; null if it is not known.
@@ -113,6 +119,8 @@ impl Games {
         found.installations.sort_by(|a, b| (a.title.id, &a.folder).cmp(&(b.title.id, &b.folder)));
         let mut out = stdout_for(self.json);
         let mut unseen = Unseen::default();
+        let (names, is_verbose) = (instance_names(&instances), log::log_enabled!(log::Level::Info));
+        let mut written = Vec::new();
         for installation in &found.installations {
             let mut line = line(&disk, installation, &mut unseen);
             let all = || prefixes(&disk, installation, &found, &environment);
@@ -121,14 +129,21 @@ impl Games {
             if self.json {
                 write_json(&mut out, &line).map_err(OutputError)?;
             } else {
-                write_lines(&mut out, &line).map_err(OutputError)?;
+                write_lines(&mut out, &line, is_verbose || self.prefixes).map_err(OutputError)?;
+                let is_of_folder = |it: &FoundInstance| {
+                    it.game.as_ref().and_then(|it| disk.identity(it)) == disk.identity(&installation.folder)
+                };
+                for (instance, name) in instances.iter().zip(&names).filter(|(it, _)| is_of_folder(it)) {
+                    write_instance(&mut out, instance, name.as_deref(), is_verbose).map_err(OutputError)?;
+                    written.push(&instance.folder);
+                }
             }
         }
-        for instance in &instances {
+        for (instance, name) in instances.iter().zip(&names) {
             if self.json {
-                write_json(&mut out, &json(instance)).map_err(OutputError)?
-            } else {
-                write_instance(&mut out, instance).map_err(OutputError)?
+                write_json(&mut out, &json(instance, name.as_deref())).map_err(OutputError)?
+            } else if !written.contains(&&instance.folder) {
+                write_instance(&mut out, instance, name.as_deref(), is_verbose).map_err(OutputError)?
             }
         }
         for (path, why) in &found.unusable {
@@ -177,7 +192,7 @@ fn line<'a>(disk: &Disk, installation: &'a Installation, unseen: &mut Unseen) ->
     }
 }
 
-fn write_lines(out: &mut impl Write, line: &JsonGame<'_>) -> std::io::Result<()> {
+fn write_lines(out: &mut impl Write, line: &JsonGame<'_>, is_verbose: bool) -> std::io::Result<()> {
     let store = match line.store {
         "unknown" => "unknown store".to_owned(),
         store => store.to_owned(),
@@ -185,6 +200,9 @@ fn write_lines(out: &mut impl Write, line: &JsonGame<'_>) -> std::io::Result<()>
     let language = line.language.map(|it| format!(", {it}")).unwrap_or_default();
     writeln!(out, "{}  {} ({store}{language})", line.game, line.name)?;
     writeln!(out, "  folder    {}", line.game_dir.shown())?;
+    if !is_verbose {
+        return Ok(());
+    }
     if let Some(data) = &line.data_dir {
         let data = data.strip_prefix(line.game_dir).unwrap_or(data).shown();
         let (archives, plugins) = (count(line.archives, "archive"), count(line.plugins, "plugin"));
@@ -214,8 +232,9 @@ fn json_prefix(prefix: WinePrefix, installation: &Installation) -> JsonPrefix {
     }
 }
 
-fn json(instance: &FoundInstance) -> JsonInstance<'_> {
+fn json<'a>(instance: &'a FoundInstance, name: Option<&'a str>) -> JsonInstance<'a> {
     JsonInstance {
+        source: name,
         instance: &instance.folder,
         game: instance.title.map(|title| title.id),
         game_dir: instance.game.as_deref(),
@@ -225,21 +244,39 @@ fn json(instance: &FoundInstance) -> JsonInstance<'_> {
     }
 }
 
-fn write_instance(out: &mut impl Write, instance: &FoundInstance) -> std::io::Result<()> {
-    let game = instance.title.map_or("unknown game", |title| title.id);
+/// Maximum number of profiles that are printed of an instance, without `-v`.
+const PROFILES_SHOWN: usize = 8;
+
+fn write_instance(
+    out: &mut impl Write,
+    instance: &FoundInstance,
+    name: Option<&str>,
+    is_verbose: bool,
+) -> std::io::Result<()> {
+    // Without a name, the folder is the source.
+    let folder = instance.folder.to_string_lossy();
+    let source = quoted(name.unwrap_or(&folder));
     let profile =
         instance.profile.as_ref().map_or("no profile".into(), |it| format!("profile \"{}\"", it.shown()));
-    writeln!(out, "{game}  Mod Organizer 2 ({profile}, {})", count(instance.mods, "mod"))?;
-    writeln!(out, "  instance  {}", instance.folder.shown())?;
-    let is_selected = |name: &String| instance.profile.as_ref() == Some(name);
-    let named = |(name, _): &(String, PathBuf)| {
-        if is_selected(name) { format!("{} (selected)", name.shown()) } else { name.shown().to_string() }
+    writeln!(out, "{source}  Mod Organizer 2 ({profile}, {})", count(instance.mods, "mod"))?;
+    let others = instance.profiles.iter().filter(|(it, _)| instance.profile.as_ref() != Some(it));
+    let source = |(profile, folder): &(String, PathBuf)| match name {
+        Some(name) => quoted(&format!("{name}/{profile}")),
+        None => quoted(&folder.to_string_lossy()),
     };
-    let profiles: Vec<String> = instance.profiles.iter().map(named).collect();
-    // A single one is named above.
-    if profiles.len() > 1 {
-        writeln!(out, "  profiles  {}", profiles.join(", "))?;
+    let others: Vec<String> = others.map(source).collect();
+    let shown = if is_verbose { others.len() } else { PROFILES_SHOWN.min(others.len()) };
+    if !others.is_empty() {
+        let more = match others.len() - shown {
+            0 => String::new(),
+            more => format!(" and {more} more (-v)"),
+        };
+        writeln!(out, "  profiles  {}{more}", others[..shown].join(" "))?;
     }
+    if !is_verbose {
+        return Ok(());
+    }
+    writeln!(out, "  instance  {}", instance.folder.shown())?;
     match &instance.game {
         Some(game) => writeln!(out, "  folder    {}", game.shown()),
         None => Ok(()),

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::{open_sources, source_set};
 use crate::cli::options::open_args::{self, AS_USER, OpenArgs};
-use crate::cli::options::selection::Selection;
+use crate::cli::options::selection::{Selection, destination_hint, refuse_destination};
 use crate::cli::surroundings::remove_files_on_signals;
 use crate::cli::terminal::output::{self, Output, stdout, stdout_for};
 use crate::cli::terminal::progress;
@@ -54,7 +54,7 @@ pub(crate) struct Pack {
     #[arg(long, value_name = "ID", required_unless_present = "move_back")]
     game: Option<String>,
     /// Folder for the archives, by default the current one; or the file of the only archive
-    #[arg(short, long, value_name = "OUTPUT")]
+    #[arg(short, visible_short_alias = 'C', long, visible_alias = "directory", value_name = "OUTPUT")]
     output: Option<PathBuf>,
     /// What the names of archives begin with, instead of the name of the plugin
     #[arg(long, value_name = "NAME")]
@@ -205,7 +205,13 @@ impl Pack {
         // Everybody may read what is packed.
         let advice_to_root = (!self.follow_links).then_some(AS_USER);
         let open = OpenOptions { archives, advice_to_root, ..open.layout(Layout::Union) };
-        let vfs = open_sources(&self.sources, open)?;
+        let vfs = open_sources(&self.sources, open).map_err(|failure| match self.output {
+            Some(_) => failure,
+            None => destination_hint(failure, &self.sources, "-o"),
+        })?;
+        if self.output.is_none() {
+            refuse_destination(&self.sources, "-o")?;
+        }
         let plan = Plan::new(&vfs, &options)?;
         let mut unseen = Unseen::default();
         let changes = match &self.within {

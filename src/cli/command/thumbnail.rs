@@ -18,6 +18,7 @@ use crate::picture::{FullPicture, PictureChannels, PictureError, SIZE_MAX, thumb
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
 use crate::system::output_place::{Missing, OutputPlace};
+use crate::system::text::from_uri;
 
 /// `FUSE_SUPER_MAGIC` of linux/magic.h.
 const FUSE_MAGIC: rustix::fs::FsWord = 0x6573_5546;
@@ -129,22 +130,9 @@ fn parse_size(text: &str) -> Result<Size, String> {
 fn path_of(argument: &OsStr) -> Cow<'_, Path> {
     let uri = argument.as_bytes().strip_prefix(b"file://");
     let path = uri.and_then(|it| it.iter().position(|byte| *byte == b'/').and_then(|host| it.get(host..)));
-    path.map_or(Cow::Borrowed(Path::new(argument)), |path| Cow::Owned(unescaped(path).into()))
-}
-
-/// Decodes the escapes of a URI, such as `%20`. An invalid escape is kept.
-fn unescaped(mut path: &[u8]) -> OsString {
-    let mut bytes = Vec::with_capacity(path.len());
-    while let Some((&first, rest)) = path.split_first() {
-        let digit = |at: usize| rest.get(at).and_then(|it| char::from(*it).to_digit(16));
-        let escaped = match (first, digit(0), digit(1)) {
-            (b'%', Some(high), Some(low)) => Some((high * 16 + low) as u8),
-            _ => None,
-        };
-        bytes.push(escaped.unwrap_or(first));
-        path = if escaped.is_some() { &rest[2..] } else { rest };
-    }
-    OsString::from_vec(bytes)
+    path.map_or(Cow::Borrowed(Path::new(argument)), |path| {
+        Cow::Owned(OsString::from_vec(from_uri(path)).into())
+    })
 }
 
 fn open_texture(path: &Path, advice: Advice) -> Result<File, Failure> {

@@ -6,13 +6,17 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::daemon::overlay;
 use crate::game::find::find;
-use crate::game::{Disk, Environment, FoundInstance, OPENMW_CFG, find_instances, instance};
+use crate::game::{
+    Disk, Environment, FoundInstance, OPENMW_CFG, TITLES, find_instances, instance, instance_names, title,
+};
 use crate::system::mountinfo;
 use crate::tree::{Kind, Tree};
 use crate::vfs::sources::profile::Profile;
+use crate::vfs::sources::resolve::place_of_instance;
 
 /// A completion of the word at the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,11 +85,46 @@ fn is_source(path: &Path) -> bool {
         || path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(OPENMW_CFG))
 }
 
+/// The ids of all games, installed or not.
+pub(crate) fn games() -> Vec<Candidate> {
+    TITLES.iter().map(|title| Candidate { text: title.id.into(), help: title.name.into() }).collect()
+}
+
+/// How long the Tab key may search for instances of Mod Organizer 2.
+const SEARCH_TIME: Duration = Duration::from_millis(500);
+
+/// Whether a text is the beginning of the id of a game, or has one before its first colon.
+fn may_be_name(text: &str) -> bool {
+    match text.split_once(':') {
+        Some((id, _)) => title(id).is_some(),
+        None => TITLES.iter().any(|title| title.id.starts_with(text)),
+    }
+}
+
 /// Everything that can be mounted: files, folders, and installed games.
 pub(crate) fn sources(typed: &[u8]) -> Vec<Candidate> {
     let mut found = on_disk(typed, DiskFiles::Sources);
+    let (disk, environment) = (Disk::default(), Environment::of_process());
+    // `skyrimse:` and a name of an instance, or the beginning of that.
+    let is_name = std::str::from_utf8(typed).is_ok_and(|it| it.split('/').next().is_some_and(may_be_name));
+    if is_name {
+        let games = find(&disk, &environment);
+        let instances = find_instances(&disk, &environment, &games, Some(SEARCH_TIME));
+        let profiles_of = |name: &str| typed.starts_with(format!("{name}/").as_bytes());
+        for (instance, name) in instances.iter().zip(instance_names(&instances)) {
+            let Some(name) = name else { continue };
+            let help = "Mod Organizer 2".to_owned();
+            if profiles_of(&name) {
+                let names = instance.profiles.iter().map(|(profile, _)| format!("{name}/{profile}"));
+                found.extend(names.map(|name| Candidate { text: name.into(), help: help.clone() }));
+            } else {
+                found.push(Candidate { text: name.into(), help });
+            }
+        }
+        found.retain(|it| it.text.starts_with(typed));
+    }
     if !typed.contains(&b'/') {
-        let games = find(&Disk::default(), &Environment::of_process()).installations;
+        let games = find(&disk, &environment).installations;
         let names: BTreeSet<_> = games.iter().map(|game| (game.title.id, game.title.name)).collect();
         let games = names.into_iter().filter(|(id, _)| id.as_bytes().starts_with(typed));
         found.extend(games.map(|(id, name)| Candidate { text: id.into(), help: name.into() }));
@@ -102,7 +141,10 @@ pub(crate) fn profiles(sources: &[&[u8]]) -> Vec<Candidate> {
     let instances = match sources {
         [] => find_instances(&disk, &environment, &found, None),
         _ => {
-            let paths = sources.iter().filter_map(|it| std::path::absolute(OsStr::from_bytes(it)).ok());
+            let paths = sources.iter().filter_map(|it| {
+                let path = Path::new(OsStr::from_bytes(it));
+                place_of_instance(path).map_or_else(|| std::path::absolute(path).ok(), Result::ok)
+            });
             paths.filter_map(|path| instance(&disk, &path, &environment, &found)).collect()
         }
     };

@@ -67,6 +67,8 @@ enum Kind {
     Layer,
     /// A profile of an instance among the sources.
     Profile,
+    /// Ids of games.
+    Game,
 }
 
 /// Value names in `--help`, and their kinds.
@@ -98,7 +100,7 @@ const KINDS: [(&str, Kind); 32] = [
     ("BYTES", Kind::Unknown),
     ("PIXELS", Kind::Unknown),
     ("OUTPUT", Kind::Folder),
-    ("ID", Kind::Unknown),
+    ("ID", Kind::Game),
     ("GAME", Kind::Source),
     ("SIZE", Kind::Unknown),
     ("NUMBER", Kind::Unknown),
@@ -179,7 +181,8 @@ impl Expected {
                 | Kind::Precedence
                 | Kind::Command
                 | Kind::Layer
-                | Kind::Profile => Vec::new(),
+                | Kind::Profile
+                | Kind::Game => Vec::new(),
             },
         };
         let whole = |it: Candidate| Candidate { text: [&self.prefix, &it.text[..]].concat(), ..it };
@@ -293,7 +296,11 @@ impl<'a> ParsedLine<'a> {
     }
 
     fn short(&self, letter: u8) -> Option<&'a Arg> {
-        self.command.get_arguments().find(|it| it.get_short() == Some(char::from(letter)))
+        let is_named = |argument: &&Arg| {
+            let aliases = argument.get_all_short_aliases().unwrap_or_default();
+            argument.get_short().into_iter().chain(aliases).any(|it| it == char::from(letter))
+        };
+        self.command.get_arguments().find(is_named)
     }
 
     /// The positional argument that comes next.
@@ -339,6 +346,7 @@ impl<'a> ParsedLine<'a> {
             Kind::Command => Value::Words(commands(bsafs).into_iter().chain(topics()).collect()),
             Kind::Layer => Value::Words(self.layers(bsafs)),
             Kind::Profile => Value::Words(candidates::profiles(&self.sources)),
+            Kind::Game => Value::Words(candidates::games()),
             // `mount` takes a folder to mount on, not an existing mount.
             Kind::Mount if self.command.get_name() == "mount" => Value::Kind(Kind::Folder),
             Kind::SourceOrPath if self.sources.is_empty() => {

@@ -118,6 +118,7 @@ fn advice_to_root(options: &MountOptions) -> Option<&'static str> {
 pub(crate) fn mounted_source(source: &Path) -> MountedSource {
     match source.to_str().and_then(title) {
         Some(title) => MountedSource::named(title.id),
+        None if is_game(source) => MountedSource::named(&source.to_string_lossy()),
         None => MountedSource::file(source),
     }
 }

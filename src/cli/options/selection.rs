@@ -1,5 +1,6 @@
 //! The files that a command works on: all, or those that paths and patterns name.
 
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use clap::Args;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::unseen::{UNMATCHED, Unseen};
 use crate::format::is_archive_name;
-use crate::shown::Shown;
+use crate::shown::{Shown, quoted};
 use crate::vfs::question::{Meant, hidden_by};
 use crate::vfs::sources::profile::Profile;
 use crate::vfs::sources::resolve::is_game;
@@ -192,6 +193,40 @@ pub(crate) fn is_source(argument: &Path) -> bool {
     let is_archive = is_archive_name(argument.as_os_str().as_bytes()) && !is_pattern(argument);
     let is_on_disk = || argument.symlink_metadata().is_ok() && !is_file_of_game(argument);
     is_archive || is_game(argument) || is_on_disk()
+}
+
+/// Refuses a last source that is probably meant as the destination, which `option` names: an empty folder, or
+/// the folder of another source.
+pub(crate) fn refuse_destination(sources: &[PathBuf], option: &str) -> Result<(), Failure> {
+    let Some((last, others)) = sources.split_last().filter(|(_, others)| !others.is_empty()) else {
+        return Ok(());
+    };
+    let is_empty = std::fs::read_dir(last).is_ok_and(|mut entries| entries.next().is_none());
+    let (folder, paths) = (last.canonicalize().ok(), others.iter().filter(|other| !is_game(other)));
+    let mut paths = paths.filter_map(|other| other.canonicalize().ok());
+    let what = match folder {
+        Some(_) if is_empty => "the last source is an empty folder",
+        Some(folder) if paths.any(|path| path.parent() == Some(&folder)) => {
+            "the last source is the folder that another source is in"
+        }
+        _ => return Ok(()),
+    };
+    let last = quoted(&last.to_string_lossy());
+    Err(Failure::new(Exit::Usage, format!("{last}: {what}; to write to it: {option} {last}")))
+}
+
+/// Adds to an error that the last of several arguments, if nothing has this name, may be meant as the
+/// destination, which `option` names.
+pub(crate) fn destination_hint(mut failure: Failure, arguments: &[PathBuf], option: &str) -> Failure {
+    let [_, .., last] = arguments else { return failure };
+    let is_missing = last.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    let may_be_folder = !is_pattern(last) && (last.extension().is_none() || last.is_absolute());
+    let is_about_it = failure.what.starts_with(&format!("{}: ", last.shown()));
+    if is_missing && may_be_folder && is_about_it {
+        let last = quoted(&last.to_string_lossy());
+        failure.what += &format!("\nTo write to a new folder of this name: {option} {last}");
+    }
+    failure
 }
 
 /// Whether something on the disk is a file that is no source but may be in one.

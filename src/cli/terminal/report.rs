@@ -11,7 +11,9 @@ use crate::content::Store;
 use crate::daemon::mountpoint::Mountpoint;
 use crate::format::{EntryId, is_archive_name};
 use crate::game::find::find;
-use crate::game::{ArchiveRule, Disk, Environment, FoundInstance, LoadOrder, LooseRule, find_instances};
+use crate::game::{
+    ArchiveRule, Disk, Environment, FoundInstance, LoadOrder, LooseRule, find_instances, instance_names,
+};
 use crate::note::{NoteCode, Reasons};
 use crate::shown::{Shown, quoted};
 use crate::system::text::{count, layers};
@@ -88,14 +90,16 @@ pub(crate) fn instance(order: &LoadOrder) -> String {
             order.layers.iter().any(|layer| layer.path.canonicalize().is_ok_and(|it| it.starts_with(&game)))
         })
     };
-    let managing: Vec<&FoundInstance> = instances.iter().filter(is_of_game).collect();
-    let Some(first) = managing.first() else { return String::new() };
+    let named = instances.iter().zip(instance_names(&instances));
+    let managing: Vec<_> = named.filter(|(it, _)| is_of_game(it)).collect();
+    let Some((first, name)) = managing.first() else { return String::new() };
     let more = match managing.len() - 1 {
         0 => String::new(),
         more => format!(" ({more} more; see `bsafs games`)"),
     };
-    let (mods, folder) = (count(first.mods, "mod"), quoted(&first.folder.to_string_lossy()));
-    format!("Mod Organizer 2 manages this game; to mount it with {mods}: bsafs mount {folder}{more}\n")
+    let name = name.clone().unwrap_or_else(|| first.folder.to_string_lossy().into_owned());
+    let (mods, name) = (count(first.mods, "mod"), quoted(&name));
+    format!("Mod Organizer 2 manages this game; to mount it with {mods}: bsafs mount {name}{more}\n")
 }
 
 fn archives(rule: ArchiveRule) -> &'static str {

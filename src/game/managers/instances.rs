@@ -1,17 +1,19 @@
 //! Finds instances of Mod Organizer 2 and Fluorine: portable ones, and those in Wine prefixes.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::mo2::{Instance, MO2_INI, read_instance};
-use crate::game::caseless::same;
+use crate::game::caseless::{fold, same};
 use crate::game::disk::Disk;
 use crate::game::find::{Found, LOST, drives, recognise_among};
 use crate::game::installation::{Environment, Overrides};
+use crate::game::titles::title;
 use crate::game::titles::title::Title;
 use crate::limits::SETTINGS_MAX;
+use crate::shown::quoted;
 use crate::system::mountinfo;
 
 /// An instance of Mod Organizer 2, or of Fluorine.
@@ -109,6 +111,97 @@ fn describe(disk: &Disk, folder: &Path, environment: &Environment, found: &Found
     };
     let folders = instance.folders();
     Some(FoundInstance { folder: folder.to_owned(), title, game, profile, profiles, mods, folders })
+}
+
+/// A source that names an instance by its game: `skyrimse:mo2`, or with a profile `skyrimse:mo2/Test`. If a
+/// game has several instances, the name of a folder is in place of `mo2`.
+#[derive(Clone, Copy, Debug)]
+pub struct InstanceName<'a> {
+    title: &'static Title,
+    instance: &'a str,
+    profile: Option<&'a str>,
+}
+
+impl<'a> InstanceName<'a> {
+    /// `None` if a source is not of this form.
+    pub fn parse(source: &'a str) -> Option<Self> {
+        let (id, rest) = source.split_once(':')?;
+        let (instance, profile) = rest.split_once('/').unwrap_or((rest, ""));
+        let profile = Some(profile.trim_end_matches('/')).filter(|profile| !profile.is_empty());
+        let title = title(id).filter(|_| !instance.is_empty())?;
+        Some(Self { title, instance, profile })
+    }
+
+    /// The folder of the instance, or that of the profile, among these instances.
+    ///
+    /// # Errors
+    /// No instance has this name, or it has no such profile. The text says which there are.
+    pub fn find(&self, instances: &[FoundInstance]) -> Result<PathBuf, String> {
+        let names = instance_names(instances);
+        let is_of_game = |it: &FoundInstance| it.title.is_some_and(|title| title.id == self.title.id);
+        let of_game = || instances.iter().zip(&names).filter(|(it, _)| is_of_game(it));
+        let is_named = |name: &Option<String>| {
+            let name = name.as_ref().and_then(|name| name.split_once(':'));
+            name.is_some_and(|(_, name)| same(name, self.instance))
+        };
+        let Some((found, name)) = of_game().find(|(_, name)| is_named(name)) else {
+            let known: Vec<String> = of_game()
+                .map(|(it, name)| name.clone().unwrap_or_else(|| it.folder.to_string_lossy().into_owned()))
+                .map(|name| quoted(&name).to_string())
+                .collect();
+            return Err(match &known[..] {
+                [] => {
+                    format!("no instance of Mod Organizer 2 for {} was found; give its folder", self.title.id)
+                }
+                _ => format!("no instance has this name; there are: {}", known.join(", ")),
+            });
+        };
+        let Some(wanted) = self.profile else { return Ok(found.folder.clone()) };
+        let mut profiles = found.profiles.iter();
+        let profile = profiles.find(|(profile, _)| profile == wanted);
+        let profile = profile.or_else(|| found.profiles.iter().find(|(profile, _)| same(profile, wanted)));
+        profile.map(|(_, folder)| folder.clone()).ok_or_else(|| {
+            let name = name.as_deref().unwrap_or_default();
+            let shown = found.profiles.iter().take(PROFILES_NAMED);
+            let known: Vec<String> =
+                shown.map(|(profile, _)| quoted(&format!("{name}/{profile}")).to_string()).collect();
+            format!("the instance has no such profile; there are: {}", known.join(", "))
+        })
+    }
+
+    /// The parts of the name, for the name of a folder.
+    pub fn parts(&self) -> impl Iterator<Item = &str> {
+        [self.title.id, self.instance].into_iter().chain(self.profile)
+    }
+}
+
+/// Maximum number of profiles that a message names.
+const PROFILES_NAMED: usize = 20;
+
+/// The name as a source of each instance: `skyrimse:mo2` for the only instance of a game. If there are
+/// several, it has the name of the lowest folder that is in the path of this one alone. `None` if there is no
+/// such folder, or if the game is not known.
+pub fn instance_names(instances: &[FoundInstance]) -> Vec<Option<String>> {
+    let id = |it: &FoundInstance| it.title.map(|title| title.id);
+    let names = |it: &FoundInstance| -> Vec<String> {
+        it.folder.iter().rev().filter_map(|name| name.to_str()).map(str::to_owned).collect()
+    };
+    let (mut of_game, mut with_folder) = (HashMap::new(), HashMap::new());
+    for it in instances {
+        *of_game.entry(id(it)).or_insert(0) += 1;
+        for name in names(it).iter().map(|name| fold(name)).collect::<HashSet<_>>() {
+            *with_folder.entry((id(it), name)).or_insert(0) += 1;
+        }
+    }
+    let name = |it: &FoundInstance| {
+        let id = id(it)?;
+        if of_game.get(&Some(id)) == Some(&1) {
+            return Some(format!("{id}:mo2"));
+        }
+        let is_own = |name: &String| with_folder.get(&(Some(id), fold(name))) == Some(&1);
+        Some(format!("{id}:{}", names(it).into_iter().find(is_own)?))
+    };
+    instances.iter().map(name).collect()
 }
 
 struct Search<'a> {

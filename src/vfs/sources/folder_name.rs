@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::profile::Profile;
 use crate::format::encoding::Encoding;
 use crate::format::name;
-use crate::game::title;
+use crate::game::{InstanceName, title};
 use crate::tree;
 
 /// Candidate names for the folder of a source: the stem of an archive or the name of a folder, then
@@ -40,7 +40,10 @@ fn stem(source: &Path) -> String {
     // Resolves `.` and `..` to the name of the folder.
     let folder = source.canonicalize().ok().filter(|path| path.is_dir());
     let stem = folder.as_ref().map_or_else(|| source.file_stem(), |folder| folder.file_name());
-    let stem = stem.unwrap_or_default().to_string_lossy();
+    let stem = match source.to_str().and_then(InstanceName::parse) {
+        Some(name) => name.parts().collect::<Vec<_>>().join("-").into(),
+        None => stem.unwrap_or_default().to_string_lossy(),
+    };
     name::component(stem.as_bytes(), Encoding::UTF_8).into_owned()
 }
 

@@ -26,7 +26,7 @@ use rustix::process::geteuid;
 use serde::Deserialize;
 
 use crate::format::is_archive_extension;
-use crate::game::{Disk, Environment, title};
+use crate::game::{Disk, Environment, InstanceName, title};
 use crate::limits::{PROFILE_MATCHES_MAX, PROFILE_MAX, PROFILE_SOURCES_MAX};
 use crate::note::Note;
 use crate::shown::{Shown, excerpt};
@@ -163,7 +163,7 @@ impl Profile {
         let mut named = self.archives.iter().chain(&self.mountpoint).cloned().chain(of_options);
         let is_in_one = |path: &PathBuf| {
             let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            path.to_str().and_then(title).is_none() && enters_any(&foreign, &absolute)
+            !is_name(path) && enters_any(&foreign, &absolute)
         };
         named.find(is_in_one).map_or(Ok(()), |path| {
             let what = format!(
@@ -205,8 +205,7 @@ impl Profile {
             .take()
             .map_or_else(|| parent.to_owned(), |folder| parent.join(expand_home(folder)));
         for archive in &mut profile.archives {
-            // The id of a game is not a path.
-            if archive.to_str().and_then(title).is_none() {
+            if !is_name(archive) {
                 *archive = folder.join(expand_home(std::mem::take(archive)));
             }
         }
@@ -214,6 +213,11 @@ impl Profile {
         profile.mountpoint = profile.mountpoint.map(|mountpoint| parent.join(expand_home(mountpoint)));
         Ok(profile)
     }
+}
+
+/// Whether a source is the id of a game, or the name of an instance of Mod Organizer 2, and not a path.
+pub(super) fn is_name(source: &Path) -> bool {
+    source.to_str().is_some_and(|it| title(it).is_some() || InstanceName::parse(it).is_some())
 }
 
 /// The folder of the profiles that `bsafs mount --save-profile` writes.

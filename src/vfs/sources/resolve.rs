@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 use super::for_others;
 use super::layer_plan;
-use super::profile::Profile;
+use super::profile::{Profile, is_name};
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
 use crate::game::find::{Found, below, drives, find, for_instance, recognise_among, with_prefix};
 use crate::game::{
-    Disk, Environment, Installation, LayerKind, LoadOrder, LooseRule, MO2_INI, OPENMW_CFG, OrderLayer,
-    Overrides, PlanError, ReadSet, TITLES, Title, game_of_settings, instance_of_profile, plan_game, plan_mo2,
-    plan_openmw, title,
+    Disk, Environment, Installation, InstanceName, LayerKind, LoadOrder, LooseRule, MO2_INI, OPENMW_CFG,
+    OrderLayer, Overrides, PlanError, ReadSet, TITLES, Title, find_instances, game_of_settings,
+    instance_of_profile, plan_game, plan_mo2, plan_openmw, title,
 };
 use crate::note::{Note, NoteCode};
 use crate::shown::{Shown, quoted};
@@ -25,10 +25,10 @@ use crate::system::covered::{Covered, uncovered};
 use crate::system::disk_id::DiskId;
 use crate::system::edit_mount;
 use crate::system::paths;
-use crate::system::text::count;
+use crate::system::text::{count, from_uri};
 use crate::tree::Rule;
 use crate::vfs::error::{OpenError, OpenErrorKind};
-use crate::vfs::open_options::{FolderArchives, OpenOptions};
+use crate::vfs::open_options::{FolderArchives, OpenOptions, expand_home};
 use crate::vfs::trouble::Trouble;
 
 /// Plans the layers of sources as one load order, lowest first. A later source is above an earlier one.
@@ -212,9 +212,19 @@ pub(crate) fn plan_source(source: &Path, options: &OpenOptions) -> Result<Option
     })
 }
 
-/// Whether a source is the id of a game, and not a path.
+/// Whether a source is the id of a game, or the name of an instance of Mod Organizer 2, and not a path.
 pub(crate) fn is_game(source: &Path) -> bool {
-    source.to_str().and_then(title).is_some()
+    is_name(source)
+}
+
+/// The folder that the name of an instance, or of its profile, stands for. `None` if the source is no such
+/// name.
+pub(crate) fn place_of_instance(source: &Path) -> Option<Result<PathBuf, OpenError>> {
+    let name = source.to_str().and_then(InstanceName::parse)?;
+    // What the search reads changes no plan, so a mount need not watch it.
+    let (disk, environment) = (Disk::beneath(Covered::of_process()), Environment::of_process());
+    let instances = find_instances(&disk, &environment, &find(&disk, &environment), None);
+    Some(name.find(&instances).map_err(|what| OpenError::not_found(source, what)))
 }
 
 /// What a source turned out to be.
@@ -337,6 +347,9 @@ impl<'a> Planner<'a> {
         // `skyrim` is the game. A folder of that name is given as `./skyrim`.
         if let Some(title) = source.to_str().and_then(title) {
             return self.plan_title(title).map(|order| Source::Planned(order.into()));
+        }
+        if let Some(place) = place_of_instance(source) {
+            return self.resolve_source(&place?);
         }
         let metadata = match std::fs::metadata(uncovered(source)) {
             Ok(metadata) => metadata,
@@ -576,9 +589,10 @@ fn loose_folder(disk: &Disk, folder: &Path, archives: FolderArchives) -> Result<
 }
 
 fn no_source(source: &Path) -> OpenError {
+    let hint = hint(source);
     // The id of a game has neither a slash nor an extension.
-    if source.extension().is_some() || source.components().count() != 1 {
-        return OpenError::not_found(source, "no such file or folder");
+    if !hint.is_empty() || source.extension().is_some() || source.components().count() != 1 {
+        return OpenError::not_found(source, format!("no such file or folder{hint}"));
     }
     let what = "no such file, folder, game or saved profile";
     let ids: Vec<&str> = TITLES.iter().map(|title| title.id).collect();
@@ -590,6 +604,48 @@ fn no_source(source: &Path) -> OpenError {
         },
     )
 }
+
+/// What is probably wrong with a path that does not exist, and what to write instead.
+fn hint(source: &Path) -> String {
+    let Some(text) = source.to_str() else { return String::new() };
+    let meant = match (text.strip_prefix("file://"), text.as_bytes()) {
+        (Some(uri), _) => {
+            // What precedes the path is the name of this machine.
+            uri.find('/').and_then(|at| String::from_utf8(from_uri(&uri.as_bytes()[at..])).ok())
+        }
+        (None, [b'~', b'/', ..]) => Some(expand_home(source.to_owned()).to_string_lossy().into_owned()),
+        (None, [drive, b':', b'\\' | b'/', rest @ ..]) if drive.is_ascii_alphabetic() => {
+            let rest = String::from_utf8_lossy(rest).replace('\\', "/");
+            Some(if drive.eq_ignore_ascii_case(&b'z') {
+                format!("/{rest}")
+            } else {
+                format!("PREFIX/drive_{}/{rest}", drive.to_ascii_lowercase() as char)
+            })
+        }
+        _ => None,
+    };
+    match meant {
+        Some(meant) => format!("; write {}", quoted(&meant)),
+        None => with_spaces(source).map_or_else(String::new, |name| {
+            format!("; a name with spaces needs quotes: {}", quoted(&name.to_string_lossy()))
+        }),
+    }
+}
+
+/// A file of the same folder whose name begins or ends with this word, as if a shell had split it at spaces.
+fn with_spaces(source: &Path) -> Option<PathBuf> {
+    let word = source.file_name()?.to_str()?;
+    let (begins, ends) = (format!("{word} "), format!(" {word}"));
+    let folder = source.parent().filter(|it| *it != Path::new(""));
+    let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?.take(HINT_NAMES_MAX).flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|it| it.starts_with(&begins) || it.ends_with(&ends)).collect();
+    names.sort_unstable();
+    names.first().map(|name| folder.unwrap_or(Path::new("")).join(name))
+}
+
+/// Maximum number of names that are compared for a hint.
+const HINT_NAMES_MAX: usize = 10_000;
 
 /// The ids of games and names of saved profiles that the user may have meant.
 fn alike(text: &str, saved: &[String]) -> Vec<String> {
