@@ -128,11 +128,10 @@ fn a_mount_of_a_game_that_mod_organizer_manages_names_the_instance() {
     let game = dir.path("home/Games/Skyrim");
     write_instance(&dir, "MO2", game.to_str().unwrap(), &["One"]);
     let instance = dir.path("home/MO2").display().to_string();
-    let line =
-        format!("\nMod Organizer 2 manages this game; to mount it with 1 mod: bsafs mount skyrimse:mo2\n");
+    let line = "\nMod Organizer 2 manages this game; to mount it with 1 mod: bsafs mount skyrimse:mo2\n";
     for source in ["skyrimse", game.to_str().unwrap()] {
         let report = mount(source);
-        assert!(report.contains(&line), "{report}");
+        assert!(report.contains(line), "{report}");
     }
     // A file of a mod is not in the game without the instance.
     let why = |source: &str| {
@@ -141,7 +140,7 @@ fn a_mount_of_a_game_that_mod_organizer_manages_names_the_instance() {
         run(command.env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME")).out
     };
     let (of_game, of_instance) = (why("skyrimse"), why(&instance));
-    assert!(of_game.ends_with(&line) && !of_instance.contains("manages"), "{of_game}{of_instance}");
+    assert!(of_game.ends_with(line) && !of_instance.contains("manages"), "{of_game}{of_instance}");
     // The instance itself has the mods, and another game has no instance.
     assert!(!mount(&instance).contains("manages this game"));
     write(&dir, "Other/SkyrimSE.exe");
