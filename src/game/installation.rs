@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use super::disk::Disk;
 use super::precedence::ArchiveRule;
 use super::storefront::Storefront;
 use super::titles::title::Title;
@@ -31,6 +32,14 @@ impl Installation {
     /// The Wine prefixes whose drives paths of the game's programs may be on.
     pub(crate) fn prefix_folders(&self) -> impl Iterator<Item = PathBuf> {
         self.prefix.iter().cloned().chain(self.prefixes.iter().map(|it| it.folder.clone()))
+    }
+
+    /// The `.ccc` file that the game reads, which lists Creation Club plugins.
+    pub(crate) fn creation_club(&self, disk: &Disk) -> Option<PathBuf> {
+        let rules = Some(&self.title.plugins).filter(|it| !it.ccc.is_empty())?;
+        let my_games = self.my_games.as_ref().filter(|_| rules.ccc_in_my_games);
+        let of_user = my_games.and_then(|folder| disk.find_file(folder, rules.ccc));
+        of_user.or_else(|| disk.find_file(&self.folder, rules.ccc))
     }
 }
 

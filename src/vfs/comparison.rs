@@ -303,6 +303,13 @@ impl Groups {
         name.map_or(layer, |name| self.of_mod(layer, name))
     }
 
+    /// The number of the group of a loose copy that the game ignores.
+    pub(crate) fn of_ignored(&self, folder: &Path, path: &str) -> Option<usize> {
+        let layer = self.layers.iter().position(|layer| layer.is_folder() && layer.path() == folder)?;
+        let name = self.deployments.mod_of(folder, path).filter(|_| self.is_own[layer]);
+        Some(name.map_or(self.lowest[layer], |name| self.of_mod(layer, name)))
+    }
+
     /// Whether a group is a layer that counts as another one.
     pub(crate) fn is_part(&self, group: usize) -> bool {
         self.lowest.get(group).is_some_and(|lowest| *lowest != group)

@@ -8,7 +8,7 @@ use super::patterns::DATA;
 use super::sources::resolve::distance;
 use super::vfs::{Vfs, VfsEntry, VfsFolder};
 use crate::game::caseless::same;
-use crate::game::{Disk, drive_root, is_known_folder};
+use crate::game::{DeploymentList, Disk, LayerKind, drive_root, is_known_folder};
 use crate::system::text::from_uri;
 
 /// A path or name without what is not part of it.
@@ -42,6 +42,8 @@ const IMPLIED: [(&str, &str); 12] = [
 ];
 /// Folders of one type of files, which other such folders do not have.
 const TYPED: [&str; 5] = ["textures", "meshes", "materials", "scripts", "sound"];
+/// Maximum number of names at the end of a path that may be its path in the game.
+pub(crate) const DEPTH_MAX: usize = 32;
 /// Maximum number of names that are suggested for a name with a typing error.
 const NEAREST_MAX: usize = 4;
 
@@ -136,6 +138,9 @@ impl Meant {
             if let Some(copy) = paths.find_map(|path| copy_on_disk(vfs, path)) {
                 return Ok(Self::Copy(copy));
             }
+            if let Some(copy) = deployed_copy(vfs, &disk, path) {
+                return Ok(Self::Copy(copy));
+            }
             // The file is there, but is none of the tree.
             let is_there = disk.metadata(path).is_ok() || path.is_symlink();
             if is_there || !question.may_be_elsewhere() {
@@ -174,6 +179,39 @@ fn copy_on_disk(vfs: &Vfs, path: &Path) -> Option<VfsFile> {
     let copies = around.filter_map(|(within, layer)| copy_in(vfs, layer.number(), &within));
     // A mod may be in the folder of the game.
     copies.max_by_key(|copy| copy.layer().path().as_os_str().len())
+}
+
+/// The copy in the folder of a game that a manager deployed from a file of a mod.
+fn deployed_copy(vfs: &Vfs, disk: &Disk, path: &Path) -> Option<VfsFile> {
+    let order = vfs.order();
+    let own = order.layers.iter().filter(|it| it.what == LayerKind::Folder && !it.is_managed);
+    let own: Vec<&Path> = own.filter(|_| !order.game.is_empty()).map(|it| &*it.path).collect();
+    let copy = |folder: &Path, within: &str| {
+        let layer = vfs.layers().find(|layer| layer.path() == folder)?;
+        copy_in(vfs, layer.number(), within)
+    };
+    if let Some((folder, within)) = linked_place(disk, &own, path) {
+        return copy(folder, &within);
+    }
+    let prefixes: Vec<PathBuf> = order.installation.iter().flat_map(|it| it.prefix_folders()).collect();
+    own.into_iter().find_map(|folder| {
+        let lists = DeploymentList::of_folder(disk, folder, &prefixes);
+        copy(folder, &lists.iter().find_map(|list| list.deployed_copy(disk, folder, path))?)
+    })
+}
+
+/// The path below one of some folders at which a file of a staging folder is, as a link.
+pub(crate) fn linked_place<'f>(disk: &Disk, folders: &[&'f Path], path: &Path) -> Option<(&'f Path, String)> {
+    let identity = disk.file_identity(path)?;
+    let names: Vec<&str> = path.iter().filter_map(|it| it.to_str()).collect();
+    let ends = (1..names.len().min(DEPTH_MAX)).map(|count| names[names.len() - count..].join("/"));
+    ends.into_iter().find_map(|within| {
+        let is_it = |folder: &&Path| {
+            let found = disk.find_file(folder, &within);
+            found.is_some_and(|it| disk.file_identity(&it) == Some(identity))
+        };
+        Some((*folders.iter().find(|folder| is_it(folder))?, within))
+    })
 }
 
 /// The copy that a name of a layer and a path in it mean.
@@ -246,16 +284,15 @@ pub(crate) fn find(vfs: &Vfs, question: &Question) -> Result<VfsFile, Vec<String
     if !below.is_empty() {
         return only(below);
     }
-    // `MyQuest` and `My:Quest` are scripts as Papyrus has them.
-    let script = text.strip_suffix(".psc").unwrap_or(text).replace(':', "/");
-    if let Some(file) = vfs.file(format!("scripts/{script}.pex")) {
-        return Ok(file);
-    }
-    if text.contains('/') {
-        return Err(Vec::new());
-    }
     let is_it = |file: &VfsFile| file.name().eq_ignore_ascii_case(text.as_bytes());
-    only(vfs.files().filter(is_it).collect())
+    let mut named: Vec<VfsFile> =
+        if text.contains('/') { Vec::new() } else { vfs.files().filter(is_it).collect() };
+    if named.is_empty() {
+        // `MyQuest`, `My:Quest` and `MyQuest.psc` are scripts as Papyrus has them.
+        let script = text.strip_suffix(".psc").unwrap_or(text).replace(':', "/");
+        named.extend(vfs.file(format!("scripts/{script}.pex")));
+    }
+    only(named)
 }
 
 fn only(mut files: Vec<VfsFile>) -> Result<VfsFile, Vec<String>> {

@@ -109,13 +109,21 @@ fn which_and_cat_suggest_the_paths_of_files_of_the_same_name() {
     dir.archive("a.bsa", &archive.build());
     let paths = "files of this name:\n  f0/bucket.dds\n  f1/bucket.dds\n  f2/bucket.dds\n  f3/bucket.dds\n  \
                  and 2 more\n";
-    for name in ["Bucket.dds", "textures/bucket.DDS"] {
-        let finished = dir.run(["which", "--in", "a.bsa", name]);
-        assert_eq!((finished.code, finished.err), (1, format!("bsafs: {name}: no such file; {paths}")));
+    let finished = dir.run(["which", "--in", "a.bsa", "textures/bucket.DDS"]);
+    assert_eq!(
+        (finished.code, finished.err),
+        (1, format!("bsafs: textures/bucket.DDS: no such file; {paths}"))
+    );
+    for (name, what) in [("bucket.dds", "several files are called so"), ("x/bucket.dds", "no such file")] {
+        let finished = dir.run(["cat", "a.bsa", name]);
+        assert_eq!((finished.code, finished.err), (66, format!("bsafs: a.bsa: {name}: {what}; {paths}")));
     }
-    let finished = dir.run(["cat", "a.bsa", "bucket.dds"]);
-    let expected = format!("bsafs: a.bsa: bucket.dds: no such file; {paths}");
-    assert_eq!((finished.code, finished.err), (66, expected));
+    // A name is that of each file.
+    fs::write(dir.path("list"), "Bucket.dds").unwrap();
+    for arguments in [&["Bucket.dds"][..], &["--files-from", "list"]] {
+        let which = dir.run([&["which", "--in", "a.bsa"], arguments].concat()).success();
+        assert_eq!(which.matches("/bucket.dds  (1 B)").count(), 6, "{which}");
+    }
 }
 
 #[test]

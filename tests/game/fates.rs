@@ -10,7 +10,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::small_world::{FALLOUT4, FALLOUTNV, MORROWIND, OBLIVION, SKYRIMSE, STARFIELD, SmallWorld};
+use super::small_world::{
+    FALLOUT4, FALLOUTNV, MORROWIND, OBLIVION, REMASTERED, SKYRIMSE, SKYRIMVR, STARFIELD, SmallWorld,
+};
 use super::worlds;
 use crate::mounted::{Finished, TestDir, run};
 use crate::support::home::{SteamGame, plugin};
@@ -95,7 +97,7 @@ fn a_path_on_the_disk_is_about_that_copy_and_no_other() {
     check(&format!("{mods}/Low/Mod.esp"), ("loses", "hidden", "lower priority than High"));
     check(&format!("{mods}/Off"), ("off", "mo2-mod-off", "turn it on"));
     check("home/staging/7/textures/linked.dds", ("wins", "there", "textures/linked.dds is from here"));
-    check("home/staging/7/textures/other.dds", ("not-deployed", "not-deployed", ""));
+    check("home/staging/7/textures/other.dds", ("not-deployed", "in-no-folder", ""));
     // A path of another machine is one in the game. One in a folder of this game is not.
     check("home/none/Data/textures/a.dds", ("wins", "there", "textures/a.dds is from here"));
     for missing in ["/nowhere/at/all.dds", "./textures/a.dds", "../textures/a.dds", "~/textures/a.dds"] {
@@ -1642,4 +1644,355 @@ fn of_two_archives_of_mods_new_vegas_uses_the_one_loaded_first_and_says_so() {
         text("/Fallout - Meshes.bsa"),
         "B.bsa wins: mods win over add-ons, and add-ons over the base game"
     );
+}
+
+/// The first lines of the answers about a thing, for all games of a world.
+fn first_lines(world: &SmallWorld, things: &[&str]) -> Vec<String> {
+    let out = world.run(&[&["why"], things].concat()).out;
+    out.lines().filter(|line| !line.starts_with(' ')).map(str::to_owned).collect()
+}
+
+#[test]
+fn of_several_games_only_those_that_know_a_file_say_something_of_it() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[("my/Skyrim.ini", ""), ("Data/textures/one.dds", ""), ("Data/meshes/one.nif", "")],
+    );
+    world.write(&[
+        ("home/Games/Heroic/Oblivion/Oblivion.exe", ""),
+        ("home/Games/Heroic/Oblivion/Data/Oblivion.esm", ""),
+        ("home/Games/Heroic/Oblivion/Data/textures/two.dds", ""),
+    ]);
+    for (thing, line) in [
+        ("textures/one.dds", "skyrimse: textures/one.dds is in the game, from Data"),
+        ("one.nif", "skyrimse: one.nif (meshes/one.nif) is in the game, from Data"),
+        ("textures/two.dds", "oblivion: textures/two.dds is in the game, from Data"),
+    ] {
+        assert_eq!(first_lines(&world, &[thing]), [line]);
+        assert_eq!(world.run(&["why", thing]).code, 0, "{thing}");
+    }
+    // What no game knows, all of them are asked about.
+    assert_eq!(first_lines(&world, &["textures/none.dds"]).len(), 2);
+}
+
+#[test]
+fn several_paths_are_not_one_path_with_spaces() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", ""), ("Data/textures/a.dds", "")]);
+    let (folder, file) = (path(&world, ""), path(&world, "Data/textures/a.dds"));
+    let things = ["Missing.esp", &*folder, &*file];
+    let lines = first_lines(&world, &things);
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert!(lines[2].ends_with("is in the game, from Data"), "{lines:?}");
+    assert_eq!(world.run(&["why", "--in", "skyrimse", "  "]).code, 2);
+    // One path that the shell split is still one.
+    let split: Vec<&str> = file.split(' ').collect();
+    assert!(split.len() > 1, "{file}");
+    assert_eq!(first_lines(&world, &split), [format!("skyrimse: {file} is in the game, from Data")]);
+}
+
+#[test]
+fn a_path_that_leads_out_of_a_folder_of_a_mount_and_into_another_is_one_of_the_mount() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[("my/Skyrim.ini", ""), ("Data/textures/a.dds", ""), ("Data/meshes/b.nif", "")],
+    );
+    let mounted = world.mount("skyrimse");
+    let mountpoint = mounted.path.display().to_string();
+    let whole = mountpoint.trim_end_matches('/');
+    for thing in [format!("{whole}/textures/../meshes/b.nif"), format!("{whole}/../mnt/meshes/b.nif")] {
+        assert_eq!(first_lines(&world, &[&thing]), [format!("skyrimse: {thing} is in the game, from Data")]);
+    }
+    assert_eq!(first_lines(&world, &[whole]), [format!("skyrimse: {whole} is in the game")]);
+}
+
+#[test]
+fn a_source_of_a_script_is_not_the_script() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", ""),
+            ("Data/scripts/quest.pex", ""),
+            ("Data/scripts/source/quest.psc", ""),
+            ("Data/scripts/other.pex", ""),
+        ],
+    );
+    for (thing, meant) in [
+        ("quest.psc", "scripts/source/quest.psc"),
+        ("Quest", "scripts/quest.pex"),
+        ("other.psc", "scripts/other.pex"),
+    ] {
+        let line = format!("skyrimse: {thing} ({meant}) is in the game, from Data");
+        assert_eq!(first_lines(&world, &[thing]), [line]);
+    }
+}
+
+#[test]
+fn the_name_of_an_archive_that_is_not_on_the_disk_is_no_source() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[("my/Skyrim.ini", ""), ("Data/textures/a.dds", ""), ("Data/Nobody.bsa", "")],
+    );
+    for command in ["which", "list", "conflicts"] {
+        let finished = world.run(&[command, "skyrimse", "textures/a.dds", "Nobody.bsa"]);
+        assert!(finished.code == 0 && finished.err.is_empty(), "{command}: {finished:?}");
+    }
+    let which = world.run(&["which", "skyrimse", "None.bsa"]);
+    assert!(which.code == 1 && which.err.contains("None.bsa: no such file"), "{which:?}");
+}
+
+#[test]
+fn commands_take_the_path_of_a_deployed_file_in_the_folder_of_its_mod() {
+    let world = vortex_world();
+    let staging = "home/pfx/drive_c/Vortex/mods";
+    let (staged, deployed) =
+        (path(&world, &format!("{staging}/Armor-12/textures/shared.dds")), "textures/shared.dds");
+    let loser = path(&world, &format!("{staging}/Loser-3/textures/shared.dds"));
+    let check_staged = || {
+        let which = world.run(&["which", "--json", "--in", "skyrimse", &staged]);
+        assert_eq!(lines(&which)[0]["path"], deployed, "{which:?}");
+        assert_eq!(lines(&which)[0]["from"]["deployed_from"], "Armor-12", "{which:?}");
+        assert_eq!(world.bsafs(&["cat", "skyrimse", &staged]), "armor");
+        assert_eq!(world.bsafs(&["list", "skyrimse", &staged]), format!("{deployed}\n"));
+        let conflicts = world.bsafs(&["conflicts", "skyrimse", &staged]);
+        assert!(conflicts.contains("  from    Armor-12\n"), "{conflicts}");
+    };
+    check_staged();
+    // A manager may copy instead.
+    let in_game = world.installed.path(&format!("Data/{deployed}"));
+    fs::remove_file(&in_game).unwrap();
+    fs::write(&in_game, "armor").unwrap();
+    check_staged();
+    let which = world.run(&["which", "--in", "skyrimse", &loser]);
+    assert!(which.code == 1 && which.err.contains("deployed this path from the mod Armor-12"), "{which:?}");
+    fs::write(&in_game, "other").unwrap();
+    let which = world.run(&["which", "--in", "skyrimse", &staged]);
+    assert!(which.code == 1 && which.err.contains("replaced it there since"), "{which:?}");
+}
+
+#[test]
+fn a_mod_of_a_manager_has_the_files_that_lost_and_the_reason_of_one_that_is_not_used() {
+    let world = SmallWorld::new(
+        &FALLOUT4,
+        &[
+            (
+                "my/Fallout4.ini",
+                "[Archive]\nbInvalidateOlderFiles=1\nsResourceDataDirsFinal=TEXTURES\\\n\
+                 SResourceArchiveList=Base.ba2\n",
+            ),
+            ("Data/Base.ba2", ""),
+            ("Data/misc/base.ba2.txt", ""),
+            ("Data/textures/a.dds", ""),
+            ("Data/textures/b.dds", ""),
+            ("home/limo/1/misc/base.ba2.txt", ""),
+            ("home/limo/2/textures/a.dds", ""),
+            ("home/limo/2/textures/b.dds", ""),
+            ("home/limo/3/textures/a.dds", ""),
+            ("home/limo/3/textures/c.dds", ""),
+            ("home/limo/4/textures/a.dds", ""),
+            ("home/limo/4/textures/d.dds", ""),
+            ("Data/textures/c.dds", ""),
+            (
+                "Data/.lmmfiles",
+                r#"{"files":[{"mod_id":1,"path":"misc/base.ba2.txt"},{"mod_id":2,"path":"textures/a.dds"},
+                    {"mod_id":2,"path":"textures/b.dds"},{"mod_id":3,"path":"textures/c.dds"}]}"#,
+            ),
+            (
+                "home/limo/lmm_mods.json",
+                r#"{"steam_app_id":377160,"installed_mods":[{"id":1,"name":"Mesh"},{"id":2,"name":"High"},
+                    {"id":3,"name":"Low"},{"id":4,"name":"Off"}],
+                    "deployers":[{"source_path":"LIMO","dest_path":"DATA"}]}"#,
+            ),
+        ],
+    );
+    let (limo, list) = (path(&world, "home/limo"), world.installed.path("home/limo/lmm_mods.json"));
+    let text =
+        fs::read_to_string(&list).unwrap().replace("LIMO", &limo).replace("DATA", &path(&world, "Data"));
+    fs::write(&list, text).unwrap();
+    world.write(&[("home/.config/Limo.conf", &format!("[staging_directories]\n1\\0={limo}\nsize=1\n"))]);
+    let check = |thing: &str, expected| check(&world, "fallout4", thing, expected);
+    check("Low", ("wins", "there", "the game uses 1; it deployed textures/a.dds from High instead"));
+    check("High", ("wins", "there", "limo deployed 2 files; the game uses 2"));
+    let mesh = world.run(&["why", "--in", "fallout4", "Mesh"]);
+    assert!(mesh.code == 1 && mesh.out.contains("sResourceDataDirsFinal=TEXTURES"), "{mesh:?}");
+    // The path of a file of a mod that is off has the advice of the mod.
+    let off = ("not-deployed", "not-deployed", "deployed nothing of it; turn it on there");
+    check("Off", off);
+    check(&format!("{limo}/4/textures/d.dds"), off);
+    // The copy that the game ignores is one of the mod, also for `--of`.
+    let conflicts = world.bsafs(&["conflicts", "fallout4", "--of", "Mesh"]);
+    assert!(conflicts.contains("  from    Base.ba2\n  ignored Mesh\n"), "{conflicts}");
+    let json = world.run(&["conflicts", "--json", "fallout4", "--of", "Mesh"]);
+    assert_eq!(lines(&json)[0]["ignored"][0]["deployed_from"], "Mesh", "{json:?}");
+}
+
+#[test]
+fn a_name_that_several_files_have_selects_each_of_them() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[("my/Skyrim.ini", ""), ("Data/meshes/a/twin.nif", "a"), ("Data/meshes/b/Twin.nif", "b")],
+    );
+    let both = "meshes/a/twin.nif\nmeshes/b/Twin.nif\n";
+    assert_eq!(world.bsafs(&["list", "skyrimse", "twin.nif"]), both);
+    let which = world.run(&["which", "--json", "skyrimse", "twin.nif"]);
+    assert_eq!(which.code, 0, "{which:?}");
+    assert_eq!(texts_of(&lines(&which), "path"), ["meshes/a/twin.nif", "meshes/b/Twin.nif"]);
+    let conflicts = world.bsafs(&["conflicts", "skyrimse", "twin.nif"]);
+    assert!(conflicts.contains("         2         2         0  Data\n"), "{conflicts}");
+    // One stream has one file.
+    let cat = world.run(&["cat", "skyrimse", "twin.nif"]);
+    assert!(cat.code == 66 && cat.err.contains("several files are called so"), "{cat:?}");
+    assert!(cat.err.contains("meshes/a/twin.nif") && cat.err.contains("meshes/b/Twin.nif"), "{cat:?}");
+}
+
+fn texts_of(values: &[Value], key: &str) -> Vec<String> {
+    values.iter().map(|it| it[key].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn groundcover_and_removed_folders_of_openmw_have_the_setting_that_decides() {
+    let (world, source) = openmw_world();
+    let folder = |name: &str| path(&world, &format!("home/omw/{name}"));
+    let cfg = world.installed.path("home/.config/openmw/openmw.cfg");
+    let text = fs::read_to_string(&cfg).unwrap();
+    let (grass, gone) = (folder("Grass"), folder("Gone"));
+    fs::write(&cfg, format!("{text}data=\"{gone}\"\nconfig=top\n")).unwrap();
+    world.write(&[
+        (
+            "home/.config/openmw/top/openmw.cfg",
+            &format!("replace=data\ndata=\"{grass}\"\ngroundcover=Grass.esp\ngroundcover=None.esp\n"),
+        ),
+        ("home/omw/Grass/Grass.esp", ""),
+        ("home/omw/Gone/textures/gone.dds", ""),
+    ]);
+    let check = |thing: &str, expected| check(&world, &source, thing, expected);
+    for thing in ["Grass.esp", "grass.ESP", &folder("Grass/Grass.esp")] {
+        check(thing, ("wins", "active", "as groundcover"));
+    }
+    check("Grass", ("wins", "there", "1 of its files win"));
+    let order = world.run(&["order", "--json", &source]);
+    assert_eq!(lines(&order)[0]["groundcover"], serde_json::json!(["Grass.esp"]), "{order:?}");
+    check("None.esp", ("not-here", "plugin-missing", "groundcover= lists this plugin"));
+    let removed = ("off", "folder-removed", "replace=data in");
+    for thing in ["textures/gone.dds", "Gone", &gone, &folder("Gone/textures/gone.dds"), "gone.dds"] {
+        check(thing, removed);
+    }
+    denied_by_all(&world, &source, "textures/gone.dds");
+}
+
+#[test]
+fn lists_and_settings_have_the_reason_that_order_gives() {
+    let world = SmallWorld::new(
+        &FALLOUTNV,
+        &[
+            ("my/Fallout.ini", "[Archive]\nSArchiveList=\n"),
+            ("my/FalloutCustom.ini", "[Archive]\nSArchiveList=x.bsa\n"),
+            ("local/Plugins.txt", "FalloutNV.esm\r\n*Star.esp\r\n"),
+            ("Data/Star.esp", ""),
+        ],
+    );
+    let order = world.order("falloutnv");
+    let custom = order.texts("settings-ignored")[0].to_owned();
+    assert!(custom.contains("JIP LN NVSE"), "{custom}");
+    let star = order.texts("plugin-missing")[0].to_owned();
+    assert!(star.contains("begins with a star"), "{star}");
+    let check = |thing: &str, expected| check(&world, "falloutnv", thing, expected);
+    check("FalloutCustom.ini", ("ignored", "settings-ignored", &custom));
+    check(&path(&world, "my/FalloutCustom.ini"), ("ignored", "settings-ignored", &custom));
+    check("Star.esp", ("not-loaded", "plugin-inactive", "begins with a star"));
+    for thing in ["plugins.txt", &path(&world, "local/Plugins.txt")] {
+        check(thing, ("wins", "there", "the game reads this list of plugins"));
+    }
+
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", ""), ("Skyrim.ccc", "x.esl\r\n")]);
+    let source = world.instance(&[], &[("home/mo2/profiles/Default/loadorder.txt", "Skyrim.esm\r\n")]);
+    for (thing, text) in [
+        ("Skyrim.ccc", "the game reads this list of the Creation Club"),
+        ("modlist.txt", "Mod Organizer reads this list of mods"),
+        ("Plugins.txt", "the game reads this list of plugins"),
+    ] {
+        super::fates::check(&world, &source, thing, ("wins", "there", text));
+    }
+    for thing in ["loadorder.txt", &path(&world, "home/mo2/profiles/Default/loadorder.txt")] {
+        super::fates::check(
+            &world,
+            &source,
+            thing,
+            ("ignored", "settings-ignored", "the game does not read"),
+        );
+    }
+    for thing in [&*source, &path(&world, "home/mo2/mods")] {
+        fs::create_dir_all(world.installed.path("home/mo2/mods")).unwrap();
+        check_is_there(&world, &source, thing);
+    }
+}
+
+/// Checks that a folder with folders of the game in it is no file that nothing uses.
+fn check_is_there(world: &SmallWorld, source: &str, thing: &str) {
+    let finished = world.run(&["why", "--in", source, thing]);
+    assert!(finished.code == 0 && finished.out.contains("are below this one"), "{finished:?}");
+}
+
+#[test]
+fn a_plugin_that_a_rule_of_the_game_keeps_away_has_that_rule() {
+    let world = SmallWorld::new(
+        &SKYRIMVR,
+        &[("my/SkyrimVR.ini", ""), ("local/Plugins.txt", "*Light.esl\r\n"), ("Data/Light.bsa", "")],
+    );
+    world.installed.write("Data/Light.esl", &plugin(4, 0x201, &[]), 0);
+    let note = world.order("skyrimvr").texts("plugin-ignored")[0].to_owned();
+    check(&world, "skyrimvr", "Light.esl", ("not-loaded", "plugin-inactive", &note));
+
+    let world = SmallWorld::new(
+        &STARFIELD,
+        &[("my/StarfieldCustom.ini", ""), ("local/Plugins.txt", "*Mine.esm\r\n"), ("my/Data/Mine.esm", "")],
+    );
+    let on_disk = path(&world, "my/Data/Mine.esm");
+    let why = world.run(&["why", "--in", "starfield", &on_disk]);
+    assert!(why.out.contains("only if its own data folder has one of the same name"), "{why:?}");
+}
+
+#[test]
+fn what_mods_of_oblivion_remastered_have_is_found_in_their_data_folders() {
+    let mods = "home/mo2/mods";
+    let data = "OblivionRemastered/Content/Dev/ObvData/Data";
+    let world = SmallWorld::new(&REMASTERED, &[(&format!("{data}/Plugins.txt"), "Oblivion.esm\r\n")]);
+    let source = world.instance(
+        &["Flat", "Paks"],
+        &[
+            (&format!("{mods}/Flat/Flat.bsa"), ""),
+            (&format!("{mods}/Flat/Flat.esp"), ""),
+            (&format!("{mods}/Paks/Data/Paks.esp"), ""),
+            (&format!("{mods}/Paks/Paks/a_P.pak"), ""),
+            (&format!("{mods}/Off/Data/meshes/off.nif"), ""),
+            (&format!("{mods}/Off/Data/Off.bsa"), ""),
+            (&format!("{mods}/Off/Data/Off.esp"), ""),
+            ("home/mo2/profiles/Default/plugins.txt", "Oblivion.esm\r\nFlat.esp\r\n"),
+        ],
+    );
+    let check = |thing: &str, expected| check(&world, &source, thing, expected);
+    let off = ("off", "mo2-mod-off", "turn it on");
+    for thing in ["meshes/off.nif", "misc/off.bsa.txt", "Off.esp", "Off.bsa"] {
+        check(thing, off);
+    }
+    let left_out = ("ignored", "loose-disabled", "shows only the folder Data");
+    for thing in ["misc/flat.bsa.txt", "Flat.esp", "Flat.bsa"] {
+        check(thing, left_out);
+    }
+    let pak = path(&world, &format!("{mods}/Paks/Paks/a_P.pak"));
+    check(&pak, ("ignored", "not-passed-on", "shows only the folder Data"));
+    denied_by_all(&world, &source, "misc/flat.bsa.txt");
+}
+
+#[test]
+fn an_archive_below_the_top_of_a_mod_has_files_that_the_game_does_not_load() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", ""), ("Data/meshes/Deep.bsa", "")]);
+    let source = world.instance(
+        &["Mod"],
+        &[("home/mo2/mods/Mod/sub/Deeper.bsa", ""), ("home/mo2/mods/Mod/textures/a.dds", "")],
+    );
+    for thing in ["misc/deep.bsa.txt", "misc/deeper.bsa.txt"] {
+        let text = "this archive has the file, but the game loads archives only from the top";
+        check(&world, &source, thing, ("not-loaded", "not-at-top", text));
+        denied_by_all(&world, &source, thing);
+    }
 }

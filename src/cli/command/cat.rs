@@ -58,7 +58,10 @@ impl Cat {
             let file = match Meant::find(vfs, Path::new(path)) {
                 Ok(Meant::Copy(file)) => file,
                 Ok(Meant::Folder(_)) => return Err(missing("it is a folder; give a file in it")),
-                Err(_) => match same_names(vfs, path) {
+                Err(several) => match same_names(vfs, path) {
+                    found if !several.is_empty() => {
+                        return Err(missing(&format!("several files are called so{found}")));
+                    }
                     found if found.is_empty() => {
                         return Err(missing("no such file; `bsafs list` prints all paths"));
                     }

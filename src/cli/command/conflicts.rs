@@ -94,8 +94,8 @@ struct Found {
     unused: HashMap<NodeId, Cause>,
     /// The copies that a mod manager did not deploy, by the node of the file.
     undeployed: HashMap<NodeId, Vec<Undeployed>>,
-    /// The folders with copies of a file that the game ignores, by the node of the file.
-    ignored: HashMap<NodeId, Vec<PathBuf>>,
+    /// The groups of the copies of a file that the game ignores, by the node of the file.
+    ignored: HashMap<NodeId, Vec<usize>>,
     /// Why the game ignores them.
     why_ignored: String,
     /// Whether only some files were compared.
@@ -166,13 +166,13 @@ impl Conflicts {
             return Ok(unseen.end(Exit::No));
         }
         let mut conflicts = conflicts(files.iter().cloned());
-        let ignored = ignored(&vfs, &files);
         let groups = Groups::new(vfs.layers().collect(), vfs.order());
         let mut tallies = vec![Tally::default(); vfs.layers().len()];
         tally(&mut tallies, files.iter().cloned(), |file| groups.of(file));
         let selected_nodes: HashSet<NodeId> = files.iter().map(VfsFile::node).collect();
         let mut undeployed = groups.undeployed(vfs.order(), |path| vfs.file(path));
         undeployed.retain(|node, _| selected_nodes.contains(node));
+        let ignored = ignored(&vfs, &groups, &selected_nodes);
         tallies.resize(groups.count(), Tally::default());
         undeployed.values().flatten().for_each(|copy| tallies[copy.group].hidden += 1);
         let known: HashSet<NodeId> = conflicts.iter().map(|conflict| conflict.winner.node()).collect();
@@ -187,7 +187,10 @@ impl Conflicts {
         conflicts.retain(|conflict| {
             let not_deployed = undeployed.get(&conflict.winner.node()).into_iter().flatten();
             let mut not_deployed = not_deployed.map(|it| it.group);
-            conflict.copies().any(|file| is_asked[groups.of(file)]) || not_deployed.any(|it| is_asked[it])
+            let ignored = ignored.get(&conflict.winner.node()).into_iter().flatten();
+            conflict.copies().any(|file| is_asked[groups.of(file)])
+                || not_deployed.any(|it| is_asked[it])
+                || ignored.into_iter().any(|it| is_asked[*it])
         });
         conflicts.sort_by_cached_key(|conflict| conflict.winner.path_bytes().to_ascii_lowercase());
         let compared = if self.compare {
@@ -261,12 +264,11 @@ impl Conflicts {
                 hidden: hidden.iter().map(|file| found.copy_name(file, Fate::Loses, "hidden")).collect(),
                 ignored: found
                     .ignored_copies(winner)
-                    .map(|folder| LayerName {
-                        layer: folder.to_string_lossy().into_owned(),
+                    .map(|group| LayerName {
                         why: found.why_ignored.clone(),
-                        deployed_from: None,
                         fate: Some(Fate::Ignored),
                         code: Some(NoteCode::LooseDisabled.as_str()),
+                        ..found.layer_name(group)
                     })
                     .collect(),
                 not_deployed: found
@@ -313,8 +315,8 @@ impl Conflicts {
             for copy in found.not_deployed(winner) {
                 writeln!(out, "  hides   {}  not deployed", found.name(copy.group))?;
             }
-            for folder in found.ignored_copies(winner) {
-                writeln!(out, "  ignored {}", found.names.shown(folder))?;
+            for group in found.ignored_copies(winner) {
+                writeln!(out, "  ignored {}", found.name(group))?;
             }
         }
         if !found.ignored.is_empty() {
@@ -337,8 +339,9 @@ impl Conflicts {
 }
 
 impl Found {
-    fn ignored_copies(&self, winner: &VfsFile) -> impl Iterator<Item = &Path> {
-        self.ignored.get(&winner.node()).into_iter().flatten().map(PathBuf::as_path)
+    /// The groups of loose copies of a file that the game ignores.
+    fn ignored_copies(&self, winner: &VfsFile) -> impl Iterator<Item = usize> {
+        self.ignored.get(&winner.node()).into_iter().flatten().copied()
     }
 
     fn not_deployed(&self, winner: &VfsFile) -> impl Iterator<Item = &Undeployed> {
@@ -389,9 +392,11 @@ impl Found {
 
     /// The layers that the user asked for. Most layers of a game have none of some files, and are left out.
     fn shown_layers(&self, is_asked: &[bool]) -> impl Iterator<Item = &(usize, Tally)> {
-        let is_shown = |tally: &Tally| tally.files() > 0 || !self.is_limited;
+        let is_mod = |group| self.groups.mod_name(group).is_some();
+        let is_shown =
+            move |(group, tally): &&(usize, Tally)| tally.files() > 0 || !self.is_limited && !is_mod(*group);
         let is_one = |group| is_asked[group] && !self.groups.is_part(group);
-        self.layers.iter().filter(move |(group, tally)| is_one(*group) && is_shown(tally))
+        self.layers.iter().filter(move |(group, _)| is_one(*group)).filter(is_shown)
     }
 
     fn page(&self, is_asked: &[bool]) -> Contents {
@@ -403,8 +408,7 @@ impl Found {
             let winner = &conflict.winner;
             let by = self.name(self.groups.of(winner));
             let why = format!("{}: {}", NoteCode::LooseDisabled.as_str(), self.why_ignored);
-            let of_ignored =
-                move |folder: &Path| (self.names.shown(folder).to_string(), Fate::Ignored, why.clone());
+            let of_ignored = move |group| (self.name(group), Fate::Ignored, why.clone());
             let ignored = self.ignored_copies(winner).map(of_ignored);
             let why = format!("hidden: the mod manager deployed these paths from {by}");
             let of_mod = move |copy: &Undeployed| (self.name(copy.group), Fate::NotDeployed, why.clone());
@@ -416,17 +420,14 @@ impl Found {
     }
 }
 
-/// The folders with loose files that the game ignores, for those of some files that have such copies.
-fn ignored(vfs: &Vfs, files: &[VfsFile]) -> HashMap<NodeId, Vec<PathBuf>> {
-    let mut ignored: HashMap<NodeId, Vec<PathBuf>> = HashMap::new();
-    if vfs.opened().ignored.is_empty() {
-        return ignored;
-    }
-    let selected: HashSet<NodeId> = files.iter().map(VfsFile::node).collect();
+/// The groups of loose copies that the game ignores, for those of some files that have such copies.
+fn ignored(vfs: &Vfs, groups: &Groups, selected: &HashSet<NodeId>) -> HashMap<NodeId, Vec<usize>> {
+    let mut ignored: HashMap<NodeId, Vec<usize>> = HashMap::new();
     for folder in vfs.opened().ignored.iter().rev() {
-        let found = folder.paths().filter_map(|path| vfs.file(path)).map(|file| file.node());
-        for node in found.filter(|node| selected.contains(node)) {
-            ignored.entry(node).or_default().push(folder.folder.path().to_owned());
+        let files = folder.paths().filter_map(|path| vfs.file(path));
+        for file in files.filter(|file| selected.contains(&file.node())) {
+            let group = groups.of_ignored(folder.folder.path(), &file.path());
+            ignored.entry(file.node()).or_default().extend(group);
         }
     }
     ignored

@@ -62,6 +62,8 @@ struct Document<'a> {
     precedence: Precedence<'a>,
     confidence: &'a str,
     plugins: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    groundcover: &'a [String],
     inis: Vec<String>,
     /// The folder of the Mod Organizer 2 profile.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,6 +163,7 @@ fn document<'o>(order: &'o LoadOrder, counts: &[Option<Tally>]) -> Document<'o> 
         },
         confidence: order.confidence.as_str(),
         plugins: &order.plugins,
+        groundcover: &order.groundcover,
         inis: order.inis.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
         profile: order.profile.as_ref().map(|path| path.to_string_lossy().into_owned()),
     }
@@ -180,7 +183,11 @@ pub(crate) fn write_lines(
     writeln!(out)?;
     if !order.game.is_empty() {
         writeln!(out, "game        {}", order.game)?;
-        writeln!(out, "plugins     {} active", order.plugins.len())?;
+        let groundcover = match order.groundcover.len() {
+            0 => String::new(),
+            more => format!(", and {more} of groundcover"),
+        };
+        writeln!(out, "plugins     {} active{groundcover}", order.plugins.len())?;
     }
     if let Some(profile) = &order.profile {
         writeln!(out, "profile     {}", profile.shown())?;

@@ -101,7 +101,7 @@ impl Which {
         // What was not looked at may match a pattern.
         let of_patterns = unmounted.iter().filter(|_| paths.iter().any(|path| selection::is_pattern(path)));
         of_patterns.for_each(|asked| unseen.add(asked.vfs().unseen()));
-        let mut answer = |path: &Path| {
+        let mut answer_one = |path: &Path| {
             let provenance = match &unmounted {
                 None => {
                     let path = &Question::plain(path);
@@ -138,6 +138,13 @@ impl Which {
             }
             // A program may wait for the answer before it writes the next path.
             Ok::<_, Failure>(out.flush()?)
+        };
+        // Several files may have a name.
+        let mut answer = |path: &Path| match unmounted.as_ref().map(|it| Meant::find(it.vfs(), path)) {
+            Some(Err(several)) if !several.is_empty() => {
+                several.iter().try_for_each(|path| answer_one(Path::new(path)))
+            }
+            _ => answer_one(path),
         };
         for path in paths {
             match unmounted.as_ref().filter(|_| selection::is_pattern(path)) {

@@ -1,7 +1,7 @@
 //! `bsafs why`: prints why a file, plugin, archive, mod or settings file is not in a game.
 
 use std::cell::OnceCell;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
 use clap::Args;
@@ -86,6 +86,10 @@ impl AskWhy {
             }
             things => (&self.sources[..], things),
         };
+        if let Some(blank) = things.iter().find(|it| it.to_string_lossy().trim().is_empty()) {
+            let what = format!("\"{}\": give a path or name", blank.shown());
+            return Err(Failure::new(Exit::Usage, what));
+        }
         let games = Games::default();
         // The things of one source are asked together.
         let mut opened: Vec<(Vec<PathBuf>, Asked)> = Vec::new();
@@ -113,7 +117,9 @@ impl AskWhy {
                 }
             }
             let is_denied = |found: &Vec<(usize, Explanation)>| found.iter().all(|(_, it)| !it.is_there);
-            if things.len() > 1 && answers.len() > 1 && answers.iter().any(is_denied) {
+            let begins = |it: &PathBuf| it.is_absolute() || Question::plain(it) != *it;
+            let is_one = things.len() > 1 && !things[1..].iter().any(begins);
+            if is_one && answers.len() > 1 && answers.iter().any(is_denied) {
                 let found = self.answers(sources, &joined(things), &games, &mut opened)?;
                 if is_known(&found) {
                     answers = vec![found];
@@ -166,17 +172,16 @@ impl AskWhy {
                     opened.len() - 1
                 }
             };
-            let mut answer = opened[at].1.why(&question);
-            if !answer.is_there && answer.kind == ThingKind::File {
-                answer.reasons.extend(opened[at].1.named_by(&answer));
-            }
-            answers.push((at, answer));
+            answers.push((at, opened[at].1.why(&question)));
         }
         // Games that do not know the thing say nothing about it if another one does.
         if answers.iter().any(|(_, answer)| answer.is_known()) {
             answers.retain(|(_, answer)| answer.is_known());
         }
         for (at, answer) in &mut answers {
+            if !answer.is_there && answer.kind == ThingKind::File {
+                answer.reasons.extend(opened[*at].1.named_by(answer));
+            }
             let unseen =
                 unseen_about(&opened[*at].1.vfs, Path::new(&question.text)).into_iter().map(Cause::of);
             let is_new = |it: &Cause| answer.reasons.iter().all(|known| known.subject != it.subject);
@@ -196,10 +201,8 @@ impl AskWhy {
     ) -> Result<(Vec<Vec<PathBuf>>, Question), Failure> {
         {
             let named = || question.disk.clone().unwrap_or_else(|| PathBuf::from(&question.text));
-            let is_path = question.disk.is_some() || question.text.contains('/');
-            if let Some((mountpoint, within)) =
-                is_path.then(|| in_mount(&named())).flatten().filter(|(_, within)| !within.is_empty())
-            {
+            let is_path = question.disk.is_some() || question.text.contains('/') || question.text == "..";
+            if let Some((mountpoint, within)) = is_path.then(|| in_mount(&named())).flatten() {
                 let sources = if self.has_source(sources) { sources.to_owned() } else { vec![mountpoint] };
                 let text = within;
                 return Ok((vec![sources], Question { text, disk: None, ..question }));
@@ -372,8 +375,8 @@ impl Asked {
 
     /// The reasons why a file is not there, to end an error.
     pub(crate) fn reasons(&self, path: &Path) -> String {
-        let text = path.to_string_lossy().into_owned();
-        let answer = self.why(&Question { asked: text.clone(), text, disk: None });
+        let prefixes = || self.vfs.order().installation.iter().flat_map(|it| it.prefix_folders()).collect();
+        let answer = self.why(&Question::new(&path.to_string_lossy(), &Disk::default(), &prefixes));
         // The error names files of the same name anyway.
         let is_other = |it: &&Cause| !matches!(it.code, SAME_NAME | NOT_FOUND);
         let reasons = answer.reasons.iter().filter(is_other).take(SHOWN);
@@ -482,7 +485,15 @@ fn joined(words: &[PathBuf]) -> String {
 
 /// The mount that a path is in, and the path in it, which is empty for the mountpoint.
 fn in_mount(path: &Path) -> Option<(PathBuf, String)> {
-    let path = std::path::absolute(path).ok()?;
+    // Nothing in a mount is opened, and its folders are no links.
+    let mut plain = PathBuf::new();
+    for part in std::path::absolute(path).ok()?.components() {
+        match part {
+            Component::ParentDir => _ = plain.pop(),
+            part => plain.push(part),
+        }
+    }
+    let path = plain;
     let mounts = mountinfo::mounts();
     let around = mounts.iter().rev().filter(|it| it.is_bsafs() && it.is_whole());
     let found = around.into_iter().find(|it| path.starts_with(&it.mountpoint))?;

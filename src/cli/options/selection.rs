@@ -94,8 +94,9 @@ impl Selected<'_> {
 
     /// The selected files of one of several trees. The paths that it has are removed from `missing`.
     pub(crate) fn files_among(&self, vfs: &Vfs, missing: &mut Vec<&Path>) -> Vec<VfsFile> {
+        let found = self.paths.iter().map(|path| (*path, self.find(vfs, path)));
         let found: Vec<(&Path, Named)> =
-            self.paths.iter().filter_map(|path| Some((*path, self.find(vfs, path)?))).collect();
+            found.flat_map(|(path, named)| named.into_iter().map(move |it| (path, it))).collect();
         missing.retain(|path| found.iter().all(|(known, _)| known != path));
         let mut files = vfs.select(&self.globs);
         if !self.paths.is_empty() || self.has_named {
@@ -150,12 +151,13 @@ impl Selected<'_> {
         Err(Failure::new(Exit::NoInput, format!("{}: {what}", path.shown())))
     }
 
-    /// The file or folder that a path means.
-    fn find(&self, vfs: &Vfs, path: &Path) -> Option<Named> {
-        match Meant::find(vfs, path).ok()? {
-            Meant::Copy(copy) if !self.takes_hidden && hidden_by(vfs, &copy).is_some() => None,
-            Meant::Copy(copy) => Some(Named::File(copy.path())),
-            Meant::Folder(folder) => Some(Named::Folder(folder.path())),
+    /// The file or folder that a path means, or the files that have a name.
+    fn find(&self, vfs: &Vfs, path: &Path) -> Vec<Named> {
+        match Meant::find(vfs, path) {
+            Ok(Meant::Copy(copy)) if !self.takes_hidden && hidden_by(vfs, &copy).is_some() => Vec::new(),
+            Ok(Meant::Copy(copy)) => vec![Named::File(copy.path())],
+            Ok(Meant::Folder(folder)) => vec![Named::Folder(folder.path())],
+            Err(several) => several.into_iter().map(Named::File).collect(),
         }
     }
 
@@ -183,16 +185,19 @@ const DEEPER: &str = ", and `/**` instead of `/*` also matches in folders below"
 pub(crate) fn sources(arguments: &[PathBuf]) -> usize {
     // The first one always is a source. It is not looked up here, because it may be in a mount whose daemon
     // hangs.
-    let last = arguments.iter().skip(1).rposition(|argument| is_source(argument));
+    // Beside an archive, the name of another one that is not there is rather a mistake than a file in it.
+    let is_archive = |it: &Path| is_archive_name(it.as_os_str().as_bytes()) && !is_pattern(it);
+    let of_archive = arguments.first().is_some_and(|it| is_archive(it));
+    let is_one = |argument: &PathBuf| is_source(argument) || of_archive && is_archive(argument);
+    let last = arguments.iter().skip(1).rposition(is_one);
     last.map_or(1, |last| last + 2).min(arguments.len())
 }
 
-/// Whether an argument after the first is a source: a game, or something on the disk that may be one, or
-/// called an archive.
+/// Whether an argument after the first is a source: a game, or something on the disk that may be one. The
+/// name of an archive that is not there is that of one in the sources.
 pub(crate) fn is_source(argument: &Path) -> bool {
-    let is_archive = is_archive_name(argument.as_os_str().as_bytes()) && !is_pattern(argument);
     let is_on_disk = || argument.symlink_metadata().is_ok() && !is_file_of_game(argument);
-    is_archive || is_game(argument) || is_on_disk()
+    is_game(argument) || is_on_disk()
 }
 
 /// Refuses a last source that is probably meant as the destination, which `option` names: an empty folder, or

@@ -169,6 +169,16 @@ impl DeploymentList {
         disk.find_file(&folder, path)
     }
 
+    /// The path in the folder at which a file of a mod is deployed, perhaps as a copy.
+    pub(crate) fn deployed_copy(&self, disk: &Disk, folder: &Path, file: &Path) -> Option<String> {
+        let staging = disk.canonical(self.staging.as_ref()?).ok()?;
+        let real = disk.canonical(file).ok()?;
+        let (first, within) = real.strip_prefix(staging).ok()?.to_str()?.split_once('/')?;
+        let is_its = self.mod_of(within) == self.staged(disk, first).map(|(_, name)| name).as_deref();
+        let is_there = || self.state(disk, folder, within, START_LEN) == Deployed::There;
+        (is_its && is_there()).then(|| within.to_owned())
+    }
+
     /// What became of a file that is listed at a path of the folder. Files that are no links are compared up
     /// to a length.
     pub(crate) fn state(&self, disk: &Disk, folder: &Path, path: &str, compared: usize) -> Deployed {

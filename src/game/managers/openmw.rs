@@ -95,6 +95,8 @@ pub fn plan_openmw(
     let names = DataFolders::new(names.collect());
     let layers = layers(&wanted);
     let plugins = plugins(&chain, &names, &mut notes);
+    let groundcover = groundcover(&chain, &names, &mut notes);
+    let removed = removed(disk, &chain, &places, &wanted);
     let archives = archives(&chain, &names, &mut notes);
     notes.extend(disk.left_out());
     Ok(LoadOrder {
@@ -102,6 +104,8 @@ pub fn plan_openmw(
         layers: archives.into_iter().chain(layers).collect(),
         notes,
         plugins,
+        groundcover,
+        removed,
         profile: None,
         inis: chain.files.iter().map(|cfg| cfg.folder.join(OPENMW_CFG)).collect(),
         precedence: Precedence {
@@ -281,6 +285,41 @@ fn plugins(chain: &Chain, names: &DataFolders, notes: &mut Vec<Note>) -> Vec<Str
         }
     }
     plugins
+}
+
+/// The plugins of groundcover, in order.
+fn groundcover(chain: &Chain, names: &DataFolders, notes: &mut Vec<Note>) -> Vec<String> {
+    let (mut plugins, mut seen) = (Vec::new(), HashSet::new());
+    for (_, name) in chain.list("groundcover").into_iter().filter(|(_, name)| seen.insert(fold(name))) {
+        if names.find(&name).is_some() {
+            plugins.push(name);
+        } else {
+            let text = "groundcover= lists this plugin, but no data folder contains it";
+            notes.push(Note::new(NoteCode::PluginMissing, excerpt(&name), text));
+        }
+    }
+    plugins
+}
+
+/// The data folders that a line `replace=data` removes, and why.
+fn removed(disk: &Disk, chain: &Chain, places: &Places, wanted: &[Wanted]) -> Vec<(PathBuf, String)> {
+    let (mut removed, mut walk) = (Vec::new(), LinkWalk::default());
+    for (at, cfg) in chain.files.iter().enumerate().filter(|(_, cfg)| cfg.replaces("data")) {
+        let by = cfg.folder.join(OPENMW_CFG);
+        let lower = chain.files[..at].iter().flat_map(|cfg| cfg.values("data").map(move |it| (cfg, it)));
+        for (lower, value) in lower.filter(|(_, value)| !is_of_morrowind(value)) {
+            let path = without_parents(&mut walk, &lower.path(value, places));
+            if wanted.iter().all(|it| it.path != path) && disk.is_named_dir(&path) {
+                let text = format!(
+                    "{} has this folder, but replace=data in {} removes it",
+                    lower.folder.join(OPENMW_CFG).shown(),
+                    by.shown()
+                );
+                removed.push((path, text));
+            }
+        }
+    }
+    removed
 }
 
 /// The archives in order, lowest first.

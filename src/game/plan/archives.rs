@@ -262,7 +262,10 @@ impl<'a> ArchivePlanner<'a> {
             }
             None => {
                 let why = self.named_after.get(folded).map(|it| why_not_attached(self.title.attach, it));
-                let why = why.unwrap_or_else(|| "it belongs to no plugin".to_owned());
+                let why = why.unwrap_or_else(|| match self.title.attach {
+                    AttachRule::None => "the game loads no archives of plugins".to_owned(),
+                    _ => "it belongs to no plugin".to_owned(),
+                });
                 format!("not loaded: no INI file lists it, and {why}")
             }
         }

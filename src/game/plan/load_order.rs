@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::code_page::ReadList;
 use crate::folder::HiddenNames;
-use crate::game::caseless::CaselessEndings;
+use crate::game::caseless::{CaselessEndings, same};
 use crate::game::installation::Installation;
 use crate::game::precedence::{Confidence, Precedence};
 use crate::note::{Because, Note};
@@ -25,6 +25,10 @@ pub struct LoadOrder {
     pub notes: Vec<Note>,
     /// The active plugins in load order.
     pub plugins: Vec<String>,
+    /// The plugins that OpenMW loads beside them, as groundcover.
+    pub groundcover: Vec<String>,
+    /// Data folders of OpenMW that a later setting removes from the list, and why.
+    pub(crate) removed: Vec<(PathBuf, String)>,
     /// The INI files that were read, lowest first.
     pub inis: Vec<PathBuf>,
     /// The folder of the Mod Organizer 2 profile that was read.
@@ -50,6 +54,11 @@ pub struct LoadOrder {
 }
 
 impl LoadOrder {
+    /// Whether the game loads a plugin.
+    pub(crate) fn loads(&self, plugin: &str) -> bool {
+        self.plugins.iter().chain(&self.groundcover).any(|it| same(it, plugin))
+    }
+
     /// Why the game ignores loose files, and what enables them.
     pub(crate) fn why_loose_ignored(&self) -> String {
         let because = &self.because_loose;

@@ -489,13 +489,7 @@ impl GameReader<'_> {
 
     /// Reads the lines of the `.ccc` file, which lists Creation Club plugins.
     fn creation_club(&mut self, code_page: CodePage) -> Vec<String> {
-        let rules = &self.title().plugins;
-        if rules.ccc.is_empty() {
-            return Vec::new();
-        }
-        let my_games = self.installation.my_games.as_ref().filter(|_| rules.ccc_in_my_games);
-        let path = my_games.and_then(|folder| self.disk.find_file(folder, rules.ccc));
-        let path = path.or_else(|| self.disk.find_file(&self.installation.folder, rules.ccc));
+        let path = self.installation.creation_club(self.disk);
         let bytes = path.and_then(|path| self.disk.list(&path, &mut self.notes));
         bytes.map(|bytes| code_page.lines(&bytes)).unwrap_or_default()
     }

@@ -267,6 +267,11 @@ fn note_missing(
                     let ghost = ghost.name();
                     format!("it is ghosted, so the game does not see it; remove {GHOST} from {ghost}")
                 }
+                None if exists.contains_key(fold(name.trim_start_matches('*')).as_str()) => {
+                    "its line begins with a star, which the game takes for a letter of the name; remove the \
+                     star"
+                        .into()
+                }
                 None => {
                     "the list of plugins names this plugin, but the data folder does not contain it".into()
                 }

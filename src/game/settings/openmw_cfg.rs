@@ -40,8 +40,17 @@ pub struct Cfg {
 const VALUE_COST: usize = 64;
 
 /// The settings that a plan uses.
-const USED: [&str; 8] =
-    ["data", "data-local", "config", "resources", "content", "fallback-archive", "replace", "user-data"];
+const USED: [&str; 9] = [
+    "data",
+    "data-local",
+    "config",
+    "resources",
+    "content",
+    "groundcover",
+    "fallback-archive",
+    "replace",
+    "user-data",
+];
 
 /// Settings whose values are paths. Only these may be in quotes.
 const PATHS: [&str; 5] = ["data", "data-local", "config", "resources", "user-data"];

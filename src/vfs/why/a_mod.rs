@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::answer::{Answer, DEPTH_MAX, NOT_DEPLOYED, Place, is_called, is_marked};
+use super::answer::{Answer, NOT_DEPLOYED, Place, is_called, is_marked};
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
 use crate::game::{
@@ -15,7 +15,7 @@ use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::fate::{Cause, Fate, OPENMW, below_top, in_unread_folder, is_plugin_of};
 use crate::vfs::file::{VfsFile, VfsLayer};
-use crate::vfs::question;
+use crate::vfs::question::{self, DEPTH_MAX};
 
 impl<'a> Answer<'a> {
     pub(super) fn a_mod(&mut self, name: &str) {
@@ -142,8 +142,8 @@ impl<'a> Answer<'a> {
         let path = file.path();
         let Some((top, rest)) = path.split_once('/') else {
             let is_text = TEXTS.iter().any(|end| path.to_ascii_lowercase().ends_with(end));
-            let is_active = || order.plugins.iter().any(|it| same(it, &path));
-            let is_off = is_plugin_of(order, &path) && !is_active() || is_archive_name(path.as_bytes());
+            let is_off =
+                is_plugin_of(order, &path) && !order.loads(&path) || is_archive_name(path.as_bytes());
             return if is_text || is_off || ghosted(&path).is_some() { Err(String::new()) } else { Ok(()) };
         };
         if let Some(why) = below_top(order, file) {
@@ -177,7 +177,7 @@ impl<'a> Answer<'a> {
         let mut reasons = Vec::new();
         let names = self.disk.names(folder).unwrap_or_default();
         for name in names.iter().filter(|name| is_plugin_of(order, name)) {
-            if !order.plugins.iter().any(|it| same(it, name)) {
+            if !order.loads(name) {
                 reasons.push(self.not_active(order, &folder.join(name), name));
             }
         }
@@ -358,11 +358,29 @@ impl<'a> Answer<'a> {
                 continue;
             }
             let manager = list.manager;
+            let staged = list.staged(&self.disk, name).map(|(folder, _)| folder);
             let name = PathBuf::from(list.mod_named(name).unwrap_or(name));
+            let losing: Vec<(String, String)> = staged.map_or_else(Vec::new, |staged| {
+                let paths = self.walk(&staged).into_iter();
+                let paths = paths.filter_map(|it| Some(it.strip_prefix(&staged).ok()?.to_str()?.to_owned()));
+                let by = |path: &String| list.mod_of(path).filter(|it| !is_called(&name, it));
+                let mut losing: Vec<_> =
+                    paths.filter_map(|path| Some((by(&path)?.to_owned(), path))).collect();
+                losing.sort_unstable_by(|(_, one), (_, other)| one.cmp(other));
+                losing.into_iter().map(|(by, path)| (path, by)).collect()
+            });
             if winning > 0 {
                 self.is_there = true;
                 let text = format!("{manager} deployed {}; the game uses {winning}", count(files, "file"));
-                self.add(Cause::new(Fate::Wins, "there", &name, text));
+                let lost = match losing.split_first() {
+                    None => String::new(),
+                    Some(((path, by), [])) => format!("; it deployed {path} from {by} instead"),
+                    Some(((path, by), more)) => {
+                        let more = count(more.len(), "more file");
+                        format!("; it deployed {path} from {by} instead, and {more} from other mods")
+                    }
+                };
+                self.add(Cause::new(Fate::Wins, "there", &name, format!("{text}{lost}")));
             } else if gone == files {
                 let files = count(files, "file");
                 let text = format!(
@@ -379,13 +397,31 @@ impl<'a> Answer<'a> {
                 let at = folder
                     .join(self.disk.find(folder, &path).map_or_else(|| path.clone().into(), |it| it.path));
                 let text = match state {
-                    Deployed::There => "the game does not use this file of the mod; ask about it",
+                    Deployed::There => {
+                        let cause = self.fate_of_copy(folder, &path);
+                        let unused = || {
+                            let text = "the game does not use this file of the mod; ask about it";
+                            Cause::remark("unused-file", &at, text)
+                        };
+                        let cause = cause.unwrap_or_else(unused);
+                        self.add(cause);
+                        continue;
+                    }
                     Deployed::Replaced => "another program replaced this file of the mod",
                     Deployed::Deleted => "this file of the mod was deleted",
                 };
                 self.add(Cause::remark("unused-file", &at, text));
             }
         }
+    }
+
+    /// The first reason why the game does not use a copy in one of its folders.
+    fn fate_of_copy(&mut self, folder: &Path, path: &str) -> Option<Cause> {
+        let (is_there, reasons) = (self.is_there, std::mem::take(&mut self.reasons));
+        self.copy(&Place { folder: folder.to_owned(), within: path.to_owned(), is_mod: false });
+        self.is_there = is_there;
+        let found = std::mem::replace(&mut self.reasons, reasons);
+        found.into_iter().find(|it| !matches!(it.fate, None | Some(Fate::Wins)))
     }
 
     /// Files at a path in mods of managers that are deployed, but without this file, or that were deleted.
@@ -442,18 +478,9 @@ impl<'a> Answer<'a> {
 
     /// The place where a file of a staging folder is in the game, by a link.
     pub(super) fn deployed_from(&self, path: &Path) -> Option<Place> {
-        let identity = self.disk.file_identity(path)?;
-        let names: Vec<&str> = path.iter().filter_map(|it| it.to_str()).collect();
-        let ends = (1..names.len().min(DEPTH_MAX)).map(|count| names[names.len() - count..].join("/"));
-        ends.into_iter().find_map(|within| {
-            let mut folders = self.folders().map(|(_, layer)| &layer.path);
-            let is_it = |folder: &&PathBuf| {
-                let found = self.disk.find_file(folder, &within);
-                found.is_some_and(|it| self.disk.file_identity(&it) == Some(identity))
-            };
-            let folder = folders.find(is_it)?.clone();
-            Some(Place { folder, within, is_mod: false })
-        })
+        let folders: Vec<&Path> = self.folders().map(|(_, layer)| &*layer.path).collect();
+        let (folder, within) = question::linked_place(&self.disk, &folders, path)?;
+        Some(Place { folder: folder.to_owned(), within, is_mod: false })
     }
 
     /// The place of a file that a manager deployed as a copy, from its path in the staging folder. `Err` says
@@ -508,9 +535,14 @@ impl<'a> Answer<'a> {
                         });
                         Err(off.into_iter().chain([loses]).collect())
                     }
-                    None => Err(vec![cause(format!(
-                        "{manager} has not deployed this file; deploy the mods again"
-                    ))]),
+                    None => {
+                        Err(match self.mods_off().iter().find(|off| self.is_one_path(&off.folder, above)) {
+                            Some(off) => vec![off.cause(path)],
+                            None => vec![cause(format!(
+                                "{manager} has not deployed this file; deploy the mods again"
+                            ))],
+                        })
+                    }
                 });
             }
         }

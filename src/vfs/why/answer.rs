@@ -51,7 +51,11 @@ pub(crate) struct Explanation {
 impl Explanation {
     /// Whether anything is known of what was asked.
     pub(crate) fn is_known(&self) -> bool {
-        self.is_there || self.reasons.iter().any(|it| !matches!(it.code, NOT_FOUND | UNOPENED | SIMILAR_NAME))
+        self.is_there
+            || self
+                .reasons
+                .iter()
+                .any(|it| !matches!(it.code, NOT_FOUND | UNOPENED | SIMILAR_NAME | IN_NO_FOLDER))
     }
 }
 
@@ -75,6 +79,8 @@ pub(crate) enum ThingKind {
 pub(crate) const NOT_FOUND: &str = "not-found";
 /// The code of the reason that a manager has not deployed a file or mod, or not any more.
 pub(super) const NOT_DEPLOYED: &str = "not-deployed";
+/// The code of the reason that no folder of the game has a file.
+pub(super) const IN_NO_FOLDER: &str = "in-no-folder";
 /// The code of the reason that a file of the same name is elsewhere.
 pub(crate) const SAME_NAME: &str = "same-name";
 /// The code of the reason that a file or mod has a similar name.
@@ -85,8 +91,6 @@ pub(super) const UNOPENED: &str = "archive-unopened";
 pub(super) const ARCHIVES_MAX: usize = 2_000;
 /// Maximum number of files and folders of a mod that are looked at.
 const WALKED_MAX: usize = 100_000;
-/// Maximum number of names at the end of a path that may be its path in the game.
-pub(super) const DEPTH_MAX: usize = 32;
 
 /// What is looked up in archives.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -124,6 +128,8 @@ pub(super) struct Answer<'a> {
 #[derive(Clone)]
 pub(super) struct ModOff {
     pub(super) folder: PathBuf,
+    /// The folder in it whose files would be in the game: the same one for most games.
+    pub(super) data: PathBuf,
     /// Why, and what to do.
     pub(super) why: String,
     fate: Fate,
@@ -131,8 +137,8 @@ pub(super) struct ModOff {
 }
 
 impl ModOff {
-    fn of_mo2(folder: PathBuf, why: String) -> Self {
-        Self { folder, why, fate: Fate::Off, code: "mo2-mod-off" }
+    fn new(folder: PathBuf, why: String, fate: Fate, code: &'static str) -> Self {
+        Self { data: folder.clone(), folder, why, fate, code }
     }
 
     /// The fate of the mod, or of a file in it.
@@ -198,9 +204,18 @@ impl<'a> Answer<'a> {
                 } else {
                     format!("the mod is off in the profile \"{}\"; turn it on", profile.shown())
                 };
-                off.push(ModOff::of_mo2(mods.folder.join(name), text));
+                let folder = mods.folder.join(name);
+                let below = order.installation.as_ref().map(|it| it.title.mod_data).unwrap_or_default();
+                let data = self.disk.find_folder(&folder, below).filter(|_| !below.is_empty());
+                let off_mod = ModOff::new(folder, text, Fate::Off, "mo2-mod-off");
+                off.push(ModOff { data: data.unwrap_or_else(|| off_mod.data.clone()), ..off_mod });
             }
         }
+        let removed = self.orders.iter().flat_map(|order| &order.removed);
+        off.extend(
+            removed
+                .map(|(folder, why)| ModOff::new(folder.clone(), why.clone(), Fate::Off, "folder-removed")),
+        );
         for (_, list) in self.deployed().iter() {
             let why = format!(
                 "{} has this mod, but deployed nothing of it; turn it on there and deploy the mods",
@@ -208,7 +223,7 @@ impl<'a> Answer<'a> {
             );
             let (fate, code) = (Fate::NotDeployed, NOT_DEPLOYED);
             let folders = list.undeployed(&self.disk).into_iter();
-            off.extend(folders.map(|folder| ModOff { folder, why: why.clone(), fate, code }));
+            off.extend(folders.map(|folder| ModOff::new(folder, why.clone(), fate, code)));
         }
         off
     }
@@ -370,12 +385,14 @@ pub(super) fn is_called(path: &Path, name: &str) -> bool {
 }
 
 /// Whether a note is about an archive that exists and is not loaded.
-pub(super) fn is_of_archive_not_loaded(code: NoteCode) -> bool {
-    matches!(
-        code,
+pub(super) fn is_of_archive_not_loaded(note: &Note) -> bool {
+    match note.code {
         NoteCode::ArchiveUnlisted
-            | NoteCode::ArchiveInactive
-            | NoteCode::ArchiveLanguage
-            | NoteCode::ArchiveShadowed
-    )
+        | NoteCode::ArchiveInactive
+        | NoteCode::ArchiveLanguage
+        | NoteCode::ArchiveShadowed => true,
+        // What a game leaves out of a mod.
+        NoteCode::LooseDisabled => is_archive(Path::new(&note.subject)),
+        _ => false,
+    }
 }

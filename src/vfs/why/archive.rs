@@ -178,7 +178,7 @@ impl<'a> Answer<'a> {
         if self.folders().any(|(_, layer)| has(&layer.path)) {
             return Some(format!("its plugin {plugin} is not active"));
         }
-        if self.mods_off().iter().any(|off| has(&off.folder)) {
+        if self.mods_off().iter().any(|off| has(&off.data)) {
             return Some(format!("its plugin {plugin} is in a mod that is off"));
         }
         let is_missing = self.notes().any(missing);

@@ -5,8 +5,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::answer::{
-    Answer, Explanation, NOT_FOUND, SIMILAR_NAME, ThingKind, is_archive, is_called, without_ghost,
+    Answer, Explanation, IN_NO_FOLDER, NOT_FOUND, SIMILAR_NAME, ThingKind, is_archive, is_called,
+    without_ghost,
 };
+use super::settings::is_settings;
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
 use crate::game::{Disk, LoadOrder, ModList, OPENMW_CFG, is_known_folder};
@@ -39,7 +41,12 @@ pub(crate) fn why(vfs: &Vfs, set: &SourceSet, question: &Question) -> Explanatio
     let profile = games().find_map(|order| order.profile.as_ref()?.file_name());
     Explanation {
         thing: question.asked.clone(),
-        path: meant.clone().or(path),
+        path: meant.clone().or(path).map(|path| {
+            // A mod that is nested too deep has longer paths than the game reads.
+            let ends = path.match_indices('/').map(|(at, _)| path[at + 1..].to_owned());
+            let end = ends.into_iter().find(|end| !is_below_known(&path) && is_below_known(end));
+            end.unwrap_or(path)
+        }),
         meant: meant.filter(|it| !it.eq_ignore_ascii_case(&question.text)),
         game: games().next().map(|order| order.game).filter(|_| games().count() == 1),
         profile: profile.map(|it| it.to_string_lossy().into_owned()),
@@ -106,6 +113,12 @@ impl<'a> Answer<'a> {
 
     /// Answers a question. Returns what kind of thing it is about.
     pub(super) fn to(&mut self, question: &Question) -> ThingKind {
+        if question.text.is_empty() {
+            self.is_there = true;
+            let text = "this is the game as a whole; ask about a file, plugin or mod";
+            self.add(Cause::remark("folder", Path::new(&question.asked), text));
+            return ThingKind::File;
+        }
         if let Some(path) = &question.disk
             && let Some(kind) = self.on_disk(path, question)
         {
@@ -164,13 +177,13 @@ impl<'a> Answer<'a> {
 
     pub(super) fn kind_of(&self, thing: &str) -> ThingKind {
         let is_name = !thing.contains(['/', '\\']);
-        let ends = |end: &str| thing.to_ascii_lowercase().ends_with(end);
         match () {
             () if is_name && self.is_plugin(without_ghost(thing)) => ThingKind::Plugin,
             () if is_name && is_archive_name(thing.as_bytes()) => ThingKind::Archive,
-            () if is_name && (ends(".ini") || self.is_cfg(thing)) => ThingKind::Settings,
+            () if is_name && (is_settings(thing) || self.is_cfg(thing)) => ThingKind::Settings,
             () if is_name && self.mod_lists().any(|(_, mods)| self.has_mod(mods, thing)) => ThingKind::Mod,
             () if is_name && self.is_layer_like_mod(thing) => ThingKind::Mod,
+            () if is_name && self.is_removed(thing) => ThingKind::Mod,
             () if is_name && self.deployed().iter().any(|(_, it)| it.mod_named(thing).is_some()) => {
                 ThingKind::Mod
             }
@@ -187,6 +200,11 @@ impl<'a> Answer<'a> {
     fn is_layer_like_mod(&self, name: &str) -> bool {
         self.layers_like_mods().any(|(_, layer)| is_called(&layer.path, name))
             && self.vfs.folder(name).is_none()
+    }
+
+    /// Whether a folder that settings name and remove again is called so.
+    fn is_removed(&self, name: &str) -> bool {
+        self.orders.iter().flat_map(|order| &order.removed).any(|(folder, _)| is_called(folder, name))
     }
 
     fn has_mod(&self, mods: &ModList, name: &str) -> bool {
@@ -301,7 +319,7 @@ impl<'a> Answer<'a> {
             return Some(ThingKind::Settings);
         }
         let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
-        if exists && (name.to_ascii_lowercase().ends_with(".ini") || self.is_cfg(name)) {
+        if exists && (is_settings(name) || self.is_cfg(name)) {
             self.settings_at(path);
             return Some(ThingKind::Settings);
         }
@@ -332,8 +350,21 @@ impl<'a> Answer<'a> {
                 Some(kind)
             }
             None => {
-                let text = "the game and its mods use no folder that has this file";
-                self.add(Cause::new(Fate::NotDeployed, "not-deployed", path, text));
+                let places = self.orders.iter().flat_map(|order| {
+                    let layers = order.layers.iter().map(|layer| &layer.path);
+                    layers.chain(&order.profile).chain(order.mods.iter().map(|it| &it.folder))
+                });
+                let off = self.mods_off();
+                if let Some(off) = off.iter().find(|off| path.starts_with(&off.folder)) {
+                    self.add(off.cause(path));
+                } else if self.disk.is_dir(path) && places.into_iter().any(|it| it.starts_with(path)) {
+                    self.is_there = true;
+                    let text = "folders of the game are below this one; ask about a file, plugin or mod";
+                    self.add(Cause::remark("folder", path, text));
+                } else {
+                    let text = "the game and its mods use no folder that has this file";
+                    self.add(Cause::new(Fate::NotDeployed, IN_NO_FOLDER, path, text));
+                }
                 Some(ThingKind::File)
             }
         }

@@ -319,7 +319,7 @@ impl<'a> Answer<'a> {
 
     /// The notes on archives that are not loaded.
     fn notes_of_unloaded(&self) -> impl Iterator<Item = &'a Note> + use<'a> {
-        self.notes().filter(|note| is_of_archive_not_loaded(note.code)).take(ARCHIVES_MAX)
+        self.notes().filter(|note| is_of_archive_not_loaded(note)).take(ARCHIVES_MAX)
     }
 
     /// The fate of a copy in an archive that is not loaded.
@@ -360,13 +360,13 @@ impl<'a> Answer<'a> {
         let mut found = HashMap::new();
         let mut opened = 0;
         for (number, off) in self.mods_off().iter().enumerate().filter(|_| !wanted.is_empty()) {
-            let names = self.disk.names(&off.folder).unwrap_or_default();
+            let names = self.disk.names(&off.data).unwrap_or_default();
             for archive in names.iter().filter(|name| is_archive_name(name.as_bytes())) {
                 opened += 1;
                 if opened > ARCHIVES_MAX {
                     return found;
                 }
-                let archive = off.folder.join(archive);
+                let archive = off.data.join(archive);
                 for path in self.stored_in(&archive, &wanted) {
                     found.entry(path).or_insert_with(|| (number, archive.clone()));
                 }
@@ -384,7 +384,7 @@ impl<'a> Answer<'a> {
         let mods = self.mods_off();
         let packed = archives.get(&path.to_ascii_lowercase());
         let until = packed.map_or(mods.len(), |(number, _)| number + 1);
-        let of_mod = |off: &ModOff| Some(off.cause(&self.disk.find_file(&off.folder, path)?));
+        let of_mod = |off: &ModOff| Some(off.cause(&self.disk.find_file(&off.data, path)?));
         let loose = mods.iter().take(until).find_map(of_mod);
         loose.or_else(|| {
             let (number, archive) = packed?;
@@ -400,6 +400,18 @@ impl<'a> Answer<'a> {
         for note in self.notes_of_unloaded() {
             if self.has_path(Path::new(&note.subject), path) == Ok(true) {
                 found.push(self.unloaded_copy(note));
+            }
+        }
+        // The game loads no archive below the top of its data folder.
+        let deep = self.vfs.files().filter(|_| !self.is_there).filter(|file| {
+            file.path_bytes().contains(&b'/') && is_archive_name(file.name()) && file.layer().is_folder()
+        });
+        for file in deep.take(ARCHIVES_MAX) {
+            if let Some(cause) = self.out_of_place(&file)
+                && self.has_path(&file.layer().path().join(file.path()), path) == Ok(true)
+            {
+                let text = format!("this archive has the file, but {}", cause.text);
+                found.push(Cause { text, ..cause });
             }
         }
         // A file that is there is hardly meant to be in an archive that nobody can look into.
@@ -431,14 +443,14 @@ impl<'a> Answer<'a> {
         let mut opened = 0;
         let mut found = Vec::new();
         for off in self.mods_off().iter() {
-            if let Some(file) = self.disk.find_file(&off.folder, path) {
+            if let Some(file) = self.disk.find_file(&off.data, path) {
                 found.push(off.cause(&file));
                 continue;
             }
-            let names = self.disk.names(&off.folder).unwrap_or_default();
+            let names = self.disk.names(&off.data).unwrap_or_default();
             for archive in names.iter().filter(|name| is_archive_name(name.as_bytes())) {
                 opened += 1;
-                let archive = off.folder.join(archive);
+                let archive = off.data.join(archive);
                 if opened <= ARCHIVES_MAX && self.has_path(&archive, path) == Ok(true) {
                     let text = format!("this archive has the file, but {}", off.why);
                     found.push(Cause { text, ..off.cause(&archive) });
@@ -489,7 +501,11 @@ impl<'a> Answer<'a> {
             LooseRule::Below(_) => order.why_loose_ignored(),
             LooseRule::Never => format!("the game ignores loose files: {}", order.because_loose),
             _ if order.mods.is_some() => {
-                let text = "the file is on the disk, but the mod manager does not pass it on";
+                let below = order.installation.as_ref().map(|it| it.title.mod_data).unwrap_or_default();
+                let text = match below {
+                    "" => "the file is on the disk, but the mod manager does not pass it on".to_owned(),
+                    below => format!("of a mod, the game's data folder shows only the folder {below}"),
+                };
                 return Cause::new(Fate::Ignored, "not-passed-on", file, text);
             }
             _ => "the file is on the disk, but the game does not see it".to_owned(),
@@ -602,13 +618,17 @@ impl<'a> Answer<'a> {
                 found.extend(alike.map(|path| Cause::new(Fate::Off, "mo2-hidden", &path, HIDDEN)));
             }
         }
-        let not_loaded = self.notes().filter(|note| is_of_archive_not_loaded(note.code));
+        let not_loaded = self.notes().filter(|note| is_of_archive_not_loaded(note));
         for note in not_loaded.take(ARCHIVES_MAX) {
             if let Ok(Some(path)) = self.look_up(Path::new(&note.subject), Wanted::Name(name.to_owned())) {
                 let cause = self.not_loaded(note);
                 let text = format!("this archive has {path}, but is {}", cause.text);
                 found.push(Cause { text, ..cause });
             }
+        }
+        if !found.is_empty() {
+            // Its path in the game is longer than its name.
+            self.path = None;
         }
         self.reasons.append(&mut found);
     }

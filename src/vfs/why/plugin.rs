@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::answer::{Answer, ghost, without_ghost};
+use super::answer::{Answer, ghost, is_called, without_ghost};
 use crate::game::caseless::same;
 use crate::game::{ActiveRule, LayerKind, LoadOrder, OPENMW_CFG, OrderLayer, ReadList};
 use crate::note::{Note, NoteCode};
@@ -17,14 +17,22 @@ impl Answer<'_> {
                 self.is_there = true;
                 let text = format!("the plugin is active, as number {} of {}", at + 1, order.plugins.len());
                 self.add(Cause::new(Fate::Wins, "active", Path::new(name), text));
+            } else if order.loads(name) {
+                self.is_there = true;
+                let text = "the plugin is loaded as groundcover, beside the others";
+                self.add(Cause::new(Fate::Wins, "active", Path::new(name), text));
             }
         }
         let is_about = |note: &&Note| {
             let is_named = matches!(note.code, NoteCode::PluginMissing | NoteCode::PluginTwice)
                 && same(without_ghost(&note.subject), name);
-            is_named || (note.code == NoteCode::MasterMissing && note.text.contains(name))
+            let is_left_out =
+                note.code == NoteCode::LooseDisabled && is_called(Path::new(&note.subject), name);
+            is_named || is_left_out || (note.code == NoteCode::MasterMissing && note.text.contains(name))
         };
-        let noted: Vec<Cause> = self.notes().filter(is_about).map(Cause::of).collect();
+        let mut noted: Vec<Cause> = self.notes().filter(is_about).map(Cause::of).collect();
+        // That the plugin is not where the game looks follows from why its copies are not there.
+        noted.sort_by_key(|it| it.fate == Some(Fate::NotHere));
         if !self.is_there {
             let kept_away = self.kept_away(name);
             self.reasons.extend(kept_away);
@@ -88,8 +96,8 @@ impl Answer<'_> {
     pub(super) fn at_top_of_mods(&self, name: &str) -> Vec<Cause> {
         let mut found = Vec::new();
         for off in self.mods_off().iter() {
-            let names = self.disk.names(&off.folder).unwrap_or_default();
-            found.extend(names.get(name).map(|it| off.cause(&off.folder.join(it))));
+            let names = self.disk.names(&off.data).unwrap_or_default();
+            found.extend(names.get(name).map(|it| off.cause(&off.data.join(it))));
         }
         found.extend(self.not_deployed(name));
         found.extend(self.nested(name));
@@ -127,7 +135,15 @@ impl Answer<'_> {
     /// Why an installed plugin is not active.
     pub(super) fn not_active(&self, order: &LoadOrder, plugin: &Path, name: &str) -> Cause {
         let rule = order.installation.as_ref().map(|it| it.title.plugins.active);
+        let is_in_my_games = order.installation.as_ref().is_some_and(|it| {
+            let of_user = it.my_games.as_ref().filter(|_| it.title.data_in_my_games);
+            of_user.is_some_and(|of_user| plugin.starts_with(of_user))
+        });
         let text = match &order.plugin_list {
+            _ if is_in_my_games => {
+                "the game loads a plugin from here only if its own data folder has one of the same name"
+                    .to_owned()
+            }
             None if rule == Some(ActiveRule::GameFiles) => {
                 let ini = order.inis.first().map_or("Morrowind.ini".into(), |it| it.shown().to_string());
                 format!(
@@ -138,8 +154,8 @@ impl Answer<'_> {
             None if order.game == OPENMW => {
                 let ini = order.inis.last().map_or(OPENMW_CFG.into(), |it| it.shown().to_string());
                 format!(
-                    "the plugin is not active: {ini} has no content={name}; tick it in the launcher of \
-                     OpenMW, under Data Files"
+                    "the plugin is not active: {ini} has no content={name} or groundcover={name}; tick it \
+                     in the launcher of OpenMW, under Data Files"
                 )
             }
             None => {
@@ -180,7 +196,12 @@ impl Answer<'_> {
             (_, _, Some(ActiveRule::Starred)) if !has_star => {
                 format!("the plugin is off in {list}; turn it on")
             }
-            _ => format!("the plugin is in {list}, but the game does not take it"),
+            _ => {
+                let ignored =
+                    |note: &&Note| note.code == NoteCode::PluginIgnored && same(&note.subject, name);
+                let ignored = order.notes.iter().find(ignored).map(Note::to_string);
+                ignored.unwrap_or_else(|| format!("the plugin is in {list}, but the game does not take it"))
+            }
         }
     }
 
