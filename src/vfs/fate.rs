@@ -168,15 +168,16 @@ pub(crate) fn out_of_place<'n>(
     if !layer.is_folder() {
         return None;
     }
-    let at = layer.path().join(&path);
-    let nested = nested_around(notes, layer.path(), &at);
+    let at = || layer.path().join(&path);
+    let mut nested = notes.filter(|note| is_nested(note)).peekable();
+    let nested = nested.peek().is_some().then(|| nested_around(nested, layer.path(), &at())).flatten();
     let of_order = |order: &LoadOrder| {
         let hidden = || {
             let folder = hidden_folder(order.mods.as_ref()?, &path)?;
             Some(Cause::new(Fate::Off, "mo2-hidden", &layer.path().join(folder), HIDDEN))
         };
-        let not_loaded = || Some(Cause::new(Fate::NotLoaded, "not-at-top", &at, below_top(order, file)?));
-        let ignored = || Some(Cause::new(Fate::Ignored, "not-at-top", &at, in_unread_folder(&path)?));
+        let not_loaded = || Some(Cause::new(Fate::NotLoaded, "not-at-top", &at(), below_top(order, file)?));
+        let ignored = || Some(Cause::new(Fate::Ignored, "not-at-top", &at(), in_unread_folder(&path)?));
         hidden().or_else(|| nested.clone()).or_else(not_loaded).or_else(ignored)
     };
     // A large game has thousands of layers, and few files that are out of place. So the layers come last.
@@ -204,12 +205,15 @@ pub(crate) fn nested_around<'n>(
     layer: &Path,
     path: &Path,
 ) -> Option<Cause> {
-    let nested = notes.filter(|note| matches!(note.code, NoteCode::Mo2ModNested | NoteCode::ModNested));
     let is_around = |note: &&Note| {
         let subject = Path::new(&note.subject);
         subject.starts_with(layer) && path.starts_with(subject)
     };
-    nested.filter(is_around).map(Cause::of).next()
+    notes.filter(|note| is_nested(note)).find(is_around).map(Cause::of)
+}
+
+fn is_nested(note: &Note) -> bool {
+    matches!(note.code, NoteCode::Mo2ModNested | NoteCode::ModNested)
 }
 
 /// Whether a file of this name is a plugin of the game, which may be OpenMW.

@@ -169,8 +169,11 @@ impl Conflicts {
         let groups = Groups::new(vfs.layers().collect(), vfs.order());
         let mut tallies = vec![Tally::default(); vfs.layers().len()];
         tally(&mut tallies, files.iter().cloned(), |file| groups.of(file));
-        let selected_nodes: HashSet<NodeId> = files.iter().map(VfsFile::node).collect();
         let mut undeployed = groups.undeployed(vfs.order(), |path| vfs.file(path));
+        // Most games need no such set, and a large one has a million files.
+        let needs_nodes = !undeployed.is_empty() || !vfs.opened().ignored.is_empty();
+        let selected_nodes: HashSet<NodeId> =
+            files.iter().filter(|_| needs_nodes).map(VfsFile::node).collect();
         undeployed.retain(|node, _| selected_nodes.contains(node));
         let ignored = ignored(&vfs, &groups, &selected_nodes);
         tallies.resize(groups.count(), Tally::default());
