@@ -174,6 +174,8 @@ codes! {
     OtherMount = "other-mount", "path", " on another mount";
     /// A disk that sources were on is no longer mounted.
     DiskGone = "disk-gone", "disk", " that is gone";
+    /// A disk that sources are on waits for a program or another machine that does not answer.
+    DiskAsleep = "disk-asleep", "disk", " that does not answer";
     /// Something is neither a file, nor a folder, nor a link.
     SpecialFile = "special-file", "special file", "";
     /// A path is too deep or too long.
@@ -574,14 +576,6 @@ pub fn summaries<'a>(notes: impl Iterator<Item = &'a Note>) -> Vec<NoteSummary> 
         NoteSummary { code: code.as_str().to_owned(), text, ..summary }
     };
     of_code.into_iter().map(named).collect()
-}
-
-impl NoteSummary {
-    /// Whether the notes are about sources or disks that are not shown as they are.
-    pub(crate) fn is_of_sources(&self) -> bool {
-        let codes = [NoteCode::SourceGone, NoteCode::SourceUnreadable, NoteCode::DiskGone];
-        codes.iter().any(|code| code.as_str() == self.code)
-    }
 }
 
 impl fmt::Display for NoteSummary {

@@ -5,24 +5,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::folder::Why;
+use crate::folder::{LooseFolder, Why};
 use crate::fs::View;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
+use crate::system::asleep::{self, SlowDisk};
 use crate::system::covered::{LinkWalk, is_mountpoint, resolve_links};
 use crate::system::mountinfo::{MountEntry, mounts, topmost};
 use crate::vfs::reopening::DiskChanges;
 
-/// The mounts as they were, and the disks that are gone.
-#[derive(Debug, Default)]
+/// The mounts as they were, the disks that are gone, and those that may stop answering.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Disks {
     table: Vec<MountEntry>,
     gone: Vec<GoneDisk>,
+    /// The disks that may fall asleep, with how often each had done so, and whether it is asleep.
+    slow: Vec<(Arc<SlowDisk>, u64, bool)>,
 }
 
 /// A mount that has ended, although sources were on it or it was below one.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct GoneDisk {
     mounted: MountEntry,
     /// How many archives and folders of the view were on it.
@@ -41,7 +45,7 @@ pub(super) struct DiskNews {
 impl Disks {
     /// The mounts that there were before the sources were opened.
     pub(super) fn new(table: Vec<MountEntry>) -> Self {
-        Self { table, gone: Vec::new() }
+        Self { table, ..Self::default() }
     }
 
     /// Compares the mount table with what it was. `named` are the paths that decide what is opened.
@@ -52,10 +56,16 @@ impl Disks {
             all.iter().filter(|it| is_disk(it)).filter(is_missing).cloned().collect()
         };
         let (ended, begun) = (missing_in(&self.table, &then), missing_in(&then, &self.table));
-        if ended.is_empty() && begun.is_empty() {
+        let napped = self
+            .slow
+            .iter()
+            .any(|(disk, naps, is_asleep)| (disk.naps(), disk.is_asleep()) != (*naps, *is_asleep));
+        if ended.is_empty() && begun.is_empty() && !napped {
             return news;
         }
         let places = Places::of(view, named);
+        self.note_naps(view, &places, &mut news);
+        self.learn(&places);
         for mounted in ended.into_iter().filter(|it| places.add_changes(it, &mut news.changes)) {
             // What another disk has replaced at once is not gone.
             if topmost(&self.table, &mounted.mountpoint).is_none() {
@@ -75,6 +85,52 @@ impl Disks {
         news
     }
 
+    /// Learns which disks may fall asleep, now that the sources are at these paths.
+    pub(super) fn learn_of(&mut self, view: &View, named: &[PathBuf]) {
+        self.learn(&Places::of(view, named));
+    }
+
+    /// As [`Disks::learn_of`], before the paths of sources are known.
+    pub(super) fn learn_of_none(&mut self) {
+        asleep::learn(&self.table, std::iter::empty());
+    }
+
+    fn learn(&mut self, places: &Places) {
+        asleep::learn(&self.table, places.all());
+        let known = |disk: Arc<SlowDisk>| {
+            let before = self.slow.iter().find(|(known, ..)| Arc::ptr_eq(known, &disk));
+            before.cloned().unwrap_or((disk, 0, false))
+        };
+        self.slow = asleep::used().into_iter().map(known).collect();
+    }
+
+    /// Says which disks fell asleep or answer again. What is on a disk that had fallen asleep has changed,
+    /// perhaps.
+    fn note_naps(&mut self, view: &View, places: &Places, news: &mut DiskNews) {
+        for (disk, naps, was_asleep) in &mut self.slow {
+            let (now, is_asleep, mounted) = (disk.naps(), disk.is_asleep(), &disk.mounted);
+            if is_asleep && !*was_asleep {
+                let sources = places.sources_on(mounted);
+                news.gone.push(format!(
+                    "{}: {}",
+                    mounted.mountpoint.shown(),
+                    asleep_text(mounted, sources).shown()
+                ));
+            }
+            if !is_asleep && (*was_asleep || now != *naps) {
+                news.back.push(format!("{}: the disk answers again", mounted.mountpoint.shown()));
+                places.add_changes(mounted, &mut news.changes);
+                let (_, folders) = view.store().paths();
+                let is_on = |folder: &&Arc<LooseFolder>| {
+                    folder.places().any(|(real, _)| real.starts_with(&mounted.mountpoint))
+                };
+                let within = folders.iter().filter(is_on).flat_map(|folder| folder.folder_paths());
+                within.for_each(|folder| news.changes.add(folder.into()));
+            }
+            (*naps, *was_asleep) = (now, is_asleep);
+        }
+    }
+
     /// Forgets disks that no named source needs, because the user requested a reload without them.
     pub(super) fn accept(&mut self, named: &[PathBuf]) {
         let mut links = LinkWalk::default();
@@ -82,31 +138,48 @@ impl Disks {
         self.gone.retain(|gone| named.iter().any(|path| path.starts_with(&gone.mounted.mountpoint)));
     }
 
-    /// Whether a path is on a disk that is gone, which the log has named.
+    /// Whether a path is on a disk that is gone or asleep, which the log has named.
     pub(super) fn explain(&self, path: &Path) -> bool {
-        !self.gone.is_empty() && {
-            let real = resolve_links(path, |_, _| {});
-            self.gone.iter().any(|gone| real.starts_with(&gone.mounted.mountpoint))
-        }
+        asleep::is_at(path)
+            || !self.gone.is_empty() && {
+                let real = resolve_links(path, |_, _| {});
+                self.gone.iter().any(|gone| real.starts_with(&gone.mounted.mountpoint))
+            }
     }
 
-    /// A note on each disk that is gone.
+    /// A note on each disk that is gone or asleep.
     pub(super) fn notes(&self) -> Vec<Note> {
         let note = |gone: &GoneDisk| {
             Note::new(NoteCode::DiskGone, gone.mounted.mountpoint.to_string_lossy(), gone.what())
         };
-        self.gone.iter().map(note).collect()
+        let asleep = self.slow.iter().filter(|(.., is_asleep)| *is_asleep).map(|(disk, ..)| {
+            let mounted = &disk.mounted;
+            let text = format!("the disk ({}, {}) does not answer", mounted.kind, mounted.source);
+            Note::new(NoteCode::DiskAsleep, mounted.mountpoint.to_string_lossy(), text)
+        });
+        self.gone.iter().map(note).chain(asleep).collect()
     }
+}
+
+/// What is on a disk.
+fn holds(sources: usize) -> String {
+    match sources {
+        0 => "files below a source are on it".to_owned(),
+        1 => "1 source is on it".to_owned(),
+        sources => format!("{sources} sources are on it"),
+    }
+}
+
+/// What the log says of a disk that fell asleep.
+fn asleep_text(MountEntry { kind, source, .. }: &MountEntry, sources: usize) -> String {
+    let holds = holds(sources);
+    format!("the disk ({kind}, {source}) does not answer; {holds}. They stay as they were until it answers")
 }
 
 impl GoneDisk {
     fn what(&self) -> String {
         let MountEntry { kind, source, .. } = &self.mounted;
-        let holds = match self.sources {
-            0 => "files below a source are on it".to_owned(),
-            1 => "1 source is on it".to_owned(),
-            sources => format!("{sources} sources are on it"),
-        };
+        let holds = holds(self.sources);
         format!("the disk ({kind}, {source}) is gone; {holds}. bsafs waits until it is mounted here again")
     }
 
@@ -204,6 +277,12 @@ impl Places {
             }
         }
         is_any
+    }
+
+    /// All paths, each without links and as it is opened.
+    fn all(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        let all = self.paths.iter();
+        all.flat_map(|(real, paths)| paths.iter().map(|(path, _)| (real.as_path(), path.as_path())))
     }
 
     fn sources_on(&self, mounted: &MountEntry) -> usize {

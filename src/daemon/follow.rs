@@ -25,6 +25,7 @@ use crate::folder::LooseFolder;
 use crate::fs::{FileSystem, Ino, LastReload, POLLING_INTERVAL, ReloadAttempt, Replaced, View};
 use crate::game::ReadSet;
 use crate::shown::Shown;
+use crate::system::asleep;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
 use crate::system::mountinfo::{MountEntry, open_table};
@@ -40,6 +41,12 @@ const TIDY_INTERVAL: Duration = Duration::from_secs(2);
 /// Number of used folders of a mount whose watches are moved at once. A program may have walked the whole
 /// mount: then the pause after a move must be short, because what is used next comes first.
 const MOVED_AT_ONCE: usize = 1000;
+
+/// Interval between questions to disks that may stop answering and that sources are on.
+const ASKING_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How often a reload opens the sources, if disks stop answering meanwhile.
+const OPENINGS: usize = 4;
 
 /// Receives SIGUSR1, which requests a reload. The handler is installed before the mount, because without it
 /// the signal would end the process.
@@ -81,7 +88,7 @@ pub(crate) struct Follower {
 }
 
 /// The sources for which the watches were requested.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct WatchedSources {
     folders: Vec<Arc<LooseFolder>>,
     archives: Vec<PathBuf>,
@@ -120,12 +127,15 @@ impl Follower {
     /// watching fails.
     pub(crate) fn start(mut self, opening_began: SystemTime, mounts: Vec<MountEntry>) -> std::io::Result<()> {
         self.disks = Disks::new(mounts);
+        self.disks.learn_of_none();
         if let Some(fs) = self.fs.upgrade().filter(|_| self.is_watching) {
             let (of_reads, of_lookups) = (self.trigger.clone(), self.trigger.clone());
             fs.on_change(move |folder| {
                 of_reads.note_found(|changes| folder.into_iter().for_each(|it| changes.add(it.into())));
             });
             fs.on_wait(move || of_lookups.hurry());
+            let of_naps = self.trigger.clone();
+            asleep::on_change(move || of_naps.note_mounts());
             let of_uses = self.trigger.clone();
             fs.on_use(move || of_uses.note_use());
         }
@@ -148,12 +158,15 @@ impl Follower {
         self.watch(opening_began, vec!["/".into()]);
         while let Some(fs) = self.fs.upgrade().filter(|_| !self.trigger.is_over()) {
             let idle = (!fs.drop_old_listings()).then_some(TIDY_INTERVAL);
+            let idle = idle.or_else(|| (!asleep::used().is_empty()).then_some(ASKING_INTERVAL));
             // The file system must not be kept while nothing happens.
             let of_begin = self.fs.clone();
             drop(fs);
             let begin = || of_begin.upgrade().map(|fs| fs.begin_reload());
             if let Some((due, Some(attempt))) = self.trigger.wait(idle, begin) {
                 self.reload(due, attempt);
+            } else {
+                asleep::ask();
             }
             if self.trigger.take_mounts() {
                 let changes = self.compare_mounts();
@@ -171,7 +184,16 @@ impl Follower {
     /// What changed because something was mounted or unmounted where sources are.
     fn compare_mounts(&mut self) -> DiskChanges {
         let Some(fs) = self.fs.upgrade() else { return DiskChanges::default() };
-        let DiskNews { changes, gone, back } = self.disks.news(&fs.view(), &self.watched.named);
+        let (mut disks, view, named) = (self.disks.clone(), fs.view(), self.watched.named.clone());
+        let compare = move || {
+            let news = disks.news(&view, &named);
+            (disks, news)
+        };
+        // If a disk falls asleep meanwhile, they are compared again.
+        let Some((disks, DiskNews { changes, gone, back })) = asleep::run(compare) else {
+            return DiskChanges::default();
+        };
+        self.disks = disks;
         for line in &gone {
             log::warn!("{line}");
         }
@@ -186,16 +208,18 @@ impl Follower {
     /// user requested also opens archives that seem half written.
     fn reload(&mut self, mut due: Due, attempt: ReloadAttempt) {
         let Some(fs) = self.fs.upgrade() else { return };
-        let (began, opening_began) = (Instant::now(), SystemTime::now());
+        let opening_began = SystemTime::now();
         self.last.began = unix_seconds(opening_began);
         fs.note_reload_begins(LastReload { is_running: true, ..self.last.clone() });
         let usec = NotifyState::monotonic_usec_now().ok();
         let _ = sd_notify::notify(&[&[NotifyState::Reloading], usec.as_slice()].concat());
-        // A disk that is gone is named before the sources that were on it.
+        // A disk that is gone or asleep is named before the sources that were on it.
+        asleep::ask();
         if self.is_watching {
             due.changes.extend(self.compare_mounts());
         }
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.replace(&fs, &due)));
+        let mut began = Instant::now();
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.replace(&fs, &due, &mut began)));
         let bug = "bug in bsafs; please report it with the daemon's log";
         let outcome = outcome.unwrap_or_else(|_| Outcome::Failed(bug.into()));
         // Answers that waited for the view are given before the rest is recorded.
@@ -230,15 +254,30 @@ impl Follower {
         self.trigger.pause_after(began.elapsed());
     }
 
-    fn replace(&mut self, fs: &FileSystem, due: &Due) -> Outcome {
-        let view = fs.view();
-        let earlier = Reuse::new(view.vfs().opened(), &due.changes, due.is_requested);
-        let opened = match logging::while_opening(|| self.reopening.open(&earlier)) {
+    /// Opens the sources and serves them. Sets `began` to when it did so for the last time.
+    fn replace(&mut self, fs: &FileSystem, due: &Due, began: &mut Instant) -> Outcome {
+        let mut open = || {
+            *began = Instant::now();
+            let (view, changes, is_requested) = (fs.view(), due.changes.clone(), due.is_requested);
+            let mut reopening = self.reopening.clone();
+            asleep::run(move || {
+                let earlier = Reuse::new(view.vfs().opened(), &changes, is_requested);
+                let opened = reopening.open(&earlier);
+                (reopening, opened, earlier.troubles())
+            })
+        };
+        // A disk may fall asleep while it is read. Then what is on it stays as it is, and the rest is opened
+        // without it.
+        let opened = (0..OPENINGS).find_map(|_| logging::while_opening(&mut open));
+        let Some((reopening, opened, of_opening)) = opened else {
+            return Outcome::Failed("disks stop answering again and again".into());
+        };
+        self.reopening = reopening;
+        let opened = match opened {
             Ok(opened) => opened,
             Err(error) => return Outcome::Failed(error.to_string()),
         };
-        let troubles = [&opened.plan.troubles[..], &earlier.troubles()].concat();
-        drop(view);
+        let troubles = [&opened.plan.troubles[..], &of_opening].concat();
         let Ok(replaced) = fs.replace(opened) else {
             return Outcome::Failed("all inode numbers are used up; unmount, and mount again".into());
         };
@@ -260,11 +299,12 @@ impl Follower {
                 let is_new = |trouble: &&Trouble| {
                     !self.troubles.contains(trouble) && !self.disks.explain(trouble.path())
                 };
-                let new = troubles.iter().filter(is_new);
+                let new = Trouble::first_of_each(troubles.iter()).filter(is_new);
                 new.for_each(|trouble| log::warn!("{}; {}", trouble.what(), trouble.advice()));
                 // What is gone is shown as it is on the disk.
                 let is_failure = |trouble: &&Trouble| trouble.handling != Handling::Gone;
-                let lines = changes.into_iter().chain(troubles.iter().filter(is_failure).map(Trouble::what));
+                let failures = Trouble::first_of_each(troubles.iter()).filter(is_failure);
+                let lines = changes.into_iter().chain(failures.map(Trouble::what));
                 let summary = lines.collect::<Vec<_>>().join("; ");
                 self.troubles = troubles;
                 let is_failed = self.troubles.iter().any(|trouble| is_failure(&trouble));
@@ -304,7 +344,11 @@ impl Follower {
         }
         view.store().note_watched(|folder| self.watcher.is_reported(folder));
         if !added.is_empty() {
-            let changes = self.changes_since(&view, opening_began, &added);
+            let since = || {
+                let (watcher, view, added) = (self.watcher.clone(), view.clone(), added.clone());
+                asleep::run(move || changes_since(&watcher, &view, opening_began, &added))
+            };
+            let changes = (0..2).find_map(|_| since()).unwrap_or_default();
             if !changes.is_empty() {
                 self.trigger.note_found(|all| all.extend(changes));
             }
@@ -325,17 +369,23 @@ impl Follower {
     }
 
     /// Records which folders are watched, and has the others checked. Returns how many others there are.
-    fn note_watches(&self, fs: &FileSystem, opening_began: SystemTime) -> usize {
+    fn note_watches(&self, fs: &Arc<FileSystem>, opening_began: SystemTime) -> usize {
         let ((watched, used, _), folders) = (self.watcher.counts(), self.watcher.unwatched());
         let unwatched = folders.len();
         fs.note_watches((watched, used), folders.clone(), self.why_unwatched());
-        fs.note_watched_links(self.watcher.watched_files().into_iter().map(Ino).collect());
+        self.note_watched_links(fs);
         self.polling.lock().set(folders, opening_began);
         if unwatched > 0 {
             // The thread may be waiting without a time limit. If the socket is full, it wakes anyway.
             let _ = (&self.signal.wake).write(&[WAKE]);
         }
         unwatched
+    }
+
+    /// Records which files have watches of their own. They are checked, which a disk may keep from ending.
+    fn note_watched_links(&self, fs: &Arc<FileSystem>) {
+        let (fs, files) = (fs.clone(), self.watcher.watched_files().into_iter().map(Ino).collect());
+        asleep::run(move || fs.note_watched_links(files));
     }
 
     /// Gives watches to the folders that programs used, and takes them from those that were not used for the
@@ -352,7 +402,7 @@ impl Follower {
                     name: OsString::from_vec(name),
                 });
             }
-            fs.note_watched_links(self.watcher.watched_files().into_iter().map(Ino).collect());
+            self.note_watched_links(&fs);
             self.trigger.pause_moves(began.elapsed());
         }
         let ((used, are_more), changed) =
@@ -377,9 +427,12 @@ impl Follower {
         for folder in changed.iter() {
             changes.add(Path::new(&**folder).into());
         }
-        let all: HashSet<&OsStr> = added.iter().map(|folder| &**folder).collect();
-        let is_added = |folder: &Path| all.contains(folder.as_os_str());
-        fs.view().store().stale_folders(is_added).into_iter().for_each(|folder| changes.add(folder.into()));
+        let (view, asked) = (fs.view(), added.clone());
+        let stale = asleep::run(move || {
+            let all: HashSet<&OsStr> = asked.iter().map(|folder| &**folder).collect();
+            view.store().stale_folders(|folder| all.contains(folder.as_os_str()) && !asleep::is_at(folder))
+        });
+        stale.into_iter().flatten().for_each(|folder| changes.add(folder.into()));
         if !changes.is_empty() {
             self.trigger.note_found(|noted| noted.extend(changes));
         }
@@ -390,7 +443,7 @@ impl Follower {
     }
 
     /// What to watch for a view, compared with what is watched.
-    fn watch_changes(&mut self, view: &View, moved: Vec<PathBuf>) -> WatchChanges {
+    fn watch_changes(&mut self, view: &Arc<View>, moved: Vec<PathBuf>) -> WatchChanges {
         let (archives, folders) = view.store().paths();
         let archives: Vec<PathBuf> = archives.into_iter().map(Path::to_owned).collect();
         let read_set = view.vfs().opened().plan.read_set.clone();
@@ -420,50 +473,74 @@ impl Follower {
             && then.named == now.named
             && then.archives == now.archives
             && !has_links;
-        let interests = (!is_same || !moved.is_empty()).then(|| self.interests());
+        let follow = || {
+            let (mut disks, view, watched) = (self.disks.clone(), view.clone(), self.watched.clone());
+            asleep::run(move || {
+                disks.learn_of(&view, &watched.named);
+                (disks, watched.interests())
+            })
+        };
+        // If a disk falls asleep meanwhile, links on it are not followed at the second time.
+        let followed = (!is_same || !moved.is_empty()).then(|| (0..2).find_map(|_| follow())).flatten();
+        let interests = followed.map(|(disks, interests)| {
+            self.disks = disks;
+            interests
+        });
         WatchChanges { added, removed, interests, moved }
     }
+}
 
+impl WatchedSources {
+    /// What to watch besides the entries of folders.
     fn interests(&self) -> Interests {
         let mut interests = Interests::default();
-        self.watched.archives.iter().for_each(|path| interests.add_file(path));
-        for folder in &self.watched.folders {
+        self.archives.iter().for_each(|path| interests.add_file(path));
+        for folder in &self.folders {
             interests.add_way_to(folder.path());
             folder.link_targets().for_each(|path| interests.add_file(&path));
             // A link may lead through more links to its target.
             folder.link_paths().for_each(|path| interests.add_link(&path));
         }
-        let read_set = &self.watched.read_set;
+        let read_set = &self.read_set;
         read_set.files.iter().for_each(|path| interests.add_plan_file(path));
         read_set.folders.iter().for_each(|path| interests.add_plan_names(path));
-        self.watched.named.iter().for_each(|path| interests.add_plan_file(path));
+        self.named.iter().for_each(|path| interests.add_plan_file(path));
         interests
     }
+}
 
-    /// What may have changed in folders between the opening of the sources and the request of their watches.
-    fn changes_since(&self, view: &View, opening_began: SystemTime, added: &[FolderPath]) -> DiskChanges {
-        let from = opening_began.checked_sub(COARSEST_TICK).unwrap_or(opening_began);
-        let is_new =
-            |path: &Path| uncovered(path).metadata().and_then(|it| it.modified()).is_ok_and(|at| at >= from);
-        let all: HashSet<&OsStr> = added.iter().map(|folder| &**folder).collect();
-        let is_added = |folder: &Path| all.contains(folder.as_os_str());
-        let mut changes = DiskChanges::default();
-        for folder in added.iter().map(Path::new).filter(|folder| is_new(folder)) {
-            if self.watcher.is_of_links(folder) {
-                changes.add_anywhere();
-            } else if self.watcher.is_of_plan(folder) {
-                changes.add_moved(folder.to_owned());
-            } else {
-                changes.add(folder.into());
-            }
+/// What may have changed in folders between the opening of the sources and the request of their watches. Of a
+/// disk that is asleep, all is listed again when it answers.
+fn changes_since(
+    watcher: &Watcher,
+    view: &View,
+    opening_began: SystemTime,
+    added: &[FolderPath],
+) -> DiskChanges {
+    let from = opening_began.checked_sub(COARSEST_TICK).unwrap_or(opening_began);
+    let is_new = |path: &Path| {
+        let found = || uncovered(path).metadata().and_then(|it| it.modified());
+        !asleep::is_at(path) && found().is_ok_and(|at| at >= from)
+    };
+    let added = added.iter().filter(|folder| !asleep::is_at(Path::new(folder)));
+    let all: HashSet<&OsStr> = added.map(|folder| &**folder).collect();
+    let is_added = |folder: &Path| all.contains(folder.as_os_str());
+    let mut changes = DiskChanges::default();
+    for folder in all.iter().map(Path::new).filter(|folder| is_new(folder)) {
+        if watcher.is_of_links(folder) {
+            changes.add_anywhere();
+        } else if watcher.is_of_plan(folder) {
+            changes.add_moved(folder.to_owned());
+        } else {
+            changes.add(folder.into());
         }
-        // Writing to a file does not change the time of its folder.
-        view.store().stale_folders(is_added).into_iter().for_each(|folder| changes.add(folder.into()));
-        let archives = view.store().paths().0;
-        let archives = archives.into_iter().filter(|path| path.parent().is_some_and(is_added));
-        archives.filter(|path| is_new(path)).filter_map(Path::parent).for_each(|it| changes.add(it.into()));
-        changes
     }
+    // Writing to a file does not change the time of its folder.
+    view.store().stale_folders(is_added).into_iter().for_each(|folder| changes.add(folder.into()));
+    let archives = view.store().paths().0;
+    let archives = archives.into_iter().filter(|path| path.parent().is_some_and(is_added));
+    archives.filter(|path| is_new(path)).filter_map(Path::parent).for_each(|it| changes.add(it.into()));
+    changes
 }
 
 /// The folders that another list does not have.

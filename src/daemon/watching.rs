@@ -16,6 +16,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::archive_file::COARSEST_TICK;
 use crate::fs::{FileSystem, polling_interval};
+use crate::system::asleep;
 use crate::system::covered::uncovered;
 use crate::system::disk_id::DiskId;
 use crate::system::sync::{Condvar, Mutex};
@@ -106,12 +107,16 @@ impl Watching {
             }
             // Requests may need the lock of the trigger, so nothing that may hang is done under it.
             for ((folder, name), is_write) in files {
-                if is_write {
-                    fs.note_written_file(&folder, name.as_bytes());
-                }
-                if let Ok(found) = std::fs::metadata(uncovered(&folder.join(&name))) {
-                    fs.note_archive_event(DiskId::from(&found), is_write);
-                }
+                let (fs, at) = (fs.clone(), folder.clone());
+                // If the disk is asleep, its folders are listed again later.
+                asleep::at(&folder, move || {
+                    if is_write {
+                        fs.note_written_file(&at, name.as_bytes());
+                    }
+                    if let Ok(found) = std::fs::metadata(uncovered(&at.join(&name))) {
+                        fs.note_archive_event(DiskId::from(&found), is_write);
+                    }
+                });
             }
             if !counts {
                 thread::sleep(UNCOUNTED_PAUSE);
@@ -250,7 +255,10 @@ impl Polling {
 
 /// Whether something changed in a folder since a state, or since the opening `began`, and its state now.
 fn is_changed(folder: &FolderPath, before: Option<u64>, began: Option<SystemTime>) -> (bool, u64) {
-    let now = std::fs::metadata(uncovered(Path::new(&**folder))).ok();
+    let at = folder.clone();
+    let stat = move || std::fs::metadata(uncovered(Path::new(&*at))).ok();
+    // While a disk is asleep, the state from before stays.
+    let Some(now) = asleep::at(Path::new(&**folder), stat) else { return (false, before.unwrap_or(0)) };
     let state = signature(now.as_ref());
     let is_changed = match before {
         Some(before) => before != state,

@@ -12,10 +12,11 @@ use super::caseless::CaselessNames;
 use super::settings::ini::Ini;
 use crate::limits::{LINE_COST, LISTED_NAMES_MAX, PLAN_READ_MAX, SETTINGS_MAX};
 use crate::note::{Note, NoteCode, Notes};
+use crate::system::asleep;
 use crate::system::covered::Covered;
 use crate::system::disk_id::DiskId;
 use crate::system::mountinfo::{self, ForeignMounts};
-use crate::system::paths::{enters_any, leads_nowhere};
+use crate::system::paths::{enters_any, enters_asleep, leads_nowhere};
 use crate::system::text::{reason, size};
 use crate::system::whole_file;
 
@@ -374,11 +375,15 @@ impl Disk {
     }
 
     /// The path that opens what is at a path. Fails if it is in a FUSE mount of another user, whose daemon
-    /// may never answer.
+    /// may never answer, or on a disk that is asleep.
     fn entered<'a>(&self, path: &'a Path) -> io::Result<Cow<'a, Path>> {
         let foreign = self.foreign.get_or_init(ForeignMounts::now);
-        if enters_any(foreign, &std::path::absolute(path)?) {
+        let absolute = std::path::absolute(path)?;
+        if enters_any(foreign, &absolute) {
             return Err(io::Error::other("it is on a FUSE mount of another user, which is not entered"));
+        }
+        if enters_asleep(&absolute) {
+            return Err(asleep::error());
         }
         Ok(self.covered.uncovered(path))
     }

@@ -10,6 +10,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock, OnceLock};
 
+use super::asleep;
 use super::mountinfo::ForeignMounts;
 use crate::limits::LINK_PATHS_MAX;
 
@@ -96,7 +97,7 @@ pub fn uncovered_target(link: &Path) -> Option<PathBuf> {
 }
 
 /// Follows the links in an absolute path, but enters neither the mount nor a FUSE mount of
-/// another user, which may never answer. Calls `visit` with each folder that
+/// another user, which may never answer, nor a disk that is asleep. Calls `visit` with each folder that
 /// is passed and the name that is looked up in it, even if the name does not exist. What follows after
 /// 128 parts stays as it is, `..` included.
 pub fn resolve_links(path: &Path, mut visit: impl FnMut(&Path, &OsStr)) -> PathBuf {
@@ -184,7 +185,7 @@ impl LinkWalk {
     ) -> PathBuf {
         visit(at, name);
         let next = at.join(name);
-        if self.foreign.get_or_insert_with(ForeignMounts::now).contain(&next) {
+        if self.foreign.get_or_insert_with(ForeignMounts::now).contain(&next) || asleep::is_at(&next) {
             return next;
         }
         match std::fs::read_link(uncovered(&next)) {

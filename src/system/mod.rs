@@ -3,8 +3,9 @@
 //! `new_file.rs`), paths below this process's mount, paths that only root can change (the rule of all these:
 //! `exchange.rs`), which file it is (`disk_id.rs`), work that is done once for each file, other processes,
 //! subprocesses and the users they become, locks of folders, processors, open files, disks on which none
-//! stays open (`disk_id.rs`), whole files, memory.
+//! stays open (`disk_id.rs`), disks that may stop answering (`asleep.rs`), whole files, memory.
 
+pub(crate) mod asleep;
 pub(crate) mod clock;
 pub mod covered;
 pub(crate) mod credentials;

@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::io::Errno;
 
+use super::asleep;
 use super::covered::{LINKS_MAX, PATH_MAX, uncovered};
 use super::mountinfo::ForeignMounts;
 
@@ -67,9 +68,10 @@ pub(crate) fn first_on_the_way<T>(path: &Path, find: impl Fn(&Path) -> Option<T>
     None
 }
 
-/// Whether nothing is at a path: no file, a link without a target, or a circle of links.
+/// Whether nothing is at a path: no file, a link without a target, or a circle of links. What is on a disk
+/// that is asleep is not gone.
 pub(crate) fn is_gone(path: &Path) -> bool {
-    uncovered(path).metadata().is_err_and(|error| leads_nowhere(&error))
+    !asleep::is_at(path) && uncovered(path).metadata().is_err_and(|error| leads_nowhere(&error))
 }
 
 /// Whether a path could not be opened because nothing is there.
@@ -89,6 +91,11 @@ pub(crate) fn path_of_open(file: impl AsFd) -> Result<PathBuf, Errno> {
 /// Whether an absolute path enters a FUSE mount of another user, perhaps through links. No daemon is asked.
 pub(crate) fn enters_any(foreign: &ForeignMounts, path: &Path) -> bool {
     !foreign.is_empty() && first_on_the_way(path, |at| foreign.contain(at).then_some(())).is_some()
+}
+
+/// Whether an absolute path enters a disk that is asleep, perhaps through links. No disk is asked.
+pub(crate) fn enters_asleep(path: &Path) -> bool {
+    asleep::is_any() && first_on_the_way(path, |at| asleep::is_at(at).then_some(())).is_some()
 }
 
 #[cfg(test)]

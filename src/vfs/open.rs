@@ -30,6 +30,7 @@ use crate::format::{EntryId, ParseError, is_archive_name};
 use crate::limits::LAYERS_FILES_MAX;
 use crate::note::{Note, UNSEEN};
 use crate::shown::Shown;
+use crate::system::asleep;
 use crate::system::clock::unix_nanoseconds;
 use crate::system::memory;
 use crate::system::once_per_file::OncePerFile;
@@ -116,8 +117,9 @@ impl Opened {
             }
         }
         let mut left_out = opener.left_out.into_inner();
-        let of_plan = opened.plan.troubles.iter().map(Trouble::note);
-        left_out.extend(of_plan.chain(earlier.into_iter().flat_map(Reuse::troubles).map(|it| it.note())));
+        let of_opening = earlier.map(Reuse::troubles).unwrap_or_default();
+        let troubles = opened.plan.troubles.iter().chain(&of_opening);
+        left_out.extend(Trouble::first_of_each(troubles).map(Trouble::note));
         Ok(Self { textures: options.textures.unwrap_or_default(), ..opened.merge(files, left_out)? })
     }
 }
@@ -128,7 +130,9 @@ fn names_again(options: &OpenOptions, earlier: &Reuse<'_>) -> Dictionary {
     let mut names = Dictionary::new(options.code_page());
     let mut is_kept = false;
     for list in &options.names {
-        if let Err(error) = dictionary::add_list(&mut names, list) {
+        let is_asleep = asleep::is_at(list);
+        let asleep = is_asleep.then(|| OpenError::unreadable(list, asleep::error()));
+        if let Err(error) = asleep.map_or_else(|| dictionary::add_list(&mut names, list), Err) {
             let trouble = Trouble::of(list, &error, true);
             is_kept |= !trouble.is_left_out();
             earlier.note(trouble);
@@ -244,12 +248,13 @@ impl<'a> Opener<'a> {
         names: &Dictionary,
     ) -> Result<Option<OpenedArchive>, OpenError> {
         let FoundLayer::Archive { path, is_needed, .. } = layer else { return Ok(None) };
-        let unchanged = self.earlier.filter(|_| names.is_empty());
+        let asleep = asleep::is_at(path).then(|| OpenError::unreadable(path, asleep::error()));
+        let unchanged = self.earlier.filter(|_| names.is_empty() && asleep.is_none());
         if let Some(archive) = unchanged.and_then(|earlier| earlier.unchanged_archive(path, base)) {
             self.files.add(archive.layer.file_count(), path)?;
             return Ok(Some(archive));
         }
-        let opened = self.parse(path, base, names);
+        let opened = asleep.map_or_else(|| self.parse(path, base, names), Err);
         match self.earlier {
             Some(earlier) if *is_needed || opened.is_ok() || earlier.contains(path) => {
                 Ok(earlier.archive(path, base, opened))
@@ -586,7 +591,9 @@ fn without_erased(mut layers: Vec<MergeLayer>, store: &Store) -> Vec<MergeLayer>
 /// The modification times of all files of a folder. A file that cannot be statted counts as older
 /// than every archive.
 fn times(folder: &LooseFolder) -> Vec<i64> {
-    let time = |file| folder.stat(file).map_or(i64::MIN, |stat| unix_nanoseconds(stat.modified()));
+    let is_asleep = asleep::is_at(folder.path());
+    let stat = |file| if is_asleep { folder.known(file) } else { folder.stat(file).ok() };
+    let time = |file| stat(file).map_or(i64::MIN, |stat| unix_nanoseconds(stat.modified()));
     (0..folder.names().file_count()).map(time).collect()
 }
 
@@ -623,6 +630,9 @@ impl FoundLayer {
 
 impl PlannedFolder {
     pub(crate) fn scan(&self, walks: &Walks) -> Result<LooseFolder, OpenError> {
+        if asleep::is_at(&self.path) {
+            return Err(OpenError::unreadable(&self.path, asleep::error()));
+        }
         walks.scan(&self.path, &self.filter).map_err(|error| self.error(error))
     }
 
@@ -645,10 +655,14 @@ impl PlannedFolder {
         earlier: Option<&Reuse<'_>>,
         left_out: &Mutex<Vec<Note>>,
     ) -> Result<Option<Arc<LooseFolder>>, OpenError> {
-        let again = earlier.and_then(|earlier| earlier.folder_again(&self.path, &self.filter, walks));
-        let scanned = match again {
-            Some(again) => again.map_err(|error| self.error(error)),
-            None => self.scan(walks).map(Arc::new),
+        let is_asleep = earlier.is_some_and(|it| it.enters_asleep(&self.path, &self.filter));
+        let again = || earlier.and_then(|earlier| earlier.folder_again(&self.path, &self.filter, walks));
+        let scanned = if is_asleep {
+            Err(OpenError::unreadable(&self.path, asleep::error()))
+        } else if let Some(again) = again() {
+            again.map_err(|error| self.error(error))
+        } else {
+            self.scan(walks).map(Arc::new)
         };
         match scanned {
             Ok(folder) => {

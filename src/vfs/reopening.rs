@@ -18,6 +18,7 @@ use super::sources::source_set::SourceSet;
 use super::trouble::{Handling, Trouble};
 use crate::content::Store;
 use crate::folder::{Filter, LooseFolder, OpenFiles, ScanError, Walks};
+use crate::system::asleep;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::{resolve_links, uncovered};
 use crate::system::paths;
@@ -26,7 +27,7 @@ use crate::tree::LayerNames;
 
 /// The sources and options of a mount. All paths are absolute, because the daemon leaves the folder
 /// that it was started in.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reopening {
     pub(crate) sources: Vec<PathBuf>,
     pub(crate) options: OpenOptions,
@@ -190,6 +191,13 @@ impl<'a> Reuse<'a> {
             None => Ok(mounted.clone()),
             Some(changes) => walks.scan_again(mounted, &changes).map(Arc::new),
         })
+    }
+
+    /// Whether the walk of a mounted folder enters a disk that is asleep.
+    pub(crate) fn enters_asleep(&self, path: &Path, filter: &Filter) -> bool {
+        let mut mounted = self.layers_at(path).filter_map(|layer| self.opened.store.folder(layer));
+        let mounted = mounted.find(|folder| folder.filter() == filter);
+        mounted.is_some_and(|folder| folder.places().any(|(real, _)| asleep::is_at(&real)))
     }
 
     /// The names of a layer whose folder is that of the view. All files lie in the folder `base`, if that is

@@ -1,6 +1,7 @@
 //! A source that could not be opened again as the disk has it now. It alone is affected: what is gone is left
 //! out, as if it were empty, and what cannot be read or parsed stays as it was.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::error::{OpenError, OpenErrorKind};
@@ -85,6 +86,14 @@ impl Trouble {
                 "the previous contents stay mounted until this problem is fixed"
             }
         }
+    }
+
+    /// The first trouble of each path, because planning and opening a source may fail for one cause.
+    pub(crate) fn first_of_each<'a>(
+        troubles: impl Iterator<Item = &'a Self>,
+    ) -> impl Iterator<Item = &'a Self> {
+        let mut named = HashSet::new();
+        troubles.filter(move |trouble| named.insert(&*trouble.path))
     }
 
     /// Whether nothing of the source is shown.

@@ -19,6 +19,7 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
 use crate::limits::WATCHED_LINKS_MAX;
+use crate::system::asleep;
 use crate::system::covered::{LinkWalk, uncovered};
 use crate::system::process;
 use crate::system::sync::Mutex;
@@ -30,7 +31,7 @@ const EVENTS: usize = 1 << 14;
 #[derive(Debug)]
 pub struct Watcher {
     /// Fails if the user has too many inotify instances.
-    inotify: Result<OwnedFd, Errno>,
+    inotify: Result<Arc<OwnedFd>, Errno>,
     tables: Mutex<Tables>,
 }
 
@@ -163,7 +164,7 @@ impl Default for Watcher {
 impl Watcher {
     /// A watcher without folders.
     pub fn new() -> Self {
-        let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK);
+        let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).map(Arc::new);
         Self { inotify, tables: Mutex::default() }
     }
 
@@ -216,7 +217,7 @@ impl Watcher {
         if !tables.has_room() {
             return;
         }
-        let Ok(watch) = inotify::add_watch(inotify, &*uncovered(&path), events) else { return };
+        let Ok(watch) = add_watch(inotify, &path, events) else { return };
         let of_watch = tables.files.entry(watch).or_default();
         if !of_watch.contains(&file) {
             of_watch.push(file);
@@ -325,7 +326,7 @@ impl Watcher {
         of_instance.or_else(|| self.tables.lock().unwatched.values().max().copied())
     }
 
-    fn inotify(&self) -> Result<&OwnedFd, Shortage> {
+    fn inotify(&self) -> Result<&Arc<OwnedFd>, Shortage> {
         self.inotify.as_ref().map_err(|errno| {
             let has_descriptors = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 0).is_ok();
             match *errno {
@@ -353,7 +354,7 @@ impl Watcher {
     ) -> io::Result<Woken> {
         loop {
             let timeout = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
-            let inotify = self.inotify.as_ref().ok().map(OwnedFd::as_fd);
+            let inotify = self.inotify.as_ref().ok().map(AsFd::as_fd);
             let mut events = vec![PollFd::from_borrowed_fd(other, PollFlags::IN)];
             events.extend(mount_table.map(|table| PollFd::from_borrowed_fd(table, PollFlags::PRI)));
             events.extend(inotify.map(|inotify| PollFd::from_borrowed_fd(inotify, PollFlags::IN)));
@@ -453,7 +454,7 @@ impl Tables {
 
     /// Requests the watch of a folder, or ends it. Returns whether the folder was not watched before. The
     /// watch is requested even if there is one, because the path may lead to another folder now.
-    fn update(&mut self, inotify: Result<&OwnedFd, Shortage>, folder: &FolderPath) -> bool {
+    fn update(&mut self, inotify: Result<&Arc<OwnedFd>, Shortage>, folder: &FolderPath) -> bool {
         let is_new = self.folders.get(folder).is_some_and(|it| it.watch.is_none());
         if is_new
             && !self.has_room()
@@ -470,7 +471,12 @@ impl Tables {
         let requested = inotify
             .ok()
             .filter(|_| is_wanted && may_watch)
-            .map(|inotify| inotify::add_watch(inotify, &*uncovered(Path::new(folder)), events(has_content)));
+            .map(|inotify| add_watch(inotify, Path::new(folder), events(has_content)));
+        // While a disk is asleep, its watches stay.
+        let requested = match (requested, before) {
+            (Some(Err(Errno::TIMEDOUT)), Some(before)) => Some(Ok(before)),
+            (requested, _) => requested,
+        };
         let watch = requested.and_then(Result::ok);
         let shortage = match (inotify, requested) {
             (Err(shortage), _) => shortage,
@@ -484,7 +490,7 @@ impl Tables {
         (watched.watch, watched.has_content) = (watch, has_content);
         // A folder that does not exist is reported by the folder above it.
         let is_absent = matches!(requested, Some(Err(errno)) if errno != Errno::NOSPC
-            && errno != Errno::NOMEM && errno != Errno::ACCESS);
+            && errno != Errno::NOMEM && errno != Errno::ACCESS && errno != Errno::TIMEDOUT);
         let was_unwatched = self.unwatched.remove(folder).is_some();
         let is_unwatched = is_wanted && watch.is_none() && !is_absent;
         if !is_wanted {
@@ -521,7 +527,7 @@ impl Tables {
     }
 
     /// Ends the watch of the file that was requested longest ago.
-    fn end_oldest_file(&mut self, inotify: &OwnedFd) {
+    fn end_oldest_file(&mut self, inotify: &Arc<OwnedFd>) {
         if let Some(watch) = self.files_in_order.pop_front() {
             self.files.remove(&watch);
             let _ = inotify::remove_watch(inotify, watch);
@@ -566,7 +572,7 @@ impl Tables {
     }
 
     /// Records that a watch ended.
-    fn end(&mut self, inotify: &OwnedFd, watch: i32) {
+    fn end(&mut self, inotify: &Arc<OwnedFd>, watch: i32) {
         if self.files.remove(&watch).is_some() {
             self.files_in_order.retain(|it| *it != watch);
             return;
@@ -587,7 +593,7 @@ impl Tables {
     }
 
     /// Ends a watch if no path leads to its folder any more.
-    fn end_if_unused(&self, inotify: Option<&OwnedFd>, watch: i32) {
+    fn end_if_unused(&self, inotify: Option<&Arc<OwnedFd>>, watch: i32) {
         if self.paths_of(watch).next().is_none() {
             // Fails if the folder is gone, because its watch is gone too.
             let _ = inotify.map(|inotify| inotify::remove_watch(inotify, watch));
@@ -598,6 +604,13 @@ impl Tables {
         let start = (watch, FolderPath::from(OsStr::new("")));
         self.paths.range(start..).take_while(move |(it, _)| *it == watch).map(|(_, folder)| folder)
     }
+}
+
+/// Requests a watch. Fails if the disk is asleep.
+fn add_watch(inotify: &Arc<OwnedFd>, path: &Path, events: WatchFlags) -> Result<i32, Errno> {
+    let (inotify, at) = (inotify.clone(), path.to_owned());
+    let add = move || inotify::add_watch(&*inotify, &*uncovered(&at), events);
+    asleep::at(path, add).unwrap_or(Err(Errno::TIMEDOUT))
 }
 
 /// The events to request. Writes are requested only if they count, because they can be very frequent.

@@ -140,7 +140,7 @@ impl<'a> JsonMount<'a> {
             options: status.map(|it| it.options.as_str()),
             edit: edit_mount::edit_folder(mounted).map(|edit| edit.to_string_lossy().into_owned()),
             since: status.map(since),
-            odd: status.into_iter().flat_map(odd_sources).collect(),
+            odd: status.into_iter().flat_map(|status| &status.odd).collect(),
             files: status.map(|it| it.status.files),
             archives: status.map(|it| it.status.archives),
             folders: status.map(|it| it.status.folders),
@@ -223,7 +223,7 @@ fn write(
             let requests = usize::try_from(status.requests()).unwrap_or(usize::MAX);
             let (uptime, requests) = (duration(fs.uptime), count(requests, "request"));
             writeln!(out, "  holds      {held}\n  mounted    for {uptime}, {requests}")?;
-            for odd in odd_sources(status) {
+            for odd in &status.odd {
                 writeln!(out, "  odd        {}", odd.to_string().shown())?;
             }
             if status.has_dead_overlay {
@@ -252,11 +252,6 @@ fn write(
         writeln!(out, "             and {} more", processes(holders.len() - SHOWN))?;
     }
     Ok(())
-}
-
-/// What is odd about the sources themselves. `bsafs status` prints all that is odd.
-fn odd_sources(status: &MountStatus) -> impl Iterator<Item = &NoteSummary> {
-    status.odd.iter().filter(|odd| odd.is_of_sources())
 }
 
 fn processes(number: usize) -> String {

@@ -10,6 +10,7 @@ use crate::folder::FileStat;
 use crate::format::EntryId;
 use crate::fs::attr::{Attr, NodeKind, Validity};
 use crate::limits::{RETIRED_ARCHIVES_MAX, RETIRED_FILES_MAX};
+use crate::system::asleep;
 use crate::system::sync::Mutex;
 use crate::tree::Ino;
 
@@ -139,6 +140,9 @@ impl Retired {
     pub(crate) fn written(&self, ino: Ino) -> Option<Attr> {
         let then = self.attr(ino)?;
         let RetiredBytes::Loose(file) = self.get(ino)? else { return None };
+        if asleep::is_device(file.device()) {
+            return None;
+        }
         // The disk is asked without the lock.
         let now = Told::of(&file.stat_now()?);
         match self.table().files.get_mut(&ino)? {

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::profile::Profile;
 use crate::format::encoding::Encoding;
-use crate::format::name;
+use crate::format::{is_archive_name, name};
 use crate::game::{InstanceName, title};
+use crate::system::asleep;
 use crate::tree;
 
 /// Candidate names for the folder of a source: the stem of an archive or the name of a folder, then
@@ -37,8 +38,12 @@ fn numbered(stem: String) -> impl Iterator<Item = String> {
 }
 
 fn stem(source: &Path) -> String {
-    // Resolves `.` and `..` to the name of the folder.
-    let folder = source.canonicalize().ok().filter(|path| path.is_dir());
+    // Resolves `.` and `..` to the name of the folder. A disk that is asleep is not asked.
+    let folder = if asleep::is_at(source) {
+        Some(source.to_owned()).filter(|path| !is_archive_name(path.as_os_str().as_encoded_bytes()))
+    } else {
+        source.canonicalize().ok().filter(|path| path.is_dir())
+    };
     let stem = folder.as_ref().map_or_else(|| source.file_stem(), |folder| folder.file_name());
     let stem = match source.to_str().and_then(InstanceName::parse) {
         Some(name) => name.parts().collect::<Vec<_>>().join("-").into(),

@@ -10,6 +10,7 @@ use rustix::process::geteuid;
 use super::layer_plan::PlannedLayer;
 use super::profile::Profile;
 use crate::game::ReadSet;
+use crate::system::asleep;
 use crate::system::covered::uncovered;
 use crate::system::root_only::{first_of_others, is_open_to_others, leads_without_links_of_others};
 use crate::vfs::error::{OpenError, OpenErrorKind};
@@ -65,7 +66,7 @@ fn check_lists<'a>(
     let Some(advice) = advice(options) else { return Ok(()) };
     let is_in_open = |list: &&Path| {
         let absolute = std::path::absolute(list).unwrap_or_else(|_| list.to_path_buf());
-        absolute.parent().is_some_and(is_open_to_others)
+        !asleep::is_at(&absolute) && absolute.parent().is_some_and(is_open_to_others)
     };
     let open = lists.find(is_in_open);
     open.map_or(Ok(()), |list| Err(refused(list, BY_OTHERS, advice)))
@@ -80,6 +81,8 @@ fn check<'a>(paths: impl Iterator<Item = &'a Path>, options: &OpenOptions) -> Re
     let Some(advice) = advice(options) else { return Ok(()) };
     let absolute: Vec<PathBuf> =
         paths.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned())).collect();
+    // Of a disk that is asleep, nothing is opened.
+    let absolute: Vec<PathBuf> = absolute.into_iter().filter(|path| !asleep::is_at(path)).collect();
     let of_others = first_of_others(absolute.iter().map(PathBuf::as_path));
     let Some((path, other)) = of_others else { return Ok(()) };
     Err(match other.about_disk() {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use crate::folder::Filter;
 use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule, ONLY_BELOW};
-use crate::system::covered::uncovered;
 use crate::vfs::open_options::{FolderArchives, Within};
 
 /// How the rules of a game affect one of its layers. Layers that the user names have no rules.
@@ -65,12 +64,8 @@ pub(crate) struct PlannedFolder {
 }
 
 impl PlannedLayer {
-    /// The layer of an archive or folder that the user names.
-    pub(crate) fn named(path: &Path, archives: FolderArchives) -> Self {
-        // If the path cannot be statted, opening it will fail with the reason.
-        if uncovered(path).is_dir() {
-            return Self::Folder(PlannedFolder::named(path, archives));
-        }
+    /// An archive that the user named.
+    pub(crate) fn archive(path: &Path) -> Self {
         let rules = LayerRules::default();
         Self::Archive { path: path.to_owned(), is_needed: true, why: String::new(), rules }
     }

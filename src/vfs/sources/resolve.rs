@@ -21,6 +21,7 @@ use crate::game::{
 };
 use crate::note::{Note, NoteCode};
 use crate::shown::{Shown, quoted};
+use crate::system::asleep;
 use crate::system::covered::{Covered, uncovered};
 use crate::system::disk_id::DiskId;
 use crate::system::edit_mount;
@@ -84,6 +85,17 @@ struct PlannedSource {
     unread: BTreeMap<PathBuf, String>,
 }
 
+impl PlannedSource {
+    fn needs_asleep(&self) -> bool {
+        let layers = match &self.source {
+            Source::Planned(order) => &*order.layers,
+            Source::Folder { .. } | Source::Archive(_) => &[],
+        };
+        let read = self.read_set.files.iter().chain(&self.read_set.folders).map(PathBuf::as_path);
+        read.chain(layers.iter().map(|layer| &*layer.path)).any(asleep::is_at)
+    }
+}
+
 /// Plans what to open: layers, merge rule and load order. `earlier` is the plan of the view that is served
 /// meanwhile. A source that fails then is left out, or stays as it was planned.
 pub(crate) fn open_plan(
@@ -97,7 +109,9 @@ pub(crate) fn open_plan(
     let folder_of_game = options.game_dir.iter().filter(|_| sources.is_empty());
     let (mut plan, mut orders, mut of_folders) = (OpenPlan::default(), Vec::new(), Vec::new());
     for (number, path) in folder_of_game.chain(sources).enumerate() {
+        let is_asleep = earlier.is_some_and(|earlier| earlier.needs_asleep(path));
         let source = match sources {
+            _ if is_asleep => Err(OpenError::unreadable(path, asleep::error())),
             [] => planner.plan_game_dir(path),
             _ => planner.resolve_source(path),
         };
@@ -105,7 +119,7 @@ pub(crate) fn open_plan(
         plan.read_set.extend(read_set.clone());
         let planned = source.and_then(|source| {
             source.refuse_mounts()?;
-            Ok(PlannedSource { path: path.clone(), source, read_set, unread })
+            Ok(PlannedSource { path: lasting(path), source, read_set, unread })
         });
         let (planned, mut layers) = match (earlier, planned) {
             (None, planned) => {
@@ -156,6 +170,12 @@ impl OpenPlan {
         Self { layers, ..Self::default() }
     }
 
+    /// Whether a plan of a source accesses a disk that is asleep.
+    fn needs_asleep(&self, path: &Path) -> bool {
+        let then = self.sources.iter().find(|then| then.path == *path);
+        asleep::is_at(path) || then.is_some_and(PlannedSource::needs_asleep)
+    }
+
     /// The source as it was planned now. If it cannot be planned, or if a list or folder that could be read
     /// before cannot be read now, the source as this plan has it. `None` if it is left out.
     fn or_as_before(
@@ -165,6 +185,7 @@ impl OpenPlan {
         troubles: &mut Vec<Trouble>,
     ) -> Option<PlannedSource> {
         let then = self.sources.iter().find(|then| then.path == *path).cloned();
+        let then = then.map(|then| PlannedSource { source: then.source.at(path), ..then });
         let error = match (planned, &then) {
             (Ok(now), Some(then)) if matches!(then.source, Source::Planned(_)) => {
                 match now.unread.iter().find(|(file, _)| !then.unread.contains_key(*file)) {
@@ -182,11 +203,18 @@ impl OpenPlan {
     }
 }
 
+/// The path of a source that stays the same when the daemon leaves the folder that it was started in.
+fn lasting(source: &Path) -> PathBuf {
+    let absolute = || paths::absolute(source).unwrap_or_else(|_| source.to_owned());
+    if is_game(source) { source.to_owned() } else { absolute() }
+}
+
 /// Refuses a folder in a mount of bsafs. What it shows is no layer, but the result of merging layers.
 fn refuse_mounts<'a>(mut folders: impl Iterator<Item = &'a Path>) -> Result<(), OpenError> {
     let Some(is_of_bsafs) = edit_mount::bsafs_devices() else { return Ok(()) };
     let is_mounted = |folder: &&Path| {
-        std::fs::metadata(uncovered(folder)).is_ok_and(|it| it.is_dir() && is_of_bsafs(it.dev()))
+        let found = || std::fs::metadata(uncovered(folder));
+        !asleep::is_at(folder) && found().is_ok_and(|it| it.is_dir() && is_of_bsafs(it.dev()))
     };
     folders.find(is_mounted).map_or(Ok(()), |folder| Err(OpenError::new(folder, OpenErrorKind::IsMount)))
 }
@@ -249,6 +277,15 @@ impl Source {
         }
     }
 
+    /// The same source, named by another path.
+    fn at(self, path: &Path) -> Self {
+        match self {
+            Self::Planned(order) => Self::Planned(order),
+            Self::Folder { notes, .. } => Self::Folder { path: path.to_owned(), notes },
+            Self::Archive(_) => Self::Archive(path.to_owned()),
+        }
+    }
+
     /// The layers of the source with this number among all.
     fn layers(&self, number: usize, archives: FolderArchives) -> Vec<layer_plan::PlannedLayer> {
         match self {
@@ -256,9 +293,12 @@ impl Source {
                 let number = u16::try_from(number).unwrap_or(u16::MAX);
                 layer_plan::of_order(&shown_order(order, archives), number, archives)
             }
-            Self::Folder { path, .. } | Self::Archive(path) => {
-                vec![layer_plan::PlannedLayer::named(path, archives)]
+            // What the source was when it was planned counts: it may be kept because it cannot be looked at.
+            Self::Folder { path, .. } => {
+                let folder = layer_plan::PlannedFolder::named(path, archives);
+                vec![layer_plan::PlannedLayer::Folder(folder)]
             }
+            Self::Archive(path) => vec![layer_plan::PlannedLayer::archive(path)],
         }
     }
 }

@@ -7,6 +7,7 @@ use super::for_others;
 use super::profile::Profile;
 use crate::note::Note;
 use crate::shown::excerpt;
+use crate::system::asleep;
 use crate::vfs::error::OpenError;
 use crate::vfs::open_options::OpenOptions;
 use crate::vfs::trouble::Trouble;
@@ -83,7 +84,14 @@ impl SourceSet {
     ) -> Result<Self, OpenError> {
         let of_check = options.clone();
         Self::with(sources, options, &mut |path| {
-            let read = Profile::read(path).and_then(|profile| {
+            let is_asleep = |then: &Profile| {
+                [path].into_iter().chain(then.archives.iter().map(PathBuf::as_path)).any(asleep::is_at)
+            };
+            let read = match last.get(path).filter(|then| is_asleep(then)) {
+                Some(_) => Err(OpenError::unreadable(path, asleep::error())),
+                None => Profile::read(path),
+            };
+            let read = read.and_then(|profile| {
                 for_others::check_profiles(std::slice::from_ref(&profile), &of_check)?;
                 set_options(&mut OpenOptions::default(), &profile)?;
                 Ok(profile)

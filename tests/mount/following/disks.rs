@@ -3,15 +3,17 @@
 use std::ffi::CStr;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, unmount};
+use rustix::process::Signal;
 
 use super::files::{ENOENT, archive, content};
 use crate::disk::{Disk, Mode};
-use crate::mounted::{TestDir, is_root, logged, run, status, until};
+use crate::mounted::{TestDir, is_root, logged, mounts_below, run, signal, status, unmount_lazily, until};
 
 /// Mounts an empty disk.
 fn mount_disk(path: &Path) {
@@ -182,5 +184,96 @@ fn the_disk_of_a_mod_that_left_the_mount_can_be_unmounted() {
     assert_eq!(content(&mnt.join("meshes/a.nif")), Ok("a".into()));
     run(Command::new("umount").arg(dir.path("disk"))).success();
     until("the file to vanish", || content(&mnt.join("meshes/a.nif")) == Err(ENOENT));
+    mnt.umount(&dir);
+}
+
+/// A bindfs mount of the folder `back`, whose daemon can be stopped. When this is dropped, the daemon goes on
+/// and ends.
+struct SlowDisk(Child, PathBuf);
+
+impl SlowDisk {
+    fn mount(dir: &TestDir, at: &str) -> Self {
+        for folder in ["back", at] {
+            fs::create_dir_all(dir.path(folder)).unwrap();
+        }
+        let mut daemon = Command::new("bindfs");
+        let daemon = daemon.arg("-f").arg(dir.path("back")).arg(dir.path(at)).spawn().unwrap();
+        until("bindfs to mount", || mounts_below(&dir.path(at)).contains(&dir.path(at)));
+        Self(daemon, dir.path(at))
+    }
+
+    fn signal(&self, number: Signal) {
+        signal(i32::try_from(self.0.id()).unwrap(), number);
+    }
+}
+
+impl Drop for SlowDisk {
+    fn drop(&mut self) {
+        self.signal(Signal::CONT);
+        unmount_lazily(&self.1);
+        let _ = self.0.wait();
+    }
+}
+
+/// The codes of what is odd about a mount.
+fn odd(path: &Path) -> Vec<String> {
+    let sources = fs::read_link(path.join(".bsafs:sources:0")).unwrap();
+    let sources: serde_json::Value = serde_json::from_str(sources.to_str().unwrap()).unwrap();
+    let odd = sources["odd"].as_array().into_iter().flatten();
+    odd.map(|note| note["code"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Saves a file in place, with an old time of modification.
+fn save_with_old_time(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::File::options().write(true).open(path).unwrap().set_modified(TestDir::archive_time()).unwrap();
+}
+
+#[test]
+fn a_disk_that_hangs_holds_back_its_own_source_only() {
+    const SOON: Duration = Duration::from_secs(15);
+    let dir = TestDir::new();
+    // One source is the disk, the other one is reached through a link.
+    let disk = SlowDisk::mount(&dir, "disk");
+    symlink(dir.path("disk/sub"), dir.path("link")).unwrap();
+    for (path, text) in [("back/d", "d"), ("back/sub/s", "s"), ("good/f", "first"), ("last/x", "x")] {
+        fs::create_dir_all(dir.path(path).parent().unwrap()).unwrap();
+        fs::write(dir.path(path), text).unwrap();
+    }
+    let mnt = dir.mount(["--log-file", "log", "disk", "link", "good", "last"]);
+    until("the disk to be shown", || content(&mnt.join("s")) == Ok("s".into()));
+    assert_eq!((content(&mnt.join("f")), odd(&mnt.path)), (Ok("first".into()), vec![]));
+    for round in 0..3 {
+        // The event of a write is read when the disk does not answer any more.
+        fs::write(dir.path("disk/d"), format!("d{round}")).unwrap();
+        disk.signal(Signal::STOP);
+        let began = Instant::now();
+        let text = format!("{round} is saved in place");
+        save_with_old_time(&dir.path("good/f"), &text);
+        until("the save to be shown", || content(&mnt.join("f")) == Ok(text.clone()));
+        let new = format!("new{round}");
+        fs::write(dir.path("good").join(&new), "new").unwrap();
+        until("the new file to be shown", || content(&mnt.join(&new)) == Ok("new".into()));
+        fs::remove_file(dir.path("good").join(&new)).unwrap();
+        until("the removed file to vanish", || content(&mnt.join(&new)) == Err(ENOENT));
+        assert!(began.elapsed() < SOON, "the other sources were shown after {:?}", began.elapsed());
+        until("the disk to be named", || odd(&mnt.path).contains(&"disk-asleep".into()));
+        let mounts = dir.run(["mounts"]).out;
+        let named = format!("1 disk that does not answer ({})", dir.path("disk").display());
+        assert!(mounts.contains(&named), "{mounts}");
+        let names: Vec<_> = fs::read_dir(&mnt.path).unwrap().map(|it| it.unwrap().file_name()).collect();
+        assert!(names.contains(&"d".into()) && names.contains(&"s".into()), "{names:?}");
+        // No event of the disk reports this one.
+        fs::write(dir.path("back/sub").join(&new), "back").unwrap();
+        disk.signal(Signal::CONT);
+        until("the disk to be listed again", || content(&mnt.join(&new)) == Ok("back".into()));
+        assert_eq!(content(&mnt.join("d")), Ok(format!("d{round}")));
+        until("the note to go", || odd(&mnt.path).is_empty());
+        fs::remove_file(dir.path("disk/sub").join(&new)).unwrap();
+        until("the file to vanish", || content(&mnt.join(&new)) == Err(ENOENT));
+    }
+    let log = fs::read_to_string(dir.path("log")).unwrap();
+    assert_eq!(log.matches("does not answer").count(), 3, "{log}");
+    assert_eq!(log.matches("the disk answers again").count(), 3, "{log}");
     mnt.umount(&dir);
 }

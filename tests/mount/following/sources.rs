@@ -584,3 +584,36 @@ fn a_list_of_names_that_is_gone_or_unreadable_does_not_hold_back_the_rest() {
     fs::write(dir.path("names.txt"), "a.txt\n").unwrap();
     until("the list to be read", || odd_sources(&dir).is_none());
 }
+
+#[test]
+fn a_source_below_a_folder_that_cannot_be_entered_stays_as_it_was_and_is_named_once() {
+    let dir = TestDir::new();
+    for (path, text) in [("up/mod.d/a.txt", "a"), ("good/f.txt", "first")] {
+        fs::create_dir_all(dir.path(path).parent().unwrap()).unwrap();
+        fs::write(dir.path(path), text).unwrap();
+    }
+    dir.give_to_user();
+    // Root may enter any folder.
+    let user = |program: &str, arguments: &[&str]| run(&mut dir.as_user(program, arguments));
+    let bsafs = |arguments: &[&str]| run(&mut dir.bsafs_as_user(arguments)).success();
+    bsafs(&["mount", "up/mod.d", "good", "mnt"]);
+    let read = |name: &str| user("cat", &[&format!("mnt/{name}")]).out;
+    assert_eq!(read("a.txt"), "a");
+    let mode = |mode| fs::set_permissions(dir.path("up"), Permissions::from_mode(mode)).unwrap();
+    for text in ["second", "third"] {
+        mode(0o000);
+        fs::write(dir.path("good/f.txt"), text).unwrap();
+        fs::write(dir.path("good").join(text), text).unwrap();
+        until("the other source to be followed", || read(text) == text && read("f.txt") == text);
+        let named = format!("1 source that cannot be opened now ({})", dir.path("up/mod.d").display());
+        let is_named = || run(&mut dir.bsafs_as_user(["mounts"])).out.contains(&named);
+        until("the source to be named", is_named);
+        assert_eq!(read("a.txt"), "a", "the source was left out");
+        mode(0o755);
+        let new = format!("new {text}");
+        fs::write(dir.path("up/mod.d").join(&new), "new").unwrap();
+        until("the source to be followed again", || read(&new) == "new");
+        until("the note to go", || !is_named());
+    }
+    bsafs(&["umount", "mnt"]);
+}
