@@ -152,7 +152,12 @@ impl Meant {
         if let Some(found) = Self::at(vfs, question.in_tree().as_bytes()) {
             return Ok(found);
         }
-        find(vfs, &question).map(Self::Copy)
+        let found = find(vfs, &question).map(Self::Copy);
+        let is_nothing = matches!(&found, Err(several) if several.is_empty()) && question.disk.is_none();
+        match bare(&question.text).filter(|_| is_nothing) {
+            Some(text) => Self::find(vfs, Path::new(text)),
+            None => found,
+        }
     }
 
     fn at(vfs: &Vfs, path: &[u8]) -> Option<Self> {
@@ -323,6 +328,34 @@ pub(crate) fn below_data(path: &str) -> Option<&str> {
     found.filter(|rest| !rest.is_empty())
 }
 
+/// A name without what logs and xEdit print around it: the number of a plugin, a mark, brackets or one quote.
+/// `None` if there is nothing of that.
+pub(crate) fn bare(text: &str) -> Option<&str> {
+    let is_number = |it: &str| {
+        !it.is_empty() && it.chars().all(|letter| letter.is_ascii_hexdigit() || matches!(letter, ' ' | ':'))
+    };
+    let mut bare = text.trim();
+    if let Some((number, rest)) = bare.strip_prefix('[').and_then(|it| it.split_once(']'))
+        && is_number(number)
+    {
+        bare = rest.trim_start();
+    }
+    if let Some((rest, number)) = bare.strip_suffix(']').and_then(|it| it.rsplit_once('['))
+        && is_number(number)
+    {
+        bare = rest.trim_end();
+    }
+    if let Some((rest, line)) = bare.rsplit_once(':')
+        && !line.is_empty()
+        && line.bytes().all(|letter| letter.is_ascii_hexdigit())
+    {
+        bare = rest;
+    }
+    let marks = |letter: char| "<>()\"'`,;:.".contains(letter) || letter.is_whitespace();
+    let bare = bare.trim_end_matches(marks).trim_start_matches(|letter| letter != '.' && marks(letter));
+    Some(bare).filter(|it| !it.is_empty() && *it != text)
+}
+
 /// The names that are most like one with a typing error.
 pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     let folded = name.to_lowercase();
@@ -429,6 +462,26 @@ mod tests {
             ("../a.dds", "../a.dds"),
         ] {
             assert_eq!(question(asked).in_tree(), path, "{asked}");
+        }
+    }
+
+    #[test]
+    fn what_logs_print_around_a_name_is_part_of_none() {
+        for (text, name) in [
+            ("[05] Manor.esp", Some("Manor.esp")),
+            ("[FE:001] Manor.esp", Some("Manor.esp")),
+            ("Manor.esp [FE 001]", Some("Manor.esp")),
+            ("Manor.esp:00012EB7", Some("Manor.esp")),
+            ("<textures/a.dds>", Some("textures/a.dds")),
+            ("textures/a.dds,", Some("textures/a.dds")),
+            ("textures/a.dds'", Some("textures/a.dds")),
+            ("[NoDelete] Mod", None),
+            ("My:Quest", None),
+            (".hidden", None),
+            ("textures/a.dds", None),
+            ("[05]", None),
+        ] {
+            assert_eq!(bare(text), name, "{text}");
         }
     }
 

@@ -1996,3 +1996,31 @@ fn an_archive_below_the_top_of_a_mod_has_files_that_the_game_does_not_load() {
         denied_by_all(&world, &source, thing);
     }
 }
+
+#[test]
+fn a_name_is_known_with_what_logs_and_managers_add_to_it() {
+    let world = vortex_world();
+    world.write(&[
+        ("Data/Mod.esp", ""),
+        ("local/Plugins.txt", "*Mod.esp\r\n"),
+        ("Data/textures/deck/own.dds", ""),
+        ("Data/[NoDelete] a.txt", ""),
+    ]);
+    for thing in ["[05] Mod.esp", "[FE:001] mod.esp", "Mod.esp [FE 001]", "Mod.esp:00012EB7"] {
+        check(&world, "skyrimse", thing, ("wins", "active", "the plugin is active"));
+    }
+    for thing in ["<textures/own.dds>", "textures\\own.dds,", "textures/own.dds'"] {
+        check(&world, "skyrimse", thing, ("wins", "there", "textures/own.dds is from here"));
+        let which = world.run(&["which", "--json", "--in", "skyrimse", thing]);
+        assert_eq!(lines(&which)[0]["path"], "textures/own.dds", "{which:?}");
+    }
+    check(&world, "skyrimse", "[NoDelete] a.txt", ("wins", "there", "is from here"));
+    check(&world, "skyrimse", "[05] None.esp", ("not-here", "not-found", ""));
+    // The name of a mod without the numbers that Vortex adds.
+    check(&world, "skyrimse", "Armor", ("wins", "there", "Vortex deployed 2 files; the game uses 2"));
+    // A name may be that of a deeper file, too.
+    let why = world.bsafs(&["why", "--in", "skyrimse", "own.dds"]);
+    assert!(why.contains("textures/deck/own.dds  a file of this name is at another path"), "{why}");
+    let why = world.run(&["why", "skyrimes", "Mod.esp"]);
+    assert!(why.out.contains("skyrimse  this name is similar"), "{why:?}");
+}

@@ -214,7 +214,20 @@ impl DeploymentList {
 
     /// The name of the mod whose folder has this name.
     fn name_of_folder<'n>(&'n self, folder: &'n str) -> &'n str {
-        self.names.iter().find(|(it, _)| same(it, folder)).map_or(folder, |(_, name)| name)
+        if let Some((_, name)) = self.names.iter().find(|(it, _)| same(it, folder)) {
+            return name;
+        }
+        // Vortex names a folder after the download: the name of the mod, its number, version and time.
+        let is_numbered = |it: &str| {
+            let rest = it.split_at_checked(folder.len()).filter(|(start, _)| same(start, folder));
+            let number = rest.and_then(|(_, rest)| rest.strip_prefix('-'));
+            number.is_some_and(|it| it.starts_with(|letter: char| letter.is_ascii_digit()))
+        };
+        let mut numbered = self.mods.iter().filter(|it| is_numbered(it));
+        match (numbered.next(), numbered.next()) {
+            (Some(name), None) if !self.mods.iter().any(|it| same(it, folder)) => name,
+            _ => folder,
+        }
     }
 }
 

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::answer::{
-    Answer, Explanation, IN_NO_FOLDER, NOT_FOUND, SIMILAR_NAME, ThingKind, is_archive, is_called,
+    Answer, Explanation, IN_NO_FOLDER, NOT_FOUND, SIMILAR_NAME, ThingKind, UNOPENED, is_archive, is_called,
     without_ghost,
 };
+use super::file::{SAME_NAMES_MAX, same_name};
 use super::settings::is_settings;
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
@@ -113,6 +114,31 @@ impl<'a> Answer<'a> {
 
     /// Answers a question. Returns what kind of thing it is about.
     pub(super) fn to(&mut self, question: &Question) -> ThingKind {
+        let kind = self.exactly(question);
+        if self.is_there || self.is_known() {
+            return kind;
+        }
+        // What logs and xEdit print around a name is part of none.
+        let Some(text) = question::bare(&question.text).filter(|_| question.disk.is_none()) else {
+            return kind;
+        };
+        let before = (std::mem::take(&mut self.reasons), self.path.clone());
+        let bare = self.exactly(&Question { text: text.to_owned(), ..question.clone() });
+        if !self.is_there && !self.is_known() {
+            (self.reasons, self.path) = before;
+            return kind;
+        }
+        self.meant = self.meant.take().or_else(|| Some(text.to_owned()));
+        bare
+    }
+
+    /// Whether a reason says what became of the thing.
+    fn is_known(&self) -> bool {
+        self.reasons.iter().any(|it| it.fate.is_some_and(|fate| fate != Fate::NotHere) && it.code != UNOPENED)
+    }
+
+    /// Answers for exactly what was typed.
+    fn exactly(&mut self, question: &Question) -> ThingKind {
         if question.text.is_empty() {
             self.is_there = true;
             let text = "this is the game as a whole; ask about a file, plugin or mod";
@@ -219,6 +245,11 @@ impl<'a> Answer<'a> {
             Ok(file) if !self.is_in_hidden_folder(&file.path()) => {
                 self.meant = Some(file.path());
                 self.file(&file.path());
+                if !name.contains('/') && file.name().eq_ignore_ascii_case(name.as_bytes()) {
+                    let others = self.named(name).into_iter().filter(|it| *it != file.path());
+                    let others: Vec<Cause> = others.take(SAME_NAMES_MAX).map(|it| same_name(&it)).collect();
+                    self.reasons.extend(others);
+                }
                 return ThingKind::File;
             }
             Ok(_) => {}
@@ -252,6 +283,7 @@ impl<'a> Answer<'a> {
     fn similar(&mut self, name: &str) {
         let name = name.rsplit('/').next().unwrap_or(name);
         let mut names: HashSet<String> = self.orders.iter().flat_map(|it| it.plugins.clone()).collect();
+        names.extend(self.orders.iter().map(|it| it.game.to_owned()).filter(|it| !it.is_empty()));
         names.extend(self.mod_lists().flat_map(|(_, mods)| mods.enabled.clone()));
         names.extend(
             self.mods_off().iter().filter_map(|it| Some(it.folder.file_name()?.to_str()?.to_owned())),

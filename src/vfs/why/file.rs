@@ -582,12 +582,18 @@ impl<'a> Answer<'a> {
         self.reasons.extend(found);
     }
 
-    pub(super) fn same_names(&mut self, path: &str) {
-        let name = path.rsplit('/').next().unwrap_or(path);
+    /// The paths of the files that have a name.
+    pub(super) fn named(&self, name: &str) -> Vec<String> {
         let is_alike = |it: &String| it.rsplit('/').next().is_some_and(|it| it.eq_ignore_ascii_case(name));
         let mut alike: Vec<String> = self.vfs.files().map(|file| file.path()).filter(is_alike).collect();
         alike.retain(|path| !self.is_in_hidden_folder(path));
         alike.sort_unstable();
+        alike
+    }
+
+    pub(super) fn same_names(&mut self, path: &str) {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let alike = self.named(name);
         let is_bare = !path.contains('/');
         for path in alike.iter().take(SAME_NAMES_MAX) {
             self.add(same_name(path));
