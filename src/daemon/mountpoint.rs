@@ -8,13 +8,11 @@ use std::time::Duration;
 
 use rustix::fs::Dir;
 use rustix::io::Errno;
-use rustix::process::{getegid, geteuid};
 
 use super::error::DaemonError;
 use super::mounts_folder::{LastMount, MadeFolder, make_around};
 use crate::fuse::unmount;
 use crate::shown::Shown;
-use crate::system::credentials::Credentials;
 use crate::system::folder_lock;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::place::Place;
@@ -240,26 +238,25 @@ fn clear_if_dead(path: &Path) -> Result<Result<Place, MountEntry>, DaemonError> 
     })
 }
 
+/// Opens a path. Root mounts only where no other user decides.
 fn opened(path: &Path) -> Result<Place, DaemonError> {
-    Place::open(path).map_err(|error| match error.kind() {
+    let place = Place::open(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound if path.is_symlink() => refused(path, DANGLING),
         io::ErrorKind::NotFound => DaemonError::not_made("the mountpoint", path, error),
         _ => DaemonError::folder(path, error),
-    })
+    })?;
+    place.check_only_root_decides().map_err(|error| refused(path, &error.to_string()))?;
+    Ok(place)
 }
 
 /// Whether a mount has no daemon any more. Attributes prove nothing, because they are cached for ever. The
 /// kernel passes statfs on to the daemon only if the mount is the caller's or has `allow_other`. Otherwise it
-/// answers with zeros itself, so root asks as the mount's owner. Another process asks: nothing can end one
-/// that waits. If it sleeps for a second, a daemon is alive, because the kernel sends no one to sleep for a
-/// dead one. Until the process asks, and while it has no processor, a busy machine may delay it.
+/// answers with zeros itself, so that the mount stays. Another process asks: nothing can end one that waits.
+/// If it sleeps for a second, a daemon is alive, because the kernel sends no one to sleep for a dead one.
+/// Until the process asks, and while it has no processor, a busy machine may delay it.
 fn is_dead(mounted: &MountEntry) -> bool {
-    let own = (geteuid().as_raw(), getegid().as_raw());
-    let program = match mounted.owner.filter(|owner| *owner != own && geteuid().is_root()) {
-        Some(owner) => Program::itself_as(Credentials::of_owner(owner)),
-        None => Program::itself(),
-    };
-    let asking = program.args(["status", "--is-dead", &mounted.identity(), "--"]).arg(&mounted.mountpoint);
+    let asking =
+        Program::itself().args(["status", "--is-dead", &mounted.identity(), "--"]).arg(&mounted.mountpoint);
     asking.code_unless_asleep(ANSWER_TIME).is_ok_and(|code| code == Some(DEAD_CODE))
 }
 

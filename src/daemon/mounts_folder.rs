@@ -149,7 +149,10 @@ impl MadeFolder {
     /// # Errors
     /// See [`Place::open`]; [`io::ErrorKind::AlreadyExists`] if the name is taken.
     pub(crate) fn make(path: &Path) -> io::Result<Self> {
-        let (parent, name) = parent_and_name(path)?;
+        let place = Place::open_without_last_link(path)?;
+        place.check_only_root_decides()?;
+        let (parent, name) = (place.parent().try_clone_to_owned()?, place.name().to_owned());
+        drop(place);
         mkdirat(&parent, &name, Mode::from_raw_mode(0o777))?;
         let made = openat(&parent, &name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
         let stat = rustix::fs::fstat(&made)?;

@@ -73,9 +73,8 @@ impl Overlay {
         let shown = upper.path.shown();
         let made = edit_mount::made_for(&upper.path);
         if rustix::process::geteuid().is_root() {
-            // In a folder such as /tmp, a user can replace his own folder.
-            let is_own_of_user = || upper.may_be_replaced().then_some(OtherUser::Unknown);
-            if let Some(other) = upper.path.parent().and_then(first_other_user).or_else(is_own_of_user) {
+            // Who wrote the disk may have made root the owner of anything.
+            if let Some(other) = upper.path.parent().and_then(first_other_user) {
                 return Err(cannot(format!("{shown}: {}", refusal(&other))));
             }
         }
@@ -392,18 +391,6 @@ impl EditFolder {
         }
     }
 
-    /// Whether the folder belongs to another user than root, who can put something else in its place.
-    pub(super) fn may_be_replaced(&self) -> bool {
-        let Some(folder) = &self.folder else { return false };
-        let parent = openat(folder, "..", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-        match (parent.and_then(fstat), fstat(folder), path_of(folder)) {
-            (Ok(parent), Ok(found), Ok(path)) => {
-                found.st_uid != 0 && parent.st_mode & 0o022 != 0 || path != self.path
-            }
-            _ => true,
-        }
-    }
-
     /// Makes the folder if it does not exist.
     pub(super) fn make(&mut self) -> Result<(), String> {
         if self.folder.is_none() {
@@ -447,11 +434,7 @@ fn path_of(folder: &OwnedFd) -> io::Result<PathBuf> {
 /// folder of another user.
 pub(crate) fn summary(edit: &Path) -> Option<String> {
     let folder = open_folder(edit, Missing::Fail, LastLink::Refuse).ok()?;
-    let owner = rustix::fs::fstat(&folder).ok()?.st_uid;
     let edit = edit.shown();
-    if owner != 0 && rustix::process::geteuid().is_root() {
-        return Some(format!("{edit} belongs to user {owner}, so root does not count the files in it"));
-    }
     let StoredChanges { files, deletions, is_complete } = StoredChanges::count(folder).ok()?;
     let least = if is_complete { "" } else { "at least " };
     let files = match files {
@@ -466,40 +449,4 @@ pub(crate) fn summary(edit: &Path) -> Option<String> {
             count(deleted, "deletion")
         ),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::os::unix::fs::{PermissionsExt, chown};
-
-    use super::*;
-
-    #[test]
-    fn the_folder_that_was_checked_is_asked_and_not_another_one_at_its_path() {
-        if !rustix::process::geteuid().is_root() {
-            return eprintln!("SKIPPED: needs root");
-        }
-        let dir = tempfile::TempDir::new().unwrap();
-        let path = |name: &str| dir.path().canonicalize().unwrap().join(name);
-        let may_be_replaced = |name: &str| {
-            EditFolder::check(&path(name), Path::new("/none")).map(|folder| folder.may_be_replaced())
-        };
-        for name in ["open", "open/theirs", "open/roots"] {
-            fs::create_dir(path(name)).unwrap();
-        }
-        fs::set_permissions(path("open"), fs::Permissions::from_mode(0o1777)).unwrap();
-        chown(path("open/theirs"), Some(12345), None).unwrap();
-        assert_eq!(may_be_replaced("open/theirs"), Ok(true));
-        assert_eq!(may_be_replaced("open/roots"), Ok(false));
-        assert_eq!(may_be_replaced("open/missing"), Ok(false));
-        let checked = EditFolder::check(&path("open/theirs"), Path::new("/none")).unwrap();
-        fs::rename(path("open/theirs"), path("open/moved")).unwrap();
-        fs::create_dir(path("open/theirs")).unwrap();
-        assert!(checked.may_be_replaced());
-        let checked = EditFolder::check(&path("open/roots"), Path::new("/none")).unwrap();
-        fs::rename(path("open/roots"), path("roots")).unwrap();
-        fs::create_dir(path("open/roots")).unwrap();
-        assert!(checked.may_be_replaced(), "it is no longer at its path");
-    }
 }

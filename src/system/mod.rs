@@ -1,9 +1,9 @@
 //! The operating system: the mount table, the two mounts of a writable mount (`edit_mount.rs`), absolute
-//! paths, places that no other user can redirect (`place.rs`; to write there: `output_place.rs`,
-//! `new_file.rs`), paths below this process's mount, paths that only root can change (the rule of all these:
-//! `exchange.rs`), which file it is (`disk_id.rs`), work that is done once for each file, other processes,
-//! subprocesses and the users they become, locks of folders, processors, open files, disks on which none
-//! stays open (`disk_id.rs`), disks that may stop answering (`asleep.rs`), whole files, memory.
+//! paths, places that no other user can redirect (the walk to them: `walk.rs`; to mount there: `place.rs`; to
+//! write there: `output_place.rs`, `new_file.rs`), paths below this process's mount, paths that only root can
+//! change (`root_only.rs`), which file it is (`disk_id.rs`), work that is done once for each file, other
+//! processes, subprocesses and the users they become, locks of folders, processors, open files, disks on
+//! which none stays open (`disk_id.rs`), disks that may stop answering (`asleep.rs`), whole files, memory.
 
 pub(crate) mod asleep;
 pub(crate) mod clock;
@@ -26,4 +26,5 @@ pub(crate) mod root_only;
 pub(crate) mod subprocess;
 pub(crate) mod sync;
 pub(crate) mod text;
+pub(crate) mod walk;
 pub(crate) mod whole_file;

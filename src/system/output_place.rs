@@ -1,28 +1,23 @@
 //! A place to write to: a folder that is held by its descriptor, and a name in it.
 //! `place.rs` has places to mount on.
 //!
-//! A path is resolved name by name, because another user may own a folder in it. A link counts only if no
-//! other user can have put it there. Root follows a link only in a folder in which no other user can rename,
-//! and only a link of its own. Other users follow their own links, and those of root. Nothing that a FUSE
-//! mount of another user says about a link counts. Root also follows no `..` out of a folder that another
-//! user can move.
+//! [`Walk`] says which links of a path are followed. Root writes only where no other user decides.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Component, Path};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
-use rustix::fs::{FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, fstat, fstatfs, mkdirat, open, openat};
-use rustix::io::Errno;
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, fstatfs, mkdirat, openat};
 use rustix::process::geteuid;
 
-use super::covered::LINKS_MAX;
 use super::disk_id::DiskId;
 use super::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
-use super::place::absolute;
-use super::root_only::{self, Liar, is_ours, may_others_exchange};
+use super::root_only::{self, Liar};
+use super::walk::{FOLDER, Walk, is_link, is_proc, refusal};
+pub(crate) use super::walk::{LastLink, Missing};
 use super::whole_file::read_stream;
 
 /// A name in a folder. The folder is held, so that it stays the one that was examined.
@@ -34,31 +29,14 @@ pub(crate) struct OutputPlace {
     is_open_file: bool,
 }
 
-/// What to do with folders of a path that do not exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Missing {
-    Fail,
-    Make,
-}
-
-/// What to do with a link at the end of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LastLink {
-    /// Follow it like those before it.
-    Follow,
-    /// It takes the name.
-    Refuse,
-}
-
 /// Opens a folder, without following a link that another user can have made.
 ///
 /// # Errors
 /// There is such a link, or a system call fails.
 pub(crate) fn open_folder(path: &Path, missing: Missing, last: LastLink) -> io::Result<OwnedFd> {
     let mut walk = Walk::new(path)?;
-    while let Some(name) = walk.left.pop() {
-        let last = if walk.left.is_empty() { last } else { LastLink::Follow };
-        walk.enter(&name, missing, last)?;
+    while let Some((name, is_last)) = walk.next() {
+        enter(&mut walk, &name, missing, if is_last { last } else { LastLink::Follow })?;
     }
     Ok(walk.at)
 }
@@ -79,9 +57,9 @@ impl OutputPlace {
 
     fn find(path: &Path, missing: Missing, last: LastLink) -> io::Result<Self> {
         let mut walk = Walk::new(path)?;
-        while let Some(name) = walk.left.pop() {
-            if !walk.left.is_empty() || name == ".." {
-                walk.enter(&name, missing, LastLink::Follow)?;
+        while let Some((name, is_last)) = walk.next() {
+            if !is_last || name == ".." {
+                enter(&mut walk, &name, missing, LastLink::Follow)?;
                 continue;
             }
             let is_link = last == LastLink::Follow && is_link(&walk.at, &name)?;
@@ -231,122 +209,10 @@ impl OutputPlace {
     }
 }
 
-/// Flags that open a folder only to reach what is beneath it.
-const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-
-/// A path that is being resolved.
-struct Walk {
-    /// The folder that was reached.
-    at: OwnedFd,
-    /// The names that are left, the next one last.
-    left: Vec<OsString>,
-    /// The number of links that were followed.
-    links: u32,
-    /// Whether another user can move the folder that was reached, or what is in it. Only known for root.
-    is_movable: bool,
-}
-
-impl Walk {
-    fn new(path: &Path) -> io::Result<Self> {
-        // For root, `..` at the beginning leads out of the path that the current folder has now.
-        let path = if geteuid().is_root() { absolute(path)? } else { path.to_owned() };
-        let start = if path.is_absolute() { "/" } else { "." };
-        let at = open(start, FOLDER, Mode::empty())?;
-        let mut walk = Self { at, left: Vec::new(), links: 0, is_movable: false };
-        walk.push(&path);
-        Ok(walk)
-    }
-
-    /// Puts the names of a path before those that are left.
-    fn push(&mut self, path: &Path) {
-        let named = |part: &Component<'_>| matches!(part, Component::Normal(_) | Component::ParentDir);
-        let names = path.components().rev().filter(named);
-        self.left.extend(names.map(|part| part.as_os_str().to_owned()));
-    }
-
-    /// Enters the folder of this name, or the one that a link of this name leads to.
-    fn enter(&mut self, name: &OsStr, missing: Missing, link: LastLink) -> io::Result<()> {
-        if name == ".." && self.is_movable {
-            let what = "`..` leads out of a folder that another user can move; give a path without it";
-            return Err(io::Error::other(what));
-        }
-        let opened = || openat(&self.at, name, FOLDER | OFlags::NOFOLLOW, Mode::empty());
-        let entered = match opened() {
-            Err(Errno::NOENT) if missing == Missing::Make => {
-                match mkdirat(&self.at, name, Mode::from_raw_mode(0o777)) {
-                    Ok(()) | Err(Errno::EXIST) => opened(),
-                    Err(errno) => Err(errno),
-                }
-            }
-            entered => entered,
-        };
-        match entered {
-            Ok(folder) => {
-                let is_of_others = || may_lie(&folder) || may_others_rename(&folder);
-                self.is_movable = self.is_movable || geteuid().is_root() && is_of_others();
-                self.at = folder;
-            }
-            // The folder may have been exchanged for a link since its path was given.
-            Err(Errno::NOTDIR | Errno::LOOP) if link == LastLink::Refuse && is_link(&self.at, name)? => {
-                return Err(in_the_way(FileType::Symlink));
-            }
-            Err(Errno::NOTDIR | Errno::LOOP) => return self.follow(name),
-            Err(errno) => return Err(errno.into()),
-        }
-        Ok(())
-    }
-
-    fn follow(&mut self, name: &OsStr) -> io::Result<()> {
-        let link = self.check(name)?;
-        self.links += 1;
-        if self.links > LINKS_MAX {
-            return Err(Errno::LOOP.into());
-        }
-        if is_proc(&self.at) {
-            // The text of such a link may be no path.
-            self.at = openat(&self.at, name, FOLDER, Mode::empty())?;
-            // Where the folder is, and who can move it, is not known.
-            self.is_movable = geteuid().is_root();
-            return Ok(());
-        }
-        // Of the link that was examined: another user may have put his own under this name since.
-        let target = rustix::fs::readlinkat(&link, "", Vec::new())?;
-        let target = OsString::from_vec(target.into_bytes());
-        if Path::new(&target).is_absolute() {
-            self.at = open("/", FOLDER, Mode::empty())?;
-            self.is_movable = false;
-        }
-        self.push(Path::new(&target));
-        Ok(())
-    }
-
-    /// Opens the link of this name. Fails if another user can have made it, or moved it here.
-    fn check(&self, name: &OsStr) -> io::Result<OwnedFd> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = openat(&self.at, name, flags, Mode::empty())?;
-        let link = fstat(&opened)?;
-        if FileType::from_raw_mode(link.st_mode) != FileType::Symlink {
-            return Err(Errno::NOTDIR.into());
-        }
-        let is_own = is_ours(link.st_uid, geteuid()) && !may_lie(&self.at);
-        if is_own && !may_others_rename(&self.at) {
-            Ok(opened)
-        } else {
-            let what = "is a link that another user can make or replace, so it is not followed; give a \
-                        path without it";
-            Err(io::Error::other(format!("{name:?} {what}")))
-        }
-    }
-}
-
-fn is_link(folder: &OwnedFd, name: &OsStr) -> io::Result<bool> {
-    let stat = stat_in(folder, name.as_bytes())?;
-    Ok(stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink))
-}
-
-/// Whether a folder is in `/proc`, whose links lead to open files and folders.
-fn is_proc(folder: impl AsFd) -> bool {
-    fstatfs(folder).is_ok_and(|system| system.f_type == PROC_SUPER_MAGIC)
+/// One more step to a place where something is written. Root writes nothing where another user decides.
+fn enter(walk: &mut Walk, name: &OsStr, missing: Missing, link: LastLink) -> io::Result<()> {
+    walk.enter(name, missing, link)?;
+    walk.theirs.take().map_or(Ok(()), |theirs| Err(refusal(theirs)))
 }
 
 /// Whether a folder is in a file system that keeps bytes. Those of the kernel have no blocks.
@@ -362,11 +228,6 @@ fn may_lie(folder: impl AsFd) -> bool {
 /// Whether another user can make names in a folder.
 fn may_others_add(folder: &OwnedFd) -> bool {
     may_lie(folder) || fstat(folder).map_or(true, |it| root_only::may_others_add(&it, geteuid()))
-}
-
-/// Whether another user can rename or replace names of others in a folder.
-fn may_others_rename(folder: &OwnedFd) -> bool {
-    fstat(folder).map_or(true, |it| may_others_exchange(&it, geteuid()))
 }
 
 #[cfg(test)]
@@ -463,13 +324,13 @@ mod tests {
         let behind = OutputPlace::behind_links(&path("disk/log")).map(|_| ());
         let in_plain_sight = OutputPlace::behind_links(&path("disk/file")).map(|_| ());
         rustix::mount::unmount(path("disk"), rustix::mount::UnmountFlags::DETACH).unwrap();
-        assert!(behind.unwrap_err().to_string().contains("is a link that another user can make"));
+        assert!(behind.unwrap_err().to_string().contains("another user can change the link"));
         in_plain_sight.unwrap();
         OutputPlace::behind_links(&path("log")).unwrap();
     }
 
     #[test]
-    fn root_leaves_no_folder_that_another_user_can_move_by_its_parent() {
+    fn root_writes_nothing_behind_a_folder_that_another_user_can_change() {
         if !geteuid().is_root() {
             return eprintln!("SKIPPED: needs root");
         }
@@ -481,10 +342,12 @@ mod tests {
         symlink("a/../file", path("roots/link")).unwrap();
         std::os::unix::fs::chown(path("home"), Some(12345), Some(12345)).unwrap();
         let of = |name: &str| OutputPlace::behind_links(&path(name)).map(|_| ());
-        for name in ["home/../file", "home/a/../file", "home/a/roots/link", "home/a/roots/../../file"] {
-            assert!(of(name).unwrap_err().to_string().starts_with("`..` leads out of a folder "), "{name}");
+        for name in
+            ["home/../file", "home/a/../file", "home/a/roots/link", "home/a/roots/../../file", "home/a/file"]
+        {
+            assert!(of(name).unwrap_err().to_string().starts_with("another user can "), "{name}");
         }
-        for name in ["home/a/file", "roots/a/../file", "roots/link"] {
+        for name in ["roots/a/../file", "roots/link"] {
             assert!(of(name).is_ok(), "{name}: {:?}", of(name));
         }
     }
@@ -495,7 +358,7 @@ mod tests {
         symlink("b", dir.path().join("a")).unwrap();
         symlink("a", dir.path().join("b")).unwrap();
         let error = OutputPlace::behind_links(&dir.path().join("a")).unwrap_err();
-        assert_eq!(error.raw_os_error(), Some(Errno::LOOP.raw_os_error()));
+        assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::LOOP.raw_os_error()));
         assert!(open_folder(&dir.path().join("a/c"), Missing::Make, LastLink::Follow).is_err());
     }
 

@@ -1,34 +1,22 @@
-//! A place in the tree of folders, opened once. What was examined there is then mounted on, unmounted or
-//! removed through its descriptors, whatever other users rename meanwhile.
-//!
-//! Root follows no link that another user could have set: [`Place::open`] walks the path name by name. Below
-//! a folder that another user can change, any link is refused. Other users have only their own rights, and
-//! the kernel resolves their links as usual.
+//! A place in the tree of folders, opened once by a [`Walk`]. What was examined there is then mounted on,
+//! unmounted or removed through its descriptors, whatever other users rename meanwhile.
 
-use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
-use std::path::{Component, Path, PathBuf};
-use std::{fmt, io};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, StatxAttributes, StatxFlags, fstat, fstatfs, open, openat, readlinkat,
-    statx,
+    AtFlags, FileType, Mode, OFlags, StatxAttributes, StatxFlags, fstat, openat, readlinkat, statx,
 };
 use rustix::io::Errno;
 use rustix::process::{Uid, geteuid};
 
-use super::covered::LINKS_MAX;
 use super::mountinfo::{self, MountEntry, mount_id};
-use super::root_only::{Liars, may_others_exchange, written_by_others};
-use crate::shown::Shown;
+use super::root_only::written_by_others;
+use super::walk::{LastLink, Missing, Walk, current_path, refusal};
 
-/// `PROC_SUPER_MAGIC` of linux/magic.h.
-const PROC_MAGIC: rustix::fs::FsWord = 0x9fa0;
-/// Flags for a folder on the way.
-const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 /// Flags for the end of the way. Without `O_DIRECTORY`, which would make autofs mount and so wait for this
 /// process.
 const LAST: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -40,6 +28,7 @@ pub struct Place {
     name: OsString,
     /// The folder or file. If something is mounted on it, this is the root of the topmost mount.
     found: Option<OwnedFd>,
+    theirs: Option<PathBuf>,
     is_fixed: bool,
 }
 
@@ -50,19 +39,54 @@ impl Place {
     /// A system call fails, or root would follow a link that another user could have set. The kind of the
     /// error is [`io::ErrorKind::NotFound`] only if a folder on the way is missing, or the last link dangles.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Walk::new(path, true)?.run()
+        Self::find(Walk::new(path)?, true)
     }
 
     /// As [`Place::open`], but a link at the end of the path is not followed.
     pub fn open_without_last_link(path: &Path) -> io::Result<Self> {
-        Walk::new(path, false)?.run()
+        Self::find(Walk::new(path)?, false)
+    }
+
+    fn find(mut walk: Walk, follows_last: bool) -> io::Result<Self> {
+        while let Some((name, is_last)) = walk.next() {
+            if !is_last || name == ".." {
+                walk.enter(&name, Missing::Fail, LastLink::Follow)?;
+                continue;
+            }
+            let opened = found(openat(&walk.at, &name, LAST, Mode::empty()))?;
+            // Fails for everything that is no link, without a request to a daemon.
+            let is_link = |found: &OwnedFd| readlinkat(found, "", Vec::new()).is_ok();
+            if follows_last && opened.as_ref().is_some_and(is_link) {
+                walk.follow(&name)?;
+                continue;
+            }
+            return Self::at(walk, name, opened);
+        }
+        // The path ends with `..`, or it is `/`.
+        let opened = openat(&walk.at, ".", LAST, Mode::empty())?;
+        Self::at(walk, ".".into(), Some(opened))
+    }
+
+    fn at(mut walk: Walk, name: OsString, found: Option<OwnedFd>) -> io::Result<Self> {
+        if walk.theirs.is_none() && walk.may_others_replace(found.as_ref())? {
+            walk.theirs = Some(current_path(&walk.at)?.join(&name));
+        }
+        let is_closed = || Ok::<_, io::Error>(written_by_others(&fstat(&walk.at)?, Uid::ROOT) == 0);
+        let is_fixed = walk.theirs.is_none() && !walk.is_adrift && (!geteuid().is_root() || is_closed()?);
+        Ok(Self { parent: walk.at, name, found, theirs: walk.theirs, is_fixed })
     }
 
     /// Opens the same name in the same folder again.
     pub fn reopen(&self) -> io::Result<Self> {
         let parent = self.parent.try_clone()?;
         let found = found(openat(&parent, &self.name, LAST, Mode::empty()))?;
-        Ok(Self { parent, name: self.name.clone(), found, is_fixed: self.is_fixed })
+        Ok(Self {
+            parent,
+            name: self.name.clone(),
+            found,
+            theirs: self.theirs.clone(),
+            is_fixed: self.is_fixed,
+        })
     }
 
     /// The folder that has the name.
@@ -78,6 +102,14 @@ impl Place {
     /// What was there when it was opened; `None` if nothing had the name.
     pub fn found(&self) -> Option<BorrowedFd<'_>> {
         self.found.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Fails for root if another user can change the place, or the way to it.
+    ///
+    /// # Errors
+    /// One line that says what to do.
+    pub fn check_only_root_decides(&self) -> io::Result<()> {
+        self.theirs.clone().map_or(Ok(()), |theirs| Err(refusal(theirs)))
     }
 
     /// Whether only root can put another folder at this name, even while something is mounted on it. False
@@ -153,11 +185,6 @@ impl Place {
     }
 }
 
-/// The path of an open file at this moment.
-fn current_path(file: BorrowedFd<'_>) -> io::Result<PathBuf> {
-    std::fs::read_link(descriptor_path(file))
-}
-
 /// The path in `/proc` of a descriptor of this process.
 fn descriptor_path(file: BorrowedFd<'_>) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
@@ -180,181 +207,6 @@ fn found(opened: rustix::io::Result<OwnedFd>) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// Why root does not follow a path.
-#[derive(Debug)]
-enum Redirected {
-    /// A link that another user could have set, or can exchange.
-    Link(PathBuf),
-    /// A `..` below a folder that another user can move.
-    Parent(PathBuf),
-}
-
-impl fmt::Display for Redirected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Link(link) => {
-                write!(f, "another user can change the link {}; give the folder it leads to", link.shown())
-            }
-            Self::Parent(folder) => {
-                write!(f, "another user can move the folder {}; give a path without `..`", folder.shown())
-            }
-        }
-    }
-}
-
-impl std::error::Error for Redirected {}
-
-/// Whether root did not follow a path because another user could redirect it.
-pub fn is_redirected(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|cause| cause.is::<Redirected>())
-}
-
-/// A walk along a path.
-struct Walk {
-    /// The folder that was reached.
-    at: OwnedFd,
-    /// Whether only root can change this folder, and those above it.
-    is_kept: bool,
-    is_root: bool,
-    follows_last: bool,
-    /// The names that are still to be walked.
-    names: VecDeque<OsString>,
-    links: u32,
-    /// The mounts on the way, for root.
-    liars: Liars,
-}
-
-impl Walk {
-    fn new(path: &Path, follows_last: bool) -> io::Result<Self> {
-        let is_root = geteuid().is_root();
-        Ok(Self {
-            at: open("/", FOLDER, Mode::empty())?,
-            is_kept: true,
-            is_root,
-            follows_last,
-            names: names(&absolute(path)?),
-            links: 0,
-            liars: Liars::default(),
-        })
-    }
-
-    fn run(mut self) -> io::Result<Place> {
-        while let Some(name) = self.names.pop_front() {
-            let is_last = self.names.is_empty();
-            if name == ".." {
-                self.go_up()?;
-                continue;
-            }
-            if !is_last {
-                match openat(&self.at, &name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
-                    Ok(next) => {
-                        self.enter(next)?;
-                        continue;
-                    }
-                    // Perhaps a link.
-                    Err(Errno::NOTDIR | Errno::LOOP) => {}
-                    Err(errno) => return Err(errno.into()),
-                }
-            }
-            let opened = found(openat(&self.at, &name, LAST, Mode::empty()))?;
-            let link = opened.as_ref().filter(|_| !is_last || self.follows_last);
-            // Fails for everything that is no link, without a request to a daemon.
-            let target =
-                link.and_then(|link| readlinkat(link, "", Vec::new()).ok().map(|target| (link, target)));
-            match target {
-                Some((link, target)) => self.follow(link, &name, target.into_bytes())?,
-                None if is_last => return self.end(name, opened),
-                None => return Err(Errno::NOTDIR.into()),
-            }
-        }
-        // The path ends with `..`, or it is `/`.
-        let opened = openat(&self.at, ".", LAST, Mode::empty())?;
-        self.end(".".into(), Some(opened))
-    }
-
-    fn end(self, name: OsString, found: Option<OwnedFd>) -> io::Result<Place> {
-        let is_fixed =
-            self.is_kept && (!self.is_root || written_by_others(&fstat(&self.at)?, Uid::ROOT) == 0);
-        Ok(Place { parent: self.at, name, found, is_fixed })
-    }
-
-    fn enter(&mut self, folder: OwnedFd) -> io::Result<()> {
-        self.is_kept = self.is_kept && (!self.is_root || self.is_kept_by_root(&folder)?);
-        self.at = folder;
-        Ok(())
-    }
-
-    /// Whether only root can change what is in a folder. A daemon of another user may lie or hang, so it is
-    /// not asked.
-    fn is_kept_by_root(&mut self, folder: &OwnedFd) -> io::Result<bool> {
-        let may_lie = self.liars.about(folder.as_fd()).is_some();
-        Ok(!may_lie && !may_others_exchange(&fstat(folder)?, Uid::ROOT))
-    }
-
-    fn go_up(&mut self) -> io::Result<()> {
-        if !self.is_kept {
-            return Err(io::Error::other(Redirected::Parent(current_path(self.at.as_fd())?)));
-        }
-        self.at = openat(&self.at, "..", FOLDER, Mode::empty())?;
-        Ok(())
-    }
-
-    fn follow(&mut self, link: &OwnedFd, name: &OsStr, target: Vec<u8>) -> io::Result<()> {
-        self.links += 1;
-        if self.links > LINKS_MAX {
-            return Err(Errno::LOOP.into());
-        }
-        if self.is_root && !(self.is_kept && fstat(link)?.st_uid == 0) {
-            let link = current_path(self.at.as_fd())?.join(name);
-            return Err(io::Error::other(Redirected::Link(link)));
-        }
-        let target = PathBuf::from(OsString::from_vec(target));
-        // Links of processes, such as `/proc/1/root`, do not lead where their text says.
-        if target.is_absolute() && fstatfs(&self.at)?.f_type == PROC_MAGIC {
-            self.at = openat(&self.at, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-            // Where the folder is, and who can move it, is not known.
-            self.is_kept = !self.is_root;
-            return Ok(());
-        }
-        if target.is_absolute() {
-            self.at = open("/", FOLDER, Mode::empty())?;
-        }
-        for name in names(&target).into_iter().rev() {
-            self.names.push_front(name);
-        }
-        Ok(())
-    }
-}
-
-/// The names in a path, `..` included.
-fn names(path: &Path) -> VecDeque<OsString> {
-    let name = |part: Component<'_>| match part {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some("..".into()),
-        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
-    };
-    path.components().filter_map(name).collect()
-}
-
-/// The absolute path. The current folder's path has no links, so a `..` at the beginning is its parent.
-pub(super) fn absolute(path: &Path) -> io::Result<PathBuf> {
-    if path.as_os_str().is_empty() {
-        return Err(io::ErrorKind::NotFound.into());
-    }
-    if path.is_absolute() {
-        return Ok(path.to_owned());
-    }
-    let mut folder = std::env::current_dir()?;
-    let mut parts = path.components().peekable();
-    while let Some(part) = parts.next_if(|part| matches!(part, Component::ParentDir | Component::CurDir)) {
-        if part == Component::ParentDir {
-            folder.pop();
-        }
-    }
-    folder.extend(parts);
-    Ok(folder)
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -362,6 +214,7 @@ mod tests {
 
     use rustix::mount::{MountFlags, UnmountFlags};
 
+    use super::super::walk::is_redirected;
     use super::*;
 
     #[test]
@@ -418,7 +271,9 @@ mod tests {
         for (name, is_fixed) in
             [("ours", true), ("ours/new", true), ("home", true), ("home/sub", false), ("into", false)]
         {
-            assert_eq!(Place::open(&dir.join(name)).unwrap().is_fixed(), is_fixed, "{name}");
+            let place = Place::open(&dir.join(name)).unwrap();
+            assert_eq!(place.is_fixed(), is_fixed, "{name}");
+            assert_eq!(place.check_only_root_decides().is_ok(), is_fixed, "{name}");
         }
     }
 
@@ -431,11 +286,11 @@ mod tests {
         let dir = dir.path().canonicalize().unwrap();
         fs::create_dir(dir.join("disk")).unwrap();
         symlink("/etc", dir.join("link")).unwrap();
-        let walk = Walk::new(&dir.join("disk/link"), true).unwrap();
+        let walk = Walk::new(&dir.join("disk/link")).unwrap();
         rustix::mount::mount_bind(&dir, dir.join("disk")).unwrap();
         let flags = MountFlags::NOSUID | MountFlags::BIND;
         rustix::mount::mount_remount(dir.join("disk"), flags, "").unwrap();
-        let opened = walk.run();
+        let opened = Place::find(walk, true);
         rustix::mount::unmount(dir.join("disk"), UnmountFlags::DETACH).unwrap();
         assert!(is_redirected(&opened.unwrap_err()));
     }

@@ -157,8 +157,8 @@ fn first_along(path: &Path, liars: &mut Liars, missing: Option<&OtherUser>) -> O
     None
 }
 
-// Who can exchange what is in a folder: the rule of all walks along a path. The walks differ in what they
-// follow and open (`place.rs`, `output_place.rs`, this file). Whether owners are true: the next part.
+// Who can exchange what is in a folder: the rule of both walks along a path (`walk.rs`, this file). Whether
+// owners are true: the next part.
 
 /// The sticky bit of a folder: users may rename only what they own.
 const STICKY: u32 = 0o1000;

@@ -195,6 +195,8 @@ fn the_error_says_that_dev_fuse_is_another_file() {
     dir.give_to_user();
     for prepare in ["touch /dev/fuse", "mknod -m 666 /dev/fuse c 1 3"] {
         for user in ["", "runuser -u nobody -- "] {
+            let owner = if user.is_empty() { "root" } else { "nobody" };
+            run(std::process::Command::new("chown").arg(owner).arg(dir.path(""))).success();
             let finished = with_other_devices(&dir, prepare, &format!("{user}./bsafs mount a.bsa mnt"));
             assert_eq!((finished.code, finished.out.as_str()), (69, ""), "{finished:?}");
             assert_eq!(

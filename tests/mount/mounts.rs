@@ -2,6 +2,7 @@
 //! may also list mounts of other tests.
 
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
@@ -236,7 +237,11 @@ fn the_mount_of_another_user_is_listed_and_only_they_and_root_end_it() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
     dir.give_to_user();
+    let user = fs::metadata(dir.path("")).unwrap().uid();
+    let give = |user| std::os::unix::fs::chown(dir.path(""), Some(user), None).unwrap();
+    give(0);
     let mount = dir.mount(["a.bsa"]);
+    give(user);
     run(&mut dir.bsafs_as_user(["mount", "a.bsa", "theirs"])).success();
     // Root asks the daemon as the user, because only that user may access the mount.
     assert_eq!(line(&dir, &dir.path("theirs"))["state"], "alive");

@@ -329,7 +329,7 @@ fn root_refuses_an_edit_folder_that_another_user_can_replace() {
     dir.give_to_user();
     let before = [before, names(&dir.path(""))].concat();
     let refused = dir.run(["mount", "--edit", "mod", "a.bsa", "mnt"]);
-    assert!(refused.code == 73 && refused.err.contains("another user can replace"), "{refused:?}");
+    assert!(refused.code == 73 && refused.err.contains("another user can change"), "{refused:?}");
     assert!(names(&dir.path("")).iter().all(|name| before.contains(name)));
 }
 
@@ -346,7 +346,7 @@ fn root_refuses_an_edit_folder_that_its_owner_can_exchange_in_a_folder_such_as_t
     let (user, group) = hostile_user();
     std::os::unix::fs::chown(dir.path("shared/theirs"), Some(user), Some(group)).unwrap();
     let refused = dir.run(["mount", "--edit", "shared/theirs", "a.bsa", "mnt"]);
-    assert!(refused.code == 73 && refused.err.contains("another user can replace"), "{refused:?}");
+    assert!(refused.code == 73 && refused.err.contains("another user can change"), "{refused:?}");
     assert_eq!(names(&dir.path("shared")), ["roots", "theirs"]);
     for edit in ["shared/roots", "shared/new"] {
         dir.run(["mount", "--edit", edit, "a.bsa", "mnt"]).success();

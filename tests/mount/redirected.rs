@@ -2,7 +2,7 @@
 //! unmounts. What root mounted elsewhere must survive, and nothing else may be covered.
 
 use std::fs;
-use std::os::unix::fs::{chown, symlink};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -18,7 +18,7 @@ use rustix::process::Signal;
 
 use super::{world, world_files};
 use crate::fake_mount::{Answers, FakeMount, hostile_user};
-use crate::mounted::{DROP_OTHER_MOUNTS, Mounted, TestDir, is_root, run, signal, until};
+use crate::mounted::{DROP_OTHER_MOUNTS, Mounted, TestDir, is_root, mounts_below, run, signal, until};
 use crate::watchdog;
 
 /// Environment variable with the paths that [`exchange`] exchanges, separated by line ends: two paths, and
@@ -64,9 +64,12 @@ impl World {
         self.kind("roots/mnt").as_deref() == Some("tmpfs")
     }
 
-    /// Mounts the archive as root on the other user's folder.
+    /// Mounts the archive as root on a folder that then becomes the other user's.
     fn mount(&self) -> (Mounted, MountEntry) {
+        let give = |user| ["home", "home/a"].map(|path| chown(self.path(path), Some(user), None).unwrap());
+        give(0);
         let report = self.dir.run(["mount", "a.bsa", "home/a/mnt"]).success();
+        give(hostile_user().0);
         let mounted = Mounted::at(&self.path("home/a/mnt"), report);
         let entry = mountinfo::mounted_at(&mounted.path).unwrap();
         (mounted, entry)
@@ -143,21 +146,36 @@ fn a_mount_is_made_on_the_folder_that_was_examined() {
 }
 
 #[test]
-fn a_user_who_swaps_a_folder_during_root_s_mount_redirects_nothing() {
-    for options in ["allow_other"] {
-        for _ in 0..5 {
-            let Some(world) = World::new() else { return };
-            run(Command::new("umount").arg(world.path("roots/mnt"))).success();
-            let mut attacker = world.exchanging("home/a", "home/link", Some("home/a/mnt"));
-            until("the attacker to watch", || world.path("home/ready").exists());
-            let finished = world.dir.run(["mount", "a.bsa", "home/a/mnt", "-o", options]);
-            assert_eq!(world.kind("roots/mnt"), None, "{finished:?}");
-            assert_eq!(finished.code, 0, "{finished:?}");
-            until("the attacker to act", || attacker.0.try_wait().unwrap().is_some());
-            let mounted = mountinfo::mounted_at(&world.path("home/link/mnt")).unwrap();
-            assert!(mounted.is_bsafs());
-            unmount(&mounted, true).unwrap();
+fn root_mounts_nowhere_where_another_user_decides_and_says_what_to_do() {
+    let Some(world) = World::new() else { return };
+    run(Command::new("umount").arg(world.path("roots/mnt"))).success();
+    fs::create_dir_all(world.path("sticky/theirs")).unwrap();
+    fs::create_dir(world.path("open")).unwrap();
+    for (path, mode) in [("sticky", 0o1777), ("open", 0o777)] {
+        fs::set_permissions(world.path(path), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    chown(world.path("sticky/theirs"), Some(hostile_user().0), None).unwrap();
+    // Root's link to a folder of the user.
+    symlink("home/a", world.path("into")).unwrap();
+    for path in ["home/a/mnt", "home/a/new", "home/a/../a/mnt", "into/mnt", "sticky/theirs", "open/new"] {
+        for options in [&["-o", "ro"][..], &["-o", "allow_other"], &["--edit", "edits"]] {
+            let finished = world.dir.run([&["mount", "a.bsa", path][..], options].concat());
+            assert_eq!((finished.code, finished.err.lines().count()), (73, 1), "{finished:?}");
+            assert!(finished.err.contains("another user can "), "{finished:?}");
+            assert!(
+                path.contains("..") || finished.err.contains("mount with -o setuid=USER"),
+                "{finished:?}"
+            );
+            assert!(mounts_below(&world.path("")).is_empty(), "{finished:?}");
+            assert!(!world.path("home/a/new").exists() && !world.path("open/new").exists());
         }
+    }
+    // A folder of the user in one of root's, and root's own in one as /tmp, stay where they are.
+    chown(world.path("roots/mnt"), Some(hostile_user().0), None).unwrap();
+    fs::create_dir(world.path("sticky/roots")).unwrap();
+    for path in ["roots/mnt", "sticky/roots", "sticky/new"] {
+        world.dir.run(["mount", "a.bsa", path]).success();
+        world.dir.run(["umount", path]).success();
     }
 }
 
@@ -184,7 +202,7 @@ fn root_opens_sources_in_no_folder_that_a_link_of_another_user_leads_to() {
         let below = world.path(below);
         let opened = run(world.dir.bsafs(["open", "a.bsa", "--below"]).arg(&below).env_remove("DISPLAY"));
         assert_eq!(opened.code, 73, "{opened:?}");
-        assert!(opened.err.contains("another user can change the link "), "{opened:?}");
+        assert!(opened.err.contains("another user can change "), "{opened:?}");
     }
     assert_eq!(fs::read_dir(world.path("roots")).unwrap().count(), 1, "a folder was made beside `mnt`");
     assert!(world.is_untouched());
@@ -224,8 +242,8 @@ fn a_daemon_that_says_it_is_dead_makes_root_unmount_only_its_own_mount() {
     };
     let _fake = FakeMount::start(&world.path("home/a/mnt"), &answers);
     let finished = world.dir.run(["mount", "a.bsa", "home/a/mnt"]);
-    assert!(world.path("home/b").exists(), "the daemon was not asked: {finished:?}");
-    assert!(world.is_untouched(), "{finished:?}");
+    assert!(!world.path("home/b").exists(), "the daemon was asked: {finished:?}");
+    assert!(finished.code == 73 && world.is_untouched(), "{finished:?}");
 }
 
 #[test]

@@ -43,16 +43,10 @@ fn roots_unmount_counts_no_files_behind_the_links_of_a_user() {
         assert_eq!((finished.code, finished.out.as_str()), (0, ""), "{finished:?}");
         drop(fake);
     }
-    // Root's own mount in such a place reads nothing there either.
+    // Root mounts nothing in such a place.
     dir.archive("a.bsa", &world());
-    for name in ["link", "folder"] {
-        let lower = dir.path(format!("users/.{name}.bsafs-work/lower"));
-        let finished = dir.run([Path::new("mount"), "a.bsa".as_ref(), &lower]);
-        assert_eq!(finished.code, 0, "{finished:?}");
-        let ended = dir.run([Path::new("umount"), &lower]);
-        assert_eq!(ended.code, 0, "{ended:?}");
-        assert_eq!(ended.out, "");
-    }
+    let refused = dir.run(["mount", "a.bsa", "users/.link.bsafs-work/lower"]);
+    assert!(refused.code == 73 && refused.err.contains("another user can change"), "{refused:?}");
 }
 
 #[test]
@@ -64,6 +58,7 @@ fn the_mount_table_shows_only_the_name_of_a_source_that_others_may_read() {
     fs::create_dir(dir.path("private folder")).unwrap();
     dir.archive("private folder/a.bsa", &world());
     dir.give_to_user();
+    chown(dir.path(""), Some(0), None).unwrap();
     let shown = || {
         let (table, mountpoint) = (mount_table("mounts"), dir.path("mnt"));
         let line = table.lines().find(|line| line.split(' ').nth(1) == mountpoint.to_str()).unwrap();
@@ -113,7 +108,15 @@ fn the_place_and_the_source_of_a_mount_make_it_no_part_of_roots_overlay() {
     assert_eq!(there(), std::slice::from_ref(&overlay));
     drop(fake);
     let name = format!("fsname={}", overlay.display());
+    // It became the user's after the mount.
+    let give = |user| {
+        for path in ["users", "users/.x.bsafs-work"] {
+            chown(dir.path(path), Some(user), None).unwrap();
+        }
+    };
+    give(0);
     dir.run([Path::new("mount"), "a.bsa".as_ref(), &lower, "-o".as_ref(), name.as_ref()]).success();
+    give(hostile_user().0);
     dir.run([Path::new("umount"), "--lazy".as_ref(), &lower]).success();
     assert_eq!(there(), std::slice::from_ref(&overlay));
     dir.run(["umount", "mnt"]).success();
@@ -467,7 +470,10 @@ fn a_mount_of_a_user_that_took_the_place_of_roots_is_not_asked_in_its_stead() {
     let mountpoint = users_folder(&dir, "users/mnt");
     let answer = |identity: String| dir.run(["status", "--json", "--direct", &identity, "--", "users/mnt"]);
     let identity = |user: u32| format!("{},{user}", mountinfo::mounted_at(&mountpoint).unwrap().device);
+    // The folder becomes the user's after the mount.
+    chown(dir.path("users"), Some(0), None).unwrap();
     let mounted = Mounted::at(&mountpoint, dir.run(["mount", "a.bsa", "users/mnt"]).success());
+    chown(dir.path("users"), Some(hostile_user().0), None).unwrap();
     assert_eq!(answer(identity(0)).code, 0);
     assert_ne!(answer("0:1,0".into()).code, 0);
     drop(mounted);
