@@ -12,6 +12,7 @@ use crate::game::plan::data::{DataFolder, DataFolders};
 use crate::game::plan::load_order::{LoadOrder, OrderLayer, PlanError};
 use crate::game::precedence::{Confidence, Precedence};
 use crate::game::settings::openmw_cfg::{Cfg, OPENMW_CFG, Places};
+use crate::game::titles::title;
 use crate::limits::CHAIN_VALUES_MAX;
 use crate::note::{Note, NoteCode, why_unread};
 use crate::shown::{Shown, excerpt};
@@ -333,7 +334,8 @@ fn archives(chain: &Chain, names: &DataFolders, notes: &mut Vec<Note>) -> Vec<Or
         match names.find(&name) {
             Some(found) => {
                 let why = format!("fallback-archive= in {}", cfg.folder.join(OPENMW_CFG).shown());
-                layers.push(OrderLayer::archive(found.path(), why));
+                let is_of_game = title("morrowind").is_some_and(|it| it.ships(found.name(), None));
+                layers.push(OrderLayer { is_of_game, ..OrderLayer::archive(found.path(), why) });
             }
             None => {
                 let text = "fallback-archive= lists this archive, but no data folder contains it; \

@@ -100,6 +100,8 @@ pub struct OrderLayer {
     pub is_managed: bool,
     /// The plugin that an archive is attached to. `None` if a list names the archive, or the user.
     pub plugin: Option<String>,
+    /// Whether it is an archive that came with the game.
+    pub is_of_game: bool,
 }
 
 impl OrderLayer {
@@ -112,7 +114,15 @@ impl OrderLayer {
     }
 
     fn new(what: LayerKind, path: PathBuf, why: String) -> Self {
-        Self { what, path, why, shown: FolderFilter::default(), is_managed: false, plugin: None }
+        Self {
+            what,
+            path,
+            why,
+            shown: FolderFilter::default(),
+            is_managed: false,
+            plugin: None,
+            is_of_game: false,
+        }
     }
 }
 

@@ -101,6 +101,12 @@ pub(crate) fn plan_managed(
         precedence: overrides.precedence,
         has_sky_bsa: reader.has_sky_bsa(),
     });
+    let of_mods: Vec<&Path> = managed.folders.iter().map(|folder| &*folder.path).collect();
+    for layer in order.layers.iter_mut().filter(|layer| layer.what == LayerKind::Archive) {
+        let is_of_mod = layer.path.parent().is_some_and(|folder| of_mods.contains(&folder));
+        let name = layer.path.file_name().unwrap_or_default().to_string_lossy();
+        layer.is_of_game = !is_of_mod && title.ships(&name, layer.plugin.as_deref());
+    }
     order.inis = read;
     order.plugin_list = list;
     order.listed_plugins = lists.read;

@@ -41,6 +41,14 @@ const SKYRIM_BASE: Title = Title {
         active: ActiveRule::Lines,
         order: OrderRule::PluginsFileAfterFirst,
         hard_coded: &["Skyrim.esm", "Update.esm"],
+        addons: &[
+            "Dawnguard.esm",
+            "HearthFires.esm",
+            "Dragonborn.esm",
+            "HighResTexturePack01.esp",
+            "HighResTexturePack02.esp",
+            "HighResTexturePack03.esp",
+        ],
         test_files: TestFiles::Added,
         ..NO_PLUGINS
     },
@@ -94,6 +102,7 @@ const SKYRIMSE_PLUGINS: PluginRules = PluginRules {
     masters: MasterRule::FlagOrExtension,
     hard_coded: &["Skyrim.esm", "Update.esm", "Dawnguard.esm", "HearthFires.esm", "Dragonborn.esm"],
     ccc: "Skyrim.ccc",
+    addons: &["_ResourcePack.esl"],
     test_files: TestFiles::Added,
     ..NO_PLUGINS
 };

@@ -98,6 +98,18 @@ const OBLIVION_BASE: Title = Title {
     plugins: PluginRules {
         active: ActiveRule::Lines,
         order: OrderRule::Times,
+        addons: &[
+            "DLCShiveringIsles.esp",
+            "Knights.esp",
+            "DLCBattlehornCastle.esp",
+            "DLCFrostcrag.esp",
+            "DLCHorseArmor.esp",
+            "DLCMehrunesRazor.esp",
+            "DLCOrrery.esp",
+            "DLCSpellTomes.esp",
+            "DLCThievesDen.esp",
+            "DLCVileLair.esp",
+        ],
         test_files: TestFiles::Added,
         ..NO_PLUGINS
     },
@@ -221,6 +233,7 @@ const FALLOUT3_BASE: Title = Title {
     plugins: PluginRules {
         active: ActiveRule::Lines,
         order: OrderRule::Times,
+        addons: &["Anchorage.esm", "ThePitt.esm", "BrokenSteel.esm", "PointLookout.esm", "Zeta.esm"],
         test_files: TestFiles::Added,
         ..NO_PLUGINS
     },
@@ -249,7 +262,21 @@ pub(super) static FALLOUTNV: Title = Title {
     my_games: StoreNames { plain: "FalloutNV", others: &[(Storefront::Epic, "FalloutNV_Epic")] },
     inis: FALLOUTNV_INIS,
     lists: ListRules { keys: vanilla::NEW_VEGAS, hard_coded: &["Update.bsa"], ..NO_LISTS },
-    plugins: PluginRules { nam_files: true, ..FALLOUT3_BASE.plugins },
+    plugins: PluginRules {
+        nam_files: true,
+        addons: &[
+            "DeadMoney.esm",
+            "HonestHearts.esm",
+            "OldWorldBlues.esm",
+            "LonesomeRoad.esm",
+            "GunRunnersArsenal.esm",
+            "CaravanPack.esm",
+            "ClassicPack.esm",
+            "MercenaryPack.esm",
+            "TribalPack.esm",
+        ],
+        ..FALLOUT3_BASE.plugins
+    },
     archives: (ArchiveRule::NewVegas, Confidence::Medium),
     ..FALLOUT3_BASE
 };

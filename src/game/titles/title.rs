@@ -221,6 +221,8 @@ pub struct PluginRules {
     pub nam_files: bool,
     /// The plugin of a script extender without which the game loads no `.esl` plugin, if it needs one.
     pub esl_needs: Option<&'static ExtenderPlugin>,
+    /// Plugins of the game's official add-ons that are in none of the lists above.
+    pub addons: &'static [&'static str],
     /// Plugins that the game's original list names, but that it does not have.
     pub never_shipped: &'static [&'static str],
     /// Whether blueprint plugins load last, and `BlueprintShips-X.esm` is active if `X` is.
@@ -262,10 +264,41 @@ impl Title {
         (self.local.of(store), self.my_games.of(store))
     }
 
+    /// Whether an archive in the data folder came with the game, by its name or that of its plugin. Lists may
+    /// also name archives of mods.
+    pub fn ships(&self, archive: &str, plugin: Option<&str>) -> bool {
+        let Title { lists, plugins, identity, .. } = self;
+        let keys = lists.keys.iter().chain(&lists.last).flat_map(|(_, names)| *names);
+        let switched = lists.switched.iter().map(|(_, _, name)| name);
+        let mut archives = lists.first.iter().chain(keys).chain(lists.hard_coded).chain(switched);
+        let mut own = identity.masters.iter().chain(plugins.hard_coded).chain(plugins.addons);
+        archives.any(|listed| is_listed(archive, listed))
+            || plugin.is_some_and(|plugin| {
+                own.any(|name| name.eq_ignore_ascii_case(plugin)) || is_of_creation_club(plugin)
+            })
+    }
+
     /// The INI file that the game writes when it first starts.
     pub fn main_ini(&self) -> Option<&IniFile> {
         self.inis.files.iter().find(|file| file.role == IniRole::Main)
     }
+}
+
+/// Whether a list has an archive by this name, in which `{lang}` stands for any language.
+fn is_listed(archive: &str, listed: &str) -> bool {
+    let Some((start, end)) = listed.split_once("{lang}") else { return archive.eq_ignore_ascii_case(listed) };
+    let (archive, start, end) =
+        (archive.to_ascii_lowercase(), start.to_ascii_lowercase(), end.to_ascii_lowercase());
+    archive.strip_prefix(&start).is_some_and(|rest| rest.ends_with(&end))
+}
+
+/// Whether a plugin has the name of a creation, such as `ccBGSSSE001-Fish.esm`: `cc`, the author, the game,
+/// and a number.
+fn is_of_creation_club(plugin: &str) -> bool {
+    let Some((id, _)) = plugin.split_once('-') else { return false };
+    let is_number = |end: &[u8]| end.iter().all(u8::is_ascii_digit);
+    let has_start = id.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("cc"));
+    id.len() == 11 && has_start && is_number(&id.as_bytes()[8..])
 }
 
 // Building blocks for the rows of the table of games.
@@ -306,6 +339,7 @@ pub(super) const NO_PLUGINS: PluginRules = PluginRules {
     test_files: TestFiles::Ignored,
     nam_files: false,
     esl_needs: None,
+    addons: &[],
     never_shipped: &[],
     blueprints: false,
 };
