@@ -1,7 +1,8 @@
 //! Compares the bytes of files: first by size, then by digests of both, read in pieces.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -246,6 +247,10 @@ pub(crate) struct Groups {
     partly_read: HashMap<PathBuf, String>,
     /// The layers into which managers may deploy.
     is_own: Vec<bool>,
+    /// The archives that came with a game.
+    is_of_game: Vec<bool>,
+    /// For each layer, the group of the mod that it belongs to.
+    mod_of_layer: Vec<usize>,
     deployments: Deployments,
     /// The number of the layer and the name of each mod. The groups of layers come before.
     mods: RefCell<Vec<(usize, String)>>,
@@ -275,18 +280,91 @@ impl Groups {
             let is_part = layer.is_folder() && partly_read.contains_key(layer.path());
             if is_part { *first.entry(layer.path().to_owned()).or_insert(number) } else { number }
         };
-        let lowest = layers.iter().enumerate().map(&mut lowest).collect();
-        Self {
+        let lowest: Vec<usize> = layers.iter().enumerate().map(&mut lowest).collect();
+        let of_game: HashSet<&Path> =
+            order.layers.iter().filter(|layer| layer.is_of_game).map(|layer| &*layer.path).collect();
+        let of_managers = order.layers.iter().filter(|layer| layer.is_managed).map(|layer| &*layer.path);
+        let of_managers: HashSet<&Path> = of_managers.collect();
+        let folders: HashMap<&Path, usize> = layers
+            .iter()
+            .enumerate()
+            .filter(|(_, layer)| layer.is_folder() && of_managers.contains(layer.path()))
+            .map(|(number, layer)| (layer.path(), lowest[number]))
+            .collect();
+        let mod_of_layer = layers.iter().enumerate().map(|(number, layer)| {
+            let folder = layer.path().parent().filter(|_| !layer.is_folder());
+            folder.and_then(|folder| folders.get(folder).copied()).unwrap_or(lowest[number])
+        });
+        let groups = Self {
+            mod_of_layer: mod_of_layer.collect(),
             lowest,
             partly_read,
             is_own: layers.iter().map(is_own).collect(),
+            is_of_game: layers.iter().map(|layer| of_game.contains(layer.path())).collect(),
             layers,
             deployments: Deployments::new(
                 order.installation.iter().flat_map(|it| it.prefix_folders()).collect(),
             ),
             mods: RefCell::default(),
             numbers: RefCell::default(),
+        };
+        groups.with_deployed_archives()
+    }
+
+    /// Counts archives that managers deployed as parts of their mods.
+    fn with_deployed_archives(mut self) -> Self {
+        for (number, archive) in self.layers.iter().enumerate().filter(|(_, layer)| !layer.is_folder()) {
+            let folder = archive.path().parent();
+            let is_its =
+                |(number, layer): &(usize, &VfsLayer)| self.is_own[*number] && Some(layer.path()) == folder;
+            let own = self.layers.iter().enumerate().find(is_its).map(|(own, _)| own);
+            if let Some((own, name)) = own.zip(self.mod_of_archive(archive)) {
+                self.mod_of_layer[number] = self.of_mod(own, name);
+                self.is_of_game[number] = false;
+            }
         }
+        self
+    }
+
+    /// Whether a group is an archive that came with a game.
+    pub(crate) fn is_of_game(&self, group: usize) -> bool {
+        self.is_of_game.get(group).is_some_and(|is_of_game| *is_of_game)
+    }
+
+    /// The mod that a group belongs to: its loose files and its archives are one.
+    pub(crate) fn mod_of(&self, group: usize) -> usize {
+        self.mod_of_layer.get(group).copied().unwrap_or(group)
+    }
+
+    /// The pairs of mods among conflicts: first those that hide most, and at the end those that only hide
+    /// files of the game. The layers of one mod are a pair if they hide each other. `is_asked` says of each
+    /// group whether the user asked for it; pairs without such a group are left out.
+    pub(crate) fn pairs(
+        &self,
+        conflicts: &[Conflict],
+        undeployed: &HashMap<NodeId, Vec<Undeployed>>,
+        is_asked: &[bool],
+    ) -> Vec<Pair> {
+        let mut pairs: BTreeMap<(usize, usize), Vec<HiddenCopy>> = BTreeMap::new();
+        let is_asked = |group: usize| is_asked.get(group).is_some_and(|is_asked| *is_asked);
+        for (index, Conflict { winner, hidden }) in conflicts.iter().enumerate() {
+            let by = self.of(winner);
+            let hidden = hidden.iter().enumerate().map(|(at, file)| (self.of(file), Some(at)));
+            let not_deployed =
+                undeployed.get(&winner.node()).into_iter().flatten().map(|copy| (copy.group, None));
+            for (group, at) in
+                hidden.chain(not_deployed).filter(|(group, _)| is_asked(by) || is_asked(*group))
+            {
+                let of_mods = (self.mod_of(by), self.mod_of(group));
+                let pair = if of_mods.0 == of_mods.1 { (by, group) } else { of_mods };
+                pairs.entry(pair).or_default().push((index, at));
+            }
+        }
+        let pair =
+            |((winner, hidden), copies)| Pair { winner, hidden, copies, is_of_game: self.is_of_game(hidden) };
+        let mut pairs: Vec<Pair> = pairs.into_iter().map(pair).collect();
+        pairs.sort_by_key(|pair| (pair.is_of_game, Reverse(pair.copies.len())));
+        pairs
     }
 
     /// The number of groups that are known so far.
@@ -375,6 +453,20 @@ impl Groups {
         }
         found
     }
+}
+
+/// The number of a conflict, and that of a hidden copy in it; `None` for one that a manager did not deploy.
+pub(crate) type HiddenCopy = (usize, Option<usize>);
+
+/// Two mods or layers, of which one hides files of the other one.
+pub(crate) struct Pair {
+    /// The groups of the winner and of what it hides.
+    pub(crate) winner: usize,
+    pub(crate) hidden: usize,
+    /// The files, each with its copy that is hidden.
+    pub(crate) copies: Vec<HiddenCopy>,
+    /// Whether the hidden files came with the game. Every mod that replaces something hides such files.
+    pub(crate) is_of_game: bool,
 }
 
 /// How many files of a layer win, and how many are hidden.

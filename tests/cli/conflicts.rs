@@ -37,6 +37,16 @@ fn each_conflict_is_printed_with_its_winner_and_hidden_copies() {
     let root = dir.path("low.bsa").parent().unwrap().display().to_string();
     let expected = format!(
         "in {root}
+{root}/{low}, {root}/{middle}, {root}/{loose}
+  Layers fully hidden  1: {low}
+  Conflicts            3 hidden files in 3 pairs
+  Equal copies         not compared; add --compare to find them
+
+    hidden  pair, most hidden files first
+         1  {middle} hides {low}
+         1  {loose} hides {low}
+         1  {loose} hides {middle}
+
 both.txt
   from    {middle}
   hides   {low}
@@ -135,12 +145,22 @@ fn a_pattern_limits_conflicts_and_counts() {
 }
 
 #[test]
-fn layers_are_summarised_even_without_conflicts() {
+fn the_summary_counts_equal_copies_and_leaves_out_layers_without_conflicts() {
+    let dir = three_layers();
+    fs::create_dir(dir.path("quiet")).unwrap();
+    fs::write(dir.path("quiet/nothing.txt"), "1").unwrap();
+    let printed = dir.run(["conflicts", "--compare", "quiet"].iter().chain(&LAYERS)).success();
+    assert!(printed.contains("\n  Equal copies         1 of 3 hidden files\n"), "{printed}");
+    assert!(printed.contains("\n         1         1  middle.bsa hides low.bsa\n"), "{printed}");
+    assert_eq!(printed.matches("quiet").count(), 1, "only among the sources: {printed}");
+}
+
+#[test]
+fn without_conflicts_the_summary_says_so() {
     let dir = three_layers();
     let printed = dir.run(["conflicts", "low.bsa"]).success();
-    let expected =
-        "     files   winning    hidden  layer, lowest first\n         2         2         0  low.bsa\n";
-    assert_eq!(printed, format!("{expected}0 conflicts\n"));
+    let expected = "  Layers fully hidden  none\n  Conflicts            no conflicts\n0 conflicts\n";
+    assert_eq!(printed.split_once('\n').unwrap().1, expected);
 }
 
 #[test]

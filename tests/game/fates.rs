@@ -954,6 +954,77 @@ fn conflicts_of_a_folder_into_which_a_manager_deploys_are_those_of_mods() {
     assert!(one.contains("  from    Linked Mod\n  hides   Base.bsa\n"), "{one}");
 }
 
+/// Mods that hide files of each other and of the game, of which one has no file that wins.
+fn world_of_mods() -> (SmallWorld, String) {
+    let game = "Skyrim - Textures0.bsa";
+    let lists = format!("[Archive]\nsResourceArchiveList={game}\nsResourceArchiveList2=Other.bsa\n");
+    let archive = format!("Data/{game}");
+    let world =
+        SmallWorld::new(&SKYRIMSE, &[("my/Skyrim.ini", &*lists), (&*archive, ""), ("Data/Other.bsa", "")]);
+    let mods = "home/mo2/mods";
+    let of_game = "misc/skyrim - textures0.bsa.txt";
+    let source = world.instance(
+        &["High", "Low", "Hidden", "Quiet"],
+        &[
+            (&format!("{mods}/High/{of_game}"), "high"),
+            (&format!("{mods}/High/misc/a.txt"), "high"),
+            (&format!("{mods}/High/misc/b.txt"), "high"),
+            (&format!("{mods}/Low/misc/a.txt"), "low"),
+            (&format!("{mods}/Low/misc/b.txt"), "low"),
+            (&format!("{mods}/Low/misc/c.txt"), "low"),
+            (&format!("{mods}/Low/misc/other.bsa.txt"), "low"),
+            (&format!("{mods}/Hidden/misc/c.txt"), "low"),
+            (&format!("{mods}/Quiet/misc/quiet.txt"), ""),
+        ],
+    );
+    (world, source)
+}
+
+#[test]
+fn conflicts_begin_with_mods_and_leave_the_archives_of_the_game_to_the_end() {
+    let (world, source) = world_of_mods();
+    let run = |more: &[&str]| world.run(&[&["conflicts", &source], more].concat()).success();
+    let printed = run(&["--compare"]);
+    for line in [
+        "  Mods fully hidden    1: Hidden",
+        "  Mods against mods    4 hidden files in 3 pairs",
+        "  Equal copies         1 of 6 hidden files",
+        "  The game's archives  2 hidden files in 2 pairs",
+    ] {
+        assert!(printed.lines().any(|it| it == line), "{line}: {printed}");
+    }
+    let pairs = |printed: &str| -> Vec<String> {
+        let pairs = printed.lines().filter(|line| line.contains(" hides ") && line.starts_with("    "));
+        pairs.map(|line| line.trim_start_matches(|it: char| !it.is_alphabetic()).to_owned()).collect()
+    };
+    // An archive that no list of the unchanged game has may be one of a mod.
+    let of_mods = ["High hides Low", "Low hides Other.bsa", "Low hides Hidden"];
+    assert_eq!(pairs(&printed), of_mods, "{printed}");
+    assert!(!printed.contains("misc/skyrim - textures0.bsa.txt\n"), "{printed}");
+    assert!(!printed.contains("Quiet"), "a layer without conflicts: {printed}");
+    let of_game = ["Other.bsa", "High"].map(|by| format!("{by} hides Skyrim - Textures0.bsa"));
+    let all: Vec<&str> = of_mods.into_iter().chain(of_game.iter().map(String::as_str)).collect();
+    for more in [&["--with-game"][..], &["misc"]] {
+        let printed = run(more);
+        assert_eq!(pairs(&printed), all, "{printed}");
+        assert!(printed.contains("misc/skyrim - textures0.bsa.txt\n  from    High\n"), "{printed}");
+    }
+    assert_eq!(pairs(&run(&["--of", "High"])), [all[0], all[4]]);
+    assert!(run(&["--json"]).contains("misc/skyrim - textures0.bsa.txt"));
+
+    let file = path(&world, "home/page.html");
+    run(&["--html", &file]);
+    let page = fs::read_to_string(file).unwrap();
+    let game = "<details class=\"part\" id=\"game\">";
+    let order =
+        ["Mods fully hidden", "id=\"pair-1\"", "id=\"pair-3\"", game, "id=\"pair-4\"", "id=\"order\""];
+    let places: Vec<usize> = order.iter().map(|part| page.find(part).expect(part)).collect();
+    assert!(places.is_sorted(), "{places:?}: {page}");
+    assert!(!page.contains("<bdi>Quiet</bdi>"), "{page}");
+    let title = "<title>Conflicts: Skyrim Special Edition, Default</title>";
+    assert!(page.contains(title) && page.contains("profile Default"), "{page}");
+}
+
 /// The state of a world: the time and size of each file.
 fn state(folder: &Path) -> Vec<(PathBuf, u64, std::time::SystemTime)> {
     let (mut found, mut next) = (Vec::new(), vec![folder.to_owned()]);

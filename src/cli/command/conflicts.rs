@@ -1,6 +1,6 @@
 //! `bsafs conflicts`: lists the files that several layers have, and which layer wins.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
 use crate::cli::page::conflict_page::{conflict_page, unused_copies};
-use crate::cli::page::contents::Contents;
+use crate::cli::page::contents::{Contents, PageHead};
 use crate::cli::page::page_file::PageArgs;
 use crate::cli::surroundings::check_memory;
 use crate::cli::terminal::output::{StyledWrite, WINNER, stdout_for, write_json};
@@ -21,23 +21,29 @@ use crate::cli::terminal::shown_layers::ShownLayers;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::game::caseless::{fold, same};
-use crate::game::{ArchiveRule, Disk, LoadOrder, OrderLayer};
+use crate::game::{ArchiveRule, Disk, LoadOrder, OrderLayer, title};
 use crate::note::NoteCode;
 use crate::shown::Shown;
 use crate::system::text::count;
 use crate::tree::NodeId;
 use crate::vfs::comparison::{
-    Compared, Conflict, Groups, Tally, Undeployed, compare_all, conflicts, count_equal, tally,
+    Compared, Conflict, Groups, HiddenCopy, Pair, Tally, Undeployed, compare_all, conflicts, count_equal,
+    tally,
 };
 use crate::vfs::fate::{Cause, Fate, out_of_place};
 use crate::vfs::{Layout, OpenOptions, Vfs, VfsFile, VfsLayer};
 
-/// Print the files that several layers have, which layer wins, and which are hidden
+/// Print which mods and layers hide files of which others, and each such file
 ///
-/// The first line is the folder that has the layers. The conflicts are followed by a summary of each layer,
-/// lowest first: how many files it has, how many win, and how many are hidden. With paths or patterns, only
-/// matching files count, and the summary leaves out layers without one. If an archive stores only the hash
-/// of a file, the file is known by the path that --names or another layer has for it.
+/// A summary comes first: mods of which no file wins, files that mods hide from each other, equal copies, and
+/// what bsafs left out. Pairs of mods follow, those with most hidden files first. A mod is its folder and the
+/// archives in it. Then each conflict has its winner and the copies that it hides. The last table has the
+/// layers with conflicts, lowest first: how many files they have, how many win, and how many are hidden.
+///
+/// Every mod that replaces something hides files of the game's own archives. Such files are only counted
+/// unless --with-game, --of, paths or patterns ask for them. With paths or patterns, only matching files
+/// count. If an archive stores only the hash of a file, the file is known by the path that --names or another
+/// layer has for it.
 ///
 /// With --json, each conflict is an object with "path", "winner" (an object with "layer" and "why")
 /// and "hidden" (a list of such objects; the first one would win without the winner). With
@@ -60,6 +66,9 @@ pub(crate) struct Conflicts {
     /// mod is its folder and the archives in it.
     #[arg(long, value_name = "LAYER")]
     of: Option<String>,
+    /// Also print files that hide only files of the game's own archives. --json always has them
+    #[arg(long, conflicts_with = "json")]
+    with_game: bool,
     /// Read the files, and print whether each hidden file equals the winner
     #[arg(long)]
     compare: bool,
@@ -83,11 +92,21 @@ Examples:
   bsafs conflicts ~/MO2 --json --glob '*.nif' | jq .path";
 
 struct Found {
+    /// What was compared, in a title and a line.
+    subject: Subject,
     names: ShownLayers,
     groups: Groups,
     conflicts: Vec<Conflict>,
     /// For each conflict, how its hidden files compare. Empty if nothing was compared.
     compared: Vec<Vec<Compared>>,
+    /// The mods and layers that hide files of each other.
+    pairs: Vec<Pair>,
+    /// The groups that the user asked for.
+    is_asked: Vec<bool>,
+    /// Whether those are mods of a game.
+    has_game: bool,
+    /// Number of archives, folders and files that could not be looked at.
+    unseen: usize,
     /// Each layer, and after it the mods that were deployed into it, by the number of the group.
     layers: Vec<(usize, Tally)>,
     /// Why the game has no use for some of the winners, by the node of the file.
@@ -208,12 +227,24 @@ impl Conflicts {
         let names = ShownLayers::of(names.iter().map(|layer| (layer.path(), layer.is_folder())));
         let why_ignored = vfs.order().why_loose_ignored();
         let is_limited = selected.is_limited();
+        let pairs = groups.pairs(&conflicts, &undeployed, &is_asked);
+        if page.is_some() {
+            // Errors are found again below, and the page says which sizes are unknown.
+            let copies = || conflicts.iter().flat_map(Conflict::copies);
+            let _ = vfs.store().learn_sizes(copies().map(VfsFile::entry));
+            unseen.add_sizes(copies());
+        }
         let order = std::slice::from_ref(vfs.order());
         let unused = conflicts.iter().filter_map(|Conflict { winner, .. }| {
             Some((winner.node(), out_of_place(order, vfs.notes(), winner)?))
         });
         let unused = unused.collect();
         let found = Found {
+            subject: Subject::of(&set.paths, vfs.order()),
+            pairs,
+            is_asked,
+            has_game: vfs.order().layers.iter().any(|layer| layer.is_managed || layer.is_of_game),
+            unseen: unseen.count(),
             unused,
             names,
             groups,
@@ -226,14 +257,8 @@ impl Conflicts {
             is_limited,
         };
         match page {
-            Some(page) => {
-                // Errors are found again below, and the page says which sizes are unknown.
-                let copies = || found.conflicts.iter().flat_map(Conflict::copies);
-                let _ = vfs.store().learn_sizes(copies().map(VfsFile::entry));
-                unseen.add_sizes(copies());
-                self.page.write(&page, found.page(&is_asked), &mut unseen, ui.is_quiet)?;
-            }
-            None => self.print(&found, &is_asked, &unseen)?,
+            Some(page) => self.page.write(&page, found.page(), &mut unseen, ui.is_quiet)?,
+            None => self.print(&found, &unseen)?,
         }
         if let Some(what) = unsure(&vfs, &found.conflicts) {
             log::warn!("{what}");
@@ -248,18 +273,18 @@ impl Conflicts {
         Ok(unseen.end(exit))
     }
 
-    fn print(&self, found: &Found, is_asked: &[bool], unseen: &Unseen) -> Result<(), OutputError> {
+    fn print(&self, found: &Found, unseen: &Unseen) -> Result<(), OutputError> {
         let mut out = stdout_for(self.json);
         if self.json {
-            self.write_json(&mut out, found, is_asked).map_err(OutputError)?;
+            self.write_json(&mut out, found).map_err(OutputError)?;
             unseen.write_json(&mut out).map_err(OutputError)?
         } else {
-            self.write(&mut out, found, is_asked).map_err(OutputError)?
+            self.write(&mut out, found).map_err(OutputError)?
         }
         out.flush()
     }
 
-    fn write_json(&self, out: &mut impl Write, found: &Found, is_asked: &[bool]) -> io::Result<()> {
+    fn write_json(&self, out: &mut impl Write, found: &Found) -> io::Result<()> {
         for (index, Conflict { winner, hidden }) in found.conflicts.iter().enumerate() {
             let line = JsonConflict {
                 path: winner.path(),
@@ -282,7 +307,7 @@ impl Conflicts {
             };
             write_json(out, &line)?;
         }
-        for (group, tally) in found.shown_layers(is_asked) {
+        for (group, tally) in found.shown_layers() {
             let line = LayerLine {
                 name: found.layer_name(*group),
                 files: tally.files(),
@@ -296,9 +321,13 @@ impl Conflicts {
         Ok(())
     }
 
-    fn write(&self, out: &mut impl StyledWrite, found: &Found, is_asked: &[bool]) -> io::Result<()> {
+    fn write(&self, out: &mut impl StyledWrite, found: &Found) -> io::Result<()> {
         found.names.write_folders(out, "in")?;
-        for (index, Conflict { winner, hidden }) in found.conflicts.iter().enumerate() {
+        let with_game = self.with_game || self.of.is_some() || found.is_limited;
+        found.write_summary(out, with_game, self.compare)?;
+        let is_shown = |(_, it): &(usize, &Conflict)| with_game || !found.hides_only_the_game(it);
+        for (index, conflict) in found.conflicts.iter().enumerate().filter(is_shown) {
+            let Conflict { winner, hidden } = conflict;
             writeln!(out, "{}", winner.path().shown())?;
             write!(out, "  from    ")?;
             out.write_styled(WINNER, found.name(found.groups.of(winner)))?;
@@ -325,16 +354,16 @@ impl Conflicts {
         if !found.ignored.is_empty() {
             writeln!(out, "\nignored: {}", found.why_ignored.shown())?;
         }
-        if !found.conflicts.is_empty() {
-            writeln!(out)?;
+        let layers = found.fighting_layers();
+        if !layers.is_empty() {
+            let equal = if self.compare { "     equal" } else { "" };
+            writeln!(out, "\n     files   winning    hidden{equal}  layer, lowest first")?;
         }
-        let equal = if self.compare { "     equal" } else { "" };
-        writeln!(out, "     files   winning    hidden{equal}  layer, lowest first")?;
-        for (group, tally) in found.shown_layers(is_asked) {
+        for (group, tally) in layers {
             let Tally { winning, hidden, equal } = tally;
             let equal = if self.compare { format!("{equal:>10}") } else { String::new() };
             let shadowed = if tally.is_wholly_shadowed() { "  (all files hidden)" } else { "" };
-            let (files, name) = (tally.files(), found.name(*group));
+            let (files, name) = (tally.files(), found.name(group));
             writeln!(out, "{files:>10}{winning:>10}{hidden:>10}{equal}  {name}{shadowed}")?;
         }
         writeln!(out, "{}", count(found.conflicts.len(), "conflict"))
@@ -394,33 +423,188 @@ impl Found {
     }
 
     /// The layers that the user asked for. Most layers of a game have none of some files, and are left out.
-    fn shown_layers(&self, is_asked: &[bool]) -> impl Iterator<Item = &(usize, Tally)> {
+    fn shown_layers(&self) -> impl Iterator<Item = &(usize, Tally)> {
         let is_mod = |group| self.groups.mod_name(group).is_some();
         let is_shown =
             move |(group, tally): &&(usize, Tally)| tally.files() > 0 || !self.is_limited && !is_mod(*group);
-        let is_one = |group| is_asked[group] && !self.groups.is_part(group);
+        let is_one = |group| self.is_asked[group] && !self.groups.is_part(group);
         self.layers.iter().filter(move |(group, _)| is_one(*group)).filter(is_shown)
     }
 
-    fn page(&self, is_asked: &[bool]) -> Contents {
-        let layers = self.shown_layers(is_asked).map(|(group, tally)| (self.name(*group), *tally)).collect();
-        let group = |file: &VfsFile| self.groups.of(file);
+    /// Those of the shown layers that have conflicts.
+    fn fighting_layers(&self) -> Vec<(usize, Tally)> {
+        let copies = self.conflicts.iter().flat_map(Conflict::copies).map(|copy| self.groups.of(copy));
+        let fighting: HashSet<usize> =
+            copies.chain(self.undeployed.values().flatten().map(|copy| copy.group)).collect();
+        self.shown_layers().filter(|(group, _)| fighting.contains(group)).copied().collect()
+    }
+
+    /// Whether a conflict is only that a file replaces one of the game.
+    fn hides_only_the_game(&self, conflict: &Conflict) -> bool {
+        let node = conflict.winner.node();
+        let is_of_game = |file: &VfsFile| self.groups.is_of_game(self.groups.of(file));
+        let is_other = self.undeployed.contains_key(&node) || self.ignored.contains_key(&node);
+        !is_other && !self.unused.contains_key(&node) && conflict.hidden.iter().all(is_of_game)
+    }
+
+    /// The mods, and layers that belong to no mod, of which no file wins.
+    fn fully_hidden(&self) -> Vec<String> {
+        let mut tallies: BTreeMap<usize, Tally> = BTreeMap::new();
+        for (group, tally) in self.shown_layers().filter(|(group, _)| !self.groups.is_of_game(*group)) {
+            let sum = tallies.entry(self.groups.mod_of(*group)).or_default();
+            *sum = sum.plus(*tally);
+        }
+        tallies
+            .into_iter()
+            .filter(|(_, it)| it.is_wholly_shadowed())
+            .map(|(group, _)| self.name(group))
+            .collect()
+    }
+
+    /// The number of hidden files of a pair that equal the winner.
+    fn equal_copies(&self, pair: &Pair) -> usize {
+        let compared = |&(index, at): &HiddenCopy| self.compared.get(index)?.get(at?);
+        pair.copies.iter().filter_map(compared).filter(|it| **it == Compared::Equal).count()
+    }
+
+    /// What a reader wants to know first: a name and a text for each.
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let (of_game, pairs): (Vec<&Pair>, Vec<&Pair>) = self.pairs.iter().partition(|pair| pair.is_of_game);
+        let copies = |pairs: &[&Pair]| pairs.iter().map(|pair| pair.copies.len()).sum::<usize>();
+        let among = |pairs: &[&Pair]| match pairs.len() {
+            0 => "no conflicts".to_owned(),
+            number => format!("{} in {}", count(copies(pairs), "hidden file"), count(number, "pair")),
+        };
+        let hidden = self.fully_hidden();
+        let fully = match hidden.len() {
+            0 => "none".to_owned(),
+            number => format!("{number}: {}", some_of(&hidden)),
+        };
+        let equal = self.pairs.iter().map(|pair| self.equal_copies(pair)).sum::<usize>();
+        let equal = if self.is_compared() {
+            let all = self.pairs.iter().map(|pair| pair.copies.len()).sum();
+            format!("{equal} of {}", count(all, "hidden file"))
+        } else {
+            "not compared; add --compare to find them".to_owned()
+        };
+        let mut facts = vec![
+            (if self.has_game { "Mods fully hidden" } else { "Layers fully hidden" }, fully),
+            (if self.has_game { "Mods against mods" } else { "Conflicts" }, among(&pairs)),
+            ("Equal copies", equal),
+        ];
+        if self.pairs.is_empty() {
+            facts.pop();
+        }
+        if !of_game.is_empty() {
+            facts.push(("The game's archives", among(&of_game)));
+        }
+        let ignored = self.ignored.values().map(Vec::len).sum::<usize>();
+        let left_out = [(self.unseen, "could not be looked at"), (ignored, "ignored by the game")];
+        let left_out = left_out.into_iter().filter(|(number, _)| *number > 0);
+        let left_out: Vec<String> = left_out.map(|(number, why)| format!("{number} {why}")).collect();
+        if !left_out.is_empty() {
+            facts.push(("Left out", left_out.join(", ")));
+        }
+        facts
+    }
+
+    /// Whether the bytes of files were compared.
+    fn is_compared(&self) -> bool {
+        !self.compared.is_empty() || self.conflicts.is_empty()
+    }
+
+    /// Writes what is compared, the facts and the pairs.
+    fn write_summary(
+        &self,
+        out: &mut impl StyledWrite,
+        with_game: bool,
+        is_compared: bool,
+    ) -> io::Result<()> {
+        writeln!(out, "{}", self.subject.line)?;
+        for (name, text) in self.facts() {
+            writeln!(out, "  {name:<21}{text}")?;
+        }
+        let pairs = self.pairs.iter().filter(|pair| with_game || !pair.is_of_game);
+        let mut pairs = pairs.peekable();
+        if pairs.peek().is_some() {
+            let equal = if is_compared { "     equal" } else { "" };
+            writeln!(out, "\n    hidden{equal}  pair, most hidden files first")?;
+        }
+        for pair in pairs {
+            let equal = if is_compared { format!("{:>10}", self.equal_copies(pair)) } else { String::new() };
+            write!(out, "{:>10}{equal}  ", pair.copies.len())?;
+            out.write_styled(WINNER, self.name(pair.winner))?;
+            writeln!(out, " hides {}", self.name(pair.hidden))?;
+        }
+        if self.pairs.iter().any(|pair| !with_game && pair.is_of_game) {
+            writeln!(out, "--with-game also lists what hides the game's own archives")?;
+        }
+        if !self.conflicts.is_empty() {
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+
+    fn page(&self) -> Contents {
+        let layers = self.fighting_layers();
+        let layers = layers.into_iter().map(|(group, tally)| (self.name(group), tally)).collect();
+        let about = PageHead {
+            title: format!("Conflicts: {}", self.subject.title),
+            line: self.subject.line.clone(),
+            facts: self.facts(),
+        };
         let name = |group| self.name(group);
-        let mut page = conflict_page(&group, &name, &self.conflicts, &self.compared, layers, is_asked);
-        let unused = self.conflicts.iter().flat_map(|conflict| {
-            let winner = &conflict.winner;
-            let by = self.name(self.groups.of(winner));
-            let why = format!("{}: {}", NoteCode::LooseDisabled.as_str(), self.why_ignored);
-            let of_ignored = move |group| (self.name(group), Fate::Ignored, why.clone());
-            let ignored = self.ignored_copies(winner).map(of_ignored);
-            let why = format!("hidden: the mod manager deployed these paths from {by}");
-            let of_mod = move |copy: &Undeployed| (self.name(copy.group), Fate::NotDeployed, why.clone());
-            let not_deployed = self.not_deployed(winner).map(of_mod);
-            ignored.chain(not_deployed).map(move |place| (place, winner)).collect::<Vec<_>>()
+        let mut page = conflict_page(about, &self.pairs, &name, (&self.conflicts, &self.compared), layers);
+        let why = format!("{}: {}", NoteCode::LooseDisabled.as_str(), self.why_ignored);
+        let unused = self.conflicts.iter().flat_map(|Conflict { winner, .. }| {
+            let place = |group| (self.name(group), Fate::Ignored, why.clone());
+            self.ignored_copies(winner).map(move |group| (place(group), winner)).collect::<Vec<_>>()
         });
-        page.sections.extend(unused_copies(unused));
+        page.parts.insert(1, unused_copies(unused));
         page
     }
+}
+
+/// What a command is about.
+pub(super) struct Subject {
+    /// The name of the game, or the names of the sources.
+    pub(super) title: String,
+    /// The game, the profile and the paths of the sources.
+    pub(super) line: String,
+}
+
+impl Subject {
+    pub(super) fn of(sources: &[PathBuf], order: &LoadOrder) -> Self {
+        let game = title(order.game).map(|it| it.name);
+        let profile = order.profile.as_ref().and_then(|it| it.file_name()).map(|it| it.shown().to_string());
+        // A game is named by its id.
+        let path = |source: &PathBuf| match source.canonicalize() {
+            Ok(absolute) => absolute.shown().to_string(),
+            Err(_) => source.shown().to_string(),
+        };
+        let paths: Vec<String> = sources.iter().map(path).collect();
+        let names = sources.iter().map(|source| source.file_name().unwrap_or(source.as_os_str()).shown());
+        let names: Vec<String> = names.map(|name| name.to_string()).collect();
+        let of_profile = profile.as_ref().map(|profile| format!("profile {profile}"));
+        let title = match game {
+            Some(game) => {
+                [Some(game.to_owned()), profile].into_iter().flatten().collect::<Vec<_>>().join(", ")
+            }
+            None => some_of(&names),
+        };
+        let line = [game.map(str::to_owned), of_profile, Some(paths.join(", "))];
+        Self { title, line: line.into_iter().flatten().collect::<Vec<_>>().join(", ") }
+    }
+}
+
+/// The first of some names, and how many there are.
+fn some_of(names: &[String]) -> String {
+    const NAMED: usize = 6;
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", names[..names.len().min(NAMED)].join(", "))
 }
 
 /// The groups of loose copies that the game ignores, for those of some files that have such copies.

@@ -7,10 +7,12 @@ use std::slice;
 use clap::Args;
 use serde::Serialize;
 
+use super::conflicts::Subject;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
+use crate::cli::page::contents::PageHead;
 use crate::cli::page::difference_page::difference_page;
 use crate::cli::page::page_file::PageArgs;
 use crate::cli::surroundings::check_memory;
@@ -199,9 +201,15 @@ impl Diff {
         missing.add("B", lacking(Change::Removed, true), (&b, &set_b));
         match page {
             Some(page) => {
-                let contents = difference_page(&differences, counts.line(), &missing.groups(), &|path| {
-                    missing.why(path)
-                });
+                let [a, b] =
+                    [(&set_a, &a), (&set_b, &b)].map(|(set, vfs)| Subject::of(&set.paths, vfs.order()));
+                let groups = missing.groups().into_iter().map(|group| ("Not used", group));
+                let head = PageHead {
+                    title: format!("Differences: {} and {}", a.title, b.title),
+                    line: format!("from {} to {}", a.line, b.line),
+                    facts: [("Files", counts.line())].into_iter().chain(groups).collect(),
+                };
+                let contents = difference_page(head, &differences, &|path| missing.why(path));
                 self.page.write(&page, contents, &mut unseen, ui.is_quiet)?
             }
             None => self.print(&differences, &loaded, &counts, &missing, &unseen)?,

@@ -2,73 +2,56 @@
 
 use std::collections::BTreeMap;
 
-use super::contents::{Contents, LayerBar, Pixels, Row, Section, Side};
+use super::contents::{Contents, LayerBar, PageHead, Part, Pixels, Row, Section, Side};
 use crate::limits::PAGE_FILES_MAX;
 use crate::shown::Shown;
-use crate::system::text::count;
-use crate::vfs::comparison::{Compared, Conflict, Tally};
+use crate::vfs::comparison::{Compared, Conflict, HiddenCopy, Pair, Tally};
 use crate::vfs::fate::Fate;
 use crate::vfs::{VfsFile, VfsLayer};
 
-/// The page of conflicts. Copies belong to groups, which are layers or mods. `compared` is empty if nothing
-/// was compared. `is_asked` says of each group whether the user asked for it; pairs without such a group are
-/// left out.
+/// The page of conflicts: the pairs of mods, and closed at the end those that only hide files of the game.
+/// `name` is that of a group. The conflicts have how their hidden files compare, or nothing was compared.
 pub(crate) fn conflict_page(
-    group: &dyn Fn(&VfsFile) -> usize,
+    head: PageHead,
+    pairs: &[Pair],
     name: &dyn Fn(usize) -> String,
-    conflicts: &[Conflict],
-    compared: &[Vec<Compared>],
+    (conflicts, compared): (&[Conflict], &[Vec<Compared>]),
     layers: Vec<(String, Tally)>,
-    is_asked: &[bool],
 ) -> Contents {
-    let is_compared = !compared.is_empty();
-    // For each pair of layers, the numbers of conflicts and of the hidden files in them.
-    let mut pairs: BTreeMap<(usize, usize), Vec<(usize, usize)>> = BTreeMap::new();
-    for (index, Conflict { winner, hidden }) in conflicts.iter().enumerate() {
-        for (at, file) in hidden.iter().enumerate() {
-            let pair = (group(winner), group(file));
-            if is_asked[pair.0] || is_asked[pair.1] {
-                pairs.entry(pair).or_default().push((index, at));
-            }
-        }
-    }
-    let mut pairs: Vec<_> = pairs.into_iter().collect();
-    pairs.sort_by_key(|(_, files)| std::cmp::Reverse(files.len()));
-    let row = |&(index, at): &(usize, usize)| {
-        let Conflict { winner, hidden } = &conflicts[index];
-        row(winner, &hidden[at], compared.get(index).and_then(|it| it.get(at)))
+    let compared = |&(index, at): &HiddenCopy| compared.get(index)?.get(at?);
+    let row = |copy: &HiddenCopy| {
+        let Conflict { winner, hidden } = &conflicts[copy.0];
+        row(winner, copy.1.and_then(|at| hidden.get(at)), compared(copy))
     };
     let mut room = PAGE_FILES_MAX;
-    let sections = pairs.iter().filter_map(|((one, two), files)| {
+    let mut section = |pair: &Pair| {
         // The title of a section needs its first row.
-        let rows: Vec<Row> = files.iter().take(room.max(1)).map(row).collect();
+        let rows: Vec<Row> = pair.copies.iter().take(room.max(1)).map(row).collect();
         room = room.saturating_sub(rows.len());
-        section([name(*one), name(*two)], files.len(), rows)
-    });
-    let sections = sections.take(PAGE_FILES_MAX).collect();
-    let mut summary = vec![format!(
-        "{} in {}. The layer that wins is on the left, the one that it hides on the right.",
-        count(conflicts.len(), "conflict"),
-        count(pairs.len(), "pair") + " of layers"
-    )];
-    if !is_compared && !conflicts.is_empty() {
-        summary.push("Add --compare to mark files that are equal.".into());
+        let is_equal = |copy: &&HiddenCopy| compared(copy) == Some(&Compared::Equal);
+        let equal = pair.copies.iter().filter(is_equal).count();
+        section([name(pair.winner), name(pair.hidden)], (pair.copies.len(), equal), rows)
+    };
+    let (of_game, others): (Vec<&Pair>, Vec<&Pair>) = pairs.iter().partition(|pair| pair.is_of_game);
+    let mut sections = |pairs: &[&Pair]| pairs.iter().take(PAGE_FILES_MAX).map(|it| section(it)).collect();
+    let mut parts = Vec::new();
+    for (id, heading, is_closed, pairs) in
+        [("mods", "What hides what", false, others), ("game", "The game's own archives", true, of_game)]
+    {
+        let about = "The file that wins is on the left, the one that it hides on the right.";
+        parts.push(Part { id, heading, about, is_closed, sections: sections(&pairs) });
     }
     Contents {
-        title: "Conflicts".into(),
-        summary,
+        head,
+        parts,
         layers: layers.into_iter().map(bar).collect(),
-        heading: "Which layer hides which",
-        sections,
         narrowing: "give a folder such as textures/armor, a pattern such as '*sword*', or --of LAYER",
     }
 }
 
-/// Sections of copies that the game does not use and that no layer has: for each the place, the fate and the
+/// The part of copies that the game ignores and that no layer has: for each the place, the fate and the
 /// reason, with the files that the game uses instead.
-pub(crate) fn unused_copies<'f>(
-    copies: impl Iterator<Item = ((String, Fate, String), &'f VfsFile)>,
-) -> Vec<Section> {
+pub(crate) fn unused_copies<'f>(copies: impl Iterator<Item = ((String, Fate, String), &'f VfsFile)>) -> Part {
     let mut sections: BTreeMap<(String, String), (Fate, usize, Vec<Row>)> = BTreeMap::new();
     let mut room = PAGE_FILES_MAX;
     for ((place, fate, why), winner) in copies {
@@ -76,17 +59,16 @@ pub(crate) fn unused_copies<'f>(
         *files += 1;
         if room > 0 {
             room -= 1;
-            let sides = vec![Side { role: "wins", file: winner.clone() }];
-            let mark = Some(fate.in_words());
-            rows.push(Row { path: winner.path(), sides, mark, pixels: Pixels::Shown });
+            rows.push(lone_row(winner, fate));
         }
     }
     let section = |((place, why), (fate, files, mut rows)): ((String, String), (Fate, usize, Vec<Row>))| {
         sort_by_folder(&mut rows);
         let name = format!("{place}: {}", fate.in_words());
-        Section { name, over: None, about: vec![why], files, rows }
+        Section { name, over: None, about: vec![why], files, equal: 0, rows }
     };
-    sections.into_iter().map(section).collect()
+    let sections = sections.into_iter().map(section).collect();
+    Part { id: "ignored", heading: "Ignored by the game", about: "", is_closed: false, sections }
 }
 
 fn bar((name, tally): (String, Tally)) -> LayerBar {
@@ -94,7 +76,8 @@ fn bar((name, tally): (String, Tally)) -> LayerBar {
     LayerBar { name, winning, hidden }
 }
 
-fn row(winner: &VfsFile, hidden: &VfsFile, compared: Option<&Compared>) -> Row {
+fn row(winner: &VfsFile, hidden: Option<&VfsFile>, compared: Option<&Compared>) -> Row {
+    let Some(hidden) = hidden else { return lone_row(winner, Fate::NotDeployed) };
     let side = |role, file: &VfsFile| Side { role, file: file.clone() };
     let (mark, pixels) = match compared {
         None => (None, Pixels::Shown),
@@ -105,16 +88,25 @@ fn row(winner: &VfsFile, hidden: &VfsFile, compared: Option<&Compared>) -> Row {
     Row { path: winner.path(), sides: vec![side("wins", winner), side("hidden", hidden)], mark, pixels }
 }
 
-/// The section of a pair of layers with these names. All rows have the same two layers.
-fn section([name, over]: [String; 2], files: usize, mut rows: Vec<Row>) -> Option<Section> {
-    let [winner, hidden] = &rows.first()?.sides[..] else { return None };
-    let layers = [(&name, winner.file.layer()), (&over, hidden.file.layer())];
-    let about = |(name, layer): (&String, VfsLayer)| {
+/// The row of a copy that no layer has.
+fn lone_row(winner: &VfsFile, fate: Fate) -> Row {
+    let sides = vec![Side { role: "wins", file: winner.clone() }];
+    Row { path: winner.path(), sides, mark: Some(fate.in_words()), pixels: Pixels::Shown }
+}
+
+/// The section of a pair with these names. Its numbers are those of all files and of the equal ones.
+fn section([name, over]: [String; 2], (files, equal): (usize, usize), mut rows: Vec<Row>) -> Section {
+    let sides = rows.first().map_or(&[][..], |row| &row.sides);
+    let about = |(name, side): (&String, &Side)| {
+        let layer: VfsLayer = side.file.layer();
         (!layer.why().is_empty()).then(|| format!("{name}: {}", layer.why().shown()))
     };
-    let about = layers.into_iter().filter_map(about).collect();
+    let mut about: Vec<String> = [&name, &over].into_iter().zip(sides).filter_map(about).collect();
+    if let [_] = sides {
+        about.push(format!("hidden: the mod manager deployed these paths from {name}"));
+    }
     sort_by_folder(&mut rows);
-    Some(Section { name, over: Some(over), about, files, rows })
+    Section { name, over: Some(over), about, files, equal, rows }
 }
 
 /// Sorts rows so that the files of a folder follow each other.

@@ -2,18 +2,34 @@
 
 use crate::vfs::VfsFile;
 
-/// What a page shows.
+/// What a page shows, in its order.
 pub(crate) struct Contents {
-    pub(crate) title: String,
-    /// Sentences below the title.
-    pub(crate) summary: Vec<String>,
+    pub(crate) head: PageHead,
+    pub(crate) parts: Vec<Part>,
     /// The layers, lowest first. Empty if there are none to compare.
     pub(crate) layers: Vec<LayerBar>,
-    /// Title of all sections.
-    pub(crate) heading: &'static str,
-    pub(crate) sections: Vec<Section>,
     /// How the user makes a page of fewer files.
     pub(crate) narrowing: &'static str,
+}
+
+/// What a page is about, and what its reader wants to know first.
+pub(crate) struct PageHead {
+    pub(crate) title: String,
+    /// The sources. The date and the version of the program are added.
+    pub(crate) line: String,
+    /// A name and a text for each fact.
+    pub(crate) facts: Vec<(&'static str, String)>,
+}
+
+/// Sections below one title.
+pub(crate) struct Part {
+    pub(crate) id: &'static str,
+    pub(crate) heading: &'static str,
+    /// A sentence that explains the sections, or nothing.
+    pub(crate) about: &'static str,
+    /// Whether the reader knows what it says, so that it begins closed.
+    pub(crate) is_closed: bool,
+    pub(crate) sections: Vec<Section>,
 }
 
 /// A layer with its numbers of files.
@@ -32,6 +48,8 @@ pub(crate) struct Section {
     pub(crate) about: Vec<String>,
     /// The number of files. There may be fewer rows: no more than a page has room for.
     pub(crate) files: usize,
+    /// How many of them equal the file that hides them.
+    pub(crate) equal: usize,
     /// Sorted by folder.
     pub(crate) rows: Vec<Row>,
 }

@@ -1,17 +1,15 @@
 //! The page of `diff --html`: what was changed, added and removed.
 
 use super::conflict_page::sort_by_folder;
-use super::contents::{Contents, Pixels, Row, Section, Side};
+use super::contents::{Contents, PageHead, Part, Pixels, Row, Section, Side};
 use crate::limits::PAGE_FILES_MAX;
 use crate::vfs::fate::{Cause, Fate};
 use crate::vfs::{Change, Difference, VfsFile};
 
-/// The page of differences. `summary` is the line with the counts, `groups` are the reasons why a source
-/// lacks files of which it has copies, and `missing` is the one of a path.
+/// The page of differences. `missing` is why a source lacks a file of which it has a copy.
 pub(crate) fn difference_page<'c>(
+    head: PageHead,
     differences: &[Difference],
-    summary: String,
-    groups: &[String],
     missing: &dyn Fn(&str) -> Option<&'c Cause>,
 ) -> Contents {
     let titles = ["Changed", "Added", "Removed", "Cannot be compared"];
@@ -20,6 +18,7 @@ pub(crate) fn difference_page<'c>(
         over: None,
         about: Vec::new(),
         files: 0,
+        equal: 0,
         rows: Vec::new(),
     });
     let mut room = PAGE_FILES_MAX;
@@ -40,12 +39,11 @@ pub(crate) fn difference_page<'c>(
     for section in sections.iter_mut() {
         sort_by_folder(&mut section.rows);
     }
+    let sections = sections.into_iter().filter(|section| section.files > 0).collect();
     Contents {
-        title: "Differences".into(),
-        summary: std::iter::once(summary).chain(groups.iter().cloned()).collect(),
+        head,
+        parts: vec![Part { id: "files", heading: "What differs", about: "", is_closed: false, sections }],
         layers: Vec::new(),
-        heading: "What differs",
-        sections: sections.into_iter().filter(|section| section.files > 0).collect(),
         narrowing: "add --glob with a pattern such as 'textures/armor/**' or '*sword*'",
     }
 }

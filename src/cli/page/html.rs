@@ -4,16 +4,18 @@
 //! file, or are the style.
 
 use std::io::{self, Write};
+use std::time::SystemTime;
 
 use askama::Template;
 use sha2::{Digest, Sha256};
 
-use super::contents::{Contents, LayerBar, Row, Section};
+use super::contents::{Contents, LayerBar, PageHead, Part, Row, Section};
 use super::pictures::{Pictures, Shown, ShownRow, add_base64, size_of};
 use crate::cli::terminal::progress::steps;
 use crate::limits::{PAGE_FILES_MAX, PAGE_TEXT_MAX};
 use crate::note::Note;
 use crate::shown::Shown as _;
+use crate::system::clock::date;
 use crate::system::text::count;
 
 /// How every page begins. A file that begins like this may be replaced by a page.
@@ -27,8 +29,7 @@ const POLICY: &str = "default-src 'none'; img-src data:; base-uri 'none'; form-a
 
 /// A page that can be written.
 pub(crate) struct Page {
-    title: String,
-    summary: Vec<String>,
+    head: PageHead,
     notes: Vec<String>,
     body: String,
     pictures: Pictures,
@@ -38,15 +39,18 @@ pub(crate) struct Page {
 impl Page {
     /// Makes the pictures and the text of a page. Shows progress.
     pub(crate) fn of(contents: Contents) -> Self {
-        let Contents { title, summary, layers, heading, sections, narrowing } = contents;
-        let files: usize = sections.iter().map(|section| section.files).sum();
-        let rows: Vec<&Row> =
-            sections.iter().flat_map(|section| &section.rows).take(PAGE_FILES_MAX).collect();
+        let Contents { head, parts, layers, narrowing } = contents;
+        let sections = || parts.iter().flat_map(|part| &part.sections);
+        let files: usize = sections().map(|section| section.files).sum();
+        let rows: Vec<&Row> = sections().flat_map(|section| &section.rows).take(PAGE_FILES_MAX).collect();
         let textures = rows.iter().filter(|row| row.is_texture()).count();
         let (pictures, shown) = Pictures::of(&rows, &steps("making pictures", textures));
-        let mut body = Body::default();
+        let mut body = Body { is_small: files <= SMALL, ..Body::default() };
+        let mut next = shown.iter();
+        for part in parts.iter().filter(|part| !part.sections.is_empty()) {
+            body.add_part(part, &mut next);
+        }
         body.add_layers(&layers);
-        body.add_sections(heading, &sections, &shown);
         let pictured = shown.iter().flatten().count();
         let mut notes = Vec::new();
         let narrow = format!("To narrow the page, {narrowing}.");
@@ -62,7 +66,7 @@ impl Page {
             let left = count(body.layers_left, "layer");
             notes.push(format!("The page has no room for {left}, which are not listed."));
         }
-        Self { title, summary, notes, body: body.text, pictures, listed: body.listed }
+        Self { head, notes, body: body.text, pictures, listed: body.listed }
     }
 
     pub(crate) fn listed(&self) -> usize {
@@ -93,8 +97,11 @@ impl Page {
         add_base64(&digest, &mut policy);
         policy.push('\'');
         out.write_all(BEGINNING.as_bytes())?;
-        let Self { title, summary, notes, body, .. } = self;
-        let page = PageHtml { title, summary, notes, body, style: STYLE, pictures, policy: &policy };
+        let Self { head: PageHead { title, line, facts }, notes, body, .. } = self;
+        let (date, version) = (date(SystemTime::now()), env!("CARGO_PKG_VERSION"));
+        let line = format!("{line}, {date}, bsafs {version}");
+        let page =
+            PageHtml { title, line: &line, facts, notes, body, style: STYLE, pictures, policy: &policy };
         page.write_into(out)
     }
 }
@@ -105,9 +112,16 @@ struct Body {
     text: String,
     /// The number of rows in it.
     listed: usize,
+    /// The number of sections in it.
+    sections: usize,
     /// The number of layers that are not in it.
     layers_left: usize,
+    /// Whether all sections are open.
+    is_small: bool,
 }
+
+/// Maximum number of files of a page that is shown open.
+const SMALL: usize = 40;
 
 impl Body {
     /// Adds text, unless the page has no room for it. Returns whether it was added.
@@ -140,29 +154,40 @@ impl Body {
                 break;
             }
         }
-        self.end("</tbody></table></section>\n");
+        self.end("</tbody></table></details>\n");
     }
 
-    /// Adds the sections as far as there is room. `shown` are the pictures of the first rows of all sections.
-    fn add_sections(&mut self, heading: &str, sections: &[Section], shown: &[Option<ShownRow>]) {
-        if sections.is_empty() || !self.add(&rendered(&HeadingHtml { heading })) {
+    /// Adds the sections of a part as far as there is room. `shown` are the pictures of the next rows.
+    fn add_part<'s>(&mut self, part: &Part, shown: &mut impl Iterator<Item = &'s Option<ShownRow>>) {
+        let Part { id, heading, about, is_closed, sections } = part;
+        let files = count(sections.iter().map(|section| section.files).sum(), "file");
+        if !self.add(&rendered(&PartHtml { id, heading, about, is_closed: *is_closed, files: &files })) {
             return;
         }
-        let mut shown = shown.iter();
         for section in sections {
-            let Section { name, over, about, files, rows } = section;
-            let (over, files, is_open) = (over.as_deref(), *files, sections.len() == 1);
-            if !self.add(&rendered(&SectionHtml { name, over, about, files, is_single: files == 1, is_open }))
-            {
+            let Section { name, over, about, files, equal, rows } = section;
+            let (over, files, id) = (over.as_deref(), count(*files, "file"), self.sections + 1);
+            let is_open = sections.len() == 1 && !is_closed || self.is_small;
+            if !self.add(&rendered(&SectionHtml {
+                id,
+                name,
+                over,
+                about,
+                files,
+                equal: *equal,
+                has_equal: *equal > 0,
+                is_open,
+            })) {
                 break;
             }
-            let is_whole = self.add_rows(rows, &mut shown);
+            self.sections += 1;
+            let is_whole = self.add_rows(rows, shown);
             self.end("</div></details>\n");
             if !is_whole {
                 break;
             }
         }
-        self.end("</section>\n");
+        self.end(if *is_closed { "</details>\n" } else { "</section>\n" });
     }
 
     /// Adds the rows of a section, with an element for each folder. Returns whether there was room for all.
@@ -177,7 +202,7 @@ impl Body {
             }
             for row in rows {
                 let is_added = match shown.next() {
-                    Some(shown) => self.add(&rendered(&RowHtml::of(row, shown.as_ref()))),
+                    Some(shown) => self.add(&rendered(&RowHtml::of(self.listed + 1, row, shown.as_ref()))),
                     None => false,
                 };
                 if !is_added {
@@ -212,8 +237,11 @@ fn rendered(template: &impl Template) -> String {
 <body>
 <header>
 <h1>{{ title }}</h1>
-{% for line in summary %}<p>{{ line }}</p>
-{% endfor %}{% for note in notes %}<p class="note" role="note">{{ note }}</p>
+<p class="soft">{{ line }}</p>
+<dl>
+{% for (name, text) in facts %}<div><dt>{{ name }}</dt><dd><bdi>{{ text }}</bdi></dd></div>
+{% endfor %}</dl>
+{% for note in notes %}<p class="note" role="note">{{ note }}</p>
 {% endfor %}</header>
 <main>
 {{ body|safe }}</main>
@@ -223,7 +251,8 @@ fn rendered(template: &impl Template) -> String {
 )]
 struct PageHtml<'p> {
     title: &'p str,
-    summary: &'p [String],
+    line: &'p str,
+    facts: &'p [(&'static str, String)],
     notes: &'p [String],
     body: &'p str,
     style: &'p str,
@@ -232,7 +261,8 @@ struct PageHtml<'p> {
 }
 
 /// The beginning of the table of layers.
-const LAYERS: &str = r#"<section><h2>Load order</h2>
+const LAYERS: &str = r#"<details class="part" id="order"><summary><h2>Load order</h2>
+<small>layers with conflicts</small></summary>
 <table><thead><tr><th scope="col">Layer, lowest first</th>
 <th scope="col">Files</th><th scope="col">Win</th><th scope="col">Hidden</th></tr></thead><tbody>
 "#;
@@ -260,28 +290,39 @@ struct LayerHtml<'p> {
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r#"<section><h2>{{ heading }}</h2>
-"#
+    source = r#"{% if is_closed %}<details class="part" id="{{ id }}"><summary><h2>{{ heading }}</h2>
+<small>{{ files }}</small></summary>
+{% else %}<section class="part" id="{{ id }}"><h2>{{ heading }}</h2>{% endif %}
+{% if !about.is_empty() %}<p class="soft">{{ about }}</p>
+{% endif %}"#
 )]
-struct HeadingHtml<'p> {
+struct PartHtml<'p> {
+    id: &'p str,
     heading: &'p str,
+    about: &'p str,
+    is_closed: bool,
+    files: &'p str,
 }
 
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r#"<details{% if is_open %} open{% endif %}><summary><h3><bdi>{{ name }}</bdi>
+    source = r##"<details id="pair-{{ id }}"{% if is_open %} open{% endif %}><summary>
+<h3><bdi>{{ name }}</bdi>
 {%- if let Some(over) = over %} hides <bdi>{{ over }}</bdi>{% endif %}</h3>
-<small>{{ files }} {% if is_single %}file{% else %}files{% endif %}</small></summary><div class="files">
+<small>{{ files }}{% if has_equal %}, {{ equal }} equal{% endif %}</small></summary><div class="files">
+<p class="soft"><a href="#pair-{{ id }}">#pair-{{ id }}</a></p>
 {% for line in about %}<p class="soft">{{ line }}</p>
-{% endfor %}"#
+{% endfor %}"##
 )]
 struct SectionHtml<'p> {
+    id: usize,
     name: &'p str,
     over: Option<&'p str>,
     about: &'p [String],
-    files: usize,
-    is_single: bool,
+    files: String,
+    equal: usize,
+    has_equal: bool,
     is_open: bool,
 }
 
@@ -299,7 +340,8 @@ struct FolderHtml<'p> {
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r#"<li><bdi>{{ name }}</bdi>{% if let Some(mark) = mark %} <mark>{{ mark }}</mark>{% endif %}
+    source = r##"<li id="f{{ id }}"><a href="#f{{ id }}"><bdi>{{ name }}</bdi></a>
+{%- if let Some(mark) = mark %} <mark>{{ mark }}</mark>{% endif %}
 {% if figures.is_empty() %}<small>{{ line }}</small>
 {% else %}<div class="pictures">
 {% for figure in figures %}<figure>
@@ -309,9 +351,10 @@ struct FolderHtml<'p> {
 <figcaption><b>{{ figure.role }}</b> {{ figure.about }}</figcaption></figure>
 {% endfor %}</div>
 {% endif %}</li>
-"#
+"##
 )]
 struct RowHtml {
+    id: usize,
     name: String,
     mark: Option<&'static str>,
     figures: Vec<FigureHtml>,
@@ -326,13 +369,13 @@ struct FigureHtml {
 }
 
 impl RowHtml {
-    fn of(row: &Row, shown: Option<&ShownRow>) -> Self {
+    fn of(id: usize, row: &Row, shown: Option<&ShownRow>) -> Self {
         let name = row.folder_and_name().1.shown().to_string();
         let sizes: Vec<String> = row.sides.iter().map(|side| size_of(&side.file)).collect();
         let Some(shown) = shown else {
             let line = row.sides.iter().zip(&sizes).map(|(side, size)| format!("{} {size}", side.role));
             let line = line.collect::<Vec<_>>().join(", ");
-            return Self { name, mark: row.mark, figures: Vec::new(), line };
+            return Self { id, name, mark: row.mark, figures: Vec::new(), line };
         };
         let figure = |(at, Shown { picture, about }): (usize, &Shown)| {
             let why = picture.as_ref().err().map(|why| format!("no picture: {why}"));
@@ -347,6 +390,6 @@ impl RowHtml {
             about: "four times as bright".into(),
         }));
         let mark = if shown.has_equal_pixels { Some("equal pixels") } else { row.mark };
-        Self { name, mark, figures, line: String::new() }
+        Self { id, name, mark, figures, line: String::new() }
     }
 }

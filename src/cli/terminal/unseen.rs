@@ -116,6 +116,11 @@ impl Unseen {
         }
     }
 
+    /// How many things could not be looked at.
+    pub(crate) fn count(&self) -> usize {
+        self.failed.iter().chain(self.notes.kept()).map(|note| 1 + note.more).sum()
+    }
+
     /// Writes a line of JSON for each thing.
     pub(crate) fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
         self.failed.iter().chain(self.notes.kept()).try_for_each(|note| {
