@@ -50,7 +50,7 @@ pub(crate) struct Pack {
     /// Folders and archives; if several have a file, the rightmost wins
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<PathBuf>,
-    /// The game that will load the archives; `bsafs games --all` has the ids
+    /// The game that will load the archives, such as skyrimse; an unknown id prints all of them
     #[arg(long, value_name = "ID", required_unless_present = "move_back")]
     game: Option<String>,
     /// Folder for the archives, by default the current one; or the file of the only archive
