@@ -42,7 +42,7 @@ pub(crate) const LOST: &str = "lost+found";
 pub(super) fn folders_in(disk: &Disk, folder: &Path) -> Vec<PathBuf> {
     let names = disk.names(folder).unwrap_or_default();
     let names = names.iter().filter(|name| *name != LOST).take(FOLDERS_MAX);
-    names.map(|name| folder.join(name)).filter(|path| disk.is_dir(path)).collect()
+    names.map(|name| folder.join(name)).filter(|path| disk.is_named_dir(path)).collect()
 }
 
 /// The subfolders of a folder, each of which may be a game.

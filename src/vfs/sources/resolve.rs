@@ -374,9 +374,10 @@ impl<'a> Planner<'a> {
     }
 
     /// Adds what the search could not look at if the settings of a game were found nowhere: they may be
-    /// there.
+    /// there. So may OpenMW, if only the user's settings for it were found.
     fn note_settings_unseen(&self, game: &Installation) {
-        if game.my_games.is_none() && game.local.is_none() {
+        let has_settings = game.my_games.is_some() || game.local.is_some();
+        if !has_settings || game.my_games.as_ref() == Some(&game.folder) {
             self.search().1.iter().for_each(|note| self.disk.add_unseen(note.clone()));
         }
     }
@@ -518,6 +519,9 @@ impl<'a> Planner<'a> {
 
     fn plan_installation(&self, installation: &Installation) -> Result<LoadOrder, OpenError> {
         if installation.title.id == "openmw" {
+            if installation.my_games.is_some() {
+                self.note_settings_unseen(installation);
+            }
             let cfg = installation.folder.join(OPENMW_CFG);
             return self.planned(plan_openmw(self.disk, &cfg, None, &self.environment, &self.overrides));
         }
@@ -591,7 +595,8 @@ impl<'a> Planner<'a> {
         let installed = found.installations.iter();
         let is_user = |it: &Installation| it.my_games.as_deref() == cfg.parent();
         let mut global = installed.filter(|it| it.title.id == "openmw" && is_user(it));
-        let first = global.next().map_or_else(|| cfg.to_owned(), |it| it.folder.join(OPENMW_CFG));
+        let global = global.next().inspect(|it| self.note_settings_unseen(it));
+        let first = global.map_or_else(|| cfg.to_owned(), |it| it.folder.join(OPENMW_CFG));
         self.planned(plan_openmw(self.disk, &first, cfg.parent(), &self.environment, &self.overrides))
     }
 }
