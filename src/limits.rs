@@ -82,6 +82,7 @@
 //! | names in a mesh or material | the names, in each thread of `needs` | `MESH_NAMES_MAX` (16,384) a file |
 //! | each of these names | its bytes | `MESH_NAME_MAX` (260) |
 //! | what `needs` finds in all meshes | about 100 each | `NEEDS_MAX` (4,194,304) |
+//! | what it prints of files that others name | its text, of one file | `NEEDS_FOLLOWED_MAX` (128 MiB) |
 //! | kept free under `ulimit -v`, for small allocations | | `HEADROOM` (16 MiB) |
 //!
 //! - **Names**: a node takes 36 bytes with its hash index. A file takes 12 more for its layer. A
@@ -257,3 +258,6 @@ pub const MESH_NAME_MAX: usize = 260;
 pub const MESH_NAMES_MAX: usize = 1 << 14;
 /// Maximum number of names in all meshes of one question. 60,000 meshes have about 400,000.
 pub const NEEDS_MAX: usize = 1 << 22;
+/// Maximum number of bytes that `needs` prints of what materials and other meshes name, for all meshes that
+/// name these. The last mesh may exceed it. 250 materials that name each other have 190 MB.
+pub const NEEDS_FOLLOWED_MAX: usize = 128 << 20;

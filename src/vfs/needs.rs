@@ -89,11 +89,11 @@ pub(crate) struct Line<'n> {
 }
 
 impl Needs {
-    /// What a file needs, each material and mesh followed by what it needs. Many meshes can name one material
-    /// with many names, so all calls together return at most `budget` lines of these.
-    pub(crate) fn lines<'n>(&'n self, file: &'n NeedsOf, budget: &mut usize) -> Vec<Line<'n>> {
+    /// What a file needs. If `depth_max` is not 0, each material and mesh is followed by what it needs in
+    /// turn, down to this depth.
+    pub(crate) fn lines<'n>(&'n self, file: &'n NeedsOf, depth_max: usize) -> Vec<Line<'n>> {
         let (mut lines, mut seen) = (Vec::new(), HashSet::from([file.file.node()]));
-        self.add_lines(file, None, 0, budget, &mut seen, &mut lines);
+        self.add_lines(file, None, (0, depth_max), &mut seen, &mut lines);
         lines
     }
 
@@ -101,22 +101,17 @@ impl Needs {
         &'n self,
         file: &'n NeedsOf,
         material: Option<&'n VfsFile>,
-        depth: usize,
-        budget: &mut usize,
+        (depth, depth_max): (usize, usize),
         seen: &mut HashSet<NodeId>,
         lines: &mut Vec<Line<'n>>,
     ) {
         for need in file.needs.iter().flatten() {
-            if depth > 0 {
-                let Some(rest) = budget.checked_sub(1) else { return };
-                *budget = rest;
-            }
             lines.push(Line { need, material, depth });
-            if depth < DEPTH_MAX
+            if depth < depth_max
                 && let Some(more) = self.followed(need)
                 && seen.insert(more.file.node())
             {
-                self.add_lines(more, Some(&more.file), depth + 1, budget, seen, lines);
+                self.add_lines(more, Some(&more.file), (depth + 1, depth_max), seen, lines);
             }
         }
     }
@@ -203,7 +198,7 @@ impl Needs {
 }
 
 /// Maximum number of materials and meshes between a mesh and a texture.
-const DEPTH_MAX: usize = 8;
+pub(crate) const DEPTH_MAX: usize = 8;
 
 /// Whether a file is a mesh or a material, by its path. Mod Organizer hides what is in some folders from the
 /// game.

@@ -23,7 +23,7 @@ use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::format::is_archive_name;
 use crate::game::is_data_folder;
-use crate::limits::NEEDS_MAX;
+use crate::limits::NEEDS_FOLLOWED_MAX;
 use crate::mesh::kind_of_name;
 use crate::note::{Note, NoteCode};
 use crate::shown::{Shown, quoted};
@@ -31,7 +31,7 @@ use crate::system::paths;
 use crate::system::text::count;
 use crate::tree::NodeId;
 use crate::vfs::fate::Fate;
-use crate::vfs::needs::{Line, Named, Needs, NeedsOf, find, is_scanned, is_scanned_path, needs};
+use crate::vfs::needs::{DEPTH_MAX, Line, Named, Needs, NeedsOf, find, is_scanned, is_scanned_path, needs};
 use crate::vfs::question::Question;
 use crate::vfs::sources::profile::Profile;
 use crate::vfs::sources::resolve::is_game;
@@ -231,9 +231,12 @@ impl AskNeeds {
     fn print(&self, answer: &Answer<'_>, ui: &Ui) -> Result<Exit, Failure> {
         let found = answer.found;
         let mut out = stdout_for(self.json);
-        let mut budget = NEEDS_MAX;
+        let (mut bytes, mut is_cut) = (0, false);
         for file in &found.files {
-            let mut lines = found.lines(file, &mut budget);
+            let is_followed = bytes < NEEDS_FOLLOWED_MAX;
+            is_cut |= !is_followed;
+            let mut lines = found.lines(file, if is_followed { DEPTH_MAX } else { 0 });
+            bytes += lines.iter().map(|line| answer.len_if_followed(line)).sum::<usize>();
             lines.retain(|line| !self.missing || matches!(line.need.found, Named::Missing(_)));
             if self.missing && lines.is_empty() && file.needs.is_ok() {
                 continue;
@@ -248,7 +251,7 @@ impl AskNeeds {
             writeln!(out, "{}", summary(found))?;
         }
         out.flush()?;
-        if budget == 0 {
+        if is_cut {
             log::error!("{TOO_MANY}");
             return Ok(Exit::No);
         }
@@ -404,6 +407,9 @@ fn read(vfs: &Vfs, files: Vec<VfsFile>) -> Needs {
     found
 }
 
+/// Maximum number of columns to which the names of one file are filled up with blanks.
+const WIDTH_MAX: usize = 100;
+
 const TOO_MANY: &str = "the meshes name too many files, so some are left out; ask about fewer meshes";
 
 /// What was found, with the names of the layers.
@@ -427,6 +433,8 @@ impl<'a> Answer<'a> {
             format!("{}{}", "  ".repeat(line.depth + 1), self.path(&line.need.found).shown())
         };
         let width = lines.iter().map(|line| shown(line).chars().count()).max().unwrap_or_default();
+        // One long name must not make all lines long.
+        let width = width.min(WIDTH_MAX);
         for line in lines {
             write!(out, "{:<width$}   ", shown(line))?;
             self.write_state(out, &line.need.found)?;
@@ -505,6 +513,11 @@ impl<'a> Answer<'a> {
             layer: self.file(target).as_ref().map(layer_name),
             named_by: named_by.collect(),
         }
+    }
+
+    /// How much text a line adds if a material or another mesh has the name, not the file itself.
+    fn len_if_followed(&self, line: &Line<'_>) -> usize {
+        line.material.map_or(0, |material| material.path_bytes().len() + self.path(&line.need.found).len())
     }
 
     fn file(&self, found: &Named) -> Option<VfsFile> {
