@@ -530,7 +530,7 @@ impl Decoded {
     /// What a texture or a voice file is decoded to. An error says in a few words why it stays as it is.
     fn of(file: &VfsFile) -> Result<Self, &'static str> {
         if ends_with(file, FUZ) {
-            return sound_offset(&mut file.stream()).map(Self::Sound);
+            return sound_offset(file).map(Self::Sound);
         }
         let pictures = file.size().map_err(|error| PictureError::Io(error.into()));
         let pictures = pictures.and_then(|len| FullPicture::all(&mut file.stream(), len));
@@ -625,7 +625,7 @@ impl Read for Forward<'_> {
 /// that cannot be read is named when it is written.
 fn damage(file: &VfsFile) -> Option<String> {
     if ends_with(file, FUZ) {
-        let why = sound_offset(&mut file.stream()).err()?;
+        let why = sound_offset(file).err()?;
         return (why == CUT_VOICE).then(|| why.to_owned());
     }
     FullPicture::damage(&mut file.stream(), file.size().ok()?).map(|error| error.to_string())
@@ -635,29 +635,35 @@ fn damage(file: &VfsFile) -> Option<String> {
 const CUT_VOICE: &str = "cut off";
 
 /// Where the sound of a voice file begins: behind the magic `FUZE`, a version, the length of the data for
-/// lips, and that data.
-fn sound_offset(file: &mut impl Read) -> Result<u64, &'static str> {
+/// lips, and that data. The sound states its own length.
+fn sound_offset(file: &VfsFile) -> Result<u64, &'static str> {
+    let len = file.size().map_err(|_| "unreadable")?;
+    let stream = &mut file.stream();
     let mut header = Vec::new();
-    io::copy(&mut file.take(12), &mut header).map_err(|_| "unreadable")?;
+    io::copy(&mut stream.take(12), &mut header).map_err(|_| "unreadable")?;
     if header.len() < 12 && header.starts_with(b"FUZE") {
         return Err(CUT_VOICE);
     }
     let lips = header.strip_prefix(b"FUZE").and_then(<[u8]>::last_chunk).ok_or("no voice")?;
     let lips = u64::from(u32::from_le_bytes(*lips));
-    let skipped = io::copy(&mut file.take(lips), &mut io::sink()).map_err(|_| "unreadable")?;
+    let skipped = io::copy(&mut stream.take(lips), &mut io::sink()).map_err(|_| "unreadable")?;
     if skipped < lips {
         return Err(CUT_VOICE);
     }
     let mut magic = Vec::new();
-    io::copy(&mut file.take(12), &mut magic).map_err(|_| "unreadable")?;
+    io::copy(&mut stream.take(12), &mut magic).map_err(|_| "unreadable")?;
     if (1..12).contains(&magic.len()) {
         return Err(CUT_VOICE);
     }
-    if magic.starts_with(b"RIFF") && magic.ends_with(b"XWMA") {
-        Ok(12 + lips)
-    } else {
-        Err("no sound inside")
+    let Some(stated) = magic.strip_prefix(b"RIFF").and_then(|it| it.strip_suffix(b"XWMA")) else {
+        return Err("no sound inside");
+    };
+    let stated: [u8; 4] = stated.try_into().map_err(|_| "no sound inside")?;
+    // The length counts what follows it. A sound of odd length may lack the byte that makes it even.
+    if 12 + lips + 8 + u64::from(u32::from_le_bytes(stated)) > len + 1 {
+        return Err(CUT_VOICE);
     }
+    Ok(12 + lips)
 }
 
 impl Outcomes {
