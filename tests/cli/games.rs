@@ -311,6 +311,29 @@ fn what_games_could_not_look_at_is_named_and_decides_the_exit_status() {
 }
 
 #[test]
+fn links_that_lead_nowhere_among_instances_and_profiles_are_named() {
+    let dir = TestDir::new();
+    for file in ["Skyrim/SkyrimSE.exe", "Skyrim/Data/Skyrim.esm"] {
+        write(&dir, file);
+    }
+    write_instance(&dir, "MO2", dir.path("home/Games/Skyrim").to_str().unwrap(), &["A"]);
+    games(&dir, &["-q"]).success();
+    for link in ["home/MO2/profiles/X", "home/Two"] {
+        for target in ["nowhere", link] {
+            symlink(dir.path(target), dir.path(link)).unwrap();
+            let subject = dir.path(link).display().to_string();
+            let finished = games(&dir, &["-q"]);
+            let line = format!("bsafs: {subject}: not looked at: ");
+            assert!(finished.code == 1 && finished.err.starts_with(&line), "{link}: {finished:?}");
+            let finished = games(&dir, &["-q", "--json"]);
+            let line = format!("{{\"not_looked_at\":\"{subject}\"");
+            assert!(finished.code == 1 && finished.out.contains(&line), "{link}: {finished:?}");
+            fs::remove_file(dir.path(link)).unwrap();
+        }
+    }
+}
+
+#[test]
 fn a_list_that_games_cannot_parse_or_that_leads_nowhere_decides_the_exit_status() {
     let dir = TestDir::new();
     for file in ["Skyrim/SkyrimSE.exe", "Skyrim/Data/Skyrim.esm"] {

@@ -17,7 +17,7 @@ use crate::disk::{Disk, Mode};
 use crate::fake_mount::{Answers, FakeMount};
 use crate::mounted::{Finished, TestDir, is_root, mounts_below, run, unmount, until};
 use crate::support::home::plugin;
-use crate::support::mesh::Nif;
+use crate::support::mesh::{Nif, bgsm};
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Ba2File, Chunk, Tes3, Tes4, Tes4File, Texture, pack};
 
@@ -86,6 +86,21 @@ fn lists(dir: &TestDir) {
     fs::create_dir_all(dir.path("omw/resources/vfs")).unwrap();
     let cfg = format!("data={two}\ndata={one}\ndata=../omw/none\nfallback-archive=a.bsa\n");
     fs::write(dir.path("omw/openmw.cfg"), cfg).unwrap();
+}
+
+/// Installs an OpenMW in a user's folder of games, with settings that lead to the user's.
+fn openmw(dir: &TestDir) {
+    let data = dir.path("data/two").display().to_string();
+    for (name, text) in [
+        ("home/Games/openmw-0.49/openmw", ""),
+        ("home/Games/openmw-0.49/openmw.cfg", "config=?userconfig?\n"),
+        ("home/Games/openmw-0.49/resources/vfs/v.txt", "v"),
+        ("home/.config/openmw/openmw.cfg", &format!("data={data}\nfallback-archive=a.bsa\n")),
+    ] {
+        let path = dir.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
 }
 
 /// Replaces a file or folder by a link that leads nowhere, or to itself.
@@ -190,6 +205,29 @@ fn fault_of_order(dir: &TestDir, fault: &str) -> Option<(&'static str, &'static 
             fs::create_dir_all(dir.path("home/.local/share/Steam/steamapps/compatdata/489830")).unwrap();
             symlink("nowhere", dir.path("home/.local/share/Steam/steamapps/compatdata/489830/pfx")).unwrap();
             ("game", "489830/pfx", false)
+        }
+        // OpenMW is in a folder that the search cannot enter, so its first settings are lost.
+        "lists: openmw locked" => {
+            openmw(dir);
+            lock("home/Games/openmw-0.49");
+            ("openmw", "Games/openmw-0.49", true)
+        }
+        "lists: openmw link" => {
+            openmw(dir);
+            replace_by_link(dir, "home/Games/openmw-0.49", "nowhere");
+            ("home/.config/openmw", "Games/openmw-0.49", false)
+        }
+        // Each file is read once, as OpenMW does, so nothing is lost.
+        "healthy circle" => {
+            openmw(dir);
+            for (folder, config) in
+                [("Games/openmw-0.49", "."), (".config/openmw", "../../Games/openmw-0.49")]
+            {
+                let path = dir.path("home").join(folder).join("openmw.cfg");
+                let text = fs::read_to_string(&path).unwrap();
+                fs::write(path, format!("{text}config={config}\n")).unwrap();
+            }
+            ("openmw", "not looked at", false)
         }
         "lists: pattern link" => {
             symlink("nowhere", dir.path("files/z.bsa")).unwrap();
@@ -407,6 +445,8 @@ fn every_command_says_what_it_could_not_look_at_of_settings_plugins_and_patterns
         "lists: plugin link",
         "lists: prefixes locked",
         "lists: prefix link",
+        "lists: openmw locked",
+        "lists: openmw link",
         "lists: pattern link",
         "lists: pattern fifo",
     ]);
@@ -418,10 +458,15 @@ fn every_command_is_quiet_about_a_source_without_a_fault() {
         "healthy folder",
         "healthy instance",
         "healthy settings",
+        "healthy circle",
         "healthy game",
         "healthy profile",
     ]);
 }
+
+/// The folders that faults lock.
+const LOCKED: [&str; 5] =
+    ["src/meshes/locked", "src/mods", "src/mods/Base", "data/parent", "home/Games/openmw-0.49"];
 
 /// Runs every command over the faults of these columns, of which each may be one of several kinds.
 fn check_columns(columns: &[&'static str]) {
@@ -486,7 +531,7 @@ fn check_columns(columns: &[&'static str]) {
             }
         }
         drop(fault.disk);
-        for locked in ["src/meshes/locked", "src/mods", "src/mods/Base", "data/parent"] {
+        for locked in LOCKED {
             let _ = fs::set_permissions(dir.path(locked), Permissions::from_mode(0o755));
         }
     }
@@ -973,6 +1018,10 @@ fn a_texture_or_voice_that_is_cut_off_and_cannot_be_converted_is_named() {
     };
     fs::create_dir(dir.path("mod")).unwrap();
     let voice = [&b"FUZE\x01\0\0\0\x10\0\0\0"[..], &[0; 4]].concat();
+    let sound = |len: usize| {
+        let whole = [&b"FUZE\x01\0\0\0\0\0\0\0RIFF\x11\0\0\0XWMA"[..], &[0; 13]].concat();
+        whole[..len].to_vec()
+    };
     for (name, bytes) in [
         ("whole.dds", dds(256)),
         ("texels.dds", dds(255)),
@@ -980,6 +1029,10 @@ fn a_texture_or_voice_that_is_cut_off_and_cannot_be_converted_is_named() {
         ("stub.dds", b"DDS ".to_vec()),
         ("lips.fuz", voice.clone()),
         ("start.fuz", voice[..8].to_vec()),
+        ("sound.fuz", sound(37)),
+        ("even.fuz", sound(36)),
+        ("behind.fuz", sound(35)),
+        ("magic.fuz", sound(24)),
     ] {
         fs::write(dir.path("mod").join(name), bytes).unwrap();
     }
@@ -992,13 +1045,20 @@ fn a_texture_or_voice_that_is_cut_off_and_cannot_be_converted_is_named() {
         ("stub.dds", false),
         ("lips.fuz", true),
         ("start.fuz", true),
+        ("sound.fuz", false),
+        ("even.fuz", false),
+        ("behind.fuz", true),
+        ("magic.fuz", true),
     ] {
         assert_eq!(extracted.err.contains(&format!("{name}: ")), is_cut, "{name}: {extracted:?}");
-        // Each is there, as a picture or as it is.
-        let stays = name != "whole.dds";
+        // Each is there, as a picture, as a sound or as it is.
+        let stays = !["whole.dds", "sound.fuz", "even.fuz"].contains(&name);
         assert_eq!(dir.path("out").join(name).exists(), stays, "{name}");
     }
-    assert!(dir.path("out/whole.png").exists());
+    assert!(dir.path("out/whole.png").exists() && dir.path("out/sound.xwm").exists());
+    // A dry run of it names the same files.
+    let planned = dir.run(["extract", "-q", "--dry-run", "--png", "--voices", "mod", "-C", "planned"]);
+    assert_eq!((planned.code, &planned.err), (1, &extracted.err), "{planned:?}");
     // As they are, they are whole.
     dir.run(["extract", "-q", "mod", "-C", "plain"]).success();
     let verified = dir.run(["verify", "-q", "mod"]);
@@ -1018,5 +1078,26 @@ fn needs_names_a_mesh_or_material_that_is_cut_off() {
         let finished = dir.run(["needs", "-q", "mod", &format!("materials/{name}")]);
         assert_eq!(finished.code, 1, "{finished:?}");
         assert!(finished.err.contains(&format!("{name}: it is cut off")), "{finished:?}");
+    }
+}
+
+#[test]
+fn needs_follows_materials_that_name_each_other_up_to_a_limit() {
+    let dir = TestDir::new();
+    let fill = "m".repeat(200);
+    for (folder, number) in [("few", 10), ("many", 90)] {
+        let names: Vec<String> = (0..number).map(|it| format!("{it}{fill}.bgsm")).collect();
+        fs::create_dir_all(dir.path(folder).join("materials")).unwrap();
+        for name in &names {
+            let text = bgsm(&names.iter().map(String::as_str).collect::<Vec<_>>());
+            fs::write(dir.path(folder).join("materials").join(name), text).unwrap();
+        }
+        let found = dir.run(["needs", "-q", "--missing", folder]);
+        let is_cut = number > 10;
+        assert_eq!(
+            (found.code, found.err.contains("too many files")),
+            (i32::from(is_cut), is_cut),
+            "{found:?}"
+        );
     }
 }
