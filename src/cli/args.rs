@@ -1,5 +1,7 @@
 //! The command line: global options, and one variant for each command.
 
+use std::fmt::Write;
+
 use clap::{ArgAction, ColorChoice, Parser, Subcommand};
 
 use super::command::{
@@ -17,6 +19,7 @@ use super::ui::Ui;
     version,
     arg_required_else_help = true,
     disable_help_subcommand = true,
+    help_template = template(),
     after_help = format!("{EXAMPLES}\n\n{}\n\n{MORE}", topic::list())
 )]
 pub(crate) struct Cli {
@@ -31,6 +34,39 @@ pub(crate) struct Cli {
     /// When to use colours; the default, auto, follows NO_COLOR, CLICOLOR and CLICOLOR_FORCE
     #[arg(long, global = true, value_name = "WHEN", default_value_t, hide_default_value = true)]
     pub(crate) color: ColorChoice,
+}
+
+/// The commands as help lists them.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Mount", &["mount", "umount", "open", "mounts", "status", "reload", "watch"]),
+    ("Look", &["games", "list", "cat", "info", "verify", "names", "thumbnail"]),
+    ("Explain", &["which", "why", "needs", "order", "conflicts", "diff"]),
+    ("Write", &["extract", "pack"]),
+    ("Help", &["help", "man", "completions", "schema"]),
+];
+
+/// How help is laid out: as usual, but with the commands in groups.
+fn template() -> String {
+    let commands = Command::augment_subcommands(clap::Command::new("bsafs"));
+    let mut groups = String::new();
+    for (heading, names) in GROUPS {
+        // Writing to a string cannot fail. Without a terminal, the escapes are not printed.
+        let _ = writeln!(groups, "\u{1b}[1;4m{heading}:\u{1b}[0m");
+        for command in names.iter().filter_map(|name| commands.find_subcommand(name)) {
+            let aliases: Vec<&str> = command.get_visible_aliases().collect();
+            let aliases = match &aliases[..] {
+                [] => String::new(),
+                aliases => format!(" [aliases: {}]", aliases.join(", ")),
+            };
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(groups, "  {:<12} {about}{aliases}", command.get_name());
+        }
+        groups.push('\n');
+    }
+    format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}\u{1b}[1;4mOptions:\u{1b}[0m\n\
+         {{options}}{{after-help}}"
+    )
 }
 
 const EXAMPLES: &str = "\
@@ -114,5 +150,23 @@ impl Command {
             Self::Help(it) => it.run(ui),
             Self::Complete(it) => it.run(ui),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_one_group_of_the_help() {
+        let bsafs = Cli::command();
+        let shown = bsafs.get_subcommands().filter(|it| !it.is_hide_set()).map(clap::Command::get_name);
+        let mut shown: Vec<&str> = shown.collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        shown.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(shown, grouped);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use sd_notify::NotifyState;
 
@@ -16,6 +16,7 @@ use super::overlay::{self, Overlay};
 use crate::fs::{FileSystem, MountedSources, Presentation};
 use crate::fuse::{MountRequest, Session};
 use crate::system::covered::cover;
+use crate::system::holders::{Holder, Holders};
 use crate::system::mountinfo::MountEntry;
 use crate::vfs::Vfs;
 use crate::vfs::reopening::Reopening;
@@ -107,9 +108,14 @@ impl Service<'_> {
                 "changes on the disk are not followed: {error}; to see changes, unmount and mount again"
             );
         }
+        // systemd sends SIGTERM and SIGHUP, and kills what has not ended within TimeoutStopSec.
+        let is_of_systemd = std::env::var_os("NOTIFY_SOCKET").is_some();
         // Fails without systemd, which is fine.
         let _ = sd_notify::notify(&[NotifyState::Ready, NotifyState::Status(report.trim_end())]);
-        session.serve().map_err(DaemonError::Lost)?;
+        let used = session.serve(is_of_systemd.then_some(PATIENCE)).map_err(DaemonError::Lost)?;
+        if let Some(device) = used {
+            warn_of_users(&device);
+        }
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
         let edit = overlay.as_ref().map(Overlay::edit_folder);
         if let Some(summary) = edit.and_then(overlay::summary) {
@@ -118,6 +124,23 @@ impl Service<'_> {
         Ok(())
     }
 }
+
+/// How long a service of systemd serves files that are open when it has been stopped. With
+/// [`HOLDERS_TIME`], it ends before TimeoutStopSec of `systemd/bsafs@.service`.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Time limit for finding the processes that use a mount.
+const HOLDERS_TIME: Duration = Duration::from_secs(1);
+
+/// Says which programs still use a mount whose daemon ends.
+fn warn_of_users(device: &str) {
+    let holders = Holders::find(HOLDERS_TIME);
+    let users: Vec<String> = holders.of(device).iter().take(USERS_NAMED).map(Holder::text).collect();
+    let users = if users.is_empty() { "a program".to_owned() } else { users.join(", ") };
+    log::warn!("stopped while {users} used the mount, which is unmounted; its files cannot be read any more");
+}
+
+/// Maximum number of programs that the warning names.
+const USERS_NAMED: usize = 4;
 
 /// Mounts, and mounts the overlay over that mount. If the overlay fails, unmounts again.
 fn start_session(

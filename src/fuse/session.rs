@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fuser::{Config, SessionACL};
 use rustix::fs::{AtFlags, statat};
@@ -139,20 +139,27 @@ impl Session {
     }
 
     /// Answers requests until `umount` or a signal ends the mount. The first signal unmounts as soon as no
-    /// file is open. A second signal unmounts lazily, at once, and open files can be read to their end.
+    /// file is open. A second signal unmounts lazily, at once, and open files can be read to their end: for
+    /// `patience`, if there is one, because a service manager kills a process that does not end. Returns
+    /// the device number of the mount if programs still use it then.
     ///
     /// # Errors
     /// Why the connection to the kernel broke. The mount is detached.
-    pub fn serve(self) -> io::Result<()> {
-        let Err(error) = self.workers.wait(self.unmounter.device()) else {
+    pub fn serve(self, patience: Option<Duration>) -> io::Result<Option<String>> {
+        let patience = || patience.filter(|_| self.unmounter.is_asked());
+        let error = match self.workers.wait(self.unmounter.device(), &patience) {
             // The mount is not detached here: after an unmount, another mount may have its device number.
-            self.signals.stop();
-            return Ok(());
+            Ok(has_ended) => {
+                let device = self.unmounter.device().filter(|_| !has_ended).map(str::to_owned);
+                self.signals.stop();
+                return Ok(device);
+            }
+            Err(error) => error,
         };
         self.take_back();
         // FUSE_ABORT_ERROR distinguishes an unmount from a connection that another process aborted.
         if error.raw_os_error() == Some(rustix::io::Errno::CONNABORTED.raw_os_error()) {
-            return Ok(());
+            return Ok(None);
         }
         Err(error)
     }
@@ -344,19 +351,27 @@ impl WorkerThreads {
     }
 
     /// Waits until the mount with this device number ends. Does not wait for workers that a disk
-    /// still occupies then.
-    pub(crate) fn wait(&self, device: Option<&str>) -> io::Result<()> {
+    /// still occupies then. Returns whether it ended: after the unmount, programs may use it for ever, and
+    /// `patience` says how long that counts, if it is limited.
+    pub(crate) fn wait(
+        &self,
+        device: Option<&str>,
+        patience: &dyn Fn() -> Option<Duration>,
+    ) -> io::Result<bool> {
         if device.is_none_or(|device| self.wait_for_unmount(device).is_err()) {
-            return self.ended.recv().unwrap_or_else(|_| Err(panicked()));
+            return self.ended.recv().unwrap_or_else(|_| Err(panicked())).map(|()| true);
         }
         // After the unmount, the mount lives on while files are open or another mount namespace has
         // it. After that, all workers end at the same time.
-        let mut is_ending = false;
+        let (mut is_ending, unmounted) = (false, Instant::now());
         loop {
             match self.ended.recv_timeout(ENDING) {
-                Ok(ended) => return ended,
+                Ok(ended) => return ended.map(|()| true),
                 Err(RecvTimeoutError::Disconnected) => return Err(panicked()),
-                Err(RecvTimeoutError::Timeout) if is_ending => return Ok(()),
+                Err(RecvTimeoutError::Timeout) if is_ending => return Ok(true),
+                Err(RecvTimeoutError::Timeout) if patience().is_some_and(|it| unmounted.elapsed() >= it) => {
+                    return Ok(false);
+                }
                 Err(RecvTimeoutError::Timeout) => is_ending = running_workers(&[]) < self.count,
             }
         }

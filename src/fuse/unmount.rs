@@ -5,6 +5,7 @@
 //! compares the number of the mount, and then unmounts what it opened.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use std::{io, thread};
@@ -129,16 +130,23 @@ pub(crate) struct Unmounter {
     mounted: Option<MountEntry>,
     /// A mount that shows this one and must end first.
     upper: Arc<OnceLock<MountEntry>>,
+    /// Whether a signal asked for the end.
+    is_asked: Arc<AtomicBool>,
 }
 
 impl Unmounter {
     pub(crate) fn new(mounted: Option<MountEntry>) -> Self {
-        Self { mounted, upper: Arc::default() }
+        Self { mounted, upper: Arc::default(), is_asked: Arc::default() }
     }
 
     /// The device number of the mount, if it is known.
     pub(crate) fn device(&self) -> Option<&str> {
         self.mounted.as_ref().map(|mounted| mounted.device.as_str())
+    }
+
+    /// Whether a signal asked for the end of the mount.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.is_asked.load(Ordering::Relaxed)
     }
 
     /// Records a mount as one that must end first.
@@ -161,6 +169,7 @@ impl Unmounter {
         if signals.forever().next().is_none() {
             return;
         }
+        self.is_asked.store(true, Ordering::Relaxed);
         if self.mounted.is_none() {
             return log::error!("cannot unmount: this mount is not in the mount table; run `umount`");
         }

@@ -1,8 +1,7 @@
 //! All mounts of bsafs on this machine: their status (`mount_status.rs`), whether a daemon answers
-//! (`mount_status.rs`), their changes (`following.rs`), which process serves one (`serving.rs`), and which
-//! processes use it (`holders.rs`).
+//! (`mount_status.rs`), their changes (`following.rs`), and which process serves one (`serving.rs`). Which
+//! processes use one: `system/holders.rs`.
 
 pub(crate) mod following;
-pub(crate) mod holders;
 pub(crate) mod mount_status;
 pub(crate) mod serving;

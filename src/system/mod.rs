@@ -12,6 +12,8 @@ pub(crate) mod credentials;
 pub mod disk_id;
 pub mod edit_mount;
 pub(crate) mod folder_lock;
+#[cfg(feature = "program")]
+pub(crate) mod holders;
 pub(crate) mod memory;
 pub mod mountinfo;
 pub(crate) mod move_files;

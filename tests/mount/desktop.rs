@@ -295,6 +295,19 @@ fn the_daemon_runs_in_the_background_if_systemd_run_fails() {
 }
 
 #[test]
+fn open_says_also_on_the_desktop_that_an_archive_is_cut_off() {
+    let desktop = Desktop::new();
+    let whole = world();
+    fs::write(desktop.dir.path("cut.bsa"), &whole[..whole.len() - 10]).unwrap();
+    desktop.program("notify-send", "printf '%s\\n' \"$@\" >notified");
+    let out = desktop.run(["open", "cut.bsa"]).success();
+    assert!(out.contains("\nodd: 1 archive that is cut off ("), "{out}");
+    let notified = fs::read_to_string(desktop.dir.path("notified")).unwrap();
+    assert!(notified.contains("odd: 1 archive that is cut off ("), "{notified}");
+    desktop.run(["umount", "cut.bsa"]).success();
+}
+
+#[test]
 fn without_a_terminal_open_shows_errors_on_the_desktop() {
     let desktop = Desktop::new();
     let name = "<b>&\\n$(touch x)`touch x`.bsa";

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::process::Signal;
@@ -253,6 +254,31 @@ fn a_mount_in_the_foreground_reports_and_ends_with_success() {
         assert_eq!((finished.code, finished.err.as_str()), (0, ""), "{arguments:?}");
         assert!(!dir.path("mnt").exists());
     }
+}
+
+#[test]
+fn a_service_of_systemd_that_is_stopped_ends_while_a_program_is_in_the_mount() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &world());
+    let mut command = dir.bsafs(["mount", "--foreground", "a.bsa", "mnt"]);
+    command.env("NOTIFY_SOCKET", dir.path("notify")).stdin(Stdio::null());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut report = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut report).unwrap();
+    let mount = Mounted::at(&dir.path("mnt"), report);
+    let mut inside = Command::new("cat");
+    inside.current_dir(dir.path("mnt")).stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut inside = inside.spawn().unwrap();
+    // As `systemctl stop` does.
+    let began = Instant::now();
+    signal(mount.pid, Signal::TERM);
+    signal(mount.pid, Signal::HUP);
+    let finished = finish(child);
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    let user = format!("stopped while cat (process {}: current folder) used the mount", inside.id());
+    assert!(finished.code == 0 && finished.err.contains(&user), "{finished:?}");
+    drop(inside.stdin.take());
+    inside.wait().unwrap();
 }
 
 #[test]

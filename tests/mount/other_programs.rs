@@ -58,7 +58,7 @@ fn programs_of_32_bits_list_folders_after_a_million_reloads() {
     let fs_of_mount = Arc::new(FileSystem::after_reloads(vfs, presentation, 1_000_126, 2_000));
     let request = MountRequest { mountpoint: dir.path("mnt"), fsname: "aged".into(), ..Default::default() };
     let session = Session::start(fs_of_mount.clone(), &request).unwrap();
-    let serving = thread::spawn(move || session.serve());
+    let serving = thread::spawn(move || session.serve(None));
     // Other processors have no programs of 32 bits.
     let flags: &[&[&str]] = if cfg!(target_arch = "x86_64") {
         &[&["-m32"], &["-m32", "-D_FILE_OFFSET_BITS=64"], &[]]

@@ -194,7 +194,8 @@ impl Mount {
     fn open_and_serve(&self, plan: MountPlan, reopening: Reopening, is_quiet: bool) -> Result<Exit, Failure> {
         let (began, mounts) = (SystemTime::now(), mounts());
         refuse_empty(&plan)?;
-        let opened = logging::while_opening(|| plan.source_set().open())?;
+        let opened = logging::while_opening(|| plan.source_set().open());
+        let opened = opened.map_err(|error| self.not_a_folder(error.into()))?;
         let mut mountpoint = prepare_mountpoint(&plan, self.mountpoint.as_deref())?;
         let vfs: Vfs = opened.into();
         let report = report(&plan.order_arguments, &vfs, &mountpoint, plan.options.edit.as_deref());
@@ -219,6 +220,18 @@ impl Mount {
         };
         service.serve(&mut mountpoint, |report| _ = print_report(report.as_bytes(), is_quiet))?;
         Ok(Exit::Ok)
+    }
+
+    /// Adds to an error about the last path, if it is a file that is not called a source, that it is no
+    /// mountpoint.
+    fn not_a_folder(&self, mut failure: Failure) -> Failure {
+        let [_, .., last] = &self.paths[..] else { return failure };
+        let is_about_it = failure.what.starts_with(&format!("{}: ", last.shown()));
+        if is_about_it && !Profile::is_called_source(last) && last.is_file() {
+            failure.what =
+                format!("{}: a file is no folder to mount on, and this one is no archive", last.shown());
+        }
+        failure
     }
 
     fn refuse_hidden_log(&self, mountpoint: &Mountpoint) -> Result<(), Failure> {

@@ -11,12 +11,12 @@ use crate::cli::surroundings::check_mount_table;
 use crate::cli::terminal::output::{duration, stdout_for, write_json};
 use crate::cli::ui::Ui;
 use crate::daemon::overlay;
-use crate::mounts::holders::{Holder, Holders};
 use crate::mounts::mount_status::{self, Answer, MountStatus, dead_overlay};
 use crate::note::NoteSummary;
 use crate::shown::{Shown, quoted};
 use crate::system::clock::unix_seconds;
 use crate::system::edit_mount;
+use crate::system::holders::{Holder, Holders};
 use crate::system::mountinfo::MountEntry;
 use crate::system::text::{count, layers};
 

@@ -23,6 +23,7 @@ use crate::daemon::overlay;
 use crate::fs::NotLookedAt;
 use crate::game::Environment;
 use crate::mounts::mount_status::{self, Answer, dead_overlay};
+use crate::note::NoteCode;
 use crate::shown::{Shown, quoted};
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::paths;
@@ -155,13 +156,20 @@ impl Open {
         }
         let opened = self.find_chosen_or_mount().and_then(|mountpoint| {
             let Some(mountpoint) = mountpoint else { return Ok(()) };
+            let odd = mountinfo::mounted_at(&mountpoint).as_ref().and_then(odd_line);
             if !ui.is_quiet {
                 let mut out = stdout();
                 let path = quoted(&mountpoint.to_string_lossy());
-                writeln!(out, "{}\nunmount: bsafs umount {path}", mountpoint.shown())?;
+                writeln!(out, "{}", mountpoint.shown())?;
+                odd.iter().try_for_each(|(odd, _)| writeln!(out, "{odd}"))?;
+                writeln!(out, "unmount: bsafs umount {path}")?;
                 out.flush()?;
             }
-            open_file_manager(&mountpoint)
+            open_file_manager(&mountpoint)?;
+            if let Some((odd, true)) = &odd {
+                message::show_without_terminal(odd);
+            }
+            Ok(())
         });
         if let Err(failure) = &opened {
             message::show_without_terminal(&failure.what);
@@ -330,6 +338,19 @@ fn say_unseen(mounted: &MountEntry) {
     let mut unseen = Unseen::default();
     unseen.add(&status.not_looked_at.iter().map(NotLookedAt::note).collect::<Vec<_>>());
     unseen.end(Exit::Ok);
+}
+
+/// What is odd about what a mount shows, in one line, and whether an archive is damaged: then programs get
+/// errors. What could not be looked at is said before.
+fn odd_line(mounted: &MountEntry) -> Option<(String, bool)> {
+    let Answer::Status(status) = mount_status::ask(mounted) else { return None };
+    let unseen: Vec<&str> = status.not_looked_at.iter().map(|it| &*it.code).collect();
+    let odd = status.odd.iter().filter(|odd| !unseen.contains(&&*odd.code));
+    let odd: Vec<String> = odd.map(|odd| odd.to_string().shown().to_string()).collect();
+    let path = quoted(&mounted.mountpoint.to_string_lossy());
+    let damaged = [NoteCode::ArchiveCutOff, NoteCode::ArchiveUnfinished, NoteCode::NamesCutOff];
+    let is_damaged = status.odd.iter().any(|odd| damaged.iter().any(|it| it.as_str() == odd.code));
+    (!odd.is_empty()).then(|| (format!("odd: {}; see `bsafs status {path}`", odd.join(", ")), is_damaged))
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {

@@ -43,6 +43,7 @@ pub(crate) fn start(arguments: &[OsString]) -> Result<(), String> {
         // SIGTERM unmounts as soon as nothing is open. The SIGHUP that follows unmounts at once.
         // systemd/bsafs@.service does the same.
         .arg("--property=SendSIGHUP=yes")
+        .arg("--property=TimeoutStopSec=5")
         .arg(format!("--property=TimeoutStartSec={START_SECONDS}"));
     for name in VARIABLES {
         if let Some(value) = std::env::var_os(name) {

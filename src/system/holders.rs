@@ -15,10 +15,10 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use serde::Serialize;
 
+use super::process;
+use super::sync::Mutex;
+use super::text::count;
 use crate::shown::Shown;
-use crate::system::process;
-use crate::system::sync::Mutex;
-use crate::system::text::count;
 
 /// Maximum number of bytes that are read of a process's memory maps.
 const MAPS_MAX: u64 = 16 << 20;
@@ -116,7 +116,7 @@ impl Holders {
 fn look_at_all(found: &Mutex<Holders>) -> io::Result<()> {
     for (pid, folder) in process::others()? {
         let seen = look_at(&folder);
-        // Whoever waits for the lock must not wait for a process.
+        // What waits for the lock must not wait for a process.
         let is_unseen = !seen.is_whole && process::runs_program(&folder);
         let name = if seen.uses.is_empty() { String::new() } else { name_of(&folder) };
         let mut found = found.lock();
