@@ -72,9 +72,9 @@
 //! | a text of a file in a message | | `EXCERPT_MAX` (200) |
 //! | lines that wait for the log | a line each | `LOG_LINES_MAX` (1,024) |
 //! | lines of an opening, to log none again | a line each | `LOG_REMEMBERED_MAX` (10,000), twice |
-//! | pictures of a page of `conflicts --html` | their text | `PAGE_PICTURES_MAX` (24 MiB) |
+//! | pictures of a page of `conflicts --html` | their text | `PAGE_PICTURES_MAX` (3 MiB) |
 //! | textures whose pictures such a page shows | their decoding | `PAGE_TEXTURES_MAX` (128 GiB) |
-//! | other text of such a page | its text | `PAGE_TEXT_MAX` (8 MiB) |
+//! | other text of such a page | its text | `PAGE_TEXT_MAX` (6 MiB) |
 //! | files that such a page lists | about 100 each | `PAGE_FILES_MAX` (20,000) |
 //! | output of a subprocess | its text | `SUBPROCESS_OUTPUT_MAX` (4 MiB) |
 //! | files that are packed | three times their size, and the largest one | `PACK_BUDGET` (512 MiB) |
@@ -232,14 +232,14 @@ pub const EXCERPT_MAX: usize = 200;
 pub const LOG_LINES_MAX: usize = 1024;
 /// Maximum number of different lines that are remembered of an opening.
 pub const LOG_REMEMBERED_MAX: usize = 10_000;
-/// Maximum number of bytes of all pictures of a page. A page is sent to others and opened by browsers, so it
-/// should stay below 30 MB.
-pub const PAGE_PICTURES_MAX: usize = 24 << 20;
+/// Maximum number of bytes of all pictures of a page. A page is sent to others and opened by browsers, which
+/// need several times its size, so it should stay below 10 MB.
+pub const PAGE_PICTURES_MAX: usize = 3 << 20;
 /// Maximum number of bytes of all textures whose pictures a page shows. A texture counts once, however many
 /// names of an archive share its bytes.
 pub const PAGE_TEXTURES_MAX: u64 = 128 << 30;
 /// Maximum number of bytes of what a page lists, without its pictures. A line takes 150 to 1,000 bytes.
-pub const PAGE_TEXT_MAX: usize = 8 << 20;
+pub const PAGE_TEXT_MAX: usize = 6 << 20;
 /// Maximum number of files that a page lists. Others are counted.
 pub const PAGE_FILES_MAX: usize = 20_000;
 /// Maximum number of bytes read of a subprocess's output. The rest is dropped.

@@ -24,4 +24,4 @@ pub use full_picture::{FullPicture, write_pixels};
 pub use png::{PictureChannels, write_png, write_reduced_png};
 pub use rgba_texture::{Band, PIXELS_MAX, RgbaTexture};
 pub use shrinker::Image;
-pub use thumbnail::{SIZE_MAX, thumbnail};
+pub use thumbnail::{SIZE_MAX, thumbnail, thumbnail_and_alpha};

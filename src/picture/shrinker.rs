@@ -110,8 +110,21 @@ impl Shrinker {
     ///
     /// Games store gloss, masks and heights in alpha, and as opacity these would make the picture vanish. So
     /// alpha is kept if its values are those of a cutout, or if the colours are uniform and alpha has the
-    /// only content.
-    pub(super) fn finish(self) -> Image {
+    /// only content. The second picture has alpha as brightness, unless all pixels are opaque.
+    pub(super) fn finish(self) -> (Image, Option<Image>) {
+        let alpha = (self.alpha != AlphaUse::None).then(|| self.alpha_picture());
+        (self.picture(), alpha)
+    }
+
+    fn alpha_picture(&self) -> Image {
+        let grey = |sum: &[f32; 4]| {
+            let alpha = Transfer::Plain.shown(sum[3]);
+            [alpha, alpha, alpha, u8::MAX]
+        };
+        Image { width: self.to.0, height: self.to.1, rgba: self.sums.by_alpha.iter().map(grey).collect() }
+    }
+
+    fn picture(self) -> Image {
         let (width, height) = self.to;
         let shown = |[r, g, b, alpha]: [f32; 4], weight: f32| {
             let [r, g, b] = [r, g, b].map(|it| self.transfer.shown(it / weight));
@@ -254,7 +267,7 @@ mod tests {
                 [r, g, b, a]
             }));
         }
-        area.finish().rgba
+        area.finish().0.rgba
     }
 
     const BLACK: [f32; 4] = [0.0, 0.0, 0.0, 1.0];

@@ -25,6 +25,14 @@ const TILED_MAX: u64 = 96 << 20;
 /// smaller. It shows the first face of a cube, and the first slice of a volume. If the file lacks its small
 /// mips, a larger one is shrunk.
 pub fn thumbnail(file: &mut (impl Read + Seek), size: u32) -> Result<Image, PictureError> {
+    thumbnail_and_alpha(file, size).map(|(image, _)| image)
+}
+
+/// Makes a thumbnail as [`thumbnail`] does, and one of alpha as brightness, unless all pixels are opaque.
+pub fn thumbnail_and_alpha(
+    file: &mut (impl Read + Seek),
+    size: u32,
+) -> Result<(Image, Option<Image>), PictureError> {
     let (header, len) = read_header(file)?;
     let unsupported = || PictureError::Format(header.format_name());
     let texels = Texels::of(&header).ok_or_else(unsupported)?;
@@ -96,7 +104,7 @@ fn decode(
     (width, height): (u32, u32),
     size: u32,
     (row_len, rows): (u64, u32),
-) -> Result<Image, PictureError> {
+) -> Result<(Image, Option<Image>), PictureError> {
     let longest = width.max(height);
     let to = |side: u32| if longest > size { ((side * size + longest / 2) / longest).max(1) } else { side };
     let shrunk = (to(width), to(height));

@@ -121,6 +121,22 @@ pub struct Masks {
     pub is_signed: bool,
 }
 
+impl Masks {
+    /// The name of the format in Direct3D 9. Only a format that has none is described by its masks.
+    fn name(&self) -> String {
+        let is_it = |format: &&D3dFormat| {
+            let D3dPixels::Masks(flags, bits, masks) = format.pixels else { return false };
+            let is_of_kind = |flag: u32, is_set: bool| (flags & flag != 0) == is_set;
+            let is_alike =
+                is_of_kind(PIXELS_LUMINANCE, self.is_luminance) && is_of_kind(PIXELS_SIGNED, self.is_signed);
+            is_alike && bits == self.bytes * 8 && masks == self.masks
+        };
+        let [r, g, b, a] = self.masks;
+        let masks = || format!("{} bits ({r:x}, {g:x}, {b:x}, {a:x})", self.bytes * 8);
+        D3D_FORMATS.iter().find(is_it).map_or_else(masks, |format| format.name.to_owned())
+    }
+}
+
 /// Why bytes are not the header of a readable texture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeaderError {
@@ -185,9 +201,7 @@ impl FileHeader {
             TexelFormat::Format(value) => {
                 pixel_format(value).map_or("unknown", |format| format.name).to_owned()
             }
-            TexelFormat::Masks(Masks { bytes, masks: [r, g, b, a], .. }) => {
-                format!("{} bits ({r:x}, {g:x}, {b:x}, {a:x})", bytes * 8)
-            }
+            TexelFormat::Masks(masks) => masks.name(),
             TexelFormat::Palette { has_alpha: false } => "a palette".to_owned(),
             TexelFormat::Palette { has_alpha: true } => "a palette, and alpha".to_owned(),
         }

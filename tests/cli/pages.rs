@@ -79,15 +79,14 @@ fn a_page_shows_pairs_of_layers_with_most_files_first() {
     assert_eq!(numbers, [["3", "0", "3"], ["2", "1", "1"], ["2", "2", "0"]]);
     assert_eq!(
         parts(&page, "<dd><bdi>", "</bdi>"),
-        ["1: Low", "4 hidden files in 3 pairs", "not compared; add --compare to find them"]
+        ["1: Low", "4 hidden files in 3 pairs", "1 of 4 hidden files"]
     );
     let order = ["<dl>", "id=\"pair-1\"", "id=\"pair-3\"", "id=\"f4\"", "id=\"order\""];
     let places: Vec<usize> = order.iter().map(|part| page.find(part).expect(part)).collect();
     assert!(places.is_sorted(), "{places:?}");
-    assert!(page.contains("<small>wins 12 B, hidden 4 B</small>"), "{page}");
+    assert!(page.contains("<small>wins 12 B; hidden 4 B</small>"), "{page}");
     assert!(page.contains("aria-label=\"wins: sword.dds\""), "{page}");
-    assert!(page.contains("64 × 64 BC1_UNORM"), "{page}");
-    assert!(page.contains("add --compare"), "{page}");
+    assert!(page.contains("64 × 64 BC1, "), "{page}");
 }
 
 #[test]
@@ -95,7 +94,8 @@ fn a_picture_that_several_textures_have_is_stored_once() {
     let page = page(&mods(), &LAYERS);
     // Red, green and blue.
     assert_eq!(page.matches("url(data:image/png;base64,").count(), 3);
-    assert_eq!(pictures(&page).len(), 6);
+    // Equal files need no pictures.
+    assert_eq!(pictures(&page).len(), 4);
 }
 
 #[test]
@@ -110,10 +110,63 @@ fn equal_files_and_textures_of_equal_pixels_are_marked() {
     write(&dir, "b/pixels.dds", other);
     write(&dir, "a/red.dds", texture(0xF800, 8));
     write(&dir, "b/red.dds", texture(0x07E0, 8));
-    let compared = page(&dir, &["conflicts", "a", "b", "--compare"]);
-    assert_eq!(parts(&compared, "<mark>", "</mark>"), ["equal", "equal pixels", "different"]);
-    assert!(!compared.contains("add --compare"));
-    assert!(!page(&dir, &["conflicts", "a", "b"]).contains("<mark>"));
+    let compared = page(&dir, &["conflicts", "a", "b"]);
+    assert_eq!(parts(&compared, "<mark>", "</mark>"), ["equal", "equal pixels", "colours"]);
+    assert!(!page(&dir, &["conflicts", "a", "b", "--no-compare"]).contains("<mark>"));
+}
+
+#[test]
+fn what_differs_is_said_in_the_words_of_modders() {
+    let dir = TestDir::new();
+    let bc3 = |alpha: u8, mips: u8| {
+        let blocks = [[alpha, alpha, 0, 0, 0, 0, 0, 0], [0, 0xF8, 0, 0xF8, 0, 0, 0, 0]].concat();
+        let count: usize = (0..mips).map(|mip| (64 >> mip) / 4).map(|side: usize| side * side).sum();
+        [dds::header(dds::BC3, 64, 64, mips, false), blocks.repeat(count)].concat()
+    };
+    let mut other_header = texture(0xF800, 64);
+    // A reserved field, in which programs write their names.
+    other_header[40] = 1;
+    let pairs = [
+        ("alpha.dds", bc3(0x80, 1), bc3(0xFF, 1), "alpha only"),
+        ("format.dds", texture(0xF800, 64), bc3(0xFF, 1), "format BC1 and BC3, equal pixels"),
+        ("header.dds", texture(0xF800, 64), other_header, "header only"),
+        ("mesh.nif", b"one".to_vec(), b"two".to_vec(), "other bytes"),
+        ("mips.dds", bc3(0xFF, 3), bc3(0xFF, 1), "mips: 3 and 1, equal pixels"),
+        ("size.dds", texture(0xF800, 64), texture(0xF800, 32), "size 64 and 32"),
+    ];
+    for (name, wins, hidden, _) in &pairs {
+        write(&dir, &format!("low/{name}"), hidden);
+        write(&dir, &format!("high/{name}"), wins);
+    }
+    let page = page(&dir, &["conflicts", "low", "high"]);
+    assert_eq!(names_of(&page), pairs.each_ref().map(|pair| pair.0));
+    assert_eq!(parts(&page, "<mark>", "</mark>"), pairs.each_ref().map(|pair| pair.3));
+    // The colours of both are one picture, and alpha is another one.
+    let alpha = &page[page.find("id=\"f1\"").unwrap()..page.find("id=\"f2\"").unwrap()];
+    assert_eq!(parts(alpha, "<figcaption><b>", "</b>"), ["wins", "hidden", "alpha"]);
+    let shown = pictures(alpha);
+    assert!(shown[0] == shown[1] && shown[0] != shown[2], "{alpha}");
+    let swapped = dir.run(["diff", "low", "high", "--html", "diff.html"]);
+    assert_eq!(swapped.code, 1);
+    let page = fs::read_to_string(dir.path("diff.html")).unwrap();
+    assert_eq!(parts(&page, "<mark>", "</mark>")[0], "alpha only");
+}
+
+#[test]
+fn files_are_filtered_by_state_kind_and_side_without_a_script() {
+    let dir = mods();
+    let all = page(&dir, &LAYERS);
+    for part in ["id=\"show-d\"", "id=\"show-e\"", "id=\"show-t\"", "id=\"show-m\""] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+    assert!(!all.contains("id=\"show-w\"") && !all.contains("id=\"show-c\""), "{all}");
+    let rule = ":root:has(#show-d:checked):has(#show-t:checked) :is(li,.pair,.pair details):not(.dt)";
+    assert!(all.contains(rule), "{all}");
+    // A pair and a folder have the letters of all of their files.
+    assert_eq!(parts(&all, "<details class=\"pair ", "\""), ["d dt e et t", "d dm m", "d dt t"]);
+    let of_middle = page(&dir, &[&LAYERS[..], &["--of", "Middle"]].concat());
+    assert_eq!(parts(&of_middle, "<details class=\"pair ", "\""), ["d dm m w", "d dt t l"]);
+    assert!(of_middle.contains("id=\"show-w\"") && of_middle.contains("id=\"show-l\""), "{of_middle}");
 }
 
 #[test]
@@ -178,7 +231,7 @@ fn a_texture_without_a_picture_says_why() {
     let page = page(&dir, &["conflicts", "a", "b"]);
     assert_eq!(pictures(&page), [""; 0]);
     assert!(page.contains("no picture: not a texture"), "{page}");
-    assert!(page.contains("64 × 64 BC1_UNORM, 200 B, no picture: cut off"), "{page}");
+    assert!(page.contains("64 × 64 BC1, 200 B, no picture: cut off"), "{page}");
 }
 
 #[test]
@@ -233,7 +286,7 @@ fn unescaped(text: &str) -> String {
 
 #[test]
 fn a_hostile_name_stays_in_its_element() {
-    let page = page(&hostile(), &["conflicts", "a", HOSTILE_LAYER]);
+    let page = page(&hostile(), &["conflicts", "a", HOSTILE_LAYER, "--no-compare"]);
     let names: Vec<String> = names_of(&page).iter().map(|name| unescaped(name)).collect();
     for (_, shown) in HOSTILE {
         assert!(names.iter().any(|name| name == shown), "{shown}: {names:?}");

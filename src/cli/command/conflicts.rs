@@ -103,6 +103,8 @@ struct Found {
     pairs: Vec<Pair>,
     /// The groups that the user asked for.
     is_asked: Vec<bool>,
+    /// Whether the user asked for a layer.
+    has_of: bool,
     /// Whether those are mods of a game.
     has_game: bool,
     /// Number of archives, folders and files that could not be looked at.
@@ -215,7 +217,7 @@ impl Conflicts {
                 || ignored.into_iter().any(|it| is_asked[*it])
         });
         conflicts.sort_by_cached_key(|conflict| conflict.winner.path_bytes().to_ascii_lowercase());
-        let compared = if self.compare {
+        let compared = if self.compare || page.is_some() && self.page.is_compared() {
             compare_all(vfs.opened(), &conflicts, &steps("comparing", conflicts.len()))
         } else {
             Vec::new()
@@ -243,6 +245,7 @@ impl Conflicts {
             subject: Subject::of(&set.paths, vfs.order()),
             pairs,
             is_asked,
+            has_of: self.of.is_some(),
             has_game: vfs.order().layers.iter().any(|layer| layer.is_managed || layer.is_of_game),
             unseen: unseen.count(),
             unused,
@@ -485,7 +488,7 @@ impl Found {
             let all = self.pairs.iter().map(|pair| pair.copies.len()).sum();
             format!("{equal} of {}", count(all, "hidden file"))
         } else {
-            "not compared; add --compare to find them".to_owned()
+            "not compared".to_owned()
         };
         let mut facts = vec![
             (if self.has_game { "Mods fully hidden" } else { "Layers fully hidden" }, fully),
@@ -554,7 +557,10 @@ impl Found {
             facts: self.facts(),
         };
         let name = |group| self.name(group);
-        let mut page = conflict_page(about, &self.pairs, &name, (&self.conflicts, &self.compared), layers);
+        let asked = |group: usize| self.is_asked.get(group).is_some_and(|is_asked| *is_asked);
+        let asked = self.has_of.then_some(&asked as &dyn Fn(usize) -> bool);
+        let mut page =
+            conflict_page(about, &self.pairs, &name, asked, (&self.conflicts, &self.compared), layers);
         let why = format!("{}: {}", NoteCode::LooseDisabled.as_str(), self.why_ignored);
         let unused = self.conflicts.iter().flat_map(|Conflict { winner, .. }| {
             let place = |group| (self.name(group), Fate::Ignored, why.clone());

@@ -182,7 +182,11 @@ impl Diff {
         let mut unseen = Unseen::of(&a);
         unseen.add(b.unseen());
         let patterns = self.selection.patterns()?;
-        let how = if self.compare { Comparing::Bytes } else { Comparing::Sizes };
+        let how = if self.compare || page.is_some() && self.page.is_compared() {
+            Comparing::Bytes
+        } else {
+            Comparing::Sizes
+        };
         let steps = |count| steps("comparing", count);
         check_memory((a.opened().tree.files() + b.opened().tree.files()).saturating_mul(COMPARED_PER_FILE))?;
         let differences = differences(a.opened(), b.opened(), &patterns, how, &steps);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::contents::{Contents, LayerBar, PageHead, Part, Pixels, Row, Section, Side};
+use super::contents::{Contents, LayerBar, PageHead, Part, Pixels, Row, Section, Side, State};
 use crate::limits::PAGE_FILES_MAX;
 use crate::shown::Shown;
 use crate::vfs::comparison::{Compared, Conflict, HiddenCopy, Pair, Tally};
@@ -10,11 +10,13 @@ use crate::vfs::fate::Fate;
 use crate::vfs::{VfsFile, VfsLayer};
 
 /// The page of conflicts: the pairs of mods, and closed at the end those that only hide files of the game.
-/// `name` is that of a group. The conflicts have how their hidden files compare, or nothing was compared.
+/// `name` is that of a group, and `asked` says whether the user asked for it. The conflicts have how their
+/// hidden files compare, or nothing was compared.
 pub(crate) fn conflict_page(
     head: PageHead,
     pairs: &[Pair],
     name: &dyn Fn(usize) -> String,
+    asked: Option<&dyn Fn(usize) -> bool>,
     (conflicts, compared): (&[Conflict], &[Vec<Compared>]),
     layers: Vec<(String, Tally)>,
 ) -> Contents {
@@ -30,7 +32,13 @@ pub(crate) fn conflict_page(
         room = room.saturating_sub(rows.len());
         let is_equal = |copy: &&HiddenCopy| compared(copy) == Some(&Compared::Equal);
         let equal = pair.copies.iter().filter(is_equal).count();
-        section([name(pair.winner), name(pair.hidden)], (pair.copies.len(), equal), rows)
+        // A layer that was asked for may also be on both sides, or be known by the mod that has it.
+        let wins = asked.and_then(|is_asked| match (is_asked(pair.winner), is_asked(pair.hidden)) {
+            (true, false) => Some(true),
+            (false, true) => Some(false),
+            _ => None,
+        });
+        section([name(pair.winner), name(pair.hidden)], (pair.copies.len(), equal), wins, rows)
     };
     let (of_game, others): (Vec<&Pair>, Vec<&Pair>) = pairs.iter().partition(|pair| pair.is_of_game);
     let mut sections = |pairs: &[&Pair]| pairs.iter().take(PAGE_FILES_MAX).map(|it| section(it)).collect();
@@ -65,7 +73,7 @@ pub(crate) fn unused_copies<'f>(copies: impl Iterator<Item = ((String, Fate, Str
     let section = |((place, why), (fate, files, mut rows)): ((String, String), (Fate, usize, Vec<Row>))| {
         sort_by_folder(&mut rows);
         let name = format!("{place}: {}", fate.in_words());
-        Section { name, over: None, about: vec![why], files, equal: 0, rows }
+        Section { name, over: None, about: vec![why], files, equal: 0, wins: None, rows }
     };
     let sections = sections.into_iter().map(section).collect();
     Part { id: "ignored", heading: "Ignored by the game", about: "", is_closed: false, sections }
@@ -79,34 +87,42 @@ fn bar((name, tally): (String, Tally)) -> LayerBar {
 fn row(winner: &VfsFile, hidden: Option<&VfsFile>, compared: Option<&Compared>) -> Row {
     let Some(hidden) = hidden else { return lone_row(winner, Fate::NotDeployed) };
     let side = |role, file: &VfsFile| Side { role, file: file.clone() };
-    let (mark, pixels) = match compared {
-        None => (None, Pixels::Shown),
-        Some(Compared::Equal) => (Some("equal"), Pixels::Shown),
-        Some(Compared::Different) => (Some("different"), Pixels::Compared),
-        Some(Compared::Unreadable(_)) => (Some("cannot be compared"), Pixels::Shown),
+    let (state, pixels) = match compared {
+        None => (State::Unknown, Pixels::Shown),
+        Some(Compared::Equal) => (State::Equal, Pixels::Shown),
+        Some(Compared::Different) => (State::Different, Pixels::Compared),
+        Some(Compared::Unreadable(_)) => (State::Unreadable, Pixels::Shown),
     };
-    Row { path: winner.path(), sides: vec![side("wins", winner), side("hidden", hidden)], mark, pixels }
+    Row { path: winner.path(), sides: vec![side("wins", winner), side("hidden", hidden)], state, pixels }
 }
 
 /// The row of a copy that no layer has.
 fn lone_row(winner: &VfsFile, fate: Fate) -> Row {
     let sides = vec![Side { role: "wins", file: winner.clone() }];
-    Row { path: winner.path(), sides, mark: Some(fate.in_words()), pixels: Pixels::Shown }
+    Row { path: winner.path(), sides, state: State::Other(fate), pixels: Pixels::Shown }
 }
 
 /// The section of a pair with these names. Its numbers are those of all files and of the equal ones.
-fn section([name, over]: [String; 2], (files, equal): (usize, usize), mut rows: Vec<Row>) -> Section {
+fn section(
+    [name, over]: [String; 2],
+    (files, equal): (usize, usize),
+    wins: Option<bool>,
+    mut rows: Vec<Row>,
+) -> Section {
     let sides = rows.first().map_or(&[][..], |row| &row.sides);
     let about = |(name, side): (&String, &Side)| {
         let layer: VfsLayer = side.file.layer();
-        (!layer.why().is_empty()).then(|| format!("{name}: {}", layer.why().shown()))
+        let why = layer.why().shown().to_string();
+        // The name of a mod says no more than the title.
+        let is_known = why.is_empty() || why == format!("mod \"{name}\"");
+        (!is_known).then(|| format!("{name}: {why}"))
     };
     let mut about: Vec<String> = [&name, &over].into_iter().zip(sides).filter_map(about).collect();
     if let [_] = sides {
         about.push(format!("hidden: the mod manager deployed these paths from {name}"));
     }
     sort_by_folder(&mut rows);
-    Section { name, over: Some(over), about, files, equal, rows }
+    Section { name, over: Some(over), about, files, equal, wins, rows }
 }
 
 /// Sorts rows so that the files of a folder follow each other.

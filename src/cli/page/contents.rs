@@ -1,6 +1,7 @@
 //! What a page shows, without its HTML.
 
 use crate::vfs::VfsFile;
+use crate::vfs::fate::Fate;
 
 /// What a page shows, in its order.
 pub(crate) struct Contents {
@@ -50,6 +51,8 @@ pub(crate) struct Section {
     pub(crate) files: usize,
     /// How many of them equal the file that hides them.
     pub(crate) equal: usize,
+    /// If the user asked for one of the layers, whether it is the one that wins.
+    pub(crate) wins: Option<bool>,
     /// Sorted by folder.
     pub(crate) rows: Vec<Row>,
 }
@@ -59,9 +62,21 @@ pub(crate) struct Row {
     /// The path, as bytes are decoded; it is not escaped.
     pub(crate) path: String,
     pub(crate) sides: Vec<Side>,
-    /// What is known of the two files without their pixels, such as "equal".
-    pub(crate) mark: Option<&'static str>,
+    pub(crate) state: State,
     pub(crate) pixels: Pixels,
+}
+
+/// How the files of a row compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// They were not compared, or there is only one.
+    Unknown,
+    Equal,
+    Different,
+    /// One of them cannot be read.
+    Unreadable,
+    /// There is only one, because this became of the other.
+    Other(Fate),
 }
 
 /// One of the files of a row.
@@ -76,7 +91,7 @@ pub(crate) struct Side {
 pub(crate) enum Pixels {
     /// Nothing more.
     Shown,
-    /// If both pictures are equal, all pixels are compared.
+    /// If both pictures are equal or only alpha differs, all pixels are compared.
     Compared,
     /// As [`Pixels::Compared`]. If the pixels differ, a third picture shows where.
     Subtracted,
@@ -90,7 +105,28 @@ impl Row {
 
     /// Whether the files are textures, by their name.
     pub(crate) fn is_texture(&self) -> bool {
+        self.kind().is_some_and(|kind| kind.id == 't')
+    }
+
+    /// What the files are, by their name.
+    pub(crate) fn kind(&self) -> Option<&'static RowKind> {
         let ending = self.path.rsplit_once('.').map_or("", |(_, ending)| ending);
-        ["dds", "gnf"].iter().any(|texture| ending.eq_ignore_ascii_case(texture))
+        KINDS.iter().find(|kind| kind.endings.iter().any(|it| ending.eq_ignore_ascii_case(it)))
     }
 }
+
+/// A kind of files that a reader may want to see alone.
+pub(crate) struct RowKind {
+    /// The letter that stands for it in the page.
+    pub(crate) id: char,
+    pub(crate) name: &'static str,
+    endings: &'static [&'static str],
+}
+
+/// The kinds. Other files have the letter `o`.
+pub(crate) static KINDS: [RowKind; 4] = [
+    RowKind { id: 't', name: "textures", endings: &["dds", "gnf"] },
+    RowKind { id: 'm', name: "meshes", endings: &["nif", "bto", "btr", "tri", "hkx", "kf", "mesh"] },
+    RowKind { id: 'c', name: "scripts", endings: &["pex", "psc"] },
+    RowKind { id: 's', name: "sounds", endings: &["wav", "xwm", "fuz", "mp3", "lip", "wem"] },
+];

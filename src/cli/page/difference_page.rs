@@ -1,9 +1,9 @@
 //! The page of `diff --html`: what was changed, added and removed.
 
 use super::conflict_page::sort_by_folder;
-use super::contents::{Contents, PageHead, Part, Pixels, Row, Section, Side};
+use super::contents::{Contents, PageHead, Part, Pixels, Row, Section, Side, State};
 use crate::limits::PAGE_FILES_MAX;
-use crate::vfs::fate::{Cause, Fate};
+use crate::vfs::fate::Cause;
 use crate::vfs::{Change, Difference, VfsFile};
 
 /// The page of differences. `missing` is why a source lacks a file of which it has a copy.
@@ -19,6 +19,7 @@ pub(crate) fn difference_page<'c>(
         about: Vec::new(),
         files: 0,
         equal: 0,
+        wins: None,
         rows: Vec::new(),
     });
     let mut room = PAGE_FILES_MAX;
@@ -53,6 +54,11 @@ fn row(Difference { path, before, after, change }: &Difference, missing: Option<
     let before = before.iter().map(|file| side("before", file));
     let sides = before.chain(after.iter().map(|file| side("after", file))).collect();
     let pixels = if *change == Change::Changed { Pixels::Subtracted } else { Pixels::Shown };
-    let mark = missing.and_then(|cause| cause.fate).map(Fate::in_words);
-    Row { path: path.clone(), sides, mark, pixels }
+    let state = match (change, missing.and_then(|cause| cause.fate)) {
+        (Change::Changed, _) => State::Different,
+        (Change::Unreadable(_), _) => State::Unreadable,
+        (_, Some(fate)) => State::Other(fate),
+        _ => State::Unknown,
+    };
+    Row { path: path.clone(), sides, state, pixels }
 }

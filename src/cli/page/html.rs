@@ -3,14 +3,16 @@
 //! A template escapes every value, except for parts marked `safe`: those were made by a template of this
 //! file, or are the style.
 
+use std::collections::{BTreeSet, HashSet};
 use std::io::{self, Write};
+use std::slice;
 use std::time::SystemTime;
 
 use askama::Template;
 use sha2::{Digest, Sha256};
 
-use super::contents::{Contents, LayerBar, PageHead, Part, Row, Section};
-use super::pictures::{Pictures, Shown, ShownRow, add_base64, size_of};
+use super::contents::{Contents, KINDS, LayerBar, PageHead, Part, Row, Section, Side, State};
+use super::pictures::{Pictures, ShownRow, Third, add_base64, size_of};
 use crate::cli::terminal::progress::steps;
 use crate::limits::{PAGE_FILES_MAX, PAGE_TEXT_MAX};
 use crate::note::Note;
@@ -31,6 +33,7 @@ const POLICY: &str = "default-src 'none'; img-src data:; base-uri 'none'; form-a
 pub(crate) struct Page {
     head: PageHead,
     notes: Vec<String>,
+    filters: Filters,
     body: String,
     pictures: Pictures,
     listed: usize,
@@ -44,18 +47,18 @@ impl Page {
         let files: usize = sections().map(|section| section.files).sum();
         let rows: Vec<&Row> = sections().flat_map(|section| &section.rows).take(PAGE_FILES_MAX).collect();
         let textures = rows.iter().filter(|row| row.is_texture()).count();
-        let (pictures, shown) = Pictures::of(&rows, &steps("making pictures", textures));
+        let (pictures, shown) = Pictures::of(&rows, &steps("looking for differences", textures));
         let mut body = Body { is_small: files <= SMALL, ..Body::default() };
         let mut next = shown.iter();
         for part in parts.iter().filter(|part| !part.sections.is_empty()) {
             body.add_part(part, &mut next);
         }
         body.add_layers(&layers);
-        let pictured = shown.iter().flatten().count();
+        let unpictured = textures - shown.iter().flatten().filter(|row| !row.is_left_out).count();
         let mut notes = Vec::new();
         let narrow = format!("To narrow the page, {narrowing}.");
-        if pictured < textures {
-            let left = count(textures - pictured, "texture");
+        if unpictured > 0 {
+            let left = count(unpictured, "texture");
             notes.push(format!("The page has no room for the pictures of {left}. {narrow}"));
         }
         if body.listed < files {
@@ -66,7 +69,7 @@ impl Page {
             let left = count(body.layers_left, "layer");
             notes.push(format!("The page has no room for {left}, which are not listed."));
         }
-        Self { head, notes, body: body.text, pictures, listed: body.listed }
+        Self { head, notes, filters: Filters::of(&parts), body: body.text, pictures, listed: body.listed }
     }
 
     pub(crate) fn listed(&self) -> usize {
@@ -92,16 +95,17 @@ impl Page {
     pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let pictures = self.pictures.style();
         // The browser compares the hash of what is between the tags.
-        let digest = Sha256::new().chain_update(STYLE).chain_update(pictures).finalize();
+        let Self { head: PageHead { title, line, facts }, notes, filters, body, .. } = self;
+        let Filters { html: filters, rules } = filters;
+        let digest = Sha256::new().chain_update(STYLE).chain_update(rules).chain_update(pictures).finalize();
         let mut policy = format!("{POLICY}; style-src 'sha256-");
         add_base64(&digest, &mut policy);
         policy.push('\'');
         out.write_all(BEGINNING.as_bytes())?;
-        let Self { head: PageHead { title, line, facts }, notes, body, .. } = self;
         let (date, version) = (date(SystemTime::now()), env!("CARGO_PKG_VERSION"));
         let line = format!("{line}, {date}, bsafs {version}");
-        let page =
-            PageHtml { title, line: &line, facts, notes, body, style: STYLE, pictures, policy: &policy };
+        let (line, policy, style) = (&*line, &*policy, STYLE);
+        let page = PageHtml { title, line, facts, notes, filters, body, style, rules, pictures, policy };
         page.write_into(out)
     }
 }
@@ -165,11 +169,18 @@ impl Body {
             return;
         }
         for section in sections {
-            let Section { name, over, about, files, equal, rows } = section;
+            let Section { name, over, about, files, equal, wins, rows } = section;
+            let side = match wins {
+                Some(true) => " w",
+                Some(false) => " l",
+                None => "",
+            };
+            let letters = letters(rows) + side;
             let (over, files, id) = (over.as_deref(), count(*files, "file"), self.sections + 1);
             let is_open = sections.len() == 1 && !is_closed || self.is_small;
             if !self.add(&rendered(&SectionHtml {
                 id,
+                letters,
                 name,
                 over,
                 about,
@@ -197,7 +208,7 @@ impl Body {
         {
             let folder = rows.first().map_or("", |row| row.folder_and_name().0);
             let name = if folder.is_empty() { "top folder".into() } else { folder.shown().to_string() };
-            if !self.add(&rendered(&FolderHtml { name: &name, files: rows.len() })) {
+            if !self.add(&rendered(&FolderHtml { name: &name, files: rows.len(), letters: &letters(rows) })) {
                 return false;
             }
             for row in rows {
@@ -232,7 +243,7 @@ fn rendered(template: &impl Template) -> String {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{{ title }}</title>
-<style>{{ style|safe }}{{ pictures|safe }}</style>
+<style>{{ style|safe }}{{ rules|safe }}{{ pictures|safe }}</style>
 </head>
 <body>
 <header>
@@ -244,7 +255,7 @@ fn rendered(template: &impl Template) -> String {
 {% for note in notes %}<p class="note" role="note">{{ note }}</p>
 {% endfor %}</header>
 <main>
-{{ body|safe }}</main>
+{{ filters|safe }}{{ body|safe }}</main>
 </body>
 </html>
 "#
@@ -254,8 +265,10 @@ struct PageHtml<'p> {
     line: &'p str,
     facts: &'p [(&'static str, String)],
     notes: &'p [String],
+    filters: &'p str,
     body: &'p str,
     style: &'p str,
+    rules: &'p str,
     pictures: &'p str,
     policy: &'p str,
 }
@@ -307,16 +320,17 @@ struct PartHtml<'p> {
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r##"<details id="pair-{{ id }}"{% if is_open %} open{% endif %}><summary>
+    source = r##"<details class="pair {{ letters }}" id="pair-{{ id }}"
+{%- if is_open %} open{% endif %}><summary>
 <h3><bdi>{{ name }}</bdi>
 {%- if let Some(over) = over %} hides <bdi>{{ over }}</bdi>{% endif %}</h3>
 <small>{{ files }}{% if has_equal %}, {{ equal }} equal{% endif %}</small></summary><div class="files">
-<p class="soft"><a href="#pair-{{ id }}">#pair-{{ id }}</a></p>
-{% for line in about %}<p class="soft">{{ line }}</p>
-{% endfor %}"##
+<p class="soft"><a href="#pair-{{ id }}">#pair-{{ id }}</a>{% for line in about %}; {{ line }}{% endfor %}</p>
+"##
 )]
 struct SectionHtml<'p> {
     id: usize,
+    letters: String,
     name: &'p str,
     over: Option<&'p str>,
     about: &'p [String],
@@ -329,18 +343,23 @@ struct SectionHtml<'p> {
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r#"<details open><summary><h4><bdi>{{ name }}</bdi></h4> <small>{{ files }}</small></summary><ul>
+    source = r#"<details open class="{{ letters }}"><summary><h4><bdi>{{ name }}</bdi></h4>
+<small>{{ files }}</small></summary><ul>
 "#
 )]
 struct FolderHtml<'p> {
     name: &'p str,
     files: usize,
+    letters: &'p str,
 }
 
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r##"<li id="f{{ id }}"><a href="#f{{ id }}"><bdi>{{ name }}</bdi></a>
+    source = r##"<li id="f{{ id }}" class="{{ letters }}
+{%- if figures.is_empty() %} line{% else if is_wide %} wide{% endif %}">
+{#- -#}
+<a href="#f{{ id }}"><bdi>{{ name }}</bdi></a>
 {%- if let Some(mark) = mark %} <mark>{{ mark }}</mark>{% endif %}
 {% if figures.is_empty() %}<small>{{ line }}</small>
 {% else %}<div class="pictures">
@@ -356,8 +375,11 @@ struct FolderHtml<'p> {
 struct RowHtml {
     id: usize,
     name: String,
-    mark: Option<&'static str>,
+    letters: String,
+    mark: Option<String>,
     figures: Vec<FigureHtml>,
+    /// Whether a picture of two halves is among the figures.
+    is_wide: bool,
     /// What is written instead of pictures.
     line: String,
 }
@@ -371,25 +393,150 @@ struct FigureHtml {
 impl RowHtml {
     fn of(id: usize, row: &Row, shown: Option<&ShownRow>) -> Self {
         let name = row.folder_and_name().1.shown().to_string();
-        let sizes: Vec<String> = row.sides.iter().map(|side| size_of(&side.file)).collect();
-        let Some(shown) = shown else {
-            let line = row.sides.iter().zip(&sizes).map(|(side, size)| format!("{} {size}", side.role));
-            let line = line.collect::<Vec<_>>().join(", ");
-            return Self { id, name, mark: row.mark, figures: Vec::new(), line };
+        let about = |(at, side): (usize, &Side)| {
+            let shown = shown.and_then(|shown| shown.sides.get(at));
+            let why = shown.and_then(|it| it.picture.as_ref().err()).map(|why| format!("no picture: {why}"));
+            let parts = [shown.map(|it| it.about.clone()), Some(size_of(&side.file)), why];
+            let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
+            parts.collect::<Vec<_>>().join(", ")
         };
-        let figure = |(at, Shown { picture, about }): (usize, &Shown)| {
-            let why = picture.as_ref().err().map(|why| format!("no picture: {why}"));
-            let parts = [about.clone(), sizes[at].clone()].into_iter().chain(why);
-            let about = parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
-            FigureHtml { picture: picture.as_ref().ok().copied(), role: row.sides[at].role, about }
+        let abouts: Vec<String> = row.sides.iter().enumerate().map(about).collect();
+        let roles = || row.sides.iter().map(|side| side.role).zip(abouts.iter().cloned());
+        let has_pictures = |it: &&ShownRow| {
+            let has_any = it.sides.iter().any(|side| side.picture.as_ref().map_or(true, Option::is_some));
+            !it.is_left_out && has_any
         };
-        let mut figures: Vec<FigureHtml> = shown.sides.iter().enumerate().map(figure).collect();
-        figures.extend(shown.difference.map(|picture| FigureHtml {
-            picture: Some(picture),
-            role: "difference",
-            about: "four times as bright".into(),
-        }));
-        let mark = if shown.has_equal_pixels { Some("equal pixels") } else { row.mark };
-        Self { id, name, mark, figures, line: String::new() }
+        let mut figures = Vec::new();
+        let mut is_wide = false;
+        if let Some(shown) = shown.filter(has_pictures) {
+            let pictures = shown.sides.iter().map(|side| side.picture.clone().ok().flatten());
+            let figure = |((role, about), picture)| FigureHtml { picture, role, about };
+            figures.extend(roles().zip(pictures).map(figure));
+            figures.extend(
+                shown
+                    .third
+                    .map(|(third, picture)| match third {
+                        Third::Difference => ("difference", "four times as bright".to_owned(), picture),
+                        Third::Alpha => {
+                            is_wide = true;
+                            let both: Vec<&str> = row.sides.iter().map(|side| side.role).collect();
+                            ("alpha", both.join(" and "), picture)
+                        }
+                    })
+                    .map(|(role, about, picture)| FigureHtml { picture: Some(picture), role, about }),
+            );
+        }
+        let line = roles().map(|(role, about)| format!("{role} {about}")).collect::<Vec<_>>().join("; ");
+        Self {
+            id,
+            name,
+            letters: letters(slice::from_ref(row)),
+            mark: mark(row, shown),
+            figures,
+            is_wide,
+            line,
+        }
     }
+}
+
+/// How the files of a row compare, in words.
+fn mark(row: &Row, shown: Option<&ShownRow>) -> Option<String> {
+    let words = shown.map(|shown| shown.what.join(", ")).filter(|words| !words.is_empty());
+    let sizes = || row.sides.iter().map(|side| side.file.size().ok()).collect::<HashSet<_>>();
+    match row.state {
+        State::Unknown => None,
+        State::Equal => Some("equal".into()),
+        // If the sizes differ, the line says so.
+        State::Different => words.or_else(|| (sizes().len() == 1).then(|| "other bytes".into())),
+        State::Unreadable => Some("cannot be compared".into()),
+        State::Other(fate) => Some(fate.in_words().into()),
+    }
+}
+
+// Filters, which are buttons and rules of the style. Elements have a letter for the state of a file, one for
+// its kind, and both together. Those around files have the letters of all.
+
+/// The states with their letters.
+const STATES: [(char, &str); 3] = [('d', "differs"), ('e', "equal"), ('u', "others")];
+
+/// The letters of some rows.
+fn letters(rows: &[Row]) -> String {
+    let mut found = BTreeSet::new();
+    for row in rows {
+        let state = match row.state {
+            State::Different => 'd',
+            State::Equal => 'e',
+            State::Unknown | State::Unreadable | State::Other(_) => 'u',
+        };
+        let kind = row.kind().map_or('o', |kind| kind.id);
+        found.extend([format!("{state}"), format!("{kind}"), format!("{state}{kind}")]);
+    }
+    found.into_iter().collect::<Vec<_>>().join(" ")
+}
+
+/// The filters of a page, and the rules with which they act.
+#[derive(Default)]
+struct Filters {
+    html: String,
+    rules: String,
+}
+
+impl Filters {
+    fn of(parts: &[Part]) -> Self {
+        let sections = || parts.iter().flat_map(|part| &part.sections);
+        let found: BTreeSet<String> = sections()
+            .flat_map(|section| section.rows.chunks(1))
+            .flat_map(|row| letters(row).split(' ').map(str::to_owned).collect::<Vec<_>>())
+            .collect();
+        let has = |letter: char| found.contains(&letter.to_string());
+        let states: Vec<(char, &str)> = STATES.into_iter().filter(|(letter, _)| has(*letter)).collect();
+        let kinds = KINDS.iter().map(|kind| (kind.id, kind.name)).chain([('o', "other files")]);
+        let kinds: Vec<(char, &str)> = kinds.filter(|(letter, _)| has(*letter)).collect();
+        let sides = [(true, ('w', "wins")), (false, ('l', "loses"))];
+        let has_side = |wins: bool| sections().any(|section| section.wins == Some(wins));
+        let sides: Vec<(char, &str)> =
+            sides.into_iter().filter(|(wins, _)| has_side(*wins)).map(|(_, side)| side).collect();
+        let mut filters = Self::default();
+        for (name, choices) in [("Layer", &sides), ("Files", &states), ("Kind", &kinds)] {
+            if choices.len() > 1 {
+                filters.html += &rendered(&FilterHtml { name, choices });
+                for (letter, _) in choices {
+                    filters.add_rule(&[*letter]);
+                }
+            }
+        }
+        if states.len() > 1 && kinds.len() > 1 {
+            for (state, kind) in states.iter().flat_map(|state| kinds.iter().map(move |kind| (state, kind))) {
+                filters.add_rule(&[state.0, kind.0]);
+            }
+        }
+        if !filters.html.is_empty() {
+            filters.html = format!("<div class=\"filters\">{}</div>\n", filters.html);
+        }
+        filters
+    }
+
+    /// Adds the rule that hides what does not have all these letters.
+    fn add_rule(&mut self, letters: &[char]) {
+        let checked = letters.iter().map(|letter| format!(":has(#show-{letter}:checked)"));
+        let what = if matches!(letters, ['w' | 'l']) { ".pair" } else { ":is(li,.pair,.pair details)" };
+        let class: String = letters.iter().collect();
+        let checked: String = checked.collect();
+        self.rules += &format!(":root{checked} {what}:not(.{class}){{display:none}}\n");
+    }
+}
+
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r#"<fieldset><legend>{{ name }}</legend>
+<label><input type="radio" name="{{ name }}" checked> all</label>
+{% for (letter, choice) in choices %}<label><input type="radio" name="{{ name }}" id="show-{{ letter }}">
+{{ choice }}</label>
+{% endfor %}</fieldset>
+"#
+)]
+struct FilterHtml<'p> {
+    name: &'p str,
+    choices: &'p [(char, &'p str)],
 }

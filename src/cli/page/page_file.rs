@@ -75,6 +75,9 @@ pub(crate) struct PageArgs {
     /// An existing file is replaced only if it is such a page. `bsafs help pages` says more.
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     html: Option<PathBuf>,
+    /// Do not read the files for the page to find out which are equal and what differs
+    #[arg(long, requires = "html", conflicts_with = "compare")]
+    no_compare: bool,
     /// Open the page in the browser
     #[arg(id = "open_page", long = "open", requires = "html")]
     open: bool,
@@ -85,6 +88,11 @@ impl PageArgs {
     /// page.
     pub(crate) fn advice_to_root(&self) -> Option<&'static str> {
         self.html.as_ref().map(|_| "run the command as that user")
+    }
+
+    /// Whether a page says which files are equal and what differs.
+    pub(crate) fn is_compared(&self) -> bool {
+        !self.no_compare
     }
 
     /// The file to write, if the user wants a page. Fails early if it cannot be written.
