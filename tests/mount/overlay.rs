@@ -213,8 +213,8 @@ fn the_unmount_says_in_one_line_what_is_in_the_edit_folder() {
             &["readme.txt"],
             format!(
                 "{there} has 1 file, and marks 1 deletion. A mod cannot delete files: ship others in \
-                 their place. `bsafs extract {there} --archives files -C FOLDER` copies the files without the \
-                 marks\n"
+                 their place. `bsafs extract {there} --archives files -C FOLDER` copies the files without \
+                 the marks\n"
             ),
         ),
     ] {
