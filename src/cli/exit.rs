@@ -110,7 +110,7 @@ impl Failure {
 pub(crate) struct OutputError(pub(crate) io::Error);
 
 impl From<OutputError> for Failure {
-    /// A closed pipe counts as success, as in `bsafs list X.bsa | head`.
+    /// A closed pipe counts as success, as in `bsafs cat X.bsa a.txt | head`.
     fn from(OutputError(error): OutputError) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::new(Exit::Ok, ""),

@@ -1101,3 +1101,49 @@ fn needs_follows_materials_that_name_each_other_up_to_a_limit() {
         );
     }
 }
+
+#[test]
+fn a_reader_that_ends_early_changes_neither_the_status_nor_what_is_named() {
+    let dir = TestDir::new();
+    sources(&dir);
+    fs::write(dir.path("src/cut.bsa"), &Tes3::new().file("meshes\\b.nif", b"b").build()[..20]).unwrap();
+    fs::write(dir.path("src/d.txt"), "only here").unwrap();
+    for (number, command) in [
+        "list src",
+        "list --json src",
+        "list -0 src",
+        "info src",
+        "order src",
+        "order --json src",
+        "conflicts src copy",
+        "conflicts --compare --json src copy",
+        "diff copy copy",
+        "diff copy src",
+        "verify src",
+        "verify --json src",
+        "which --in src c.txt",
+        "why --in src none.txt",
+        "needs --json src",
+        "extract --dry-run src -C out",
+        "extract -v src -C OUT",
+        "pack -v src --game morrowind --all --name Q -o OUT",
+        "cat src c.txt",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let run = |kind: &str| {
+            let out = format!("{kind}{number}");
+            let command: Vec<String> = command.split(' ').map(|it| it.replace("OUT", &out)).collect();
+            let mut command = dir.bsafs(command);
+            if kind == "closed" {
+                let (reader, writer) = std::io::pipe().unwrap();
+                drop(reader);
+                command.stdout(writer);
+            }
+            let finished = command.output().unwrap();
+            (finished.status.code(), String::from_utf8(finished.stderr).unwrap().replace(&out, "OUT"))
+        };
+        assert_eq!(run("closed"), run("open"), "{command}");
+    }
+}

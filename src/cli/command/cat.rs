@@ -44,11 +44,15 @@ impl Cat {
         let written = self.write(&vfs);
         // It may be why there is no such file.
         let exit = unseen.end(Exit::Ok);
-        written.map(|written| if written == Exit::Ok { exit } else { written })
+        match written {
+            // A reader that ends early does not make whole what was not looked at.
+            Ok(Exit::Ok) | Err(Failure { exit: Exit::Ok, .. }) => Ok(exit),
+            written => written,
+        }
     }
 
     fn write(&self, vfs: &Vfs) -> Result<Exit, Failure> {
-        let (mut out, mut exit) = (raw_stdout(), Exit::Ok);
+        let (mut out, mut exit) = (raw_stdout().until_closed(), Exit::Ok);
         for path in &self.paths {
             let shown = path.shown();
             let missing = |what: &str| {

@@ -67,7 +67,7 @@ impl Watch {
             let said = said.unwrap_or_default();
             let _ = writeln!(io::stderr(), "bsafs: watching {}{said}", path);
         }
-        let mut out = stdout_for(self.json);
+        let mut out = stdout_for(self.json).until_closed();
         while let Some(changes) = watching.read()? {
             for change in &changes {
                 if self.json {
@@ -86,7 +86,7 @@ impl Watch {
 
     /// Asks the daemon, for the process that prints.
     fn run_directly(&self, identity: &str) -> Result<Exit, Failure> {
-        let mut out = stdout_for(true);
+        let mut out = stdout_for(true).until_closed();
         let mut show_life = || writeln!(out).and_then(|()| out.flush()).map_err(|OutputError(error)| error);
         let mut watching = Watching::start(&self.mountpoint, identity, &mut show_life)?;
         writeln!(out, "{BEGUN}")?;

@@ -16,7 +16,7 @@ use crate::shown;
 /// Standard output with a buffer of 64 KiB. Names in it may come from a stranger, so on a terminal
 /// they are [`escaped`].
 pub(crate) struct Output {
-    out: BufWriter<Standard>,
+    out: BufWriter<ToReader>,
     is_escaped: bool,
     is_coloured: bool,
 }
@@ -34,6 +34,25 @@ impl Read for Standard {
 impl Write for Standard {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Ok(rustix::io::write(rustix::stdio::stdout(), bytes)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Standard output, and whether a command ends once nothing reads it, as after `head`. A command that goes on
+/// looks at the whole of what was asked, and its exit status is about that.
+struct ToReader {
+    is_end: bool,
+}
+
+impl Write for ToReader {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match Standard.write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe && !self.is_end => Ok(bytes.len()),
+            written => written,
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -77,7 +96,7 @@ pub(crate) fn stdout() -> Output {
 
 /// Returns standard output for unchanged bytes: contents of files, names for `xargs -0`, JSON.
 pub(crate) fn raw_stdout() -> Output {
-    let out = BufWriter::with_capacity(1 << 16, Standard);
+    let out = BufWriter::with_capacity(1 << 16, ToReader { is_end: false });
     Output { out, is_escaped: false, is_coloured: false }
 }
 
@@ -88,6 +107,12 @@ pub(crate) fn stdout_for(is_raw: bool) -> Output {
 
 /// What a command writes to its output directly. An error is known to be one of the output.
 impl Output {
+    /// The same output, for a command that only copies to its reader, and ends with it.
+    pub(crate) fn until_closed(mut self) -> Self {
+        self.out.get_mut().is_end = true;
+        self
+    }
+
     /// For `write!` and `writeln!`.
     pub(crate) fn write_fmt(&mut self, text: fmt::Arguments<'_>) -> Result<(), OutputError> {
         Write::write_fmt(self, text).map_err(OutputError)
