@@ -41,7 +41,7 @@ fn what_depends_on_the_user_runs_as_root_too() {
     let is_test = |path: &Path| {
         let is_helper =
             ["support", "bench", "oracles", "fuzz", "soak"].iter().any(|it| path.starts_with(tests.join(it)));
-        path.extension().is_some_and(|it| it == "rs") && !is_helper
+        (path.is_dir() || path.extension().is_some_and(|it| it == "rs")) && !is_helper
     };
     let mut asking = 0;
     for path in files_below(&tests, &is_test) {
