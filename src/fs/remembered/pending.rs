@@ -191,6 +191,8 @@ struct Writes {
     larger: HashMap<Ino, (u64, Instant)>,
     /// Number of reloads that have begun.
     reloads: u64,
+    /// How often pages were to be dropped, of all files.
+    holds: u64,
 }
 
 #[derive(Debug)]
@@ -281,11 +283,19 @@ impl WrittenFiles {
         self.table.read().files.get(&ino).is_some_and(is_size)
     }
 
+    /// How often pages of files were to be dropped until now.
+    pub(crate) fn holds(&self) -> u64 {
+        self.table.read().holds
+    }
+
     /// Whether the kernel may fill a page with zeros if a READ ends at `end`. The answer stays true until the
     /// second value is dropped.
     pub(crate) fn is_filled(&self, ino: Ino, end: u64) -> (bool, RwLockReadGuard<'_, ()>) {
         let replying = self.replies.read();
-        let is_filled = |file: &Written| file.drops > 0 && end < file.told;
+        let is_filled = |file: &Written| match file.drops {
+            0 => end < file.attr.size,
+            _ => end < file.told.max(file.next.size),
+        };
         (self.table.read().files.get(&ino).is_some_and(is_filled), replying)
     }
 
@@ -314,6 +324,7 @@ impl Written {
 
 impl Writes {
     fn entry(&mut self, then: Attr) -> &mut Written {
+        self.holds += 1;
         let attr = Attr { validity: Validity::None, ..then };
         let new = Written { attr, next: attr, told: 0, was_cut: false, drops: 0, noticed: None };
         let file = self.files.entry(attr.ino).or_insert(new);
@@ -463,6 +474,14 @@ mod tests {
         drop(second);
         assert_eq!(size(), Some(80), "the file is cut off until the reload");
         assert!(!is_filled(80) && !files.is_held(Ino(7)));
+        files.begin_reload();
+        files.end_reload();
+        // A FUSE disk states the new size first, and a moment later its READs still end at the old one.
+        let grows = files.follow(attr(80), attr(90));
+        assert!(is_filled(80) && !is_filled(90));
+        drop(grows);
+        assert!(is_filled(80) && !is_filled(90));
+        drop(files.follow(attr(90), attr(80)));
         files.begin_reload();
         files.end_reload();
         // A program that has it open did not ask for the size yet.
