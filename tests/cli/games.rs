@@ -169,9 +169,12 @@ fn an_instance_and_its_profiles_are_sources_by_a_short_name() {
         run(command.env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME"))
     };
     let printed = bsafs(&["games"]).success();
-    let lines =
-        "skyrimse:mo2  Mod Organizer 2 (profile \"My profile\", 1 mod)\n  profiles  skyrimse:mo2/Test\n";
-    assert!(printed.ends_with(lines), "{printed}");
+    let lines = format!(
+        "skyrimse:mo2  Mod Organizer 2 (profile \"My profile\", 1 mod)\n  instance  {}\n  \
+         profiles  skyrimse:mo2/Test\n",
+        dir.path("home/MO2").display()
+    );
+    assert!(printed.ends_with(&lines), "{printed}");
     let json = bsafs(&["games", "--json"]).success();
     assert!(json.contains(r#"{"source":"skyrimse:mo2","#), "{json}");
     let list = |source: &str| bsafs(&["list", source, "-g", "*.dds"]).success();

@@ -259,6 +259,9 @@ fn write_instance(
     let profile =
         instance.profile.as_ref().map_or("no profile".into(), |it| format!("profile \"{}\"", it.shown()));
     writeln!(out, "{source}  Mod Organizer 2 ({profile}, {})", count(instance.mods, "mod"))?;
+    if name.is_some() || is_verbose {
+        writeln!(out, "  instance  {}", instance.folder.shown())?;
+    }
     let others = instance.profiles.iter().filter(|(it, _)| instance.profile.as_ref() != Some(it));
     let source = |(profile, folder): &(String, PathBuf)| match name {
         Some(name) => quoted(&format!("{name}/{profile}")),
@@ -273,13 +276,9 @@ fn write_instance(
         };
         writeln!(out, "  profiles  {}{more}", others[..shown].join(" "))?;
     }
-    if !is_verbose {
-        return Ok(());
-    }
-    writeln!(out, "  instance  {}", instance.folder.shown())?;
     match &instance.game {
-        Some(game) => writeln!(out, "  folder    {}", game.shown()),
-        None => Ok(()),
+        Some(game) if is_verbose => writeln!(out, "  folder    {}", game.shown()),
+        _ => Ok(()),
     }
 }
 
