@@ -312,10 +312,10 @@ pub use content::TextureForm;
 pub use content::codec::Quirk;
 pub use format::{ParseError, ParseErrorKind};
 pub use note::{Note, NoteCode};
-#[doc(hidden)]
-pub use vfs::Opened;
 pub use vfs::{
     BadPattern, CACHE_SIZE, Change, Comparing, Conflict, Difference, FileCopy, FileReader, FolderArchives,
     Layout, OpenError, OpenErrorKind, OpenOptions, Patterns, Provenance, READ_LIMIT, ReadError,
     ReadErrorKind, Reopened, Vfs, VfsEntry, VfsFile, VfsFolder, VfsLayer,
 };
+#[doc(hidden)]
+pub use vfs::{NotLookedAt, Opened};

@@ -62,4 +62,4 @@ pub use status_link::Caller;
 pub(crate) use view::SizeJob;
 pub use view::{Lookup, View};
 
-pub use crate::vfs::unseen::NotLookedAt;
+pub use crate::vfs::NotLookedAt;

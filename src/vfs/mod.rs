@@ -56,4 +56,5 @@ pub use open_options::{CACHE_SIZE, FolderArchives, Layout, OpenOptions, READ_LIM
 pub use opened::Opened;
 pub use patterns::{BadPattern, Patterns};
 pub use provenance::{FileCopy, Provenance};
+pub use unseen::NotLookedAt;
 pub use vfs::{Reopened, Vfs, VfsEntry, VfsFolder};

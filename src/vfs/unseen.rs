@@ -12,7 +12,7 @@ use super::question::{Meant, Question};
 use super::sources::layer_plan::{PlannedFolder, PlannedLayer};
 use super::vfs::Vfs;
 use crate::format::is_archive_name;
-use crate::game::{Disk, is_plugin};
+use crate::game::{Disk, MO2_INI, is_plugin};
 use crate::note::{Note, NoteCode};
 use crate::shown::in_utf8;
 use crate::tree::listed_path;
@@ -170,7 +170,9 @@ impl Places {
             let Some(at) = self.at(&note.subject) else { return Some((note, None)) };
             let decides = |at: &Vec<u8>| {
                 let name = String::from_utf8_lossy(at);
-                is_at_top(&name) && (is_of_plan || is_archive_name(at) && !name.contains('/'))
+                // Whether it says that the folder is an instance of Mod Organizer, which has other files.
+                let is_instance = name.eq_ignore_ascii_case(MO2_INI);
+                is_instance || is_at_top(&name) && (is_of_plan || is_archive_name(at) && !name.contains('/'))
             };
             if is_of_plan && note.code == NoteCode::FileUnreadable || at.iter().any(decides) {
                 return Some((note, None));

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::note::NoteSummary;
 use crate::system::paths;
+use crate::vfs::NotLookedAt;
 use crate::vfs::provenance::JSON_MAX;
-use crate::vfs::unseen::NotLookedAt;
 
 /// The daemon's status. Counts are since the mount.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
