@@ -1,4 +1,4 @@
-//! A place in the tree of folders, opened once by a [`Walk`]. What was examined there is then mounted on,
+//! A place in the tree of folders, opened once by a `Walk`. What was examined there is then mounted on,
 //! unmounted or removed through its descriptors, whatever other users rename meanwhile.
 
 use std::ffi::{OsStr, OsString};
