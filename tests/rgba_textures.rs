@@ -131,7 +131,6 @@ fn a_mount_shows_every_texture_of_an_archive_as_uncompressed_pixels() {
 fn commands_show_uncompressed_textures() {
     let disk = Disk::new();
     let finished = disk.dir.run(["extract", "--textures=rgba", "a.ba2", "b.ba2", "c.bsa", "-C", "out"]);
-    // One texture is cut off.
     assert!(finished.code == 1 && finished.err.contains("cut.dds: stays as it is: "), "{finished:?}");
     for (path, bytes) in &disk.files {
         let name = fs::read_dir(disk.dir.path("out/textures")).into_iter().flatten();
@@ -192,10 +191,12 @@ fn textures_become_png_files_with_all_pixels_and_alpha() {
         let arguments = [&["extract", "--png", "a.ba2", "c.bsa", "-C", "out"], more].concat();
         disk.dir.run(arguments)
     };
-    let listed = extract(&["--dry-run"]).success();
+    // One texture is cut off, which a dry run says, too.
+    let listed = extract(&["--dry-run"]);
+    assert!(listed.code == 1 && listed.err.contains("cut.dds: stays as it is: "), "{listed:?}");
     assert!(
-        listed.contains("out/Textures/Wall.png\n") && listed.contains("out/Textures/cut.dds\n"),
-        "{listed}"
+        listed.out.contains("out/Textures/Wall.png\n") && listed.out.contains("out/Textures/cut.dds\n"),
+        "{listed:?}"
     );
     let finished = extract(&[]);
     // One texture is cut off.
@@ -536,7 +537,7 @@ fn the_memory_for_a_picture_in_full_size_does_not_depend_on_its_size() {
     let (width, height) = (4096, 2048);
     let file = dds_file(dds::BC7, width, height, 1, false);
     fs::write(dir.path("large.dds"), &file).unwrap();
-    run_within(&dir, 48, "thumbnail --size full large.dds large.png");
+    run_within(&dir, 54, "thumbnail --size full large.dds large.png");
     let ba2 = Ba2::textures(1).add(
         Ba2File::texture("textures\\large.dds", Texture::new(dds::BC7, width, height, 1))
             .chunk(Chunk::zlib(&file[148..])),
@@ -553,7 +554,7 @@ fn the_memory_for_a_picture_in_full_size_does_not_depend_on_its_size() {
     let xbox = Tes4::new(104).flags(FOLDER_NAMES | FILE_NAMES | PACKED | XBOX_360 | XMEM);
     dir.archive("d.bsa", &xbox.add("textures", stream).build());
     for archive in ["a.ba2", "b.bsa", "c.ba2", "d.bsa"] {
-        run_within(&dir, 64, &format!("extract --png {archive} -C {archive}.out"));
+        run_within(&dir, 66, &format!("extract --png {archive} -C {archive}.out"));
         let written = fs::read(dir.path(format!("{archive}.out/textures/large.png"))).unwrap();
         assert!(written == fs::read(dir.path("large.png")).unwrap(), "{archive}");
     }

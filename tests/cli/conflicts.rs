@@ -40,7 +40,7 @@ fn each_conflict_is_printed_with_its_winner_and_hidden_copies() {
 {root}/{low}, {root}/{middle}, {root}/{loose}
   Layers fully hidden  1: {low}
   Conflicts            3 hidden files in 3 pairs
-  Equal copies         not compared; add --compare to find them
+  Equal copies         not compared
 
     hidden  pair, most hidden files first
          1  {middle} hides {low}

@@ -372,13 +372,12 @@ fn extract_writes_paths_longer_than_path_max() {
 }
 
 #[test]
-fn skip_existing_leaves_a_link_unchanged() {
+fn skip_existing_leaves_a_link_to_nothing_unchanged_and_names_it() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &Tes3::new().file("x.txt", b"new").build());
     symlink("nowhere", dir.path("x.txt")).unwrap();
-    let printed = dir.run(["extract", "a.bsa", "-C", ".", "--skip-existing"]).success();
-    let kept = "1 file exists already and was kept; --overwrite replaces it";
-    assert_eq!(printed, format!("wrote 0 files (0 B) to .; {kept}\n"));
+    let finished = dir.run(["extract", "a.bsa", "-C", ".", "--skip-existing"]);
+    assert_eq!((finished.code, &*finished.err), (1, "bsafs: x.txt: a link is in the way\n"), "{finished:?}");
     assert!(fs::symlink_metadata(dir.path("x.txt")).unwrap().is_symlink());
 }
 

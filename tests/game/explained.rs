@@ -250,7 +250,8 @@ fn an_archive_with_missing_data_is_told_by_order_and_mount_and_still_after_a_rel
     }
     let before = world.bsafs(&["status", "mnt"]);
     world.write(&[("Data/Meshes/new.nif", "new")]);
-    world.bsafs(&["reload", "mnt"]);
+    let reloaded = world.run(&["reload", "mnt"]);
+    assert!(reloaded.code == 1 && reloaded.err.contains("Unfinished.bsa"), "{reloaded:?}");
     let after = world.bsafs(&["status", "mnt"]);
     for (code, name, _) in expected {
         let is_told = |status: &str| status.lines().any(|line| line.contains(name));

@@ -21,7 +21,10 @@ fn home() -> TestDir {
     dir.archive(&format!("{data}/Skyrim - Textures0.bsa"), &textures);
     dir.archive("home/work/Skyrim - Textures0.bsa", &textures);
     let own = Tes3::new().file("textures\\clutter\\bucket.dds", &texture[..]).file("readme.txt", b"read me");
-    dir.archive("home/work/MyMod.bsa", &own.build());
+    for archive in ["MyMod.bsa", "1.0/MyMod.bsa", "1.1/MyMod.bsa"] {
+        fs::create_dir_all(dir.path("home/work").join(archive).parent().unwrap()).unwrap();
+        dir.archive(&format!("home/work/{archive}"), &own.build());
+    }
     for file in ["Skyrim.esm", "../SkyrimSE.exe", "MyMod.esp"] {
         fs::write(dir.path(data).join(file), "").unwrap();
     }
@@ -46,9 +49,14 @@ fn home() -> TestDir {
     dir
 }
 
-/// An instance of Mod Organizer 2 with an empty profile.
+/// An instance of Mod Organizer 2 with two empty profiles.
 fn instance(folder: &Path, game: &Path) {
-    fs::create_dir_all(folder.join("profiles/Default")).unwrap();
+    for profile in ["profiles/Default", "profiles/Old"] {
+        fs::create_dir_all(folder.join(profile)).unwrap();
+        for list in ["modlist.txt", "plugins.txt", "loadorder.txt"] {
+            fs::write(folder.join(profile).join(list), "").unwrap();
+        }
+    }
     fs::create_dir_all(folder.join("mods")).unwrap();
     let ini = format!(
         "[General]\ngameName=Skyrim Special Edition\nselected_profile=@ByteArray(Default)\n\
@@ -56,9 +64,6 @@ fn instance(folder: &Path, game: &Path) {
         game.display().to_string().replace('/', "\\\\")
     );
     fs::write(folder.join("ModOrganizer.ini"), ini).unwrap();
-    for list in ["modlist.txt", "plugins.txt", "loadorder.txt"] {
-        fs::write(folder.join("profiles/Default").join(list), "").unwrap();
-    }
 }
 
 /// The code blocks of a language in a Markdown text.

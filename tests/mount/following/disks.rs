@@ -197,7 +197,8 @@ impl SlowDisk {
             fs::create_dir_all(dir.path(folder)).unwrap();
         }
         let mut daemon = Command::new("bindfs");
-        let daemon = daemon.arg("-f").arg(dir.path("back")).arg(dir.path(at)).spawn().unwrap();
+        let daemon =
+            daemon.args(["-f", "--no-allow-other"]).arg(dir.path("back")).arg(dir.path(at)).spawn().unwrap();
         until("bindfs to mount", || mounts_below(&dir.path(at)).contains(&dir.path(at)));
         Self(daemon, dir.path(at))
     }
