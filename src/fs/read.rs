@@ -19,23 +19,19 @@ impl ReadTarget {
     /// Reads like [`ReadTarget::read`], and passes the result to `reply`. What would make the kernel show
     /// zeros, or a size that the file never had, is an error.
     pub(crate) fn answer(&self, offset: u64, len: u32, reply: impl FnOnce(Result<FileBytes<'_>, Error>)) {
-        let written = &self.view.shared.written;
-        let holds = written.holds();
         let read = self.read(offset, len);
         let (Ok(bytes), Some(ino)) = (&read, self.loose_ino()) else { return reply(read) };
         if bytes.len() == len as usize {
             return reply(read);
         }
         let end = offset + bytes.len() as u64;
-        let (is_filled, _replying) = written.is_filled(ino, end);
-        // On a FUSE disk a READ may take longer than the kernel takes to drop pages and to get the new size.
-        let is_late = || written.holds() != holds && self.view.size_now(ino).is_some_and(|size| end < size);
-        if is_filled || is_late() {
+        // The kernel reads nothing beyond the size that it has, which is an earlier one. It would take `end`
+        // for the size of the file. The disk may hang, so it is asked before other replies wait for this one.
+        let is_beyond = bytes.is_empty() && self.view.size_now(ino).is_some_and(|size| offset > size);
+        let (is_filled, _replying) = self.view.shared.written.is_filled(ino, end);
+        if is_filled {
             return reply(Err(Error::BeingWritten));
         }
-        // The kernel reads nothing beyond the size that it has, which is an earlier one. It would take `end`
-        // for the size of the file.
-        let is_beyond = bytes.is_empty() && self.view.size_now(ino).is_some_and(|size| offset > size);
         reply(if is_beyond { Err(Error::Replaced) } else { read })
     }
 

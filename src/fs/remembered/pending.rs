@@ -191,8 +191,6 @@ struct Writes {
     larger: HashMap<Ino, (u64, Instant)>,
     /// Number of reloads that have begun.
     reloads: u64,
-    /// How often pages were to be dropped, of all files.
-    holds: u64,
 }
 
 #[derive(Debug)]
@@ -283,11 +281,6 @@ impl WrittenFiles {
         self.table.read().files.get(&ino).is_some_and(is_size)
     }
 
-    /// How often pages of files were to be dropped until now.
-    pub(crate) fn holds(&self) -> u64 {
-        self.table.read().holds
-    }
-
     /// Whether the kernel may fill a page with zeros if a READ ends at `end`. The answer stays true until the
     /// second value is dropped.
     pub(crate) fn is_filled(&self, ino: Ino, end: u64) -> (bool, RwLockReadGuard<'_, ()>) {
@@ -324,7 +317,6 @@ impl Written {
 
 impl Writes {
     fn entry(&mut self, then: Attr) -> &mut Written {
-        self.holds += 1;
         let attr = Attr { validity: Validity::None, ..then };
         let new = Written { attr, next: attr, told: 0, was_cut: false, drops: 0, noticed: None };
         let file = self.files.entry(attr.ino).or_insert(new);
