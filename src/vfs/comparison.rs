@@ -375,17 +375,20 @@ impl Groups {
     /// The number of the group of a copy.
     pub(crate) fn of(&self, copy: &VfsFile) -> usize {
         let layer = usize::from(copy.entry().layer);
-        let layer = self.lowest.get(layer).copied().unwrap_or(layer);
-        let own = self.layers.get(layer).filter(|_| self.is_own[layer]);
-        let name = own.and_then(|own| self.deployments.mod_of(own.path(), &copy.path()));
-        name.map_or(layer, |name| self.of_mod(layer, name))
+        self.of_path(self.lowest.get(layer).copied().unwrap_or(layer), || copy.path())
     }
 
-    /// The number of the group of a loose copy that the game ignores.
-    pub(crate) fn of_ignored(&self, folder: &Path, path: &str) -> Option<usize> {
+    /// The layer of a folder with loose copies that the game ignores.
+    pub(crate) fn layer_of_ignored(&self, folder: &Path) -> Option<usize> {
         let layer = self.layers.iter().position(|layer| layer.is_folder() && layer.path() == folder)?;
-        let name = self.deployments.mod_of(folder, path).filter(|_| self.is_own[layer]);
-        Some(name.map_or(self.lowest[layer], |name| self.of_mod(layer, name)))
+        Some(self.lowest[layer])
+    }
+
+    /// The number of the group of a path in a layer.
+    pub(crate) fn of_path(&self, layer: usize, path: impl FnOnce() -> String) -> usize {
+        let own = self.layers.get(layer).filter(|_| self.is_own[layer]);
+        let name = own.and_then(|own| self.deployments.mod_of(own.path(), &path()));
+        name.map_or(layer, |name| self.of_mod(layer, name))
     }
 
     /// Whether a group is a layer that counts as another one.

@@ -169,8 +169,8 @@ pub(crate) fn out_of_place<'n>(
         return None;
     }
     let at = || layer.path().join(&path);
-    let mut nested = notes.filter(|note| is_nested(note)).peekable();
-    let nested = nested.peek().is_some().then(|| nested_around(nested, layer.path(), &at())).flatten();
+    let nested: Vec<&Note> = notes.filter(|note| is_nested(note)).collect();
+    let nested = || nested_around(nested.iter().copied(), layer.path(), &at());
     let of_order = |order: &LoadOrder| {
         let hidden = || {
             let folder = hidden_folder(order.mods.as_ref()?, &path)?;
@@ -178,7 +178,7 @@ pub(crate) fn out_of_place<'n>(
         };
         let not_loaded = || Some(Cause::new(Fate::NotLoaded, "not-at-top", &at(), below_top(order, file)?));
         let ignored = || Some(Cause::new(Fate::Ignored, "not-at-top", &at(), in_unread_folder(&path)?));
-        hidden().or_else(|| nested.clone()).or_else(not_loaded).or_else(ignored)
+        hidden().or_else(nested).or_else(not_loaded).or_else(ignored)
     };
     // A large game has thousands of layers, and few files that are out of place. So the layers come last.
     let has_it =

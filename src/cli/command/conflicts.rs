@@ -179,8 +179,7 @@ impl Conflicts {
         let options = OpenOptions { advice_to_root: self.page.advice_to_root(), ..options };
         let set = source_set(sources, options)?;
         let vfs = Vfs::from(set.open()?);
-        let unseen = selected.unseen(&vfs);
-        let mut unseen = unseen;
+        let mut unseen = selected.unseen(&vfs);
         check_memory(vfs.opened().tree.files().saturating_mul(CONFLICT))?;
         let files = selected.files(&vfs).inspect_err(|_| _ = unseen.end(Exit::Ok))?;
         if selected.is_unmatched(files.len()) {
@@ -617,9 +616,10 @@ fn some_of(names: &[String]) -> String {
 fn ignored(vfs: &Vfs, groups: &Groups, selected: &HashSet<NodeId>) -> HashMap<NodeId, Vec<usize>> {
     let mut ignored: HashMap<NodeId, Vec<usize>> = HashMap::new();
     for folder in vfs.opened().ignored.iter().rev() {
+        let layer = groups.layer_of_ignored(folder.folder.path());
         let files = folder.paths().filter_map(|path| vfs.file(path));
         for file in files.filter(|file| selected.contains(&file.node())) {
-            let group = groups.of_ignored(folder.folder.path(), &file.path());
+            let group = layer.map(|layer| groups.of_path(layer, || file.path()));
             ignored.entry(file.node()).or_default().extend(group);
         }
     }
