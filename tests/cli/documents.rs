@@ -7,7 +7,7 @@ use std::process::Command;
 
 use bsafs::cli::{Exit, MOUNT_OPTIONS, MountOption};
 
-use crate::mounted::{TestDir, run};
+use crate::mounted::{TestDir, is_root, run};
 use crate::snapshot::assert_snapshots;
 
 /// Every command, in the order of the help.
@@ -195,8 +195,11 @@ fn every_mount_option_is_accepted_documented_and_completed() {
             ["bsafs: no-such.bsa: no such file or folder\n", "bsafs: names.txt: no such file or folder\n"];
         let is_refused = finished.code == 2 && finished.err.contains("cannot be combined with --foreground");
         match *name {
-            // Other users than root may not use it at all.
-            "setuid=" => assert!(is_refused || finished.code == 77, "{name}: {finished:?}"),
+            "setuid=" if is_root() => assert!(is_refused, "{name}: {finished:?}"),
+            "setuid=" => {
+                let expected = "bsafs: -o setuid: only root can use this option\n";
+                assert_eq!((finished.code, &*finished.err), (77, expected), "{finished:?}");
+            }
             _ => assert!(finished.code == 66 && missing.contains(&&*finished.err), "{name}: {finished:?}"),
         }
     }
