@@ -225,7 +225,7 @@ codes! {
     /// Nothing loads a packed archive yet.
     PackLoader = "pack-loader", "packed archive", " that nothing loads yet";
     /// A folder that the user named is a game's data folder, or has a game below it.
-    GameNearby = "game-nearby", "folder", " near a game, whose rules are not used";
+    GameNearby = "game-nearby", "folder", " of a game without its load order";
 }
 
 impl NoteCode {
@@ -443,10 +443,10 @@ impl Note {
     /// How many things a summary counts for this note, and the name that it shows: the things in the subject
     /// if these have a reason, otherwise the subject.
     pub(crate) fn counted(&self) -> (usize, &str) {
-        if self.reason.is_empty() {
-            (self.more.saturating_add(1), &self.subject)
-        } else {
-            (self.count, &self.example)
+        match (self.reason, &*self.example) {
+            ("", _) => (self.more.saturating_add(1), &self.subject),
+            (_, "") => (self.count, &self.subject),
+            (_, example) => (self.count, example),
         }
     }
 
@@ -529,13 +529,16 @@ impl Reasons {
     }
 }
 
-/// Writes, for example, `: a volume (2), a palette (1)`, or nothing.
+/// Writes, for example, `: a volume (2), a palette (1)`, or nothing. A single reason has the number of all.
 impl fmt::Display for Reasons {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all: Vec<_> = self.0.iter().collect();
         all.sort_by_key(|(_, number)| std::cmp::Reverse(**number));
         for (at, (reason, number)) in all.into_iter().enumerate() {
-            write!(f, "{} {reason} ({number})", if at == 0 { ":" } else { "," })?;
+            write!(f, "{} {reason}", if at == 0 { ":" } else { "," })?;
+            if self.0.len() > 1 {
+                write!(f, " ({number})")?;
+            }
         }
         Ok(())
     }
@@ -555,27 +558,38 @@ pub struct NoteSummary {
 }
 
 /// Maximum number of subjects in a summary.
-const EXAMPLES_MAX: usize = 3;
+pub(crate) const EXAMPLES_MAX: usize = 3;
 
 /// Summarises notes, one summary for each code, without minor ones.
 pub fn summaries<'a>(notes: impl Iterator<Item = &'a Note>) -> Vec<NoteSummary> {
-    let mut of_code: BTreeMap<NoteCode, (NoteSummary, Reasons)> = BTreeMap::new();
+    let mut of_code: BTreeMap<NoteCode, (usize, Reasons, Vec<&str>)> = BTreeMap::new();
     for note in notes.filter(|note| !note.code.is_minor()) {
-        let (summary, reasons) = of_code.entry(note.code).or_default();
+        let (number, reasons, names) = of_code.entry(note.code).or_default();
         let (count, name) = note.counted();
-        summary.count = summary.count.saturating_add(count);
+        *number = number.saturating_add(count);
         reasons.add(note.reason, count);
-        if summary.examples.len() < EXAMPLES_MAX {
-            summary.examples.push(name.to_owned());
-        }
+        names.push(name);
     }
-    let named = |(code, (summary, reasons)): (NoteCode, (NoteSummary, Reasons))| {
-        let (thing, which) = code.in_words();
-        let plural = if summary.count == 1 { "" } else { "s" };
-        let text = format!("{} {thing}{plural}{which}{reasons}", summary.count);
-        NoteSummary { code: code.as_str().to_owned(), text, ..summary }
+    let summary = |(code, (count, reasons, mut names)): (NoteCode, (usize, Reasons, Vec<&str>))| {
+        names.sort_unstable();
+        let examples = names.into_iter().take(EXAMPLES_MAX).map(str::to_owned).collect();
+        NoteSummary::new(code, count, &reasons, examples)
     };
-    of_code.into_iter().map(named).collect()
+    of_code.into_iter().map(summary).collect()
+}
+
+impl NoteSummary {
+    pub(crate) fn new(code: NoteCode, count: usize, reasons: &Reasons, examples: Vec<String>) -> Self {
+        let (thing, which) = code.in_words();
+        let plural = if count == 1 { "" } else { "s" };
+        let text = format!("{count} {thing}{plural}{which}{reasons}");
+        Self { code: code.as_str().to_owned(), text, count, examples }
+    }
+
+    /// The code, if this version of bsafs knows it. A daemon may be of another version.
+    pub(crate) fn known_code(&self) -> Option<NoteCode> {
+        NoteCode::ALL.iter().copied().find(|code| code.as_str() == self.code)
+    }
 }
 
 impl fmt::Display for NoteSummary {

@@ -368,7 +368,7 @@ fn a_mount_counts_the_textures_of_a_ba2_that_stay_as_they_are() {
     dir.archive("a.ba2", &archive.add(texture("t/odd.dds", 200)).build());
     let mounted = dir.run(["mount", "--textures=rgba", "--log-file", "log", "a.ba2", "mnt"]).success();
     let odd = "odd: 2 unconverted textures: an unknown format (1), an unsupported format (1) \
-               (t/odd.dds, t/video.dds)";
+               (t/odd.dds, t/video.dds): bsafs status ";
     assert!(mounted.contains(odd), "{mounted}");
     let status = dir.run(["status", "--json", "mnt"]).success();
     dir.run(["umount", "mnt"]).success();
@@ -377,10 +377,10 @@ fn a_mount_counts_the_textures_of_a_ba2_that_stay_as_they_are() {
     fs::create_dir(&loose).unwrap();
     fs::write(loose.join("a.dds"), dds_file(77, 4, 4, 1, false)).unwrap();
     let finished = dir.run(["extract", "--textures=rgba", "loose", "-C", "out"]).success();
-    assert!(finished.contains("1 texture stays as it is: a loose file (1); -v lists it"), "{finished}");
+    assert!(finished.contains("1 texture stays as it is: a loose file; -v lists it"), "{finished}");
     let mounted = dir.run(["mount", "--textures=rgba", "loose", "mnt"]).success();
     dir.run(["umount", "mnt"]).success();
-    assert!(mounted.contains("odd: 1 unconverted texture: a loose file (1) (a.dds)"), "{mounted}");
+    assert!(mounted.contains("odd: 1 unconverted texture: a loose file (a.dds)"), "{mounted}");
 }
 
 #[test]

@@ -83,65 +83,79 @@ fn shared(mount: &Mounted) -> String {
     text.lines().next().unwrap().rsplit('/').next().unwrap().to_owned()
 }
 
-/// What the report of a mount says about the notes of each code, in the order of the report: one, or
-/// several.
+/// Oddities in the order in which a mount reports them: a noun, which gets an `s`, and the words after it.
 const ODD: [(&str, &str, &str); 12] = [
-    ("archive-missing", "missing archive", "missing archives"),
-    (
-        "archive-unlisted",
-        "archive that no plugin or INI file loads",
-        "archives that no plugin or INI file loads",
-    ),
-    ("archive-inactive", "archive whose plugin is not active", "archives whose plugin is not active"),
-    (
-        "archive-shadowed",
-        "archive hidden by another of the same name",
-        "archives hidden by another of the same name",
-    ),
-    ("plugin-missing", "missing plugin", "missing plugins"),
-    ("folder-missing", "missing folder", "missing folders"),
-    ("folder-case", "folder name spelled in several ways", "folder names spelled in several ways"),
-    (
-        "loose-older",
-        "loose file hidden by an archive that is not older",
-        "loose files hidden by an archive that is not older",
-    ),
-    ("loose-disabled", "loose file that the game ignores", "loose files that the game ignores"),
-    ("never-started", "missing settings file", "missing settings files"),
-    ("mo2-mod-missing", "missing mod", "missing mods"),
-    ("ini-section-twice", "repeated INI section", "repeated INI sections"),
+    ("archive-missing", "missing archive", ""),
+    ("archive-unlisted", "archive", " that no plugin or INI file loads"),
+    ("archive-inactive", "archive", " whose plugin is not active"),
+    ("archive-shadowed", "archive", " hidden by another of the same name"),
+    ("plugin-missing", "missing plugin", ""),
+    ("folder-missing", "missing folder", ""),
+    ("folder-case", "folder name", " spelled in several ways"),
+    ("loose-disabled", "loose file", " that the game ignores"),
+    ("never-started", "missing settings file", ""),
+    ("mo2-mod-missing", "missing mod", ""),
+    ("ini-section-twice", "repeated INI section", ""),
+    ("loose-older", "loose file", " hidden by an archive that is not older"),
 ];
 
-/// The oddities of a world as the report of a mount lists them, with at most three names of each kind.
+/// The oddities of a world as the report of a mount shows them: one kind in words, of several the names.
 fn oddities(world: &World) -> String {
     let mut subjects: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for note in world.expected["lint_subjects"].as_array().unwrap() {
         let subject = note["subject"].as_str().unwrap();
         // Archives are named without their folder.
         let is_archive = subject.ends_with(".bsa") || subject.ends_with(".ba2");
-        let name = if is_archive { subject.rsplit('/').next().unwrap() } else { subject };
+        let name = if is_archive || subject.starts_with('/') {
+            subject.rsplit('/').next().unwrap()
+        } else {
+            subject
+        };
         subjects.entry(note["code"].as_str().unwrap()).or_default().push(name);
     }
-    let kinds = ODD.iter().filter_map(|(code, one, several)| {
-        let mut names = subjects.remove(code)?;
+    let mut kinds: Vec<(&str, &str, usize, Vec<&str>)> = Vec::new();
+    for (code, thing, which) in ODD {
+        let Some(mut names) = subjects.remove(code) else { continue };
         names.sort_unstable();
-        if *code == "loose-disabled" {
-            let (words, count) = (if names.len() == 1 { one } else { several }, names.len());
-            let more = if count == 1 { String::new() } else { format!(", and {} more", count - 1) };
-            let why = format!("loose files are not enabled ({count})");
-            return Some(format!("{count} {words}: {why} ({}{more})", names[0]));
-        }
-        let words = if names.len() == 1 { one } else { several };
-        let more = match names.len() {
-            0..=3 => String::new(),
-            number => format!(", and {} more", number - 3),
-        };
-        let shown = names[..names.len().min(3)].join(", ");
-        Some(format!("{} {words} ({shown}{more})", names.len()))
-    });
-    let kinds = kinds.collect::<Vec<_>>().join(", ");
+        let number = names.len();
+        // One note counts them.
+        names.truncate(if code == "loose-disabled" { 1 } else { 3 });
+        kinds.push((thing, which, number, names));
+    }
     assert!(subjects.is_empty(), "{}: {subjects:?}", world.name);
-    kinds
+    let more = |number: usize, names: usize| match number - names {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    match &kinds[..] {
+        [] => String::new(),
+        [(thing, which, number, names)] => {
+            let plural = if *number == 1 { "" } else { "s" };
+            let is_disabled = which.ends_with("ignores");
+            let why = if is_disabled { ": loose files are not enabled".into() } else { String::new() };
+            format!(
+                "{number} {thing}{plural}{which}{why} ({}{})",
+                names.join(", "),
+                more(*number, names.len())
+            )
+        }
+        several => {
+            let number = several.iter().map(|(_, _, number, _)| number).sum();
+            let at = |at: usize| {
+                several.iter().filter_map(move |(thing, _, _, names)| Some((thing, names.get(at)?)))
+            };
+            let shown = |(thing, name): (&&str, &&str)| {
+                let says_all = ["archive", "plugin"].iter().any(|it| thing.contains(it));
+                if says_all || name.starts_with("no ") {
+                    name.to_string()
+                } else {
+                    format!("{thing} \"{name}\"")
+                }
+            };
+            let names: Vec<String> = (0..3).flat_map(at).take(3).map(shown).collect();
+            format!("{number} things ({}{})", names.join(", "), more(number, names.len()))
+        }
+    }
 }
 
 #[test]
@@ -152,7 +166,8 @@ fn a_game_without_a_mountpoint_is_mounted_on_a_folder_named_by_its_id() {
         let mount = mount(&world, &dir, &["mount", id], id);
         let plugins = world.expected["plugins"].as_array().unwrap().len();
         assert!(mount.report.starts_with(&format!("{id}: {plugins} plugins active; ")), "{}", mount.report);
-        assert!(mount.report.contains(&format!("; see `bsafs order {id}`\n")), "{}", mount.report);
+        let order = format!(": bsafs order {}\n", dir.path(id).display());
+        assert!(mount.report.contains(&order), "{}", mount.report);
         mount.umount(&dir);
         assert!(!dir.path(id).exists());
     }
@@ -170,7 +185,7 @@ fn the_report_of_a_mount_is_short_and_matches_order_and_info() {
         assert!(lines.len() <= 6, "{label}: {report}");
         let is_by_date = world.expected["precedence"]["loose"] == "newer";
         assert_eq!(report.contains("loose files win if they are newer"), is_by_date, "{label}: {report}");
-        let odd = lines.iter().find_map(|line| line.strip_prefix("odd: ")?.split_once("; see "));
+        let odd = lines.iter().find_map(|line| line.strip_prefix("odd: ")?.split_once(": bsafs order "));
         assert_eq!(odd.map_or("", |(odd, _)| odd), oddities(&world), "{label}");
         // A folder that makes two layers is counted once.
         let folders = world.expected["layers"].as_array().unwrap().iter().filter(|it| it["kind"] == "folder");
@@ -198,18 +213,16 @@ fn an_archive_named_after_a_game_wins_over_the_game() {
     let profile = "archives = ['skyrimse', 'My Mod.bsa']\nmountpoint = 'mnt'\noptions = 'precedence=first'\n";
     fs::write(dir.path("game.toml"), profile).unwrap();
     let first = ["mount", "skyrimse", "My Mod.bsa", "mnt", "-o", "precedence=first"];
-    for (arguments, order) in [
-        (&first[..4], "; see `bsafs order skyrimse 'My Mod.bsa'`\n"),
-        (&first, "; see `bsafs order --precedence=first skyrimse 'My Mod.bsa'`\n"),
-        (&["mount", "game.toml", "mnt"], "; see `bsafs order game.toml`\n"),
-        (
-            &["mount", "game.toml", "mnt", "--precedence=last"],
-            "; see `bsafs order --precedence=last game.toml`\n",
-        ),
+    for (arguments, archives) in [
+        (&first[..4], "the last one loaded wins"),
+        (&first, "the first one loaded wins"),
+        (&["mount", "game.toml", "mnt"], "the first one loaded wins"),
+        (&["mount", "game.toml", "mnt", "--precedence=last"], "the last one loaded wins"),
     ] {
         let mount = mount(&world, &dir, arguments, "mnt");
         assert_eq!(shared(&mount), "layer: My Mod", "{arguments:?}");
-        assert!(mount.report.contains(order), "{order}{}", mount.report);
+        let order = world.run(&dir, &["order", "mnt"]).success();
+        assert!(order.contains(&format!("\narchives    {archives}\n")), "{arguments:?} {order}");
         mount.umount(&dir);
     }
 }

@@ -198,7 +198,7 @@ impl Mount {
         let opened = opened.map_err(|error| self.not_a_folder(error.into()))?;
         let mut mountpoint = prepare_mountpoint(&plan, self.mountpoint.as_deref())?;
         let vfs: Vfs = opened.into();
-        let report = report(&plan.order_arguments, &vfs, &mountpoint, plan.options.edit.as_deref());
+        let report = report(&vfs, &mountpoint, plan.options.edit.as_deref());
         self.refuse_hidden_log(&mountpoint)?;
         // What is there is mounted, so that the exit status does not change.
         let mut unseen = Unseen::default();

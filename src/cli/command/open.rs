@@ -15,6 +15,7 @@ use crate::cli::options::mount_plan::mounted_source;
 use crate::cli::options::named_sources::NamedSources;
 use crate::cli::options::option_table::MountOptions;
 use crate::cli::terminal::output::{escaped, stdout};
+use crate::cli::terminal::report::odd_line;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::resolve_mountpoint;
@@ -23,7 +24,7 @@ use crate::daemon::overlay;
 use crate::fs::NotLookedAt;
 use crate::game::Environment;
 use crate::mounts::mount_status::{self, Answer, dead_overlay};
-use crate::note::NoteCode;
+use crate::note::{NoteCode, NoteSummary};
 use crate::shown::{Shown, quoted};
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::paths;
@@ -156,18 +157,19 @@ impl Open {
         }
         let opened = self.find_chosen_or_mount().and_then(|mountpoint| {
             let Some(mountpoint) = mountpoint else { return Ok(()) };
-            let odd = mountinfo::mounted_at(&mountpoint).as_ref().and_then(odd_line);
+            let mounted = mountinfo::mounted_at(&mountpoint);
+            let [odd, damaged] = mounted.as_ref().map_or([None, None], odd_lines);
             if !ui.is_quiet {
                 let mut out = stdout();
                 let path = quoted(&mountpoint.to_string_lossy());
                 writeln!(out, "{}", mountpoint.shown())?;
-                odd.iter().try_for_each(|(odd, _)| writeln!(out, "{odd}"))?;
+                odd.iter().try_for_each(|odd| writeln!(out, "{odd}"))?;
                 writeln!(out, "unmount: bsafs umount {path}")?;
                 out.flush()?;
             }
             open_file_manager(&mountpoint)?;
-            if let Some((odd, true)) = &odd {
-                message::show_without_terminal(odd);
+            if let Some(damaged) = &damaged {
+                message::show_without_terminal(damaged);
             }
             Ok(())
         });
@@ -340,17 +342,18 @@ fn say_unseen(mounted: &MountEntry) {
     unseen.end(Exit::Ok);
 }
 
-/// What is odd about what a mount shows, in one line, and whether an archive is damaged: then programs get
-/// errors. What could not be looked at is said before.
-fn odd_line(mounted: &MountEntry) -> Option<(String, bool)> {
-    let Answer::Status(status) = mount_status::ask(mounted) else { return None };
+/// What is odd about what a mount shows in one line, and what programs get errors from. What could not be
+/// looked at is said before.
+fn odd_lines(mounted: &MountEntry) -> [Option<String>; 2] {
+    let Answer::Status(status) = mount_status::ask(mounted) else { return [None, None] };
     let unseen: Vec<&str> = status.not_looked_at.iter().map(|it| &*it.code).collect();
-    let odd = status.odd.iter().filter(|odd| !unseen.contains(&&*odd.code));
-    let odd: Vec<String> = odd.map(|odd| odd.to_string().shown().to_string()).collect();
-    let path = quoted(&mounted.mountpoint.to_string_lossy());
+    let of = |is_shown: &dyn Fn(&NoteSummary) -> bool| {
+        let shown: Vec<_> = status.odd.iter().filter(|odd| is_shown(odd)).cloned().collect();
+        odd_line(&shown, &mounted.mountpoint)
+    };
     let damaged = [NoteCode::ArchiveCutOff, NoteCode::ArchiveUnfinished, NoteCode::NamesCutOff];
-    let is_damaged = status.odd.iter().any(|odd| damaged.iter().any(|it| it.as_str() == odd.code));
-    (!odd.is_empty()).then(|| (format!("odd: {}; see `bsafs status {path}`", odd.join(", ")), is_damaged))
+    let is_damaged = |odd: &NoteSummary| odd.known_code().is_some_and(|code| damaged.contains(&code));
+    [of(&|odd| !unseen.contains(&&*odd.code)), of(&is_damaged)]
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {

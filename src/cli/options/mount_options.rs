@@ -67,24 +67,6 @@ impl MountOptions {
     }
 }
 
-impl MountOptions {
-    /// The command-line flags that turn `given` into `self`. `is_flag` says whether the command has a flag.
-    pub(crate) fn flags(&self, given: &Self, is_flag: impl Fn(&str) -> bool) -> Vec<String> {
-        let mut flags = Vec::new();
-        for row in MOUNT_OPTIONS {
-            let name = row.name.trim_end_matches('=').replace('_', "-");
-            let values = (row.values)(self);
-            if is_flag(&name) && values != (row.values)(given) {
-                let flag = |value: &String| {
-                    if value.is_empty() { format!("--{name}") } else { format!("--{name}={value}") }
-                };
-                flags.extend(values.iter().map(flag));
-            }
-        }
-        flags
-    }
-}
-
 /// How the help of a mount option begins that is the same as a long option.
 const SAME_AS: &str = "same as --";
 

@@ -2,11 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Command};
 use rustix::process::geteuid;
 
 use super::named_sources::NamedSources;
-use super::open_args::SourceArgs;
 use super::option_table::{Flags, MountOptions};
 use super::unmounted::Unmounted;
 use crate::cli::exit::Failure;
@@ -40,8 +38,6 @@ pub(crate) struct MountPlan {
     pub(crate) mounted_sources: MountedSources,
     /// The source in the mount table, unless an option sets another.
     pub(crate) shown_source: String,
-    /// The arguments with which `bsafs order` plans the same layers.
-    pub(crate) order_arguments: Vec<String>,
 }
 
 impl MountPlan {
@@ -75,7 +71,6 @@ impl MountPlan {
         }
         let is_of_profile = mountpoint.is_none() && expanded.mountpoint.is_some();
         let mountpoint = mountpoint.or(expanded.mountpoint);
-        let order_arguments = order_arguments(sources, &options, &expanded.options);
         let mut given = given.open.merged_over(flags.open.clone()).merged_over(of_mounts);
         given.advice_to_root = advice;
         let mounted_sources = MountedSources {
@@ -94,7 +89,6 @@ impl MountPlan {
             given,
             mounted_sources,
             shown_source,
-            order_arguments,
         })
     }
 
@@ -139,16 +133,6 @@ fn shown_source(sources: &[PathBuf], allow_other: bool) -> String {
         }
         _ => "bsafs".into(),
     }
-}
-
-/// Arguments for `bsafs order`: the options that no profile sets, as flags, then the sources as the
-/// user gave them.
-fn order_arguments(sources: &[PathBuf], options: &MountOptions, of_profiles: &MountOptions) -> Vec<String> {
-    let order = SourceArgs::augment_args(Command::new("order"));
-    let is_flag = |name: &str| order.get_arguments().any(|argument| argument.get_long() == Some(name));
-    let mut arguments = options.flags(of_profiles, is_flag);
-    arguments.extend(sources.iter().map(|source| source.to_string_lossy().into_owned()));
-    arguments
 }
 
 /// A [`MountPlan`] in public types, for tests outside the crate.

@@ -1,6 +1,6 @@
 //! The report that `bsafs mount` prints: what it found, in at most seven lines, and how to unmount it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,23 +13,16 @@ use crate::format::{EntryId, is_archive_name};
 use crate::game::find::find;
 use crate::game::{
     ArchiveRule, Disk, Environment, FoundInstance, LoadOrder, LooseRule, find_instances, instance_names,
+    is_plugin,
 };
-use crate::note::{NoteCode, Reasons};
+use crate::note::{EXAMPLES_MAX, NoteCode, NoteSummary, Reasons, summaries};
 use crate::shown::{Shown, quoted};
 use crate::system::text::{count, layers};
 use crate::tree::NodeId;
 use crate::vfs::Vfs;
 
-/// Maximum number of names that are shown of one kind of oddity.
-const NAMES_SHOWN: usize = 3;
-
 /// Describes what was mounted, and how to unmount it.
-pub(crate) fn report(
-    order_arguments: &[String],
-    vfs: &Vfs,
-    mountpoint: &Mountpoint,
-    edit: Option<&Path>,
-) -> String {
+pub(crate) fn report(vfs: &Vfs, mountpoint: &Mountpoint, edit: Option<&Path>) -> String {
     let path = mountpoint.path.shown();
     let made = if mountpoint.is_made() { " (a new folder, removed on unmount)" } else { "" };
     let hidden = vfs.tree().nodes().map(|node| vfs.tree().hidden(node).len()).sum::<usize>();
@@ -51,7 +44,7 @@ pub(crate) fn report(
         game(vfs.order()),
         count(vfs.tree().files(), "file"),
         instance(vfs.order()),
-        oddities(order_arguments, vfs),
+        oddities(vfs, &mountpoint.path),
         quoted(&mountpoint.path.to_string_lossy()),
     )
 }
@@ -143,76 +136,99 @@ fn folders(store: &Store) -> usize {
         .len()
 }
 
-/// The oddities of one kind.
-#[derive(Default)]
-struct Odd {
-    number: usize,
-    /// Names of the files or folders, at least as many as are shown.
-    names: Vec<String>,
-    /// Why there are so many, if that differs.
-    reasons: Reasons,
-}
-
 /// The loose files that an archive hides because it is not older than they are.
-fn older(vfs: &Vfs) -> Odd {
+fn older(vfs: &Vfs) -> Option<NoteSummary> {
     if vfs.order().precedence.loose != LooseRule::ByDate {
-        return Odd::default();
+        return None;
     }
     let (tree, store) = (vfs.tree(), vfs.store());
     let is_older = |(node, winner): &(NodeId, EntryId)| {
         !store.is_folder(winner.layer)
             && tree.hidden(*node).iter().any(|hidden| store.is_folder(hidden.entry.layer))
     };
-    let mut odd = Odd::default();
+    let (mut number, mut names) = (0, Vec::new());
     for (node, _) in tree.entries().filter(is_older) {
-        odd.number += 1;
+        number += 1;
         // There may be very many, so only the paths that are shown are kept.
-        if odd.names.len() < NAMES_SHOWN {
-            odd.names.push(String::from_utf8_lossy(&tree.path(node)).into_owned());
+        if names.len() < EXAMPLES_MAX {
+            names.push(String::from_utf8_lossy(&tree.path(node)).into_owned());
         }
     }
-    odd
+    (number > 0).then(|| NoteSummary::new(NoteCode::LooseOlder, number, &Reasons::default(), names))
 }
 
-/// Describes what is odd: for each kind of oddity the number, what it is, and the first names.
-fn oddities(order_arguments: &[String], vfs: &Vfs) -> String {
-    let mut odd: BTreeMap<NoteCode, Odd> = BTreeMap::new();
+/// Describes what is odd in a line.
+fn oddities(vfs: &Vfs, mountpoint: &Path) -> String {
     let kept = vfs.kept_textures();
-    for note in vfs.notes().chain(&kept).filter(|note| !note.code.is_minor()) {
-        let kind = odd.entry(note.code).or_default();
-        let (number, name) = note.counted();
-        kind.number += number;
-        kind.reasons.add(note.reason, number);
-        kind.names.push(short_name(name).to_owned());
-    }
+    let mut odd = summaries(vfs.notes().chain(&kept));
     // A mount finds these files in its tree. Listing them would mean reading the archives' names again.
-    let older = older(vfs);
-    if older.number > 0 {
-        odd.insert(NoteCode::LooseOlder, older);
-    }
-    if odd.is_empty() {
-        return String::new();
-    }
-    let kinds: Vec<String> = odd.into_iter().map(|(code, odd)| odd.text(code)).collect();
-    let arguments: Vec<_> = order_arguments.iter().map(|argument| quoted(argument)).collect();
-    format!("odd: {}; see `bsafs order {}`\n", kinds.join(", "), arguments.join(" "))
+    odd.extend(older(vfs));
+    odd_line(&odd, mountpoint).map_or_else(String::new, |line| format!("{line}\n"))
 }
 
-impl Odd {
-    /// Returns, for example, `2 archives that no plugin or INI file loads (A.bsa, B.bsa)`.
-    fn text(mut self, code: NoteCode) -> String {
-        self.names.sort_unstable();
-        self.names.truncate(NAMES_SHOWN);
-        let more = self.number - self.names.len();
-        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-        let names: Vec<String> = self.names.iter().map(|name| name.shown().to_string()).collect();
-        let (thing, which) = code.in_words();
-        format!("{}{which}{} ({}{more})", count(self.number, thing), self.reasons, names.join(", "))
+/// What is odd about a mount, in one short line that names the command that shows all. What could not be
+/// looked at is described, and so are other things of one kind. Of several kinds, the first things are named.
+pub(crate) fn odd_line(odd: &[NoteSummary], mountpoint: &Path) -> Option<String> {
+    let is_told = |odd: &&NoteSummary| odd.known_code().is_none_or(|it| it.is_unseen() && !it.is_wanted());
+    let (told, others): (Vec<_>, Vec<_>) = odd.iter().partition(is_told);
+    let told = told.into_iter().map(|odd| with_names(odd, archive_name));
+    let others: Vec<NoteSummary> = others.into_iter().map(|odd| with_names(odd, short_name)).collect();
+    let mut parts: Vec<String> = told.map(|odd| odd.to_string().shown().to_string()).collect();
+    match &others[..] {
+        [] => {}
+        [one] => parts.push(one.to_string().shown().to_string()),
+        several => parts.push(named(several)),
     }
+    if parts.is_empty() {
+        return None;
+    }
+    // `order` reads the sources, and not what became of them in this mount.
+    let is_of_mount = |odd: &NoteSummary| match odd.known_code() {
+        Some(NoteCode::TextureKept | NoteCode::SourceGone | NoteCode::DiskGone) | None => true,
+        Some(_) => false,
+    };
+    let command = if odd.iter().any(is_of_mount) { "status" } else { "order" };
+    Some(format!("odd: {}: bsafs {command} {}", parts.join(", "), quoted(&mountpoint.to_string_lossy())))
+}
+
+/// Returns, for example, `3 things (Old.bsa, missing mod "SkyUI", and 1 more)`.
+fn named(odd: &[NoteSummary]) -> String {
+    let number = odd.iter().fold(0_usize, |sum, odd| sum.saturating_add(odd.count));
+    // One of each kind comes first.
+    let all =
+        (0..EXAMPLES_MAX).flat_map(|at| odd.iter().filter_map(move |odd| Some((odd, odd.examples.get(at)?))));
+    let names: Vec<String> = all.take(EXAMPLES_MAX).map(|(odd, name)| in_words(odd, name)).collect();
+    let more = match number.saturating_sub(names.len()) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    format!("{number} things ({}{more})", names.join(", "))
+}
+
+/// The name of one odd thing, with a noun if the name does not say what it is.
+fn in_words(odd: &NoteSummary, name: &str) -> String {
+    match odd.known_code() {
+        Some(NoteCode::NeverStarted | NoteCode::PluginsFileMissing) | None => name.shown().to_string(),
+        Some(_) if is_plugin(name) || is_archive_name(name.as_bytes()) => name.shown().to_string(),
+        Some(code) => format!("{} \"{}\"", code.in_words().0, name.shown()),
+    }
+}
+
+fn with_names(odd: &NoteSummary, name: fn(&str) -> &str) -> NoteSummary {
+    let examples = odd.examples.iter().map(|example| name(example).to_owned()).collect();
+    NoteSummary { examples, ..odd.clone() }
+}
+
+/// The last name of a path on the disk. A path in a game is returned as it is, unless it is an archive's.
+fn short_name(subject: &str) -> &str {
+    if Path::new(subject).is_absolute() { last_name(subject) } else { archive_name(subject) }
 }
 
 /// The name of an archive without its folder. Other subjects are returned as they are.
-fn short_name(subject: &str) -> &str {
-    let name = Path::new(subject).file_name().and_then(OsStr::to_str);
-    name.filter(|name| is_archive_name(name.as_bytes())).unwrap_or(subject)
+fn archive_name(subject: &str) -> &str {
+    if is_archive_name(subject.as_bytes()) { last_name(subject) } else { subject }
+}
+
+fn last_name(subject: &str) -> &str {
+    Path::new(subject).file_name().and_then(OsStr::to_str).unwrap_or(subject)
 }

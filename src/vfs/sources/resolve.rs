@@ -475,26 +475,28 @@ impl<'a> Planner<'a> {
             return None;
         }
         let found = || self.found_nearby.get_or_init(|| find(disk, &self.environment).into()).clone();
-        let text = match recognise_among(disk, folder, &self.environment, &found) {
+        let (title, text) = match recognise_among(disk, folder, &self.environment, &found) {
             Ok(game) => {
                 let source = source_of(&game, &found());
-                format!(
+                let text = format!(
                     "this is the data folder of {}, shown without the game's load order; \
                      `bsafs mount` with the source {source} has that",
                     game.title.name
-                )
+                );
+                (game.title, text)
             }
             Err(_) => {
                 let (title, below) = below(disk, folder)?;
-                format!(
+                let text = format!(
                     "{} is in a folder below, and is shown without its load order; \
                      `bsafs mount` with the source {} has that",
                     title.name,
                     below.shown()
-                )
+                );
+                (title, text)
             }
         };
-        Some(Note::new(NoteCode::GameNearby, folder.to_string_lossy(), text))
+        Some(Note { reason: title.name, ..Note::new(NoteCode::GameNearby, folder.to_string_lossy(), text) })
     }
 
     fn recognised(&self, folder: &Path) -> Result<Installation, OpenError> {
