@@ -34,6 +34,8 @@ pub struct Effect {
     pub other: String,
     /// What became of the file of the source in the game, as it is now.
     pub(crate) now: Fate,
+    /// Why nothing loads the archive. Empty if something does.
+    pub(crate) why_unloaded: String,
 }
 
 /// What packing changes for a file.
@@ -302,7 +304,19 @@ impl<'g> After<'g> {
             }
         };
         let other = other.map_or_else(String::new, |it| it.layer().path().to_string_lossy().into_owned());
-        Some(Effect { path: file.path.clone(), kind, other, now })
+        let why_unloaded =
+            if kind == EffectKind::Unloaded { self.why_unloaded(archive) } else { String::new() };
+        Some(Effect { path: file.path.clone(), kind, other, now, why_unloaded })
+    }
+
+    fn why_unloaded(&self, archive: &PlannedArchive) -> String {
+        let game = self.game.order().game;
+        match &archive.loader {
+            Loader::Plugin(plugin) => format!("{plugin} is not active in {game}"),
+            Loader::Missing(stem) => format!("no plugin {stem} is active in {game}"),
+            // It is at the end of the list.
+            Loader::Line(_) => String::new(),
+        }
     }
 
     /// Whether a copy is in an archive that is replaced, but is no source.
@@ -379,7 +393,8 @@ impl<'g> After<'g> {
                 return None;
             }
             let other = other.map_or_else(String::new, |it| it.layer().path().to_string_lossy().into_owned());
-            Some(Effect { path, kind: EffectKind::Gone, other, now: Fate::Wins })
+            let why_unloaded = String::new();
+            Some(Effect { path, kind: EffectKind::Gone, other, now: Fate::Wins, why_unloaded })
         };
         self.game.files().filter_map(effect).collect()
     }

@@ -164,6 +164,25 @@ fn a_deployed_mod_does_not_lose_to_itself() {
     }
 }
 
+#[test]
+fn files_of_a_plugin_that_is_not_active_are_named_in_one_line() {
+    let (dir, game) = game();
+    fs::write(dir.path("plugins.txt"), "*Late.esp\n").unwrap();
+    named_archive(game.join("Data/Late.bsa"), &["both.nif"]);
+    for name in ["a.nif", "both.nif", "c.nif"] {
+        write(dir.path("MyMod/meshes").join(name), name.as_bytes());
+    }
+    write(dir.path("MyMod/MyMod.esp"), b"");
+    let mut command = dir.bsafs(["pack", "MyMod", "--game", "skyrimse", "-n", "-v", "--in"]);
+    command.arg(&game).arg("--plugins").arg(dir.path("plugins.txt")).env("HOME", dir.path("home"));
+    let finished = run(&mut command);
+    let lines: Vec<&str> = finished.out.lines().filter(|line| line.contains("show")).collect();
+    let line = "3 files will not show: MyMod.esp is not active in skyrimse; the game shows other files at 1 \
+                of the paths";
+    assert_eq!(lines, [line], "{finished:?}");
+    assert!(finished.err.contains("meshes/both.nif: the game then shows that of "), "{finished:?}");
+}
+
 /// Writes an archive whose files have its name and their path as bytes.
 fn named_archive(path: PathBuf, files: &[&str]) {
     let name = path.file_stem().unwrap().to_str().unwrap().to_owned();

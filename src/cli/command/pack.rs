@@ -1,5 +1,6 @@
 //! `bsafs pack`: writes the archives that a game loads.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -608,31 +609,43 @@ fn path_list(path: &Path) -> Result<PathList, Failure> {
     }
 }
 
-/// Prints which files win or lose otherwise: all files of a dry run, otherwise some of each kind.
+/// Prints which files win or lose otherwise: all files of a dry run, otherwise some of each kind. Files that
+/// nothing loads have a line for each reason, because the plan has their paths.
 fn print_effects(out: &mut Output, changes: &[Effect], is_all: bool) -> Result<(), OutputError> {
-    for kind in [EffectKind::Unloaded, EffectKind::Gone, EffectKind::Loses, EffectKind::Wins] {
+    let then = |change: &Effect| match &*change.other {
+        "" => "nothing has the path then".to_owned(),
+        other => format!("the game then shows that of {}", other.shown()),
+    };
+    let mut unloaded: BTreeMap<(&str, bool), Vec<&Effect>> = BTreeMap::new();
+    for change in changes.iter().filter(|it| it.kind == EffectKind::Unloaded) {
+        unloaded.entry((&change.why_unloaded, change.now == Fate::Wins)).or_default().push(change);
+        log::info!("{}: {}", change.path.shown(), then(change));
+    }
+    for ((why, is_shown), files) in unloaded {
+        let more = if is_shown { " any more" } else { "" };
+        let others = match files.iter().filter(|it| !it.other.is_empty()).count() {
+            0 => String::new(),
+            others => format!("; the game shows other files at {others} of the paths"),
+        };
+        writeln!(out, "{} will not show{more}: {}{others}", count(files.len(), "file"), why.shown())?;
+    }
+    for kind in [EffectKind::Gone, EffectKind::Loses, EffectKind::Wins] {
         let changes: Vec<&Effect> = changes.iter().filter(|change| change.kind == kind).collect();
         let shown = if is_all { changes.len() } else { LOOSE_SHOWN };
         for change in changes.iter().take(shown) {
-            let is_shown = matches!(change.now, Fate::Wins);
-            let what = match kind {
-                EffectKind::Unloaded if is_shown => {
-                    "is not shown any more, because the archive's plugin is not active in the game;"
+            let path = change.path.shown();
+            let (what, then) = match kind {
+                EffectKind::Wins => (
+                    "wins once it is packed; until now,",
+                    format!("the game shows that of {}", change.other.shown()),
+                ),
+                EffectKind::Gone => ("is in an archive that is replaced, and in no new one;", then(change)),
+                _ if change.now == Fate::Wins => {
+                    ("loses once it is packed and the sources are gone;", then(change))
                 }
-                EffectKind::Unloaded => {
-                    "will not be shown, because the archive's plugin is not active in the game;"
-                }
-                EffectKind::Gone => "is in an archive that is replaced, and in no new one;",
-                EffectKind::Loses if is_shown => "loses once it is packed and the sources are gone;",
-                EffectKind::Loses => "will not be shown once it is packed;",
-                EffectKind::Wins => "wins once it is packed; until now,",
+                _ => ("will not be shown once it is packed;", then(change)),
             };
-            let then = match (kind, &*change.other) {
-                (EffectKind::Wins, other) => format!("the game shows that of {}", other.shown()),
-                (_, "") => "nothing has the path then".to_owned(),
-                (_, other) => format!("the game then shows that of {}", other.shown()),
-            };
-            writeln!(out, "{} {what} {then}", change.path.shown())?;
+            writeln!(out, "{path} {what} {then}")?;
         }
         if let more @ 1.. = changes.len().saturating_sub(shown) {
             writeln!(out, "and {more} more of this kind; --dry-run lists all")?;
