@@ -1,20 +1,41 @@
 //! Progress bars on standard error.
 
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::logger;
 
 /// Minimum number of steps for which a bar is shown.
 const BAR_FROM: usize = 24;
 
+/// A bar is shown if the work takes longer than this. A bar that appears and vanishes at once only flickers.
+const BAR_AFTER: Duration = Duration::from_millis(300);
+
 /// A progress bar that is removed from the terminal on drop.
-struct Bar(ProgressBar);
+struct Bar {
+    bar: ProgressBar,
+    began: Instant,
+    is_shown: AtomicBool,
+}
+
+impl Bar {
+    fn advance(&self, by: u64) {
+        if !self.is_shown.load(Relaxed)
+            && self.began.elapsed() >= BAR_AFTER
+            && !self.is_shown.swap(true, Relaxed)
+        {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.inc(by);
+    }
+}
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }
 
@@ -23,7 +44,7 @@ impl Drop for Bar {
 pub(crate) fn steps(what: &'static str, count: usize) -> Box<dyn Fn() + Sync> {
     match bar(what, count, || count as u64, "{msg} {wide_bar} {pos}/{len} {elapsed}") {
         None => Box::new(|| {}),
-        Some(bar) => Box::new(move || bar.0.inc(1)),
+        Some(bar) => Box::new(move || bar.advance(1)),
     }
 }
 
@@ -37,7 +58,7 @@ pub(crate) fn bytes(
 ) -> Box<dyn Fn(u64) + Sync> {
     match bar(what, count, total, "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes} {eta} left") {
         None => Box::new(|_| {}),
-        Some(bar) => Box::new(move |bytes| bar.0.inc(bytes)),
+        Some(bar) => Box::new(move |bytes| bar.advance(bytes)),
     }
 }
 
@@ -46,9 +67,10 @@ fn bar(what: &'static str, count: usize, total: impl FnOnce() -> u64, template: 
     if count < BAR_FROM || !std::io::stderr().is_terminal() || logger::is_of_mount() {
         return None;
     }
-    let bar = ProgressBar::new(total()).with_message(what);
-    Some(Bar(match ProgressStyle::with_template(template) {
+    let bar = ProgressBar::with_draw_target(Some(total()), ProgressDrawTarget::hidden()).with_message(what);
+    let bar = match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
-    }))
+    };
+    Some(Bar { bar, began: Instant::now(), is_shown: AtomicBool::new(false) })
 }
