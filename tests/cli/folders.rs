@@ -141,6 +141,21 @@ fn a_path_that_another_program_or_shell_spells_differently_is_spelled_out() {
 }
 
 #[test]
+fn a_file_as_mountpoint_is_called_that_and_no_damaged_archive() {
+    let dir = data();
+    fs::write(dir.path("notes"), "a text").unwrap();
+    for sources in [&["Data"][..], &["Data/a.bsa", "Data"]] {
+        let finished = dir.run([&["mount"], sources, &["notes"]].concat());
+        let text = "bsafs: notes: a file is no folder to mount on, and this one is no archive\n";
+        assert!(finished.code == 65 && finished.err == text, "{finished:?}");
+    }
+    // A file that is called an archive is meant as a source.
+    fs::write(dir.path("notes.bsa"), "a text").unwrap();
+    let finished = dir.run(["mount", "Data", "notes.bsa"]);
+    assert!(finished.code == 65 && finished.err.contains("notes.bsa: unsupported archive"), "{finished:?}");
+}
+
+#[test]
 fn info_describes_the_folder_and_then_each_archive() {
     let dir = data();
     let lines = dir.run(["info", "--json", "Data"]).success();
