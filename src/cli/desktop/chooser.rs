@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::message::{self, has_display, in_lines, in_tags};
+use super::message::{self, Away, has_display, in_lines, in_tags};
 use crate::cli::exit::{Exit, Failure};
 use crate::game::find::find;
 use crate::game::{Disk, Environment, find_instances};
@@ -70,6 +70,7 @@ pub(crate) fn choose_packed_game() -> Result<Option<&'static str>, Failure> {
 
 /// Shows a text that may have names of strangers, and asks whether to go on.
 pub(crate) fn confirm(text: &str) -> Result<bool, Failure> {
+    let _away = Away::new();
     let text = &*message::text(text);
     let zenity = Program::of_desktop("zenity");
     let zenity = zenity.args(["--question", "--no-markup", "--width=700", "--title", PACK[0], "--text"]);
@@ -106,6 +107,7 @@ pub(crate) fn choose_picture(texture: &Path) -> Result<Option<PathBuf>, Failure>
 
 /// The answer of the user, which is empty if he closed the window. `None` if neither program can ask.
 fn answer(kdialog: Program, zenity: Program) -> Option<Vec<u8>> {
+    let _away = Away::new();
     for program in in_order(kdialog, zenity) {
         match program.output_within(SHOWN_TIME) {
             Ok(Some(output)) if output.status.code().is_some_and(|code| code <= 1) => {

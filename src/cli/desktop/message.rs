@@ -4,6 +4,7 @@
 //! that each viewer shows it literally.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::cli::terminal::output::escaped;
@@ -73,6 +74,26 @@ pub(crate) fn answer_without_terminal(what: &str) {
     show(Kind::Answer, windows.iter().chain(notifications), what);
 }
 
+/// Keeps this process out of the current folder while a window waits for the user. The folder may be in a
+/// mount, which would be busy until then. File managers start programs there.
+pub(super) struct Away(Option<PathBuf>);
+
+impl Away {
+    pub(super) fn new() -> Self {
+        let here = std::env::current_dir().ok();
+        Self(here.filter(|_| std::env::set_current_dir("/").is_ok()))
+    }
+}
+
+impl Drop for Away {
+    fn drop(&mut self) {
+        if let Some(here) = &self.0 {
+            // The folder may be gone, because the mount is.
+            let _ = std::env::set_current_dir(here);
+        }
+    }
+}
+
 /// Whether this process can show windows.
 pub(super) fn has_display() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -85,6 +106,7 @@ fn show<'a>(kind: Kind, mut viewers: impl Iterator<Item = &'a Viewer>, what: &st
     if !has_display() || has_terminal {
         return;
     }
+    let _away = Away::new();
     let text = text(what);
     let is_shown = viewers.any(|viewer| viewer.show(kind, &text));
     if !is_shown {

@@ -91,6 +91,22 @@ fn the_menu_of_a_file_shows_which_archive_it_comes_from() {
 }
 
 #[test]
+fn a_window_that_waits_does_not_keep_the_mount_busy() {
+    for command in ["which --notify", "open --as-png", "open --pack"] {
+        let desktop = with_games(&[("notify-send", "")]);
+        let mount = desktop.dir.mount(["a.bsa"]);
+        let umount = format!("'{}' umount '{}'", env!("CARGO_BIN_EXE_bsafs"), mount.path.display());
+        // While the user looks at the window, he unmounts in another.
+        desktop.program("zenity", &format!("({umount} && echo done) > unmounted.txt 2>&1; exit 1"));
+        let mut arguments: Vec<&str> = command.split(' ').collect();
+        arguments.push(if command == "open --pack" { "." } else { "readme.txt" });
+        crate::mounted::run(desktop.command(arguments).current_dir(&mount.path));
+        let unmounted = fs::read_to_string(desktop.dir.path("unmounted.txt")).unwrap();
+        assert!(unmounted.ends_with("done\n"), "{command}: {unmounted}");
+    }
+}
+
+#[test]
 fn a_texture_is_converted_to_png_where_the_user_wants_it() {
     let desktop = with_games(&[("zenity", "echo home/chosen.png"), ("notify-send", "")]);
     let texture = [&crate::support::dds::header(28, 4, 4, 1, false)[..], &[0x80; 64]].concat();
