@@ -81,6 +81,7 @@ fn uninstall_removes_only_what_was_installed() {
         assert!(installed.contains(path), "{path}: {installed:?}");
     }
     assert!(!installed.contains("share/nautilus"), "Nautilus reads scripts only in a home folder");
+    assert!(installed.contains("share/nautilus-python/extensions/bsafs.py"), "{installed:?}");
 
     // Install a second time, which must not forget the list of the first installation.
     assert_eq!(install(&dir, &built(), "prefix").code, 0);
@@ -103,6 +104,7 @@ fn uninstall_keeps_a_file_that_the_user_changed() {
     let dir = TestDir::new();
     assert_eq!(install(&dir, &built(), "home/.local").code, 0);
     let script = "home/.local/share/nautilus/scripts/Unmount Bethesda Archive";
+    assert!(!dir.path("home/.local/share/nautilus-python").exists(), "there would be two menus");
     fs::write(dir.path(script), "#!/bin/sh\n").unwrap();
     // A link in place of an installed file is not removed either.
     let page = "home/.local/share/man/man1/bsafs.1";
