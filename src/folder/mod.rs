@@ -44,4 +44,4 @@ pub use loose_names::{LooseName, LooseNames};
 pub use notes::{WalkNote, Why};
 pub use open_files::OpenFiles;
 pub use rescan::{ScanChanges, Walks, scan, scan_again};
-pub use scan::Filter;
+pub use scan::{Filter, OnlyPaths};

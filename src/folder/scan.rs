@@ -164,6 +164,9 @@ impl<'a> Scan<'a> {
     pub(super) fn read_folder(&mut self, folder: u32) -> Result<(), ScanError> {
         self.check_memory()?;
         self.begin_files(folder)?;
+        if self.filter.only.as_ref().is_some_and(|only| !only.enters(&self.listed_path(folder))) {
+            return Ok(());
+        }
         let (root, path) = self.locations.of_folder(&self.bytes, &self.folders, folder);
         let opened = root.open_beneath(&path, OFlags::RDONLY | OFlags::DIRECTORY);
         let opened = opened.and_then(|fd| stat_of(&fd).map(|stat| (fd, stat)));
@@ -227,7 +230,9 @@ impl<'a> Scan<'a> {
     ) -> Result<(), Left> {
         if let Some(mark) = Mark::of(fd, name, kind) {
             match mark {
-                Mark::Deleted(name) if self.takes_file(listed, name) => self.add_whiteout(folder, name)?,
+                Mark::Deleted(name) if self.takes_file(listed, name) || self.is_on_the_way(listed, name) => {
+                    self.add_whiteout(folder, name)?
+                }
                 Mark::Opaque => self.add_whiteout(folder, b"")?,
                 Mark::Deleted(_) | Mark::Internal => {}
             }
@@ -516,6 +521,11 @@ impl<'a> Scan<'a> {
         self.filter.is_all() || self.filter.takes_file(folder, name)
     }
 
+    /// Whether a scan for some paths only walks a folder.
+    fn is_on_the_way(&self, parent: &[u8], name: &[u8]) -> bool {
+        self.filter.only.is_some() && self.takes_folder(parent, name)
+    }
+
     fn takes_folder(&self, parent: &[u8], name: &[u8]) -> bool {
         self.filter.is_all() || self.filter.takes_folder(&joined(parent, name))
     }
@@ -584,6 +594,67 @@ pub struct Filter {
     pub only_roots_links: bool,
     /// What a mod manager hides. All folders of an instance share it.
     pub hidden: Arc<HiddenNames>,
+    /// If set, a scan takes only what lies directly in the folder and what is at these paths.
+    pub only: Option<Arc<OnlyPaths>>,
+}
+
+/// The paths of a tree that a command needs. A scan for them walks the folders above them, and no others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OnlyPaths {
+    /// Files, or folders with all that is below them. In lower case, with `/` between names.
+    whole: Vec<Vec<u8>>,
+    /// A folder whose entries are taken, without what is below them; empty for the scanned folder.
+    listed: Option<Vec<u8>>,
+}
+
+impl OnlyPaths {
+    /// Some files, or folders with all that is below them. `None` if a path has bytes that a tree may list in
+    /// another form than a disk.
+    pub fn at_or_below<'p>(paths: impl IntoIterator<Item = &'p [u8]>) -> Option<Self> {
+        let whole = paths.into_iter().map(|path| plain(path).filter(|it| !it.is_empty()));
+        Some(Self { whole: whole.collect::<Option<_>>()?, listed: None })
+    }
+
+    /// The entries of one folder, under the same condition.
+    pub fn listed(folder: &[u8]) -> Option<Self> {
+        Some(Self { whole: Vec::new(), listed: Some(plain(folder)?) })
+    }
+
+    fn takes_file(&self, folder: &[u8], name: &[u8]) -> bool {
+        let folder = folder.to_ascii_lowercase();
+        let path = joined(&folder, &name.to_ascii_lowercase());
+        self.is_below_one(&path) || self.listed.as_ref() == Some(&folder)
+    }
+
+    fn takes_folder(&self, path: &[u8]) -> bool {
+        let path = path.to_ascii_lowercase();
+        let parent = path.iter().rposition(|&byte| byte == b'/').map_or(&b""[..], |at| &path[..at]);
+        self.enters(&path) || self.listed.as_deref() == Some(parent)
+    }
+
+    /// Whether a scan reads a folder.
+    fn enters(&self, path: &[u8]) -> bool {
+        let path = path.to_ascii_lowercase();
+        let is_above = |it: &Vec<u8>| path.is_empty() || is_at_or_in(it, &path);
+        self.is_below_one(&path) || self.whole.iter().chain(&self.listed).any(is_above)
+    }
+
+    fn is_below_one(&self, path: &[u8]) -> bool {
+        self.whole.iter().any(|it| is_at_or_in(path, it))
+    }
+}
+
+/// Whether a path is another one, or below it. Both are in lower case.
+fn is_at_or_in(path: &[u8], folder: &[u8]) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
+/// A path without slashes at its ends, in lower case.
+fn plain(path: &[u8]) -> Option<Vec<u8>> {
+    let is_plain = |byte: &u8| (b' '..=b'~').contains(byte) && !b"%\\:".contains(byte);
+    let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).collect();
+    let is_name = |name: &&[u8]| name.iter().all(is_plain) && !matches!(*name, b"." | b"..");
+    names.iter().all(is_name).then(|| names.join(&b'/').to_ascii_lowercase())
 }
 
 impl Filter {
@@ -592,6 +663,9 @@ impl Filter {
         if folder.is_empty() && (self.no_direct_files || self.is_not_at_root(name))
             || self.hidden.hides_file(name)
         {
+            return false;
+        }
+        if self.only.as_ref().is_some_and(|only| !folder.is_empty() && !only.takes_file(folder, name)) {
             return false;
         }
         folder.is_empty()
@@ -603,6 +677,9 @@ impl Filter {
         let at = path.iter().rposition(|&byte| byte == b'/');
         let name = at.map_or(path, |at| &path[at + 1..]);
         if at.is_none() && self.is_not_at_root(name) || self.hidden.hides_folder(name) {
+            return false;
+        }
+        if self.only.as_ref().is_some_and(|only| !only.takes_folder(path)) {
             return false;
         }
         self.only_below.as_ref().is_none_or(|only| {
@@ -655,6 +732,34 @@ mod tests {
             [("sound", true), ("Sound/voice", true), ("sound/fx", false), ("meshes", false)]
         {
             assert_eq!(filter.takes_folder(folder.as_bytes()), is_walked, "{folder}");
+        }
+    }
+
+    #[test]
+    fn a_scan_for_some_paths_takes_these_and_reads_only_the_folders_above_them() {
+        let only = OnlyPaths::at_or_below([&b"/Textures/Armor/"[..]]).unwrap();
+        for (path, is_taken) in [
+            ("", true),
+            ("textures", true),
+            ("TEXTURES/armor", true),
+            ("textures/armor/Iron", true),
+            ("textures/armors", false),
+            ("meshes", false),
+        ] {
+            assert_eq!(
+                [only.takes_folder(path.as_bytes()), only.enters(path.as_bytes())],
+                [is_taken; 2],
+                "{path}"
+            );
+        }
+        assert!(only.takes_file(b"Textures/Armor/x", b"A.dds") && only.takes_file(b"textures", b"ARMOR"));
+        assert!(!only.takes_file(b"textures", b"a.dds") && !only.takes_file(b"armor", b"a.dds"));
+        let only = OnlyPaths::listed(b"textures/").unwrap();
+        assert!(only.takes_file(b"Textures", b"a.dds") && !only.takes_file(b"textures/armor", b"a.dds"));
+        assert!(only.takes_folder(b"textures/armor") && !only.enters(b"textures/armor"));
+        assert!(OnlyPaths::listed(b"").unwrap().takes_folder(b"Textures"));
+        for path in ["a%2Fb", "a\\b", "a/../b", "\u{e9}", "", "/"] {
+            assert_eq!(OnlyPaths::at_or_below([path.as_bytes()]), None, "{path}");
         }
     }
 

@@ -60,6 +60,9 @@ impl Opened {
     ) -> Result<Self, OpenError> {
         let mut plan = resolve::open_plan(sources, options, earlier.map(|earlier| &**earlier.plan()))?;
         for_others::limit_links(&mut plan.layers, options);
+        if let Some(only) = &options.only {
+            plan.layers.iter_mut().for_each(|layer| layer.limit_paths(only));
+        }
         Self::open_plan(Arc::new(plan), options, store, earlier)
     }
 

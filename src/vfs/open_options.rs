@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::error::OpenError;
 use crate::content::TextureForm;
+use crate::folder::OnlyPaths;
 use crate::format::encoding::{Encoding, NamesEncoding};
 use crate::format::{Archive, Limits, Options};
 use crate::game::{ArchiveRule, Overrides};
@@ -41,6 +42,8 @@ pub struct OpenOptions {
     pub(crate) progress: Option<Progress>,
     /// What the patterns of profiles match, and what could not be looked at.
     pub(crate) unseen: Vec<Note>,
+    /// If set, the only paths at which loose files are needed.
+    pub(crate) only: Option<Arc<OnlyPaths>>,
     /// If root opens sources for other users to read: what to do instead about a folder or list that another
     /// user can change. Links and names in it could show them every file that root can read.
     pub(crate) advice_to_root: Option<&'static str>,
@@ -236,6 +239,7 @@ impl OpenOptions {
             within: if self.within.is_empty() { lower.within } else { self.within },
             progress: self.progress.or(lower.progress),
             unseen: [lower.unseen, self.unseen].concat(),
+            only: self.only.or(lower.only),
             advice_to_root: self.advice_to_root.or(lower.advice_to_root),
         }
     }

@@ -16,6 +16,7 @@ use super::sources::layer_plan::PlannedLayer;
 use super::sources::source_set::SourceSet;
 use super::trouble::{Handling, Trouble};
 use crate::content::Store;
+use crate::folder::OnlyPaths;
 use crate::game::LoadOrder;
 use crate::note::Note;
 use crate::tree::{Kind, LayerNames, NodeId, Tree};
@@ -84,6 +85,23 @@ impl Vfs {
     /// opened is no error: it is left out, and [`Vfs::unseen`] has a note.
     pub fn open<P: AsRef<Path>>(sources: impl IntoIterator<Item = P>) -> Result<Self, OpenError> {
         OpenOptions::new().open(sources)
+    }
+
+    /// Opens sources to look at some paths in their tree. If each of these is one of a file or folder as it
+    /// is listed, only the folders above them are walked, and other loose files are missing. Otherwise the
+    /// whole tree is there: other files may be meant, or suggested. Without paths, it is there, too.
+    pub(crate) fn open_for<'p>(
+        set: &SourceSet,
+        paths: impl Iterator<Item = &'p [u8]> + Clone,
+    ) -> Result<Self, OpenError> {
+        let only = OnlyPaths::at_or_below(paths.clone()).filter(|_| paths.clone().next().is_some());
+        if let Some(only) = only.and_then(|only| set.limited(only)) {
+            let vfs = Self::from(only.open()?);
+            if paths.clone().all(|path| vfs.file(path).is_some() || vfs.folder(path).is_some()) {
+                return Ok(vfs);
+            }
+        }
+        set.open().map(Self::from)
     }
 
     /// Refers to the tree without keeping its archives open.
@@ -297,5 +315,31 @@ impl VfsFolder {
             Kind::File(entry) => VfsEntry::File(VfsFile::new(self.opened.clone(), node, entry)),
             Kind::Folder => VfsEntry::Folder(Self { opened: self.opened.clone(), node }),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_about_one_path_walks_no_other_folders() {
+        let dir = tempfile::tempdir().expect("cannot create the folder");
+        for file in ["mod/textures/a.dds", "mod/textures/armor/b.dds", "mod/meshes/c.nif"] {
+            let file = dir.path().join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).expect("cannot create the folder");
+            std::fs::write(file, "").expect("cannot write");
+        }
+        let set = SourceSet { paths: vec![dir.path().join("mod")], ..SourceSet::default() };
+        let found = |paths: &[&str]| {
+            let vfs = Vfs::open_for(&set, paths.iter().map(|path| path.as_bytes())).unwrap();
+            let mut files: Vec<String> = vfs.files().map(|file| file.path()).collect();
+            files.sort();
+            files.join(" ")
+        };
+        assert_eq!(found(&["Textures/A.dds"]), "textures/a.dds");
+        assert_eq!(found(&["textures/armor/", "meshes/c.nif"]), "meshes/c.nif textures/armor/b.dds");
+        let all = "meshes/c.nif textures/a.dds textures/armor/b.dds";
+        assert_eq!([found(&["a.dds"]), found(&["textures/a.dds", "none"]), found(&[])], [all; 3]);
     }
 }

@@ -31,6 +31,51 @@ fn which_answers_the_same_for_a_mount_and_for_its_sources() {
     drop(mount);
 }
 
+/// Only the folders above a single path are walked, all folders for a list of paths.
+#[test]
+fn one_path_has_the_answer_that_it_has_among_all_paths() {
+    let dir = TestDir::new();
+    for (path, bytes) in [
+        ("low/Textures/Armor/Iron.dds", "1"),
+        ("low/textures/armor/iron.DDS", "2"),
+        ("low/Textures/Armor/gone.dds", "3"),
+        ("low/Textures/Removed/a.dds", "4"),
+        ("low/opaque/a.txt", "5"),
+        ("low/same/name/in.txt", "6"),
+        ("low/50% \u{e9}.txt", "7"),
+        ("target/deep/linked.txt", "8"),
+        ("high/TEXTURES/ARMOR/IRON.dds", "9"),
+        ("high/textures/armor/.wh.gone.dds", ""),
+        ("high/textures/.wh.removed", ""),
+        ("high/opaque/.wh..wh..opq", ""),
+        ("high/opaque/b.txt", "10"),
+        ("high/same/name", "11"),
+        ("high/misc/a.txt", "12"),
+    ] {
+        let path = dir.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    std::os::unix::fs::symlink("../../target/deep", dir.path("low/Textures/Links")).unwrap();
+    std::os::unix::fs::symlink("../target/deep/linked.txt", dir.path("low/file.txt")).unwrap();
+    dir.archive(
+        "middle.bsa",
+        &Tes3::new().file("misc\\a.txt", b"archive").file("opaque\\a.txt", b"-").build(),
+    );
+    let sources = ["--in", "low", "--in", "middle.bsa", "--in", "high"];
+    let paths = dir.run(["list", "low", "middle.bsa", "high"]).success();
+    let removed = "textures/armor/gone.dds\ntextures/removed/a.dds\nopaque/a.txt\nnone.txt\n";
+    fs::write(dir.path("paths"), paths.clone() + removed).unwrap();
+    assert_eq!(paths.lines().count(), 9, "{paths}");
+    let all = dir.run([&["which", "--json", "--files-from", "paths"], &sources[..]].concat());
+    let mut one_by_one = (String::new(), String::new());
+    for path in paths.lines().chain(removed.lines()) {
+        let one = dir.run([&["which", "--json", path], &sources[..]].concat());
+        one_by_one = (one_by_one.0 + &one.out, one_by_one.1 + &one.err);
+    }
+    assert_eq!(one_by_one, (all.out, all.err));
+}
+
 #[test]
 fn the_answer_is_short_unless_more_is_asked_for() {
     let dir = two_archives();

@@ -6,7 +6,7 @@ use std::slice;
 use clap::Args;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
-use crate::cli::options::named_sources::open_sources;
+use crate::cli::options::named_sources::open_sources_for;
 use crate::cli::options::open_args::{OpenArgs, SALVAGE};
 use crate::cli::options::selection::same_names;
 use crate::cli::terminal::output::raw_stdout;
@@ -38,7 +38,8 @@ pub(crate) struct Cat {
 impl Cat {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         let options = self.open.options().salvage(self.salvage);
-        let vfs = open_sources(slice::from_ref(&self.archive), options)?;
+        let paths = self.paths.iter().map(Path::new);
+        let vfs = open_sources_for(slice::from_ref(&self.archive), options, paths)?;
         let mut unseen = Unseen::default();
         self.paths.iter().for_each(|path| unseen.add(unseen_about(&vfs, Path::new(path))));
         let written = self.write(&vfs);

@@ -13,7 +13,7 @@ use clap::Args;
 use indicatif::BinaryBytes;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::named_sources::open_sources;
+use crate::cli::options::named_sources::open_sources_for;
 use crate::cli::options::open_args::{AS_USER, LayoutArg, OpenArgs, SALVAGE};
 use crate::cli::options::selection::{Selection, destination_hint, refuse_destination};
 use crate::cli::surroundings::remove_files_on_signals;
@@ -155,7 +155,9 @@ impl Extract {
             ..self.open.options()
         };
         let (named, selected) = self.selection.split(&self.archives)?;
-        let vfs = open_sources(named, options)?;
+        // The names of pictures depend on other files.
+        let paths = if self.png { &[] } else { selected.only_paths() };
+        let vfs = open_sources_for(named, options, paths.iter().copied())?;
         if self.directory.is_none() {
             refuse_destination(named, "-C")?;
         }

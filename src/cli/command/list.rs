@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
-use crate::cli::options::named_sources::open_sources;
+use crate::cli::options::named_sources::open_sources_for;
 use crate::cli::options::open_args::{LayoutArg, OpenArgs};
 use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::{stdout_for, write_json};
@@ -95,7 +95,7 @@ impl List {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         let options = OpenOptions { layout: self.layout.layout, ..self.open.options() };
         let (sources, selected) = self.selection.split(&self.archives)?;
-        let vfs = open_sources(sources, options)?;
+        let vfs = open_sources_for(sources, options, selected.only_paths().iter().copied())?;
         let mut out = stdout_for(self.json || self.zero);
         let mut unseen = selected.unseen(&vfs);
         let files = selected.files(&vfs).inspect_err(|_| _ = unseen.end(Exit::Ok))?;

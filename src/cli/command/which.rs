@@ -93,7 +93,14 @@ impl Which {
             paths => (&[][..], paths),
         };
         let asks_mounts = sources.is_empty() && !has_in;
-        let unmounted = if asks_mounts { None } else { Some(Asked::new(sources, &self.open)?) };
+        let is_path = |path: &PathBuf| !selection::is_pattern(path);
+        let unmounted = if asks_mounts {
+            None
+        } else if self.files_from.is_none() && paths.iter().all(is_path) {
+            Some(Asked::about(sources, &self.open, paths)?)
+        } else {
+            Some(Asked::new(sources, &self.open)?)
+        };
         let mut out = stdout_for(self.json);
         let (mut exit, mut is_unmatched) = (Exit::Ok, false);
         let mut unseen = Unseen::default();

@@ -1,6 +1,7 @@
 //! `bsafs why`: prints why a file, plugin, archive, mod or settings file is not in a game.
 
 use std::cell::OnceCell;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
@@ -22,7 +23,6 @@ use crate::game::{
 use crate::shown::{Shown, quoted};
 use crate::system::mountinfo;
 use crate::system::text::count;
-use crate::vfs::Vfs;
 use crate::vfs::fate::{Cause, Fate};
 use crate::vfs::needs::near;
 use crate::vfs::question::{Question, real_path};
@@ -30,6 +30,7 @@ use crate::vfs::sources::resolve::is_game;
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::unseen::unseen_about;
 use crate::vfs::why::{Explanation, NOT_FOUND, SAME_NAME, ThingKind, why};
+use crate::vfs::{OpenError, Vfs};
 
 /// Print why a file, plugin, archive, mod or INI file is not in a game, or what hides it
 ///
@@ -99,7 +100,7 @@ impl AskWhy {
         // In a shell, a name with spaces becomes several. It may begin as the id of a game does.
         let begins_as_game = self.sources.is_empty() && sources.first().is_some_and(|it| is_game(it));
         let whole = |opened: &mut Vec<_>| {
-            let found = self.answers(&self.sources, &joined(&self.things), &games, opened).ok();
+            let found = self.answers(&self.sources, &joined(&self.things), &games, (opened, false)).ok();
             found.filter(is_known)
         };
         let is_name = begins_as_game && is_rather_a_name(&self.things);
@@ -107,7 +108,12 @@ impl AskWhy {
             answers.push(found);
         } else {
             for thing in things {
-                match self.answers(sources, &thing.to_string_lossy(), &games, &mut opened) {
+                match self.answers(
+                    sources,
+                    &thing.to_string_lossy(),
+                    &games,
+                    (&mut opened, things.len() == 1),
+                ) {
                     Ok(found) => answers.push(found),
                     Err(error) => {
                         let found = (begins_as_game && !is_name).then(|| whole(&mut opened)).flatten();
@@ -120,7 +126,7 @@ impl AskWhy {
             let begins = |it: &PathBuf| it.is_absolute() || Question::plain(it) != *it;
             let is_one = things.len() > 1 && !things[1..].iter().any(begins);
             if is_one && answers.len() > 1 && answers.iter().any(is_denied) {
-                let found = self.answers(sources, &joined(things), &games, &mut opened)?;
+                let found = self.answers(sources, &joined(things), &games, (&mut opened, false))?;
                 if is_known(&found) {
                     answers = vec![found];
                 }
@@ -152,13 +158,14 @@ impl AskWhy {
         Ok(exit)
     }
 
-    /// The answers about a thing, and for each the number of the sources in `opened` that gave it.
+    /// The answers about a thing, and for each the number of the sources in `opened` that gave it. Nothing
+    /// else is asked of the sources if the thing `is_alone`.
     fn answers(
         &self,
         sources: &[PathBuf],
         thing: &str,
         games: &Games,
-        opened: &mut Vec<(Vec<PathBuf>, Asked)>,
+        (opened, is_alone): (&mut Vec<(Vec<PathBuf>, Asked)>, bool),
     ) -> Result<Vec<(usize, Explanation)>, Failure> {
         let question = Question::new(thing, &games.disk, &|| games.prefixes());
         let (candidates, question) = self.sources_of(sources, question, games)?;
@@ -167,7 +174,10 @@ impl AskWhy {
             let at = match opened.iter().position(|(known, _)| *known == sources) {
                 Some(at) => at,
                 None => {
-                    let asked = without_warnings(|| Asked::new(&sources, &self.open))?;
+                    // A name may be that of any file.
+                    let path = Some(question.in_tree()).filter(|path| is_alone && path.contains('/'));
+                    let path = path.filter(|_| question.disk.is_none()).map(PathBuf::from);
+                    let asked = without_warnings(|| Asked::about(&sources, &self.open, path.as_slice()))?;
                     opened.push((sources, asked));
                     opened.len() - 1
                 }
@@ -347,8 +357,23 @@ pub(crate) struct Asked {
 
 impl Asked {
     pub(crate) fn new(sources: &[PathBuf], open: &OpenArgs) -> Result<Self, Failure> {
+        Self::opened(sources, open, |set| set.open().map(Vfs::from))
+    }
+
+    /// Opens sources to look at some paths in their tree, as [`Vfs::open_for`] does.
+    pub(crate) fn about(sources: &[PathBuf], open: &OpenArgs, paths: &[PathBuf]) -> Result<Self, Failure> {
+        Self::opened(sources, open, |set| {
+            Vfs::open_for(set, paths.iter().map(|it| it.as_os_str().as_bytes()))
+        })
+    }
+
+    fn opened(
+        sources: &[PathBuf],
+        open: &OpenArgs,
+        open_set: impl FnOnce(&SourceSet) -> Result<Vfs, OpenError>,
+    ) -> Result<Self, Failure> {
         let set = source_set(sources, open.options())?;
-        let vfs = Vfs::from(set.open()?);
+        let vfs = open_set(&set)?;
         let installation = vfs.order().installation.iter();
         let deployments = Deployments::new(installation.flat_map(|it| it.prefix_folders()).collect());
         Ok(Self { vfs, set, deployments })

@@ -15,6 +15,7 @@ use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::is_source;
 use crate::cli::topics::topic::TOPICS;
+use crate::folder::OnlyPaths;
 use crate::format::is_archive_name;
 use crate::game::{ArchiveRule, OrderLayer};
 use crate::vfs::sources::resolve::{self, is_game};
@@ -34,15 +35,17 @@ enum Value {
     Words(Vec<Candidate>),
     Kind(Kind),
     Tree {
-        vfs: Vfs,
+        /// The sources. They are opened for one folder of their tree at a time.
+        set: Box<SourceSet>,
         is_pattern: bool,
         /// Whether another source may follow instead.
         or_source: bool,
+        /// The only source, if it is a folder: its names on the disk are offered if it takes too long to
+        /// open.
+        folder: Option<PathBuf>,
     },
     /// Mounts, except for those that the line names already.
     Mounts(Vec<PathBuf>),
-    /// Paths below a folder on the disk, which is a source that takes too long to open.
-    Below(PathBuf),
 }
 
 /// The kind of value that an argument takes, by its value name in `--help`.
@@ -143,7 +146,7 @@ impl Expected {
 
     /// Whether the candidates are paths inside archives.
     pub(crate) fn are_in_tree(&self) -> bool {
-        matches!(self.value, Value::Tree { .. } | Value::Below(_))
+        matches!(self.value, Value::Tree { .. })
     }
 
     /// The candidates that begin with `word`.
@@ -151,13 +154,16 @@ impl Expected {
         let Some(typed) = word.strip_prefix(&self.prefix[..]) else { return Vec::new() };
         let found = match &self.value {
             Value::Words(words) => words.iter().filter(|it| it.text.starts_with(typed)).cloned().collect(),
-            Value::Tree { vfs, is_pattern: true, .. } => candidates::patterns_in_tree(vfs.tree(), typed),
-            Value::Tree { vfs, or_source, .. } => {
-                let mut found = candidates::in_tree(vfs.tree(), typed);
+            Value::Tree { set, is_pattern, or_source, folder } => {
+                let mut found = match (vfs_at(set, typed), folder, is_pattern) {
+                    (Some(vfs), _, true) => candidates::patterns_in_tree(vfs.tree(), typed),
+                    (Some(vfs), _, false) => candidates::in_tree(vfs.tree(), typed),
+                    (None, Some(folder), false) => candidates::below(folder, typed),
+                    (None, ..) => Vec::new(),
+                };
                 found.extend(or_source.then(|| candidates::sources(typed)).into_iter().flatten());
                 found
             }
-            Value::Below(folder) => candidates::below(folder, typed),
             Value::Mounts(named) => {
                 let mounts = candidates::mounts(typed).into_iter();
                 mounts.filter(|it| !named.contains(&absolute(&it.text))).collect()
@@ -352,19 +358,9 @@ impl<'a> ParsedLine<'a> {
             Kind::SourceOrPath if self.sources.is_empty() => {
                 Value::Kind(if self.is_which() { Kind::SourceOrPath } else { Kind::Source })
             }
-            Kind::SourceOrPath => match self.vfs(bsafs) {
-                Some(vfs) => Value::Tree { vfs, is_pattern: false, or_source: true },
-                None => Value::Kind(Kind::Source),
-            },
-            kind @ (Kind::Path | Kind::Pattern) if kind == Kind::Pattern || !self.sources.is_empty() => {
-                match (self.vfs(bsafs), self.folder()) {
-                    (Some(vfs), _) => {
-                        Value::Tree { vfs, is_pattern: kind == Kind::Pattern, or_source: false }
-                    }
-                    (None, Some(folder)) if kind == Kind::Path => Value::Below(folder),
-                    (None, _) => Value::Kind(Kind::Unknown),
-                }
-            }
+            Kind::SourceOrPath => self.tree(bsafs, false, true),
+            Kind::Pattern => self.tree(bsafs, true, false),
+            Kind::Path if !self.sources.is_empty() => self.tree(bsafs, false, false),
             Kind::Mount => Value::Mounts(self.positionals.iter().map(|it| absolute(it)).collect()),
             kind => Value::Kind(kind),
         })
@@ -385,11 +381,13 @@ impl<'a> ParsedLine<'a> {
         Some(PathBuf::from(OsStr::from_bytes(source))).filter(|source| source.is_dir())
     }
 
-    /// Opens the sources on the line. `None` if that fails or takes too long: `/` may be a source, and has
-    /// millions of files.
-    fn vfs(&self, bsafs: &Command) -> Option<Vfs> {
-        let set = self.source_set(bsafs)?;
-        within(OPEN_TIME, move || set.open().ok().map(Vfs::from)).flatten()
+    /// Paths in the sources on the line.
+    fn tree(&self, bsafs: &Command, is_pattern: bool, or_source: bool) -> Value {
+        match self.source_set(bsafs).map(Box::new) {
+            Some(set) => Value::Tree { set, is_pattern, or_source, folder: self.folder() },
+            None if or_source => Value::Kind(Kind::Source),
+            None => Value::Kind(Kind::Unknown),
+        }
     }
 
     /// The sources on the line, with the options on the line.
@@ -410,6 +408,16 @@ impl<'a> ParsedLine<'a> {
 
 /// How long the Tab key may open sources. Afterwards, names of a folder are completed as on the disk.
 const OPEN_TIME: Duration = Duration::from_secs(1);
+
+/// Opens sources to list the folder of a path in their tree. `None` if that fails or takes too long: `/` may
+/// be a source, and has millions of files.
+fn vfs_at(set: &SourceSet, path: &[u8]) -> Option<Vfs> {
+    let end = path.iter().rposition(|byte| matches!(byte, b'/' | b'\\')).unwrap_or(0);
+    let folder: Vec<u8> = path[..end].iter().map(|&it| if it == b'\\' { b'/' } else { it }).collect();
+    let limited = OnlyPaths::listed(&folder).and_then(|only| set.limited(only));
+    let set = limited.unwrap_or_else(|| set.clone());
+    within(OPEN_TIME, move || set.open().ok().map(Vfs::from)).flatten()
+}
 
 /// Runs `work` on another thread, which ends with this process if it takes longer than `limit`.
 fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {

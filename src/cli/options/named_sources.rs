@@ -1,7 +1,8 @@
 //! The sources and options of a command, with its profiles expanded.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
@@ -147,6 +148,16 @@ pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<So
     let set = SourceSet::new(&unmounted.paths, OpenOptions { progress: Some(progress::steps), ..options })?;
     unmounted.check_layout(set.options.layout.unwrap_or_default())?;
     Ok(set)
+}
+
+/// Opens the sources of a command that looks at some paths in them, as [`Vfs::open_for`] does.
+pub(crate) fn open_sources_for<'p>(
+    sources: &[PathBuf],
+    options: OpenOptions,
+    paths: impl Iterator<Item = &'p Path> + Clone,
+) -> Result<Vfs, Failure> {
+    let paths = paths.map(|path| path.as_os_str().as_bytes());
+    Ok(Vfs::open_for(&source_set(sources, options)?, paths)?)
 }
 
 /// Opens the sources of a command that mounts nothing.

@@ -166,6 +166,11 @@ impl Selected<'_> {
         !self.given.is_empty() || !self.paths.is_empty()
     }
 
+    /// The paths of the selected files and folders; empty if there are none or if patterns select files.
+    pub(crate) fn only_paths(&self) -> &[&Path] {
+        if self.given.is_empty() { &self.paths } else { &[] }
+    }
+
     /// Says that no file matches the patterns, if none does. Returns whether that is so.
     pub(crate) fn is_unmatched(&self, files: usize) -> bool {
         let is_unmatched = files == 0 && !self.given.is_empty();

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::folder::Filter;
+use crate::folder::{Filter, OnlyPaths};
 use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule, ONLY_BELOW};
 use crate::vfs::open_options::{FolderArchives, Within};
 
@@ -90,6 +90,13 @@ impl PlannedLayer {
     pub(crate) fn follow_only_roots_links(&mut self) {
         if let Self::Folder(folder) = self {
             folder.filter.only_roots_links = true;
+        }
+    }
+
+    /// Has the walk of a folder take only some paths.
+    pub(crate) fn limit_paths(&mut self, only: &Arc<OnlyPaths>) {
+        if let Self::Folder(folder) = self {
+            folder.filter.only = Some(only.clone());
         }
     }
 

@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::for_others;
 use super::profile::Profile;
+use crate::folder::OnlyPaths;
 use crate::note::Note;
 use crate::shown::excerpt;
 use crate::system::asleep;
 use crate::vfs::error::OpenError;
-use crate::vfs::open_options::OpenOptions;
+use crate::vfs::open_options::{Layout, OpenOptions};
 use crate::vfs::trouble::Trouble;
 
 /// Sources and options. A set plans and opens the same layers for every command.
@@ -18,6 +20,14 @@ pub(crate) struct SourceSet {
     /// The sources in load order, without profiles.
     pub(crate) paths: Vec<PathBuf>,
     pub(crate) options: OpenOptions,
+}
+
+impl SourceSet {
+    /// The set for some paths only. `None` if the paths of the tree are not those in its sources.
+    pub(crate) fn limited(&self, only: OnlyPaths) -> Option<Self> {
+        let options = OpenOptions { only: Some(Arc::new(only)), ..self.options.clone() };
+        (self.options.layout.unwrap_or_default() == Layout::Union).then(|| Self { options, ..self.clone() })
+    }
 }
 
 /// Sources in which profiles are replaced by what they name.
