@@ -16,7 +16,7 @@ use super::overlay::{self, Overlay};
 use crate::fs::{FileSystem, MountedSources, Presentation};
 use crate::fuse::{MountRequest, Session};
 use crate::system::covered::cover;
-use crate::system::holders::{Holder, Holders};
+use crate::system::holders::stopped_in_use;
 use crate::system::mountinfo::MountEntry;
 use crate::vfs::Vfs;
 use crate::vfs::reopening::Reopening;
@@ -114,7 +114,7 @@ impl Service<'_> {
         let _ = sd_notify::notify(&[NotifyState::Ready, NotifyState::Status(report.trim_end())]);
         let used = session.serve(is_of_systemd.then_some(PATIENCE)).map_err(DaemonError::Lost)?;
         if let Some(device) = used {
-            warn_of_users(&device);
+            log::warn!("{}", stopped_in_use(&device));
         }
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
         let edit = overlay.as_ref().map(Overlay::edit_folder);
@@ -125,22 +125,9 @@ impl Service<'_> {
     }
 }
 
-/// How long a service of systemd serves files that are open when it has been stopped. With
-/// [`HOLDERS_TIME`], it ends before TimeoutStopSec of `systemd/bsafs@.service`.
+/// How long a service of systemd serves files that are open when it has been stopped. With the time for
+/// finding the programs, it ends before TimeoutStopSec of `systemd/bsafs@.service`.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Time limit for finding the processes that use a mount.
-const HOLDERS_TIME: Duration = Duration::from_secs(1);
-
-/// Says which programs still use a mount whose daemon ends.
-fn warn_of_users(device: &str) {
-    let holders = Holders::find(HOLDERS_TIME);
-    let users: Vec<String> = holders.of(device).iter().take(USERS_NAMED).map(Holder::text).collect();
-    let users = if users.is_empty() { "a program".to_owned() } else { users.join(", ") };
-    log::warn!("stopped while {users} used the mount, which is unmounted; its files cannot be read any more");
-}
-
-/// Maximum number of programs that the warning names.
-const USERS_NAMED: usize = 4;
 
 /// Mounts, and mounts the overlay over that mount. If the overlay fails, unmounts again.
 fn start_session(

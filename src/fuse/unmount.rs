@@ -17,6 +17,7 @@ use signal_hook::iterator::Signals;
 use super::fusermount::{HELPER, HELPER_TIME, Hindrance, reason_in};
 use super::mount::MountError;
 use crate::shown::Shown;
+use crate::system::holders::stopped_in_use;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::place::Place;
 use crate::system::process::is_in_user_namespace;
@@ -174,22 +175,30 @@ impl Unmounter {
             return log::error!("cannot unmount: this mount is not in the mount table; run `umount`");
         }
         let (mut is_lazy, mut is_reported) = (false, false);
+        let (mut is_named, mut tries) = (false, 0);
         while !signals.is_closed()
             && let Some(mounted) = self.current()
         {
             is_lazy |= signals.pending().next().is_some();
             if let Some(upper) = self.upper.get().and_then(MountEntry::now) {
-                match unmount(&upper, is_lazy) {
+                // A mount that is in use is detached once the programs are named.
+                match unmount(&upper, is_lazy && is_named) {
                     Ok(()) => continue,
-                    Err(error) if !is_reported => {
+                    Err(_) if is_lazy && !is_named => {
+                        log::warn!("{}", stopped_in_use(&upper.device));
+                        is_named = true;
+                        continue;
+                    }
+                    // systemd sends the second signal at once.
+                    Err(error) if tries == 1 => {
                         log::warn!(
                             "{error}; it will be unmounted once no program uses it; a second signal \
                              unmounts at once"
                         );
-                        is_reported = true;
                     }
                     Err(_) => {}
                 }
+                tries += 1;
                 is_lazy |= wait(signals, is_lazy);
                 continue;
             }

@@ -113,6 +113,19 @@ impl Holders {
     }
 }
 
+/// Time limit for finding the processes that use a mount that ends.
+const ENDING_TIME: Duration = Duration::from_secs(1);
+/// Maximum number of programs that are named when a mount ends.
+const USERS_NAMED: usize = 4;
+
+/// Says which programs still use a mount that ends.
+pub(crate) fn stopped_in_use(device: &str) -> String {
+    let holders = Holders::find(ENDING_TIME);
+    let users: Vec<String> = holders.of(device).iter().take(USERS_NAMED).map(Holder::text).collect();
+    let users = if users.is_empty() { "a program".to_owned() } else { users.join(", ") };
+    format!("stopped while {users} used the mount, which is unmounted; its files cannot be read any more")
+}
+
 fn look_at_all(found: &Mutex<Holders>) -> io::Result<()> {
     for (pid, folder) in process::others()? {
         let seen = look_at(&folder);

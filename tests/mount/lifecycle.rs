@@ -258,9 +258,18 @@ fn a_mount_in_the_foreground_reports_and_ends_with_success() {
 
 #[test]
 fn a_service_of_systemd_that_is_stopped_ends_while_a_program_is_in_the_mount() {
+    stop_while_a_program_is_in_the_mount(&[]);
+}
+
+#[test]
+fn a_writable_service_of_systemd_that_is_stopped_ends_and_names_the_program_in_the_mount() {
+    stop_while_a_program_is_in_the_mount(&["--edit", "mod"]);
+}
+
+fn stop_while_a_program_is_in_the_mount(options: &[&str]) {
     let dir = TestDir::new();
     dir.archive("a.bsa", &world());
-    let mut command = dir.bsafs(["mount", "--foreground", "a.bsa", "mnt"]);
+    let mut command = dir.bsafs([&["mount", "--foreground", "a.bsa", "mnt"], options].concat());
     command.env("NOTIFY_SOCKET", dir.path("notify")).stdin(Stdio::null());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut report = String::new();
@@ -277,6 +286,7 @@ fn a_service_of_systemd_that_is_stopped_ends_while_a_program_is_in_the_mount() {
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     let user = format!("stopped while cat (process {}: current folder) used the mount", inside.id());
     assert!(finished.code == 0 && finished.err.contains(&user), "{finished:?}");
+    assert!(mounts_below(&dir.path("")).is_empty(), "{finished:?}");
     drop(inside.stdin.take());
     inside.wait().unwrap();
 }
