@@ -4,7 +4,7 @@
 //! |---|---|
 //! | what does a library user call? | `vfs.rs`, `open_options.rs` |
 //! | what does that return? | `file.rs`, `vfs.rs`, `provenance.rs` |
-//! | how do layers or trees differ? | `comparison.rs` |
+//! | how do layers or trees differ? | `comparison.rs`; the lists of two games: `order_changes.rs` |
 //! | what is a source, and which layers does it stand for? | the folder `sources` |
 //! | how are these layers opened, parsed and merged? | `open.rs`, in `parallel.rs` on all processors |
 //! | which layers are in a folder? | `open.rs`; for each archive separately: `named_folder.rs` |
@@ -34,6 +34,7 @@ pub(crate) mod open;
 pub(crate) mod open_options;
 pub(crate) mod opened;
 pub(crate) mod opened_archive;
+pub(crate) mod order_changes;
 pub(crate) mod output_folder;
 pub(crate) mod parallel;
 pub(crate) mod patterns;

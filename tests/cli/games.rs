@@ -184,7 +184,9 @@ fn an_instance_and_its_profiles_are_sources_by_a_short_name() {
     );
     assert_eq!(bsafs(&["list", "skyrimse:mo2", "textures/one.dds"]).success(), "textures/one.dds\n");
     let difference = bsafs(&["diff", "skyrimse:mo2", "skyrimse:mo2/Test"]);
-    assert!(difference.out.contains("- textures/one.dds\n+ textures/two.dds\n"), "{difference:?}");
+    let expected = "Mods\n- One\n+ Two\n\nOne, removed: 1 file\n- textures/one.dds\n\n\
+                    Two, added: 1 file\n+ textures/two.dds\n\n";
+    assert!(difference.out.starts_with(expected), "{difference:?}");
     for (source, text) in [
         ("skyrimse:other", "no instance has this name; there are: skyrimse:mo2\n"),
         ("skyrimse:mo2/No", "no such profile; there are: 'skyrimse:mo2/My profile', skyrimse:mo2/Test\n"),

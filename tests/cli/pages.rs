@@ -1,5 +1,6 @@
 //! `conflicts --html` and `diff --html`: what is on a page, how it is escaped, and what it replaces.
 
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -128,10 +129,10 @@ fn what_differs_is_said_in_the_words_of_modders() {
     other_header[40] = 1;
     let pairs = [
         ("alpha.dds", bc3(0x80, 1), bc3(0xFF, 1), "alpha only"),
-        ("format.dds", texture(0xF800, 64), bc3(0xFF, 1), "format BC1 and BC3, equal pixels"),
+        ("format.dds", texture(0xF800, 64), bc3(0xFF, 1), "format BC1 and BC3"),
         ("header.dds", texture(0xF800, 64), other_header, "header only"),
         ("mesh.nif", b"one".to_vec(), b"two".to_vec(), "other bytes"),
-        ("mips.dds", bc3(0xFF, 3), bc3(0xFF, 1), "mips: 3 and 1, equal pixels"),
+        ("mips.dds", bc3(0xFF, 3), bc3(0xFF, 1), "mips: 3 and 1"),
         ("size.dds", texture(0xF800, 64), texture(0xF800, 32), "size 64 and 32"),
     ];
     for (name, wins, hidden, _) in &pairs {
@@ -140,7 +141,10 @@ fn what_differs_is_said_in_the_words_of_modders() {
     }
     let page = page(&dir, &["conflicts", "low", "high"]);
     assert_eq!(names_of(&page), pairs.each_ref().map(|pair| pair.0));
-    assert_eq!(parts(&page, "<mark>", "</mark>"), pairs.each_ref().map(|pair| pair.3));
+    let marks = parts(&page, "<mark>", "</mark>");
+    assert_eq!(marks.iter().filter(|mark| **mark == "equal pixels").count(), 2);
+    let first: Vec<&str> = marks.into_iter().filter(|mark| *mark != "equal pixels").collect();
+    assert_eq!(first, pairs.each_ref().map(|pair| pair.3));
     // The colours of both are one picture, and alpha is another one.
     let alpha = &page[page.find("id=\"f1\"").unwrap()..page.find("id=\"f2\"").unwrap()];
     assert_eq!(parts(alpha, "<figcaption><b>", "</b>"), ["wins", "hidden", "alpha"]);
@@ -221,6 +225,133 @@ fn a_difference_that_only_the_largest_mip_has_is_not_shown_as_black() {
     let page = fs::read_to_string(dir.path("page.html")).unwrap();
     // What both have in common, and a red and a blue difference.
     assert_eq!(page.matches("background-image:url(").count(), 3);
+}
+
+#[test]
+fn files_that_are_alone_in_their_folder_share_one_list() {
+    let dir = TestDir::new();
+    for layer in ["low", "high"] {
+        for file in ["a/one.nif", "b/two.nif", "b/three.nif", "c/four.nif", "five.nif"] {
+            write(&dir, &format!("{layer}/{file}"), "mesh");
+        }
+    }
+    let page = page(&dir, &["conflicts", "low", "high"]);
+    assert_eq!(names_of(&page), ["five.nif", "one.nif", "four.nif", "three.nif", "two.nif"]);
+    assert!(page.contains("<a href=\"#f2\"><small>a/</small><bdi>one.nif</bdi></a>"), "{page}");
+    assert_eq!(parts(&page, "<h4>", "</h4>"), ["<bdi>b</bdi>"]);
+    assert_eq!(page.matches("<ul>").count(), 2);
+    assert_eq!(page.matches(" <mark>equal</mark> <small>both 4 B</small></li>").count(), 5);
+}
+
+#[test]
+fn what_has_no_room_is_one_sentence() {
+    let dir = TestDir::new();
+    for layer in ["low", "high"] {
+        for file in 0..20_001 {
+            write(&dir, &format!("{layer}/{file}.txt"), "");
+        }
+    }
+    let page = page(&dir, &["conflicts", "low", "high", "--no-compare"]);
+    let note = "The page has no room for 1 file; to narrow it, name a folder, a pattern such as \
+                &#39;*sword*&#39;, or --of LAYER.";
+    assert_eq!(parts(&page, "role=\"note\">", "</p>"), [note]);
+}
+
+/// The colours of a page's style: those in light, and those in dark.
+fn palettes(page: &str) -> [HashMap<String, [f64; 3]>; 2] {
+    let style = parts(page, "<style>", "</style>")[0];
+    let (light, dark) = style.split_once("prefers-color-scheme: dark").unwrap();
+    let dark = dark.split_once("}\n}").unwrap().0;
+    let colours = |text: &str| -> HashMap<String, [f64; 3]> {
+        let colour = |part: &&str| {
+            let (name, rest) = part.split_once(": #").unwrap();
+            let digits: String = rest.chars().take_while(char::is_ascii_hexdigit).collect();
+            let twice = |digit: char| [digit; 2].iter().collect::<String>();
+            let digits = if digits.len() == 3 { digits.chars().map(twice).collect() } else { digits };
+            let value = u32::from_str_radix(&digits, 16).unwrap();
+            (name.to_owned(), [16, 8, 0].map(|shift| f64::from(value >> shift & 255) / 255.))
+        };
+        text.split("--").skip(1).filter(|part| part.contains(": #")).map(|part| colour(&part)).collect()
+    };
+    let light = colours(light);
+    let mut all = light.clone();
+    all.extend(colours(dark));
+    [light, all]
+}
+
+/// The contrast of two colours, as WCAG defines it.
+fn contrast(one: [f64; 3], two: [f64; 3]) -> f64 {
+    let luminance = |colour: [f64; 3]| {
+        let linear = |it: f64| if it <= 0.04045 { it / 12.92 } else { ((it + 0.055) / 1.055).powf(2.4) };
+        let [r, g, b] = colour.map(linear);
+        0.2126 * r + 0.7152 * g + 0.0722 * b
+    };
+    let (one, two) = (luminance(one), luminance(two));
+    (one.max(two) + 0.05) / (one.min(two) + 0.05)
+}
+
+#[test]
+fn texts_stand_out_from_what_is_behind_them_in_light_and_dark() {
+    assert_eq!(contrast([1.; 3], [0.; 3]).round(), 21.);
+    let page = page(&mods(), &LAYERS);
+    for palette in palettes(&page) {
+        let of = |name: &str| palette[name];
+        assert_eq!(palette.len(), 9, "{palette:?}");
+        for (text, backs, least) in [
+            ("text", &["back", "card", "mark"][..], 4.5),
+            ("soft", &["back", "card", "mark"], 4.5),
+            ("wins", &["back", "card"], 4.5),
+            ("hidden", &["back", "card"], 4.5),
+            ("focus", &["back", "card"], 3.),
+        ] {
+            for back in backs {
+                let found = contrast(of(text), of(back));
+                assert!(found >= least, "{text} on {back}: {found:.2}");
+            }
+        }
+    }
+}
+
+/// Checks what a screen reader needs: a language, a title, headings in order, and a name for each picture,
+/// button and part that opens.
+fn assert_accessible(page: &str) {
+    assert!(page.contains("<html lang=\"en\">") && !parts(page, "<title>", "</title>")[0].is_empty());
+    let headings: Vec<usize> = page
+        .match_indices("<h")
+        .filter_map(|(at, _)| page[at + 2..].split_once('>')?.0.parse().ok())
+        .collect();
+    assert_eq!(headings[0], 1);
+    assert!(headings.windows(2).all(|two| two[1] <= two[0] + 1 && two[1] > 1), "{headings:?}");
+    let named = parts(page, "aria-label=\"", "\"");
+    assert_eq!((named.len(), page.matches("<img").count()), (page.matches("role=\"img\"").count(), 0));
+    let text = |html: &str| {
+        let texts = html.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text).trim());
+        texts.collect::<String>()
+    };
+    let named = named.into_iter().map(str::to_owned);
+    let elements = [("<summary>", "</summary>"), ("<label>", "</label>"), ("<a ", "</a>")];
+    let headings = [("<h1>", "</h1>"), ("<h2>", "</h2>"), ("<h3>", "</h3>"), ("<h4>", "</h4>")];
+    for (begin, end) in elements.into_iter().chain(headings) {
+        assert!(parts(page, begin, end).into_iter().all(|it| !text(it).is_empty()), "{begin}");
+    }
+    assert!(named.into_iter().all(|name| !name.trim().is_empty()));
+    assert_eq!(page.matches("<input ").count(), page.matches("<label><input ").count());
+    assert_eq!(page.matches("<fieldset>").count(), page.matches("<fieldset><legend>").count());
+    assert_eq!(page.matches("<details").count(), page.matches("<summary>").count());
+    let ids = parts(page, " id=\"", "\"");
+    assert_eq!(ids.len(), ids.iter().collect::<HashSet<_>>().len());
+}
+
+#[test]
+fn every_picture_button_and_part_has_a_name() {
+    let dir = mods();
+    write(&dir, "High/textures/alpha.txt", "");
+    let shown = page(&dir, &LAYERS);
+    assert!(pictures(&shown).len() > 3 && shown.contains("<fieldset>"));
+    assert_accessible(&shown);
+    let shown = page(&dir, &["diff", "Low", "High"]);
+    assert!(pictures(&shown).len() == 3 && shown.contains("<fieldset>"));
+    assert_accessible(&shown);
 }
 
 #[test]

@@ -75,7 +75,19 @@ fn prepared() -> TestDir {
     fs::write(game.join("Data/Skyrim.esm"), "").unwrap();
     fs::copy(dir.path("b.bsa"), game.join("Data/Unlisted.bsa")).unwrap();
     fs::create_dir_all(dir.path("home/MO2/profiles/P")).unwrap();
-    fs::write(dir.path("home/MO2/ModOrganizer.ini"), "[General]\nselected_profile=P\n").unwrap();
+    let path = game.to_str().unwrap().replace('/', "\\\\");
+    let ini = format!("[General]\nselected_profile=P\ngamePath=@ByteArray(Z:{path})\n");
+    fs::write(dir.path("home/MO2/ModOrganizer.ini"), ini).unwrap();
+    fs::create_dir_all(dir.path("home/MO2/profiles/Q")).unwrap();
+    fs::write(dir.path("home/MO2/profiles/P/modlist.txt"), "+Off\r\n+One\r\n").unwrap();
+    fs::write(dir.path("home/MO2/profiles/Q/modlist.txt"), "+One\r\n+Two\r\n+Off\r\n").unwrap();
+    for (name, file) in [("One", "one.txt"), ("Two", "b.bsa"), ("Off", "off.txt")] {
+        fs::create_dir_all(dir.path("home/MO2/mods").join(name)).unwrap();
+        fs::copy(dir.path("b.bsa"), dir.path("home/MO2/mods").join(name).join(file)).unwrap();
+    }
+    let plugin = [&b"TES4"[..], &[0; 20]].concat();
+    fs::write(dir.path("home/MO2/mods/Two/two.esp"), plugin).unwrap();
+    fs::write(dir.path("home/MO2/profiles/Q/plugins.txt"), "*two.esp\r\n").unwrap();
     dir
 }
 
@@ -86,7 +98,7 @@ fn the_output_of_every_command_follows_the_schema() {
     assert_eq!(schema["version"], 3);
     let game = dir.path("home/Games/Skyrim");
     let mount = dir.mount(["--edit", "mod", "a.bsa", "b.bsa"]);
-    let commands: [&[&str]; 22] = [
+    let commands: [&[&str]; 23] = [
         &["list", "--pixels", "a.bsa", "b.bsa"],
         &["info", "a.bsa", "cut.bsa"],
         &["info", "home/MO2/profiles"],
@@ -107,6 +119,7 @@ fn the_output_of_every_command_follows_the_schema() {
         &["conflicts", "--compare", "a.bsa", "b.bsa"],
         &["diff", "a.bsa", "b.bsa"],
         &["diff", "b.bsa", "a.bsa"],
+        &["diff", "home/MO2/profiles/P", "home/MO2/profiles/Q"],
         &["pack", "b.bsa", "--game", "skyrimse", "--name", "B", "-n", "--in", game.to_str().unwrap()],
         &["pack", "b.bsa", "--game", "skyrimse", "--name", "B", "-o", "packed", "--all"],
     ];

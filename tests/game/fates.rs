@@ -1657,6 +1657,99 @@ fn an_archive_that_only_one_game_loads_is_no_missing_loose_file_in_a_comparison(
 }
 
 #[test]
+fn a_comparison_of_two_profiles_begins_with_mods_and_groups_files_by_the_mod_that_causes_them() {
+    let mods = "home/mo2/mods";
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[
+            ("my/Skyrim.ini", "[Archive]\nsResourceArchiveList=Base.bsa\nsResourceArchiveList2=\n"),
+            ("Data/Base.bsa", ""),
+            ("Data/textures/stone.dds", "game"),
+        ],
+    );
+    let other = "home/mo2/profiles/Other";
+    let mo2 = world.instance(
+        &["Bridges", "Noble Skyrim 2K", "Amber", "Own"],
+        &[
+            (&format!("{other}/modlist.txt"), "+Amber\r\n+Bridges\r\n+Dragon HD\r\n+Own\r\n"),
+            (&format!("{other}/plugins.txt"), "*Own.esp\r\n*Dragon.esp\r\n"),
+            (&format!("{mods}/Noble Skyrim 2K/textures/stone.dds"), "noble"),
+            (&format!("{mods}/Noble Skyrim 2K/textures/wall.dds"), "noble wall"),
+            (&format!("{mods}/Noble Skyrim 2K/textures/only.dds"), ""),
+            (&format!("{mods}/Dragon HD/textures/wall.dds"), "dragon"),
+            (&format!("{mods}/Dragon HD/Dragon.esp"), ""),
+            (&format!("{mods}/Dragon HD/Unused.bsa"), ""),
+            (&format!("{mods}/Amber/textures/moved.dds"), "amber"),
+            (&format!("{mods}/Bridges/textures/moved.dds"), "a bridge"),
+            (&format!("{mods}/Own/Own.bsa"), ""),
+            (&format!("{mods}/Own/Own.esp"), ""),
+        ],
+    );
+    let sources = ["Default", "Other"].map(|it| format!("{mo2}/profiles/{it}"));
+    let printed = world.run(&["diff", &sources[0], &sources[1]]);
+    assert_eq!(printed.code, 1, "{printed:?}");
+    let beginning = "Mods\n- Noble Skyrim 2K\n+ Dragon HD\n~ Bridges, now after Dragon HD\n\nPlugins\n\
+                     + Own.esp\n+ Dragon.esp\n\n\
+                     Dragon HD, added: 2 files\n+ Dragon.esp\n! textures/wall.dds\n\n\
+                     Noble Skyrim 2K, removed: 2 files\n- textures/only.dds\n! textures/stone.dds\n\n\
+                     Own: 2 files\n+ misc/own.bsa.txt\n! misc/shared.txt\n\n\
+                     Bridges, moved: 1 file\n! textures/moved.dds\n\n\
+                     * Own.bsa\n* Unused.bsa\n";
+    assert!(printed.out.starts_with(beginning), "{}", printed.out);
+    assert!(printed.out.contains("in B, 1 file not loaded, such as Unused.bsa: "), "{}", printed.out);
+    // The list has the mods that are off.
+    assert!(!printed.out.contains("mo2-mod-off"), "{}", printed.out);
+    let end = "2 added, 1 removed, 4 changed, ";
+    assert!(printed.out.lines().last().unwrap().starts_with(end), "{}", printed.out);
+
+    let json = lines(&world.run(&["diff", "--json", &sources[0], &sources[1]]));
+    let moved = serde_json::json!({"mod": "Bridges", "change": "moved", "after": "Dragon HD"});
+    assert_eq!(json[2], moved);
+    assert_eq!(json[4], serde_json::json!({"plugin": "Dragon.esp", "change": "added"}));
+    let of = |path: &str| json.iter().find(|it| it["path"] == path).unwrap();
+    for (path, change, culprit) in [
+        ("textures/wall.dds", "changed", serde_json::json!({"name": "Dragon HD", "change": "added"})),
+        ("textures/only.dds", "removed", serde_json::json!({"name": "Noble Skyrim 2K", "change": "removed"})),
+        ("misc/own.bsa.txt", "added", serde_json::json!({"name": "Own"})),
+        ("Unused.bsa", "not-loaded", serde_json::json!({"name": "Dragon HD", "change": "added"})),
+    ] {
+        assert_eq!((&of(path)["change"], &of(path)["mod"]), (&change.into(), &culprit), "{path}");
+    }
+    let counts = json.iter().find(|it| it["loaded_by_one"].is_number()).unwrap();
+    assert_eq!((&counts["added"], &counts["not_loaded"]), (&2.into(), &1.into()), "{counts}");
+
+    let page = path(&world, "home/page.html");
+    world.run(&["diff", &sources[0], &sources[1], "--html", &page]);
+    let html = fs::read_to_string(page).unwrap();
+    let order = [
+        "<h1>Differences: Skyrim Special Edition, Default and Other</h1>",
+        "<dd><bdi>1 added, 1 removed, 1 moved</bdi></dd>",
+        "aria-label=\"removed\">-</b> <bdi>Noble Skyrim 2K</bdi></p>",
+        "<bdi>Bridges</bdi><small>, now after Dragon HD</small></p>",
+        "<bdi>Own.esp</bdi></p>",
+        "<h3><bdi>Dragon HD, added</bdi></h3>",
+        "<b>before</b> Noble Skyrim 2K, ",
+        "<b>before</b> Noble Skyrim 2K, ",
+        "<bdi>only.dds</bdi></a> <mark>removed</mark> <mark>off</mark>",
+    ];
+    let places: Vec<usize> = order.iter().map(|part| html.find(part).unwrap_or(usize::MAX)).collect();
+    assert!(places.is_sorted() && places.iter().all(|it| *it < html.len()), "{places:?} {html}");
+
+    // With patterns, only files are compared.
+    let printed = world.run(&["diff", &sources[0], &sources[1], "-g", "only.*"]);
+    let only = "Noble Skyrim 2K, removed: 1 file\n- textures/only.dds\n";
+    assert!(printed.out.starts_with(only), "{printed:?}");
+    // Another order is a difference, even if all files are equal.
+    let list = "+Bridges\r\n+Noble Skyrim 2K\r\n+Own\r\n+Amber\r\n";
+    let moved = "home/mo2/profiles/Moved";
+    world.write(&[(&format!("{moved}/modlist.txt"), list), (&format!("{moved}/plugins.txt"), "")]);
+    let printed = world.run(&["diff", &sources[0], &format!("{mo2}/profiles/Moved")]);
+    assert_eq!(printed.code, 1);
+    let moved = "Mods\n~ Amber, now first\n\n0 added, 0 removed, 0 changed, ";
+    assert!(printed.out.starts_with(moved), "{printed:?}");
+}
+
+#[test]
 fn order_and_why_say_in_the_same_words_why_an_archive_named_after_a_plugin_is_not_loaded() {
     for (game, ini, list, archive, expected) in [
         (

@@ -169,7 +169,8 @@ fn the_folder_of_an_mo2_profile_works_in_every_command() {
     let different = bsafs(&dir, &["diff", "mo2/profiles/Default", folder, "--compare"]);
     assert_eq!(different.code, 1, "{different:?}");
     let lines: Vec<&str> = different.out.lines().collect();
-    assert_eq!(&lines[..2], ["! misc/own.txt", "+ misc/two.txt"]);
+    let expected = ["Mods", "+ Two", "", "Two, added: 2 files", "! misc/own.txt", "+ misc/two.txt"];
+    assert_eq!(&lines[..6], expected);
     assert_eq!(bsafs(&dir, &["cat", folder, "misc/own.txt"]).success(), "Two");
     assert_eq!(bsafs(&dir, &["info", "--json", folder]).success(), named);
     let mount = Mounted::at(&dir.path("mnt"), bsafs(&dir, &["mount", folder, "mnt"]).success());

@@ -1,6 +1,8 @@
 //! `bsafs diff`: prints how the trees of two sources differ.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
 use std::path::PathBuf;
 use std::slice;
 
@@ -12,19 +14,22 @@ use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::open_args::OpenArgs;
 use crate::cli::options::selection::Selection;
-use crate::cli::page::contents::PageHead;
-use crate::cli::page::difference_page::difference_page;
+use crate::cli::page::contents::{Contents, NameList, PageHead};
+use crate::cli::page::difference_page::{FileFacts, FileGroup, difference_page};
 use crate::cli::page::page_file::PageArgs;
 use crate::cli::surroundings::check_memory;
-use crate::cli::terminal::output::{stdout_for, write_json};
+use crate::cli::terminal::output::{StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
+use crate::format::is_archive_name;
 use crate::game::caseless::fold;
+use crate::game::title;
 use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::comparison::differences;
 use crate::vfs::fate::{Cause, Fate};
+use crate::vfs::order_changes::{Culprit, ListChange, Listing, OrderChanges};
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::why::why_missing;
 use crate::vfs::{Change, Comparing, Difference, Layout, OpenOptions, Vfs, VfsFile, VfsLayer};
@@ -34,16 +39,24 @@ use crate::vfs::{Change, Comparing, Difference, Layout, OpenOptions, Vfs, VfsFil
 /// Files are matched by their paths, in any case. Each line begins with a sign: `+` if only B has the file,
 /// `-` if only A has it, `!` if the contents differ, and `?` if they cannot be compared because one cannot be
 /// read. Without --compare, only sizes are compared: files of different sizes have changed, and files of the
-/// same size are counted separately, because they may or may not be equal. `*` means that both sources have
-/// an archive, and only one of the games loads it.
+/// same size are counted separately, because they may or may not be equal. `*` means an archive that the game
+/// of one source or of both does not load.
+///
+/// If both sources are games, such as two profiles or instances, the mods that only B has (`+`), that only A
+/// has (`-`) and that have another place (`~`) come first, and the same of plugins. Then the files are
+/// grouped by the mod that causes the difference, those with most files first. With patterns, only files are
+/// printed.
 ///
 /// If the source that lacks a file has a copy that the game ignores or does not load, or that is in a mod
 /// that is off, a line says so for each reason, with the words of `why`.
 ///
 /// With --json, each file is an object with "path", "change" (added, removed, changed, same-size or
-/// unreadable; for an archive loaded-by-a or loaded-by-b) and "a" and "b" for the sources that have the file:
-/// an object with "layer" and "size" in bytes, which is null if it cannot be read. "missing" is such a
-/// reason. The last object has the counts. Equal files are only counted.
+/// unreadable; for an archive loaded-by-a, loaded-by-b or not-loaded) and "a" and "b" for the sources that
+/// have the file: an object with "layer" and "size" in bytes, which is null if it cannot be read. "missing"
+/// is such a reason, and "mod" is what causes the difference. Before the files, each mod and each plugin is
+/// an object with "mod" or "plugin" and "change" (added, removed, or moved with the one before it in
+/// "after").
+/// The last object has the counts. Equal files are only counted.
 ///
 /// The exit status is 0 if no difference was found, and 1 if the sources differ or a file could not
 /// be read, or if something else in a source was not looked at. With --compare, 0 means that all files are
@@ -79,7 +92,7 @@ Examples:
   bsafs diff Mod.bsa unpacked/ --compare                 whether an archive equals a folder
   bsafs diff Mod-1.0.bsa Mod-1.1.bsa --html update.html  look at the textures before and after
   bsafs diff skyrimse ~/MO2                              what the mods add and replace
-  bsafs diff ~/MO2/profiles/Old ~/MO2/profiles/New       how two profiles of one instance differ";
+  bsafs diff skyrimse:mo2/Old skyrimse:mo2/New           how two profiles of one instance differ";
 
 /// Number of files by kind of change.
 #[derive(Debug, Default, Serialize)]
@@ -92,13 +105,60 @@ struct Counts {
     unreadable: usize,
     /// Archives that only one of the games loads.
     loaded_by_one: usize,
+    /// Archives that only one source has, and that its game does not load.
+    #[serde(skip_serializing_if = "is_zero")]
+    not_loaded: usize,
+    /// Mods and plugins that only one of the games has, or that have another place.
+    #[serde(skip)]
+    listed: usize,
 }
 
-/// An archive that only one of the games loads. It is a file of the other game's tree.
-struct LoadedByOne {
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// An archive that is a file of a game's tree, because the game does not load it.
+struct Unloaded {
     difference: Difference,
-    /// Whether that game is A.
-    is_by_a: bool,
+    by: LoadedBy,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LoadedBy {
+    A,
+    B,
+    Neither,
+}
+
+impl LoadedBy {
+    /// The name of the change in JSON.
+    fn name(self) -> &'static str {
+        match self {
+            Self::A => "loaded-by-a",
+            Self::B => "loaded-by-b",
+            Self::Neither => "not-loaded",
+        }
+    }
+}
+
+/// A mod or a plugin as JSON.
+#[derive(Serialize)]
+struct JsonListed<'a> {
+    #[serde(rename = "mod", skip_serializing_if = "Option::is_none")]
+    of_mod: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plugin: Option<&'a str>,
+    change: Listing,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<&'a str>,
+}
+
+/// What causes a difference, as JSON.
+#[derive(Serialize)]
+struct JsonCulprit {
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<Listing>,
 }
 
 #[derive(Serialize)]
@@ -112,6 +172,9 @@ struct JsonDifference<'a> {
     /// Why the source that lacks the file does not have it, although a copy is there.
     #[serde(skip_serializing_if = "Option::is_none")]
     missing: Option<&'a Cause>,
+    /// What causes the difference, if both sources are games.
+    #[serde(rename = "mod", skip_serializing_if = "Option::is_none")]
+    of_mod: Option<JsonCulprit>,
 }
 
 /// Why a source lacks files of which it has copies: ignored, off, not loaded.
@@ -142,10 +205,11 @@ impl Missing {
         self.whys.get(path).map(|(_, cause)| cause)
     }
 
-    /// A line for each reason, with the number of files and one of them.
-    fn groups(&self) -> Vec<String> {
+    /// A line for each reason, with the number of files and one of them. Files count of which `is_said`
+    /// is true.
+    fn groups(&self, is_said: impl Fn(&str, &Cause) -> bool) -> Vec<String> {
         let mut groups: BTreeMap<(&str, &str, &str, String), Vec<&str>> = BTreeMap::new();
-        for (path, (source, cause)) in &self.whys {
+        for (path, (source, cause)) in self.whys.iter().filter(|(path, (_, cause))| is_said(path, cause)) {
             let fate = cause.fate.map_or("", Fate::in_words);
             groups.entry((source, fate, cause.code, cause.text.clone())).or_default().push(path);
         }
@@ -190,110 +254,265 @@ impl Diff {
         let steps = |count| steps("comparing", count);
         check_memory((a.opened().tree.files() + b.opened().tree.files()).saturating_mul(COMPARED_PER_FILE))?;
         let differences = differences(a.opened(), b.opened(), &patterns, how, &steps);
-        let (loaded, differences) = loaded_by_one(&a, &b, differences);
-        let mut counts = Counts { loaded_by_one: loaded.len(), ..Counts::default() };
-        for difference in differences.iter() {
-            counts.add(&difference.change);
-        }
+        let (unloaded, differences) = unloaded(&a, &b, differences);
+        let changes = OrderChanges::of(&a, &b);
+        let counts = Counts::of(&differences, &unloaded);
         let mut missing = Missing::default();
-        let lacking = |kind: Change, is_by_a: bool| {
-            let files = differences.iter().filter(move |it| it.change == kind);
-            let archives = loaded.iter().filter(move |it| it.is_by_a == is_by_a).map(|it| &it.difference);
+        let lacking = |kind: &'static Change, by: LoadedBy| {
+            let files = differences.iter().filter(move |it| it.change == *kind);
+            // The game that has an archive says why it does not load it.
+            let is_asked = move |it: &&Unloaded| {
+                it.by == by || it.by == LoadedBy::Neither && it.difference.change != *kind
+            };
+            let archives = unloaded.iter().filter(is_asked).map(|it| &it.difference);
             files.chain(archives).map(|it| it.path.as_str())
         };
-        missing.add("A", lacking(Change::Added, false), (&a, &set_a));
-        missing.add("B", lacking(Change::Removed, true), (&b, &set_b));
+        missing.add("A", lacking(&Change::Added, LoadedBy::B), (&a, &set_a));
+        missing.add("B", lacking(&Change::Removed, LoadedBy::A), (&b, &set_b));
+        let (has_lists, game) = (changes.is_some() && !self.selection.is_limited(), game_name(&b));
+        let mut found = Found { differences, unloaded, counts, missing, changes, has_lists, game };
+        found.counts.listed = found.lists().iter().map(|(_, list)| list.len()).sum();
         match page {
             Some(page) => {
                 let [a, b] =
                     [(&set_a, &a), (&set_b, &b)].map(|(set, vfs)| Subject::of(&set.paths, vfs.order()));
-                let groups = missing.groups().into_iter().map(|group| ("Not used", group));
-                let head = PageHead {
-                    title: format!("Differences: {} and {}", a.title, b.title),
-                    line: format!("from {} to {}", a.line, b.line),
-                    facts: [("Files", counts.line())].into_iter().chain(groups).collect(),
-                };
-                let contents = difference_page(head, &differences, &|path| missing.why(path));
-                self.page.write(&page, contents, &mut unseen, ui.is_quiet)?
+                self.page.write(&page, found.page([a, b]), &mut unseen, ui.is_quiet)?
             }
-            None => self.print(&differences, &loaded, &counts, &missing, &unseen)?,
+            None if self.json => found.print_json(&unseen)?,
+            None => found.print()?,
         }
-        for difference in &differences {
+        for difference in &found.differences {
             if let Change::Unreadable(what) = &difference.change {
                 log::error!("{}: {what}", difference.path);
             }
         }
-        Ok(unseen.end(if counts.are_of_a_difference() { Exit::No } else { Exit::Ok }))
-    }
-
-    fn print(
-        &self,
-        differences: &[Difference],
-        loaded: &[LoadedByOne],
-        counts: &Counts,
-        missing: &Missing,
-        unseen: &Unseen,
-    ) -> Result<(), OutputError> {
-        let mut out = stdout_for(self.json);
-        for Difference { path, before, after, change } in differences {
-            if *change == Change::Equal {
-                continue;
-            }
-            if self.json {
-                let (a, b) = (before.as_ref().map(side), after.as_ref().map(side));
-                let missing = missing.why(path);
-                write_json(&mut out, &JsonDifference { path, change: name(change), a, b, missing })
-                    .map_err(OutputError)?;
-            } else if let Some(mark) = mark(change) {
-                writeln!(out, "{mark} {}", path.shown())?;
-            }
-        }
-        for LoadedByOne { difference, is_by_a } in loaded {
-            let Difference { path, before, after, .. } = difference;
-            if self.json {
-                let change = if *is_by_a { "loaded-by-a" } else { "loaded-by-b" };
-                let (a, b) = (before.as_ref().map(side), after.as_ref().map(side));
-                let missing = missing.why(path);
-                write_json(&mut out, &JsonDifference { path, change, a, b, missing }).map_err(OutputError)?;
-            } else {
-                writeln!(out, "* {}", path.shown())?;
-            }
-        }
-        if self.json {
-            write_json(&mut out, counts).map_err(OutputError)?;
-            unseen.write_json(&mut out).map_err(OutputError)?
-        } else {
-            for line in missing.groups() {
-                writeln!(out, "{}", line.shown())?;
-            }
-            writeln!(out, "{}", counts.line())?
-        }
-        out.flush()
+        Ok(unseen.end(if found.counts.are_of_a_difference() { Exit::No } else { Exit::Ok }))
     }
 }
 
-/// Takes out the archives that one of the games loads, and that are files of the tree of the other one.
-fn loaded_by_one(a: &Vfs, b: &Vfs, differences: Vec<Difference>) -> (Vec<LoadedByOne>, Vec<Difference>) {
+/// How two sources differ.
+struct Found {
+    differences: Vec<Difference>,
+    unloaded: Vec<Unloaded>,
+    counts: Counts,
+    missing: Missing,
+    /// How the lists of two games differ.
+    changes: Option<OrderChanges>,
+    /// Whether the user asked for the lists.
+    has_lists: bool,
+    /// The name of the game.
+    game: &'static str,
+}
+
+/// The heading of the list of mods.
+const MODS: &str = "Mods";
+
+impl Found {
+    /// What was added to the lists of two games, removed from them and moved in them.
+    fn lists(&self) -> Vec<(&'static str, &[ListChange])> {
+        let changes = self.changes.iter().filter(|_| self.has_lists);
+        changes.flat_map(|it| [(MODS, &*it.mods), ("Plugins", &*it.plugins)]).collect()
+    }
+
+    fn print_json(&self, unseen: &Unseen) -> Result<(), OutputError> {
+        let mut out = stdout_for(true);
+        for (heading, list) in self.lists() {
+            for ListChange { name, what, after } in list {
+                let name_if = |is_one: bool| is_one.then_some(name.as_str());
+                let (of_mod, plugin) = (name_if(heading == MODS), name_if(heading != MODS));
+                let line = JsonListed { of_mod, plugin, change: *what, after: after.as_deref() };
+                write_json(&mut out, &line).map_err(OutputError)?;
+            }
+        }
+        let files = self.differences.iter().map(|it| (it, name(&it.change)));
+        let archives = self.unloaded.iter().map(|it| (&it.difference, it.by.name()));
+        for (difference, change) in files.chain(archives) {
+            let Difference { path, before, after, change: kind } = difference;
+            if *kind == Change::Equal {
+                continue;
+            }
+            let (a, b) = (before.as_ref().map(side), after.as_ref().map(side));
+            let culprit = self.changes.as_ref().filter(|_| *kind != Change::SameSize);
+            let culprit = culprit.map(|it| it.culprit(difference));
+            let of_mod = culprit.map(|Culprit { name, what }| JsonCulprit { name, change: what });
+            let missing = self.missing.why(path);
+            write_json(&mut out, &JsonDifference { path, change, a, b, missing, of_mod })
+                .map_err(OutputError)?;
+        }
+        write_json(&mut out, &self.counts).map_err(OutputError)?;
+        unseen.write_json(&mut out).map_err(OutputError)?;
+        out.flush()
+    }
+
+    fn print(&self) -> Result<(), OutputError> {
+        let mut out = stdout_for(false);
+        self.write(&mut out).map_err(OutputError)?;
+        out.flush()
+    }
+
+    fn write(&self, out: &mut impl StyledWrite) -> io::Result<()> {
+        for (heading, list) in self.lists().into_iter().filter(|(_, list)| !list.is_empty()) {
+            out.write_styled(WINNER, heading)?;
+            writeln!(out)?;
+            for ListChange { name, what, after } in list {
+                writeln!(out, "{} {}{}", what.sign(), name.shown(), place(*what, after.as_deref()))?;
+            }
+            writeln!(out)?;
+        }
+        let groups = self.groups();
+        for FileGroup { title, differences } in &groups {
+            out.write_styled(WINNER, title.shown())?;
+            writeln!(out, ": {}", count(differences.len(), "file"))?;
+            write_files(out, differences.iter().copied())?;
+            writeln!(out)?;
+        }
+        if groups.is_empty() {
+            write_files(out, self.differences.iter())?;
+        }
+        for Unloaded { difference, .. } in &self.unloaded {
+            writeln!(out, "* {}", difference.path.shown())?;
+        }
+        for line in self.reasons() {
+            writeln!(out, "{}", line.shown())?;
+        }
+        writeln!(out, "{}", self.counts.line())
+    }
+
+    /// Lines about files that a source lacks although it has copies of them. The list of mods says which mods
+    /// are off.
+    fn reasons(&self) -> Vec<String> {
+        let changes = self.changes.as_ref().filter(|_| self.has_lists);
+        let is_switched = |it: &&Difference| {
+            let culprit = changes.map(|changes| changes.culprit(it));
+            culprit.is_some_and(|it| matches!(it.what, Some(Listing::Added | Listing::Removed)))
+        };
+        let all = self.differences.iter().chain(self.unloaded.iter().map(|it| &it.difference));
+        let switched: HashSet<&str> = all.filter(is_switched).map(|it| it.path.as_str()).collect();
+        self.missing.groups(|path, cause| cause.fate != Some(Fate::Off) || !switched.contains(path))
+    }
+
+    /// The files that differ by what causes it: first what has most files, at the end the game itself. Empty
+    /// unless both sources are games.
+    fn groups(&self) -> Vec<FileGroup<'_>> {
+        let Some(changes) = &self.changes else { return Vec::new() };
+        let mut groups: HashMap<Culprit, Vec<&Difference>> = HashMap::new();
+        for difference in self.differences.iter().filter(|it| mark(&it.change).is_some()) {
+            groups.entry(changes.culprit(difference)).or_default().push(difference);
+        }
+        let mut groups: Vec<(Culprit, Vec<&Difference>)> = groups.into_iter().collect();
+        groups.sort_by_cached_key(|(Culprit { name, what }, differences)| {
+            (name.is_none(), Reverse(differences.len()), name.clone(), *what)
+        });
+        let group = |(Culprit { name, what }, differences): (Culprit, _)| {
+            let name = name.unwrap_or_else(|| self.game.to_owned());
+            let title = match what {
+                Some(what) => format!("{name}, {}", what.in_words()),
+                None => name,
+            };
+            FileGroup { title, differences }
+        };
+        groups.into_iter().map(group).collect()
+    }
+
+    fn page(&self, [a, b]: [Subject; 2]) -> Contents {
+        let mut facts: Vec<(&str, String)> =
+            self.lists().into_iter().map(|(heading, list)| (heading, in_numbers(list))).collect();
+        facts.push(("Files", self.counts.line()));
+        let line = |it: &ListChange| (Some(it.what), it.name.clone(), place(it.what, it.after.as_deref()));
+        let list = |(heading, list): (_, &[ListChange])| NameList {
+            id: if heading == MODS { "mods" } else { "plugins" },
+            heading,
+            is_closed: false,
+            lines: list.iter().map(line).collect(),
+        };
+        let mut lists: Vec<NameList> = self.lists().into_iter().map(list).collect();
+        let lines = self.reasons().into_iter().map(|line| (None, line, String::new())).collect();
+        lists.push(NameList { id: "unused", heading: "Not used by a game", is_closed: true, lines });
+        // The name of the game stands there once.
+        let game = |title: &str| title.strip_prefix(self.game)?.strip_prefix(", ").map(str::to_owned);
+        let new = game(&a.title).and_then(|_| game(&b.title)).unwrap_or(b.title);
+        let head = PageHead {
+            title: format!("Differences: {} and {new}", a.title),
+            line: format!("from {} to {}", a.line, b.line),
+            facts,
+        };
+        let mods = |difference: &Difference| {
+            let of_both = self.changes.as_ref().map(|changes| changes.mods_of(difference));
+            match of_both {
+                Some([Some(before), Some(after)]) if before != after => {
+                    [before, after].map(|name| Some(name.unwrap_or_else(|| self.game.to_owned())))
+                }
+                _ => [None, None],
+            }
+        };
+        let about = FileFacts { missing: &|path| self.missing.why(path), mods: &mods };
+        difference_page(head, lists, (&self.differences, &self.groups()), &about)
+    }
+}
+
+/// Writes a line for each file that differs.
+fn write_files<'d>(
+    out: &mut impl StyledWrite,
+    differences: impl Iterator<Item = &'d Difference>,
+) -> io::Result<()> {
+    for Difference { path, change, .. } in differences {
+        if let Some(mark) = mark(change) {
+            writeln!(out, "{mark} {}", path.shown())?;
+        }
+    }
+    Ok(())
+}
+
+/// How many names of a list were added, removed and moved.
+fn in_numbers(list: &[ListChange]) -> String {
+    let of = |what: Listing| (list.iter().filter(|it| it.what == what).count(), what.in_words());
+    let numbers = [Listing::Added, Listing::Removed, Listing::Moved].map(of);
+    let numbers = numbers.into_iter().filter(|(number, _)| *number > 0);
+    let numbers: Vec<String> = numbers.map(|(number, what)| format!("{number} {what}")).collect();
+    if numbers.is_empty() { "no difference".into() } else { numbers.join(", ") }
+}
+
+/// The new place of a name that moved.
+fn place(what: Listing, after: Option<&str>) -> String {
+    match (what, after) {
+        (Listing::Moved, Some(after)) => format!(", now after {}", after.shown()),
+        (Listing::Moved, None) => ", now first".into(),
+        _ => String::new(),
+    }
+}
+
+/// The name of a source's game, for files that belong to no mod.
+fn game_name(vfs: &Vfs) -> &'static str {
+    title(vfs.order().game).map_or("the game", |title| title.name)
+}
+
+/// Takes out the archives that are files of the tree of a game, because the game does not load them.
+fn unloaded(a: &Vfs, b: &Vfs, differences: Vec<Difference>) -> (Vec<Unloaded>, Vec<Difference>) {
     // A layer that the user named has no reason, and is no archive of a game.
     let of_game = |layer: &VfsLayer| !layer.is_folder() && !layer.why().is_empty();
     let name = |layer: VfsLayer| layer.path().file_name().map(|it| fold(&it.to_string_lossy()));
     let names = |vfs: &Vfs| vfs.layers().filter(of_game).filter_map(name).collect::<HashSet<String>>();
     let (by_a, by_b) = (names(a), names(b));
-    let (mut loaded, mut others) = (Vec::new(), Vec::with_capacity(differences.len()));
+    let (mut unloaded, mut others) = (Vec::new(), Vec::with_capacity(differences.len()));
     for difference in differences {
-        let is_loaded = match difference.change {
-            Change::Added => by_a.contains(&fold(&difference.path)),
-            Change::Removed => by_b.contains(&fold(&difference.path)),
-            _ => false,
+        let path = &difference.path;
+        let is_archive = |vfs: &Vfs| {
+            let is_at_top = !path.contains('/') && is_archive_name(path.as_bytes());
+            (is_at_top && vfs.game().is_some()).then_some(LoadedBy::Neither)
         };
-        if is_loaded {
-            let is_by_a = difference.change == Change::Added;
-            loaded.push(LoadedByOne { difference, is_by_a });
-        } else {
-            others.push(difference);
+        let by = match difference.change {
+            Change::Added if by_a.contains(&fold(path)) => Some(LoadedBy::A),
+            Change::Removed if by_b.contains(&fold(path)) => Some(LoadedBy::B),
+            Change::Added => is_archive(b),
+            Change::Removed => is_archive(a),
+            _ => None,
+        };
+        match by {
+            Some(by) => unloaded.push(Unloaded { difference, by }),
+            None => others.push(difference),
         }
     }
-    (loaded, others)
+    (unloaded, others)
 }
 
 /// The name of a change in JSON.
@@ -320,24 +539,32 @@ fn mark(change: &Change) -> Option<char> {
 }
 
 impl Counts {
-    fn add(&mut self, change: &Change) {
-        *match change {
-            Change::Added => &mut self.added,
-            Change::Removed => &mut self.removed,
-            Change::Changed => &mut self.changed,
-            Change::Equal => &mut self.equal,
-            Change::SameSize => &mut self.same_size,
-            Change::Unreadable(_) => &mut self.unreadable,
-        } += 1;
+    fn of(differences: &[Difference], unloaded: &[Unloaded]) -> Self {
+        let mut counts = Self::default();
+        for difference in differences {
+            *match difference.change {
+                Change::Added => &mut counts.added,
+                Change::Removed => &mut counts.removed,
+                Change::Changed => &mut counts.changed,
+                Change::Equal => &mut counts.equal,
+                Change::SameSize => &mut counts.same_size,
+                Change::Unreadable(_) => &mut counts.unreadable,
+            } += 1;
+        }
+        counts.not_loaded = unloaded.iter().filter(|it| it.by == LoadedBy::Neither).count();
+        counts.loaded_by_one = unloaded.len() - counts.not_loaded;
+        counts
     }
 
     /// Whether the sources differ. A file that cannot be read is not known to be equal, so it counts.
     fn are_of_a_difference(&self) -> bool {
-        self.added + self.removed + self.changed + self.unreadable + self.loaded_by_one > 0
+        let files = self.added + self.removed + self.changed + self.unreadable;
+        files + self.loaded_by_one + self.not_loaded + self.listed > 0
     }
 
     fn line(&self) -> String {
-        let Self { added, removed, changed, equal, same_size, unreadable, loaded_by_one } = self;
+        let Self { added, removed, changed, equal, same_size, unreadable, loaded_by_one, not_loaded, .. } =
+            self;
         let mut line = format!("{added} added, {removed} removed, {changed} changed, {equal} equal");
         if *same_size > 0 {
             line += &format!(", {same_size} of the same size (add --compare to compare them)");
@@ -347,6 +574,9 @@ impl Counts {
         }
         if *loaded_by_one > 0 {
             line += &format!(", {} that only one of the games loads", count(*loaded_by_one, "archive"));
+        }
+        if *not_loaded > 0 {
+            line += &format!(", {} that no game loads", count(*not_loaded, "archive"));
         }
         line
     }

@@ -28,6 +28,11 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
+    /// Whether there are patterns.
+    pub(crate) fn is_limited(&self) -> bool {
+        !self.glob.is_empty()
+    }
+
     pub(crate) fn patterns(&self) -> Result<Patterns, Failure> {
         Patterns::new(&self.glob).map_err(|error| Failure::new(Exit::Usage, format!("--glob: {error}")))
     }

@@ -1,6 +1,6 @@
 //! The page of `conflicts --html`: each pair of layers with the files that one hides from the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::contents::{Contents, LayerBar, PageHead, Part, Pixels, Row, Section, Side, State};
 use crate::limits::PAGE_FILES_MAX;
@@ -51,9 +51,10 @@ pub(crate) fn conflict_page(
     }
     Contents {
         head,
+        lists: Vec::new(),
         parts,
         layers: layers.into_iter().map(bar).collect(),
-        narrowing: "give a folder such as textures/armor, a pattern such as '*sword*', or --of LAYER",
+        narrowing: "name a folder, a pattern such as '*sword*', or --of LAYER",
     }
 }
 
@@ -86,7 +87,7 @@ fn bar((name, tally): (String, Tally)) -> LayerBar {
 
 fn row(winner: &VfsFile, hidden: Option<&VfsFile>, compared: Option<&Compared>) -> Row {
     let Some(hidden) = hidden else { return lone_row(winner, Fate::NotDeployed) };
-    let side = |role, file: &VfsFile| Side { role, file: file.clone() };
+    let side = |role, file: &VfsFile| Side { role, of_mod: None, file: file.clone() };
     let (state, pixels) = match compared {
         None => (State::Unknown, Pixels::Shown),
         Some(Compared::Equal) => (State::Equal, Pixels::Shown),
@@ -98,7 +99,7 @@ fn row(winner: &VfsFile, hidden: Option<&VfsFile>, compared: Option<&Compared>) 
 
 /// The row of a copy that no layer has.
 fn lone_row(winner: &VfsFile, fate: Fate) -> Row {
-    let sides = vec![Side { role: "wins", file: winner.clone() }];
+    let sides = vec![Side { role: "wins", of_mod: None, file: winner.clone() }];
     Row { path: winner.path(), sides, state: State::Other(fate), pixels: Pixels::Shown }
 }
 
@@ -125,10 +126,16 @@ fn section(
     Section { name, over: Some(over), about, files, equal, wins, rows }
 }
 
-/// Sorts rows so that the files of a folder follow each other.
+/// Sorts rows so that the files of a folder follow each other. Files that are alone in their folder come
+/// first.
 pub(super) fn sort_by_folder(rows: &mut [Row]) {
+    let mut files: HashMap<String, usize> = HashMap::new();
+    for row in rows.iter() {
+        *files.entry(row.folder_and_name().0.to_ascii_lowercase()).or_default() += 1;
+    }
     rows.sort_by_cached_key(|row| {
         let (folder, name) = row.folder_and_name();
-        (folder.to_ascii_lowercase(), name.to_ascii_lowercase())
+        let folder = folder.to_ascii_lowercase();
+        (files.get(&folder).is_some_and(|files| *files > 1), folder, name.to_ascii_lowercase())
     });
 }

@@ -2,10 +2,13 @@
 
 use crate::vfs::VfsFile;
 use crate::vfs::fate::Fate;
+use crate::vfs::order_changes::Listing;
 
 /// What a page shows, in its order.
 pub(crate) struct Contents {
     pub(crate) head: PageHead,
+    /// Lists of mods, plugins and reasons. Open ones come before the parts, closed ones after them.
+    pub(crate) lists: Vec<NameList>,
     pub(crate) parts: Vec<Part>,
     /// The layers, lowest first. Empty if there are none to compare.
     pub(crate) layers: Vec<LayerBar>,
@@ -20,6 +23,15 @@ pub(crate) struct PageHead {
     pub(crate) line: String,
     /// A name and a text for each fact.
     pub(crate) facts: Vec<(&'static str, String)>,
+}
+
+/// Lines below one title. Without lines, nothing is shown.
+pub(crate) struct NameList {
+    pub(crate) id: &'static str,
+    pub(crate) heading: &'static str,
+    pub(crate) is_closed: bool,
+    /// What became of a name, the name, and what is said of it.
+    pub(crate) lines: Vec<(Option<Listing>, String, String)>,
 }
 
 /// Sections below one title.
@@ -75,6 +87,10 @@ pub(crate) enum State {
     Different,
     /// One of them cannot be read.
     Unreadable,
+    /// There is only the new one.
+    Added,
+    /// There is only the old one. If there is a copy of the new one, this became of it.
+    Removed(Option<Fate>),
     /// There is only one, because this became of the other.
     Other(Fate),
 }
@@ -83,6 +99,8 @@ pub(crate) enum State {
 pub(crate) struct Side {
     /// What the file is in the row, such as "hidden".
     pub(crate) role: &'static str,
+    /// The mod that has it, if the reader does not know that.
+    pub(crate) of_mod: Option<String>,
     pub(crate) file: VfsFile,
 }
 

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use askama::Template;
 use sha2::{Digest, Sha256};
 
-use super::contents::{Contents, KINDS, LayerBar, PageHead, Part, Row, Section, Side, State};
+use super::contents::{Contents, KINDS, LayerBar, NameList, PageHead, Part, Row, Section, Side, State};
 use super::pictures::{Pictures, ShownRow, Third, add_base64, size_of};
 use crate::cli::terminal::progress::steps;
 use crate::limits::{PAGE_FILES_MAX, PAGE_TEXT_MAX};
@@ -32,9 +32,11 @@ const POLICY: &str = "default-src 'none'; img-src data:; base-uri 'none'; form-a
 /// A page that can be written.
 pub(crate) struct Page {
     head: PageHead,
-    notes: Vec<String>,
+    note: Option<String>,
     filters: Filters,
     body: String,
+    /// Where the filters are in it: before the files.
+    filters_at: usize,
     pictures: Pictures,
     listed: usize,
 }
@@ -42,34 +44,34 @@ pub(crate) struct Page {
 impl Page {
     /// Makes the pictures and the text of a page. Shows progress.
     pub(crate) fn of(contents: Contents) -> Self {
-        let Contents { head, parts, layers, narrowing } = contents;
+        let Contents { head, lists, parts, layers, narrowing } = contents;
         let sections = || parts.iter().flat_map(|part| &part.sections);
         let files: usize = sections().map(|section| section.files).sum();
         let rows: Vec<&Row> = sections().flat_map(|section| &section.rows).take(PAGE_FILES_MAX).collect();
         let textures = rows.iter().filter(|row| row.is_texture()).count();
         let (pictures, shown) = Pictures::of(&rows, &steps("looking for differences", textures));
         let mut body = Body { is_small: files <= SMALL, ..Body::default() };
+        lists.iter().filter(|list| !list.is_closed).for_each(|list| body.add_lines(list));
+        let filters_at = body.text.len();
         let mut next = shown.iter();
         for part in parts.iter().filter(|part| !part.sections.is_empty()) {
             body.add_part(part, &mut next);
         }
+        lists.iter().filter(|list| list.is_closed).for_each(|list| body.add_lines(list));
         body.add_layers(&layers);
         let unpictured = textures - shown.iter().flatten().filter(|row| !row.is_left_out).count();
-        let mut notes = Vec::new();
-        let narrow = format!("To narrow the page, {narrowing}.");
-        if unpictured > 0 {
-            let left = count(unpictured, "texture");
-            notes.push(format!("The page has no room for the pictures of {left}. {narrow}"));
-        }
-        if body.listed < files {
-            let left = count(files - body.listed, "file");
-            notes.push(format!("The page has no room for {left}, which are not listed. {narrow}"));
-        }
-        if body.layers_left > 0 {
-            let left = count(body.layers_left, "layer");
-            notes.push(format!("The page has no room for {left}, which are not listed."));
-        }
-        Self { head, notes, filters: Filters::of(&parts), body: body.text, pictures, listed: body.listed }
+        let left = [
+            (unpictured, format!("pictures of {}", count(unpictured, "texture"))),
+            (files - body.listed, count(files - body.listed, "file")),
+            (body.lines_left, count(body.lines_left, "line")),
+            (body.layers_left, count(body.layers_left, "layer")),
+        ];
+        let left: Vec<String> =
+            left.into_iter().filter(|(number, _)| *number > 0).map(|(_, what)| what).collect();
+        let note = || format!("The page has no room for {}; to narrow it, {narrowing}.", left.join(" and "));
+        let note = (!left.is_empty()).then(note);
+        let filters = Filters::of(&parts);
+        Self { head, note, filters, body: body.text, filters_at, pictures, listed: body.listed }
     }
 
     pub(crate) fn listed(&self) -> usize {
@@ -86,17 +88,18 @@ impl Page {
         self.pictures.count()
     }
 
-    /// Sentences about what the page has no room for.
-    pub(crate) fn notes(&self) -> &[String] {
-        &self.notes
+    /// A sentence about what the page has no room for.
+    pub(crate) fn note(&self) -> Option<&str> {
+        self.note.as_deref()
     }
 
     /// Writes the page.
     pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let pictures = self.pictures.style();
         // The browser compares the hash of what is between the tags.
-        let Self { head: PageHead { title, line, facts }, notes, filters, body, .. } = self;
+        let Self { head: PageHead { title, line, facts }, note, filters, body, .. } = self;
         let Filters { html: filters, rules } = filters;
+        let (lists, body) = body.split_at(self.filters_at);
         let digest = Sha256::new().chain_update(STYLE).chain_update(rules).chain_update(pictures).finalize();
         let mut policy = format!("{POLICY}; style-src 'sha256-");
         add_base64(&digest, &mut policy);
@@ -105,7 +108,8 @@ impl Page {
         let (date, version) = (date(SystemTime::now()), env!("CARGO_PKG_VERSION"));
         let line = format!("{line}, {date}, bsafs {version}");
         let (line, policy, style) = (&*line, &*policy, STYLE);
-        let page = PageHtml { title, line, facts, notes, filters, body, style, rules, pictures, policy };
+        let page =
+            PageHtml { title, line, facts, note, lists, filters, body, style, rules, pictures, policy };
         page.write_into(out)
     }
 }
@@ -118,13 +122,15 @@ struct Body {
     listed: usize,
     /// The number of sections in it.
     sections: usize,
+    /// The number of lines of lists that are not in it.
+    lines_left: usize,
     /// The number of layers that are not in it.
     layers_left: usize,
     /// Whether all sections are open.
     is_small: bool,
 }
 
-/// Maximum number of files of a page that is shown open.
+/// Maximum number of files of a page that is shown open, and of lines of a list.
 const SMALL: usize = 40;
 
 impl Body {
@@ -140,6 +146,26 @@ impl Body {
     /// Adds what ends an element. It is short, so that it needs no room.
     fn end(&mut self, tags: &str) {
         self.text.push_str(tags);
+    }
+
+    /// Adds the lines of a list as far as there is room.
+    fn add_lines(&mut self, list: &NameList) {
+        let NameList { id, heading, is_closed, lines } = list;
+        let files = count(lines.len(), "line");
+        // A long list would leave no room for the files on the first screen.
+        let is_closed = *is_closed || lines.len() > SMALL;
+        let part = PartHtml { id, heading, about: "", is_closed, files: &files };
+        if lines.is_empty() || !self.add(&(rendered(&part) + "<div class=\"lines\" role=\"list\">\n")) {
+            self.lines_left += lines.len();
+            return;
+        }
+        let added = lines.iter().take_while(|(what, name, about)| {
+            let what = what.map(|what| (what.sign(), what.in_words()));
+            self.add(&rendered(&LineHtml { what, name, about }))
+        });
+        let added = added.count();
+        self.lines_left += lines.len() - added;
+        self.end(if is_closed { "</div></details>\n" } else { "</div></section>\n" });
     }
 
     fn add_layers(&mut self, layers: &[LayerBar]) {
@@ -201,30 +227,42 @@ impl Body {
         self.end(if *is_closed { "</details>\n" } else { "</section>\n" });
     }
 
-    /// Adds the rows of a section, with an element for each folder. Returns whether there was room for all.
+    /// Adds the rows of a section: first those that are alone in their folder, then an element for each other
+    /// folder. Returns whether there was room for all.
     fn add_rows<'s>(&mut self, rows: &[Row], shown: &mut impl Iterator<Item = &'s Option<ShownRow>>) -> bool {
-        for rows in
-            rows.chunk_by(|one, two| one.folder_and_name().0.eq_ignore_ascii_case(two.folder_and_name().0))
-        {
-            let folder = rows.first().map_or("", |row| row.folder_and_name().0);
-            let name = if folder.is_empty() { "top folder".into() } else { folder.shown().to_string() };
-            if !self.add(&rendered(&FolderHtml { name: &name, files: rows.len(), letters: &letters(rows) })) {
-                return false;
-            }
-            for row in rows {
-                let is_added = match shown.next() {
-                    Some(shown) => self.add(&rendered(&RowHtml::of(self.listed + 1, row, shown.as_ref()))),
-                    None => false,
-                };
-                if !is_added {
-                    self.end("</ul></details>\n");
-                    return false;
-                }
-                self.listed += 1;
-            }
-            self.end("</ul></details>\n");
-        }
-        true
+        let of_one_folder =
+            |one: &Row, two: &Row| one.folder_and_name().0.eq_ignore_ascii_case(two.folder_and_name().0);
+        let alone = rows.chunk_by(of_one_folder).take_while(|rows| rows.len() == 1).count();
+        let (alone, others) = rows.split_at(alone);
+        let has_alone =
+            alone.is_empty() || self.add("<ul>\n") && self.add_list(alone, true, "</ul>\n", shown);
+        let mut others = others.chunk_by(of_one_folder);
+        has_alone
+            && others.all(|rows| {
+                let folder = rows.first().map_or("", |row| row.folder_and_name().0);
+                let name = if folder.is_empty() { "top folder".into() } else { folder.shown().to_string() };
+                let folder = FolderHtml { name: &name, files: rows.len(), letters: &letters(rows) };
+                self.add(&rendered(&folder)) && self.add_list(rows, false, "</ul></details>\n", shown)
+            })
+    }
+
+    /// Adds rows, with their folders or without, and ends the list. Returns whether there was room for all.
+    fn add_list<'s>(
+        &mut self,
+        rows: &[Row],
+        has_folders: bool,
+        end: &str,
+        shown: &mut impl Iterator<Item = &'s Option<ShownRow>>,
+    ) -> bool {
+        let is_whole = rows.iter().all(|row| {
+            let Some(shown) = shown.next() else { return false };
+            let row = RowHtml::of(self.listed + 1, row, has_folders, shown.as_ref());
+            let is_added = self.add(&rendered(&row));
+            self.listed += usize::from(is_added);
+            is_added
+        });
+        self.end(end);
+        is_whole
     }
 }
 
@@ -252,10 +290,10 @@ fn rendered(template: &impl Template) -> String {
 <dl>
 {% for (name, text) in facts %}<div><dt>{{ name }}</dt><dd><bdi>{{ text }}</bdi></dd></div>
 {% endfor %}</dl>
-{% for note in notes %}<p class="note" role="note">{{ note }}</p>
-{% endfor %}</header>
+{% if let Some(note) = note %}<p class="note" role="note">{{ note }}</p>
+{% endif %}</header>
 <main>
-{{ filters|safe }}{{ body|safe }}</main>
+{{ lists|safe }}{{ filters|safe }}{{ body|safe }}</main>
 </body>
 </html>
 "#
@@ -264,7 +302,8 @@ struct PageHtml<'p> {
     title: &'p str,
     line: &'p str,
     facts: &'p [(&'static str, String)],
-    notes: &'p [String],
+    note: &'p Option<String>,
+    lists: &'p str,
     filters: &'p str,
     body: &'p str,
     style: &'p str,
@@ -320,13 +359,29 @@ struct PartHtml<'p> {
 #[derive(Template)]
 #[template(
     ext = "html",
+    source = r#"<p role="listitem">{% if let Some((sign, word)) = what -%}
+<b class="{{ word }}" role="img" aria-label="{{ word }}">{{ sign }}</b> {% endif -%}
+<bdi>{{ name }}</bdi>{% if !about.is_empty() %}<small>{{ about }}</small>{% endif %}</p>
+"#
+)]
+struct LineHtml<'p> {
+    /// A sign, and the word that it stands for.
+    what: Option<(char, &'static str)>,
+    name: &'p str,
+    about: &'p str,
+}
+
+#[derive(Template)]
+#[template(
+    ext = "html",
     source = r##"<details class="pair {{ letters }}" id="pair-{{ id }}"
 {%- if is_open %} open{% endif %}><summary>
 <h3><bdi>{{ name }}</bdi>
 {%- if let Some(over) = over %} hides <bdi>{{ over }}</bdi>{% endif %}</h3>
 <small>{{ files }}{% if has_equal %}, {{ equal }} equal{% endif %}</small></summary><div class="files">
-<p class="soft"><a href="#pair-{{ id }}">#pair-{{ id }}</a>{% for line in about %}; {{ line }}{% endfor %}</p>
-"##
+<a class="here" href="#pair-{{ id }}">#pair-{{ id }}</a>
+{% if !about.is_empty() %}<p class="soft">{{ about.join("; ") }}</p>
+{% endif %}"##
 )]
 struct SectionHtml<'p> {
     id: usize,
@@ -359,26 +414,28 @@ struct FolderHtml<'p> {
     source = r##"<li id="f{{ id }}" class="{{ letters }}
 {%- if figures.is_empty() %} line{% else if is_wide %} wide{% endif %}">
 {#- -#}
-<a href="#f{{ id }}"><bdi>{{ name }}</bdi></a>
-{%- if let Some(mark) = mark %} <mark>{{ mark }}</mark>{% endif %}
-{% if figures.is_empty() %}<small>{{ line }}</small>
+<a href="#f{{ id }}">{% if !folder.is_empty() %}<small>{{ folder }}/</small>{% endif -%}
+<bdi>{{ name }}</bdi></a>
+{%- for mark in marks %} <mark>{{ mark }}</mark>{% endfor -%}
+{% if figures.is_empty() %} <small>{{ line }}</small></li>
 {% else %}<div class="pictures">
-{% for figure in figures %}<figure>
+{%- for figure in figures %}<figure{% if figure.is_double %} class="double"{% endif %}>
 {%- if let Some(picture) = figure.picture -%}
 <i class="p{{ picture }}" role="img" aria-label="{{ figure.role }}: {{ name }}"></i>
 {%- endif -%}
 <figcaption><b>{{ figure.role }}</b> {{ figure.about }}</figcaption></figure>
-{% endfor %}</div>
-{% endif %}</li>
-"##
+{%- endfor %}</div></li>
+{% endif %}"##
 )]
 struct RowHtml {
     id: usize,
+    /// The folder of the file, if nothing above says it.
+    folder: String,
     name: String,
     letters: String,
-    mark: Option<String>,
+    marks: Vec<String>,
     figures: Vec<FigureHtml>,
-    /// Whether a picture of two halves is among the figures.
+    /// Whether there are more than two figures.
     is_wide: bool,
     /// What is written instead of pictures.
     line: String,
@@ -388,15 +445,19 @@ struct FigureHtml {
     picture: Option<usize>,
     role: &'static str,
     about: String,
+    /// Whether the picture has two halves.
+    is_double: bool,
 }
 
 impl RowHtml {
-    fn of(id: usize, row: &Row, shown: Option<&ShownRow>) -> Self {
-        let name = row.folder_and_name().1.shown().to_string();
+    fn of(id: usize, row: &Row, has_folder: bool, shown: Option<&ShownRow>) -> Self {
+        let (folder, name) = row.folder_and_name();
+        let folder = if has_folder { folder.shown().to_string() } else { String::new() };
         let about = |(at, side): (usize, &Side)| {
+            let of_mod = side.of_mod.as_ref().map(|name| name.shown().to_string());
             let shown = shown.and_then(|shown| shown.sides.get(at));
             let why = shown.and_then(|it| it.picture.as_ref().err()).map(|why| format!("no picture: {why}"));
-            let parts = [shown.map(|it| it.about.clone()), Some(size_of(&side.file)), why];
+            let parts = [of_mod, shown.map(|it| it.about.clone()), Some(size_of(&side.file)), why];
             let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
             parts.collect::<Vec<_>>().join(", ")
         };
@@ -407,57 +468,63 @@ impl RowHtml {
             !it.is_left_out && has_any
         };
         let mut figures = Vec::new();
-        let mut is_wide = false;
         if let Some(shown) = shown.filter(has_pictures) {
             let pictures = shown.sides.iter().map(|side| side.picture.clone().ok().flatten());
-            let figure = |((role, about), picture)| FigureHtml { picture, role, about };
+            let figure = |((role, about), picture)| FigureHtml { picture, role, about, is_double: false };
             figures.extend(roles().zip(pictures).map(figure));
-            figures.extend(
-                shown
-                    .third
-                    .map(|(third, picture)| match third {
-                        Third::Difference => ("difference", "four times as bright".to_owned(), picture),
-                        Third::Alpha => {
-                            is_wide = true;
-                            let both: Vec<&str> = row.sides.iter().map(|side| side.role).collect();
-                            ("alpha", both.join(" and "), picture)
-                        }
-                    })
-                    .map(|(role, about, picture)| FigureHtml { picture: Some(picture), role, about }),
-            );
+            if let Some((third, picture)) = shown.third {
+                let both = || row.sides.iter().map(|side| side.role).collect::<Vec<_>>().join(" and ");
+                let (role, about) = match third {
+                    Third::Difference => ("difference", "four times as bright".to_owned()),
+                    Third::Alpha => ("alpha", both()),
+                };
+                let is_double = third == Third::Alpha;
+                figures.push(FigureHtml { picture: Some(picture), role, about, is_double });
+            }
         }
-        let line = roles().map(|(role, about)| format!("{role} {about}")).collect::<Vec<_>>().join("; ");
+        let line = match &abouts[..] {
+            [one, two] if one == two => format!("both {one}"),
+            _ => roles().map(|(role, about)| format!("{role} {about}")).collect::<Vec<_>>().join("; "),
+        };
         Self {
             id,
-            name,
+            folder,
+            name: name.shown().to_string(),
             letters: letters(slice::from_ref(row)),
-            mark: mark(row, shown),
+            marks: marks(row, shown),
+            is_wide: figures.len() > 2,
             figures,
-            is_wide,
             line,
         }
     }
 }
 
 /// How the files of a row compare, in words.
-fn mark(row: &Row, shown: Option<&ShownRow>) -> Option<String> {
-    let words = shown.map(|shown| shown.what.join(", ")).filter(|words| !words.is_empty());
+fn marks(row: &Row, shown: Option<&ShownRow>) -> Vec<String> {
+    let words = shown.map(|shown| shown.what.clone()).unwrap_or_default();
     let sizes = || row.sides.iter().map(|side| side.file.size().ok()).collect::<HashSet<_>>();
-    match row.state {
-        State::Unknown => None,
-        State::Equal => Some("equal".into()),
+    let word = match row.state {
+        State::Unknown => return Vec::new(),
+        State::Different if !words.is_empty() => return words,
+        State::Equal => "equal",
         // If the sizes differ, the line says so.
-        State::Different => words.or_else(|| (sizes().len() == 1).then(|| "other bytes".into())),
-        State::Unreadable => Some("cannot be compared".into()),
-        State::Other(fate) => Some(fate.in_words().into()),
-    }
+        State::Different if sizes().len() > 1 => return Vec::new(),
+        State::Different => "other bytes",
+        State::Unreadable => "cannot be compared",
+        State::Added => "added",
+        State::Removed(Some(fate)) => return vec!["removed".to_owned(), fate.in_words().to_owned()],
+        State::Removed(None) => "removed",
+        State::Other(fate) => fate.in_words(),
+    };
+    vec![word.to_owned()]
 }
 
 // Filters, which are buttons and rules of the style. Elements have a letter for the state of a file, one for
 // its kind, and both together. Those around files have the letters of all.
 
 /// The states with their letters.
-const STATES: [(char, &str); 3] = [('d', "differs"), ('e', "equal"), ('u', "others")];
+const STATES: [(char, &str); 5] =
+    [('d', "differs"), ('e', "equal"), ('a', "added"), ('r', "removed"), ('u', "others")];
 
 /// The letters of some rows.
 fn letters(rows: &[Row]) -> String {
@@ -466,6 +533,8 @@ fn letters(rows: &[Row]) -> String {
         let state = match row.state {
             State::Different => 'd',
             State::Equal => 'e',
+            State::Added => 'a',
+            State::Removed(_) => 'r',
             State::Unknown | State::Unreadable | State::Other(_) => 'u',
         };
         let kind = row.kind().map_or('o', |kind| kind.id);

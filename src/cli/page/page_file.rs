@@ -134,7 +134,7 @@ impl PageArgs {
         let mut out = stdout();
         let (path, files, len) = (file.path().shown(), count(page.listed(), "file"), BinaryBytes(len));
         writeln!(out, "wrote {path}: {files}, {} ({len})", count(page.pictures(), "picture"))?;
-        for note in page.notes() {
+        if let Some(note) = page.note() {
             writeln!(out, "{note}")?;
         }
         out.flush()

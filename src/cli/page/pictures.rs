@@ -524,7 +524,7 @@ mod tests {
         let (_dir, path, files) = names_of_one_extent(&["a.dds", "b.dds", "c.dds"], &texture());
         let (_dir, other, others) = names_of_one_extent(&["a.dds", "b.dds"], &texture());
         let row = |one: &VfsFile, two: &VfsFile| {
-            let side = |file: &VfsFile| Side { role: "", file: file.clone() };
+            let side = |file: &VfsFile| Side { role: "", of_mod: None, file: file.clone() };
             Row {
                 path: "a.dds".into(),
                 sides: vec![side(one), side(two)],
