@@ -60,7 +60,10 @@ pub(crate) struct Digests(OncePerFile<Result<FileDigest, String>, BytesKey>);
 
 impl Digests {
     /// Hashes a file. Each extent is decoded once.
-    fn of(&self, file: &VfsFile) -> Result<FileDigest, String> {
+    ///
+    /// # Errors
+    /// The archive or folder, and why the file cannot be read whole.
+    pub(crate) fn of(&self, file: &VfsFile) -> Result<FileDigest, String> {
         self.0.of(file.bytes_key(), || {
             let mut digest = Hashing(Sha256::new());
             let written = file.write_to(&mut digest).map_err(|error| error.to_string());

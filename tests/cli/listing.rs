@@ -1,12 +1,13 @@
 //! `bsafs list`: paths, sizes, patterns and machine-readable output.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{with_a_bad_file, with_many_files};
+use super::{with_a_bad_file, with_a_wrong_checksum, with_many_files};
 use crate::mounted::{TestDir, finish, run};
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Ba2, Tes3, Tes4, dds, samples};
@@ -65,6 +66,38 @@ fn json_shows_the_stored_name_and_the_number_of_hidden_copies() {
     let other = dir.run(["list", "--json", "above.bsa", "below.bsa"]).success();
     let other: Value = serde_json::from_str(other.trim_end()).unwrap();
     assert_eq!(other["archive"], below.to_str().unwrap());
+}
+
+#[test]
+fn hashes_are_a_manifest_for_sha256sum_in_a_mount() {
+    let dir = TestDir::new();
+    let whole = Tes4::new(105).file("meshes", "a.nif", "of the archive").file("meshes", "b.nif", "hidden");
+    dir.archive("a.bsa", &whole.build());
+    fs::create_dir_all(dir.path("mod/meshes")).unwrap();
+    for name in ["b.nif", "new\nline\r.txt", "x y.nif"] {
+        fs::write(dir.path("mod/meshes").join(name), name).unwrap();
+    }
+    let mount = dir.mount(["a.bsa", "mod"]);
+    let manifest = dir.run(["list", "--hash", "a.bsa", "mod"]).success();
+    fs::write(dir.path("manifest"), &manifest).unwrap();
+    let check = || {
+        let mut check = Command::new("sha256sum");
+        run(check.arg("-c").arg(dir.path("manifest")).current_dir(&mount.path))
+    };
+    let checked = check();
+    assert!(checked.code == 0 && checked.out.matches(": OK\n").count() == 4, "{manifest:?} {checked:?}");
+    let changed = manifest.replace("  meshes/a.nif", "  meshes/b.nif");
+    fs::write(dir.path("manifest"), changed).unwrap();
+    assert!(check().code == 1, "{:?}", check());
+    let with_nul = dir.run(["list", "--hash", "-0", "a.bsa", "mod"]).success();
+    assert_eq!(with_nul, manifest.replace('\n', "\0"));
+    mount.umount(&dir);
+    // A file that cannot be read has no line, and the status says so.
+    let (archive, what, _) = with_a_wrong_checksum();
+    dir.archive("bad.bsa", &archive);
+    let finished = dir.run(["list", "--hash", "bad.bsa"]);
+    assert!(finished.code == 1 && finished.out.trim_end().ends_with("  sound/good.wav"), "{finished:?}");
+    assert!(finished.out.lines().count() == 1 && finished.err.contains(&what), "{finished:?}");
 }
 
 #[test]

@@ -366,7 +366,7 @@ fn arguments(row: &str, Fault { source, asked, .. }: &Fault, number: usize) -> V
 const IN_MOUNT: &str = "which in a mount";
 
 fn has_json(row: &str) -> bool {
-    !matches!(row, "list -l" | "cat" | "extract" | "mount" | "reload")
+    !matches!(row, "list -l" | "list --hash" | "cat" | "extract" | "mount" | "reload")
 }
 
 /// Whether a command of a row mounts the source, or has it mounted.

@@ -1,5 +1,6 @@
 //! `bsafs list`: lists the files of archives and folders, without a mount.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -11,12 +12,14 @@ use crate::cli::options::open_args::{LayoutArg, OpenArgs};
 use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
+use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::picture::{PictureError, RgbaTexture};
 use crate::shown::Shown;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
+use crate::vfs::comparison::Digests;
 use crate::vfs::parallel::in_parallel;
-use crate::vfs::{OpenOptions, ReadError, VfsFile};
+use crate::vfs::{OpenOptions, ReadError, ReadErrorKind, VfsFile};
 
 /// List the files in archives and folders, as a mount would show them
 ///
@@ -39,6 +42,12 @@ pub(crate) struct List {
     /// cannot be read. If --textures=rgba and --png cannot convert the texture, "unconverted" says why.
     #[arg(long, requires = "json")]
     pixels: bool,
+    /// Print the SHA-256 of each file before its path, for `sha256sum -c` in a mount or in extracted files
+    ///
+    /// A file that cannot be read whole has no line, and the exit status is 1. With -0, lines end as those of
+    /// `sha256sum -z` do.
+    #[arg(long, conflicts_with_all = ["long", "json"])]
+    hash: bool,
     /// End each path with a NUL character, for `xargs -0`
     #[arg(short = '0', long = "zero")]
     zero: bool,
@@ -105,6 +114,11 @@ impl List {
         } else {
             Vec::new()
         };
+        if self.hash {
+            self.write_hashes(&mut out, &files, &mut unseen)?;
+            out.flush()?;
+            return Ok(unseen.end(if selected.is_unmatched(files.len()) { Exit::No } else { Exit::Ok }));
+        }
         for (index, file) in files.iter().enumerate() {
             if self.json {
                 let pixels = textures.get_mut(index).and_then(Option::take);
@@ -140,6 +154,37 @@ impl List {
         }
         out.flush()?;
         Ok(unseen.end(if selected.is_unmatched(files.len()) { Exit::No } else { Exit::Ok }))
+    }
+
+    /// Writes a line for each file that `sha256sum -c` reads; with `-0`, as `sha256sum -z` writes it.
+    fn write_hashes(
+        &self,
+        out: &mut impl Write,
+        files: &[VfsFile],
+        unseen: &mut Unseen,
+    ) -> Result<(), OutputError> {
+        let digests = Digests::default();
+        let advance = steps("reading", files.len());
+        let read = in_parallel(files.len(), &advance, |index| digests.of(&files[index]));
+        for (file, digest) in files.iter().zip(read) {
+            let digest = match digest {
+                Ok(digest) => digest,
+                Err(what) => {
+                    let layer = format!("{}: ", file.layer().path().shown());
+                    let why = what.strip_prefix(&layer).unwrap_or(&what).to_owned();
+                    unseen.add([&file.not_read(&ReadErrorKind::Unreadable(why))]);
+                    continue;
+                }
+            };
+            let mut line: Vec<u8> =
+                digest.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect();
+            line.extend(b"  ");
+            // No path of a tree has a line break or a backslash, which sha256sum would escape.
+            line.extend(file.path_bytes());
+            line.push(if self.zero { 0 } else { b'\n' });
+            out.write_all(&line).map_err(OutputError)?;
+        }
+        Ok(())
     }
 }
 
