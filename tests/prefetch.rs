@@ -116,6 +116,46 @@ fn two_programs_that_read_in_order_are_followed_side_by_side() {
     assert_eq!(served.decoded(), 6 * LEN_BYTES);
 }
 
+/// Two folders of six files, whose data lies in the opposite order of their names.
+fn twelve_files() -> Served {
+    let paths = (0..12).rev().map(|number| format!("{}\\{}", ["e", "f"][number / 6], number % 6));
+    let file = |path: String| Ba2File::general(path).chunk(Chunk::zlib(texels(1, LEN)));
+    Served::new(&paths.map(file).fold(Ba2::general(1), Ba2::add), 64 << 20)
+}
+
+#[test]
+fn a_program_that_sorts_has_the_next_files_by_name_decoded() {
+    let served = twelve_files();
+    for path in ["e/0", "e/1"] {
+        served.read_whole(path);
+    }
+    assert_eq!(served.decoded(), 2 * LEN_BYTES);
+    served.read_whole("e/2");
+    assert_eq!(served.decoded(), 6 * LEN_BYTES, "the rest of the folder");
+    for path in ["e/3", "e/4", "e/5"] {
+        served.read_whole(path);
+    }
+    assert_eq!(served.decoded(), 6 * LEN_BYTES);
+    // It goes on in the same way in the next folder.
+    served.read_whole("f/0");
+    assert_eq!(served.decoded(), 12 * LEN_BYTES);
+}
+
+#[test]
+fn a_program_that_sorts_one_folder_may_read_the_next_one_as_it_is_listed() {
+    let served = twelve_files();
+    for path in ["f/0", "f/1", "f/2", "f/3", "f/4", "f/5"] {
+        served.read_whole(path);
+    }
+    assert_eq!(served.decoded(), 6 * LEN_BYTES);
+    for path in ["e/5", "e/4"] {
+        served.read_whole(path);
+    }
+    assert_eq!(served.decoded(), 8 * LEN_BYTES);
+    served.read_whole("e/3");
+    assert_eq!(served.decoded(), 12 * LEN_BYTES);
+}
+
 #[test]
 fn at_most_half_of_the_cache_is_decoded_ahead() {
     let paths: Vec<String> = (0..40).map(|number| format!("f\\{number:02}")).collect();

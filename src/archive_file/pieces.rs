@@ -27,6 +27,9 @@ const LITTLE: u64 = 1 << 9;
 /// Number of bytes that a piece extends past its block, so that few records lie in two pieces.
 const OVERLAP: u64 = 1 << 9;
 
+/// Number of bytes that the kernel reads for one request on any disk: its default read-ahead.
+const STEP: u64 = 128 << 10;
+
 /// Number of bytes that an open archive usually takes for each byte of its tables, at most. Names without
 /// folders take the most.
 const OPENED_PER_BYTE: usize = 6;
@@ -186,9 +189,17 @@ impl<'a> Index<'a> {
 
 /// Has the kernel read bytes of a file that will be needed soon, and does not wait for them.
 pub(super) fn request(file: &File, range: &Range<u64>) {
-    let len = NonZeroU64::new(range.end.saturating_sub(range.start));
-    // If this fails, the bytes are read when they are needed.
-    let _ = len.map(|len| fadvise(file, range.start, Some(len), Advice::WillNeed));
+    let ask = |start: u64, len: u64| {
+        // If this fails, the bytes are read when they are needed.
+        let _ = NonZeroU64::new(len).map(|len| fadvise(file, start, Some(len), Advice::WillNeed));
+    };
+    let len = range.end.saturating_sub(range.start);
+    ask(range.start, len);
+    // The kernel drops what is longer than the largest request of the disk, but never cuts a step this short.
+    // For what it has already requested, it does nothing.
+    for at in (STEP..len).step_by(STEP as usize) {
+        ask(range.start.saturating_add(at), STEP.min(len - at));
+    }
 }
 
 /// Fills `buffer` as far as the file can be read. Returns how many bytes were read, and why no more.

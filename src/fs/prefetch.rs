@@ -1,10 +1,10 @@
 //! Has the next files decoded for a program that reads a tree in order, as `tar`, `cp -r` and `grep -r` do.
 //!
-//! **The rule.** If a program has read three files to their ends, one after the other as they are listed,
-//! then the next files are decoded into the cache, as many as fit into half of it, and at most 1 MiB of
-//! packed bytes and one file, because the program may stop. Each processor on which no thread decodes for a
-//! reader may decode them. If a file is begun out of order, the rest is dropped. What decodes faster than a
-//! thread wakes is left to its reader.
+//! **The rule.** If a program has read three files to their ends, one after the other as they are listed or
+//! by name (as `rsync` and file managers do), then the next files are decoded into the cache. They are as
+//! many as fit into half of it, and at most 1 MiB of packed bytes and one file, because the program may stop.
+//! Each processor on which no thread decodes for a reader may decode them. If a file is begun out of order,
+//! the rest is dropped. What decodes faster than a thread wakes is left to its reader.
 //!
 //! Before, their packed bytes are requested from the disk, those that lie side by side in one request.
 //! Otherwise a disk that seeks would get one request for each file, in the order in which threads decode.
@@ -89,7 +89,12 @@ struct Job {
 /// A program that reads files in order, as far as READs show it.
 #[derive(Debug)]
 struct Reader {
-    /// The file that it reads, or will read next if it goes on in order.
+    /// The order in which it reads a folder.
+    order: Order,
+    /// The file that it read last.
+    before: Option<NodeId>,
+    /// The file that it reads, or will read next if it goes on in order. `None` at the end of the tree, or of
+    /// a folder that it reads by name.
     file: Option<NodeId>,
     /// Whether it has read the beginning of the file.
     has_begun: bool,
@@ -99,6 +104,15 @@ struct Reader {
     ahead: usize,
     /// The files from `file` on whose packed bytes were already requested, and how many of them each has.
     requested: VecDeque<u64>,
+}
+
+/// In which order a program reads the files of a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// As they are listed. After its last file comes the first one of the next folder.
+    Listed,
+    /// By name, in any case. Which folder comes next is unknown.
+    Named,
 }
 
 impl Prefetch {
@@ -237,6 +251,29 @@ impl Job {
     }
 }
 
+impl Reader {
+    /// Whether the program goes on with another file than was expected, in another order or, if it reads by
+    /// name, in another folder. Notes that.
+    fn turns_to(&mut self, vfs: &Vfs, file: NodeId) -> bool {
+        let Some(before) = self.before.filter(|_| !self.has_begun) else { return false };
+        let is_next = |order| next_file(vfs, before, order) == Some(file);
+        let is_file = |node: &NodeId| matches!(vfs.tree().kind(*node), Kind::File(_));
+        let is_first = || vfs.tree().children(vfs.tree().parent(file)).find(is_file) == Some(file);
+        let is_new_folder = self.order == Order::Named && self.file.is_none() && is_first();
+        if !is_new_folder {
+            let Some(order) = [Order::Listed, Order::Named].into_iter().find(|order| is_next(*order)) else {
+                return false;
+            };
+            self.order = order;
+            self.in_order = 1;
+        }
+        (self.file, self.has_begun) = (Some(file), true);
+        self.ahead = 0;
+        self.requested.clear();
+        true
+    }
+}
+
 impl State {
     fn begin_file(&mut self, view: &FollowedView<'_>, node: NodeId, entry: EntryId) {
         self.follow(view);
@@ -247,11 +284,16 @@ impl State {
             return;
         }
         self.jobs.clear();
+        if self.readers.iter_mut().rev().any(|reader| reader.turns_to(view.vfs, node)) {
+            return;
+        }
         self.readers.iter_mut().for_each(|reader| reader.ahead = 0);
         if self.readers.len() == READERS_MAX {
             self.readers.remove(0);
         }
         self.readers.push(Reader {
+            order: Order::Listed,
+            before: None,
             file: Some(node),
             has_begun: true,
             in_order: Default::default(),
@@ -270,14 +312,16 @@ impl State {
         self.follow(view);
         let reads_it = |reader: &Reader| reader.file == Some(node) && reader.has_begun;
         let mut reader = self.readers.remove(self.readers.iter().position(reads_it)?);
-        reader.file = next_file(view.vfs, node);
+        reader.before = Some(node);
+        reader.file = next_file(view.vfs, node, reader.order);
         reader.has_begun = false;
         reader.in_order += 1;
         reader.ahead = reader.ahead.saturating_sub(1);
         reader.requested.pop_front();
         let next = reader.file.filter(|_| reader.in_order >= IN_ORDER);
-        let requests =
-            next.map(|next| (next, request_from(view.vfs, entry.layer, next, &mut reader.requested)));
+        let requests = next.map(|next| {
+            (next, request_from(view.vfs, entry.layer, next, reader.order, &mut reader.requested))
+        });
         self.readers.push(reader);
         requests
     }
@@ -289,13 +333,13 @@ impl State {
         self.follow(view);
         let is_it = |reader: &Reader| reader.file == Some(file) && !reader.has_begun;
         let Some(index) = self.readers.iter().position(is_it) else { return };
-        let Reader { ahead, requested, .. } = &self.readers[index];
-        let (ahead, files) = (*ahead, requested.len());
+        let Reader { ahead, requested, order, .. } = &self.readers[index];
+        let (ahead, files, order) = (*ahead, requested.len(), *order);
         let mut room = self.room(view.vfs);
         if ahead > files / 2 || room < view.vfs.store().room_ahead_max() / 2 {
             return;
         }
-        let files = std::iter::successors(Some(file), |file| next_file(view.vfs, *file)).take(files);
+        let files = std::iter::successors(Some(file), |file| next_file(view.vfs, *file, order)).take(files);
         let added = files.take_while(|file| match view.vfs.tree().kind(*file) {
             Kind::File(entry) => self.add_extents(view.vfs, entry, 0, &mut room),
             Kind::Folder => false,
@@ -339,13 +383,19 @@ impl State {
 /// The packed bytes to request of `file` and the files after it, as far as they are in one archive. Adds the
 /// files to those that were `requested`. Returns nothing while more than half of the limits is in use, so
 /// that requests are large.
-fn request_from(vfs: &Vfs, layer: u16, file: NodeId, requested: &mut VecDeque<u64>) -> Vec<Range<u64>> {
+fn request_from(
+    vfs: &Vfs,
+    layer: u16,
+    file: NodeId,
+    order: Order,
+    requested: &mut VecDeque<u64>,
+) -> Vec<Range<u64>> {
     let mut left = REQUESTED_MAX.saturating_sub(requested.iter().sum());
     if requested.len() > FILES_MAX / 2 || left < REQUESTED_MAX / 2 {
         return Vec::new();
     }
     let mut ranges: Vec<Range<u64>> = Vec::new();
-    let files = std::iter::successors(Some(file), |file| next_file(vfs, *file)).take(FILES_MAX);
+    let files = std::iter::successors(Some(file), |file| next_file(vfs, *file, order)).take(FILES_MAX);
     for file in files.skip(requested.len()) {
         let Kind::File(entry) = vfs.tree().kind(file) else { break };
         let Some(range) = vfs.store().file(entry).packed_range().filter(|_| entry.layer == layer) else {
@@ -354,29 +404,33 @@ fn request_from(vfs: &Vfs, layer: u16, file: NodeId, requested: &mut VecDeque<u6
         if left == 0 {
             break;
         }
-        let len = (range.end - range.start).min(left);
-        left -= len;
+        // What is cut off is not requested later, so a file is cut only if it is longer than the limit.
+        let len = (range.end - range.start).min(REQUESTED_MAX);
+        left = left.saturating_sub(len);
         requested.push_back(len);
-        let range = range.start..range.start + len;
-        match ranges.last_mut() {
-            Some(last) if (last.start..=last.end + GAP_MAX).contains(&range.start) => {
-                last.end = last.end.max(range.end);
-            }
-            _ => ranges.push(range),
-        }
+        ranges.push(range.start..range.start + len);
     }
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges.dedup_by(|range, before| {
+        let is_near = range.start <= before.end + GAP_MAX;
+        before.end = if is_near { before.end.max(range.end) } else { before.end };
+        is_near
+    });
     ranges
 }
 
 /// The file after this one, without empty files: they are never read.
-fn next_file(vfs: &Vfs, file: NodeId) -> Option<NodeId> {
+fn next_file(vfs: &Vfs, file: NodeId, order: Order) -> Option<NodeId> {
     const EMPTY_MAX: usize = 64;
-    let files = std::iter::successors(vfs.tree().next_file(file), |file| vfs.tree().next_file(*file));
+    let next = |file: &NodeId| match order {
+        Order::Listed => vfs.tree().next_file(*file),
+        Order::Named => vfs.tree().next_named(*file),
+    };
     let is_empty = |file| match vfs.tree().kind(file) {
         Kind::File(entry) => vfs.store().file(entry).known_size() == Some(0),
         Kind::Folder => true,
     };
-    files.take(EMPTY_MAX).find(|file| !is_empty(*file))
+    std::iter::successors(next(&file), next).take(EMPTY_MAX).find(|file| !is_empty(*file))
 }
 
 #[cfg(test)]
@@ -418,18 +472,34 @@ mod tests {
         let stored: Vec<usize> = (0..40).map(|file| file * 7 % 40).collect();
         let (_folder, vfs) = opened(&lens, &stored);
         let mut requested = VecDeque::new();
-        let ranges = request_from(&vfs, 0, first(&vfs), &mut requested);
+        let ranges = request_from(&vfs, 0, first(&vfs), Order::Listed, &mut requested);
         let lengths: Vec<u64> = ranges.iter().map(|range| range.end - range.start).collect();
         assert_eq!((lengths, requested.len()), (vec![REQUESTED_MAX], 16));
         // More is requested when the program has read half of it, and then at once.
         let mut file = first(&vfs);
         for read in 1..=16 {
             requested.pop_front();
-            file = next_file(&vfs, file).expect("it has more files");
-            let more = request_from(&vfs, 0, file, &mut requested);
+            file = next_file(&vfs, file, Order::Listed).expect("it has more files");
+            let more = request_from(&vfs, 0, file, Order::Listed, &mut requested);
             let expected = if read == 8 || read == 16 { vec![8 * (64 << 10)] } else { Vec::new() };
             assert_eq!(more.iter().map(|it| it.end - it.start).collect::<Vec<_>>(), expected, "{read}");
         }
+    }
+
+    #[test]
+    fn no_file_is_cut_at_the_limit_because_its_rest_would_need_a_request_of_its_own() {
+        let (_folder, vfs) = opened(&[300 << 10; 8], &[0, 1, 2, 3, 4, 5, 6, 7]);
+        let mut requested = VecDeque::new();
+        let ranges = request_from(&vfs, 0, first(&vfs), Order::Listed, &mut requested);
+        assert_eq!(ranges.iter().map(|it| it.end - it.start).collect::<Vec<_>>(), [4 * (300 << 10)]);
+    }
+
+    #[test]
+    fn what_is_read_by_name_is_requested_in_the_order_of_the_data() {
+        let (_folder, vfs) = opened(&[10_000; 40], &std::array::from_fn::<_, 40, _>(|it| 39 - it));
+        let named = vfs.tree().children(NodeId::ROOT).next().expect("it has files");
+        let ranges = request_from(&vfs, 0, named, Order::Named, &mut VecDeque::new());
+        assert_eq!(ranges.iter().map(|it| it.end - it.start).collect::<Vec<_>>(), [400_000]);
     }
 
     #[test]
@@ -437,9 +507,14 @@ mod tests {
         // File 1 is a folder's neighbour on the disk, but larger than all that is requested.
         let (_folder, vfs) = opened(&[1000, 4 << 20, 1000, 2000], &[0, 2, 3, 1]);
         let mut requested = VecDeque::new();
-        let ranges = request_from(&vfs, 0, first(&vfs), &mut requested);
-        assert_eq!(ranges.iter().map(|it| it.end - it.start).sum::<u64>(), REQUESTED_MAX);
+        let ranges = request_from(&vfs, 0, first(&vfs), Order::Listed, &mut requested);
+        // Small files are requested whole, and of the large one as much as of all together.
+        assert_eq!(ranges.iter().map(|it| it.end - it.start).sum::<u64>(), REQUESTED_MAX + 4000);
         assert_eq!((ranges.len(), requested.len()), (1, 4));
-        assert_eq!(request_from(&vfs, 7, first(&vfs), &mut VecDeque::new()), [], "another archive");
+        assert_eq!(
+            request_from(&vfs, 7, first(&vfs), Order::Listed, &mut VecDeque::new()),
+            [],
+            "another archive"
+        );
     }
 }

@@ -203,6 +203,13 @@ impl Tree {
         None
     }
 
+    /// The file after this one in the same folder, in the order of folded names.
+    pub fn next_named(&self, file: NodeId) -> Option<NodeId> {
+        let siblings = self.get(self.parent(file)).children();
+        let mut later = (file.0 + 1..siblings.end).map(NodeId);
+        later.find(|node| matches!(self.kind(*node), Kind::File(_)))
+    }
+
     /// The node that is listed after this one, and not inside it.
     fn next_outside(&self, node: NodeId) -> Option<NodeId> {
         let mut at = node;
