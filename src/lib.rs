@@ -196,6 +196,7 @@
 //! | Which error does a program get? | `fuse/adaptor.rs` |
 //! | Which exit code does a command have? | `cli/exit.rs`, for every error of the library |
 //! | What does the kernel cache, for how long? | `FUSE.md` 2.1 to 2.4: everything, until a view differs |
+//! | What is read ahead of an archive? | `content/read/scattered.rs`, `fs/prefetch.rs` |
 //! | What if a disk fails? | EIO, and one line in the log for each outage |
 //! | What if a disk hangs? | `fuse/device_queues.rs` keeps a worker free |
 //! | How does a deletion in a writable mount stay? | marks: `folder/whiteouts.rs`; layers: `tree/erased.rs` |

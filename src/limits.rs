@@ -101,6 +101,7 @@
 //! - **Packed bytes being decoded**: counts extents of `UNCOUNTED_BUFFER_MAX` and more.
 //! - **Workers**: 6 to 16, two for each processor. If there are several processors, one more thread for each
 //!   decodes files into the cache before a program asks for them, up to half of the cache (`fs/prefetch.rs`).
+//!   While programs seek, one more thread for each disk reads ahead, into the page cache only.
 //! - **Exposed names**: names that the kernel may have cached and that are not the stored ones.
 //! - **Replaced archives**: includes their files whose inode numbers the kernel may still have.
 //! - **Assumed folders**: folders of archives without names, as many as the kernel references.

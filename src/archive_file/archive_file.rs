@@ -27,6 +27,9 @@ use crate::system::sync::{Condvar, Mutex};
 /// Value of [`ArchiveFile::compare_at`]: compare again only after the ctime moves.
 const NEVER: u64 = u64::MAX;
 
+/// Number of bytes that are requested at once. Few disks take more in one request.
+const PIECE: u64 = 1 << 20;
+
 /// An archive file. On most disks it stays open, and no path is resolved after that: the archive's folder
 /// may be below a mount of bsafs. The mount's lookups would then wait for the thread that resolves the path.
 #[derive(Debug)]
@@ -231,6 +234,22 @@ impl ArchiveFile {
         if let OpenFile::Kept(file) = &self.file {
             request(file, range);
         }
+    }
+
+    /// Whether the file stays open, so that bytes can be requested before they are read.
+    pub fn stays_open(&self) -> bool {
+        matches!(self.file, OpenFile::Kept(_))
+    }
+
+    /// Has the kernel read bytes, and waits until it has them.
+    pub fn fetch(&self, range: &Range<u64>) -> Result<(), ArchiveReadError> {
+        let file = self.open_file()?;
+        let pieces = || range.clone().step_by(PIECE as usize).map(|at| at..range.end.min(at + PIECE));
+        pieces().for_each(|piece| self.request(&piece));
+        for piece in pieces() {
+            file.read_exact_at(&mut [0], piece.end - 1).map_err(ArchiveReadError::Io)?;
+        }
+        Ok(())
     }
 
     /// Calls `use_pieces` with the pieces of the file. Fails if one of them could not be read.

@@ -65,7 +65,7 @@ fn decoder(extent: FileExtent<'_>, len: u64) -> Option<Box<dyn Read + '_>> {
     let (archive, record) = (extent.archive, extent.record());
     let prefix = archive.prefix_range(extent.index);
     let mut first = vec![0; (prefix.end - prefix.start) as usize];
-    archive.file.read_exact_at(&mut first, prefix.start).ok()?;
+    archive.read_exact_at(&mut first, prefix.start).ok()?;
     let start = first.len() as u64 - archive.payload(extent.index, &first).ok()?.len() as u64;
     let payload = &first[start as usize..];
     let packed = Packed {
@@ -158,7 +158,7 @@ impl Read for Packed<'_> {
         if self.at == self.buffer.len() {
             let len = usize::try_from(self.end - self.position).unwrap_or(usize::MAX).min(PACKED_LEN);
             self.buffer.resize(len, 0);
-            let read = self.archive.file.read_exact_at(&mut self.buffer, self.position);
+            let read = self.archive.read_exact_at(&mut self.buffer, self.position);
             read.map_err(|fault| io::Error::other(Reason::from(fault).to_string()))?;
             (self.position, self.at) = (self.position + len as u64, 0);
         }

@@ -191,8 +191,14 @@ impl Store {
     /// Has the kernel read bytes of an archive that will be needed soon, and does not wait for them.
     pub(crate) fn request(&self, layer: u16, range: &Range<u64>) {
         if let Some(archive) = self.content(layer).archive() {
-            archive.file.request(range);
+            archive.request(range);
         }
+    }
+
+    /// Reads archives ahead from now on, of this store and of those that replace it, for programs that read
+    /// their files in no order. The threads for that end when the programs pause.
+    pub(crate) fn read_scattered_ahead(&self) {
+        self.shared.scattered.start();
     }
 
     /// How many bytes may be decoded ahead together.

@@ -98,6 +98,7 @@ impl FileSystem {
     /// fewer threads than these decode for readers.
     pub(crate) fn start_prefetch(&self, threads: usize) {
         self.shared.prefetch.start(threads);
+        self.view().store().read_scattered_ahead();
     }
 
     /// Decodes what waits for these threads, for tests without them.

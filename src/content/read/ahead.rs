@@ -92,7 +92,7 @@ impl ArchiveContent {
             return Err(Reason::BeyondEnd);
         }
         let mut bytes = Buffer::new((stop - start) as usize, None)?;
-        self.file.read_exact_at(&mut bytes, start)?;
+        self.read_exact_at(&mut bytes, start)?;
         for (index, range) in prefixes {
             let first = &bytes[(range.start - start) as usize..(range.end - start) as usize];
             // A bad prefix does not concern its neighbours.

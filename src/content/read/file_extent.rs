@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use super::scattered::{Scattered, Watched};
 use crate::archive_file::{ArchiveFile, ArchiveReadError};
 use crate::content::cache::{
     Buffer, Cache, CacheKey, CachedContent, Decoded, DecodedRange, LARGE, MemoryLimit, Reservation, zeros,
@@ -406,7 +407,7 @@ impl ArchiveContent {
         // A stored extent is its prefix and its data, so the prefix has the length that the data leaves.
         let prefix_len = extent.packed.checked_sub(size).ok_or(Reason::Prefix)?;
         let at = extent.offset.checked_add(u64::from(prefix_len)).and_then(|at| at.checked_add(offset));
-        Ok(self.file.read_exact_at(out, at.ok_or(Reason::BeyondEnd)?)?)
+        Ok(self.read_exact_at(out, at.ok_or(Reason::BeyondEnd)?)?)
     }
 
     /// Reads the first `len` bytes of an extent's payload, or all of a shorter one. Waits for the
@@ -427,7 +428,7 @@ impl ArchiveContent {
         let more = if is_all { prefix_len.min(behind) } else { 0 };
         let size = usize::try_from(len + more).unwrap_or(usize::MAX);
         let mut packed = Buffer::new(size, self.reserve_packed(len))?;
-        self.file.read_exact_at(&mut packed, extent.offset)?;
+        self.read_exact_at(&mut packed, extent.offset)?;
         let end = len as usize;
         let start = end - self.payload(index, &packed[..end])?.len();
         Ok(Payload { packed, start, end, is_all })
@@ -460,7 +461,7 @@ impl ArchiveContent {
         let range = self.prefix_range(index);
         let mut first = [0; PREFIX_MAX];
         let first = &mut first[..(range.end - range.start) as usize];
-        match self.file.read_exact_at(first, range.start) {
+        match self.read_exact_at(first, range.start) {
             Ok(()) => self.parse_prefix(index, first),
             Err(fault) => {
                 if matches!(fault, ArchiveReadError::Beyond) {
@@ -666,6 +667,8 @@ pub(crate) struct ArchiveContent {
     pub(crate) file: Arc<ArchiveFile>,
     pub(crate) tables: Arc<LayerTables>,
     pub(crate) shared: Arc<Resources>,
+    /// The end of the last read.
+    pub(super) position: AtomicU64,
     /// Limit on large packed extents, shared by all archives on the same device.
     pub(super) packed_memory: Arc<MemoryLimit>,
     /// Indices of extents whose prefix contradicts itself. Their sizes can never be learnt.
@@ -687,9 +690,28 @@ impl ArchiveContent {
             file,
             tables,
             shared,
+            position: AtomicU64::default(),
             bad_prefixes: Mutex::default(),
             has_odd_prefix: AtomicBool::new(false),
         }
+    }
+
+    /// Fills `buffer` with the bytes at `offset`. All reads for programs go this way.
+    pub(crate) fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), ArchiveReadError> {
+        let range = offset..offset.saturating_add(buffer.len() as u64);
+        self.shared.scattered.watch(self.watched(), range, || self.file.read_exact_at(buffer, offset))
+    }
+
+    /// Has the kernel read bytes that will be needed soon, and does not wait for them. Does nothing while the
+    /// whole archive is being read ahead, because seeks between would delay that.
+    pub(crate) fn request(&self, range: &Range<u64>) {
+        if !self.shared.scattered.is_reading(self.watched()) {
+            self.file.request(range);
+        }
+    }
+
+    fn watched(&self) -> Watched<'_> {
+        Watched { number: self.number, file: &self.file, position: &self.position }
     }
 
     /// Whether both are the same archive, shown in the same form, and it did not change since it was opened.
@@ -724,6 +746,8 @@ pub(crate) struct Resources {
     pub(crate) salvaged: Salvaged,
     /// Files whose stream turned out to be longer than declared, by the numbers of archive and entry.
     pub(crate) longer: Mutex<HashSet<(u32, u32)>>,
+    /// What is read ahead for programs that read in no order.
+    pub(crate) scattered: Arc<Scattered>,
     /// Number of the next archive to be added.
     next_archive: AtomicU32,
 }
@@ -745,6 +769,7 @@ impl Resources {
             salvages: AtomicBool::new(false),
             salvaged: Salvaged::default(),
             longer: Mutex::default(),
+            scattered: Arc::default(),
             next_archive: AtomicU32::new(0),
         }
     }

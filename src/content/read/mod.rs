@@ -7,12 +7,14 @@
 //! | choose how each extent is read, check its size, and decode it | `file_extent.rs` |
 //! | read the packed bytes, and find the payload | `file_extent.rs` |
 //! | the archive, and what all archives share | `file_extent.rs` |
+//! | read an archive ahead whose files are read in no order | `scattered.rs` |
 //!
 //! `FileBytes` is what a read returns.
 
 mod ahead;
 mod file_extent;
 mod plain_file;
+mod scattered;
 
 pub(crate) use ahead::REQUESTED_MAX;
 pub use file_extent::FileBytes;

@@ -141,7 +141,7 @@ impl<'s> LinearFile<'s> {
             failed.set(Some(extent));
             let end = start + archive.available(&record) as usize;
             let bytes = &mut packed[start..end];
-            archive.file.read_exact_at(bytes, record.offset)?;
+            archive.read_exact_at(bytes, record.offset)?;
             ranges.push(end - archive.payload(extent.index, bytes)?.len()..end);
             start = end;
         }
