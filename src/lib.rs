@@ -128,7 +128,8 @@
 //! 8. `content/cache/cache.rs`, only for `Cached`: has bytes that were decoded before. If not, each thread
 //!    that needs them reads the payload (step 9). Then one decodes it (step 10), and the others wait.
 //! 9. `content/read/file_extent.rs` finds where the payload begins, and reads the packed bytes.
-//!    `archive_file/` checks after the read whether the archive changed. If it did, the read fails.
+//!    `archive_file/` checks after the read whether the archive changed. If it did, the read fails. If many
+//!    reads of a disk seek, `content/read/scattered.rs` reads the archive ahead in the order of its data.
 //! 10. `content/codec/`: decodes the payload into a buffer of the declared size. A `Prefix` reads and decodes
 //!     only as much as it needs.
 //!
