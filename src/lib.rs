@@ -225,9 +225,10 @@
 //!   it prints JSON, a definition in `cli/schema.json`, and a line in its test.
 //! * **A mount option**: one row in `cli/options/option_table.rs`, and the code that acts on it.
 //!   `fs::Presentation` has owners and permissions, `fuse::MountRequest` what the kernel gets, and
-//!   `MountOptions` in `cli/options/option_table.rs` what the daemon itself needs. An option that
-//!   changes names or bytes is an option of opening: a field of `OpenOptions`, a line in its `set`
-//!   and one in `merged_over`. `vfs/open.rs` passes it on to the tree and the bytes.
+//!   `MountOptions` in `cli/options/option_table.rs` what the daemon itself needs.
+//! * **An option of opening**, which changes names or bytes: a field of `OpenOptions` and a line in its
+//!   `put`; a row in that table, which is its long option, too; and the code that acts on it. `vfs/open.rs`
+//!   passes it on to the tree and the bytes. Options apply in one order: profiles, the command line, `-o`.
 //! * **A texture format**: one row in `texture/pixel_format.rs`. Its name determines how it is
 //!   decoded into a picture. Only an unusual format needs an arm in `picture/texels.rs`.
 //! * **A game**: one row in `game/titles/`, and the lists of its unchanged INI files in `vanilla.rs` there.

@@ -255,7 +255,7 @@ pub(super) fn compare(
         PackError::new(PackErrorKind::Differs, format!("{name}: not written: read back, {what}"))
     };
     // Its names are compared as bytes, so that no code page matters.
-    let opened = OpenOptions { encoding: Some(options.encoding), ..OpenOptions::default() }.open([path]);
+    let opened = OpenOptions::new().with("encoding", options.encoding.name()).open([path]);
     let vfs = opened.map_err(|error| differs(error.to_string()))?;
     let stored = vfs.store().archive(0).ok_or_else(|| differs("it is no archive".to_owned()))?;
     let (_, stored) =

@@ -153,16 +153,16 @@ impl Plan {
                 written.is_none_or(|written| compare_file(file, &written[nth].digests[id], found).is_ok())
             })
         };
-        let lost = |encoding| -> Option<Vec<String>> {
-            let vfs = OpenOptions { encoding, ..OpenOptions::default() }.open([&archive]).ok()?;
+        let lost = |options: OpenOptions| -> Option<Vec<String>> {
+            let vfs = options.open([&archive]).ok()?;
             Some(vfs.files().filter(|found| !is_packed(found)).map(|found| found.path()).collect())
         };
         // Sources and the archive may have been read with different code pages.
-        let lost_as_packed = lost(Some(self.options.encoding))?;
+        let lost_as_packed = lost(OpenOptions::new().with("encoding", self.options.encoding.name()))?;
         if lost_as_packed.is_empty() {
             return Some(lost_as_packed);
         }
-        lost(None).filter(|lost| lost.len() < lost_as_packed.len()).or(Some(lost_as_packed))
+        lost(OpenOptions::new()).filter(|lost| lost.len() < lost_as_packed.len()).or(Some(lost_as_packed))
     }
 }
 

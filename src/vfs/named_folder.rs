@@ -27,7 +27,7 @@ pub(crate) struct NamedFolder {
 impl NamedFolder {
     /// Walks a folder, and opens the archives in it.
     pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self, OpenError> {
-        let how = options.folder_archives();
+        let how = options.archives;
         let planned = PlannedFolder::named(path, how);
         let (mut archives, mut notes) = (Vec::new(), Vec::new());
         let mut not_at_root = Vec::new();
@@ -53,7 +53,7 @@ impl NamedFolder {
         let mut layer = PlannedLayer::Folder(planned);
         layer.limit(options.within.first().and_then(Option::as_ref));
         let plan = OpenPlan::of_layers(vec![layer]);
-        let options = OpenOptions { layout: None, names: Vec::new(), ..options.clone() };
+        let options = options.clone().without(&["layout", "names"]);
         let store = Store::new(CACHE_SIZE, options.parse_options().limits);
         let loose = Opened::open_plan(plan.into(), &options, store, None)?;
         notes.extend(loose.left_out.iter().cloned());

@@ -74,7 +74,7 @@ impl Opened {
         earlier: Option<&Reuse<'_>>,
     ) -> Result<Self, OpenError> {
         for_others::check_layers(&plan.layers, &plan.read_set, options)?;
-        let layout = options.layout.unwrap_or_default();
+        let layout = options.layout;
         let names = match earlier {
             None => dictionary::read(&options.names, options.code_page())?,
             Some(earlier) => names_again(options, earlier),
@@ -123,7 +123,7 @@ impl Opened {
         let of_opening = earlier.map(Reuse::troubles).unwrap_or_default();
         let troubles = opened.plan.troubles.iter().chain(&of_opening);
         left_out.extend(Trouble::first_of_each(troubles).map(Trouble::note));
-        Ok(Self { textures: options.textures.unwrap_or_default(), ..opened.merge(files, left_out)? })
+        Ok(Self { textures: options.textures, ..opened.merge(files, left_out)? })
     }
 }
 
@@ -804,7 +804,7 @@ mod tests {
         });
         let paths: Vec<PathBuf> = names.map(path).into();
         for layout in [Layout::Union, Layout::PerArchive] {
-            let options = OpenOptions { layout: Some(layout), ..OpenOptions::default() };
+            let options = OpenOptions::new().layout(layout);
             let opened = Opened::open(&paths, &options).unwrap_or_else(|failure| panic!("{failure}"));
             let is_shared = opened.names.iter().all(|names| Arc::ptr_eq(names, &opened.names[0]));
             assert_eq!(is_shared, layout == Layout::Union);
@@ -833,7 +833,7 @@ mod tests {
         });
         let paths: Vec<PathBuf> = names.map(path).into();
         let open = |layout| {
-            let options = OpenOptions { layout: Some(layout), ..OpenOptions::default() };
+            let options = OpenOptions::new().layout(layout);
             Opened::open(&paths, &options).unwrap_or_else(|failure| panic!("{failure}"))
         };
         let is_shared = |opened: &Opened| opened.names.iter().all(|it| Arc::ptr_eq(it, &opened.names[0]));

@@ -1,5 +1,6 @@
 //! Options for opening sources, which a caller, the command line or a profile may set.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,21 +22,21 @@ use crate::note::Note;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
+    /// The names and values that were set, in this order. A later one outranks an earlier one.
+    set: Vec<(String, OsString)>,
+    // What these values come to. Only `OpenOptions::put` sets them.
     pub(crate) encoding: Option<Encoding>,
     pub(crate) force: bool,
-    pub(crate) textures: Option<TextureForm>,
+    pub(crate) textures: TextureForm,
     pub(crate) names: Vec<PathBuf>,
-    pub(crate) layout: Option<Layout>,
+    pub(crate) layout: Layout,
     pub(crate) salvage: bool,
     pub(crate) cache_size: Option<u64>,
-    pub(crate) read_limit: Option<u64>,
-    pub(crate) archives: Option<FolderArchives>,
+    pub(crate) archives: FolderArchives,
     pub(crate) game_dir: Option<PathBuf>,
-    pub(crate) prefix: Option<PathBuf>,
-    pub(crate) inis: Vec<PathBuf>,
-    pub(crate) plugins: Option<PathBuf>,
-    pub(crate) precedence: Option<ArchiveRule>,
-    pub(crate) mo2_profile: Option<String>,
+    /// The settings that outrank those found for a game.
+    pub(crate) overrides: Overrides,
+    pub(crate) read_limit: Option<u64>,
     /// For each source, the folder of its tree below which its files are; `None` for the whole tree. Sources
     /// beyond the end have their whole tree.
     pub(crate) within: Vec<Option<Within>>,
@@ -47,6 +48,19 @@ pub struct OpenOptions {
     /// If root opens sources for other users to read: what to do instead about a folder or list that another
     /// user can change. Links and names in it could show them every file that root can read.
     pub(crate) advice_to_root: Option<&'static str>,
+}
+
+/// Options whose value is a path.
+const PATHS: [&str; 6] = ["edit", "game_dir", "ini", "names", "plugins", "prefix"];
+
+/// Whether the value of an option, also of one that only concerns a mount, is a path.
+pub(crate) fn is_path(name: &str) -> bool {
+    PATHS.contains(&name)
+}
+
+/// The value of an option, whose path begins in `folder`, or in the home folder if it begins with `~`.
+pub(crate) fn placed(name: &str, value: &str, folder: &Path) -> OsString {
+    if is_path(name) { folder.join(expand_home(value.into())).into() } else { value.into() }
 }
 
 /// A folder of a tree.
@@ -117,50 +131,44 @@ impl OpenOptions {
     /// # Errors
     /// [`OpenErrorKind::Option`](crate::OpenErrorKind::Option) if there is no such code page.
     pub fn encoding(mut self, label: &str) -> Result<Self, OpenError> {
-        self.encoding = Some(parse_encoding(label).map_err(OpenError::option)?);
+        self.put("encoding", label.into()).map_err(OpenError::option)?;
         Ok(self)
     }
 
     /// Whether to read archives of unknown versions and kinds by the nearest known layout.
     #[must_use]
-    pub fn force(mut self, is_on: bool) -> Self {
-        self.force = is_on;
-        self
+    pub fn force(self, is_on: bool) -> Self {
+        if is_on { self.with("force", "") } else { self.without(&["force"]) }
     }
 
     /// How to show textures.
     #[must_use]
-    pub fn textures(mut self, form: TextureForm) -> Self {
-        self.textures = Some(form);
-        self
+    pub fn textures(self, form: TextureForm) -> Self {
+        self.with("textures", name_of(&TextureForm::ALL, form))
     }
 
     /// Adds a list of paths, one per line, which gives names to the files of archives without names.
     #[must_use]
-    pub fn names(mut self, list: impl Into<PathBuf>) -> Self {
-        self.names.push(list.into());
-        self
+    pub fn names(self, list: impl Into<PathBuf>) -> Self {
+        self.with("names", list.into())
     }
 
     /// Whether several archives become one tree, or a folder for each.
     #[must_use]
-    pub fn layout(mut self, layout: Layout) -> Self {
-        self.layout = Some(layout);
-        self
+    pub fn layout(self, layout: Layout) -> Self {
+        self.with("layout", name_of(&Layout::ALL, layout))
     }
 
     /// Whether to serve files with a wrong checksum instead of refusing them.
     #[must_use]
-    pub fn salvage(mut self, is_on: bool) -> Self {
-        self.salvage = is_on;
-        self
+    pub fn salvage(self, is_on: bool) -> Self {
+        if is_on { self.with("salvage", "") } else { self.without(&["salvage"]) }
     }
 
     /// Number of bytes of decoded data that are cached between reads; [`CACHE_SIZE`] by default.
     #[must_use]
-    pub fn cache_size(mut self, bytes: u64) -> Self {
-        self.cache_size = Some(bytes);
-        self
+    pub fn cache_size(self, bytes: u64) -> Self {
+        self.with("cache_size", bytes.to_string())
     }
 
     /// Size in bytes of the largest file that [`VfsFile::read`](crate::VfsFile::read) reads;
@@ -173,16 +181,14 @@ impl OpenOptions {
 
     /// How to treat archives directly in a folder, and archives that a game loads.
     #[must_use]
-    pub fn archives(mut self, how: FolderArchives) -> Self {
-        self.archives = Some(how);
-        self
+    pub fn archives(self, how: FolderArchives) -> Self {
+        self.with("archives", name_of(&FolderArchives::ALL, how))
     }
 
     /// The folder of the game among the sources, if the game is installed twice or was not found.
     #[must_use]
-    pub fn game_dir(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.game_dir = Some(folder.into());
-        self
+    pub fn game_dir(self, folder: impl Into<PathBuf>) -> Self {
+        self.with("game_dir", folder.into())
     }
 
     /// Sets an option by the name and the text that profiles and `-o` use. Only this sets `prefix`, `ini`,
@@ -192,70 +198,68 @@ impl OpenOptions {
     /// # Errors
     /// What is wrong with the value.
     pub fn set(&mut self, name: &str, value: &str, folder: &Path) -> Result<bool, String> {
-        let path = || folder.join(expand_home(value.into()));
+        self.put(name, placed(name, value, folder))
+    }
+
+    /// Sets an option by its name and value. Returns whether there is an option of this name.
+    pub(crate) fn put(&mut self, name: &str, value: OsString) -> Result<bool, String> {
+        let (path, text) = (PathBuf::from(&value), value.to_string_lossy());
         match name {
-            "encoding" => self.encoding = Some(parse_encoding(value)?),
-            "force" => {
-                no_value(value)?;
-                self.force = true;
-            }
-            "textures" => self.textures = Some(named(&TextureForm::ALL, value)?),
-            "names" => self.names.push(path()),
-            "layout" => self.layout = Some(named(&Layout::ALL, value)?),
-            "salvage" => {
-                no_value(value)?;
-                self.salvage = true;
-            }
-            "archives" => self.archives = Some(named(&FolderArchives::ALL, value)?),
-            "game_dir" => self.game_dir = Some(path()),
-            "prefix" => self.prefix = Some(path()),
-            "ini" => self.inis.push(path()),
-            "plugins" => self.plugins = Some(path()),
-            "precedence" => self.precedence = Some(parse_precedence(value)?),
-            "mo2_profile" => self.mo2_profile = Some(value.to_owned()),
+            "encoding" => self.encoding = Some(parse_encoding(&text)?),
+            "force" => self.force = no_value(&text).map(|()| true)?,
+            "textures" => self.textures = named(&TextureForm::ALL, &text)?,
+            "names" => self.names.push(path),
+            "layout" => self.layout = named(&Layout::ALL, &text)?,
+            "salvage" => self.salvage = no_value(&text).map(|()| true)?,
+            "cache_size" => self.cache_size = Some(parse_size(&text)?),
+            "archives" => self.archives = named(&FolderArchives::ALL, &text)?,
+            "game_dir" => self.game_dir = Some(path),
+            "prefix" => self.overrides.prefix = Some(path),
+            "ini" => self.overrides.inis.push(path),
+            "plugins" => self.overrides.plugins = Some(path),
+            "precedence" => self.overrides.precedence = Some(named(&ArchiveRule::ALL, &text)?),
+            "mo2_profile" => self.overrides.mo2_profile = Some(text.into_owned()),
             _ => return Ok(false),
         }
+        self.set.push((name.to_owned(), value));
         Ok(true)
     }
 
+    /// What root does instead, if other users will read what is opened.
+    pub(crate) fn advice_to_root(mut self, advice: Option<&'static str>) -> Self {
+        self.advice_to_root = advice;
+        self
+    }
+
+    /// Sets an option to a value that is valid.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        let set = self.put(name, value.into());
+        debug_assert_eq!(set, Ok(true), "{name}");
+        self
+    }
+
+    /// Leaves options as if they had never been set.
+    pub(crate) fn without(mut self, names: &[&str]) -> Self {
+        self.set.retain(|(name, _)| !names.contains(&name.as_str()));
+        self.merged_over(Self::default())
+    }
+
     /// Merges two sets of options. `self` outranks `lower`. Lists are joined, with those of `lower` first.
+    /// What no name sets is that of `self`.
     pub(crate) fn merged_over(self, lower: Self) -> Self {
-        Self {
-            encoding: self.encoding.or(lower.encoding),
-            force: self.force || lower.force,
-            textures: self.textures.or(lower.textures),
-            names: [lower.names, self.names].concat(),
-            layout: self.layout.or(lower.layout),
-            salvage: self.salvage || lower.salvage,
-            cache_size: self.cache_size.or(lower.cache_size),
-            read_limit: self.read_limit.or(lower.read_limit),
-            archives: self.archives.or(lower.archives),
-            game_dir: self.game_dir.or(lower.game_dir),
-            prefix: self.prefix.or(lower.prefix),
-            inis: [lower.inis, self.inis].concat(),
-            plugins: self.plugins.or(lower.plugins),
-            precedence: self.precedence.or(lower.precedence),
-            mo2_profile: self.mo2_profile.or(lower.mo2_profile),
-            within: if self.within.is_empty() { lower.within } else { self.within },
-            progress: self.progress.or(lower.progress),
-            unseen: [lower.unseen, self.unseen].concat(),
-            only: self.only.or(lower.only),
-            advice_to_root: self.advice_to_root.or(lower.advice_to_root),
-        }
+        let Self { read_limit, within, progress, unseen, only, advice_to_root, .. } = self;
+        let rest = Self { read_limit, within, progress, unseen, only, advice_to_root, ..Self::default() };
+        lower.set.into_iter().chain(self.set).fold(rest, |merged, (name, value)| merged.with(&name, value))
     }
 
     /// The options with relative paths joined to a folder.
-    pub(crate) fn in_folder(self, folder: &Path) -> Self {
-        let one = |path: Option<PathBuf>| path.map(|path| folder.join(path));
-        let all = |paths: Vec<PathBuf>| paths.into_iter().map(|path| folder.join(path)).collect();
-        Self {
-            names: all(self.names),
-            game_dir: one(self.game_dir),
-            prefix: one(self.prefix),
-            inis: all(self.inis),
-            plugins: one(self.plugins),
-            ..self
+    pub(crate) fn in_folder(mut self, folder: &Path) -> Self {
+        for (name, value) in &mut self.set {
+            if is_path(name) {
+                *value = folder.join(&*value).into();
+            }
         }
+        self.merged_over(Self::default())
     }
 
     /// The code page of stored names, for archives that do not show theirs.
@@ -272,21 +276,6 @@ impl OpenOptions {
         Options { limits: Limits::default(), force: self.force }
     }
 
-    pub(crate) fn folder_archives(&self) -> FolderArchives {
-        self.archives.unwrap_or_default()
-    }
-
-    /// The settings that outrank those found for a game.
-    pub(crate) fn overrides(&self) -> Overrides {
-        Overrides {
-            prefix: self.prefix.clone(),
-            inis: self.inis.clone(),
-            plugins: self.plugins.clone(),
-            precedence: self.precedence,
-            mo2_profile: self.mo2_profile.clone(),
-        }
-    }
-
     /// Reports the beginning of work. Returns the function to call after each step.
     pub(crate) fn steps(&self, what: &'static str, count: usize) -> Box<dyn Fn() + Sync> {
         self.progress.map_or_else(|| Box::new(|| {}) as Box<dyn Fn() + Sync>, |begin| begin(what, count))
@@ -298,9 +287,20 @@ pub(crate) fn parse_encoding(label: &str) -> Result<Encoding, String> {
         .ok_or_else(|| format!("unknown code page \"{label}\"; try 1250, 1251, 1252 or utf-8"))
 }
 
-pub(crate) fn parse_precedence(name: &str) -> Result<ArchiveRule, String> {
-    let found = ArchiveRule::ALL.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
-    found.map(|(_, rule)| *rule).ok_or_else(|| "must be one of last, first, fnv, oblivion".to_owned())
+/// Parses a number of bytes with an optional unit: K, M or G, in powers of 1024.
+pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
+    let upper = text.to_ascii_uppercase();
+    let digits = upper.trim_end_matches("IB").trim_end_matches('B');
+    let (digits, shift) = match digits.char_indices().last() {
+        Some((at, 'K')) => (&digits[..at], 10),
+        Some((at, 'M')) => (&digits[..at], 20),
+        Some((at, 'G')) => (&digits[..at], 30),
+        _ => (digits, 0),
+    };
+    let number = digits.trim().parse::<u64>().ok();
+    number
+        .and_then(|number| number.checked_mul(1 << shift))
+        .ok_or_else(|| format!("\"{text}\" is not a number of bytes, such as 64M"))
 }
 
 /// Refuses a value for an option that takes none: `force=no` reads as if it turned the option off.
@@ -309,6 +309,10 @@ pub(crate) fn no_value(value: &str) -> Result<(), String> {
         "" => Ok(()),
         _ => Err("the option takes no value; to turn the option off, omit it".into()),
     }
+}
+
+fn name_of<T: Copy + PartialEq>(all: &[(&'static str, T)], value: T) -> &'static str {
+    all.iter().find(|(_, it)| *it == value).map_or("", |(name, _)| name)
 }
 
 /// Finds a value by its name, in any case.
@@ -325,5 +329,18 @@ pub(crate) fn expand_home(path: PathBuf) -> PathBuf {
     match (path.strip_prefix("~"), std::env::home_dir()) {
         (Ok(rest), Some(home)) => home.join(rest),
         _ => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn size_units_are_powers_of_1024() {
+        assert_eq!(parse_size("64M"), Ok(CACHE_SIZE));
+        assert_eq!(parse_size("1GiB"), Ok(1 << 30));
+        assert_eq!(parse_size("4096"), Ok(4096));
+        assert!(parse_size("many").is_err() && parse_size("99999999999G").is_err());
     }
 }

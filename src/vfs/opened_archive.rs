@@ -77,7 +77,7 @@ impl OpenedArchive {
             .map_err(|error| OpenError::new(path, OpenErrorKind::Archive(error)))?;
         let layer = layer.map_err(|error| OpenError::too_large(path, error))?;
         let dds_files = || layer.files_ending(b".dds");
-        let tables = tables.presented(options.textures.unwrap_or_default(), dds_files);
+        let tables = tables.presented(options.textures, dds_files);
         Ok(Self {
             path: source.path().to_owned(),
             modified: source.modified(),

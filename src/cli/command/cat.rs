@@ -7,7 +7,8 @@ use clap::Args;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::open_sources_for;
-use crate::cli::options::open_args::{OpenArgs, SALVAGE};
+use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::option_table::{OPEN, SALVAGE};
 use crate::cli::options::selection::same_names;
 use crate::cli::terminal::output::raw_stdout;
 use crate::cli::terminal::unseen::Unseen;
@@ -29,17 +30,14 @@ pub(crate) struct Cat {
     /// Paths of files in the source, in any case and with either slash
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
-    #[arg(long, help = SALVAGE)]
-    salvage: bool,
     #[command(flatten)]
-    open: OpenArgs,
+    open: OpenArgs<{ OPEN | SALVAGE }>,
 }
 
 impl Cat {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
-        let options = self.open.options().salvage(self.salvage);
         let paths = self.paths.iter().map(Path::new);
-        let vfs = open_sources_for(slice::from_ref(&self.archive), options, paths)?;
+        let vfs = open_sources_for(slice::from_ref(&self.archive), self.open.options(), paths)?;
         let mut unseen = Unseen::default();
         self.paths.iter().for_each(|path| unseen.add(unseen_about(&vfs, Path::new(path))));
         let written = self.write(&vfs);

@@ -31,7 +31,7 @@ use crate::vfs::comparison::{
     tally,
 };
 use crate::vfs::fate::{Cause, Fate, out_of_place};
-use crate::vfs::{Layout, OpenOptions, Vfs, VfsFile, VfsLayer};
+use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
 
 /// Print which mods and layers hide files of which others, and each such file
 ///
@@ -58,7 +58,7 @@ use crate::vfs::{Layout, OpenOptions, Vfs, VfsFile, VfsLayer};
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Conflicts {
     /// Sources, of which the rightmost wins; then paths or patterns of files in them, in any case
-    #[arg(required_unless_present = "game_dir", value_name = "SOURCE|PATH")]
+    #[arg(required_unless_present = "game_dir=", value_name = "SOURCE|PATH")]
     sources: Vec<PathBuf>,
     /// Select only conflicts that involve this layer
     ///
@@ -176,7 +176,7 @@ impl Conflicts {
         let selected = selected.of_any_copy();
         let page = self.page.file()?;
         let options = self.open.options().layout(Layout::Union);
-        let options = OpenOptions { advice_to_root: self.page.advice_to_root(), ..options };
+        let options = options.advice_to_root(self.page.advice_to_root());
         let set = source_set(sources, options)?;
         let vfs = Vfs::from(set.open()?);
         let mut unseen = selected.unseen(&vfs);

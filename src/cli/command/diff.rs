@@ -32,7 +32,7 @@ use crate::vfs::fate::{Cause, Fate};
 use crate::vfs::order_changes::{Culprit, ListChange, Listing, OrderChanges};
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::why::why_missing;
-use crate::vfs::{Change, Comparing, Difference, Layout, OpenOptions, Vfs, VfsFile, VfsLayer};
+use crate::vfs::{Change, Comparing, Difference, Layout, Vfs, VfsFile, VfsLayer};
 
 /// Print the files that only one of two sources has, and those that differ
 ///
@@ -238,7 +238,7 @@ impl Diff {
         // Open each source separately, because each profile has its own options.
         let open = |source: &PathBuf| {
             let options = self.open.options().layout(Layout::Union);
-            let options = OpenOptions { advice_to_root: self.page.advice_to_root(), ..options };
+            let options = options.advice_to_root(self.page.advice_to_root());
             let set = source_set(slice::from_ref(source), options)?;
             Ok::<_, Failure>((Vfs::from(set.open()?), set))
         };

@@ -14,7 +14,8 @@ use indicatif::BinaryBytes;
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::open_sources_for;
-use crate::cli::options::open_args::{AS_USER, LayoutArg, OpenArgs, SALVAGE};
+use crate::cli::options::open_args::{AS_USER, OpenArgs};
+use crate::cli::options::option_table::{LAYOUT, OPEN, SALVAGE};
 use crate::cli::options::selection::{Selection, destination_hint, refuse_destination};
 use crate::cli::surroundings::remove_files_on_signals;
 use crate::cli::terminal::output::stdout;
@@ -33,7 +34,7 @@ use crate::vfs::output_folder::{Existing, OutputFolder, Placed};
 use crate::vfs::parallel::in_parallel;
 use crate::vfs::sources::folder_name;
 use crate::vfs::sources::profile::Profile;
-use crate::vfs::{OpenOptions, Vfs, VfsFile};
+use crate::vfs::{Vfs, VfsFile};
 
 /// Extract files of archives and folders to a folder
 ///
@@ -82,14 +83,10 @@ pub(crate) struct Extract {
     /// As root: also extract from folders that another user can change, whose links may lead to any file
     #[arg(long)]
     follow_links: bool,
-    #[arg(long, help = SALVAGE)]
-    salvage: bool,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
-    layout: LayoutArg,
-    #[command(flatten)]
-    open: OpenArgs,
+    open: OpenArgs<{ OPEN | LAYOUT | SALVAGE }>,
 }
 
 enum Outcome {
@@ -147,13 +144,8 @@ struct Outcomes {
 impl Extract {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         remove_files_on_signals();
-        let options = OpenOptions {
-            layout: self.layout.layout,
-            salvage: self.salvage,
-            // Everybody may read what is extracted.
-            advice_to_root: (!self.follow_links).then_some(AS_USER),
-            ..self.open.options()
-        };
+        // Everybody may read what is extracted.
+        let options = self.open.options().advice_to_root((!self.follow_links).then_some(AS_USER));
         let (named, selected) = self.selection.split(&self.archives)?;
         // The names of pictures depend on other files.
         let paths = if self.png { &[] } else { selected.only_paths() };

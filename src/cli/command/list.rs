@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::open_sources_for;
-use crate::cli::options::open_args::{LayoutArg, OpenArgs};
+use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::option_table::{LAYOUT, OPEN};
 use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;
@@ -19,7 +20,7 @@ use crate::shown::Shown;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::vfs::comparison::Digests;
 use crate::vfs::parallel::in_parallel;
-use crate::vfs::{OpenOptions, ReadError, ReadErrorKind, VfsFile};
+use crate::vfs::{ReadError, ReadErrorKind, VfsFile};
 
 /// List the files in archives and folders, as a mount would show them
 ///
@@ -54,9 +55,7 @@ pub(crate) struct List {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
-    layout: LayoutArg,
-    #[command(flatten)]
-    open: OpenArgs,
+    open: OpenArgs<{ OPEN | LAYOUT }>,
 }
 
 /// A line of `--json`.
@@ -102,7 +101,7 @@ type Pixels = (Option<JsonTexture>, Option<&'static str>);
 
 impl List {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
-        let options = OpenOptions { layout: self.layout.layout, ..self.open.options() };
+        let options = self.open.options();
         let (sources, selected) = self.selection.split(&self.archives)?;
         let vfs = open_sources_for(sources, options, selected.only_paths().iter().copied())?;
         let mut out = stdout_for(self.json || self.zero);

@@ -11,8 +11,8 @@ use super::games::Games;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::mount_options::OptionList;
 use crate::cli::options::mount_plan::MountPlan;
-use crate::cli::options::open_args::{self, LayoutArg, OpenArgs, SALVAGE};
-use crate::cli::options::option_table::{Flags, MountOptions};
+use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::option_table::{LAYOUT, MOUNT, MountOptions, OPEN, SALVAGE};
 use crate::cli::options::saved_profile;
 use crate::cli::terminal::output::{escaped, stdout};
 use crate::cli::terminal::report::report;
@@ -26,9 +26,9 @@ use crate::mounts::mount_status::{Answering, StatusErrorKind};
 use crate::shown::Shown;
 use crate::system::mountinfo::mounts;
 use crate::system::subprocess::Program;
+use crate::vfs::Vfs;
 use crate::vfs::reopening::Reopening;
 use crate::vfs::sources::profile::{Profile, split_options};
-use crate::vfs::{OpenOptions, Vfs};
 
 /// The option that names the mountpoint of a daemon.
 const MOUNTPOINT: &str = "mountpoint";
@@ -66,29 +66,14 @@ pub(crate) struct Mount {
     /// unmount.
     #[arg(value_name = "SOURCE... [MOUNTPOINT]")]
     paths: Vec<PathBuf>,
-    /// Stay in the foreground
-    #[arg(short, long)]
-    foreground: bool,
     /// Mount options, as in fstab (`bsafs help profiles`)
     ///
     /// Several options are separated by commas. The long options are accepted here too, with `_` for `-`:
     /// `edit=`, `encoding=` and so on; likewise the options that mount(8) accepts for every file system.
     #[arg(short, value_name = "OPTION,...", allow_hyphen_values = true, value_parser = OptionList)]
     options: Vec<String>,
-    #[arg(long, help = SALVAGE)]
-    salvage: bool,
-    /// Make the mount writable: all changes go to this folder, for example a mod's folder
-    ///
-    /// If the folder does not exist, it is made. `bsafs help writing` has more.
-    #[arg(long, value_name = "FOLDER")]
-    edit: Option<PathBuf>,
     #[command(flatten)]
-    layout: LayoutArg,
-    #[command(flatten)]
-    open: OpenArgs,
-    /// Maximum size of the cache of decoded data, e.g. 256M [default: 64M]
-    #[arg(long, value_name = "BYTES", value_parser = open_args::parse)]
-    cache_size: Option<u64>,
+    open: OpenArgs<{ OPEN | LAYOUT | SALVAGE | MOUNT }>,
     /// Write the daemon's log to this file instead of the system log
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
@@ -112,30 +97,22 @@ pub(crate) struct Mount {
 
 impl Mount {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
-        let flags = Flags {
-            open: OpenOptions {
-                layout: self.layout.layout,
-                salvage: self.salvage,
-                cache_size: self.cache_size,
-                ..self.open.options()
-            },
-            foreground: self.foreground,
-            edit: self.edit.clone(),
-        };
         if self.paths.is_empty() {
             return list_sources(ui);
         }
         // Before any path is opened.
         let given: Vec<_> = self.options.iter().flat_map(|list| split_options(list)).collect();
-        let has = |name: &str| given.iter().any(|(it, _)| it == name);
         let user = given.iter().rev().find(|(name, _)| name == "setuid").map(|(_, user)| &**user);
         if let Some(user) = self.user_to_become(user)? {
-            let (is_edit, is_foreground) =
-                (self.edit.is_some() || has("edit"), self.foreground || has("foreground"));
+            let has = |name: &str| {
+                let mut flags = self.open.given.iter().map(|(row, _)| row.id());
+                flags.any(|it| it == name) || given.iter().any(|(it, _)| it == name)
+            };
+            let (is_edit, is_foreground) = (has("edit"), has("foreground"));
             return mount_as(user, self.paths.last().map(PathBuf::as_path), is_edit, is_foreground, ui);
         }
         refuse_hanging(&self.paths)?;
-        let mut plan = MountPlan::new(&self.paths, &self.options, &flags)?;
+        let mut plan = MountPlan::new(&self.paths, &self.options, &self.open.given)?;
         let reopening = Reopening::new(&plan.sources, &plan.given);
         if let Some(name) = &self.save_profile {
             return Self::save_profile(name, &plan, ui.is_quiet);

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::open_args::ParseArgs;
+use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::option_table::PARSE;
 use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
@@ -26,7 +27,7 @@ pub(crate) struct Names {
     #[arg(required = true, value_name = "ARCHIVE")]
     archives: Vec<PathBuf>,
     #[command(flatten)]
-    parse: ParseArgs,
+    parse: OpenArgs<PARSE>,
 }
 
 impl Names {

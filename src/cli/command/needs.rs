@@ -35,7 +35,7 @@ use crate::vfs::needs::{DEPTH_MAX, Line, Named, Needs, NeedsOf, find, is_scanned
 use crate::vfs::question::Question;
 use crate::vfs::sources::profile::Profile;
 use crate::vfs::sources::resolve::is_game;
-use crate::vfs::{Layout, OpenOptions, Vfs, VfsFile, VfsLayer};
+use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
 
 /// Print the textures and materials that meshes need, and which of them are missing
 ///
@@ -55,7 +55,7 @@ use crate::vfs::{Layout, OpenOptions, Vfs, VfsFile, VfsLayer};
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct AskNeeds {
     /// Sources, of which the rightmost wins; then paths or patterns of meshes in them, in any case
-    #[arg(required_unless_present = "game_dir", value_name = "SOURCE|PATH")]
+    #[arg(required_unless_present = "game_dir=", value_name = "SOURCE|PATH")]
     sources: Vec<PathBuf>,
     /// Print only what is missing
     #[arg(long)]
@@ -144,7 +144,7 @@ impl AskNeeds {
         let options = self.open.options().layout(Layout::Union);
         // Everybody may read what is extracted.
         let advice_to_root = self.extract.as_ref().map(|_| AS_USER);
-        let vfs = Vfs::from(source_set(sources, OpenOptions { advice_to_root, ..options })?.open()?);
+        let vfs = Vfs::from(source_set(sources, options.advice_to_root(advice_to_root))?.open()?);
         let paths: Vec<&[u8]> = selected.paths().iter().map(|path| path.as_os_str().as_bytes()).collect();
         let mut unseen = selected.unseen(&vfs);
         // A mesh names files anywhere, and any mesh may name a file.

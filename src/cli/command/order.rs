@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
-use crate::cli::options::open_args::SourceArgs;
+use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::option_table::SOURCE;
 use crate::cli::terminal::output::{self, ASIDE, StyledWrite, stdout_for};
 use crate::cli::terminal::shown_layers::ShownLayers;
 use crate::cli::terminal::unseen::Unseen;
@@ -32,7 +33,7 @@ use crate::vfs::{Layout, Vfs};
 pub(crate) struct Order {
     /// Games, archives, folders, and other sources that `mount` accepts; if several have a file,
     /// the rightmost wins
-    #[arg(required_unless_present = "game_dir", value_name = "SOURCE")]
+    #[arg(required_unless_present = "game_dir=", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
     /// Print each archive, also where four or more in a row are loaded for one reason
     #[arg(long, conflicts_with = "json")]
@@ -50,7 +51,7 @@ pub(crate) struct Order {
     #[arg(long)]
     check: bool,
     #[command(flatten)]
-    source: SourceArgs,
+    source: OpenArgs<SOURCE>,
 }
 
 /// The output of `--json`. Paths that are not UTF-8 contain replacement characters.

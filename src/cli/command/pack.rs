@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::{open_sources, source_set};
-use crate::cli::options::open_args::{self, AS_USER, OpenArgs};
+use crate::cli::options::open_args::{AS_USER, OpenArgs};
 use crate::cli::options::selection::{Selection, destination_hint, refuse_destination};
 use crate::cli::surroundings::remove_files_on_signals;
 use crate::cli::terminal::output::{self, Output, stdout, stdout_for};
@@ -30,6 +30,7 @@ use crate::shown::{Shown, quoted};
 use crate::system::text::{count, reason};
 use crate::system::whole_file::{read_start, read_stream};
 use crate::vfs::fate::{Cause, Fate};
+use crate::vfs::open_options::parse_size;
 use crate::vfs::question::Question;
 use crate::vfs::why::why;
 use crate::vfs::{FolderArchives, Layout, OpenOptions, Patterns, Vfs};
@@ -105,7 +106,7 @@ pub(crate) struct Pack {
     #[arg(long, value_enum, value_name = "CHOICE", default_value = "error")]
     odd_textures: OddTextures,
     /// The largest archive, instead of the largest that the game reads: 1G, 500M
-    #[arg(long, value_name = "SIZE", value_parser = open_args::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_size: Option<u64>,
     /// Fail instead of writing several archives of one kind
     #[arg(long)]
@@ -202,10 +203,10 @@ impl Pack {
         let open = self.open.options();
         let options = self.options(&open)?;
         let (folder, options) = self.place(options);
-        let archives = open.archives.or(Some(FolderArchives::Files));
         // Everybody may read what is packed.
         let advice_to_root = (!self.follow_links).then_some(AS_USER);
-        let open = OpenOptions { archives, advice_to_root, ..open.layout(Layout::Union) };
+        let files = OpenOptions::new().archives(FolderArchives::Files);
+        let open = open.merged_over(files).layout(Layout::Union).advice_to_root(advice_to_root);
         let vfs = open_sources(&self.sources, open).map_err(|failure| match self.output {
             Some(_) => failure,
             None => destination_hint(failure, &self.sources, "-o"),
@@ -382,7 +383,7 @@ impl Pack {
 
     /// What packing changes in a game. Anything that cannot be looked at there may decide it.
     fn effects(&self, plan: &Plan, game: &Path, unseen: &mut Unseen) -> Result<Effects, Failure> {
-        let options = OpenOptions { encoding: None, archives: None, ..self.open.options() };
+        let options = self.open.options().without(&["encoding", "archives"]);
         let (named, set) = (game.shown(), source_set(&[game.to_owned()], options.layout(Layout::Union))?);
         let game: Vfs = set.open()?.into();
         unseen.add(game.unseen());

@@ -404,7 +404,7 @@ fn sharing(files: &[VfsFile]) -> Vec<bool> {
 
 /// Whether archives are opened, and are no ordinary files.
 fn opens(set: &SourceSet) -> bool {
-    set.options.folder_archives() != FolderArchives::Files
+    set.options.archives != FolderArchives::Files
 }
 
 fn identity(file: &Path) -> Option<DiskId> {

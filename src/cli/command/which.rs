@@ -86,7 +86,7 @@ impl Which {
         let mut answering = Answering::default();
         // Nothing in a mount whose daemon hangs is looked up.
         let is_answering = self.paths.iter().all(|path| answering.check(&Question::plain(path)).is_ok());
-        let has_in = !self.sources.is_empty() || self.open.game_dir().is_some();
+        let has_in = !self.sources.is_empty() || self.open.options().game_dir.is_some();
         let (sources, paths) = match &self.paths[..] {
             paths if has_in => (&self.sources[..], paths),
             paths if is_answering => selection::split_if_sources(paths),

@@ -133,9 +133,10 @@ impl AskWhy {
             }
         }
         let answers: Vec<_> = answers.into_iter().flatten().collect();
+        let game_dir = self.open.options().game_dir;
         for (at, answer) in &answers {
             let Some((of, asked)) = opened.get(*at) else { continue };
-            let source = of.first().or_else(|| self.open.game_dir());
+            let source = of.first().or(game_dir.as_ref());
             let is_alike = |other: &(usize, Explanation)| {
                 other.0 != *at && (other.1.game, &other.1.profile) == (answer.game, &answer.profile)
             };
@@ -230,7 +231,7 @@ impl AskWhy {
     }
 
     fn has_source(&self, sources: &[PathBuf]) -> bool {
-        !sources.is_empty() || self.open.game_dir().is_some()
+        !sources.is_empty() || self.open.options().game_dir.is_some()
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use clap::{Arg, ArgMatches, Command, FromArgMatches};
+use clap::{Arg, Command, FromArgMatches};
 
 use super::candidates::{self, Candidate, DiskFiles};
 use crate::cli::options::named_sources::source_set;
@@ -18,9 +18,9 @@ use crate::cli::topics::topic::TOPICS;
 use crate::folder::OnlyPaths;
 use crate::format::is_archive_name;
 use crate::game::{ArchiveRule, OrderLayer};
+use crate::vfs::Vfs;
 use crate::vfs::sources::resolve::{self, is_game};
 use crate::vfs::sources::source_set::SourceSet;
-use crate::vfs::{Layout, OpenOptions, Vfs};
 
 /// What may complete a word.
 #[derive(Debug)]
@@ -395,14 +395,9 @@ impl<'a> ParsedLine<'a> {
         let words = self.words.iter().map(|word| OsStr::from_bytes(word));
         let parsed = bsafs.clone().ignore_errors(true).no_binary_name(true).try_get_matches_from(words).ok();
         let parsed = parsed.as_ref().and_then(|it| it.subcommand()).map(|(_, parsed)| parsed);
-        // `try_contains_id` checks that the command has these arguments. `from_arg_matches` would
-        // panic if it did not.
-        let has_open = |it: &&ArgMatches| it.try_contains_id("encoding").is_ok();
-        let open = parsed.filter(has_open).and_then(|it| OpenArgs::from_arg_matches(it).ok());
-        let open = open.unwrap_or_default();
-        let layout = parsed.and_then(|it| it.try_get_one::<Layout>("layout").ok()?.copied());
+        let open: OpenArgs = parsed.and_then(|it| OpenArgs::from_arg_matches(it).ok()).unwrap_or_default();
         let sources: Vec<PathBuf> = self.sources.iter().map(|it| OsStr::from_bytes(it).into()).collect();
-        source_set(&sources, OpenOptions { layout, ..open.options() }).ok()
+        source_set(&sources, open.options()).ok()
     }
 }
 

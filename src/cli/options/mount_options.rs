@@ -1,14 +1,16 @@
 //! Mount options, as mount(8) and fstab write them after `-o`.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 
-use super::option_table::{MOUNT_OPTIONS, MountOption, MountOptions};
+use super::option_table::{GivenOption, MOUNT_OPTIONS, MountOption, MountOptions};
 use crate::cli::exit::{Exit, Failure};
 use crate::shown::excerpt;
+use crate::system::paths;
+use crate::vfs::open_options::placed;
 use crate::vfs::sources::profile::split_options;
 
 /// Accepted options that change nothing. mount(8) passes them to every file system, or the mount behaves as
@@ -34,37 +36,50 @@ impl MountOptions {
     }
 
     pub(crate) fn add_all(&mut self, options: &[(String, String)], folder: &Path) -> Result<(), Failure> {
-        options.iter().try_for_each(|(name, value)| self.apply(name, value, folder))
+        options.iter().try_for_each(|(name, value)| {
+            let done = match MOUNT_OPTIONS.iter().find(|row| row.id() == name) {
+                Some(row) => self.set(row, placed(name, value, folder)),
+                None if is_ignored(name) => Ok(()),
+                None if name == "remount" => Err(REMOUNT.into()),
+                None if name == "allow_root" => {
+                    Err("not supported; use allow_other, which includes root".into())
+                }
+                None => Err("unknown option; `bsafs help mount` lists them".into()),
+            };
+            done.map_err(|error| {
+                let option = if value.is_empty() { name.clone() } else { format!("{name}={value}") };
+                Failure::new(Exit::Usage, format!("-o {}: {error}", excerpt(&option)))
+            })
+        })
     }
 
-    fn apply(&mut self, name: &str, value: &str, folder: &Path) -> Result<(), Failure> {
-        let row = MOUNT_OPTIONS.iter().find(|row| row.name.trim_end_matches('=') == name);
-        let done = match row {
-            Some(row) => row.apply(self, value, folder),
-            None if is_ignored(name) => Ok(()),
-            None if name == "remount" => Err(REMOUNT.into()),
-            None if name == "allow_root" => Err("not supported; use allow_other, which includes root".into()),
-            None => Err("unknown option; `bsafs help mount` lists them".into()),
-        };
-        done.map_err(|error| {
-            let option = if value.is_empty() { name.to_owned() } else { format!("{name}={value}") };
-            Failure::new(Exit::Usage, format!("-o {}: {error}", excerpt(&option)))
-        })
+    /// Applies options that were accepted before. They outrank earlier ones.
+    pub(crate) fn add_given<'a>(&mut self, given: impl IntoIterator<Item = &'a GivenOption>) {
+        for (row, value) in given {
+            let done = self.set(row, value.clone());
+            debug_assert_eq!(done, Ok(()), "{}", row.name);
+        }
+    }
+
+    fn set(&mut self, row: &'static MountOption, value: OsString) -> Result<(), String> {
+        row.apply(self, &value)?;
+        self.given.retain(|(it, _)| it.name != row.name || row.is_list());
+        self.given.push((row, value));
+        Ok(())
+    }
+
+    /// The options of which `is_wanted`, in the syntax of `-o`.
+    pub(crate) fn text(&self, is_wanted: impl Fn(&MountOption) -> bool) -> String {
+        let wanted = self.given.iter().filter(|(row, _)| is_wanted(row));
+        let options = wanted.map(|given| format!("{}{}", given.0.name, escaped(&absolute(given))));
+        options.collect::<Vec<_>>().join(",")
     }
 }
 
-impl MountOptions {
-    /// The options that turn `defaults` into `self`, in the syntax of `-o`.
-    pub(crate) fn text(&self, defaults: &Self) -> String {
-        let mut options: Vec<String> = Vec::new();
-        for row in MOUNT_OPTIONS {
-            let values = (row.values)(self);
-            if values != (row.values)(defaults) {
-                options.extend(values.iter().map(|value| format!("{}{}", row.name, escaped(value))));
-            }
-        }
-        options.join(",")
-    }
+/// The value of an option. A path is absolute, so that it is valid in any current folder.
+fn absolute((row, value): &GivenOption) -> String {
+    let path = row.is_path().then(|| paths::absolute(Path::new(value)).ok()).flatten();
+    path.map_or_else(|| value.clone(), OsString::from).to_string_lossy().into_owned()
 }
 
 /// How the help of a mount option begins that is the same as a long option.
@@ -111,18 +126,16 @@ mod tests {
 
     #[test]
     fn every_option_survives_printing_and_parsing() {
-        let defaults = parse([]).expect("the defaults were refused");
-        assert_eq!(defaults.text(&defaults), "");
         let all: Vec<String> =
             MOUNT_OPTIONS.iter().map(|row| format!("{}{}", row.name, row.example)).collect();
         for option in all.iter().chain(
             [&all.join(","), r"names=/a\,b\\c,names=/d,max_read=7,max_read=8"].map(str::to_owned).iter(),
         ) {
             let options = parse([&**option]).expect("an option was refused");
-            let text = options.text(&defaults);
+            let text = options.text(|_| true);
             let again = parse([&*text]).unwrap_or_else(|failure| panic!("{}", failure.what));
             assert_ne!(text, "", "{option}");
-            assert_eq!(again.text(&defaults), text, "{option}");
+            assert_eq!(again.text(|_| true), text, "{option}");
         }
         let labelled =
             parse([r#"context="u:r:t:c1,c2",fscontext=u:r:t,comment=x,ro"#]).expect("a label was refused");
@@ -132,7 +145,7 @@ mod tests {
         // The text makes relative paths absolute. These options have none, so all of them must match.
         let options = parse([r"names=/a\,b,game_dir=/g,setuid=games,umask=027,uid=7,xattr,archives=both"])
             .expect("an option was refused");
-        let again = parse([&*options.text(&defaults)]).expect("an option was refused");
+        let again = parse([&*options.text(|_| true)]).expect("an option was refused");
         assert_eq!(format!("{again:?}"), format!("{options:?}"));
     }
 }

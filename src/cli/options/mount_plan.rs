@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::geteuid;
 
 use super::named_sources::NamedSources;
-use super::option_table::{Flags, MountOptions};
+use super::option_table::{GivenOption, MountOption, MountOptions};
 use super::unmounted::Unmounted;
 use crate::cli::exit::Failure;
 use crate::cli::terminal::progress;
@@ -36,28 +36,29 @@ pub(crate) struct MountPlan {
     pub(crate) given: OpenOptions,
     /// The sources as reported to other processes.
     pub(crate) mounted_sources: MountedSources,
-    /// The source in the mount table, unless an option sets another.
-    pub(crate) shown_source: String,
 }
 
 impl MountPlan {
     /// Plans a mount from the command line's paths, its values of `-o`, and the options that its flags set.
-    pub(crate) fn new(paths: &[PathBuf], option_lists: &[String], flags: &Flags) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        paths: &[PathBuf],
+        option_lists: &[String],
+        flags: &[GivenOption],
+    ) -> Result<Self, Failure> {
         let (sources, mountpoint) = sources_and_mountpoint(paths);
         let unmounted = Unmounted::new(sources)?;
         unmounted.check_whole()?;
-        let (sources, of_mounts) = (&unmounted.paths[..], unmounted.options.clone());
+        let sources = &unmounted.paths[..];
         let expanded = NamedSources::new(sources, MountOptions::new())?;
         expanded.check_for_root(mountpoint.is_some())?;
         expanded.check_for_strangers(mountpoint.is_some())?;
-        let mut options = expanded.options.clone();
-        options.open = of_mounts.clone().merged_over(options.open);
-        options.open.unseen.clone_from(&expanded.unseen);
-        // Applied last, because the command line outranks profiles.
-        options.outrank_by(flags);
+        // What the command line says outranks profiles, and `-o` outranks flags.
         let mut given = MountOptions::default();
+        given.add_given(unmounted.options.given.iter().chain(flags));
         option_lists.iter().try_for_each(|list| given.add(list, Path::new("")))?;
-        option_lists.iter().try_for_each(|list| options.add(list, Path::new("")))?;
+        let mut options = expanded.options.clone();
+        options.add_given(&given.given);
+        options.open.unseen.clone_from(&expanded.unseen);
         // The process that starts the daemon says it, unless root has become another user first.
         if !detach::is_daemon() || options.user.is_some() && !geteuid().is_root() {
             expanded.warn_of_strangers(mountpoint.is_some());
@@ -65,36 +66,25 @@ impl MountPlan {
         let advice = advice_to_root(&options);
         options.open.advice_to_root = advice;
         expanded.check_for_others(&options.open)?;
-        let shown_source = shown_source(sources, options.request.allow_other);
         if options.request.fsname.is_empty() {
-            options.request.fsname.clone_from(&shown_source);
+            options.request.fsname = shown_source(sources, options.request.allow_other);
         }
         let is_of_profile = mountpoint.is_none() && expanded.mountpoint.is_some();
         let mountpoint = mountpoint.or(expanded.mountpoint);
-        let mut given = given.open.merged_over(flags.open.clone()).merged_over(of_mounts);
-        given.advice_to_root = advice;
+        given.open.advice_to_root = advice;
         let mounted_sources = MountedSources {
             sources: sources.iter().map(|source| mounted_source(source)).collect(),
-            options: MountOptions { open: given.clone(), ..MountOptions::default() }
-                .text(&MountOptions::default()),
+            options: given.text(MountOption::is_of_opening),
             ..MountedSources::default()
         };
         let (sources, expanded) = (sources.to_owned(), expanded.paths);
-        Ok(Self {
-            sources,
-            expanded,
-            mountpoint,
-            is_of_profile,
-            options,
-            given,
-            mounted_sources,
-            shown_source,
-        })
+        Ok(Self { sources, expanded, mountpoint, is_of_profile, options, given: given.open, mounted_sources })
     }
 
     /// The sources to open, with their options.
     pub(crate) fn source_set(&self) -> SourceSet {
-        let options = OpenOptions { progress: Some(progress::steps), ..self.options.open.clone() };
+        let mut options = self.options.open.clone();
+        options.progress = Some(progress::steps);
         SourceSet { paths: self.expanded.clone(), options }
     }
 }
@@ -151,8 +141,7 @@ pub struct PlannedMount {
 /// options calls it.
 #[doc(hidden)]
 pub fn plan_mount(paths: &[PathBuf], option_lists: &[String]) -> Result<PlannedMount, Failure> {
-    let MountPlan { expanded, mountpoint, options, .. } =
-        MountPlan::new(paths, option_lists, &Flags::default())?;
+    let MountPlan { expanded, mountpoint, options, .. } = MountPlan::new(paths, option_lists, &[])?;
     let text = format!("{options:?}");
     let MountOptions { presentation, request, .. } = options;
     Ok(PlannedMount { expanded, mountpoint, presentation, request, options: text })

@@ -141,12 +141,14 @@ fn only_own_decide() -> String {
 /// The sources of a command that mounts nothing. Profile options that only affect mounts have no effect.
 /// A mount of bsafs stands for its own sources.
 pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<SourceSet, Failure> {
-    let mut unmounted = Unmounted::new(sources)?;
+    let unmounted = Unmounted::new(sources)?;
     // Called only to report unknown options as errors.
     NamedSources::new(&unmounted.paths, MountOptions::new())?;
-    let options = options.merged_over(std::mem::take(&mut unmounted.options));
-    let set = SourceSet::new(&unmounted.paths, OpenOptions { progress: Some(progress::steps), ..options })?;
-    unmounted.check_layout(set.options.layout.unwrap_or_default())?;
+    let mut options = options.merged_over(unmounted.options.open.clone());
+    options.progress = Some(progress::steps);
+    options.within.clone_from(&unmounted.within);
+    let set = SourceSet::new(&unmounted.paths, options)?;
+    unmounted.check_layout(set.options.layout)?;
     Ok(set)
 }
 
@@ -170,7 +172,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::format::encoding::Encoding;
     use crate::vfs::Layout;
 
     #[test]
@@ -192,20 +193,22 @@ mod tests {
             [inside(&["one.toml.bsa"]), vec!["c.bsa".into()], inside(&["two.toml.bsa"])].concat()
         );
         assert_eq!(set.options.code_page().name(), "windows-1251");
-        assert_eq!(set.options.prefix.as_deref(), Some(&*dir.path().join("b")));
-        assert_eq!((set.options.inis, set.options.names), (inside(&["a.ini", "b.ini"]), inside(&["a.txt"])));
+        assert_eq!(set.options.overrides.prefix.as_deref(), Some(&*dir.path().join("b")));
+        assert_eq!(
+            (set.options.overrides.inis, set.options.names),
+            (inside(&["a.ini", "b.ini"]), inside(&["a.txt"]))
+        );
         // A profile that is in no folder of profiles does not decide whether damage is hidden.
-        assert_eq!((set.options.layout, set.options.force), (Some(Layout::PerArchive), false));
+        assert_eq!((set.options.layout, set.options.force), (Layout::PerArchive, false));
 
         // A flag also outranks profiles if its value is the default.
-        let mut open = OpenOptions { encoding: Encoding::from_label("1252"), ..OpenOptions::default() };
-        open.inis.push("c.ini".into());
+        let open = OpenOptions::new().with("encoding", "1252").with("ini", "c.ini");
         let set = source_set(&sources, open.layout(Layout::Union)).unwrap_or_else(|it| panic!("{}", it.what));
         assert_eq!(set.options.code_page().name(), "windows-1252");
-        assert_eq!(set.options.inis.last(), Some(&"c.ini".into()));
+        assert_eq!(set.options.overrides.inis.last(), Some(&"c.ini".into()));
         assert_eq!(
-            (set.options.layout, set.options.mo2_profile.as_deref()),
-            (Some(Layout::Union), Some("P"))
+            (set.options.layout, set.options.overrides.mo2_profile.as_deref()),
+            (Layout::Union, Some("P"))
         );
     }
 }

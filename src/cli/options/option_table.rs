@@ -1,16 +1,33 @@
 //! The table of mount options, which drives parsing, `--help`, the manual, completions and saved profiles.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
+use clap::Arg;
+use clap::builder::EnumValueParser;
 
-use super::open_args;
+use crate::content::TextureForm;
 use crate::fs::{Owner, Presentation};
 use crate::fuse::MountRequest;
-use crate::game::ArchiveRule;
-use crate::system::paths;
-use crate::vfs::OpenOptions;
-use crate::vfs::open_options::{expand_home, no_value};
+use crate::vfs::open_options::{self, no_value};
+use crate::vfs::{FolderArchives, Layout, OpenOptions};
+
+// Groups of long options. A command takes one or more.
+
+/// How archives are parsed.
+pub(crate) const PARSE: u8 = 1;
+/// What replaces what was found of a game, and how archives become layers.
+pub(crate) const SOURCE: u8 = 2;
+/// How files are named and shown.
+pub(crate) const SHOW: u8 = 4;
+/// What most commands take. `bsafs help sources` has these options once for all commands.
+pub(crate) const OPEN: u8 = PARSE | SOURCE | SHOW;
+/// How several archives are merged.
+pub(crate) const LAYOUT: u8 = 8;
+/// For the commands that read files.
+pub(crate) const SALVAGE: u8 = 16;
+/// For `bsafs mount` alone.
+pub(crate) const MOUNT: u8 = 32;
 
 #[derive(Debug)]
 pub struct MountOption {
@@ -19,43 +36,30 @@ pub struct MountOption {
     /// An example value. Empty if the option takes none.
     pub example: &'static str,
     pub help: &'static str,
-    /// Applies a value. Relative paths start at the given folder. `None` if `OpenOptions` parses the
-    /// option by its name.
+    /// Applies a value. `None` if `OpenOptions` knows the option by its name.
     set: Option<SetOption>,
-    /// The values that would produce the current state. A flag that is set has one empty value.
-    pub(crate) values: OptionValues,
+    /// The group of the long option of this name. 0 if there is none.
+    pub(crate) group: u8,
+    /// Completes that long option.
+    pub(crate) argument: fn(Arg) -> Arg,
 }
 
+/// An option with its value, which is empty for a flag. A path begins in the current folder.
+pub(crate) type GivenOption = (&'static MountOption, OsString);
+
 type SetOption = fn(&mut MountOptions, &str, &Path) -> Result<(), String>;
-type OptionValues = fn(&MountOptions) -> Vec<String>;
 
 /// An option without a value, which turns a setting on.
 macro_rules! flag {
     ($name:literal, $help:expr, $($setting:ident).+) => {
-        MountOption {
-            name: $name,
-            example: "",
-            help: $help,
-            set: Some(|it, _, _| set(&mut it.$($setting).+, true)),
-            values: |it| given(it.$($setting).+),
-        }
+        value($name, "", $help, |it, _, _| set(&mut it.$($setting).+, true))
     };
 }
 
 /// An option of SELinux, which only the kernel reads.
 macro_rules! context {
     ($name:literal, $example:literal, $help:literal) => {
-        value(
-            $name,
-            $example,
-            $help,
-            |it, text, _| add_context(it, $name, text),
-            |it| {
-                let given =
-                    it.request.contexts.iter().filter(|(name, _)| *name == $name.trim_end_matches('='));
-                given.map(|(_, value)| value.clone()).collect()
-            },
-        )
+        value($name, $example, $help, |it, text, _| add_context(it, $name, text))
     };
 }
 
@@ -66,48 +70,23 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         "allow other users to access the mount (users need user_allow_other in /etc/fuse.conf)",
         request.allow_other
     ),
-    value(
-        "uid=",
-        "1000",
-        "owner of the files; default: the user who mounts",
-        |it, text, _| set(&mut it.presentation.owner.uid, number(text, 10)?),
-        |it| vec![it.presentation.owner.uid.to_string()],
-    ),
-    value(
-        "gid=",
-        "1000",
-        "group of the files; default: the group of the user who mounts",
-        |it, text, _| set(&mut it.presentation.owner.gid, number(text, 10)?),
-        |it| vec![it.presentation.owner.gid.to_string()],
-    ),
-    value(
-        "fmode=",
-        "444",
-        "permissions of files, in octal; default: 644",
-        |it, text, _| set(&mut it.presentation.owner.file_mode, permissions(text)?),
-        |it| octal(it.presentation.owner.file_mode),
-    ),
-    value(
-        "dmode=",
-        "555",
-        "permissions of folders, in octal; default: 755",
-        |it, text, _| set(&mut it.presentation.owner.folder_mode, permissions(text)?),
-        |it| octal(it.presentation.owner.folder_mode),
-    ),
-    value(
-        "umask=",
-        "077",
-        "permissions to remove from files and folders, in octal",
-        |it, text, folder| set_fmask(it, text, folder).and_then(|()| set_dmask(it, text, folder)),
-        // `fmask` and `dmask` hold the value.
-        |_| Vec::new(),
-    ),
-    value("fmask=", "077", "permissions to remove from files, in octal", set_fmask, |it| {
-        octal(it.presentation.owner.file_mask)
+    value("uid=", "1000", "owner of the files; default: the user who mounts", |it, text, _| {
+        set(&mut it.presentation.owner.uid, number(text, 10)?)
     }),
-    value("dmask=", "077", "permissions to remove from folders, in octal", set_dmask, |it| {
-        octal(it.presentation.owner.folder_mask)
+    value("gid=", "1000", "group of the files; default: the group of the user who mounts", |it, text, _| {
+        set(&mut it.presentation.owner.gid, number(text, 10)?)
     }),
+    value("fmode=", "444", "permissions of files, in octal; default: 644", |it, text, _| {
+        set(&mut it.presentation.owner.file_mode, permissions(text)?)
+    }),
+    value("dmode=", "555", "permissions of folders, in octal; default: 755", |it, text, _| {
+        set(&mut it.presentation.owner.folder_mode, permissions(text)?)
+    }),
+    value("umask=", "077", "permissions to remove from files and folders, in octal", |it, text, path| {
+        set_fmask(it, text, path).and_then(|()| set_dmask(it, text, path))
+    }),
+    value("fmask=", "077", "permissions to remove from files, in octal", set_fmask),
+    value("dmask=", "077", "permissions to remove from folders, in octal", set_dmask),
     flag!("xattr", XATTR_HELP, presentation.xattrs),
     flag!("exact", "find names only in their stored spelling, as overlays require", presentation.is_exact),
     flag!("nonempty", "mount over a folder that is not empty", nonempty),
@@ -116,56 +95,78 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         "do not follow changes on the disk; run `bsafs reload MOUNTPOINT` to update the mount",
         is_static
     ),
-    value(
-        "edit=",
-        "MyMod",
-        "same as --edit",
-        |it, text, folder| set(&mut it.edit, Some(path(text, folder))),
-        |it| paths(&it.edit),
-    ),
-    opening("encoding=", "utf-8", "same as --encoding", |it| {
-        it.open.encoding.iter().map(|it| it.name().to_owned()).collect()
+    opening("salvage", "", "same as --salvage", SALVAGE, |it| {
+        it.help(
+            "Read files with a wrong checksum and warn, instead of failing; other damage is still an error",
+        )
     }),
-    opening("layout=", "per-archive", "same as --layout", |it| name_of(it.open.layout.as_ref())),
-    opening("archives=", "files", "same as --archives", |it| name_of(it.open.archives.as_ref())),
-    opening("textures=", "dds", "same as --textures", |it| name_of(it.open.textures.as_ref())),
-    opening("names=", "names.txt", "same as --names", |it| paths(&it.open.names)),
-    opening("game_dir=", "game", "same as --game-dir", |it| paths(&it.open.game_dir)),
-    opening("prefix=", "pfx", "same as --prefix", |it| paths(&it.open.prefix)),
-    opening("ini=", "Skyrim.ini", "same as --ini", |it| paths(&it.open.inis)),
-    opening("plugins=", "plugins.txt", "same as --plugins", |it| paths(&it.open.plugins)),
-    opening("precedence=", "last", "same as --precedence", precedence),
-    opening("mo2_profile=", "Default", "same as --mo2-profile", |it| {
-        it.open.mo2_profile.iter().cloned().collect()
+    MountOption {
+        set: Some(|it, _, path| set(&mut it.edit, Some(path.to_owned()))),
+        ..opening("edit=", "MyMod", "same as --edit", MOUNT, |it| {
+            it.value_name("FOLDER")
+                .help("Make the mount writable: all changes go to this folder, for example a mod's folder")
+                .long_help(EDIT_HELP)
+        })
+    },
+    opening("layout=", "per-archive", "same as --layout", LAYOUT, |it| {
+        it.value_name("LAYOUT")
+            .value_parser(EnumValueParser::<Layout>::new())
+            .help("How to arrange several sources: as one tree, or as a folder for each [default: union]")
     }),
-    opening("force", "", "same as --force", |it| given(it.open.force)),
-    opening("salvage", "", "same as --salvage", |it| given(it.open.salvage)),
-    value(
-        "cache_size=",
-        "256M",
-        "same as --cache-size",
-        |it, text, _| set(&mut it.open.cache_size, Some(open_args::parse(text)?)),
-        |it| it.open.cache_size.iter().map(u64::to_string).collect(),
-    ),
+    opening("encoding=", "utf-8", "same as --encoding", PARSE, |it| {
+        it.value_name("CODE PAGE").help(ENCODING_HELP)
+    }),
+    opening("force", "", "same as --force", PARSE, |it| {
+        it.help("Read archives of an unknown version or kind as if they were of the nearest known one")
+    }),
+    opening("textures=", "dds", "same as --textures", SHOW, |it| {
+        it.value_name("FORM").value_parser(EnumValueParser::<TextureForm>::new()).help("How to show textures")
+    }),
+    opening("game_dir=", "game", "same as --game-dir", SOURCE, |it| {
+        it.value_name("FOLDER").help("The game's folder, if the game is installed twice or was not found")
+    }),
+    opening("prefix=", "pfx", "same as --prefix", SOURCE, |it| {
+        it.value_name("FOLDER")
+            .help("The Wine or Proton prefix in which the game runs: the folder that contains drive_c")
+    }),
+    opening("ini=", "Skyrim.ini", "same as --ini", SOURCE, |it| it.value_name("FILE").help(INI_HELP)),
+    opening("plugins=", "plugins.txt", "same as --plugins", SOURCE, |it| {
+        it.value_name("FILE").help("List of plugins to read instead of the game's Plugins.txt")
+    }),
+    opening("precedence=", "last", "same as --precedence", SOURCE, |it| {
+        it.value_name("RULE")
+            .help("Rule for which archive wins, instead of the game's own: last, first, fnv or oblivion")
+    }),
+    opening("mo2_profile=", "Default", "same as --mo2-profile", SOURCE, |it| {
+        it.value_name("PROFILE")
+            .help("Profile of a Mod Organizer 2 instance to use instead of the selected one")
+            .long_help(MO2_PROFILE_HELP)
+    }),
+    opening("archives=", "files", "same as --archives", SOURCE, |it| {
+        it.value_name("HOW").value_parser(EnumValueParser::<FolderArchives>::new()).help(ARCHIVES_HELP)
+    }),
+    opening("names=", "names.txt", "same as --names", SHOW, |it| {
+        it.value_name("FILE").help(
+            "List of paths, one per line, for archives that store no names; `bsafs names` prints such a list",
+        )
+    }),
+    opening("cache_size=", "256M", "same as --cache-size", MOUNT, |it| {
+        it.value_name("BYTES").help("Maximum size of the cache of decoded data, e.g. 256M [default: 64M]")
+    }),
     value(
         "fsname=",
         "skyrim",
         "source that `mount` and `df` show to everybody; default: the source, with allow_other only its last \
          name (`mount -a` recognizes the mount by the whole path), or `bsafs` if there are several",
         set_fsname,
-        |it| vec![it.request.fsname.clone()],
     ),
     value(
         "readahead=",
         "512",
         "KiB that the kernel reads ahead, only for root; default: 1024",
         |it, text, _| set(&mut it.request.read_ahead, Some(read_ahead(text)?)),
-        |it| it.request.read_ahead.iter().map(u32::to_string).collect(),
     ),
-    value("max_read=", "131072", "maximum number of bytes per read request", add_max_read, |it| {
-        let max_read = it.request.kernel_options.iter().filter_map(|it| it.strip_prefix("max_read="));
-        max_read.map(str::to_owned).collect()
-    }),
+    value("max_read=", "131072", "maximum number of bytes per read request", add_max_read),
     context!("context=", "system_u:object_r:samba_share_t:s0", "SELinux's label of all files"),
     context!("fscontext=", "system_u:object_r:fusefs_t:s0", "SELinux's label of the file system"),
     context!("defcontext=", "system_u:object_r:fusefs_t:s0", "SELinux's label of files without one"),
@@ -178,9 +179,13 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         "games",
         "user that root becomes before anything else; that user mounts, with only the own rights",
         |it, text, _| set(&mut it.user, Some(text.to_owned())),
-        |it| it.user.iter().cloned().collect(),
     ),
-    flag!("foreground", "same as --foreground", foreground),
+    MountOption {
+        set: Some(|it, _, _| set(&mut it.foreground, true)),
+        ..opening("foreground", "", "same as --foreground", MOUNT, |it| {
+            it.short('f').display_order(0).help("Stay in the foreground")
+        })
+    },
 ];
 
 const XATTR_HELP: &str = "\
@@ -188,47 +193,86 @@ offer the extended attributes user.bsafs.archive, .codec, .hash, .hides, .packed
 .tile_mode for textures that are tiled for a console's GPU; off by default, because `ls -l` then asks for \
 two attributes of each file";
 
+const EDIT_HELP: &str = "\
+Make the mount writable: all changes go to this folder, for example a mod's folder
+
+If the folder does not exist, it is made. `bsafs help writing` has more.";
+
+const ENCODING_HELP: &str = "\
+Code page of stored names: 1250, 1251, 1252, utf-8, or another of the WHATWG Encoding Standard [default: for \
+each archive, utf-8 if all its names are valid UTF-8, otherwise 1252]";
+
+const INI_HELP: &str = "\
+INI file to read instead of the game's; can be repeated, and later files override earlier ones";
+
+const MO2_PROFILE_HELP: &str = "\
+Profile of a Mod Organizer 2 instance to use instead of the selected one
+
+A source that is itself the folder of a profile always stands for that profile.";
+
+const ARCHIVES_HELP: &str = "\
+What to do with archives directly in a folder, and with those that a game loads [default: open]";
+
 impl MountOption {
-    /// Applies a value. Relative paths start at `folder`.
-    pub(crate) fn apply(&self, options: &mut MountOptions, value: &str, folder: &Path) -> Result<(), String> {
-        if !self.name.ends_with('=') {
-            no_value(value)?;
+    /// The name without `=`.
+    pub(crate) fn id(&self) -> &'static str {
+        self.name.trim_end_matches('=')
+    }
+
+    pub(crate) fn takes_value(&self) -> bool {
+        self.name.ends_with('=')
+    }
+
+    pub(crate) fn is_path(&self) -> bool {
+        open_options::is_path(self.id())
+    }
+
+    /// Whether the option can be repeated, and all its values count.
+    pub(crate) fn is_list(&self) -> bool {
+        ["names=", "ini=", "max_read="].contains(&self.name)
+    }
+
+    /// Whether the option decides how sources are opened.
+    pub(crate) fn is_of_opening(&self) -> bool {
+        self.set.is_none()
+    }
+
+    /// Applies a value.
+    pub(crate) fn apply(&self, options: &mut MountOptions, value: &OsString) -> Result<(), String> {
+        let text = value.to_string_lossy();
+        if !self.takes_value() {
+            no_value(&text)?;
         }
         match self.set {
-            Some(set) => set(options, value, folder),
-            None => options.open.set(self.name.trim_end_matches('='), value, folder).map(|_| ()),
+            Some(set) => set(options, &text, Path::new(value)),
+            None => options.open.put(self.id(), value.clone()).map(drop),
         }
+    }
+
+    /// Says what is wrong with a value.
+    pub(crate) fn check(&self, value: &str) -> Result<(), String> {
+        self.apply(&mut MountOptions::default(), &value.into())
     }
 }
 
-/// An option that [`OpenOptions`](crate::OpenOptions::set) parses.
+/// An option of opening, which is also a long option of commands.
 const fn opening(
     name: &'static str,
     example: &'static str,
     help: &'static str,
-    values: OptionValues,
+    group: u8,
+    argument: fn(Arg) -> Arg,
 ) -> MountOption {
-    MountOption { name, example, help, set: None, values }
+    MountOption { name, example, help, set: None, group, argument }
 }
 
-const fn value(
-    name: &'static str,
-    example: &'static str,
-    help: &'static str,
-    set: SetOption,
-    values: OptionValues,
-) -> MountOption {
-    MountOption { name, example, help, set: Some(set), values }
+const fn value(name: &'static str, example: &'static str, help: &'static str, set: SetOption) -> MountOption {
+    MountOption { name, example, help, set: Some(set), group: 0, argument: |it| it }
 }
 
 fn set<T>(field: &mut T, value: T) -> Result<(), String> {
     *field = value;
     Ok(())
-}
-
-/// Resolves a path from a profile or the command line, which may begin with `~`.
-fn path(text: &str, folder: &Path) -> PathBuf {
-    folder.join(expand_home(text.into()))
 }
 
 fn number(text: &str, radix: u32) -> Result<u32, String> {
@@ -283,36 +327,13 @@ fn add_max_read(options: &mut MountOptions, text: &str, _: &Path) -> Result<(), 
     Ok(())
 }
 
-/// The values of a flag: a single empty string if the flag is set, otherwise none.
-fn given(is_set: bool) -> Vec<String> {
-    if is_set { vec![String::new()] } else { Vec::new() }
-}
-
-fn octal(bits: u16) -> Vec<String> {
-    vec![format!("{bits:o}")]
-}
-
-fn name_of(value: Option<&impl ValueEnum>) -> Vec<String> {
-    let value = value.and_then(ValueEnum::to_possible_value);
-    value.iter().map(|value| value.get_name().to_owned()).collect()
-}
-
-fn precedence(options: &MountOptions) -> Vec<String> {
-    let named = ArchiveRule::ALL.iter().filter(|(_, rule)| options.open.precedence == Some(*rule));
-    named.map(|(name, _)| (*name).to_owned()).collect()
-}
-
-/// Absolute paths, which are valid in any current folder.
-fn paths<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<String> {
-    let absolute = |path: &PathBuf| paths::absolute(path).unwrap_or_else(|_| path.clone());
-    paths.into_iter().map(|path| absolute(path).to_string_lossy().into_owned()).collect()
-}
-
 // The settings of a mount, which the command line, profiles and `-o` set together.
 
 /// The settings of a mount. `None` means the default.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MountOptions {
+    /// What was set, in this order. A later value outranks an earlier one.
+    pub(crate) given: Vec<GivenOption>,
     pub(crate) open: OpenOptions,
     pub(crate) foreground: bool,
     pub(crate) nonempty: bool,
@@ -327,25 +348,10 @@ pub(crate) struct MountOptions {
     pub(crate) request: MountRequest,
 }
 
-/// The flags of a command that duplicate a mount option. A command that lacks a flag leaves the default.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Flags {
-    pub(crate) open: OpenOptions,
-    pub(crate) foreground: bool,
-    pub(crate) edit: Option<PathBuf>,
-}
-
 impl MountOptions {
     /// The defaults. Files belong to the user and group of this process.
     pub(crate) fn new() -> Self {
         let owner = Owner::new(rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
         Self { presentation: Presentation { owner, ..Presentation::default() }, ..Self::default() }
-    }
-
-    /// Applies the flags that the user gave.
-    pub(crate) fn outrank_by(&mut self, flags: &Flags) {
-        self.open = flags.open.clone().merged_over(std::mem::take(&mut self.open));
-        self.foreground |= flags.foreground;
-        self.edit = flags.edit.clone().or_else(|| self.edit.take());
     }
 }

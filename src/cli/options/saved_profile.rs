@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::mount_plan::MountPlan;
-use super::option_table::MountOptions;
 use crate::cli::exit::{Exit, Failure};
 use crate::shown::{Shown, quoted};
 use crate::system::output_place::{Missing, OutputPlace};
@@ -25,7 +24,6 @@ struct SavedProfile {
 }
 
 /// Writes a profile of a mount, and returns the message for the user. Never overwrites a profile.
-/// Options that equal the defaults are left out.
 ///
 /// # Errors
 /// A source does not exist or is not understood, the name cannot be a systemd instance, a profile
@@ -35,12 +33,10 @@ pub(crate) fn save(name: &str, plan: &MountPlan) -> Result<String, Failure> {
     check_name(name)?;
     // A mount that cannot be planned now would fail later.
     resolve::plan(&plan.expanded, &plan.options.open)?;
-    let mut defaults = MountOptions::new();
-    defaults.request.fsname.clone_from(&plan.shown_source);
     let profile = SavedProfile {
         mountpoint: text(&mountpoint(plan)?)?,
         archives: plan.expanded.iter().map(|source| source_text(source)).collect::<Result<_, _>>()?,
-        options: plan.options.text(&defaults),
+        options: plan.options.text(|_| true),
     };
     let content = toml::to_string_pretty(&profile)
         .map_err(|error| Failure::new(Exit::Io, format!("cannot write the profile: {error}")))?;

@@ -13,19 +13,21 @@ use crate::mounts::serving::process_of;
 use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::{edit_mount, paths};
+use crate::vfs::Layout;
 use crate::vfs::open_options::Within;
 use crate::vfs::sources::profile::Profile;
 use crate::vfs::sources::resolve::is_game;
 use crate::vfs::sources::source_set::SourceSet;
-use crate::vfs::{Layout, OpenOptions};
 
 /// Sources in which mounts are replaced by the sources that were mounted.
 #[derive(Debug, Default)]
 pub(crate) struct Unmounted {
     /// The sources in load order. Profiles are among them.
     pub(crate) paths: Vec<PathBuf>,
-    /// The options of the mounts, and the folders to which sources are limited.
-    pub(crate) options: OpenOptions,
+    /// The options of opening that the mounts have.
+    pub(crate) options: MountOptions,
+    /// The folders to which sources are limited, as [`OpenOptions`](crate::OpenOptions) has them.
+    pub(crate) within: Vec<Option<Within>>,
     /// The folders inside mounts that were named, with the layouts of these mounts.
     limited: Vec<(PathBuf, Layout)>,
 }
@@ -46,7 +48,7 @@ impl Unmounted {
                 Some(mounted) => all.add(&mounted)?,
                 None => all.paths.push(Profile::saved(source).unwrap_or_else(|| source.clone())),
             }
-            all.options.within.resize(all.paths.len(), None);
+            all.within.resize(all.paths.len(), None);
         }
         Ok(all)
     }
@@ -78,14 +80,13 @@ impl Unmounted {
         paths.extend(source.edit.clone());
         let mut options = MountOptions::default();
         options.add(&status.options, Path::new("/"))?;
+        options.given.retain(|(row, _)| row.is_of_opening());
         if let Some(within) = Within::new(source.within.as_os_str().as_encoded_bytes()) {
-            let layout = SourceSet::new(&paths, options.open.clone())?.options.layout;
-            self.limited.push((source.named.clone(), layout.unwrap_or_default()));
-            self.options.within.resize(self.paths.len() + paths.len(), Some(within));
+            self.limited.push((source.named.clone(), SourceSet::new(&paths, options.open)?.options.layout));
+            self.within.resize(self.paths.len() + paths.len(), Some(within));
         }
         self.paths.append(&mut paths);
-        let within = std::mem::take(&mut self.options.within);
-        self.options = OpenOptions { within, ..options.open.merged_over(std::mem::take(&mut self.options)) };
+        self.options.add_given(&options.given);
         Ok(())
     }
 }

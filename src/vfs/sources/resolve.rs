@@ -39,7 +39,7 @@ pub(crate) fn plan(sources: &[PathBuf], options: &OpenOptions) -> Result<LoadOrd
 
 /// Plans each source as a load order of its own.
 pub(crate) fn plan_each(sources: &[PathBuf], options: &OpenOptions) -> Result<Vec<LoadOrder>, OpenError> {
-    let archives = options.folder_archives();
+    let archives = options.archives;
     let disk = Disk::beneath(Covered::of_process());
     let orders = resolve(&disk, sources, options)?.into_iter().map(|source| match source {
         Source::Planned(order) => Ok(shown_order(&order, archives)),
@@ -103,7 +103,7 @@ pub(crate) fn open_plan(
     options: &OpenOptions,
     earlier: Option<&OpenPlan>,
 ) -> Result<OpenPlan, OpenError> {
-    let archives = options.folder_archives();
+    let archives = options.archives;
     let disk = Disk::beneath(Covered::of_process());
     let planner = Planner::new(&disk, options);
     let folder_of_game = options.game_dir.iter().filter(|_| sources.is_empty());
@@ -335,7 +335,6 @@ pub(crate) fn joined(mut orders: Vec<LoadOrder>) -> LoadOrder {
 struct Planner<'a> {
     disk: &'a Disk,
     options: &'a OpenOptions,
-    overrides: Overrides,
     environment: Environment,
     /// The result of the search for games, once it was needed, and what it could not look at.
     found: OnceCell<(Rc<Found>, Vec<Note>)>,
@@ -350,7 +349,6 @@ impl<'a> Planner<'a> {
         Self {
             disk,
             options,
-            overrides: options.overrides(),
             environment: Environment::of_process(),
             found: OnceCell::new(),
             found_nearby: OnceCell::new(),
@@ -414,7 +412,9 @@ impl<'a> Planner<'a> {
         let is_named =
             |name: &str| path.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name));
         let planned = match () {
-            () if is_named(MO2_INI) => self.plan_instance(path.parent().unwrap_or(&path), &self.overrides)?,
+            () if is_named(MO2_INI) => {
+                self.plan_instance(path.parent().unwrap_or(&path), &self.options.overrides)?
+            }
             () if is_named(OPENMW_CFG) => self.plan_settings(&path)?,
             () => return Ok(Source::Archive(source.to_owned())),
         };
@@ -446,10 +446,10 @@ impl<'a> Planner<'a> {
     /// The load order of the game or instance in a folder; `None` if it is a folder of loose files.
     fn plan_folder(&self, folder: &Path) -> Result<Option<LoadOrder>, OpenError> {
         if self.disk.find_file(folder, MO2_INI).is_some() {
-            return self.plan_instance(folder, &self.overrides).map(Some);
+            return self.plan_instance(folder, &self.options.overrides).map(Some);
         }
         if let Some((instance, name)) = self.instance_of_profile(folder) {
-            let overrides = Overrides { mo2_profile: Some(name), ..self.overrides.clone() };
+            let overrides = Overrides { mo2_profile: Some(name), ..self.options.overrides.clone() };
             return self.plan_instance(&instance, &overrides).map(Some);
         }
         // OpenMW's settings stand for it. Programs made of it keep their own in their folder.
@@ -516,7 +516,7 @@ impl<'a> Planner<'a> {
         // The profile is in a folder of the instance, or the user moved the profiles.
         let instance = folder.ancestors().nth(2).unwrap_or(folder);
         let drives = || self.drives(instance);
-        instance_of_profile(self.disk, folder, &drives, &self.overrides)
+        instance_of_profile(self.disk, folder, &drives, &self.options.overrides)
     }
 
     fn plan_installation(&self, installation: &Installation) -> Result<LoadOrder, OpenError> {
@@ -525,15 +525,21 @@ impl<'a> Planner<'a> {
                 self.note_settings_unseen(installation);
             }
             let cfg = installation.folder.join(OPENMW_CFG);
-            return self.planned(plan_openmw(self.disk, &cfg, None, &self.environment, &self.overrides));
+            return self.planned(plan_openmw(
+                self.disk,
+                &cfg,
+                None,
+                &self.environment,
+                &self.options.overrides,
+            ));
         }
         let with_prefix = self.with_prefix(installation.clone()).map_err(OpenError::game)?;
         self.note_settings_unseen(&with_prefix);
-        self.planned(plan_game(self.disk, &with_prefix, &self.overrides))
+        self.planned(plan_game(self.disk, &with_prefix, &self.options.overrides))
     }
 
     fn with_prefix(&self, installation: Installation) -> Result<Installation, String> {
-        match &self.overrides.prefix {
+        match &self.options.overrides.prefix {
             Some(prefix) => with_prefix(self.disk, &installation, prefix, &self.environment),
             None => Ok(installation),
         }
@@ -599,7 +605,7 @@ impl<'a> Planner<'a> {
         let mut global = installed.filter(|it| it.title.id == "openmw" && is_user(it));
         let global = global.next().inspect(|it| self.note_settings_unseen(it));
         let first = global.map_or_else(|| cfg.to_owned(), |it| it.folder.join(OPENMW_CFG));
-        self.planned(plan_openmw(self.disk, &first, cfg.parent(), &self.environment, &self.overrides))
+        self.planned(plan_openmw(self.disk, &first, cfg.parent(), &self.environment, &self.options.overrides))
     }
 }
 

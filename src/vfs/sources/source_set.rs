@@ -25,8 +25,9 @@ pub(crate) struct SourceSet {
 impl SourceSet {
     /// The set for some paths only. `None` if the paths of the tree are not those in its sources.
     pub(crate) fn limited(&self, only: OnlyPaths) -> Option<Self> {
-        let options = OpenOptions { only: Some(Arc::new(only)), ..self.options.clone() };
-        (self.options.layout.unwrap_or_default() == Layout::Union).then(|| Self { options, ..self.clone() })
+        let mut set = self.clone();
+        set.options.only = Some(Arc::new(only));
+        (self.options.layout == Layout::Union).then_some(set)
     }
 }
 
@@ -146,7 +147,8 @@ impl SourceSet {
     pub(crate) fn each(&self) -> impl Iterator<Item = (&Path, Self)> {
         self.paths.iter().enumerate().map(|(index, path)| {
             let within = self.options.within.get(index).into_iter().cloned().collect();
-            let options = OpenOptions { within, ..self.options.clone() };
+            let mut options = self.options.clone();
+            options.within = within;
             (path.as_path(), Self { paths: vec![path.clone()], options })
         })
     }
