@@ -91,7 +91,7 @@
 //!   picture  texture                 texels as pictures; headers and pixel formats
 //!   mesh                             names of other files in meshes and materials
 //!   read  system  limits             bounds-checked reads; the operating system; limits of memory
-//!   note  shown                      notes; how names are printed
+//!   note  shown  failure             notes; how names are printed; the program's one error
 //! ```
 //!
 //! A room is a top-level module. It imports only from rooms below it. `tests/layering.rs` has the
@@ -195,7 +195,7 @@
 //! | Where are checksums verified? | `content/codec/zlib.rs`, `content/codec/lz4_frame.rs` |
 //! | What if a checksum is wrong? | EIO; with `--salvage` see `content/read/file_extent.rs` |
 //! | Which error does a program get? | `fuse/adaptor.rs` |
-//! | Which exit code does a command have? | `cli/exit.rs`, for every error of the library |
+//! | Which exit code does a command have? | `failure.rs`; of errors of the library: `cli/exit.rs` |
 //! | What does the kernel cache, for how long? | `FUSE.md` 2.1 to 2.4: everything, until a view differs |
 //! | What is read ahead of an archive? | `content/read/scattered.rs`, `fs/prefetch.rs` |
 //! | What if a disk fails? | EIO, and one line in the log for each outage |
@@ -262,6 +262,8 @@ pub mod cli;
 pub mod content;
 #[cfg(feature = "program")]
 pub(crate) mod daemon;
+#[cfg(feature = "program")]
+pub(crate) mod failure;
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod folder;

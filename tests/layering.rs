@@ -25,7 +25,7 @@ use imports::imports;
 const FOR_ALL: [&str; 3] = ["limits", "note", "shown"];
 
 /// The parts that each part may import, in addition to [`FOR_ALL`].
-const ALLOWED: [(&str, &[&str]); 22] = [
+const ALLOWED: [(&str, &[&str]); 23] = [
     ("limits", &[]),
     ("note", &[]),
     ("shown", &[]),
@@ -33,6 +33,7 @@ const ALLOWED: [(&str, &[&str]); 22] = [
     ("mesh", &[]),
     ("texture", &[]),
     ("system", &[]),
+    ("failure", &["system"]),
     ("picture", &["texture"]),
     ("format", &["read", "texture"]),
     ("archive_file", &["read", "system"]),
@@ -44,9 +45,9 @@ const ALLOWED: [(&str, &[&str]); 22] = [
     ("vfs", &["game", "tree", "content", "format", "mesh", "archive_file", "folder", "read", "system"]),
     ("pack", &["vfs", "tree", "content", "format", "texture", "game", "system"]),
     ("fs", &["vfs", "tree", "content", "format", "folder", "system"]),
-    ("fuse", &["fs", "system"]),
-    ("daemon", &["fuse", "fs", "vfs", "watch", "folder", "archive_file", "game", "system"]),
-    ("mounts", &["daemon", "fuse", "fs", "system"]),
+    ("fuse", &["fs", "failure", "system"]),
+    ("daemon", &["fuse", "fs", "vfs", "watch", "folder", "archive_file", "game", "failure", "system"]),
+    ("mounts", &["daemon", "fuse", "fs", "failure", "system"]),
     (
         "cli",
         &[
@@ -68,6 +69,7 @@ const ALLOWED: [(&str, &[&str]); 22] = [
             "fuse",
             "daemon",
             "mounts",
+            "failure",
         ],
     ),
 ];

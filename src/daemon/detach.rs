@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::fcntl_dupfd_cloexec;
 
-use super::error::DaemonError;
 use super::logging::{self, LogThread};
+use crate::failure::{Exit, Failure};
 use crate::limits::{REPORT_MAX, SUBPROCESS_OUTPUT_MAX};
 use crate::system::memory::{self, processors};
 use crate::system::process::is_stopped;
@@ -55,12 +55,8 @@ pub(crate) fn is_daemon() -> bool {
 /// Starts the daemon, and waits until it has mounted or failed; returns its report. `program` is this program
 /// again. The daemon gets `options` after the command. `print` gets each line that the daemon of another user
 /// prints.
-pub(crate) fn start(
-    program: Program,
-    options: &[OsString],
-    print: fn(&[u8]),
-) -> Result<Vec<u8>, DaemonError> {
-    let (mut arguments, kept) = arguments().map_err(DaemonError::Start)?;
+pub(crate) fn start(program: Program, options: &[OsString], print: fn(&[u8])) -> Result<Vec<u8>, Failure> {
+    let (mut arguments, kept) = arguments().map_err(|error| not_started(&error))?;
     // mount(8) calls bsafs without a command, but always names the mountpoint.
     if let Some(command) = arguments.iter().position(|argument| argument == "mount") {
         arguments.splice(command + 1..=command, options.iter().cloned());
@@ -68,7 +64,7 @@ pub(crate) fn start(
     wait_for_mount(program.args(arguments).env(ROLE, ""), &kept, print)
 }
 
-fn wait_for_mount(program: Program, kept: &[OwnedFd], print: fn(&[u8])) -> Result<Vec<u8>, DaemonError> {
+fn wait_for_mount(program: Program, kept: &[OwnedFd], print: fn(&[u8])) -> Result<Vec<u8>, Failure> {
     let heaps = (HEAPS_PER_PROCESSOR * processors()).to_string();
     let set = |program: Program, (setting, value): (&str, &str)| match std::env::var_os(setting) {
         Some(given) => program.env(setting, given),
@@ -76,9 +72,13 @@ fn wait_for_mount(program: Program, kept: &[OwnedFd], print: fn(&[u8])) -> Resul
     };
     let program = [MAPPED_FROM, (memory::HEAPS, &heaps)].into_iter().fold(program, set);
     let name = std::env::args_os().next().unwrap_or_else(|| "bsafs".into());
-    let mut daemon = program.start_daemon(&name, kept).map_err(DaemonError::Start)?;
-    let printed =
-        daemon.stderr.take().map(|pipe| relay(pipe, print)).transpose().map_err(DaemonError::Start)?;
+    let mut daemon = program.start_daemon(&name, kept).map_err(|error| not_started(&error))?;
+    let printed = daemon
+        .stderr
+        .take()
+        .map(|pipe| relay(pipe, print))
+        .transpose()
+        .map_err(|error| not_started(&error))?;
     let mut report = Vec::new();
     if let Some(pipe) = daemon.stdout.take() {
         let (process, mut seen_stopped, began) = (daemon.id(), 0, Instant::now());
@@ -89,11 +89,13 @@ fn wait_for_mount(program: Program, kept: &[OwnedFd], print: fn(&[u8])) -> Resul
             seen_stopped += u32::from(is_of_user && is_stopped(process));
             is_of_user && (seen_stopped > STOPPED_SECONDS || began.elapsed() > REPORT_TIME)
         };
-        let read = read_unless(pipe.into(), Duration::from_secs(1), gives_up).map_err(DaemonError::Start)?;
-        let Some(read) = read else {
+        let read = read_unless(pipe.into(), Duration::from_secs(1), gives_up);
+        let Some(read) = read.map_err(|error| not_started(&error))? else {
             // It is not waited for, because it may hang in the kernel.
             let _ = daemon.kill();
-            return Err(DaemonError::Silent);
+            let what = "the daemon did not report that it has mounted, so it was ended: its user stopped \
+                        it, or it waits for a disk";
+            return Err(Failure::new(Exit::Io, what));
         };
         report = read;
         report.truncate(REPORT_MAX);
@@ -105,12 +107,20 @@ fn wait_for_mount(program: Program, kept: &[OwnedFd], print: fn(&[u8])) -> Resul
     if let Some((&MOUNTED, report)) = report.split_first() {
         return Ok(report.to_owned());
     }
-    let status = daemon.wait().map_err(DaemonError::Start)?;
+    let status = daemon.wait().map_err(|error| not_started(&error))?;
     // A panic ends the daemon with 101, which is not one of its exit codes.
     Err(match status.code() {
-        Some(code @ 1..=100) => DaemonError::Reported(code),
-        _ => DaemonError::Ended(status),
+        // It has printed why.
+        Some(code @ 1..=100) => Failure::new(Exit::of_code(code), ""),
+        _ => {
+            let advice = "run `bsafs mount --foreground` to see why";
+            Failure::new(Exit::Io, format!("the daemon ended before it mounted ({status}); {advice}"))
+        }
     })
+}
+
+fn not_started(error: &io::Error) -> Failure {
+    Failure::not_started("the daemon", error)
 }
 
 /// Prints the lines of a daemon on a separate thread. The receiver is disconnected when there are no more.
@@ -173,8 +183,9 @@ impl Detachment {
     ///
     /// # Errors
     /// The log file cannot be written, or a system call fails.
-    pub(crate) fn prepare(log_file: Option<&Path>) -> Result<Self, DaemonError> {
-        let cannot = DaemonError::Terminal;
+    pub(crate) fn prepare(log_file: Option<&Path>) -> Result<Self, Failure> {
+        let cannot =
+            |error: io::Error| Failure::new(Exit::Io, format!("cannot detach from the terminal: {error}"));
         let log = logging::open_for_daemon(log_file)?;
         let null = File::options().read(true).write(true).open("/dev/null").map_err(cannot)?;
         std::env::set_current_dir("/").map_err(cannot)?;

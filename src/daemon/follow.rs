@@ -17,10 +17,10 @@ use sd_notify::NotifyState;
 use signal_hook::consts::SIGUSR1;
 
 use super::disks::{DiskNews, Disks};
-use super::error::DaemonError;
 use super::logging;
 use super::watching::{Due, Polling, Trigger, WAKE, Watching, state_of};
 use crate::archive_file::COARSEST_TICK;
+use crate::failure::{Exit, Failure};
 use crate::folder::LooseFolder;
 use crate::fs::{FileSystem, Ino, LastReload, POLLING_INTERVAL, ReloadAttempt, Replaced, View};
 use crate::game::ReadSet;
@@ -59,8 +59,9 @@ pub(crate) struct ReloadSignal {
 
 impl ReloadSignal {
     /// Installs the signal handler.
-    pub(crate) fn handle() -> Result<Self, DaemonError> {
-        let cannot = DaemonError::Signals;
+    pub(crate) fn handle() -> Result<Self, Failure> {
+        let cannot =
+            |error: std::io::Error| Failure::new(Exit::Io, format!("cannot handle signals: {error}"));
         let (received, sender) = UnixStream::pair().map_err(cannot)?;
         received.set_nonblocking(true).map_err(cannot)?;
         sender.set_nonblocking(true).map_err(cannot)?;

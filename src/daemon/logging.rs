@@ -15,8 +15,9 @@ use std::time::Duration;
 
 use rustix::fs::{FileType, OFlags};
 
-use super::error::DaemonError;
+use crate::failure::{Exit, Failure};
 use crate::limits::{LOG_LINES_MAX, LOG_REMEMBERED_MAX};
+use crate::shown::Shown;
 use crate::system::output_place::OutputPlace;
 use crate::system::sync::Mutex;
 use crate::system::text::missing_parent;
@@ -57,7 +58,7 @@ pub(crate) fn is_repeated(text: &str) -> bool {
 ///
 /// # Errors
 /// The file cannot be written or is a pipe, or the system has no more threads.
-pub(crate) fn open_for_daemon(file: Option<&Path>) -> Result<LogThread, DaemonError> {
+pub(crate) fn open_for_daemon(file: Option<&Path>) -> Result<LogThread, Failure> {
     let target = match file {
         Some(path) => LogTarget::File(open_file(path)?),
         None => {
@@ -71,7 +72,7 @@ pub(crate) fn open_for_daemon(file: Option<&Path>) -> Result<LogThread, DaemonEr
 }
 
 /// Opens the log of a mount in the foreground.
-pub(crate) fn open_for_foreground() -> Result<LogThread, DaemonError> {
+pub(crate) fn open_for_foreground() -> Result<LogThread, Failure> {
     start_thread(LogTarget::Stderr)
 }
 
@@ -93,14 +94,14 @@ pub(crate) fn of_mount() -> Option<&'static LogThread> {
     MOUNT_LOG.get()
 }
 
-fn start_thread(target: LogTarget) -> Result<LogThread, DaemonError> {
-    LogThread::start(target).map_err(DaemonError::LogThread)
+fn start_thread(target: LogTarget) -> Result<LogThread, Failure> {
+    LogThread::start(target).map_err(|error| Failure::not_started("the log's thread", &error))
 }
 
 /// Opens a log file. Root follows no link that another user can have made, because a log may contain names of
 /// that user's choice.
-fn open_file(path: &Path) -> Result<File, DaemonError> {
-    let refused = |why: &str| DaemonError::LogFile { path: path.to_owned(), why: why.to_owned() };
+fn open_file(path: &Path) -> Result<File, Failure> {
+    let refused = |why: &str| Failure::new(Exit::Io, format!("--log-file {}: {why}", path.shown()));
     // Writing to a pipe without a reader would end the daemon.
     let pipe = "it is a pipe; give a file, or use --foreground, which logs to standard error";
     let failed = |error: &io::Error| refused(&missing_parent(path).unwrap_or_else(|| error.to_string()));

@@ -14,11 +14,9 @@
 //! | when does a reload begin? | `watching.rs` |
 //! | what does a reload do? | `follow.rs` |
 //! | how does a mount become writable? | `overlay.rs` |
-//! | what can go wrong? | `error.rs` |
 
 pub(crate) mod detach;
 mod disks;
-pub(crate) mod error;
 pub(crate) mod follow;
 pub(crate) mod logging;
 pub(crate) mod mountpoint;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustix::fs::Dir;
 use rustix::io::Errno;
 
-use super::error::DaemonError;
 use super::mounts_folder::{LastMount, MadeFolder, make_around};
+use crate::failure::{Exit, Failure};
 use crate::fuse::unmount;
 use crate::shown::Shown;
 use crate::system::folder_lock;
@@ -36,18 +36,16 @@ pub(crate) struct Mountpoint {
 impl Mountpoint {
     /// Prepares a folder that the user named. A missing folder is made if its parent exists. The daemon of a
     /// mount that ends now may remove the folder meanwhile; then it is made again.
-    pub(crate) fn named(path: &Path, nonempty: bool) -> Result<Self, DaemonError> {
+    pub(crate) fn named(path: &Path, nonempty: bool) -> Result<Self, Failure> {
         match Self::examined(path, nonempty) {
-            Err(DaemonError::Folder { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
-                Self::examined(path, nonempty)
-            }
+            Err(failure) if failure.cause == Some(io::ErrorKind::NotFound) => Self::examined(path, nonempty),
             done => done,
         }
     }
 
-    fn examined(path: &Path, nonempty: bool) -> Result<Self, DaemonError> {
+    fn examined(path: &Path, nonempty: bool) -> Result<Self, Failure> {
         let place = clear_if_dead(path)?.map_err(|mounted| already_mounted(&mounted))?;
-        if place.is_folder().map_err(|error| DaemonError::folder(path, error))? {
+        if place.is_folder().map_err(|error| unusable(path, &error))? {
             return match MadeFolder::left_behind(path) {
                 Some(left) => Self::claim_made(place, left, nonempty),
                 None => Ok(Self::claim(place, nonempty)?),
@@ -65,13 +63,13 @@ impl Mountpoint {
                     Err(refused(path, AT_ONCE))
                 }
             }
-            Err(error) => Err(DaemonError::not_made("the mountpoint", path, error)),
+            Err(error) => Err(Failure::not_made("the mountpoint", path, &error)),
         }
     }
 
     /// Prepares the folder that a profile names. The folders above it are made, too, because a profile may be
     /// used on another machine. They are removed with the mountpoint.
-    pub(crate) fn of_profile(path: &Path, nonempty: bool) -> Result<Self, DaemonError> {
+    pub(crate) fn of_profile(path: &Path, nonempty: bool) -> Result<Self, Failure> {
         let made = make_around(path).and_then(|()| Self::named(path, nonempty));
         if made.is_err() {
             drop(path.parent().map(|parent| LastMount { around: parent.to_owned() }));
@@ -95,7 +93,7 @@ impl Mountpoint {
 
     /// Makes a folder in the current folder, named after an archive or folder. The name gets a
     /// number if it is taken. The name of `expected` is tried first.
-    pub(crate) fn after(archive: &Path, expected: Option<&Path>) -> Result<Self, DaemonError> {
+    pub(crate) fn after(archive: &Path, expected: Option<&Path>) -> Result<Self, Failure> {
         let expected = expected.and_then(Path::file_name).map(PathBuf::from);
         let candidates = folder_name::candidates(archive).take(CANDIDATES).map(PathBuf::from);
         for path in expected.into_iter().chain(candidates) {
@@ -107,21 +105,22 @@ impl Mountpoint {
                 // An empty folder of that name is used: the user made it for this, or a killed
                 // daemon left it.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => MadeFolder::left_behind(&path),
-                Err(error) => return Err(DaemonError::not_made("the mountpoint", &path, error)),
+                Err(error) => return Err(Failure::not_made("the mountpoint", &path, &error)),
             };
             // A link is not followed, because the user did not name it.
-            let place =
-                Place::open_without_last_link(&path).map_err(|error| DaemonError::folder(&path, error))?;
+            let place = Place::open_without_last_link(&path).map_err(|error| unusable(&path, &error))?;
             if place.is_folder().is_ok_and(|is_folder| is_folder)
                 && let Ok(mountpoint) = match made {
                     Some(made) => Self::claim_made(place, made, false),
-                    None => Self::claim(place, false).map_err(DaemonError::from),
+                    None => Self::claim(place, false).map_err(Failure::from),
                 }
             {
                 return Ok(mountpoint);
             }
         }
-        Err(DaemonError::NoFreeName(archive.to_owned()))
+        let what = "all 1000 names of mountpoints for";
+        let what = format!("{what} {} are taken; give a mountpoint", archive.shown());
+        Err(Failure::new(Exit::CannotCreate, what))
     }
 
     /// Whether the folder was made here.
@@ -143,7 +142,7 @@ impl Mountpoint {
 
     /// Claims a folder that was made. If another process has locked it meanwhile, the folder stays,
     /// because that process mounts on it.
-    fn claim_made(place: Place, made: MadeFolder, nonempty: bool) -> Result<Self, DaemonError> {
+    fn claim_made(place: Place, made: MadeFolder, nonempty: bool) -> Result<Self, Failure> {
         if !made.is_at(&place) {
             let path = place.path().unwrap_or_else(|_| place.name().into());
             return Err(refused(&path, AT_ONCE));
@@ -165,7 +164,7 @@ impl Mountpoint {
     /// Checks a folder and locks it until [`Mountpoint::release`]. The kernel would stack two mounts
     /// on one folder; the lock refuses the second. A folder that may not be read is not locked.
     fn claim(place: Place, nonempty: bool) -> Result<Self, Refusal> {
-        let path = place.path().map_err(|error| DaemonError::folder(Path::new("/proc/self/fd"), error))?;
+        let path = place.path().map_err(|error| unusable(Path::new("/proc/self/fd"), &error))?;
         let lock = place.read();
         if lock.as_ref().is_ok_and(|folder| !folder_lock::lock(folder)) {
             return Err(Refusal::Locked(refused(&path, AT_ONCE)));
@@ -191,17 +190,17 @@ impl Mountpoint {
 /// Why a folder could not be claimed.
 enum Refusal {
     /// Another process is mounting on it.
-    Locked(DaemonError),
-    Other(DaemonError),
+    Locked(Failure),
+    Other(Failure),
 }
 
-impl From<DaemonError> for Refusal {
-    fn from(failure: DaemonError) -> Self {
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
         Self::Other(failure)
     }
 }
 
-impl From<Refusal> for DaemonError {
+impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Locked(failure) | Refusal::Other(failure) => failure,
@@ -221,9 +220,9 @@ const AT_ONCE: &str = "another process is mounting there at the same time";
 
 /// Opens a path, and unmounts the dead mount of a killed bsafs daemon there. Mounts of other programs may
 /// recover, and stay. Returns the place, or what is mounted there.
-fn clear_if_dead(path: &Path) -> Result<Result<Place, MountEntry>, DaemonError> {
+fn clear_if_dead(path: &Path) -> Result<Result<Place, MountEntry>, Failure> {
     let place = opened(path)?;
-    let folder = |error| DaemonError::folder(path, error);
+    let folder = |error: io::Error| unusable(path, &error);
     let Some(mounted) = place.mounted().map_err(folder)? else { return Ok(Ok(place)) };
     if !(mounted.is_bsafs() && is_dead(&mounted)) {
         return Ok(Err(mounted));
@@ -239,11 +238,11 @@ fn clear_if_dead(path: &Path) -> Result<Result<Place, MountEntry>, DaemonError> 
 }
 
 /// Opens a path. Root mounts only where no other user decides.
-fn opened(path: &Path) -> Result<Place, DaemonError> {
+fn opened(path: &Path) -> Result<Place, Failure> {
     let place = Place::open(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound if path.is_symlink() => refused(path, DANGLING),
-        io::ErrorKind::NotFound => DaemonError::not_made("the mountpoint", path, error),
-        _ => DaemonError::folder(path, error),
+        io::ErrorKind::NotFound => Failure::not_made("the mountpoint", path, &error),
+        _ => unusable(path, &error),
     })?;
     place.check_only_root_decides().map_err(|error| refused(path, &error.to_string()))?;
     Ok(place)
@@ -275,7 +274,7 @@ pub(crate) fn resolve_mountpoint(path: &Path) -> PathBuf {
     resolved.unwrap_or_else(|_| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
 }
 
-fn already_mounted(mounted: &MountEntry) -> DaemonError {
+fn already_mounted(mounted: &MountEntry) -> Failure {
     let kind = &mounted.kind;
     refused(
         &mounted.mountpoint,
@@ -286,7 +285,7 @@ fn already_mounted(mounted: &MountEntry) -> DaemonError {
     )
 }
 
-fn check_empty(path: &Path, place: &Place) -> Result<(), DaemonError> {
+fn check_empty(path: &Path, place: &Place) -> Result<(), Failure> {
     let advice =
         "add -o nonempty to mount over it, or add a mountpoint after it to use this folder as a source";
     match place.read().and_then(|folder| is_empty(&folder)) {
@@ -295,7 +294,7 @@ fn check_empty(path: &Path, place: &Place) -> Result<(), DaemonError> {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             Err(refused(path, &format!("the folder cannot be read, so it may not be empty; {advice}")))
         }
-        Err(error) => Err(DaemonError::folder(path, error)),
+        Err(error) => Err(unusable(path, &error)),
     }
 }
 
@@ -308,6 +307,10 @@ fn is_empty(folder: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-fn refused(path: &Path, why: &str) -> DaemonError {
-    DaemonError::mountpoint(path, why)
+fn refused(path: &Path, why: &str) -> Failure {
+    Failure::new(Exit::CannotCreate, format!("cannot mount on {}: {why}", path.shown()))
+}
+
+fn unusable(path: &Path, error: &io::Error) -> Failure {
+    Failure::io(Exit::CannotCreate, path, error)
 }

@@ -14,7 +14,8 @@ use rustix::fs::{
 };
 use rustix::process::geteuid;
 
-use super::error::DaemonError;
+use crate::failure::{Exit, Failure};
+use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
 use crate::system::folder_lock;
 use crate::system::place::Place;
@@ -40,22 +41,23 @@ impl MountsFolder {
     ///
     /// # Errors
     /// A system call fails, or another process holds the lock for minutes.
-    pub(crate) fn lock(path: &Path) -> Result<Self, DaemonError> {
+    pub(crate) fn lock(path: &Path) -> Result<Self, Failure> {
         let began = Instant::now();
         while began.elapsed() < LOCK_TIME {
             match MadeFolder::make(path) {
                 Ok(made) => made.keep(),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(DaemonError::not_made("the folder for mountpoints", path, error)),
+                Err(error) => return Err(Failure::not_made("the folder for mountpoints", path, &error)),
             }
             match lock_existing(path) {
                 Ok(Some((path, lock))) => return Ok(Self { path, lock: Some(lock) }),
                 // Another process has locked the folder, or has removed it since.
                 Ok(None) => sleep(STEP),
-                Err(error) => return Err(DaemonError::folder(path, error)),
+                Err(error) => return Err(Failure::io(Exit::CannotCreate, path, &error)),
             }
         }
-        Err(DaemonError::Locked(path.to_owned()))
+        let what = "another `bsafs open` is still mounting there; try again later, or end it";
+        Err(Failure::new(Exit::CannotCreate, format!("{}: {what}", path.shown())))
     }
 }
 
@@ -84,14 +86,14 @@ impl Drop for LastMount {
 }
 
 /// Makes the folders above a mountpoint that are missing. They are removed with [`LastMount`].
-pub(super) fn make_around(mountpoint: &Path) -> Result<(), DaemonError> {
+pub(super) fn make_around(mountpoint: &Path) -> Result<(), Failure> {
     let above: Vec<&Path> = mountpoint.ancestors().skip(1).take_while(|folder| !folder.exists()).collect();
     for folder in above.into_iter().rev().filter(|folder| !folder.as_os_str().is_empty()) {
         match MadeFolder::make(folder) {
             Ok(made) => made.keep(),
             // Another process made it meanwhile.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(DaemonError::not_made("the folder", folder, error)),
+            Err(error) => return Err(Failure::not_made("the folder", folder, &error)),
         }
     }
     Ok(())
@@ -218,9 +220,9 @@ mod tests {
         let dir = tempfile::TempDir::new().unwrap();
         let path = dir.path().join("bsafs");
         let last = || drop(LastMount { around: path.clone() });
-        drop(MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{it}")));
+        drop(MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{}", it.what)));
         assert!(!path.exists(), "an unused folder was left behind");
-        let folder = MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{it}"));
+        let folder = MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{}", it.what));
         last();
         assert!(path.exists(), "a locked folder was removed");
         fs::create_dir(path.join("a")).unwrap();
@@ -231,7 +233,7 @@ mod tests {
         last();
         assert!(!path.exists());
         fs::create_dir(&path).unwrap();
-        drop(MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{it}")));
+        drop(MountsFolder::lock(&path).unwrap_or_else(|it| panic!("{}", it.what)));
         last();
         assert!(path.exists(), "a folder that the user created was removed");
     }
@@ -242,8 +244,7 @@ mod tests {
         let path = dir.path().join("bsafs");
         for _ in 0..20 {
             let folders: Vec<_> = std::thread::scope(|scope| {
-                let lock =
-                    || MountsFolder::lock(&path).map(|it| it.path.exists()).map_err(|it| it.to_string());
+                let lock = || MountsFolder::lock(&path).map(|it| it.path.exists()).map_err(|it| it.what);
                 let locks: Vec<_> = (0..4).map(|_| scope.spawn(lock)).collect();
                 locks.into_iter().map(|it| it.join().unwrap()).collect()
             });

@@ -20,7 +20,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
-use super::error::DaemonError;
+use crate::failure::{Exit, Failure};
 use crate::folder::StoredChanges;
 use crate::fuse::{MountError, MountRequest, unmount};
 use crate::shown::Shown;
@@ -67,8 +67,8 @@ const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::C
 
 impl Overlay {
     /// Makes the folders that an overlay with this upper folder needs.
-    pub(crate) fn prepare(upper: &Path, mountpoint: &Path) -> Result<Self, DaemonError> {
-        let cannot = |what: String| DaemonError::Overlay(format!(" {what}"));
+    pub(crate) fn prepare(upper: &Path, mountpoint: &Path) -> Result<Self, Failure> {
+        let cannot = |what: String| Failure::new(Exit::CannotCreate, format!("--edit {what}"));
         let upper = EditFolder::check(upper, mountpoint).map_err(cannot)?;
         let shown = upper.path.shown();
         let made = edit_mount::made_for(&upper.path);
@@ -127,8 +127,8 @@ impl Overlay {
         &self,
         (mountpoint, place): (&Path, &Place),
         request: &MountRequest,
-    ) -> Result<MountEntry, DaemonError> {
-        let failed = |what: String| DaemonError::Overlay(format!(": {what}"));
+    ) -> Result<MountEntry, Failure> {
+        let failed = |what: String| Failure::new(Exit::CannotCreate, format!("--edit: {what}"));
         let gone = || failed("it is no longer mounted".to_owned());
         let entry = || place.reopen().and_then(|place| place.mounted()).ok().flatten().filter(is_overlay);
         let mut reason = String::new();

@@ -8,11 +8,11 @@ use std::time::{Duration, SystemTime};
 use sd_notify::NotifyState;
 
 use super::detach::{self, Detachment};
-use super::error::DaemonError;
 use super::follow::{Follower, ReloadSignal};
 use super::logging;
 use super::mountpoint::Mountpoint;
 use super::overlay::{self, Overlay};
+use crate::failure::{Exit, Failure};
 use crate::fs::{FileSystem, MountedSources, Presentation};
 use crate::fuse::{MountRequest, Session};
 use crate::system::covered::cover;
@@ -51,11 +51,7 @@ impl Service<'_> {
     ///
     /// # Errors
     /// It could not be mounted, or the connection to the kernel is lost. Then nothing is mounted any more.
-    pub(crate) fn serve(
-        self,
-        mountpoint: &mut Mountpoint,
-        print: impl FnOnce(&str),
-    ) -> Result<(), DaemonError> {
+    pub(crate) fn serve(self, mountpoint: &mut Mountpoint, print: impl FnOnce(&str)) -> Result<(), Failure> {
         let Self { mut presentation, mut request, report, .. } = self;
         let (detachment, log) = if detach::is_daemon() {
             (Some(Detachment::prepare(self.log_file)?), None)
@@ -67,7 +63,8 @@ impl Service<'_> {
         request.mountpoint.clone_from(&mountpoint.path);
         request.place = mountpoint.place().cloned();
         if let Some(folder) = mountpoint.place().and_then(|place| place.found()) {
-            cover(&mountpoint.path, folder).map_err(|error| DaemonError::folder(&mountpoint.path, error))?;
+            cover(&mountpoint.path, folder)
+                .map_err(|error| Failure::io(Exit::CannotCreate, &mountpoint.path, &error))?;
         }
         if let Some(overlay) = &overlay {
             request.mountpoint = overlay.lower();
@@ -98,7 +95,8 @@ impl Service<'_> {
         log.into_iter().for_each(logging::set);
         if let Err(error) = reported {
             session.take_back();
-            return Err(DaemonError::NotReported(error));
+            let why = "because the command that started the daemon cannot be notified that it is ready";
+            return Err(Failure::new(Exit::Io, format!("unmounted again, {why}: {error}")));
         }
         // The layers of an overlay must not change, so the daemon does not follow the disk.
         if overlay.is_none()
@@ -112,7 +110,9 @@ impl Service<'_> {
         let is_of_systemd = std::env::var_os("NOTIFY_SOCKET").is_some();
         // Fails without systemd, which is fine.
         let _ = sd_notify::notify(&[NotifyState::Ready, NotifyState::Status(report.trim_end())]);
-        let used = session.serve(is_of_systemd.then_some(PATIENCE)).map_err(DaemonError::Lost)?;
+        let used = session
+            .serve(is_of_systemd.then_some(PATIENCE))
+            .map_err(|error| Failure::new(Exit::Io, format!("lost the connection to the kernel: {error}")))?;
         if let Some(device) = used {
             log::warn!("{}", stopped_in_use(&device));
         }
@@ -135,8 +135,8 @@ fn start_session(
     request: MountRequest,
     overlay: Option<&Overlay>,
     mountpoint: &mut Mountpoint,
-) -> Result<Session, DaemonError> {
-    let session = Session::start(fs, &request).map_err(DaemonError::Session)?;
+) -> Result<Session, Failure> {
+    let session = Session::start(fs, &request)?;
     if let Some(overlay) = overlay
         && let Err(error) = mount_over(overlay, &session, mountpoint, &request)
     {
@@ -153,8 +153,10 @@ fn mount_over(
     session: &Session,
     mountpoint: &Mountpoint,
     request: &MountRequest,
-) -> Result<(), DaemonError> {
+) -> Result<(), Failure> {
     let Some(place) = mountpoint.place() else { return Ok(()) };
     let upper = overlay.mount((&mountpoint.path, place), request)?;
-    session.end_with(upper).map_err(DaemonError::OverlayEnd)
+    session.end_with(upper).map_err(|error| {
+        Failure::new(Exit::Io, format!("cannot wait for the unmount of the overlay: {error}"))
+    })
 }

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use rustix::process::geteuid;
 
-use super::error::DaemonError;
+use crate::failure::{Exit, Failure};
 use crate::system::credentials::{Credentials, Ids};
 use crate::system::subprocess::Program;
+use crate::system::text::reason_not_started;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct User {
@@ -23,8 +24,8 @@ const USERS_TIME: Duration = Duration::from_secs(30);
 
 impl User {
     /// Finds a user by name or number.
-    pub(crate) fn find(name: &str) -> Result<Self, DaemonError> {
-        let unknown = || DaemonError::NoUser(name.to_owned());
+    pub(crate) fn find(name: &str) -> Result<Self, Failure> {
+        let unknown = || Failure::new(Exit::Usage, format!("-o setuid={name}: no such user"));
         let line = ask(Program::installed("getent").args(["passwd", "--", name]))?;
         let (login, uid, gid, home) = parse_passwd(&line).ok_or_else(unknown)?;
         let groups = ask(Program::installed("id").args(["-G", "--", login]))?;
@@ -50,9 +51,12 @@ impl User {
 }
 
 /// The output of a program that asks the database of users.
-fn ask(program: Program) -> Result<String, DaemonError> {
-    let output: Option<Output> = program.output_within(USERS_TIME).map_err(DaemonError::NoUsers)?;
-    let output = output.ok_or_else(|| DaemonError::NoUsers(io::ErrorKind::TimedOut.into()))?;
+fn ask(program: Program) -> Result<String, Failure> {
+    let output: io::Result<Option<Output>> = program.output_within(USERS_TIME);
+    let output = output.and_then(|it| it.ok_or_else(|| io::ErrorKind::TimedOut.into())).map_err(|error| {
+        let why = reason_not_started(&error);
+        Failure::new(Exit::Unavailable, format!("cannot ask for users with getent and id: {why}"))
+    })?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -76,6 +80,6 @@ mod tests {
             assert!(ids.groups.contains(&0), "{ids:?}");
         }
         let unknown = User::find("no-such-user").unwrap_err();
-        assert_eq!(unknown.to_string(), "-o setuid=no-such-user: no such user");
+        assert_eq!(unknown.what, "-o setuid=no-such-user: no such user");
     }
 }

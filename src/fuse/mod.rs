@@ -27,5 +27,5 @@ mod unmount;
 pub use fusermount::Hindrance;
 pub(crate) use mount::connection_number;
 pub use mount::{MountError, MountRequest};
-pub use session::{Session, SessionError};
+pub use session::Session;
 pub use unmount::unmount;

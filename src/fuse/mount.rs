@@ -19,6 +19,7 @@ use rustix::mount::MountFlags;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use super::fusermount::{HELPER, HELPER_TIME, Hindrance, reason_in};
+use crate::failure::{Exit, Failure};
 use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::place::Place;
@@ -78,6 +79,24 @@ pub enum MountError {
     Hindered(PathBuf, Hindrance),
     /// The kernel refused to mount or unmount, or fusermount3 refused to unmount. The path is the folder's.
     Kernel(PathBuf, io::Error),
+    /// Another system call failed. The system has no more threads or descriptors, or the kernel ended the
+    /// mount.
+    Serving(io::Error),
+}
+
+impl From<MountError> for Failure {
+    fn from(error: MountError) -> Self {
+        let exit = match &error {
+            MountError::Device(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Exit::NoPermission
+            }
+            MountError::Device(_) | MountError::WrongDevice | MountError::NoHelper(_) => Exit::Unavailable,
+            MountError::Helper { .. } | MountError::Hindered(..) => Exit::NoPermission,
+            MountError::Kernel(..) => Exit::CannotCreate,
+            MountError::Serving(_) => Exit::Io,
+        };
+        Self::new(exit, error.to_string())
+    }
 }
 
 impl std::fmt::Display for MountError {
@@ -106,6 +125,7 @@ impl std::fmt::Display for MountError {
                 write!(f, "{}: Device or resource busy", path.shown())
             }
             Self::Kernel(path, error) => write!(f, "{}: {error}", path.shown()),
+            Self::Serving(error) => write!(f, "cannot serve the mount: {}", reason_not_started(error)),
         }
     }
 }

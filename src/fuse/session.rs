@@ -24,7 +24,6 @@ use crate::shown::Shown;
 use crate::system::memory::{self, processors};
 use crate::system::mountinfo::{self, MountEntry, wait_until};
 use crate::system::process;
-use crate::system::text::reason_not_started;
 
 /// Number of descriptors that are opened after the mount, not counting one per worker. An unmount
 /// through fusermount3 needs them.
@@ -42,44 +41,23 @@ pub struct Session {
     unmounter: Unmounter,
 }
 
-/// Why mounting failed.
-#[derive(Debug)]
-pub enum SessionError {
-    /// fusermount3 or the kernel refused the mount.
-    Mount(MountError),
-    /// Another system call failed. The system has no more threads or descriptors, or the kernel
-    /// ended the mount.
-    Io(io::Error),
-}
-
-impl std::fmt::Display for SessionError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Mount(error) => error.fmt(f),
-            Self::Io(error) => write!(f, "cannot serve the mount: {}", reason_not_started(error)),
-        }
-    }
-}
-
-impl std::error::Error for SessionError {}
-
 impl Session {
     /// Mounts a file system. Returns when all workers answer requests. Threads and descriptors are
     /// obtained before the mount, except threads that decode ahead; a failure after it unmounts.
     ///
     /// # Errors
-    /// See [`SessionError`].
-    pub fn start(fs: Arc<FileSystem>, request: &MountRequest) -> Result<Self, SessionError> {
+    /// See [`MountError`].
+    pub fn start(fs: Arc<FileSystem>, request: &MountRequest) -> Result<Self, MountError> {
         let (count, prefetching) = (workers(processors()), prefetching(processors()));
-        check_memory(count, prefetching).map_err(SessionError::Io)?;
-        let signals = SignalThread::start().map_err(SessionError::Io)?;
-        let workers = WorkerThreads::prepare(count).map_err(SessionError::Io)?;
-        let devices = DeviceQueues::start(count).map_err(SessionError::Io)?;
-        let spares = SpareWorkers::start(awake_workers(processors())).map_err(SessionError::Io)?;
-        let notify = Notify::start(&fs).map_err(SessionError::Io)?;
+        check_memory(count, prefetching).map_err(MountError::Serving)?;
+        let signals = SignalThread::start().map_err(MountError::Serving)?;
+        let workers = WorkerThreads::prepare(count).map_err(MountError::Serving)?;
+        let devices = DeviceQueues::start(count).map_err(MountError::Serving)?;
+        let spares = SpareWorkers::start(awake_workers(processors())).map_err(MountError::Serving)?;
+        let notify = Notify::start(&fs).map_err(MountError::Serving)?;
         fs.start_prefetch(prefetching);
-        let reserved = reserve_descriptors(count + SPARE_DESCRIPTORS).map_err(SessionError::Io)?;
-        let connection = request.mount().map_err(SessionError::Mount)?;
+        let reserved = reserve_descriptors(count + SPARE_DESCRIPTORS).map_err(MountError::Serving)?;
+        let connection = request.mount()?;
         drop(reserved);
         let unmounter = Unmounter::new(request.entry(&connection));
         let session = Self { signals, workers, unmounter };
@@ -87,7 +65,7 @@ impl Session {
             Ok(()) => Ok(session),
             Err(error) => {
                 session.take_back();
-                Err(SessionError::Io(error))
+                Err(MountError::Serving(error))
             }
         }
     }

@@ -4,8 +4,8 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{fmt, thread};
 
 use rustix::fs::readlinkat;
 use rustix::io::Errno;
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::serving::process_of;
 use crate::daemon::mountpoint::{DEAD_CODE, has_no_daemon, resolve_mountpoint};
 use crate::daemon::overlay::{self, bsafs_mount_at, shown};
+use crate::failure::{Exit, Failure};
 use crate::fs::NotLookedAt;
 use crate::fs::{self, MountedSource, MountedSources, SOURCES_LINK, STATUS_LINK, read_pages};
 use crate::note::{Note, NoteSummary};
@@ -382,41 +383,48 @@ pub(crate) fn dead_overlay(path: &Path) -> String {
     )
 }
 
-impl fmt::Display for StatusError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.shown();
-        match &self.kind {
+impl From<StatusError> for Failure {
+    fn from(StatusError { path, kind }: StatusError) -> Self {
+        let shown = path.shown();
+        let (exit, what) = match kind {
             StatusErrorKind::NotMounted => {
-                write!(f, "{path}: not a bsafs mount; `bsafs mounts` lists all mounts")
+                (Exit::NoInput, "not a bsafs mount; `bsafs mounts` lists all mounts".into())
             }
             StatusErrorKind::Part => {
-                write!(f, "{path}: only a part of a mount is visible here; name the mountpoint of the whole")
+                let what = "only a part of a mount is visible here; name the mountpoint of the whole";
+                (Exit::NoInput, what.into())
             }
             StatusErrorKind::Dead => {
-                write!(f, "{path}: the daemon has ended; run `bsafs umount {path}` to remove the dead mount")
+                let advice = format!("run `bsafs umount {shown}` to remove the dead mount");
+                (Exit::Unavailable, format!("the daemon has ended; {advice}"))
             }
-            StatusErrorKind::DeadOverlay => write!(f, "{path}: {}", dead_overlay(&self.path)),
-            StatusErrorKind::Refused => write!(f, "{path}: owned by another user; run as that user"),
-            StatusErrorKind::Hangs(Some(pid)) => write!(
-                f,
-                "{path}: the daemon (process {pid}) does not answer; if it was stopped, `kill -CONT {pid}` \
-                 lets it go on; otherwise `bsafs umount` ends the mount"
-            ),
+            StatusErrorKind::DeadOverlay => (Exit::Unavailable, dead_overlay(&path)),
+            StatusErrorKind::Refused => {
+                (Exit::NoPermission, "owned by another user; run as that user".into())
+            }
+            StatusErrorKind::Hangs(Some(pid)) => {
+                let advice = format!(
+                    "if it was stopped, `kill -CONT {pid}` lets it go on; otherwise `bsafs umount` ends the \
+                     mount"
+                );
+                (Exit::Io, format!("the daemon (process {pid}) does not answer; {advice}"))
+            }
             StatusErrorKind::Hangs(None) => {
-                write!(f, "{path}: the daemon does not answer; `bsafs umount` ends the mount")
+                (Exit::Io, "the daemon does not answer; `bsafs umount` ends the mount".into())
             }
-            StatusErrorKind::Failed(what) => f.write_str(what.strip_prefix("bsafs: ").unwrap_or(what)),
+            StatusErrorKind::Failed(what) => {
+                return Self::new(Exit::Io, what.strip_prefix("bsafs: ").unwrap_or(&what));
+            }
             StatusErrorKind::Unanswered(errno) => {
-                write!(f, "{path}: the daemon does not answer: {}", std::io::Error::from(*errno))
+                (Exit::Io, format!("the daemon does not answer: {}", std::io::Error::from(errno)))
             }
             StatusErrorKind::TooOld => {
-                write!(f, "{path}: the daemon is of an older version; unmount, and mount again")
+                (Exit::Data, "the daemon is of an older version; unmount, and mount again".into())
             }
             StatusErrorKind::Unreadable(cause) => {
-                write!(f, "{path}: cannot read the daemon's answer: {}", excerpt(&cause.to_string()))
+                (Exit::Data, format!("cannot read the daemon's answer: {}", excerpt(&cause.to_string())))
             }
-        }
+        };
+        Self::new(exit, format!("{shown}: {what}"))
     }
 }
-
-impl std::error::Error for StatusError {}

@@ -112,7 +112,7 @@ impl Which {
             let provenance = match &unmounted {
                 None => {
                     let path = &Question::plain(path);
-                    let checked = answering.check(path).map_err(|error| Unanswered::Why(why(&error)));
+                    let checked = answering.check(path).map_err(|error| Unanswered::Why(why(error)));
                     let mut answer = checked.and_then(|()| read_provenance(path));
                     let within = match &mut answer {
                         Ok(answer) => Some(answer.provenance.path.clone().into_bytes()),
@@ -292,9 +292,10 @@ fn find_provenance(vfs: &Vfs, path: &Path) -> Result<Provenance, String> {
 }
 
 /// Why a mount does not answer, without the path.
-fn why(error: &StatusError) -> String {
-    let text = error.to_string();
-    text.strip_prefix(&format!("{}: ", error.path.shown())).unwrap_or(&text).to_owned()
+fn why(error: StatusError) -> String {
+    let start = format!("{}: ", error.path.shown());
+    let text = Failure::from(error).what;
+    text.strip_prefix(&start).unwrap_or(&text).to_owned()
 }
 
 /// Reads the provenance of a mounted file from the daemon.
