@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(changes(&["a", "b", "c"], &["A", "b", "C"]), [""; 0]);
         assert_eq!(changes(&["a", "b", "c", "d"], &["b", "c", "d", "a"]), ["~ a after d"]);
         assert_eq!(changes(&["a", "b", "c", "d"], &["d", "a", "b", "c"]), ["~ d"]);
-        assert_eq!(changes(&["old", "a", "b"], &["b", "new", "A"]), ["- old", "+ new", "~ A after new"]);
+        assert_eq!(changes(&["old", "a", "b"], &["b", "new", "A"]), ["- old", "+ new", "~ b"]);
         assert_eq!(changes(&["a", "b"], &["new", "a", "b", "a"]), ["+ new"]);
         assert_eq!(changes(&[], &["a"]), ["+ a"]);
         assert_eq!(changes(&["a", "A"], &[]), ["- a"]);
