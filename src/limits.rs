@@ -42,6 +42,8 @@
 //! | replaced archives | their extents, and 70 a file; see below | `RETIRED_ARCHIVES_MAX` (8) |
 //! | replaced loose files that may be open | a descriptor each | `RETIRED_FILES_MAX` (128) |
 //! | used folders (`fs/used_folders.rs`) | about 40 each, for a moment | `USED_FOLDERS_MAX` (65,536) |
+//! | the same, only listed | about 40 each, for a moment | `LISTED_FOLDERS_MAX` (256) |
+//! | folders on the disk by nodes (`fs/disk_folders.rs`), if some have no watch | 12 each | folders |
 //! | watches of folders, unless `-o static` | about 250 and the path of each (`watch/`) | folders |
 //! | watches of files with several names | about 200 and the path of each | `WATCHED_LINKS_MAX` (8,192) |
 //! | pending names (`pending.rs`) | about 60 and the name | names that changed since the last reload |
@@ -178,6 +180,9 @@ pub const RETIRED_ARCHIVES_MAX: usize = 8;
 /// Maximum number of folders that were used and wait for watches. Further ones get none until they are used
 /// again.
 pub const USED_FOLDERS_MAX: usize = 65_536;
+/// The same for folders that were only listed. What a program that walks the whole mount listed before gets
+/// no watches.
+pub const LISTED_FOLDERS_MAX: usize = 256;
 /// Maximum number of files with several names (hard links) that have watches of their own.
 pub const WATCHED_LINKS_MAX: usize = 8192;
 /// Maximum number of replaced loose files that stay open. The kernel may have forgotten some of them.

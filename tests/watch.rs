@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bsafs::watch::{Interests, Meaning, WatchChanges, Watcher};
+use bsafs::watch::{Interests, Meaning, UsedFolder, WatchChanges, Watcher};
 
 /// A folder, and a watcher of it.
 struct Watched {
@@ -140,15 +140,15 @@ fn a_folder_that_is_used_gets_the_watch_of_one_that_is_not() {
         folders.iter().map(PathBuf::from).collect()
     };
     let unwatched = || paths(&it.watcher.unwatched());
-    assert_eq!((unwatched(), it.watcher.surplus().len()), (vec![c.clone(), d.clone()], 0));
+    assert_eq!((unwatched(), it.watcher.surplus(100).len()), (vec![c.clone(), d.clone()], 0));
     let uses = std::cell::Cell::new(0);
     let use_folders = |used: &[&PathBuf]| {
         let used = used.iter().map(|folder| {
             uses.set(uses.get() + 1);
-            (folder.to_path_buf(), uses.get())
+            UsedFolder { folder: folder.to_path_buf(), is_read: true, at: uses.get() }
         });
         it.watcher.note_used(&used.collect::<Vec<_>>(), &[]);
-        let surplus = it.watcher.surplus();
+        let surplus = it.watcher.surplus(100);
         let moved = it.watcher.move_watches(&surplus);
         assert_eq!(paths(&moved.removed), paths(&surplus));
         (paths(&moved.removed), paths(&moved.added))
@@ -176,11 +176,88 @@ fn a_folder_that_is_used_gets_the_watch_of_one_that_is_not() {
     // A change without a use is worth less than a use.
     let changed: std::sync::Arc<std::ffi::OsStr> = a.as_os_str().into();
     it.watcher.note_used(&[], &[changed]);
-    assert!(it.watcher.surplus().is_empty());
+    assert!(it.watcher.surplus(100).is_empty());
     while it.is_changed(MOMENT) {}
     fs::write(b.join("file"), "").unwrap();
     assert!(it.is_changed(LONG));
     assert_eq!(it.watcher.counts().0, 2);
+}
+
+/// A watcher with a few watches, and folders `a` to `j` of its folder, which are all to be watched.
+fn with_few_watches(watches: usize, add: impl FnOnce(&mut Interests, &Path), first: &[&str]) -> Watched {
+    let it = Watched::new(Watcher::with_share(watches));
+    let names = ('a'..='j').map(|name| name.to_string());
+    let added: Vec<PathBuf> = names.map(|name| it.path(&name)).collect();
+    for folder in &added {
+        fs::create_dir(folder).unwrap();
+    }
+    let mut interests = Interests::default();
+    add(&mut interests, it.dir.path());
+    let first = first.iter().map(|name| it.path(name)).collect();
+    let interests = Some(interests);
+    it.watcher.watch(WatchChanges { added, interests, first, ..WatchChanges::default() });
+    it
+}
+
+impl Watched {
+    /// Records uses of folders, and moves watches. Returns how many were moved.
+    fn use_folders(&self, used: &[&str], is_read: bool, at: u64) -> usize {
+        let used = used.iter().zip(at..);
+        let used = used.map(|(name, at)| UsedFolder { folder: self.path(name), is_read, at });
+        self.watcher.note_used(&used.collect::<Vec<_>>(), &[]);
+        let surplus = self.watcher.surplus(100);
+        self.watcher.move_watches(&surplus).added.len()
+    }
+
+    fn is_watched(&self, name: &str) -> bool {
+        self.watcher.is_reported(&self.path(name))
+    }
+}
+
+#[test]
+fn what_decides_the_load_order_is_watched_before_anything_else_and_stays_so() {
+    let add = |interests: &mut Interests, dir: &Path| {
+        interests.add_plan_file(&dir.join("profile/modlist.txt"));
+        interests.add_file(&dir.join("j/a.bsa"));
+    };
+    let it = with_few_watches(12, add, &[]);
+    fs::create_dir(it.path("profile")).unwrap();
+    let mut interests = Interests::default();
+    add(&mut interests, it.dir.path());
+    it.watcher.watch(WatchChanges { interests: Some(interests), ..WatchChanges::default() });
+    // The folders have all watches by now, so the profile needs that of another folder.
+    it.use_folders(&["a", "b", "c", "d", "e", "f", "g", "h", "i"], true, 1);
+    while it.is_changed(MOMENT) {}
+    fs::write(it.path("profile/modlist.txt"), "").unwrap();
+    assert!(it.event(LONG).is_some_and(|meaning| meaning.is_plan) && it.is_watched("j"));
+}
+
+#[test]
+fn folders_that_come_first_keep_their_watches_unless_they_are_many() {
+    let it = with_few_watches(8, |_, _| (), &["i", "j"]);
+    it.use_folders(&["a", "b", "c", "d", "e", "f", "g", "h"], true, 1);
+    assert!(it.is_watched("i") && it.is_watched("j"));
+    let it = with_few_watches(4, |_, _| (), &["a", "b", "c", "d"]);
+    it.use_folders(&["g", "h", "i", "j"], true, 1);
+    assert!(["a", "h", "i", "j"].iter().all(|name| it.is_watched(name)));
+}
+
+#[test]
+fn folders_that_a_walk_lists_take_no_watch_of_those_that_programs_read() {
+    let it = with_few_watches(4, |_, _| (), &[]);
+    it.use_folders(&["e", "f"], true, 1);
+    it.use_folders(&["a", "b", "c", "d", "g", "h", "i", "j"], false, 3);
+    assert!(["e", "f", "i", "j"].iter().all(|name| it.is_watched(name)));
+    // If a program read everything, what is listed still gets a watch.
+    it.use_folders(&["a", "b", "c", "d"], true, 11);
+    it.use_folders(&["j"], false, 15);
+    assert!(["c", "d", "j"].iter().all(|name| it.is_watched(name)) && !it.is_watched("a"));
+    // No folder changed because its watch moved.
+    assert!(!it.is_changed(MOMENT));
+    // At most so many move at a time, those that were used last.
+    let used = ["g", "h", "i"].map(|name| UsedFolder { folder: it.path(name), is_read: true, at: 20 });
+    it.watcher.note_used(&used, &[]);
+    assert_eq!(it.watcher.surplus(1).len(), 1);
 }
 
 #[test]

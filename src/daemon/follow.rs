@@ -22,7 +22,7 @@ use super::watching::{Due, Polling, Trigger, WAKE, Watching, state_of};
 use crate::archive_file::COARSEST_TICK;
 use crate::failure::{Exit, Failure};
 use crate::folder::LooseFolder;
-use crate::fs::{FileSystem, Ino, LastReload, POLLING_INTERVAL, ReloadAttempt, Replaced, View};
+use crate::fs::{FileSystem, FolderUse, Ino, LastReload, POLLING_INTERVAL, ReloadAttempt, Replaced, View};
 use crate::game::ReadSet;
 use crate::shown::Shown;
 use crate::system::asleep;
@@ -33,14 +33,18 @@ use crate::system::sync::Mutex;
 use crate::system::text::count;
 use crate::vfs::reopening::{DiskChanges, Reopening, Reuse};
 use crate::vfs::trouble::{Handling, Trouble};
-use crate::watch::{FolderPath, Interests, MovedWatches, WatchChanges, WatchedFile, Watcher};
+use crate::watch::{FolderPath, Interests, MovedWatches, UsedFolder, WatchChanges, WatchedFile, Watcher};
 
 /// Interval between checks whether kept listings are old enough to be dropped.
 const TIDY_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Number of used folders of a mount whose watches are moved at once. A program may have walked the whole
-/// mount: then the pause after a move must be short, because what is used next comes first.
-const MOVED_AT_ONCE: usize = 1000;
+/// Number of watches that are moved at once. A program may have walked the whole mount: then the pause after
+/// a move must be short, because what is used next comes first.
+const MOVED_AT_ONCE: usize = 256;
+
+/// If the folder of loose files that wins over all others has no more folders than this, they get watches
+/// before those that programs use. For example, it is the `overwrite` of Mod Organizer 2.
+const FIRST_FOLDERS_MAX: usize = 1000;
 
 /// Interval between questions to disks that may stop answering and that sources are on.
 const ASKING_INTERVAL: Duration = Duration::from_secs(5);
@@ -329,7 +333,7 @@ impl Follower {
     fn watch(&mut self, opening_began: SystemTime, moved: Vec<PathBuf>) {
         let Some(fs) = self.fs.upgrade() else { return };
         if !self.is_watching {
-            return fs.note_watches((0, 0), Arc::default(), String::new());
+            return fs.note_watches((0, 0), HashSet::new(), String::new());
         }
         let view = fs.view();
         let (.., had_unwatched) = self.watcher.counts();
@@ -342,6 +346,10 @@ impl Follower {
                 count(unwatched, "folder"),
                 self.why_unwatched()
             );
+        }
+        if unwatched > 0 {
+            // What decides the load order may have to get a watch of another folder.
+            self.trigger.note_use();
         }
         view.store().note_watched(|folder| self.watcher.is_reported(folder));
         if !added.is_empty() {
@@ -371,11 +379,10 @@ impl Follower {
 
     /// Records which folders are watched, and has the others checked. Returns how many others there are.
     fn note_watches(&self, fs: &Arc<FileSystem>, opening_began: SystemTime) -> usize {
-        let ((watched, used, _), folders) = (self.watcher.counts(), self.watcher.unwatched());
-        let unwatched = folders.len();
-        fs.note_watches((watched, used), folders.clone(), self.why_unwatched());
+        let ((watched, used, unwatched), folders) = (self.watcher.counts(), self.watcher.unwatched());
+        fs.note_watches((watched, used), folders.into_iter().collect(), self.why_unwatched());
         self.note_watched_links(fs);
-        self.polling.lock().set(folders, opening_began);
+        self.polling.lock().begin(&self.watcher, opening_began);
         if unwatched > 0 {
             // The thread may be waiting without a time limit. If the socket is full, it wakes anyway.
             let _ = (&self.signal.wake).write(&[WAKE]);
@@ -408,19 +415,30 @@ impl Follower {
         }
         let ((used, are_more), changed) =
             (fs.take_used_folders(MOVED_AT_ONCE), self.polling.lock().take_changed());
-        if used.is_empty() && changed.is_empty() {
-            return;
-        }
+        let of_watcher = |FolderUse { folder, is_read, at }| UsedFolder { folder, is_read, at };
+        let used: Vec<UsedFolder> = used.into_iter().map(of_watcher).collect();
         self.watcher.note_used(&used, &changed);
-        let surplus = self.watcher.surplus();
+        let surplus = self.watcher.surplus(MOVED_AT_ONCE);
         // Changes before this are reported, because the watches end later. Changes after it are found by a
         // check.
-        let states = surplus.iter().map(|folder| (folder.clone(), state_of(folder))).collect();
+        let states = surplus.iter().map(|it| (it.clone(), state_of(&self.watcher, it))).collect();
         self.polling.lock().remember(states);
         let MovedWatches { added, removed } = self.watcher.move_watches(&surplus);
-        let changed = self.polling.lock().changed_before(&added);
-        self.note_watches(&fs, SystemTime::now());
-        fs.drop_unwatched(&removed);
+        if !added.is_empty() || !removed.is_empty() {
+            self.note_moved(&fs, &added, &removed);
+            self.trigger.pause_moves(began.elapsed());
+        }
+        if are_more || surplus.len() == MOVED_AT_ONCE {
+            self.trigger.note_use();
+        }
+    }
+
+    /// Records that folders got watches which others lost. What changed before the watches began is read.
+    fn note_moved(&self, fs: &Arc<FileSystem>, added: &[FolderPath], removed: &[FolderPath]) {
+        let counts @ (.., unwatched) = self.watcher.counts();
+        let changed = self.polling.lock().changed_before(&self.watcher, added, unwatched);
+        fs.note_moved_watches(added, removed, counts);
+        self.note_watched_links(fs);
         let mut changes = DiskChanges::default();
         if !changed.is_empty() {
             changes.add_plan();
@@ -428,18 +446,11 @@ impl Follower {
         for folder in changed.iter() {
             changes.add(Path::new(&**folder).into());
         }
-        let (view, asked) = (fs.view(), added.clone());
-        let stale = asleep::run(move || {
-            let all: HashSet<&OsStr> = asked.iter().map(|folder| &**folder).collect();
-            view.store().stale_folders(|folder| all.contains(folder.as_os_str()) && !asleep::is_at(folder))
-        });
+        let (of_added, asked) = (fs.clone(), added.to_vec());
+        let stale = asleep::run(move || of_added.stale_folders(&asked, |folder| !asleep::is_at(folder)));
         stale.into_iter().flatten().for_each(|folder| changes.add(folder.into()));
         if !changes.is_empty() {
             self.trigger.note_found(|noted| noted.extend(changes));
-        }
-        self.trigger.pause_moves(began.elapsed());
-        if are_more {
-            self.trigger.note_use();
         }
     }
 
@@ -487,7 +498,9 @@ impl Follower {
             self.disks = disks;
             interests
         });
-        WatchChanges { added, removed, interests, moved }
+        let first = self.watched.folders.last().filter(|it| it.names().folders().len() <= FIRST_FOLDERS_MAX);
+        let first = first.into_iter().flat_map(|it| it.folder_paths()).collect();
+        WatchChanges { added, removed, interests, moved, first }
     }
 }
 

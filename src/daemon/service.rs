@@ -1,6 +1,7 @@
 //! Assembles a mount from its parts, and serves it: the log, the file system, what follows the disk, the
 //! overlay of a writable mount, and the connection to the kernel.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -82,7 +83,7 @@ impl Service<'_> {
         let odd = follower.why_no_watches().map(|why| format!("odd: {why}\n"));
         let report = &(report.to_owned() + &odd.unwrap_or_default());
         if overlay.is_some() {
-            fs.note_watches((0, 0), Arc::default(), String::new());
+            fs.note_watches((0, 0), HashSet::new(), String::new());
         }
         let session = start_session(fs, request, overlay.as_ref(), mountpoint)?;
         let reported = match detachment {

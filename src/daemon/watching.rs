@@ -122,7 +122,7 @@ impl Watching {
                 thread::sleep(UNCOUNTED_PAUSE);
             }
         }
-        let changed = self.polling.lock().step();
+        let changed = self.polling.lock().step(&self.watcher);
         if !changed.is_empty() {
             self.trigger.note(|changes| {
                 changes.add_plan();
@@ -172,12 +172,13 @@ fn note_event(fs: &FileSystem, changes: &mut DiskChanges, event: &DiskEvent<'_>)
 /// Pause between two steps. In each, a part of the folders is checked.
 const STEP: Duration = Duration::from_secs(1);
 
-/// The folders to check.
+/// The check of folders without a watch.
 #[derive(Debug, Default)]
 pub(super) struct Polling {
-    folders: Arc<[FolderPath]>,
-    /// The folder that is checked next.
-    next: usize,
+    /// How many there are.
+    folders: usize,
+    /// The folder that was checked last, if it was not the last one.
+    last: Option<FolderPath>,
     due: Option<Instant>,
     /// A hash of the attributes of each folder that was checked, as of the last check.
     seen: HashMap<FolderPath, u64>,
@@ -188,23 +189,18 @@ pub(super) struct Polling {
 }
 
 impl Polling {
-    /// Checks only these folders from now on. `opening_began` is the time at which the opening of their view
-    /// began.
-    pub(super) fn set(&mut self, folders: Arc<[FolderPath]>, opening_began: SystemTime) {
-        if folders == self.folders {
-            return;
-        }
+    /// Checks the folders that have no watch now. `opening_began` is the time at which the opening of their
+    /// view began.
+    pub(super) fn begin(&mut self, watcher: &Watcher, opening_began: SystemTime) {
         self.began = self.began.or(opening_began.checked_sub(COARSEST_TICK));
-        let mut before = std::mem::take(&mut self.seen);
-        self.seen = folders.iter().filter_map(|folder| before.remove_entry(folder)).collect();
-        // A change of the folders must not postpone the check of others.
-        let next = self.folders.get(self.next);
-        self.next = next.map_or(0, |next| folders.partition_point(|folder| folder < next));
-        if self.next >= folders.len() {
-            self.next = 0;
-        }
-        self.due = (!folders.is_empty()).then(|| self.due.unwrap_or_else(|| Instant::now() + STEP));
+        self.seen.retain(|folder, _| watcher.is_unwatched(folder));
+        self.set_count(watcher.counts().2);
+    }
+
+    /// Records how many folders have no watch. Which ones may change without postponing any check.
+    fn set_count(&mut self, folders: usize) {
         self.folders = folders;
+        self.due = (folders > 0).then(|| self.due.unwrap_or_else(|| Instant::now() + STEP));
     }
 
     /// Records the state of folders that will lose their watches. Changes from now on are found by a check.
@@ -213,10 +209,16 @@ impl Polling {
     }
 
     /// The folders in which something changed since the last check, and which are no longer checked because
-    /// they have watches now.
-    pub(super) fn changed_before(&mut self, watched: &[FolderPath]) -> Vec<FolderPath> {
+    /// they have watches now. `unwatched` others have none.
+    pub(super) fn changed_before(
+        &mut self,
+        watcher: &Watcher,
+        watched: &[FolderPath],
+        unwatched: usize,
+    ) -> Vec<FolderPath> {
+        self.set_count(unwatched);
         let (seen, began) = (&mut self.seen, self.began);
-        let is_changed = |folder: &&FolderPath| is_changed(folder, seen.remove(*folder), began).0;
+        let is_changed = |folder: &&FolderPath| is_changed(watcher, folder, seen.remove(*folder), began).0;
         watched.iter().filter(is_changed).cloned().collect()
     }
 
@@ -232,51 +234,65 @@ impl Polling {
 
     /// Checks a part of the folders if that is due. Returns those in which something changed since the view
     /// was opened or since the last check.
-    pub(super) fn step(&mut self) -> Vec<FolderPath> {
+    pub(super) fn step(&mut self, watcher: &Watcher) -> Vec<FolderPath> {
         if self.due.is_none_or(|due| Instant::now() < due) {
             return Vec::new();
         }
-        let steps = polling_interval(self.folders.len()) as usize;
-        let end = self.folders.len().min(self.next + self.folders.len().div_ceil(steps));
+        let most = self.folders.div_ceil(polling_interval(self.folders) as usize);
+        let folders = watcher.unwatched_after(self.last.as_ref(), most);
         let (seen, began) = (&mut self.seen, self.began);
         let is_changed = |folder: &&FolderPath| {
-            let (is_changed, state) = is_changed(folder, seen.get(*folder).copied(), began);
+            let (is_changed, state) = is_changed(watcher, folder, seen.get(*folder).copied(), began);
             seen.insert((*folder).clone(), state);
             is_changed
         };
-        let changed: Vec<FolderPath> =
-            self.folders[self.next..end].iter().filter(is_changed).cloned().collect();
+        let changed: Vec<FolderPath> = folders.iter().filter(is_changed).cloned().collect();
         self.changed.extend(changed.iter().cloned());
-        self.next = if end == self.folders.len() { 0 } else { end };
+        self.last = folders.last().filter(|_| folders.len() == most).cloned();
         self.due = Some(Instant::now() + STEP);
         changed
     }
 }
 
 /// Whether something changed in a folder since a state, or since the opening `began`, and its state now.
-fn is_changed(folder: &FolderPath, before: Option<u64>, began: Option<SystemTime>) -> (bool, u64) {
-    let at = folder.clone();
-    let stat = move || std::fs::metadata(uncovered(Path::new(&*at))).ok();
+fn is_changed(
+    watcher: &Watcher,
+    folder: &FolderPath,
+    before: Option<u64>,
+    began: Option<SystemTime>,
+) -> (bool, u64) {
+    let (at, files) = (PathBuf::from(&**folder), watcher.files_that_count(folder));
+    let stat = move || {
+        // A write to a file changes no attribute of its folder.
+        let files = files.iter().map(|name| at.join(name)).collect::<Vec<_>>();
+        let paths = std::iter::once(&at).chain(&files);
+        paths.map(|path| std::fs::metadata(uncovered(path)).ok()).collect::<Vec<_>>()
+    };
     // While a disk is asleep, the state from before stays.
     let Some(now) = asleep::at(Path::new(&**folder), stat) else { return (false, before.unwrap_or(0)) };
-    let state = signature(now.as_ref());
+    let state = signature(&now);
     let is_changed = match before {
         Some(before) => before != state,
-        None => now.is_none_or(|now| now.modified().ok() >= began),
+        None => {
+            let is_new = |found: &Metadata| found.modified().ok() >= began;
+            now[0].is_none() || now.iter().flatten().any(is_new)
+        }
     };
     (is_changed, state)
 }
 
 /// The state of a folder for [`Polling::remember`].
-pub(super) fn state_of(folder: &FolderPath) -> u64 {
-    is_changed(folder, Some(0), None).1
+pub(super) fn state_of(watcher: &Watcher, folder: &FolderPath) -> u64 {
+    is_changed(watcher, folder, Some(0), None).1
 }
 
-/// A hash of the attributes of a folder. They change if a name is added or removed.
-fn signature(folder: Option<&Metadata>) -> u64 {
+/// A hash of the attributes of a folder and of files in it. Those of a folder change if a name is added or
+/// removed.
+fn signature(folder: &[Option<Metadata>]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    if let Some(found) = folder {
-        (found.ino(), found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()).hash(&mut hasher);
+    for found in folder {
+        let times = |it: &Metadata| (it.ino(), it.mtime(), it.mtime_nsec(), it.ctime(), it.ctime_nsec());
+        found.as_ref().map(times).hash(&mut hasher);
     }
     hasher.finish()
 }
@@ -480,5 +496,38 @@ impl Trigger {
                 None => self.changed.wait(state),
             };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::{Interests, WatchChanges};
+
+    #[test]
+    fn a_list_that_is_saved_in_place_is_found_without_a_watch() {
+        let dir = tempfile::tempdir().unwrap();
+        let list = dir.path().join("modlist.txt");
+        std::fs::write(&list, "+a").unwrap();
+        let (watcher, mut interests) = (Watcher::with_share(0), Interests::default());
+        interests.add_plan_file(&list);
+        watcher.watch(WatchChanges { interests: Some(interests), ..WatchChanges::default() });
+        let mut polling = Polling::default();
+        polling.begin(&watcher, SystemTime::now() + Duration::from_secs(3600));
+        let mut check = || {
+            // All are checked once.
+            let steps = 0..polling_interval(polling.folders) as usize;
+            let changed = steps.map(|_| {
+                polling.due = Some(Instant::now());
+                polling.step(&watcher)
+            });
+            changed.flatten().map(|folder| PathBuf::from(&*folder)).collect::<Vec<_>>()
+        };
+        assert_eq!((check(), check()), (vec![], vec![]));
+        std::fs::write(&list, "-a").unwrap();
+        let at = SystemTime::now() + Duration::from_secs(5);
+        File::open(&list).unwrap().set_modified(at).unwrap();
+        assert_eq!(check(), [dir.path()]);
+        assert_eq!(check(), Vec::<PathBuf>::new());
     }
 }

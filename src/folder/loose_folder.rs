@@ -136,7 +136,8 @@ impl LooseFolder {
         self.folder_of(file).join(OsStr::from_bytes(self.walk.names.file_name(file)))
     }
 
-    pub(super) fn folder_path(&self, folder: u32) -> PathBuf {
+    /// The path of a folder, given its number.
+    pub fn folder_path(&self, folder: u32) -> PathBuf {
         self.path.join(OsStr::from_bytes(&self.walk.names.folder_path(folder)))
     }
 
@@ -144,14 +145,9 @@ impl LooseFolder {
     ///
     /// # Errors
     /// The nearest folder above the path, if no folder is known there.
-    pub(super) fn find_folder(&self, path: &Path) -> Result<u32, u32> {
+    pub fn find_folder(&self, path: &Path) -> Result<u32, u32> {
         let mut names = path.components().map(|it| it.as_os_str().as_bytes());
         names.try_fold(0, |folder, name| self.walk.names.subfolder(folder, name).ok_or(folder))
-    }
-
-    /// The path of the folder at a path relative to the scanned one, if it has exactly these names.
-    pub fn folder_at(&self, path: &[u8]) -> Option<PathBuf> {
-        self.find_folder(Path::new(OsStr::from_bytes(path))).ok().map(|folder| self.folder_path(folder))
     }
 
     /// The targets of all links to files.

@@ -184,7 +184,8 @@ impl LooseNames {
         kept
     }
 
-    pub(super) fn files_in(&self, folder: u32) -> Range<u32> {
+    /// The numbers of the files directly in a folder.
+    pub fn files_in(&self, folder: u32) -> Range<u32> {
         let files = self.files_of(folder as usize);
         let number = |index| u32::try_from(index).unwrap_or(u32::MAX);
         number(files.start)..number(files.end)

@@ -145,19 +145,17 @@ impl LooseFolder {
         }
     }
 
-    /// The changes among `paths` that concern this folder; `None` if there are none. `paths` are folders in
-    /// which something has changed.
+    /// The changes that concern this folder; `None` if there are none. `paths` are the folders in it in which
+    /// something has changed, and `is_changed` says for any folder whether something has.
     pub fn changes_among<'a>(
         &self,
         paths: impl Iterator<Item = &'a Path>,
         is_changed: &'a dyn Fn(&Path) -> bool,
     ) -> Option<ScanChanges<'a>> {
-        let within = |path: &'a Path| path.strip_prefix(self.path()).ok();
-        let (mut folders, mut is_above) = (BTreeSet::new(), false);
-        for path in paths {
-            is_above |= self.path().starts_with(path);
-            folders.extend(within(path).map(|path| self.find_folder(path).unwrap_or_else(|above| above)));
-        }
+        let within = paths.filter_map(|path| path.strip_prefix(self.path()).ok());
+        let mut folders: BTreeSet<u32> =
+            within.map(|path| self.find_folder(path).unwrap_or_else(|above| above)).collect();
+        let is_above = self.path().ancestors().any(is_changed);
         // A link is resolved again if something changed in the folder of its target.
         for file in self.walk.locations.files_of_links() {
             let target = self.link_target(file);

@@ -1,5 +1,6 @@
 //! Finds files that changed since they were statted.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -13,24 +14,32 @@ impl LooseFolder {
     /// The folders for whose paths `is_asked` holds and in which a known file may have changed
     /// since it was statted.
     pub fn stale_folders(&self, is_asked: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
-        let mut stale = Vec::new();
-        for (folder, path) in (0_u32..).zip(self.folder_paths()) {
-            let is_asked_here = is_asked(&path);
-            for file in self.walk.names.files_in(folder) {
-                let Some(known) = self.known(file) else { continue };
-                let at = match self.link_target(file) {
-                    Some(target) => target.parent().map(Path::to_owned).filter(|at| is_asked(at)),
-                    None => is_asked_here.then(|| path.clone()),
-                };
-                if let Some(at) = at
-                    && stale.last() != Some(&at)
-                    && (!known.is_settled() || !self.stat_now(file).is_some_and(|now| now.is_equal(&known)))
-                {
-                    stale.push(at);
-                }
-            }
-        }
-        stale
+        let mut stale = self.stale_folders_of_links(&is_asked);
+        let asked = (0_u32..).zip(self.folder_paths()).filter(|(_, path)| is_asked(path));
+        let found = asked.filter(|(folder, _)| self.has_stale_files(*folder)).map(|(_, path)| path);
+        stale.extend(found);
+        stale.into_iter().collect()
+    }
+
+    /// Whether a known file in a folder may have changed since it was statted. Links do not count.
+    pub fn has_stale_files(&self, folder: u32) -> bool {
+        let is_link = |file: u32| self.walk.locations.link(self.walk.names.bytes(), file).is_some();
+        self.walk.names.files_in(folder).any(|file| self.may_be_stale(file) && !is_link(file))
+    }
+
+    /// The folders for whose paths `is_asked` holds and in which a link leads to a known file that may have
+    /// changed since it was statted.
+    pub fn stale_folders_of_links(&self, is_asked: impl Fn(&Path) -> bool) -> BTreeSet<PathBuf> {
+        let links = self.walk.locations.files_of_links().filter(|file| self.known(*file).is_some());
+        let folder = |file: u32| Some((file, self.link_target(file)?.parent()?.to_owned()));
+        let asked = links.filter_map(folder).filter(|(_, at)| is_asked(at));
+        asked.filter(|(file, _)| self.may_be_stale(*file)).map(|(_, at)| at).collect()
+    }
+
+    fn may_be_stale(&self, file: u32) -> bool {
+        self.known(file).is_some_and(|known| {
+            !known.is_settled() || !self.stat_now(file).is_some_and(|now| now.is_equal(&known))
+        })
     }
 
     /// Whether a file changed since it was statted. False if it was not statted.
@@ -54,6 +63,13 @@ impl LooseFolder {
     pub fn watched_folder_of(&self, file: u32) -> PathBuf {
         let target = self.link_target(file);
         target.as_deref().and_then(Path::parent).map_or_else(|| self.folder_of(file), Path::to_owned)
+    }
+
+    /// The folders in which the links in a folder lead to files.
+    pub fn folders_of_links(&self, folder: u32) -> impl Iterator<Item = PathBuf> {
+        let has_links = self.walk.locations.files_of_links().next().is_some();
+        let files = self.walk.names.files_in(folder).filter(move |_| has_links);
+        files.filter_map(|file| Some(self.link_target(file)?.parent()?.to_owned()))
     }
 
     /// The current state of a file on disk.

@@ -16,7 +16,7 @@ use super::remembered::kept_listings::LISTINGS;
 use super::remembered::pending::{Invalidation, NameIn, everywhere};
 use super::reported::daemon_status::{LastReload, MountedSources, WatchCounts};
 use super::shared::{Host, Shared};
-use super::view::{Child, FolderChange, View};
+use super::view::{Child, DiskFolders, FolderChange, View};
 use crate::content::Store;
 use crate::folder::FileChange;
 use crate::format::EntryId;
@@ -49,6 +49,16 @@ impl Drop for ReloadAttempt {
     }
 }
 
+/// A folder on the disk that programs used through the mount.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FolderUse {
+    pub folder: PathBuf,
+    /// Whether they read files in it.
+    pub is_read: bool,
+    /// Higher for later uses.
+    pub at: u64,
+}
+
 /// No inode numbers are left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfInodeNumbers;
@@ -77,7 +87,13 @@ impl FileSystem {
 
     fn of(vfs: Vfs, number: u32, shared: Arc<Shared>) -> Self {
         shared.start_at(number);
-        let view = View { number, vfs, changes: HashMap::new(), shared: shared.clone() };
+        let view = View {
+            number,
+            vfs,
+            changes: HashMap::new(),
+            shared: shared.clone(),
+            disk_folders: DiskFolders::default(),
+        };
         Self { view: RwLock::new(Arc::new(view)), shared, replacing: Mutex::default() }
     }
 
@@ -198,16 +214,40 @@ impl FileSystem {
     }
 
     /// Records the number of folders that are watched for the current view, how many of them programs used,
-    /// the absolute paths of those that have no watch, in order, and why these have none.
+    /// the absolute paths of those that have no watch, and why these have none.
     pub fn note_watches(
         &self,
         (watched, used): (usize, usize),
-        unwatched: Arc<[Arc<OsStr>]>,
+        unwatched: HashSet<Arc<OsStr>>,
         why_polled: String,
     ) {
         let counts = WatchCounts { watched, used, polled: unwatched.len(), why_polled };
         *self.shared.watches.lock() = counts;
         self.shared.set_unwatched(Some(unwatched));
+    }
+
+    /// Records that folders got watches (`added`) which others lost (`removed`), and the numbers of folders
+    /// with a watch, of those among them that programs used, and of those without one. The kernel drops what
+    /// it cached of folders without a watch, so that it asks again.
+    pub fn note_moved_watches(
+        &self,
+        added: &[Arc<OsStr>],
+        removed: &[Arc<OsStr>],
+        (watched, used, polled): (usize, usize, usize),
+    ) {
+        let mut counts = self.shared.watches.lock();
+        (counts.watched, counts.used, counts.polled) = (watched, used, polled);
+        drop(counts);
+        self.shared.change_unwatched(added, removed);
+        let (view, mut unwatched) = (self.view(), Invalidation::default());
+        for folder in removed {
+            view.cached_of(Path::new(&**folder), &mut unwatched);
+        }
+        unwatched.folders.sort_unstable();
+        unwatched.folders.dedup();
+        if let Some(host) = self.shared.host.get().filter(|_| !removed.is_empty()) {
+            host.invalidate(unwatched);
+        }
     }
 
     /// Frees memory and closes archives that readers no longer need. Returns whether nothing is left to do.
@@ -227,17 +267,23 @@ impl FileSystem {
         let _ = self.shared.used.on_use.set(Callback(Box::new(call)));
     }
 
-    /// The folders on the disk that programs used last and that were not taken before, those below at most
-    /// `most` folders of the mount, each with a number that is higher for later uses. Also returns whether
-    /// others are left.
-    pub fn take_used_folders(&self, most: usize) -> (Vec<(PathBuf, u64)>, bool) {
-        let (view, mut seen) = (self.view(), HashSet::new());
-        let (used, are_more) = self.shared.used.take_last(most);
-        let below = |(ino, at)| view.disk_folders(ino).into_iter().map(move |folder| (folder, at));
-        // A folder that was used twice counts at its later use, which comes first.
-        let mut folders: Vec<(PathBuf, u64)> = used.into_iter().flat_map(below).collect();
-        folders.retain(|(folder, _)| seen.insert(folder.clone()));
-        (folders, are_more)
+    /// The folders on the disk that programs used and that were not taken before: those in which they read
+    /// files first, and what they used last. Ends when there are at least `most`. Also returns whether others
+    /// are left.
+    pub fn take_used_folders(&self, most: usize) -> (Vec<FolderUse>, bool) {
+        let (view, mut seen, mut folders) = (self.view(), HashSet::new(), Vec::new());
+        while folders.len() < most {
+            let Some((ino, is_read, at)) = self.shared.used.take_last() else { return (folders, false) };
+            // A folder that was used twice counts at its later use, which comes first.
+            let new = view.disk_folders(ino).into_iter().filter(|folder| seen.insert(folder.clone()));
+            folders.extend(new.map(|folder| FolderUse { folder, is_read, at }));
+        }
+        (folders, self.shared.used.are_any())
+    }
+
+    /// Those of some folders on the disk in which a loose file may have changed since it was statted.
+    pub fn stale_folders(&self, folders: &[Arc<OsStr>], is_asked: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+        self.view().stale_folders(folders, is_asked)
     }
 
     /// The files with several names that programs read since the last call: for each its number, its folder
@@ -262,17 +308,6 @@ impl FileSystem {
         // Without attributes, the kernel asks when a program opens such a file. Its pages stay.
         if let Some(host) = self.shared.host.get().filter(|_| !lost.is_empty()) {
             host.invalidate(Invalidation { attributes: lost, ..Invalidation::default() });
-        }
-    }
-
-    /// Has the kernel drop what it cached of folders that lost their watches, so that it asks again.
-    pub fn drop_unwatched(&self, folders: &[Arc<OsStr>]) {
-        let (view, mut unwatched) = (self.view(), Invalidation::default());
-        for folder in folders.iter() {
-            view.cached_of(Path::new(&**folder), &mut unwatched);
-        }
-        if let Some(host) = self.shared.host.get() {
-            host.invalidate(unwatched);
         }
     }
 
@@ -331,6 +366,7 @@ impl FileSystem {
             changes: folder_changes(&then, &tree, &changes),
             vfs: Opened { tree, ..opened }.into(),
             shared: self.shared.clone(),
+            disk_folders: DiskFolders::default(),
         };
         let now = Arc::new(view);
         let retired: Vec<Ino> = (changes.retired.iter())

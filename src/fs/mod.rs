@@ -14,6 +14,7 @@
 //! | how are sizes learnt that an answer needs? | `view.rs` |
 //! | what if no event reports a write? | `unwatched.rs` |
 //! | which folders do programs use? | `used_folders.rs` |
+//! | which folders on the disk does a folder show? | `disk_folders.rs` |
 //! | what does the kernel remember, and which words are there for it? | the folder `remembered` |
 //! | what do all views of a mount have in common? | `shared.rs` |
 //! | what is reported? | the folder `reported`, `shared.rs`, `changed_files.rs` |
@@ -30,6 +31,7 @@
 mod attr;
 mod callback;
 mod changed_files;
+mod disk_folders;
 mod error;
 mod filesystem;
 mod listing;
@@ -47,7 +49,7 @@ mod xattr;
 pub(crate) use crate::tree::Ino;
 pub use attr::{Attr, NodeKind, Owner, Presentation, Validity};
 pub use error::Error;
-pub use filesystem::{FileSystem, OutOfInodeNumbers, ReloadAttempt, Replaced};
+pub use filesystem::{FileSystem, FolderUse, OutOfInodeNumbers, ReloadAttempt, Replaced};
 pub use listing::DirEntry;
 pub use read::ReadTarget;
 pub use remembered::inode_numbers::{CHANGES_LINK, SOURCES_LINK, STATUS_LINK, WHICH_LINK};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
@@ -89,9 +89,9 @@ pub(crate) trait Host: fmt::Debug + Send + Sync {
     fn trim_cache(&self);
 }
 
-/// The absolute paths of folders without a watch, in order; `None` while it is not known what is watched of
-/// the current view.
-pub(crate) type UnwatchedFolders = Option<Arc<[Arc<OsStr>]>>;
+/// The absolute paths of folders without a watch; `None` while it is not known what is watched of the current
+/// view.
+pub(crate) type UnwatchedFolders = Option<HashSet<Arc<OsStr>>>;
 
 /// State that all views of a mount share.
 #[derive(Debug)]
@@ -237,9 +237,27 @@ impl Shared {
         *self.unwatched.write() = folders;
     }
 
-    /// The folders without a watch.
-    pub(crate) fn unwatched(&self) -> UnwatchedFolders {
-        self.unwatched.read().clone()
+    /// Records that some folders got watches, and that others lost theirs.
+    pub(crate) fn change_unwatched(&self, watched: &[Arc<OsStr>], lost: &[Arc<OsStr>]) {
+        let mut unwatched = self.unwatched.write();
+        let Some(folders) = &mut *unwatched else { return };
+        folders.extend(lost.iter().cloned());
+        for folder in watched {
+            folders.remove(folder);
+        }
+        self.used.set_needed(!folders.is_empty());
+    }
+
+    /// Whether it is known what is watched of the current view.
+    pub(crate) fn is_unwatched_known(&self) -> bool {
+        self.unwatched.read().is_some()
+    }
+
+    /// The number of folders that are known to have no watch, if this one is among them.
+    pub(crate) fn find_unwatched(&self, folder: impl FnOnce() -> Option<PathBuf>) -> Option<usize> {
+        let unwatched = self.unwatched.read();
+        let folders = unwatched.as_ref().filter(|folders| !folders.is_empty())?;
+        folders.contains(folder()?.as_os_str()).then_some(folders.len())
     }
 
     /// The names in a folder that the kernel may have cached and that differ from `name` only in case, or

@@ -48,7 +48,7 @@ impl View {
             _ if ino >= CHANGES_INO => {
                 self.check_may_list(caller)?;
                 let log = self.shared.change_log();
-                let is_watching = self.shared.unwatched().is_some();
+                let is_watching = self.shared.is_unwatched_known();
                 Ok(log.since(changes_from(ino).unwrap_or(log.next()), is_watching).into_bytes())
             }
             _ if ino >= WHICH_INO => {

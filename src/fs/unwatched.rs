@@ -5,11 +5,7 @@
 //! When it asks again, the file is statted before the answer. If the file was written to, its name is
 //! pending, as after an event. A file with several names that programs read gets a watch of its own.
 
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-
 use super::attr::{Attr, NodeKind};
-use super::remembered::pending::Invalidation;
 use super::view::View;
 use crate::format::EntryId;
 use crate::tree::{Ino, Kind, NodeId};
@@ -21,8 +17,7 @@ impl View {
         if self.is_linked_unwatched(self.tree().ino(node), entry) {
             return true;
         }
-        let Some(folders) = self.shared.unwatched() else { return false };
-        self.is_in(entry, &folders) && self.store().file(entry).known_size().is_some()
+        self.is_in_unwatched(entry).is_some() && self.store().file(entry).known_size().is_some()
     }
 
     /// Whether a file has several names and no watch of its own.
@@ -81,7 +76,7 @@ impl View {
     /// Records that a program listed a folder.
     pub(crate) fn note_listed(&self, folder: Ino) {
         if self.shared.used.is_needed() {
-            self.shared.used.note(folder);
+            self.shared.used.note(folder, false);
         }
     }
 
@@ -92,52 +87,14 @@ impl View {
         }
     }
 
-    /// Records that a program used a file.
-    pub(crate) fn note_used_file(&self, ino: Ino) {
+    /// Records that a program used a file, and whether it read the file.
+    pub(crate) fn note_used_file(&self, ino: Ino, is_read: bool) {
         if !self.shared.used.is_needed() {
             return;
         }
         let node = self.inode(ino).ok().and_then(|inode| inode.node);
         if let Some(node) = node.filter(|node| matches!(self.tree().kind(*node), Kind::File(_))) {
-            self.shared.used.note(self.tree().ino(self.tree().parent(node)));
-        }
-    }
-
-    /// The folders on the disk that a folder of the mount shows, and those with its files.
-    pub(crate) fn disk_folders(&self, ino: Ino) -> Vec<PathBuf> {
-        let Some(node) = self.folder(ino).ok().and_then(|inode| inode.node) else { return Vec::new() };
-        let path = self.tree().path(node);
-        let layers = self.store().folders();
-        let mut folders: Vec<PathBuf> =
-            layers.filter_map(|(layer, it)| it.folder_at(self.tree().path_in_layer(layer, &path)?)).collect();
-        let mut last = None;
-        for child in self.tree().children(node) {
-            let hidden = self.tree().hidden(child).iter().map(|hidden| hidden.entry);
-            for entry in self.entry(child).into_iter().chain(hidden) {
-                let of_file = self.store().file(entry).watched_folder();
-                if of_file.is_some() && of_file != last {
-                    folders.extend(of_file.clone());
-                    last = of_file;
-                }
-            }
-        }
-        folders.sort_unstable();
-        folders.dedup();
-        folders
-    }
-
-    /// What the kernel may have cached without a time limit although no event reports its changes any more:
-    /// the attributes of the files in a folder on the disk, and the listing of the folder that shows them.
-    pub(crate) fn cached_of(&self, folder: &Path, unwatched: &mut Invalidation) {
-        for node in self.folders_at(folder) {
-            let own = self.tree().ino(node);
-            unwatched.folders.push(own);
-            unwatched.folders.extend(self.shared.spellings.other_numbers_of(own));
-            let files = self.tree().children(node).filter(|child| {
-                let of = self.entry(*child).and_then(|entry| self.store().file(entry).watched_folder());
-                of.is_some_and(|of| of.as_os_str().as_bytes() == folder.as_os_str().as_bytes())
-            });
-            unwatched.attributes.extend(files.map(|child| self.tree().ino(child)));
+            self.shared.used.note(self.tree().ino(self.tree().parent(node)), is_read);
         }
     }
 }

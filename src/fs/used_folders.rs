@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lru::LruCache;
 
 use super::callback::OnWait;
-use crate::limits::{USED_FOLDERS_MAX, WATCHED_LINKS_MAX};
+use crate::limits::{LISTED_FOLDERS_MAX, USED_FOLDERS_MAX, WATCHED_LINKS_MAX};
 use crate::system::sync::{Mutex, RwLock};
 use crate::tree::Ino;
 
@@ -27,14 +27,17 @@ pub(crate) struct UsedFolders {
 /// the folders that were used first are dropped if there are too many.
 #[derive(Debug)]
 struct Used {
-    folders: LruCache<Ino, u64>,
+    /// Folders in which programs read files. They come first.
+    read: LruCache<Ino, u64>,
+    /// Folders that programs listed or looked up names in. A program may list the whole mount.
+    listed: LruCache<Ino, u64>,
     /// Counts uses.
     clock: u64,
 }
 
 impl Default for Used {
     fn default() -> Self {
-        Self { folders: LruCache::unbounded(), clock: 0 }
+        Self { read: LruCache::unbounded(), listed: LruCache::unbounded(), clock: 0 }
     }
 }
 
@@ -49,14 +52,16 @@ impl UsedFolders {
         self.is_needed.load(Ordering::Relaxed)
     }
 
-    /// Records a use of a folder.
-    pub(crate) fn note(&self, folder: Ino) {
+    /// Records a use of a folder: whether a file in it was read.
+    pub(crate) fn note(&self, folder: Ino, is_read: bool) {
         let mut used = self.used.lock();
         used.clock += 1;
-        let (is_first, clock) = (used.folders.is_empty(), used.clock);
-        used.folders.push(folder, clock);
-        if used.folders.len() > USED_FOLDERS_MAX {
-            used.folders.pop_lru();
+        let (is_first, clock) = (used.read.is_empty() && used.listed.is_empty(), used.clock);
+        let (folders, most) =
+            if is_read { (&mut used.read, USED_FOLDERS_MAX) } else { (&mut used.listed, LISTED_FOLDERS_MAX) };
+        folders.push(folder, clock);
+        if folders.len() > most {
+            folders.pop_lru();
         }
         drop(used);
         if let Some(on_use) = self.on_use.get().filter(|_| is_first) {
@@ -64,17 +69,24 @@ impl UsedFolders {
         }
     }
 
-    /// Takes the folders that were used last, at most so many, each with the time of its use. Also returns
-    /// whether others are left.
-    pub(crate) fn take_last(&self, most: usize) -> (Vec<(Ino, u64)>, bool) {
+    /// Takes the folder in which a file was read last, or else the one that was listed last: with whether a
+    /// file was read, and with the time of the use.
+    pub(crate) fn take_last(&self) -> Option<(Ino, bool, u64)> {
         let mut used = self.used.lock();
-        let mut last = Vec::new();
-        while last.len() < most
-            && let Some(folder) = used.folders.iter().next().map(|(folder, _)| *folder)
-        {
-            last.extend(used.folders.pop_entry(&folder));
+        let take = |folders: &mut LruCache<Ino, u64>| {
+            let last = *folders.iter().next()?.0;
+            folders.pop_entry(&last)
+        };
+        if let Some((folder, at)) = take(&mut used.read) {
+            return Some((folder, true, at));
         }
-        (last, !used.folders.is_empty())
+        take(&mut used.listed).map(|(folder, at)| (folder, false, at))
+    }
+
+    /// Whether some were not taken yet.
+    pub(crate) fn are_any(&self) -> bool {
+        let used = self.used.lock();
+        !used.read.is_empty() || !used.listed.is_empty()
     }
 }
 
@@ -84,17 +96,24 @@ mod tests {
 
     #[test]
     fn what_was_used_last_comes_first_and_is_never_dropped() {
-        let (used, numbers) = (UsedFolders::default(), |taken: Vec<(Ino, u64)>| -> Vec<u64> {
-            taken.into_iter().map(|(folder, _)| folder.0).collect()
-        });
-        (0..USED_FOLDERS_MAX as u64 + 5).for_each(|folder| used.note(Ino(folder)));
-        used.note(Ino(7));
-        let (last, are_more) = used.take_last(2);
-        assert!(are_more && last[0].1 > last[1].1);
-        assert_eq!(numbers(last), [7, USED_FOLDERS_MAX as u64 + 4]);
-        let (others, are_more) = used.take_last(usize::MAX);
-        assert!(!are_more && others.len() == USED_FOLDERS_MAX - 2);
-        assert_eq!(numbers(others).last(), Some(&5));
+        let used = UsedFolders::default();
+        for (is_read, most) in [(true, USED_FOLDERS_MAX), (false, LISTED_FOLDERS_MAX)] {
+            (0..most as u64 + 5).for_each(|folder| used.note(Ino(folder), is_read));
+            used.note(Ino(7), is_read);
+            let taken: Vec<(Ino, bool, u64)> = std::iter::from_fn(|| used.take_last()).collect();
+            let numbers: Vec<u64> = taken.iter().map(|(folder, ..)| folder.0).collect();
+            assert_eq!((numbers[..2].to_vec(), numbers.last()), (vec![7, most as u64 + 4], Some(&5)));
+            assert!(numbers.len() == most && taken.is_sorted_by(|a, b| a.2 > b.2) && !used.are_any());
+        }
+    }
+
+    #[test]
+    fn a_folder_whose_file_was_read_comes_before_those_that_a_walk_lists_later() {
+        let used = UsedFolders::default();
+        used.note(Ino(3), true);
+        (10..10_000).for_each(|folder| used.note(Ino(folder), false));
+        assert_eq!(used.take_last().map(|(folder, is_read, _)| (folder, is_read)), Some((Ino(3), true)));
+        assert_eq!(used.take_last().map(|(folder, is_read, _)| (folder, is_read)), Some((Ino(9_999), false)));
     }
 }
 

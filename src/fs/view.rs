@@ -2,10 +2,8 @@
 //! This file has LOOKUP and GETATTR; the files that import it have the other operations.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use super::attr::{Attr, NodeKind, Validity};
@@ -36,6 +34,16 @@ pub struct View {
     /// The last change of each folder since the mount, by the folder's own inode number.
     pub(crate) changes: HashMap<Ino, FolderChange>,
     pub(crate) shared: Arc<Shared>,
+    pub(crate) disk_folders: DiskFolders,
+}
+
+/// What a view knows of the folders on the disk, as soon as it is asked.
+#[derive(Debug, Default)]
+pub(crate) struct DiskFolders {
+    /// The layers of loose files, by the paths of their folders.
+    pub(super) roots: OnceLock<HashMap<PathBuf, Vec<u16>>>,
+    /// Nodes with the folders that they show, in order: each with its layer and its number there.
+    pub(super) shown: OnceLock<Box<[(NodeId, u16, u32)]>>,
 }
 
 /// The last change of a folder since the mount.
@@ -272,23 +280,6 @@ impl View {
         }
     }
 
-    /// The nodes that show a folder of loose files, given its absolute path on the disk.
-    pub(crate) fn folders_at(&self, path: &Path) -> Vec<NodeId> {
-        let mut nodes = Vec::new();
-        for (layer, folder) in self.store().folders() {
-            // Comparing bytes is much faster than comparing components.
-            let (bytes, root) = (path.as_os_str().as_bytes(), folder.path().as_os_str().as_bytes());
-            if bytes.starts_with(root)
-                && let Ok(within) = path.strip_prefix(folder.path())
-            {
-                nodes.extend(self.tree().folder_of_layer(layer, within.as_os_str().as_bytes()));
-            }
-        }
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
-    }
-
     /// The inode numbers under which the mount shows a loose file, given its folder on the disk, the nodes of
     /// that folder ([`View::folders_at`]), and its name. None if a file of another layer is shown instead.
     pub(crate) fn loose_files_in(
@@ -373,22 +364,17 @@ impl View {
         if self.is_linked_unwatched(ino, entry) {
             return Validity::Seconds(polling_interval(0));
         }
-        match self.shared.unwatched() {
+        if !self.shared.is_unwatched_known() {
             // It will soon be known whether the folder has a watch.
-            None => Validity::Seconds(polling_interval(0)),
-            Some(folders) if self.is_in(entry, &folders) => {
-                Validity::Seconds(polling_interval(folders.len()))
-            }
-            _ => Validity::Lasting,
+            return Validity::Seconds(polling_interval(0));
         }
+        let polled = self.is_in_unwatched(entry);
+        polled.map_or(Validity::Lasting, |folders| Validity::Seconds(polling_interval(folders)))
     }
 
-    /// Whether a file is in one of these folders, which are in order.
-    pub(crate) fn is_in(&self, entry: EntryId, folders: &[Arc<OsStr>]) -> bool {
-        let folder = || self.store().file(entry).watched_folder();
-        let is_found =
-            |folder: &OsStr| folders.binary_search_by(|unwatched| (**unwatched).cmp(folder)).is_ok();
-        !folders.is_empty() && folder().is_some_and(|folder| is_found(folder.as_os_str()))
+    /// If a loose file is in a folder that is known to have no watch, the number of such folders.
+    pub(crate) fn is_in_unwatched(&self, entry: EntryId) -> Option<usize> {
+        self.shared.find_unwatched(|| self.store().file(entry).watched_folder())
     }
 }
 

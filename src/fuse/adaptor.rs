@@ -366,12 +366,13 @@ impl Filesystem for Adaptor {
         self.fs.view().forget(Ino(ino.0), lookups);
     }
 
-    fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+    fn getattr(&self, _: &Request, ino: INodeNo, open: Option<FileHandle>, reply: ReplyAttr) {
         let ino = Ino(ino.0);
         let operation = Operation::GetAttr.on_node(ino);
         self.answer(operation, || {
             let view = self.fs.view();
-            view.note_used_file(ino);
+            // Before the kernel gives bytes that it has, it asks with the open file. `stat` has none.
+            view.note_used_file(ino, open.is_some());
             view.follow_static(ino);
             let Some(file) = view.unwatched_file(ino) else {
                 if !self.fs.shared.written.is_size_held(ino) {
@@ -430,7 +431,7 @@ impl Filesystem for Adaptor {
         let ino = Ino(ino.0);
         self.answer(Operation::Read, || {
             let view = self.fs.view();
-            view.note_used_file(ino);
+            view.note_used_file(ino, true);
             match ReadTarget::find(view, ino) {
                 Ok(target) => {
                     let device = target.device;

@@ -267,17 +267,6 @@ impl Tree {
         found.filter(|node| self.kind(*node) == Kind::Folder)
     }
 
-    /// The path of a folder within a layer, given its path from the root. `None` if the layer lies elsewhere.
-    pub fn path_in_layer<'p>(&self, layer: u16, path: &'p [u8]) -> Option<&'p [u8]> {
-        let base = self.layers.get(usize::from(layer)).map_or(&[][..], |layer| layer.base_name());
-        if base.is_empty() {
-            return Some(path);
-        }
-        let (first, rest) = path.split_at_checked(base.len())?;
-        let within = if rest.is_empty() { rest } else { rest.strip_prefix(b"/")? };
-        fold::compare(first, base).is_eq().then_some(within)
-    }
-
     /// A node's path from the root, with `/` between names and none in front.
     pub fn path(&self, node: NodeId) -> Vec<u8> {
         let mut parts = Vec::new();

@@ -1,7 +1,8 @@
 //! Opens the sources of a mount again, as they are on the disk now.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Bound;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -184,7 +185,7 @@ impl<'a> Reuse<'a> {
         let mut mounted = self.layers_at(path).filter_map(|layer| store.folder(layer));
         let mounted = mounted.find(|folder| folder.filter() == filter && !self.changes.is_anywhere())?;
         let is_changed = |folder: &Path| self.changes.includes(folder);
-        let changes = mounted.changes_among(self.changes.folders(), &is_changed);
+        let changes = mounted.changes_among(self.changes.folders_in(mounted.path()), &is_changed);
         Some(match changes {
             // A source may be reached through a link that is in none of the folders above it.
             None if !self.changes.moved().is_empty() && mounted.is_moved() => return None,
@@ -366,7 +367,7 @@ pub(crate) struct DiskChanges {
     /// Whether something changed that the load order depends on, or that names sources.
     is_plan: bool,
     /// By the paths under which the folders are watched.
-    folders: HashSet<Arc<Path>>,
+    folders: BTreeSet<Arc<Path>>,
     /// Paths that may lead elsewhere now, with all paths below them.
     moved: Vec<PathBuf>,
 }
@@ -434,8 +435,10 @@ impl DiskChanges {
         self.is_anywhere || self.folders.contains(folder)
     }
 
-    /// The folders in which something changed.
-    pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
-        self.folders.iter().map(|folder| &**folder)
+    /// The folders at or below a path in which something changed.
+    fn folders_in<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
+        // In this order, they are one range.
+        let from = self.folders.range::<Path, _>((Bound::Included(path), Bound::Unbounded));
+        from.map(|folder| &**folder).take_while(move |folder| folder.starts_with(path))
     }
 }

@@ -7,6 +7,6 @@
 mod watcher;
 
 pub use watcher::{
-    DiskEvent, FolderPath, Interests, Meaning, MovedWatches, Shortage, WatchChanges, WatchedFile, Watcher,
-    Woken,
+    DiskEvent, FolderPath, Interests, Meaning, MovedWatches, Shortage, UsedFolder, WatchChanges, WatchedFile,
+    Watcher, Woken,
 };

@@ -1,12 +1,14 @@
 //! Watches folders with inotify. Two threads use a watcher: one waits for events, the other changes what is
 //! watched.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::mem::MaybeUninit;
+use std::ops::Bound;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -44,6 +46,10 @@ struct Tables {
     ended: Vec<FolderPath>,
     /// Folders without a watch, although they should have one, and why.
     unwatched: BTreeMap<FolderPath, Shortage>,
+    /// Made when watches are to be moved for the first time; `None` while no folder lacks one.
+    order: Option<MoveOrder>,
+    /// How many folders with a watch programs used.
+    used: usize,
     share: Share,
     /// Watches of single files, with what they were requested for.
     files: HashMap<i32, Vec<WatchedFile>>,
@@ -64,8 +70,45 @@ struct Watched {
     watch: Option<i32>,
     /// Whether the watch includes writes to files.
     has_content: bool,
-    /// When a program last used the folder; 0 if none did. Then when something last changed in it.
-    last: (u64, u64),
+    /// Whether the folder comes before those that are merely used.
+    is_first: bool,
+    last: LastUse,
+}
+
+/// What happened last in a folder. The folder for which this is higher keeps its watch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct LastUse {
+    /// Whether programs read files in it, and not only listed it.
+    is_read: bool,
+    /// When a program used the folder; 0 if none did.
+    used: u64,
+    /// When something changed in it.
+    changed: u64,
+}
+
+/// Which of two folders keeps a watch: the one that is more important ([`Watched::importance`]), or else the
+/// one that programs used last.
+type Rank = (u8, LastUse);
+
+/// In which order folders get watches, and lose them.
+#[derive(Debug, Default)]
+struct MoveOrder {
+    /// Folders that may lose their watches, the first one first.
+    surplus: BTreeSet<(Rank, FolderPath)>,
+    /// How many of them programs read files in.
+    read: usize,
+    /// Folders without a watch that should have one, the first one last.
+    wanted: BTreeSet<(Rank, FolderPath)>,
+}
+
+/// A folder that programs used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsedFolder {
+    pub folder: PathBuf,
+    /// Whether they read files in it, and not only listed it.
+    pub is_read: bool,
+    /// Higher for later uses.
+    pub at: u64,
 }
 
 /// A file with a watch of its own. Its events are reported as those of its folder.
@@ -125,6 +168,9 @@ pub struct WatchChanges {
     pub interests: Option<Interests>,
     /// Paths that may lead elsewhere: their watches, and those below them, are requested again.
     pub moved: Vec<PathBuf>,
+    /// Folders that keep their watches before those that programs use, unless they are more than a quarter of
+    /// all.
+    pub first: Vec<PathBuf>,
 }
 
 /// An event of a watched folder.
@@ -176,8 +222,9 @@ impl Watcher {
         it
     }
 
-    /// Changes what is watched. Returns the folders that were not watched before, in order, including those
-    /// for which the system or [`Share`] allows no watch.
+    /// Changes what is watched. Folders that decide what is opened get their watches before all others.
+    /// Returns the folders that were not watched before, in order, including those for which the system or
+    /// [`Share`] allows no watch.
     pub fn watch(&self, changes: WatchChanges) -> Vec<FolderPath> {
         let mut tables = self.tables.lock();
         let mut changed: BTreeSet<FolderPath> = std::mem::take(&mut tables.ended).into_iter().collect();
@@ -187,12 +234,12 @@ impl Watcher {
         }
         for path in changes.added {
             let folder = tables.entry(path.as_os_str());
-            tables.folders.entry(folder.clone()).or_default().layers += 1;
+            tables.folders.entry(folder.clone()).or_default();
+            tables.change(&folder, |it| it.layers += 1);
             changed.insert(folder);
         }
         for path in changes.removed {
-            if let Some(watched) = tables.folders.get_mut(path.as_os_str()) {
-                watched.layers = watched.layers.saturating_sub(1);
+            if tables.change(path.as_os_str(), |it| it.layers = it.layers.saturating_sub(1)).is_some() {
                 changed.insert(tables.entry(path.as_os_str()));
             }
         }
@@ -200,8 +247,17 @@ impl Watcher {
             tables.set_interests(interests, &mut changed);
         }
         tables.share.make_room(changed.len());
-        changed.retain(|folder| tables.update(self.inotify(), folder));
-        changed.into_iter().collect()
+        tables.set_first(changes.first);
+        let is_first = |folder: &FolderPath| tables.folders.get(folder).is_some_and(|it| it.importance() > 0);
+        let (mut first, others): (Vec<FolderPath>, Vec<FolderPath>) = changed.into_iter().partition(is_first);
+        first.sort_by_key(|folder| Reverse(tables.folders.get(folder).map_or(0, Watched::importance)));
+        let mut added: Vec<FolderPath> = first.into_iter().chain(others).collect();
+        added.retain(|folder| tables.update(self.inotify(), folder));
+        added.sort_unstable();
+        if tables.unwatched.is_empty() {
+            tables.order = None;
+        }
+        added
     }
 
     /// Requests a watch for a file, which may be written to through a name in another folder. The file that
@@ -246,47 +302,42 @@ impl Watcher {
         self.holds(folder, |it| it.interest.is_of_links())
     }
 
-    /// Records that programs used folders, each with a number that is higher for later uses, and that
-    /// something changed in others that have no watch.
-    pub fn note_used(&self, used: &[(PathBuf, u64)], changed: &[FolderPath]) {
+    /// Records that programs used folders, and that something changed in others that have no watch.
+    pub fn note_used(&self, used: &[UsedFolder], changed: &[FolderPath]) {
         let mut tables = self.tables.lock();
         for folder in changed {
             tables.clock += 1;
             let clock = tables.clock;
-            tables.folders.get_mut(folder).into_iter().for_each(|it| it.last.1 = clock);
+            tables.change(folder, |it| it.last.changed = clock);
         }
-        for (folder, at) in used {
-            if let Some(watched) = tables.folders.get_mut(folder.as_os_str()) {
-                watched.last.0 = watched.last.0.max(*at);
-            }
+        for UsedFolder { folder, is_read, at } in used {
+            tables.change(folder.as_os_str(), |it| {
+                it.last.used = it.last.used.max(*at);
+                it.last.is_read |= is_read;
+            });
         }
+        tables.leave_room_for_listed();
     }
 
-    /// The folders that should lose their watches to others without a watch, which were used later, or
-    /// changed later if none was used. Call [`Watcher::move_watches`] with them.
-    pub fn surplus(&self) -> Vec<FolderPath> {
-        let tables = self.tables.lock();
-        let wanted = tables.wanted();
-        let room = tables.share.room(tables.taken());
-        let needed = wanted.len().saturating_sub(room);
-        if needed == 0 {
+    /// The folders that should lose their watches to others without a watch, at most so many: those that were
+    /// used first, or changed first if none was used. Call [`Watcher::move_watches`] with them.
+    pub fn surplus(&self, most: usize) -> Vec<FolderPath> {
+        let mut tables = self.tables.lock();
+        if tables.unwatched.is_empty() {
             return Vec::new();
         }
-        // Only folders with nothing else to watch, because the load order must not depend on the polling.
-        let is_surplus = |(folder, watch): &(&FolderPath, i32)| {
-            tables.folders.get(*folder).is_some_and(|it| it.layers > 0 && it.interest.is_empty())
-                && tables.paths_of(*watch).nth(1).is_none()
+        let room = tables.share.room(tables.taken());
+        tables.order();
+        let Some(order) = &tables.order else { return Vec::new() };
+        // Two paths may lead to one folder, which keeps its watch.
+        let has_one_path = |(_, folder): &&(Rank, FolderPath)| {
+            let watch = tables.folders.get(folder).and_then(|it| it.watch);
+            watch.is_some_and(|watch| tables.paths_of(watch).nth(1).is_none())
         };
-        let watched = tables.folders.iter().filter_map(|(folder, it)| Some((folder, it.watch?)));
-        let mut surplus: Vec<((u64, u64), &FolderPath)> =
-            watched.filter(is_surplus).map(|(folder, _)| (tables.folders[folder].last, folder)).collect();
-        surplus.sort_unstable();
+        let surplus = order.surplus.iter().filter(has_one_path);
         // The one that was used last replaces the one that was used first.
-        let pairs = wanted.iter().take(needed).zip(surplus);
-        pairs
-            .take_while(|(wanted, (last, _))| wanted.0 > *last)
-            .map(|(_, (_, folder))| folder.clone())
-            .collect()
+        let pairs = order.wanted.iter().rev().skip(room).zip(surplus).take(most);
+        pairs.take_while(|(wanted, lost)| wanted.0 > lost.0).map(|(_, (_, folder))| folder.clone()).collect()
     }
 
     /// Ends watches, and gives them to the folders that were used last. Events until now are still reported.
@@ -295,18 +346,19 @@ impl Watcher {
         let mut moved = MovedWatches::default();
         let Ok(inotify) = self.inotify() else { return moved };
         for folder in from {
-            let Some(watch) = tables.folders.get_mut(folder).and_then(|it| it.watch.take()) else { continue };
+            let Some(watch) = tables.change(folder, |it| it.watch.take()).flatten() else { continue };
             // The kernel sends IGNORED after all events of the watch. Until then, they need the path.
             let _ = inotify::remove_watch(inotify, watch);
             tables.ending += 1;
+            tables.unrank(folder);
             tables.unwatched.insert(folder.clone(), Shortage::Watches);
+            tables.rank(folder);
             moved.removed.push(folder.clone());
         }
-        let wanted: Vec<FolderPath> = tables.wanted().into_iter().map(|(_, folder)| folder).collect();
-        for folder in wanted {
-            if !tables.has_room() {
-                break;
-            }
+        // A folder that gets none is no longer wanted, or there is no room.
+        while tables.has_room() {
+            let wanted = tables.order.as_ref().and_then(|order| order.wanted.last());
+            let Some((_, folder)) = wanted.cloned() else { break };
             tables.update(self.inotify(), &folder);
             if tables.folders.get(&folder).is_some_and(|it| it.watch.is_some()) {
                 moved.added.push(folder);
@@ -316,8 +368,27 @@ impl Watcher {
     }
 
     /// The folders without a watch, in order.
-    pub fn unwatched(&self) -> Arc<[FolderPath]> {
+    pub fn unwatched(&self) -> Vec<FolderPath> {
         self.tables.lock().unwatched.keys().cloned().collect()
+    }
+
+    /// At most so many of the folders without a watch, in order, those after one.
+    pub fn unwatched_after(&self, folder: Option<&FolderPath>, most: usize) -> Vec<FolderPath> {
+        let after = folder.map_or(Bound::Unbounded, Bound::Excluded);
+        let tables = self.tables.lock();
+        let folders = tables.unwatched.range::<FolderPath, _>((after, Bound::Unbounded));
+        folders.map(|(folder, _)| folder.clone()).take(most).collect()
+    }
+
+    /// Whether a folder should have a watch, and has none.
+    pub fn is_unwatched(&self, folder: &FolderPath) -> bool {
+        self.tables.lock().unwatched.contains_key(folder)
+    }
+
+    /// The files in a folder that count by their names.
+    pub fn files_that_count(&self, folder: &FolderPath) -> Vec<OsString> {
+        let tables = self.tables.lock();
+        tables.folders.get(folder).into_iter().flat_map(|it| it.interest.files()).cloned().collect()
     }
 
     /// Why folders have no watch. If there are several causes, the one that concerns most folders.
@@ -340,8 +411,7 @@ impl Watcher {
     /// How many folders are watched, how many of them because they were used, and how many have no watch.
     pub fn counts(&self) -> (usize, usize, usize) {
         let tables = self.tables.lock();
-        let used = tables.folders.values().filter(|it| it.watch.is_some() && it.last.0 > 0).count();
-        (tables.watches(), used, tables.unwatched.len())
+        (tables.watches(), tables.used, tables.unwatched.len())
     }
 
     /// Waits until there are events, `other` can be read, the mount table has changed, or `until` is
@@ -437,17 +507,107 @@ impl Tables {
         self.folders.get_key_value(path).map_or_else(|| path.into(), |(folder, _)| folder.clone())
     }
 
+    /// Changes what is known of a folder, if it is known.
+    fn change<T>(&mut self, path: &OsStr, change: impl FnOnce(&mut Watched) -> T) -> Option<T> {
+        let folder = self.folders.get_key_value(path)?.0.clone();
+        self.unrank(&folder);
+        let changed = self.folders.get_mut(&folder).map(change);
+        self.rank(&folder);
+        changed
+    }
+
+    /// Makes the order in which watches move.
+    fn order(&mut self) {
+        if self.order.is_none() && !self.unwatched.is_empty() {
+            self.order = Some(MoveOrder::default());
+            self.used = 0;
+            let folders: Vec<FolderPath> = self.folders.keys().cloned().collect();
+            for folder in &folders {
+                self.rank(folder);
+            }
+        }
+    }
+
+    /// Adds a folder to the order in which watches move. Call [`Tables::unrank`] before anything changes on
+    /// which that depends.
+    fn rank(&mut self, folder: &FolderPath) {
+        let Some(it) = self.folders.get(folder) else { return };
+        self.used += usize::from(it.watch.is_some() && it.last.used > 0);
+        let Some(order) = &mut self.order else { return };
+        let rank = it.rank();
+        if it.watch.is_none() {
+            // A folder that the system refuses to watch is only checked.
+            let lacks = self.unwatched.get(folder) == Some(&Shortage::Watches);
+            if lacks && rank != Rank::default() {
+                order.wanted.insert((rank, folder.clone()));
+            }
+        } else if it.layers > 0 && it.interest.is_empty() {
+            // Only folders with nothing else to watch, because the load order must not depend on the checks.
+            order.surplus.insert((rank, folder.clone()));
+            order.read += usize::from(it.last.is_read);
+        }
+    }
+
+    /// Removes a folder from the order in which watches move.
+    fn unrank(&mut self, folder: &FolderPath) {
+        let Some(it) = self.folders.get(folder) else { return };
+        self.used -= usize::from(it.watch.is_some() && it.last.used > 0);
+        let Some(order) = &mut self.order else { return };
+        let key = (it.rank(), folder.clone());
+        order.wanted.remove(&key);
+        order.read -= usize::from(order.surplus.remove(&key) && it.last.is_read);
+    }
+
+    /// Has at most half of all watches kept because of reads. A program may have read everything.
+    fn leave_room_for_listed(&mut self) {
+        let most = self.watches().div_ceil(2);
+        let first = (0, LastUse { is_read: true, ..LastUse::default() });
+        let first = (first, FolderPath::from(OsStr::new("")));
+        let read = |order: &BTreeSet<(Rank, FolderPath)>| {
+            let found = order.range(first.clone()..).find(|((_, last), _)| last.is_read);
+            found.map(|((_, last), folder)| (last.used, folder.clone()))
+        };
+        let mut last = 0;
+        while let Some(order) = self.order.as_ref().filter(|order| order.read > most)
+            && let Some((used, folder)) = read(&order.surplus)
+        {
+            last = used;
+            self.change(&folder, |it| it.last.is_read = false);
+        }
+        // What was read before these and has no watch counts for no more.
+        while let Some((used, folder)) = self.order.as_ref().and_then(|order| read(&order.wanted))
+            && used <= last
+        {
+            self.change(&folder, |it| it.last.is_read = false);
+        }
+    }
+
+    /// Marks the folders that come before those that are merely used.
+    fn set_first(&mut self, first: Vec<PathBuf>) {
+        let most = self.share.most().map_or(usize::MAX, |most| most / 4);
+        let first: HashSet<FolderPath> =
+            first.iter().take(most).map(|it| self.entry(it.as_os_str())).collect();
+        let then = self.folders.iter().filter(|(_, it)| it.is_first).map(|(folder, _)| folder);
+        let other: Vec<FolderPath> = then.filter(|folder| !first.contains(*folder)).cloned().collect();
+        for (folders, is_first) in [(other, false), (Vec::from_iter(first), true)] {
+            for folder in folders {
+                self.change(&folder, |it| it.is_first = is_first);
+            }
+        }
+    }
+
     /// Replaces all interests. Adds the folders that this concerns.
     fn set_interests(&mut self, interests: Interests, changed: &mut BTreeSet<FolderPath>) {
-        for (folder, watched) in &mut self.folders {
-            if !watched.interest.is_empty() {
-                watched.interest = Interest::default();
-                changed.insert(folder.clone());
-            }
+        let then = self.folders.iter().filter(|(_, it)| !it.interest.is_empty());
+        let then: Vec<FolderPath> = then.map(|(folder, _)| folder.clone()).collect();
+        for folder in then {
+            self.change(&folder, |it| it.interest = Interest::default());
+            changed.insert(folder);
         }
         for (path, interest) in interests.folders {
             let folder = self.entry(&path);
-            self.folders.entry(folder.clone()).or_default().interest = interest;
+            self.folders.entry(folder.clone()).or_default();
+            self.change(&folder, |it| it.interest = interest);
             changed.insert(folder);
         }
     }
@@ -463,6 +623,7 @@ impl Tables {
             self.end_oldest_file(inotify);
         }
         let (has_room, watches) = (self.has_room(), self.taken());
+        self.unrank(folder);
         let Some(watched) = self.folders.get_mut(folder) else { return false };
         let (before, had_content) = (watched.watch.take(), watched.has_content);
         let is_wanted = watched.layers > 0 || !watched.interest.is_empty();
@@ -506,6 +667,7 @@ impl Tables {
         if let Some(watch) = watch {
             _ = self.paths.insert((watch, folder.clone()))
         }
+        self.rank(folder);
         match watch {
             Some(_) => watch != before || has_content && !had_content,
             None => is_unwatched && !was_unwatched,
@@ -534,18 +696,6 @@ impl Tables {
         }
     }
 
-    /// The folders without a watch that were used or changed, the last one first.
-    fn wanted(&self) -> Vec<((u64, u64), FolderPath)> {
-        let last = |folder: &FolderPath| self.folders.get(folder).map_or((0, 0), |it| it.last);
-        let unwatched = self.unwatched.keys().map(|folder| (last(folder), folder));
-        let mut wanted: Vec<((u64, u64), FolderPath)> = unwatched
-            .filter(|(last, _)| *last != (0, 0))
-            .map(|(last, folder)| (last, folder.clone()))
-            .collect();
-        wanted.sort_unstable_by(|a, b| b.cmp(a));
-        wanted
-    }
-
     /// Records an event. Returns what it means.
     fn note_event(
         &mut self,
@@ -555,8 +705,9 @@ impl Tables {
     ) -> Vec<(FolderPath, Meaning)> {
         let meanings = self.meanings(watch, flags, name);
         self.clock += 1;
+        let clock = self.clock;
         for (folder, _) in &meanings {
-            self.folders.get_mut(folder).into_iter().for_each(|it| it.last.1 = self.clock);
+            self.change(folder, |it| it.last.changed = clock);
         }
         meanings
     }
@@ -565,6 +716,10 @@ impl Tables {
     fn meanings(&self, watch: i32, flags: ReadFlags, name: Option<&OsStr>) -> Vec<(FolderPath, Meaning)> {
         let meaning = |folder: &FolderPath| {
             let watched = self.folders.get(folder)?;
+            // The watch was given to another folder, which changes nothing.
+            if flags.contains(ReadFlags::IGNORED) && watched.watch != Some(watch) {
+                return None;
+            }
             let meaning = watched.interest.meaning(flags, name, watched.layers > 0);
             meaning.counts().then(|| (folder.clone(), meaning))
         };
@@ -580,13 +735,12 @@ impl Tables {
         let folders: Vec<_> = self.paths_of(watch).cloned().collect();
         for folder in folders {
             self.paths.remove(&(watch, folder.clone()));
-            match self.folders.get_mut(&folder) {
-                Some(watched) if watched.watch == Some(watch) => {
-                    watched.watch = None;
-                    self.ended.push(folder);
-                }
+            if self.folders.get(&folder).is_some_and(|it| it.watch == Some(watch)) {
+                self.change(&folder, |it| it.watch = None);
+                self.ended.push(folder);
+            } else {
                 // The watch was given to another folder.
-                _ => self.ending = self.ending.saturating_sub(1),
+                self.ending = self.ending.saturating_sub(1);
             }
         }
         self.end_if_unused(Some(inotify), watch);
@@ -603,6 +757,23 @@ impl Tables {
     fn paths_of(&self, watch: i32) -> impl Iterator<Item = &FolderPath> {
         let start = (watch, FolderPath::from(OsStr::new("")));
         self.paths.range(start..).take_while(move |(it, _)| *it == watch).map(|(_, folder)| folder)
+    }
+}
+
+impl Watched {
+    /// How much depends on the watch of a folder: the load order, archives, the paths to sources, what the
+    /// caller put first, or nothing but its entries.
+    fn importance(&self) -> u8 {
+        match () {
+            () if self.interest.names_sources() => 4,
+            () if self.interest.is_of_content() => 3,
+            () if !self.interest.is_empty() => 2,
+            () => self.is_first.into(),
+        }
+    }
+
+    fn rank(&self) -> Rank {
+        (self.importance(), self.last)
     }
 }
 
@@ -667,6 +838,11 @@ impl Share {
             // Without /proc, the system's own limit decides.
             self.watches = limit.map(|limit| (limit / 2).saturating_sub(watches_of_others()));
         }
+    }
+
+    /// How many watches are allowed; `None` without a limit.
+    fn most(&self) -> Option<usize> {
+        self.watches
     }
 
     /// How many more watches are allowed if there are `watches` now.
@@ -829,6 +1005,16 @@ impl Interest {
     /// Whether writes to files count, and not only added and removed names.
     pub(super) fn is_of_content(&self) -> bool {
         self.names.values().any(|how| how & (FILE | PLAN) != 0)
+    }
+
+    /// Whether names or files in the folder decide which sources are opened.
+    fn names_sources(&self) -> bool {
+        self.plan_names || self.names.values().any(|how| how & PLAN != 0)
+    }
+
+    /// The files that count by their names.
+    fn files(&self) -> impl Iterator<Item = &OsString> {
+        self.names.iter().filter(|(_, how)| **how & (FILE | PLAN) != 0).map(|(name, _)| name)
     }
 
     /// Whether the load order may depend on names or files in the folder.

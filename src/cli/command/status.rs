@@ -13,6 +13,7 @@ use crate::cli::terminal::output::{duration, stdout_for, write_json};
 use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::has_no_daemon;
 use crate::fs::{self, WatchCounts};
+use crate::limits::CACHE_BEYOND;
 use crate::mounts::mount_status::{MountStatus, status_of};
 use crate::shown::Shown;
 use crate::system::text::{count, layers};
@@ -113,13 +114,7 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
         writeln!(out, "  odd        {}", odd.to_string().shown())?;
     }
     writeln!(out, "  requests   {} ({})", status.requests(), kinds.join(", "))?;
-    writeln!(
-        out,
-        "  cache      {} of {}, {} hits",
-        BinaryBytes(cache.bytes),
-        BinaryBytes(cache.budget),
-        cache.hits
-    )?;
+    writeln!(out, "  cache      {}", of_cache(cache))?;
     writeln!(out, "  decoded    {}", BinaryBytes(*decoded_bytes))?;
     writeln!(out, "  read       {} from the disk", BinaryBytes(*read_bytes))?;
     writeln!(out, "  errors     {errors}")?;
@@ -142,6 +137,13 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
     writeln!(out, "  changes    {views} followed; last reload {} ago: {what}", ago(last_reload.at))
 }
 
+fn of_cache(cache: &fs::CacheStatus) -> String {
+    let more = BinaryBytes(CACHE_BEYOND);
+    let beyond = format!(" (while readers are amid compressed files, up to {more} more, for 5 s)");
+    let beyond = if cache.bytes > cache.budget { &*beyond } else { "" };
+    format!("{} of {}{beyond}, {} hits", BinaryBytes(cache.bytes), BinaryBytes(cache.budget), cache.hits)
+}
+
 /// The used folders and those without a watch, for the line of watched folders.
 fn unwatched(watches: &WatchCounts) -> String {
     let WatchCounts { used, polled, why_polled, .. } = watches;
@@ -151,4 +153,17 @@ fn unwatched(watches: &WatchCounts) -> String {
     let why = if why_polled.is_empty() { String::new() } else { format!(": {}", why_polled.shown()) };
     let interval = fs::POLLING_INTERVAL;
     format!(", {used} of them in use; {polled} more are checked every {interval} seconds{why}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_beyond_its_limit_is_explained() {
+        let text = |bytes| of_cache(&fs::CacheStatus { bytes, budget: 64 << 20, hits: 3 });
+        assert_eq!(text(1 << 20), "1.00 MiB of 64.00 MiB, 3 hits");
+        let beyond = "(while readers are amid compressed files, up to 256.00 MiB more, for 5 s)";
+        assert_eq!(text(140_429_000), format!("133.92 MiB of 64.00 MiB {beyond}, 3 hits"));
+    }
 }
