@@ -16,6 +16,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::mem;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -40,6 +41,8 @@ const STEP_MAX: u64 = 4 << 20;
 /// leave out small files, read twice what is requested together. In small archives, less is near.
 const NEAR: u64 = 2 << 20;
 const NEAR_PART: u64 = 16;
+/// A request this long is of files side by side, so the archive has an order.
+const LONG: u64 = 256 << 10;
 /// The program has stopped if there was no seek for this long.
 const PAUSE: Duration = Duration::from_secs(10);
 /// An archive is judged when chance alone would have led this many reads to bytes that were read ahead.
@@ -101,13 +104,23 @@ impl Scattered {
         result
     }
 
-    /// Whether an archive is being read ahead, so that requests of single files would only delay that.
-    pub(super) fn is_reading(&self, archive: Watched<'_>) -> bool {
-        self.is_active.load(Ordering::Relaxed) && {
-            let disks = self.disks.lock();
-            let disk = disks.get(&archive.file.identity().device);
-            disk.is_some_and(|disk| disk.is_under_way(archive.number))
+    /// Whether an archive is read ahead, so that a request of `len` bytes would only delay that. If other
+    /// archives of its disk had many seeks and there is budget left, its turn has come.
+    pub(super) fn replaces(self: &Arc<Self>, archive: Watched<'_>, len: u64) -> bool {
+        if !self.is_active.load(Ordering::Relaxed) || !archive.file.stays_open() {
+            return false;
         }
+        let device = archive.file.identity().device;
+        let mut disks = self.disks.lock();
+        let Some(disk) = disks.get_mut(&device) else { return false };
+        if disk.is_under_way(archive.number) {
+            return true;
+        }
+        let is_next = len < LONG && disk.turn_to((archive.number, archive.file));
+        if is_next {
+            self.serve(device, disk);
+        }
+        is_next
     }
 
     /// Has the thread of a disk read. Starts it if it does not run.
@@ -230,6 +243,18 @@ impl Disk {
         }
     }
 
+    /// Reads an archive ahead next if there is budget and nothing of it was. Returns whether it does.
+    fn turn_to(&mut self, (number, file): (u32, &Arc<ArchiveFile>)) -> bool {
+        if self.seeks < SEEKS_MIN || self.archives.get(&number).is_some_and(|it| it.ahead > 0) {
+            return false;
+        }
+        self.archives.entry(number).or_insert_with(|| Archive::new(file));
+        let wanted = mem::replace(&mut self.wanted, number);
+        let has_step = self.step().is_some();
+        self.wanted = if has_step { number } else { wanted };
+        has_step
+    }
+
     /// What to read ahead next.
     fn step(&self) -> Option<Step> {
         if self.seeks < SEEKS_MIN || !self.is_unfinished(self.wanted) {
@@ -290,7 +315,6 @@ impl Archive {
 mod tests {
     use super::*;
     use std::collections::HashSet;
-    use std::mem;
     use twox_hash::XxHash3_64;
 
     const MIB: u64 = 1 << 20;
@@ -397,6 +421,24 @@ mod tests {
         }
         assert_eq!(it.disk.read, 500 * MIB, "{} waits", it.waits);
         assert!(it.waits < 700, "{} reads waited", it.waits);
+    }
+
+    #[test]
+    fn another_archive_has_its_turn_once_its_disk_seeks_and_has_budget_left() {
+        let mut it = Simulated::new(&[5 * MIB, 100 * MIB]);
+        let second = it.archives[1].clone();
+        it.disk.seeks = SEEKS_MIN - 1;
+        assert!(!it.disk.turn_to((1, &second)), "a few files");
+        it.read(0, 4 * MIB..4 * MIB + 9);
+        // The first archive took 5 MiB of the 32.
+        assert!(it.disk.turn_to((1, &second)));
+        while let Some(step) = it.disk.step() {
+            it.disk.note_step(&step, Some(SEEK));
+        }
+        assert_eq!((it.disk.read, it.disk.archives[&1].ahead), (32 * MIB, 27 * MIB));
+        let third = archive(5 * MIB);
+        assert!(!it.disk.turn_to((2, &third)), "no budget is left");
+        assert_eq!(it.disk.wanted, 1);
     }
 
     #[test]
