@@ -201,7 +201,7 @@
 //! | What if a disk fails? | EIO, and one line in the log for each outage |
 //! | What if a disk hangs? | `fuse/device_queues.rs` keeps a worker free |
 //! | How does a deletion in a writable mount stay? | marks: `folder/whiteouts.rs`; layers: `tree/erased.rs` |
-//! | What if a source is a mount of bsafs? | `cli/options/unmounted.rs`: its own sources replace it |
+//! | What if a source is a mount of bsafs? | `cli/options/mount_as_source.rs`: its own sources replace it |
 //! | How are mounts listed if a daemon hangs? | `mounts/mount_status.rs`: a subprocess asks, with a limit |
 //! | Can another user redirect root's mount? | `system/walk.rs`, `fuse/unmount.rs`: no |
 //! | What does a program get that bsafs starts? | `system/subprocess.rs`; a test allows no other place |

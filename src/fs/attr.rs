@@ -38,7 +38,7 @@ pub enum NodeKind {
     /// A folder.
     Folder,
     /// A symbolic link whose target is JSON ([`super::STATUS_LINK`], [`super::WHICH_LINK`]).
-    StatusLink,
+    OwnLink,
 }
 
 /// How nodes appear, independently of their content.
@@ -92,7 +92,7 @@ impl Owner {
         match kind {
             NodeKind::File => self.file_mode & !self.file_mask,
             NodeKind::Folder => self.folder_mode & !self.folder_mask,
-            NodeKind::StatusLink => 0o777,
+            NodeKind::OwnLink => 0o777,
         }
     }
 }

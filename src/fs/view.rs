@@ -172,7 +172,7 @@ impl View {
     pub fn attr(&self, ino: Ino) -> Result<Attr, Error> {
         let (kind, modified, validity) = match ino {
             CIOPFS_INO => (NodeKind::File, self.shared.modified, Validity::Lasting),
-            _ if ino >= STATUS_INO => (NodeKind::StatusLink, SystemTime::now(), Validity::None),
+            _ if ino >= STATUS_INO => (NodeKind::OwnLink, SystemTime::now(), Validity::None),
             _ => {
                 return match self.inode(ino) {
                     Ok(inode) => Ok(self.node_attr(inode)),

@@ -308,7 +308,7 @@ fn file_type(kind: NodeKind) -> FileType {
     match kind {
         NodeKind::File => FileType::RegularFile,
         NodeKind::Folder => FileType::Directory,
-        NodeKind::StatusLink => FileType::Symlink,
+        NodeKind::OwnLink => FileType::Symlink,
     }
 }
 

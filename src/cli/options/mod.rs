@@ -1,5 +1,6 @@
 //! Arguments and mount options that commands share.
 
+pub(crate) mod mount_as_source;
 pub(crate) mod mount_options;
 pub(crate) mod mount_plan;
 pub(crate) mod named_sources;
@@ -7,5 +8,4 @@ pub(crate) mod open_args;
 pub(crate) mod option_table;
 pub(crate) mod saved_profile;
 pub(crate) mod selection;
-pub(crate) mod unmounted;
 mod value_names;

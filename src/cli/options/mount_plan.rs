@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
+use super::mount_as_source::Unmounted;
 use super::named_sources::NamedSources;
 use super::option_table::{GivenOption, MountOption, MountOptions};
-use super::unmounted::Unmounted;
 use crate::cli::exit::Failure;
 use crate::cli::terminal::progress;
 use crate::daemon::detach;

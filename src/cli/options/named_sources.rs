@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
+use super::mount_as_source::Unmounted;
 use super::mount_options::is_ignored;
 use super::option_table::MountOptions;
-use super::unmounted::Unmounted;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::progress;
 use crate::note::Note;
