@@ -127,7 +127,7 @@
 //!    If the stream of a `Prefix` ends early, the whole extent is decoded into the cache.
 //! 8. `content/cache/cache.rs`, only for `Cached`: has bytes that were decoded before. If not, each thread
 //!    that needs them reads the payload (step 9). Then one decodes it (step 10), and the others wait.
-//! 9. `content/read/file_extent.rs` finds where the payload begins, and reads the packed bytes.
+//! 9. `content/read/file_extent.rs` reads the packed bytes, and finds where the payload begins.
 //!    `archive_file/` checks after the read whether the archive changed. If it did, the read fails. If many
 //!    reads of a disk seek, `content/read/scattered.rs` reads the archive ahead in the order of its data.
 //! 10. `content/codec/`: decodes the payload into a buffer of the declared size. A `Prefix` reads and decodes
@@ -145,40 +145,61 @@
 //!
 //! # The path of a mount
 //!
-//! 1. `cli/command/mount.rs` runs, and `cli/options/mount_plan.rs` combines the command line, profiles and
-//!    `-o`.
+//! 1. `cli/run.rs` parses the arguments (`cli/args.rs`) and runs `cli/command/mount.rs`.
+//!    `cli/options/mount_plan.rs` combines profiles (`named_sources.rs`), the command line and `-o`. A mount
+//!    of bsafs among the sources stands for its own sources (`mount_as_source.rs`).
 //! 2. To mount in the background, `daemon/detach.rs` starts the program again as the daemon, and waits for
 //!    its report. The daemon begins with step 1 and does all that follows.
-//! 3. `vfs/open.rs` has `vfs/sources/resolve.rs` plan what games load. `game/find/` finds the game,
-//!    `game/plan/` orders its layers, and `vfs/sources/layer_plan.rs` says how each is opened.
-//! 4. `vfs/open.rs` then walks folders, and opens and parses archives in parallel.
+//! 3. `vfs/open.rs`, which opens a `SourceSet`, has `vfs/sources/resolve.rs` plan what games load.
+//!    `game/find/` finds the game, `game/plan/` orders its layers, and `vfs/sources/layer_plan.rs` says how
+//!    each is opened.
+//! 4. `vfs/open.rs` then walks folders (`folder/scan.rs`), and opens and parses archives
+//!    (`vfs/opened_archive.rs`), in parallel.
 //! 5. `tree/merge.rs` merges their names in load order.
 //! 6. `daemon/mountpoint.rs` prepares the mountpoint. It is opened once (`system/place.rs`), because another
-//!    user may rename folders above it. `daemon/service.rs` prepares the log, threads and descriptors.
-//! 7. `fuse/session.rs` mounts on what was opened (`fuse/mount.rs`), answers INIT and starts the workers. If
-//!    that fails, it unmounts. `daemon/follow.rs` begins to watch the disk.
-//! 8. The daemon leaves the terminal and reports success.
-//! 9. The session serves until `umount` or a signal. Then the daemon unmounts, and removes a
-//!    mountpoint that it created.
+//!    user may rename folders above it. `daemon/service.rs` prepares the log and the handler of SIGUSR1.
+//! 7. `fuse/session.rs` reserves descriptors, mounts on what was opened (`fuse/mount.rs`), answers INIT
+//!    (`init` in `fuse/adaptor.rs`) and starts the workers. If that fails, it unmounts.
+//! 8. The daemon leaves the terminal and reports success. Then `daemon/follow.rs` begins to watch the disk,
+//!    and finds what changed since the sources were opened.
+//! 9. The session serves until the mount ends: by `umount`, or because a signal has the daemon unmount
+//!    (`fuse/unmount.rs`). Then the daemon removes a mountpoint that it created.
 //!
 //! # The path of a change
 //!
-//! 1. `daemon/watching.rs` waits for events of `watch`, or SIGUSR1. If a name of a loose file changed, the
-//!    kernel drops it at once, and a LOOKUP of it waits for the next view (`fs/remembered/pending.rs`).
+//! 1. `daemon/watching.rs` waits for events of `watch`, for SIGUSR1 and for changes of the mount table. If a
+//!    name of a loose file changed, the kernel drops it at once, and a LOOKUP of it waits for the next view
+//!    (`fs/remembered/pending.rs`). If a file was written to, its new bytes show before any reload: the
+//!    kernel drops its pages (`note_written_file` in `fs/filesystem.rs`), and `pending.rs` has its size.
 //! 2. It collects what changed until the disk is quiet or a LOOKUP waits.
-//! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again, as steps 3 to 5 of a mount do.
-//!    It keeps each archive whose path, size and times did not change, and a source that cannot be opened
-//!    now. `folder/rescan.rs` lists only changed folders.
+//! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again, as steps 4 and 5 of a mount do.
+//!    Step 3 is repeated only if something changed that the plan depends on. It keeps each archive whose
+//!    path, size and times did not change, and a source that cannot be opened now. `folder/rescan.rs` lists
+//!    only changed folders, or all of them after SIGUSR1 or if events were lost.
 //! 4. `fs/filesystem.rs` goes on with the earlier archive if one that was opened again proves to be the same
 //!    (`content/store.rs`), compares both trees (`tree/comparison.rs`), keeps the old sources of open
 //!    files (`fs/remembered/retired.rs`), and swaps the view.
 //! 5. `fuse/notify.rs` has the kernel drop each name that changed, and the pages of files that were
 //!    written to (`fs/remembered/pending.rs`).
 //!
-//! A READ that finds its archive changed starts a reload, too (`fs/read.rs`). It need not say which one,
-//! because each reload stats all archives.
+//! A READ that finds its archive changed, or that fails as if its disk was lost, starts a reload, too
+//! (`fs/read.rs`). It need not say which archive, because each reload stats all archives.
 //!
 //! `FUSE.md` 9 has the reasons.
+//!
+//! # The path of a pack
+//!
+//! 1. `cli/command/pack.rs` makes `PackOptions` (`pack/pack_options.rs`, with a row for each game), and opens
+//!    the sources as steps 3 to 5 of a mount do.
+//! 2. `pack/plan.rs`: `pack/source.rs` lists the files, and `pack/verdict.rs` says what stays loose. Files
+//!    are grouped, split by size and named. `format/write/new_archive.rs` sorts them and refuses collisions.
+//! 3. `pack/write.rs` opens the output folder (`system/output_place.rs`), checks what is there, and makes a
+//!    file without a name for each archive (`system/new_file.rs`).
+//! 4. `pack/archive_writer.rs` writes the data that the threads of `pack/pipeline.rs` encode
+//!    (`content/codec/encode.rs`), and the tables around it (`format/write/`).
+//! 5. It opens each archive as any other, and compares every file with what was read of the sources.
+//! 6. `system/new_file.rs` gives all files their names, or none. With `--overwrite`, archives that an earlier
+//!    run left are removed (`pack/leftover.rs`).
 //!
 //! # Where to find
 //!

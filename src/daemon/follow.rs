@@ -1,6 +1,5 @@
 //! The thread that reloads. It opens the sources again while the old view is served, and then makes the file
-//! system serve the new view. Another thread watches the disk (`watching`), and both share what changed
-//! (`trigger`).
+//! system serve the new view. Another thread watches the disk, and both share what changed (`watching`).
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::{OsStr, OsString};

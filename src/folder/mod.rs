@@ -3,7 +3,8 @@
 //! A scan walks the folder once. It keeps the names (`names`), where they are on disk (`location`),
 //! and notes on what it left out. Sizes and times are learnt on demand (`file_state`). Bytes are
 //! read through descriptors that all folders of a mount share (`open_files`). After a change on the disk, a
-//! later scan copies what did not change (`rescan`). Paths that lead to one folder share a walk (`walks`).
+//! later scan copies what did not change (`rescan`). Paths that lead to one folder share a walk
+//! (`Walks` in `rescan`).
 //!
 //! # No path leads astray
 //!

@@ -1,4 +1,4 @@
-//! READ, once its file is known and its device has a worker for it.
+//! READ: finds the file of an inode number, and reads it once its device has a worker for it.
 
 use std::sync::Arc;
 

@@ -36,7 +36,8 @@
 //! | how does a file become blocks? | `pipeline.rs` |
 //! | how is an archive written? | `archive_writer.rs` |
 //! | is it what the source was? | `archive_writer.rs` |
-//! | how do archives get their names? | `write.rs` |
+//! | how are archives placed? | `write.rs` |
+//! | how do packed files leave a mod, and return? | `move_packed.rs` |
 //! | which plugins do archives need? | `dummy.rs` |
 //! | what did an earlier run leave? | `leftover.rs` |
 //! | what changes in a game? | `effects.rs` |

@@ -1,6 +1,7 @@
-//! Names of loose files that changed on the disk, until a view with the change is served.
+//! Names of loose files that changed on the disk, and files that were written to, until a view with the
+//! change is served.
 //!
-//! A LOOKUP of such a name waits for that view, because the current view would answer what is no longer
+//! A LOOKUP of a changed name waits for that view, because the current view would answer what is no longer
 //! true. It waits without a worker: its answer is stored here. After a second at the latest it is given
 //! from the view that is current then, and the kernel does not cache it.
 

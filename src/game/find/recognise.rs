@@ -58,7 +58,6 @@ pub(super) fn recognise(disk: &Disk, folder: &Path, expected: Option<&'static Ti
 /// The game folder of an executable: the nearest folder above it with a game. If there is none but
 /// the executable has a game's name, the nearest folder that looks like an incomplete game.
 /// `recognise` is [`Report::recognise`](super::candidate::Report::recognise).
-/// `recognise` is [`Report::recognise`](super::candidate::Report::recognise).
 pub(super) fn game_folder(executable: &Path, recognise: impl Fn(&Path) -> Recognised) -> Option<PathBuf> {
     let above = || executable.ancestors().skip(1).take(LEVELS_MAX);
     let is_game = |folder: &&Path| matches!(recognise(folder), Recognised::Game { .. });
