@@ -139,7 +139,11 @@ impl Follower {
             });
             fs.on_wait(move || of_lookups.hurry());
             let of_naps = self.trigger.clone();
-            asleep::on_change(move || of_naps.note_mounts());
+            // Another thread waits for the trigger: who finds a disk asleep may hold what is locked under it.
+            asleep::on_change(move || {
+                let trigger = of_naps.clone();
+                _ = thread::Builder::new().name("nap".into()).spawn(move || trigger.note_mounts());
+            });
             let of_uses = self.trigger.clone();
             fs.on_use(move || of_uses.note_use());
         }
@@ -438,6 +442,7 @@ impl Follower {
         let changed = self.polling.lock().changed_before(&self.watcher, added, unwatched);
         fs.note_moved_watches(added, removed, counts);
         self.note_watched_links(fs);
+        fs.view().store().note_watched(|folder| self.watcher.is_reported(folder));
         let mut changes = DiskChanges::default();
         if !changed.is_empty() {
             changes.add_plan();
@@ -445,8 +450,11 @@ impl Follower {
         for folder in changed.iter() {
             changes.add(Path::new(&**folder).into());
         }
-        let (of_added, asked) = (fs.clone(), added.to_vec());
-        let stale = asleep::run(move || of_added.stale_folders(&asked, |folder| !asleep::is_at(folder)));
+        // If a disk falls asleep meanwhile, the others are asked again.
+        let stale = (0..2).find_map(|_| {
+            let (of_added, asked) = (fs.clone(), added.to_vec());
+            asleep::run(move || of_added.stale_folders(&asked, |folder| !asleep::is_at(folder)))
+        });
         stale.into_iter().flatten().for_each(|folder| changes.add(folder.into()));
         if !changes.is_empty() {
             self.trigger.note_found(|noted| noted.extend(changes));

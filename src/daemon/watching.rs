@@ -521,7 +521,9 @@ mod tests {
                 polling.due = Some(Instant::now());
                 polling.step(&watcher)
             });
-            changed.flatten().map(|folder| PathBuf::from(&*folder)).collect::<Vec<_>>()
+            // Other tests change the folders above.
+            let changed = changed.flatten().map(|folder| PathBuf::from(&*folder));
+            changed.filter(|folder| folder.starts_with(dir.path())).collect::<Vec<_>>()
         };
         assert_eq!((check(), check()), (vec![], vec![]));
         std::fs::write(&list, "-a").unwrap();
