@@ -6,9 +6,11 @@
 //! **The rule.** A read that waits for the disk is a seek, unless it follows the one before in its archive.
 //! After [`SEEKS_MIN`] seeks on a disk, the archive of the latest one is read ahead from its start on: 1 MiB
 //! for each seek, those before included. So a walk over a whole archive takes little more than one pass. If
-//! the program stops, reading ahead has taken about as long as its seeks. All archives of a disk share this
-//! budget. An archive is left alone if it was read ahead as far as memory allows, or if programs use these
-//! bytes much less than chance would. When no read seeks for a while, all of this is forgotten.
+//! the program stops, reading ahead has taken about as long as its seeks. On a slow card without seeks, reads
+//! take long because of their length; once that is known of the disk, they count no more. All archives of a
+//! disk share this budget. An archive is left alone if it was read ahead as far as memory allows, or if
+//! programs use these bytes much less than chance would. When no read seeks for a while, all of this is
+//! forgotten.
 //!
 //! One thread for each disk reads ahead, and waits for a step before it requests the next one. So a program
 //! waits for one step at most. Disks that do not seek are never read ahead, nor are archives that do not stay
@@ -31,6 +33,10 @@ use crate::system::whole_file;
 
 /// A read that takes this long waited for a disk that seeks. SSDs and the page cache are faster.
 const SEEK_TIME: Duration = Duration::from_millis(2);
+/// Nanoseconds that a disk needs for a byte, if nothing is known of it: 100 MB/s.
+const BYTE_TIME: u64 = 10;
+/// Maximum time that reading ahead takes, for each second that reads waited for seeks.
+const TIME_PER_WAIT: u32 = 4;
 /// Number of seeks before anything is read ahead: a program may want only a few files.
 const SEEKS_MIN: u64 = 32;
 /// Number of bytes that are read ahead for each seek. A hard disk takes about as long for them.
@@ -178,6 +184,10 @@ fn available_memory() -> Option<u64> {
 struct Disk {
     seeks: u64,
     last_seek: Instant,
+    /// How long reads with seeks took.
+    waited: Duration,
+    /// How long reading ahead took.
+    spent: Duration,
     /// Bytes that were read ahead from the disk.
     read: u64,
     /// By number.
@@ -211,12 +221,19 @@ struct Step {
 impl Disk {
     fn new() -> Self {
         let (archives, last_seek) = (HashMap::new(), Instant::now());
-        Self { seeks: 0, last_seek, read: 0, archives, wanted: 0, is_served: false }
+        let (waited, spent) = (Duration::ZERO, Duration::ZERO);
+        Self { seeks: 0, last_seek, waited, spent, read: 0, archives, wanted: 0, is_served: false }
     }
 
     /// Whether the programs that read have stopped.
     fn is_paused(&self) -> bool {
         self.last_seek.elapsed() > PAUSE
+    }
+
+    /// Nanoseconds that the disk needs for a byte without a seek, as reading ahead has shown.
+    fn byte_time(&self) -> u64 {
+        let spent = u64::try_from(self.spent.as_nanos()).unwrap_or(u64::MAX);
+        spent.checked_div(self.read).unwrap_or(0).max(BYTE_TIME)
     }
 
     /// Records a read of an archive. The one before ended at `before`.
@@ -229,9 +246,11 @@ impl Disk {
     ) {
         if self.is_paused() {
             (self.seeks, self.read) = (0, 0);
+            (self.waited, self.spent) = (Duration::ZERO, Duration::ZERO);
             self.archives.clear();
         }
-        let has_waited = waited >= SEEK_TIME;
+        let len = range.end.saturating_sub(range.start);
+        let has_waited = waited >= SEEK_TIME + Duration::from_nanos(len.saturating_mul(self.byte_time()));
         let archive = match self.archives.entry(number) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(_) if !has_waited => return,
@@ -240,6 +259,7 @@ impl Disk {
         archive.note_read(range, has_waited);
         if has_waited && range.start.abs_diff(before) > NEAR.min(file.len() / NEAR_PART) {
             (self.seeks, self.last_seek, self.wanted) = (self.seeks + 1, Instant::now(), number);
+            self.waited += waited;
         }
     }
 
@@ -257,7 +277,10 @@ impl Disk {
 
     /// What to read ahead next.
     fn step(&self) -> Option<Step> {
-        if self.seeks < SEEKS_MIN || !self.is_unfinished(self.wanted) {
+        if self.seeks < SEEKS_MIN
+            || self.spent > self.waited * TIME_PER_WAIT
+            || !self.is_unfinished(self.wanted)
+        {
             return None;
         }
         let budget = (self.seeks * BYTES_PER_SEEK).checked_sub(self.read)?;
@@ -274,8 +297,9 @@ impl Disk {
         archive.ahead = archive.ahead.max(step.range.end);
         archive.is_useless |= took.is_none();
         // What was in the page cache costs nothing.
-        if took.is_some_and(|took| took >= SEEK_TIME) {
+        if let Some(took) = took.filter(|took| *took >= SEEK_TIME) {
             self.read += len;
+            self.spent += took;
         }
     }
 
@@ -335,6 +359,8 @@ mod tests {
         /// The files that are in the page cache, and the end of what was read ahead into it.
         cached: Vec<(HashSet<u64>, u64)>,
         waits: u64,
+        /// How long it takes to read 1 MiB ahead.
+        step_time: Duration,
         /// The end of the last read of each archive.
         positions: Vec<u64>,
     }
@@ -347,6 +373,7 @@ mod tests {
                 cached: vec![Default::default(); lens.len()],
                 archives,
                 waits: 0,
+                step_time: SEEK,
                 positions: vec![0; lens.len()],
             }
         }
@@ -359,10 +386,15 @@ mod tests {
             let waited = if waits { SEEK } else { CACHED };
             let before = mem::replace(&mut self.positions[number], range.end);
             self.disk.note_read((number as u32, &self.archives[number]), &range, before, waited);
+            self.read_ahead();
+        }
+
+        fn read_ahead(&mut self) {
             while let Some(step) = self.disk.step() {
                 let budget = self.disk.seeks * BYTES_PER_SEEK - self.disk.read;
                 assert!(step.range.end - step.range.start <= budget.min(STEP_MAX), "{step:?}");
-                self.disk.note_step(&step, Some(SEEK));
+                let len = u32::try_from(step.range.end - step.range.start).unwrap();
+                self.disk.note_step(&step, Some(self.step_time * len.div_ceil(1 << 20)));
                 self.cached[step.number as usize].1 = step.range.end;
             }
         }
@@ -394,7 +426,23 @@ mod tests {
         shuffled(200).take(20).for_each(|file| it.read(0, file * MIB..file * MIB + 9));
         assert_eq!(it.disk.read, 0);
         it.read(0, 199 * MIB + 10..199 * MIB + 20);
-        assert!(it.disk.read <= it.disk.seeks * BYTES_PER_SEEK);
+        assert_eq!(it.disk.seeks, SEEKS_MIN);
+        assert!((1..=SEEKS_MIN * BYTES_PER_SEEK).contains(&it.disk.read), "{} bytes", it.disk.read);
+    }
+
+    #[test]
+    fn on_a_card_without_seeks_little_is_read_ahead() {
+        let mut it = Simulated::new(&[4_000 * MIB]);
+        // It transfers 1 MiB in 50 ms, so 200 kB in 10 ms.
+        it.step_time = Duration::from_millis(50);
+        let file = it.archives[0].clone();
+        let read = |it: &mut Simulated, file: &Arc<ArchiveFile>, at: u64| {
+            it.disk.note_read((0, file), &(at..at + 200_000), 0, Duration::from_millis(10));
+            it.read_ahead();
+        };
+        shuffled(200).for_each(|number| read(&mut it, &file, (number + 1) * 19 * MIB));
+        assert!((SEEKS_MIN..SEEKS_MIN + 4).contains(&it.disk.seeks), "{:?}", it.disk);
+        assert!(it.disk.spent <= it.disk.waited * TIME_PER_WAIT + it.step_time * 4, "{:?}", it.disk);
     }
 
     #[test]
@@ -427,7 +475,7 @@ mod tests {
     fn another_archive_has_its_turn_once_its_disk_seeks_and_has_budget_left() {
         let mut it = Simulated::new(&[5 * MIB, 100 * MIB]);
         let second = it.archives[1].clone();
-        it.disk.seeks = SEEKS_MIN - 1;
+        (it.disk.seeks, it.disk.waited) = (SEEKS_MIN - 1, SEEK * 31);
         assert!(!it.disk.turn_to((1, &second)), "a few files");
         it.read(0, 4 * MIB..4 * MIB + 9);
         // The first archive took 5 MiB of the 32.
@@ -465,7 +513,7 @@ mod tests {
         let mut it = Simulated::new(&[200 * MIB]);
         it.disk.seeks = SEEKS_MIN;
         let file = it.archives[0].clone();
-        it.disk.note_read((0, &file), &(100 * MIB..101 * MIB), 0, SEEK);
+        it.disk.note_read((0, &file), &(100 * MIB..100 * MIB + 9), 0, SEEK);
         let step = it.disk.step().unwrap();
         it.disk.note_step(&step, Some(CACHED));
         assert_eq!((it.disk.read, it.disk.step().unwrap().range.start), (0, step.range.end));
