@@ -268,7 +268,6 @@ impl Reader {
             self.in_order = 1;
         }
         (self.file, self.has_begun) = (Some(file), true);
-        self.ahead = 0;
         self.requested.clear();
         true
     }
@@ -284,10 +283,10 @@ impl State {
             return;
         }
         self.jobs.clear();
+        self.readers.iter_mut().for_each(|reader| reader.ahead = 0);
         if self.readers.iter_mut().rev().any(|reader| reader.turns_to(view.vfs, node)) {
             return;
         }
-        self.readers.iter_mut().for_each(|reader| reader.ahead = 0);
         if self.readers.len() == READERS_MAX {
             self.readers.remove(0);
         }
