@@ -76,7 +76,11 @@ impl OrderChanges {
         if a.game().is_none() || b.game().is_none() {
             return None;
         }
-        let (before, after) = (Mods::of(a), Mods::of(b));
+        let (mut before, mut after) = (Mods::of(a), Mods::of(b));
+        // A name that is not enough for one game would be another mod's in the other one.
+        let twice: HashSet<String> = [&before, &after].into_iter().flat_map(Mods::names_twice).collect();
+        before.give_names(&twice);
+        after.give_names(&twice);
         let of_kinds = before.names.iter().zip(&after.names);
         let mut mods: Vec<ListChange> = of_kinds.flat_map(|(a, b)| list_changes(a, b)).collect();
         mods.sort_by_key(|change| change.what);
@@ -113,6 +117,9 @@ impl OrderChanges {
 /// The mods of a game.
 struct Mods {
     groups: Groups,
+    /// The folders, and the archives that belong to none of them: the number of each, its name, and its name
+    /// with that of the folder it is in.
+    layers: [Vec<(usize, String, String)>; 2],
     /// The name of each group that is a mod.
     name_of_group: HashMap<usize, String>,
     /// The names, each list in load order, lowest first: folders, archives that belong to none of these, and
@@ -148,22 +155,12 @@ impl Mods {
             let last = name(layer.path()).unwrap_or_default();
             (last.clone(), layer.path().parent().and_then(name).map_or(last.clone(), |it| it + "/" + &last))
         };
-        let mut times: HashMap<String, usize> = HashMap::new();
-        for layer in folders.iter().chain(&archives) {
-            *times.entry(fold(&name(layer).0)).or_default() += 1;
-        }
+        let named = |layer: &VfsLayer| {
+            let (short, long) = name(layer);
+            (layer.number(), short, long)
+        };
+        let of_layers = [folders, archives].map(|layers| layers.into_iter().map(named).collect());
         let mut name_of_group = HashMap::new();
-        let names = [folders, archives].map(|layers| {
-            let mut names = Vec::new();
-            for layer in layers {
-                let (short, long) = name(layer);
-                let is_twice = times.get(&fold(&short)).is_some_and(|times| *times > 1);
-                let name = if is_twice { long } else { short };
-                names.push(name.clone());
-                name_of_group.insert(layer.number(), name);
-            }
-            names
-        });
         let mut deployed: Vec<String> = Vec::new();
         for group in layers.len()..groups.count() {
             let name = groups.mod_name(group).unwrap_or_default();
@@ -171,8 +168,26 @@ impl Mods {
             name_of_group.insert(group, name);
         }
         deployed.sort_by_cached_key(|name| fold(name));
-        let [folders, archives] = names;
-        Self { groups, name_of_group, names: [folders, archives, deployed] }
+        let names = [Vec::new(), Vec::new(), deployed];
+        Self { groups, layers: of_layers, name_of_group, names }
+    }
+
+    /// The names that two layers have, in one case.
+    fn names_twice(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.layers.iter().flatten().map(|(_, short, _)| fold(short)).collect();
+        names.sort_unstable();
+        names.chunk_by(|a, b| a == b).filter(|same| same.len() > 1).map(|same| same[0].clone()).collect()
+    }
+
+    /// Names the layers, those of `twice` with the folder that they are in.
+    fn give_names(&mut self, twice: &HashSet<String>) {
+        for (layers, names) in self.layers.iter().zip(&mut self.names) {
+            for (number, short, long) in layers {
+                let name = if twice.contains(&fold(short)) { long } else { short };
+                names.push(name.clone());
+                self.name_of_group.insert(*number, name.clone());
+            }
+        }
     }
 
     fn name_of(&self, file: &VfsFile) -> Option<String> {
@@ -234,6 +249,7 @@ fn longest_rising(numbers: &[usize]) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::game::LoadOrder;
 
     fn changes(before: &[&str], after: &[&str]) -> Vec<String> {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
@@ -253,5 +269,28 @@ mod tests {
         assert_eq!(changes(&["a", "b"], &["new", "a", "b", "a"]), ["+ new"]);
         assert_eq!(changes(&[], &["a"]), ["+ a"]);
         assert_eq!(changes(&["a", "A"], &[]), ["- a"]);
+    }
+
+    #[test]
+    fn a_name_that_one_game_has_twice_is_long_in_both() {
+        let mods = |folders: &[&str]| {
+            let named = |(at, path): (usize, &&str)| {
+                let short = path.rsplit('/').next().unwrap_or_default();
+                (at, short.to_owned(), (*path).to_owned())
+            };
+            let layers = [folders.iter().enumerate().map(named).collect(), Vec::new()];
+            let groups = Groups::new(Vec::new(), &LoadOrder::default());
+            Mods { groups, layers, name_of_group: HashMap::new(), names: Default::default() }
+        };
+        let (mut before, mut after) =
+            (mods(&["ModA/00 Core", "x/B"]), mods(&["ModA/00 Core", "ModB/00 CORE"]));
+        let twice: HashSet<String> = [&before, &after].into_iter().flat_map(Mods::names_twice).collect();
+        before.give_names(&twice);
+        after.give_names(&twice);
+        let names = |mods: &Mods| mods.names[0].join(", ");
+        assert_eq!(
+            (names(&before), names(&after)),
+            ("ModA/00 Core, B".into(), "ModA/00 Core, ModB/00 CORE".into())
+        );
     }
 }

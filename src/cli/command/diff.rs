@@ -32,7 +32,7 @@ use crate::vfs::fate::{Cause, Fate};
 use crate::vfs::order_changes::{Culprit, ListChange, Listing, OrderChanges};
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::why::why_missing;
-use crate::vfs::{Change, Comparing, Difference, Layout, Vfs, VfsFile, VfsLayer};
+use crate::vfs::{Change, Comparing, Difference, FolderArchives, Layout, Vfs, VfsFile, VfsLayer};
 
 /// Print the files that only one of two sources has, and those that differ
 ///
@@ -254,7 +254,7 @@ impl Diff {
         let steps = |count| steps("comparing", count);
         check_memory((a.opened().tree.files() + b.opened().tree.files()).saturating_mul(COMPARED_PER_FILE))?;
         let differences = differences(a.opened(), b.opened(), &patterns, how, &steps);
-        let (unloaded, differences) = unloaded(&a, &b, differences);
+        let (unloaded, differences) = unloaded((&a, &set_a), (&b, &set_b), differences);
         let changes = OrderChanges::of(&a, &b);
         let counts = Counts::of(&differences, &unloaded);
         let mut missing = Missing::default();
@@ -487,7 +487,11 @@ fn game_name(vfs: &Vfs) -> &'static str {
 }
 
 /// Takes out the archives that are files of the tree of a game, because the game does not load them.
-fn unloaded(a: &Vfs, b: &Vfs, differences: Vec<Difference>) -> (Vec<Unloaded>, Vec<Difference>) {
+fn unloaded(
+    (a, set_a): (&Vfs, &SourceSet),
+    (b, set_b): (&Vfs, &SourceSet),
+    differences: Vec<Difference>,
+) -> (Vec<Unloaded>, Vec<Difference>) {
     // A layer that the user named has no reason, and is no archive of a game.
     let of_game = |layer: &VfsLayer| !layer.is_folder() && !layer.why().is_empty();
     let name = |layer: VfsLayer| layer.path().file_name().map(|it| fold(&it.to_string_lossy()));
@@ -496,15 +500,17 @@ fn unloaded(a: &Vfs, b: &Vfs, differences: Vec<Difference>) -> (Vec<Unloaded>, V
     let (mut unloaded, mut others) = (Vec::new(), Vec::with_capacity(differences.len()));
     for difference in differences {
         let path = &difference.path;
-        let is_archive = |vfs: &Vfs| {
+        let is_archive = |vfs: &Vfs, set: &SourceSet| {
             let is_at_top = !path.contains('/') && is_archive_name(path.as_bytes());
-            (is_at_top && vfs.game().is_some()).then_some(LoadedBy::Neither)
+            // Otherwise archives that are loaded are listed, too.
+            let are_layers = set.options.archives == FolderArchives::Open;
+            (is_at_top && are_layers && vfs.game().is_some()).then_some(LoadedBy::Neither)
         };
         let by = match difference.change {
             Change::Added if by_a.contains(&fold(path)) => Some(LoadedBy::A),
             Change::Removed if by_b.contains(&fold(path)) => Some(LoadedBy::B),
-            Change::Added => is_archive(b),
-            Change::Removed => is_archive(a),
+            Change::Added => is_archive(b, set_b),
+            Change::Removed => is_archive(a, set_a),
             _ => None,
         };
         match by {
