@@ -97,7 +97,9 @@ impl Vfs {
         let only = OnlyPaths::at_or_below(paths.clone()).filter(|_| paths.clone().next().is_some());
         if let Some(only) = only.and_then(|only| set.limited(only)) {
             let vfs = Self::from(only.open()?);
-            if paths.clone().all(|path| vfs.file(path).is_some() || vfs.folder(path).is_some()) {
+            // Of archives, nothing is missing.
+            let is_whole = vfs.layers().all(|layer| !layer.is_folder()) && vfs.opened.ignored.is_empty();
+            if is_whole || paths.clone().all(|path| vfs.file(path).is_some() || vfs.folder(path).is_some()) {
                 return Ok(vfs);
             }
         }

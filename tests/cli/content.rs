@@ -465,6 +465,10 @@ fn the_sound_of_a_voice_file_is_written_as_players_open_it() {
         .file("sound", "taken.fuz", voice(b"", &sound))
         .file("sound", "Taken.xwm", b"another sound");
     dir.archive("a.bsa", &archive.build());
+    // Also if only one file is asked for.
+    dir.run(["extract", "a.bsa"]).success();
+    dir.run(["extract", "--voices", "a", "sound/taken.fuz", "-C", "one"]).success();
+    assert_eq!(fs::read(dir.path("one/sound/taken.fuz.xwm")).ok(), Some(sound.clone()));
     let extracted = dir.run(["extract", "--voices", "a.bsa", "-C", "out"]);
     let kept = "3 voices stay as they are: cut off (2), no sound inside (1); -v lists them";
     assert!(extracted.out.starts_with("wrote 6 files") && extracted.out.contains(kept), "{extracted:?}");

@@ -310,3 +310,12 @@ fn json_describes_the_headers_of_textures_if_asked() {
     assert!(listed(&[]).values().all(|line| line.get("texture").is_none()));
     assert_eq!(dir.run(["list", "--pixels", "a.bsa"]).code, 2);
 }
+
+#[test]
+fn patterns_are_completed_below_a_folder_with_brackets_in_its_name() {
+    let dir = TestDir::new();
+    std::fs::create_dir_all(dir.path("mods/x[1]")).unwrap();
+    std::fs::write(dir.path("mods/x[1]/a.dds"), "").unwrap();
+    let found = dir.run(["complete", "fish", "bsafs list mods --glob 'x[[]1[]]/"]).success();
+    assert_eq!(found, "x[[]1[]]/a.dds\t\0");
+}

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
@@ -52,9 +52,10 @@ impl Complete {
         let Some(word) = words.pop() else { return Ok(Exit::Ok) };
         let before: Vec<_> = words.into_iter().map(|word| word.text).collect();
         let expected = Expected::at_end(bsafs, &before, &word.text);
+        let began = Instant::now();
         let mut candidates = sorted(expected.candidates(&word.text));
         if self.shell == Shell::Bash && word.quotes.is_some() {
-            candidates = descend_single_folder(&expected, candidates);
+            candidates = descend_single_folder(&expected, candidates, began);
         }
         let mut out = raw_stdout();
         match self.shell {
@@ -93,9 +94,17 @@ fn sorted(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
 }
 
 /// Replaces a single folder by its content, because readline closes the quotes after a single candidate.
-fn descend_single_folder(expected: &Expected, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+/// Each folder may take as long as the first one, so it stops when a part of the time is over.
+fn descend_single_folder(
+    expected: &Expected,
+    mut candidates: Vec<Candidate>,
+    began: Instant,
+) -> Vec<Candidate> {
     for _ in 0..DESCENT_MAX {
         let [only] = &candidates[..] else { break };
+        if began.elapsed() > TAB_TIME / 4 {
+            break;
+        }
         let below = if only.text.ends_with(b"/") { expected.candidates(&only.text) } else { Vec::new() };
         if below.is_empty() {
             break;

@@ -147,8 +147,8 @@ impl Extract {
         // Everybody may read what is extracted.
         let options = self.open.options().advice_to_root((!self.follow_links).then_some(AS_USER));
         let (named, selected) = self.selection.split(&self.archives)?;
-        // The names of pictures depend on other files.
-        let paths = if self.png { &[] } else { selected.only_paths() };
+        // The names of pictures and sounds depend on other files.
+        let paths = if self.png || self.voices { &[] } else { selected.only_paths() };
         let vfs = open_sources_for(named, options, paths.iter().copied())?;
         if self.directory.is_none() {
             refuse_destination(named, "-C")?;

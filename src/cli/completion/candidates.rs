@@ -232,7 +232,7 @@ fn pattern_of(path: &[u8]) -> Vec<u8> {
 }
 
 /// The inverse of [`pattern_of`]. `None` for any other pattern.
-fn unescaped(pattern: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn unescaped(pattern: &[u8]) -> Option<Vec<u8>> {
     let (mut path, mut rest) = (Vec::with_capacity(pattern.len()), pattern);
     while let Some((&byte, after)) = rest.split_first() {
         rest = match (byte, after) {

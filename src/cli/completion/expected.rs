@@ -155,7 +155,9 @@ impl Expected {
         let found = match &self.value {
             Value::Words(words) => words.iter().filter(|it| it.text.starts_with(typed)).cloned().collect(),
             Value::Tree { set, is_pattern, or_source, folder } => {
-                let mut found = match (vfs_at(set, typed), folder, is_pattern) {
+                let path = if *is_pattern { candidates::unescaped(typed) } else { Some(typed.to_vec()) };
+                let vfs = path.and_then(|path| vfs_at(set, &path));
+                let mut found = match (vfs, folder, is_pattern) {
                     (Some(vfs), _, true) => candidates::patterns_in_tree(vfs.tree(), typed),
                     (Some(vfs), _, false) => candidates::in_tree(vfs.tree(), typed),
                     (None, Some(folder), false) => candidates::below(folder, typed),
