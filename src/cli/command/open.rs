@@ -68,9 +68,10 @@ Examples:
 
 /// Saves a texture where the user wants it.
 fn save_as_png(texture: &Path) -> Result<Exit, Failure> {
-    let Some(picture) = chooser::choose_picture(texture)? else { return Ok(Exit::Ok) };
-    // The program runs in another folder.
-    let (texture, picture) = (absolute(texture)?, absolute(&picture)?);
+    // The program runs in another folder. The current one may be gone after the window.
+    let texture = absolute(texture)?;
+    let Some(picture) = chooser::choose_picture(&texture)? else { return Ok(Exit::Ok) };
+    let picture = absolute(&picture)?;
     let program = Program::itself().args(["thumbnail", "--size", "full", "--"]).arg(texture).arg(&picture);
     let failed = |what: String| Failure::new(Exit::Io, format!("cannot save {}: {what}", picture.shown()));
     match program.output_within(PICTURE_TIME) {
@@ -86,9 +87,9 @@ fn save_as_png(texture: &Path) -> Result<Exit, Failure> {
 
 /// Packs a folder beside it, if the user agrees to the plan.
 fn pack(folder: &Path) -> Result<Exit, Failure> {
-    let Some(game) = chooser::choose_packed_game()? else { return Ok(Exit::Ok) };
-    // The program runs in another folder.
+    // The program runs in another folder. The current one may be gone after the window.
     let folder = absolute(folder)?;
+    let Some(game) = chooser::choose_packed_game()? else { return Ok(Exit::Ok) };
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let output = folder.with_file_name(format!("{name} (packed)"));
     let run = |more: &[&str], time| {
