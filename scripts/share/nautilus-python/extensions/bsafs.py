@@ -1,6 +1,7 @@
 """Adds the entries of bsafs to the menus of Nautilus 43 and later, if python3-nautilus is installed."""
 
 import subprocess
+import threading
 
 from gi.repository import GObject, Nautilus
 
@@ -31,6 +32,10 @@ class BsafsMenu(GObject.GObject, Nautilus.MenuProvider):
         return found
 
     def run(self, _entry, command, paths):
-        for path in paths:
-            # Not in the folder that Nautilus shows: a mount would be busy.
-            subprocess.Popen(["bsafs", *command, path], cwd="/", stdin=subprocess.DEVNULL)
+        def run_each():
+            for path in paths:
+                # Not in the folder that Nautilus shows: a mount would be busy.
+                subprocess.run(["bsafs", *command, path], cwd="/", stdin=subprocess.DEVNULL, check=False)
+
+        # One window at a time, while Nautilus goes on.
+        threading.Thread(target=run_each, daemon=True).start()
