@@ -3,13 +3,16 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use crate::mounted::{Finished, TestDir, run};
 use crate::support::{Tes3, Tes4};
 
 /// Runs bsafs with standard output and standard error on a terminal.
 fn on_a_terminal(dir: &TestDir, command: &str) -> Finished {
+    on_a_terminal_with(dir, command, &[])
+}
+
+fn on_a_terminal_with(dir: &TestDir, command: &str, variables: &[(&str, &str)]) -> Finished {
     let program = env!("CARGO_BIN_EXE_bsafs");
     let line = format!("'{program}' {command}");
     let mut script = Command::new("script");
@@ -17,7 +20,7 @@ fn on_a_terminal(dir: &TestDir, command: &str) -> Finished {
     // on how to write control characters, so the name comes in a variable.
     script.args(["-qec", &line, "/dev/null"]).env("SHELL", "/bin/sh").env("HOSTILE", HOSTILE);
     // Progress is shown only if the kind of terminal is known, and a job that no terminal started sets none.
-    run(script.env("TERM", "xterm").current_dir(dir.path("")))
+    run(script.env("TERM", "xterm").envs(variables.iter().copied()).current_dir(dir.path("")))
 }
 
 /// File name of an archive that contains a command for terminals, as do the names that it stores. A
@@ -54,32 +57,20 @@ fn the_manual_is_shown_by_man_on_a_terminal_and_is_roff_in_a_pipe() {
 
 #[test]
 fn extract_and_verify_show_bytes_and_the_time_left_of_work_that_takes_long() {
-    const BAR_AFTER: Duration = Duration::from_millis(300);
-    for (nth, command) in ["extract a.bsa -C out", "verify a.bsa", "verify loose"].into_iter().enumerate() {
-        // How much takes long depends on the machine.
-        let mut files = 40_usize;
-        loop {
-            let dir = TestDir::new();
-            let names = (0..files).map(|n| format!("{n}.txt"));
-            if nth == 2 {
-                fs::create_dir(dir.path("loose")).unwrap();
-                names.for_each(|name| fs::write(dir.path("loose").join(name), vec![b'x'; 1024]).unwrap());
-            } else {
-                let archive = names.fold(Tes3::new(), |archive, name| archive.file(name, vec![b'x'; 1024]));
-                dir.archive("a.bsa", &archive.build());
-            }
-            let began = Instant::now();
-            let shown = on_a_terminal(&dir, command).out;
-            let time = began.elapsed();
-            let total =
-                if files < 1024 { format!("/{files}.00 KiB") } else { format!("/{}.00 MiB", files / 1024) };
-            let is_shown = shown.contains(&total) && (nth == 2 || shown.contains(" left"));
-            assert!(!is_shown || time > BAR_AFTER, "{command}: {time:?} {shown:?}");
-            if is_shown {
-                break;
-            }
-            assert!(time < 10 * BAR_AFTER, "{command}: {files} files, {time:?}: {shown:?}");
-            files = files.next_power_of_two().max(1024) * 2;
+    let dir = TestDir::new();
+    let archive = (0..40).fold(Tes3::new(), |archive, n| archive.file(format!("{n}.txt"), vec![b'x'; 1024]));
+    dir.archive("a.bsa", &archive.build());
+    fs::create_dir(dir.path("loose")).unwrap();
+    (0..40).for_each(|n| fs::write(dir.path("loose").join(format!("{n}.txt")), vec![b'x'; 1024]).unwrap());
+    // After how many milliseconds a bar is shown.
+    for (after, is_shown) in [("0", true), ("1000000", false)] {
+        for command in ["extract a.bsa -C out --overwrite", "verify a.bsa", "verify loose"] {
+            let shown = on_a_terminal_with(&dir, command, &[("BSAFS_BAR_AFTER", after)]).out;
+            assert_eq!(shown.contains("/40.00 KiB"), is_shown, "{command}: {shown:?}");
+            assert!(
+                !is_shown || command == "verify loose" || shown.contains(" left"),
+                "{command}: {shown:?}"
+            );
         }
     }
 }

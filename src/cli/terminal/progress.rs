@@ -14,17 +14,26 @@ const BAR_FROM: usize = 24;
 /// A bar is shown if the work takes longer than this. A bar that appears and vanishes at once only flickers.
 const BAR_AFTER: Duration = Duration::from_millis(300);
 
+/// In a debug build, the tests set this variable to other milliseconds.
+const BAR_AFTER_NAME: &str = "BSAFS_BAR_AFTER";
+
+fn bar_after() -> Duration {
+    let set = if cfg!(debug_assertions) { std::env::var(BAR_AFTER_NAME).ok() } else { None };
+    set.and_then(|text| text.parse().ok()).map_or(BAR_AFTER, Duration::from_millis)
+}
+
 /// A progress bar that is removed from the terminal on drop.
 struct Bar {
     bar: ProgressBar,
     began: Instant,
+    shown_after: Duration,
     is_shown: AtomicBool,
 }
 
 impl Bar {
     fn advance(&self, by: u64) {
         if !self.is_shown.load(Relaxed)
-            && self.began.elapsed() >= BAR_AFTER
+            && self.began.elapsed() >= self.shown_after
             && !self.is_shown.swap(true, Relaxed)
         {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -72,5 +81,6 @@ fn bar(what: &'static str, count: usize, total: impl FnOnce() -> u64, template: 
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     };
-    Some(Bar { bar, began: Instant::now(), is_shown: AtomicBool::new(false) })
+    let (began, shown_after) = (Instant::now(), bar_after());
+    Some(Bar { bar, began, shown_after, is_shown: AtomicBool::new(false) })
 }
