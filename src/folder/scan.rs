@@ -601,7 +601,7 @@ pub struct Filter {
 /// The paths of a tree that a command needs. A scan for them walks the folders above them, and no others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OnlyPaths {
-    /// Files, or folders with all that is below them. In lower case, with `/` between names.
+    /// Files, or folders with all that is below them.
     whole: Vec<Vec<u8>>,
     /// A folder whose entries are taken, without what is below them; empty for the scanned folder.
     listed: Option<Vec<u8>>,
@@ -621,40 +621,35 @@ impl OnlyPaths {
     }
 
     fn takes_file(&self, folder: &[u8], name: &[u8]) -> bool {
-        let folder = folder.to_ascii_lowercase();
-        let path = joined(&folder, &name.to_ascii_lowercase());
-        self.is_below_one(&path) || self.listed.as_ref() == Some(&folder)
+        self.is_below_one(&joined(folder, name)) || self.lists(folder)
     }
 
     fn takes_folder(&self, path: &[u8]) -> bool {
-        let path = path.to_ascii_lowercase();
         let parent = path.iter().rposition(|&byte| byte == b'/').map_or(&b""[..], |at| &path[..at]);
-        self.enters(&path) || self.listed.as_deref() == Some(parent)
+        self.enters(path) || self.lists(parent)
     }
 
     /// Whether a scan reads a folder.
     fn enters(&self, path: &[u8]) -> bool {
-        let path = path.to_ascii_lowercase();
-        let is_above = |it: &Vec<u8>| path.is_empty() || is_at_or_in(it, &path);
-        self.is_below_one(&path) || self.whole.iter().chain(&self.listed).any(is_above)
+        let mut all = self.whole.iter().chain(&self.listed);
+        self.is_below_one(path) || all.any(|it| is_at_or_below(it, path))
     }
 
     fn is_below_one(&self, path: &[u8]) -> bool {
-        self.whole.iter().any(|it| is_at_or_in(path, it))
+        self.whole.iter().any(|it| is_at_or_below(path, it))
+    }
+
+    fn lists(&self, folder: &[u8]) -> bool {
+        self.listed.as_ref().is_some_and(|it| it.eq_ignore_ascii_case(folder))
     }
 }
 
-/// Whether a path is another one, or below it. Both are in lower case.
-fn is_at_or_in(path: &[u8], folder: &[u8]) -> bool {
-    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
-}
-
-/// A path without slashes at its ends, in lower case.
+/// A path without slashes at its ends and without double ones.
 fn plain(path: &[u8]) -> Option<Vec<u8>> {
     let is_plain = |byte: &u8| (b' '..=b'~').contains(byte) && !b"%\\:".contains(byte);
     let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).collect();
     let is_name = |name: &&[u8]| name.iter().all(is_plain) && !matches!(*name, b"." | b"..");
-    names.iter().all(is_name).then(|| names.join(&b'/').to_ascii_lowercase())
+    names.iter().all(is_name).then(|| names.join(&b'/'))
 }
 
 impl Filter {
@@ -683,9 +678,7 @@ impl Filter {
             return false;
         }
         self.only_below.as_ref().is_none_or(|only| {
-            only.iter().any(|it| {
-                is_at_or_below(path, it) || is_at_or_below(it.as_bytes(), &String::from_utf8_lossy(path))
-            })
+            only.iter().any(|it| is_at_or_below(path, it) || is_at_or_below(it.as_bytes(), path))
         })
     }
 
@@ -701,9 +694,9 @@ impl Filter {
 }
 
 /// Whether a path is that of a folder, or lies below it.
-fn is_at_or_below(path: &[u8], folder: &str) -> bool {
+fn is_at_or_below(path: &[u8], folder: impl AsRef<[u8]>) -> bool {
     let mut path = parts(path);
-    parts(folder.as_bytes()).all(|part| path.next().is_some_and(|it| it.eq_ignore_ascii_case(part)))
+    parts(folder.as_ref()).all(|part| path.next().is_some_and(|it| it.eq_ignore_ascii_case(part)))
 }
 
 fn parts(path: &[u8]) -> impl Iterator<Item = &[u8]> {
