@@ -230,7 +230,7 @@ impl<'a> Scan<'a> {
     ) -> Result<(), Left> {
         if let Some(mark) = Mark::of(fd, name, kind) {
             match mark {
-                Mark::Deleted(name) if self.takes_file(listed, name) || self.is_on_the_way(listed, name) => {
+                Mark::Deleted(name) if self.filter.takes_mark(listed, name) => {
                     self.add_whiteout(folder, name)?
                 }
                 Mark::Opaque => self.add_whiteout(folder, b"")?,
@@ -521,11 +521,6 @@ impl<'a> Scan<'a> {
         self.filter.is_all() || self.filter.takes_file(folder, name)
     }
 
-    /// Whether a scan for some paths only walks a folder.
-    fn is_on_the_way(&self, parent: &[u8], name: &[u8]) -> bool {
-        self.filter.only.is_some() && self.takes_folder(parent, name)
-    }
-
     fn takes_folder(&self, parent: &[u8], name: &[u8]) -> bool {
         self.filter.is_all() || self.filter.takes_folder(&joined(parent, name))
     }
@@ -682,6 +677,12 @@ impl Filter {
         })
     }
 
+    /// Whether to take the mark that deletes a name. It may hide a file, a folder, or a folder that only
+    /// leads to what the filter takes.
+    pub(super) fn takes_mark(&self, folder: &[u8], name: &[u8]) -> bool {
+        self.is_all() || self.takes_file(folder, name) || self.takes_folder(&joined(folder, name))
+    }
+
     /// Whether the filter takes everything, but perhaps not all links.
     pub(super) fn is_all(&self) -> bool {
         *self == Self { only_roots_links: self.only_roots_links, ..Self::default() }
@@ -753,6 +754,28 @@ mod tests {
         assert!(OnlyPaths::listed(b"").unwrap().takes_folder(b"Textures"));
         for path in ["a%2Fb", "a\\b", "a/../b", "\u{e9}", "", "/"] {
             assert_eq!(OnlyPaths::at_or_below([path.as_bytes()]), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn marks_of_folders_on_the_way_to_what_a_filter_takes_count() {
+        let only = OnlyPaths::at_or_below([&b"textures/armor/iron/a.dds"[..]]).unwrap();
+        let below = Some(vec!["Textures/Armor/Iron".to_owned()]);
+        for filter in [
+            Filter { only: Some(only.into()), ..Filter::default() },
+            Filter { only_below: below, ..Filter::default() },
+        ] {
+            for (folder, name, is_taken) in [
+                ("", "textures", true),
+                ("Textures", "armor", true),
+                ("textures/armor", "IRON", true),
+                ("textures/armor/iron", "a.dds", true),
+                ("textures", "armors", false),
+                ("textures/armor", "steel", false),
+            ] {
+                let takes = filter.takes_mark(folder.as_bytes(), name.as_bytes());
+                assert_eq!(takes, is_taken, "{folder} {name}");
+            }
         }
     }
 

@@ -55,6 +55,11 @@ fn a_deleted_file_or_folder_is_hidden_in_the_layers_below() {
         }
         let expected: Vec<&str> = all.into_iter().filter(|path| !hidden.contains(path)).collect();
         assert_eq!(listed(&dir), expected, "{mark}");
+        // A command that needs one path walks only the folders above it.
+        for path in all {
+            let is_there = dir.run(["list", "a.bsa", "mod", path]).code == 0;
+            assert_eq!(is_there, expected.contains(&path), "{mark}, {path}");
+        }
         assert_eq!(dir.run(["list", "mod"]).success(), "textures/new.dds\n", "{mark}");
         dir.run(["extract", "mod", "-C", "out"]).success();
         let written: Vec<_> =
