@@ -30,7 +30,7 @@ use crate::vfs::sources::resolve::is_game;
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::unseen::unseen_about;
 use crate::vfs::why::{Explanation, NOT_FOUND, SAME_NAME, ThingKind, why};
-use crate::vfs::{OpenError, Vfs};
+use crate::vfs::Vfs;
 
 /// Print why a file, plugin, archive, mod or INI file is not in a game, or what hides it
 ///
@@ -358,23 +358,13 @@ pub(crate) struct Asked {
 
 impl Asked {
     pub(crate) fn new(sources: &[PathBuf], open: &OpenArgs) -> Result<Self, Failure> {
-        Self::opened(sources, open, |set| set.open().map(Vfs::from))
+        Self::about(sources, open, &[])
     }
 
-    /// Opens sources to look at some paths in their tree, as [`Vfs::open_for`] does.
+    /// Opens sources for some paths in their tree, as [`Vfs::open_for`] does; without paths, opens all.
     pub(crate) fn about(sources: &[PathBuf], open: &OpenArgs, paths: &[PathBuf]) -> Result<Self, Failure> {
-        Self::opened(sources, open, |set| {
-            Vfs::open_for(set, paths.iter().map(|it| it.as_os_str().as_bytes()))
-        })
-    }
-
-    fn opened(
-        sources: &[PathBuf],
-        open: &OpenArgs,
-        open_set: impl FnOnce(&SourceSet) -> Result<Vfs, OpenError>,
-    ) -> Result<Self, Failure> {
         let set = source_set(sources, open.options())?;
-        let vfs = open_set(&set)?;
+        let vfs = Vfs::open_for(&set, paths.iter().map(|it| it.as_os_str().as_bytes()))?;
         let installation = vfs.order().installation.iter();
         let deployments = Deployments::new(installation.flat_map(|it| it.prefix_folders()).collect());
         Ok(Self { vfs, set, deployments })
