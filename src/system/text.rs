@@ -27,6 +27,11 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
+/// Bytes as hex digits in lower case.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Decodes the escapes of a URI, such as `%20`. An invalid escape is kept.
 pub(crate) fn from_uri(mut text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());

@@ -17,6 +17,7 @@ use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::picture::{PictureError, RgbaTexture};
 use crate::shown::Shown;
+use crate::system::text::hex;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::vfs::comparison::Digests;
 use crate::vfs::parallel::in_parallel;
@@ -179,8 +180,7 @@ impl List {
                     continue;
                 }
             };
-            let mut line: Vec<u8> =
-                digest.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect();
+            let mut line = hex(&digest).into_bytes();
             line.extend(b"  ");
             // No path of a tree has a line break or a backslash, which sha256sum would escape.
             line.extend(file.path_bytes());
@@ -201,7 +201,7 @@ fn line(file: &VfsFile) -> JsonFile {
         packed: file.packed_size(),
         codec: file.codec(),
         archive: file.layer().path().to_string_lossy().into_owned(),
-        stored_name_hex: file.stored_name().iter().map(|byte| format!("{byte:02x}")).collect(),
+        stored_name_hex: hex(&file.stored_name()),
         hash: file.hash(),
         hidden_copies: file.hidden().len(),
         texture: None,
