@@ -314,7 +314,7 @@ impl LooseFolder {
         let stat = stat_of(&fd)?;
         self.check_or_set(file, &stat)?;
         let open = File::from(fd);
-        let stays_open = root.is_held() && !self.files.has_effects(device_of(&stat), &open);
+        let stays_open = root.keeps_files() && !self.files.has_effects(device_of(&stat), &open);
         Ok((open, stays_open))
     }
 

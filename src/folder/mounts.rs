@@ -1,5 +1,5 @@
-//! Folders beneath which files are opened: scanned folders, which are held open, and the tops of the mounts
-//! that links lead to.
+//! Folders beneath which files are opened: scanned folders, which are held open while few descriptors are in
+//! use, and the tops of the mounts that links lead to.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,6 +11,7 @@ use rustix::io::Errno;
 
 use crate::system::covered::uncovered;
 use crate::system::disk_id::DiskId;
+use crate::system::memory;
 use crate::system::paths::path_of_open;
 use crate::system::root_only;
 use crate::system::sync::Mutex;
@@ -34,9 +35,7 @@ const SYSFS: (FsWord, &str) = (0x6265_6572, "sysfs");
 /// is opened relative to a root.
 #[derive(Debug)]
 pub(super) struct Root {
-    /// `None` for the top of another mount than the source's. It is opened for each access, because the
-    /// mount cannot be unmounted while it is open.
-    fd: Option<OwnedFd>,
+    access: Access,
     /// Absolute path without links, as of the opening.
     pub(super) path: PathBuf,
     pub(super) mount: u64,
@@ -44,39 +43,50 @@ pub(super) struct Root {
     pub(super) identity: DiskId,
 }
 
+/// How a root is reached.
+#[derive(Debug)]
+enum Access {
+    /// It is held open.
+    Held(OwnedFd),
+    /// It is opened at its path for each access, because many descriptors are in use.
+    AtPath,
+    /// It is the top of another mount than the source's. It is opened for each access, because the mount
+    /// cannot be unmounted while it is open.
+    TopOfMount,
+}
+
 impl Root {
     pub(super) fn open(path: &Path, flags: OFlags) -> Result<Self, Errno> {
         let fd = rustix::fs::open(&*uncovered(path), flags | OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-        let found = Found::of(&fd)?;
-        Ok(Self { path: path_of_open(&fd)?, mount: found.mount, identity: found.identity, fd: Some(fd) })
+        let (found, path) = (Found::of(&fd)?, path_of_open(&fd)?);
+        let access = if memory::is_among_first(&fd) { Access::Held(fd) } else { Access::AtPath };
+        Ok(Self { path, mount: found.mount, identity: found.identity, access })
     }
 
-    /// The same folder, which is not held open any more.
-    fn released(self) -> Self {
-        Self { fd: None, ..self }
-    }
-
-    /// Opens the top of a mount if it is still at its path. Its inode number is not compared, because that
-    /// of a FUSE mount is another one before its daemon was asked for it.
+    /// Opens the root if it is still at its path. The inode number of the top of a mount is not compared,
+    /// because that of a FUSE mount is another one before its daemon was asked for it.
     fn reopened(&self) -> Result<OwnedFd, Errno> {
         let flags = OFlags::NOFOLLOW | OFlags::PATH | OFlags::CLOEXEC;
         let fd = rustix::fs::open(&*uncovered(&self.path), flags, Mode::empty())?;
         let found = Found::of(&fd)?;
-        let is_same = (found.mount, found.identity.device) == (self.mount, self.identity.device);
-        if is_same { Ok(fd) } else { Err(Errno::NOENT) }
+        let is_same = match self.access {
+            Access::TopOfMount => found.identity.device == self.identity.device,
+            Access::Held(_) | Access::AtPath => found.identity == self.identity,
+        };
+        if is_same && found.mount == self.mount { Ok(fd) } else { Err(Errno::NOENT) }
     }
 
     /// Calls `with` with a descriptor of the folder.
     fn with_fd<T>(&self, with: impl FnOnce(&OwnedFd) -> Result<T, Errno>) -> Result<T, Errno> {
-        match &self.fd {
-            Some(fd) => with(fd),
-            None => with(&self.reopened()?),
+        match &self.access {
+            Access::Held(fd) => with(fd),
+            Access::AtPath | Access::TopOfMount => with(&self.reopened()?),
         }
     }
 
     /// Whether files beneath the folder may stay open.
-    pub(super) fn is_held(&self) -> bool {
-        self.fd.is_some()
+    pub(super) fn keeps_files(&self) -> bool {
+        !matches!(self.access, Access::TopOfMount)
     }
 
     /// Whether both are the same folder, on the same mount.
@@ -166,7 +176,7 @@ impl Mounts {
         if root.mount != mount {
             return Err(Errno::XDEV);
         }
-        let top = Arc::new(root.released());
+        let top = Arc::new(Root { access: Access::TopOfMount, ..root });
         tops.retain(|_, top| top.strong_count() > 0);
         tops.insert(mount, Arc::downgrade(&top));
         Ok(top)

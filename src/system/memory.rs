@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::num::NonZero;
+use std::os::fd::AsRawFd;
 use std::sync::LazyLock;
 use std::{io, thread};
 
@@ -64,6 +65,9 @@ pub(crate) fn processors() -> usize {
 /// kernel's first table of 64 is large enough.
 const OTHERS: usize = 40;
 
+/// One of so many descriptors may be that of a folder. The others are for archives, which need theirs.
+const FOLDERS_SHARE: u64 = 4;
+
 /// Raises the soft limit of open files to the hard limit. Each archive stays open, and the usual
 /// limit is only 1,024.
 pub(crate) fn raise_limit() {
@@ -71,6 +75,13 @@ pub(crate) fn raise_limit() {
     if let Err(errno) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
         log::debug!("cannot raise the limit of open files: {errno}");
     }
+}
+
+/// Whether so few descriptors are in use that a folder may keep this one. The system gives each descriptor
+/// the lowest number that is free.
+pub(crate) fn is_among_first(fd: &impl AsRawFd) -> bool {
+    let number = u64::try_from(fd.as_raw_fd()).unwrap_or(u64::MAX);
+    getrlimit(Resource::Nofile).current.is_none_or(|limit| number < limit / FOLDERS_SHARE)
 }
 
 /// Makes the kernel's table large enough for this many archives. The kernel doubles a full table. If the

@@ -260,6 +260,42 @@ fn a_thousand_folders_are_mounted_with_few_open_files() {
 }
 
 #[test]
+fn folders_leave_the_open_files_that_are_allowed_to_archives() {
+    let dir = TestDir::new();
+    let mods: Vec<String> = (0..600).map(|n| format!("mods/{n:03}")).collect();
+    for (n, name) in mods.iter().enumerate() {
+        write(&dir, &format!("{name}/own/{n}.txt"), name.as_bytes());
+    }
+    let archives: Vec<String> = (0..200).map(|n| format!("{n}.bsa")).collect();
+    for name in &archives {
+        write(&dir, name, &Tes3::new().file(format!("misc\\{name}.txt"), name.as_bytes()).build());
+    }
+    let mut command = Command::new("prlimit");
+    let program = dir.bsafs(["mount"]);
+    command
+        .arg("--nofile=800:800")
+        .arg(program.get_program())
+        .arg("mount")
+        .args(archives.iter().chain(&mods))
+        .arg("mnt")
+        .current_dir(dir.path(""));
+    let mount = Mounted::at(&dir.path("mnt"), run(&mut command).success());
+    for (n, name) in mods.iter().enumerate() {
+        assert_eq!(mount.read(format!("own/{n}.txt")), name.as_bytes());
+    }
+    for name in &archives {
+        assert_eq!(mount.read(format!("misc/{name}.txt")), name.as_bytes());
+    }
+    // The last folders are opened for each access.
+    write(&dir, "mods/599/own/599.txt", b"another length");
+    until("the new bytes", || mount.read("own/599.txt") == b"another length");
+    fs::rename(dir.path("mods/598"), dir.path("away")).unwrap();
+    write(&dir, "mods/598/own/598.txt", b"another folder");
+    until("the new folder", || fs::read(mount.join("own/598.txt")).is_ok_and(|it| it == b"another folder"));
+    mount.umount(&dir);
+}
+
+#[test]
 fn statfs_counts_loose_files_that_were_statted() {
     let dir = TestDir::new();
     write(&dir, "mod/a.bin", &[1; 8192]);
