@@ -74,6 +74,7 @@
 //! | a text of a file in a message | | `EXCERPT_MAX` (200) |
 //! | lines that wait for the log | a line each | `LOG_LINES_MAX` (1,024) |
 //! | lines of an opening, to log none again | a line each | `LOG_REMEMBERED_MAX` (10,000), twice |
+//! | a manifest that `diff` reads | its text, and 120 and the path of a file | `MANIFEST_MAX` (512 MiB) |
 //! | pictures of a page of `conflicts --html` | their text | `PAGE_PICTURES_MAX` (3 MiB) |
 //! | textures whose pictures such a page shows | their decoding | `PAGE_TEXTURES_MAX` (128 GiB) |
 //! | other text of such a page | its text | `PAGE_TEXT_MAX` (6 MiB) |
@@ -187,6 +188,8 @@ pub const LISTED_FOLDERS_MAX: usize = 256;
 pub const WATCHED_LINKS_MAX: usize = 8192;
 /// Maximum number of replaced loose files that stay open. The kernel may have forgotten some of them.
 pub const RETIRED_FILES_MAX: usize = 128;
+/// Maximum number of bytes of a manifest. A line takes about 150, so this is enough for three million files.
+pub const MANIFEST_MAX: usize = 512 << 20;
 /// Maximum number of bytes of all lists of names. All known paths of all games take about 40 MiB.
 pub const NAMES_TEXT_MAX: usize = 64 << 20;
 /// Maximum number of paths of all lists of names. An index takes 24 bytes a path, so at most 96 MiB

@@ -52,7 +52,7 @@ impl Compared {
 }
 
 /// The SHA-256 of a file's bytes.
-type FileDigest = [u8; 32];
+pub(crate) type FileDigest = [u8; 32];
 
 /// The digests of files, each made once for all names of the same bytes.
 #[derive(Debug, Default)]

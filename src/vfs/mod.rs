@@ -14,6 +14,7 @@
 //! | how are sources opened again after a change? | `reopening.rs` |
 //! | what if one of them fails then? | `trouble.rs` |
 //! | are two files equal? | `comparison.rs` |
+//! | does a tree have the files of a list with checksums? | `manifest.rs` |
 //! | which files does a mesh need? | `needs.rs` |
 //! | which files does a pattern select? | `patterns.rs` |
 //! | how are files written to a folder? | `output_folder.rs` |
@@ -28,6 +29,7 @@ pub(crate) mod dictionary;
 pub(crate) mod error;
 pub(crate) mod fate;
 pub(crate) mod file;
+pub(crate) mod manifest;
 pub(crate) mod named_folder;
 pub(crate) mod needs;
 pub(crate) mod open;

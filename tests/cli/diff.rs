@@ -1,11 +1,12 @@
 //! `bsafs diff`: what was added, removed and changed, with and without comparing bytes.
 
 use std::fs;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
 use super::with_a_bad_file;
-use crate::mounted::TestDir;
+use crate::mounted::{TestDir, run};
 use crate::support::{Ba2, Tes3, Tes4};
 
 /// An archive, and a folder with a file for every kind of difference.
@@ -141,4 +142,77 @@ fn a_folder_with_archives_is_compared_as_one_tree() {
     );
     assert_eq!(dir.run(["diff", "x.bsa"]).code, 2);
     assert_eq!(dir.run(["diff", "x.bsa", "nothing"]).code, 66);
+}
+
+#[test]
+fn a_manifest_stands_for_the_files_whose_checksums_it_has() {
+    let dir = old_and_new();
+    for zero in [&[][..], &["-0"]] {
+        let manifest = dir.run([&["list", "--hash", "old.bsa"], zero].concat()).success();
+        fs::write(dir.path("manifest"), manifest).unwrap();
+        let equal = "0 added, 0 removed, 0 changed, 4 equal\n";
+        assert_eq!(dir.run(["diff", "manifest", "old.bsa"]).success(), equal);
+        let finished = dir.run(["diff", "manifest", "new"]);
+        assert_eq!((finished.code, finished.err.as_str()), (1, ""));
+        assert_eq!(
+            finished.out,
+            "+ Misc/added.txt\n- misc/gone.txt\n! misc/longer.txt\n! misc/other.txt\n\
+             1 added, 1 removed, 2 changed, 1 equal\n"
+        );
+        let turned = dir.run(["diff", "new", "manifest"]);
+        assert!(turned.code == 1 && turned.out.starts_with("- Misc/added.txt\n+ misc/gone.txt\n! "));
+    }
+    let some = dir.run(["diff", "manifest", "new", "-g", "[lo]*.txt"]);
+    assert_eq!(some.out, "! misc/longer.txt\n! misc/other.txt\n0 added, 0 removed, 2 changed, 0 equal\n");
+    let json = dir.run(["diff", "--json", "manifest", "new"]).out;
+    let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of_manifest = json!({"layer": "manifest", "size": null});
+    let of_new = |size: u64| json!({"layer": dir.path("new"), "size": size});
+    let expected = [
+        json!({"path": "Misc/added.txt", "change": "added", "b": of_new(3)}),
+        json!({"path": "misc/gone.txt", "change": "removed", "a": of_manifest}),
+        json!({"path": "misc/longer.txt", "change": "changed", "a": of_manifest, "b": of_new(3)}),
+    ];
+    assert_eq!(lines[..3], expected);
+    assert_eq!((&lines[4]["added"], &lines[4]["changed"], lines.len()), (&1.into(), &2.into(), 5));
+}
+
+#[test]
+fn a_manifest_of_sha256sum_with_escaped_names_is_read() {
+    let dir = old_and_new();
+    for name in ["back\\slash.txt", "line\nbreak\r.txt", "per%cent.txt", "caf\u{e9}.txt"] {
+        fs::write(dir.path("new").join(name), name).unwrap();
+    }
+    let write = |arguments: &str| {
+        let script = format!("find . -type f -exec sha256sum {arguments} {{}} + > ../manifest");
+        run(Command::new("sh").args(["-c", &script]).current_dir(dir.path("new"))).success();
+    };
+    for arguments in ["", "--binary", "--zero"] {
+        write(arguments);
+        let finished = dir.run(["diff", "manifest", "new"]);
+        let equal = "0 added, 0 removed, 0 changed, 8 equal\n";
+        assert_eq!((finished.code, finished.out.as_str()), (0, equal), "{arguments}");
+    }
+}
+
+#[test]
+fn a_line_that_is_no_part_of_a_manifest_is_an_error_with_its_number() {
+    let dir = old_and_new();
+    let whole = dir.run(["list", "--hash", "old.bsa"]).success();
+    let lines: Vec<&str> = whole.lines().collect();
+    for (text, what) in [
+        (whole[..whole.len() - 3].to_owned(), "line 4: the manifest is cut off here"),
+        (whole.replace(lines[2], "nonsense"), "line 3: not a SHA-256 with a path"),
+        (format!("{whole}{whole}"), "line 5: line 1 has this path, too"),
+    ] {
+        fs::write(dir.path("manifest"), text).unwrap();
+        let finished = dir.run(["diff", "manifest", "old.bsa"]);
+        assert_eq!((finished.code, finished.out.as_str()), (65, ""), "{finished:?}");
+        assert!(finished.err.contains(&format!("manifest: {what}")), "{finished:?}");
+    }
+    fs::write(dir.path("manifest"), whole).unwrap();
+    let both = dir.run(["diff", "manifest", "manifest"]);
+    assert!(both.code == 2 && both.err.contains("both sources are manifests"), "{both:?}");
+    let page = dir.run(["diff", "manifest", "old.bsa", "--html", "page.html"]);
+    assert!(page.code == 2 && page.err.contains("no files that a page could show"), "{page:?}");
 }

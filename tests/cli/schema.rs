@@ -67,6 +67,7 @@ fn prepared() -> TestDir {
     fs::write(dir.path("mesh.nif.d/textures/there.dds"), "DDS ").unwrap();
     let cut = b.build();
     dir.archive("cut.bsa", &cut[..cut.len() - 1]);
+    fs::write(dir.path("manifest"), dir.run(["list", "--hash", "b.bsa"]).success()).unwrap();
     let game = dir.path("home/Games/Skyrim");
     fs::create_dir_all(game.join("Data")).unwrap();
     fs::create_dir_all(dir.path("home/Games/Fallout")).unwrap();
@@ -98,7 +99,7 @@ fn the_output_of_every_command_follows_the_schema() {
     assert_eq!(schema["version"], 3);
     let game = dir.path("home/Games/Skyrim");
     let mount = dir.mount(["--edit", "mod", "a.bsa", "b.bsa"]);
-    let commands: [&[&str]; 23] = [
+    let commands: [&[&str]; 24] = [
         &["list", "--pixels", "a.bsa", "b.bsa"],
         &["info", "a.bsa", "cut.bsa"],
         &["info", "home/MO2/profiles"],
@@ -119,6 +120,7 @@ fn the_output_of_every_command_follows_the_schema() {
         &["conflicts", "--compare", "a.bsa", "b.bsa"],
         &["diff", "a.bsa", "b.bsa"],
         &["diff", "b.bsa", "a.bsa"],
+        &["diff", "manifest", "a.bsa"],
         &["diff", "home/MO2/profiles/P", "home/MO2/profiles/Q"],
         &["pack", "b.bsa", "--game", "skyrimse", "--name", "B", "-n", "--in", game.to_str().unwrap()],
         &["pack", "b.bsa", "--game", "skyrimse", "--name", "B", "-o", "packed", "--all"],

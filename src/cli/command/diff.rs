@@ -29,10 +29,11 @@ use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::comparison::differences;
 use crate::vfs::fate::{Cause, Fate};
+use crate::vfs::manifest::{Manifest, ManifestError};
 use crate::vfs::order_changes::{Culprit, ListChange, Listing, OrderChanges};
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::why::why_missing;
-use crate::vfs::{Change, Comparing, Difference, FolderArchives, Layout, Vfs, VfsFile, VfsLayer};
+use crate::vfs::{Change, Comparing, Difference, FolderArchives, Layout, OpenError, Vfs, VfsFile, VfsLayer};
 
 /// Print the files that only one of two sources has, and those that differ
 ///
@@ -47,15 +48,18 @@ use crate::vfs::{Change, Comparing, Difference, FolderArchives, Layout, Vfs, Vfs
 /// grouped by the mod that causes the difference, those with most files first. With patterns, only files are
 /// printed.
 ///
+/// One of the sources may be a manifest that `bsafs list --hash` or `sha256sum` wrote. The files of the other
+/// one are read, and their checksums are compared with those of the manifest.
+///
 /// If the source that lacks a file has a copy that the game ignores or does not load, or that is in a mod
 /// that is off, a line says so for each reason, with the words of `why`.
 ///
 /// With --json, each file is an object with "path", "change" (added, removed, changed, same-size or
 /// unreadable; for an archive loaded-by-a, loaded-by-b or not-loaded) and "a" and "b" for the sources that
-/// have the file: an object with "layer" and "size" in bytes, which is null if it cannot be read. "missing"
-/// is such a reason, and "mod" is what causes the difference. Before the files, each mod and each plugin is
-/// an object with "mod" or "plugin" and "change" (added, removed, or moved with the one before it in
-/// "after").
+/// have the file: an object with "layer" and "size" in bytes, which is null if it cannot be read. For a
+/// manifest, "layer" is the manifest, and "size" is null. "missing" is such a reason, and "mod" is what
+/// causes the difference. Before the files, each mod and each plugin is an object with "mod" or "plugin" and
+/// "change" (added, removed, or moved with the one before it in "after").
 /// The last object has the counts. Equal files are only counted.
 ///
 /// The exit status is 0 if no difference was found, and 1 if the sources differ or a file could not
@@ -64,7 +68,7 @@ use crate::vfs::{Change, Comparing, Difference, FolderArchives, Layout, Vfs, Vfs
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Diff {
-    /// The old source: an archive, folder, game, or any other source that `mount` accepts
+    /// The old source: an archive, folder, game, any other source that `mount` accepts, or a manifest
     ///
     /// The options of a profile (*.toml) apply only to this source, not to the other one.
     #[arg(value_name = "A")]
@@ -92,6 +96,7 @@ Examples:
   bsafs diff Mod.bsa unpacked/ --compare                 whether an archive equals a folder
   bsafs diff Mod-1.0.bsa Mod-1.1.bsa --html update.html  look at the textures before and after
   bsafs diff skyrimse ~/MO2                              what the mods add and replace
+  bsafs diff manifest skyrimse                           what changed since `bsafs list --hash`
   bsafs diff skyrimse:mo2/Old skyrimse:mo2/New           how two profiles of one instance differ";
 
 /// Number of files by kind of change.
@@ -235,14 +240,20 @@ const COMPARED_PER_FILE: usize = 400;
 impl Diff {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         let page = self.page.file()?;
+        match [&self.a, &self.b].map(|source| Manifest::is_one(source)) {
+            [false, false] => {}
+            _ if page.is_some() => {
+                let what = "--html and --open: a manifest has no files that a page could show";
+                return Err(Failure::new(Exit::Usage, what));
+            }
+            [true, true] => {
+                let what = "both sources are manifests; one must be an archive, folder or game";
+                return Err(Failure::new(Exit::Usage, what));
+            }
+            [is_a, _] => return self.run_with_manifest(is_a),
+        }
         // Open each source separately, because each profile has its own options.
-        let open = |source: &PathBuf| {
-            let options = self.open.options().layout(Layout::Union);
-            let options = options.advice_to_root(self.page.advice_to_root());
-            let set = source_set(slice::from_ref(source), options)?;
-            Ok::<_, Failure>((Vfs::from(set.open()?), set))
-        };
-        let ((a, set_a), (b, set_b)) = (open(&self.a)?, open(&self.b)?);
+        let ((a, set_a), (b, set_b)) = (self.open(&self.a)?, self.open(&self.b)?);
         let mut unseen = Unseen::of(&a);
         unseen.add(b.unseen());
         let patterns = self.selection.patterns()?;
@@ -270,7 +281,8 @@ impl Diff {
         missing.add("A", lacking(&Change::Added, LoadedBy::B), (&a, &set_a));
         missing.add("B", lacking(&Change::Removed, LoadedBy::A), (&b, &set_b));
         let (has_lists, game) = (changes.is_some() && !self.selection.is_limited(), game_name(&b));
-        let mut found = Found { differences, unloaded, counts, missing, changes, has_lists, game };
+        let manifest = None;
+        let mut found = Found { differences, unloaded, counts, missing, changes, has_lists, game, manifest };
         found.counts.listed = found.lists().iter().map(|(_, list)| list.len()).sum();
         match page {
             Some(page) => {
@@ -278,15 +290,48 @@ impl Diff {
                     [(&set_a, &a), (&set_b, &b)].map(|(set, vfs)| Subject::of(&set.paths, vfs.order()));
                 self.page.write(&page, found.page([a, b]), &mut unseen, ui.is_quiet)?
             }
-            None if self.json => found.print_json(&unseen)?,
-            None => found.print()?,
+            None => found.print(self.json, &unseen)?,
         }
-        for difference in &found.differences {
-            if let Change::Unreadable(what) = &difference.change {
-                log::error!("{}: {what}", difference.path);
+        Ok(found.end(unseen))
+    }
+
+    fn open(&self, source: &PathBuf) -> Result<(Vfs, SourceSet), Failure> {
+        let options = self.open.options().layout(Layout::Union);
+        let options = options.advice_to_root(self.page.advice_to_root());
+        let set = source_set(slice::from_ref(source), options)?;
+        Ok((Vfs::from(set.open()?), set))
+    }
+
+    /// Compares a source with the manifest that the other one is.
+    fn run_with_manifest(&self, is_a: bool) -> Result<Exit, Failure> {
+        let (path, source) = if is_a { (&self.a, &self.b) } else { (&self.b, &self.a) };
+        let manifest = Manifest::read(path).map_err(|error| match error {
+            ManifestError::Unreadable(cause) => OpenError::unreadable(path, cause).into(),
+            ManifestError::Line(line, what) => {
+                Failure::new(Exit::Data, format!("{}: line {line}: {what}", path.shown()))
             }
-        }
-        Ok(unseen.end(if found.counts.are_of_a_difference() { Exit::No } else { Exit::Ok }))
+        })?;
+        let (vfs, set) = self.open(source)?;
+        let unseen = Unseen::of(&vfs);
+        check_memory((manifest.len() + vfs.opened().tree.files()).saturating_mul(COMPARED_PER_FILE))?;
+        let steps = |count| steps("comparing", count);
+        let differences = manifest.differences(&vfs, is_a, &self.selection.patterns()?, &steps);
+        let mut missing = Missing::default();
+        let (name, lacking) = if is_a { ("B", Change::Removed) } else { ("A", Change::Added) };
+        let lacking = differences.iter().filter(|it| it.change == lacking);
+        missing.add(name, lacking.map(|it| it.path.as_str()), (&vfs, &set));
+        let found = Found {
+            counts: Counts::of(&differences, &[]),
+            differences,
+            unloaded: Vec::new(),
+            missing,
+            changes: None,
+            has_lists: false,
+            game: game_name(&vfs),
+            manifest: Some(OfManifest { path: path.clone(), is_a }),
+        };
+        found.print(self.json, &unseen)?;
+        Ok(found.end(unseen))
     }
 }
 
@@ -302,6 +347,23 @@ struct Found {
     has_lists: bool,
     /// The name of the game.
     game: &'static str,
+    manifest: Option<OfManifest>,
+}
+
+/// The manifest that one of the sources is.
+struct OfManifest {
+    path: PathBuf,
+    /// Whether it is the old source.
+    is_a: bool,
+}
+
+impl OfManifest {
+    /// What it has of a file; `None` if it has no line of it.
+    fn side(&self, change: &Change) -> Option<Side> {
+        let only_other = if self.is_a { Change::Added } else { Change::Removed };
+        let layer = || self.path.to_string_lossy().into_owned();
+        (*change != only_other).then(|| Side { layer: layer(), size: None })
+    }
 }
 
 /// The heading of the list of mods.
@@ -331,7 +393,10 @@ impl Found {
             if *kind == Change::Equal {
                 continue;
             }
-            let (a, b) = (before.as_ref().map(side), after.as_ref().map(side));
+            let (mut a, mut b) = (before.as_ref().map(side), after.as_ref().map(side));
+            if let Some(manifest) = &self.manifest {
+                *(if manifest.is_a { &mut a } else { &mut b }) = manifest.side(kind);
+            }
             let culprit = self.changes.as_ref().filter(|_| *kind != Change::SameSize);
             let culprit = culprit.map(|it| it.culprit(difference));
             let of_mod = culprit.map(|Culprit { name, what }| JsonCulprit { name, change: what });
@@ -344,10 +409,23 @@ impl Found {
         out.flush()
     }
 
-    fn print(&self) -> Result<(), OutputError> {
+    fn print(&self, as_json: bool, unseen: &Unseen) -> Result<(), OutputError> {
+        if as_json {
+            return self.print_json(unseen);
+        }
         let mut out = stdout_for(false);
         self.write(&mut out).map_err(OutputError)?;
         out.flush()
+    }
+
+    /// Says which files cannot be compared, and ends with the status of the answer.
+    fn end(&self, unseen: Unseen) -> Exit {
+        for difference in &self.differences {
+            if let Change::Unreadable(what) = &difference.change {
+                log::error!("{}: {what}", difference.path);
+            }
+        }
+        unseen.end(if self.counts.are_of_a_difference() { Exit::No } else { Exit::Ok })
     }
 
     fn write(&self, out: &mut impl StyledWrite) -> io::Result<()> {

@@ -20,6 +20,7 @@ use crate::shown::Shown;
 use crate::system::text::hex;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::vfs::comparison::Digests;
+use crate::vfs::manifest;
 use crate::vfs::parallel::in_parallel;
 use crate::vfs::{ReadError, ReadErrorKind, VfsFile};
 
@@ -180,11 +181,8 @@ impl List {
                     continue;
                 }
             };
-            let mut line = hex(&digest).into_bytes();
-            line.extend(b"  ");
-            // No path of a tree has a line break or a backslash, which sha256sum would escape.
-            line.extend(file.path_bytes());
-            line.push(if self.zero { 0 } else { b'\n' });
+            let end = if self.zero { 0 } else { b'\n' };
+            let line = manifest::line(&digest, &file.path_bytes(), end);
             out.write_all(&line).map_err(OutputError)?;
         }
         Ok(())

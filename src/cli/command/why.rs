@@ -23,6 +23,7 @@ use crate::game::{
 use crate::shown::{Shown, quoted};
 use crate::system::mountinfo;
 use crate::system::text::count;
+use crate::vfs::Vfs;
 use crate::vfs::fate::{Cause, Fate};
 use crate::vfs::needs::near;
 use crate::vfs::question::{Question, real_path};
@@ -30,7 +31,6 @@ use crate::vfs::sources::resolve::is_game;
 use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::unseen::unseen_about;
 use crate::vfs::why::{Explanation, NOT_FOUND, SAME_NAME, ThingKind, why};
-use crate::vfs::Vfs;
 
 /// Print why a file, plugin, archive, mod or INI file is not in a game, or what hides it
 ///
