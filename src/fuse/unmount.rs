@@ -175,18 +175,20 @@ impl Unmounter {
             return log::error!("cannot unmount: this mount is not in the mount table; run `umount`");
         }
         let (mut is_lazy, mut is_reported) = (false, false);
-        let (mut is_named, mut tries) = (false, 0);
+        let (mut in_use, mut tries) = (None, 0);
         while !signals.is_closed()
             && let Some(mounted) = self.current()
         {
             is_lazy |= signals.pending().next().is_some();
             if let Some(upper) = self.upper.get().and_then(MountEntry::now) {
-                // A mount that is in use is detached once the programs are named.
-                match unmount(&upper, is_lazy && is_named) {
-                    Ok(()) => continue,
-                    Err(_) if is_lazy && !is_named => {
-                        log::warn!("{}", stopped_in_use(&upper.device));
-                        is_named = true;
+                // A mount that is in use is detached once its programs are known.
+                match unmount(&upper, is_lazy && in_use.is_some()) {
+                    Ok(()) => {
+                        in_use.take().into_iter().for_each(|what: String| log::warn!("{what}"));
+                        continue;
+                    }
+                    Err(_) if is_lazy && in_use.is_none() => {
+                        in_use = Some(stopped_in_use(&upper.device));
                         continue;
                     }
                     // systemd sends the second signal at once.

@@ -113,17 +113,26 @@ impl Holders {
     }
 }
 
-/// Time limit for finding the processes that use a mount that ends.
-const ENDING_TIME: Duration = Duration::from_secs(1);
-/// Maximum number of programs that are named when a mount ends.
+/// Maximum number of programs that a line names.
 const USERS_NAMED: usize = 4;
 
-/// Says which programs still use a mount that ends.
+/// Names the first programs that use a mount, and counts the others. `None` if none was found.
+pub(crate) fn users_of(holders: &[Holder]) -> Option<String> {
+    let named: Vec<String> = holders.iter().take(USERS_NAMED).map(Holder::text).collect();
+    let more = match holders.len() - named.len() {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    (!named.is_empty()).then(|| named.join(", ") + &more)
+}
+
+/// Time limit for finding the processes that use a mount that ends.
+const ENDING_TIME: Duration = Duration::from_secs(1);
+
+/// Says which programs use a mount at the moment when it is detached. To be logged once that is done.
 pub(crate) fn stopped_in_use(device: &str) -> String {
-    let holders = Holders::find(ENDING_TIME);
-    let users: Vec<String> = holders.of(device).iter().take(USERS_NAMED).map(Holder::text).collect();
-    let users = if users.is_empty() { "a program".to_owned() } else { users.join(", ") };
-    format!("stopped while {users} used the mount, which is unmounted; its files cannot be read any more")
+    let users = users_of(Holders::find(ENDING_TIME).of(device)).unwrap_or_else(|| "a program".to_owned());
+    format!("stopped while {users} used the mount, which is detached now; its files cannot be read any more")
 }
 
 fn look_at_all(found: &Mutex<Holders>) -> io::Result<()> {

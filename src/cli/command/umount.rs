@@ -26,7 +26,7 @@ use crate::fuse::{Hindrance, MountError, unmount};
 use crate::mounts::mount_status::{self, Answer};
 use crate::mounts::serving;
 use crate::shown::Shown;
-use crate::system::holders::{Holder, Holders, Use};
+use crate::system::holders::{Holder, Holders, Use, users_of};
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::place::Place;
 use crate::system::process::is_in_user_namespace;
@@ -62,8 +62,6 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const HANGING_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time limit for finding the processes that use a mount.
 const PROCESSES_TIME: Duration = Duration::from_secs(2);
-/// Maximum number of processes that an error names.
-const HOLDERS_SHOWN: usize = 4;
 /// How long a mount may be busy before that is an error.
 const BUSY_TIME: Duration = Duration::from_millis(300);
 
@@ -272,8 +270,9 @@ fn advice(mounted: &MountEntry, error: &MountError) -> String {
     }
     let holders = Holders::find(PROCESSES_TIME);
     let holders = holders.of(&mounted.device);
-    let shown: Vec<String> = holders.iter().take(HOLDERS_SHOWN).map(Holder::text).collect();
-    let more = holders.len().saturating_sub(HOLDERS_SHOWN);
+    let Some(users) = users_of(holders) else {
+        return "; if a program uses it, close that program or add --lazy".into();
+    };
     // A shell whose current folder is in the mount need not be closed.
     let is_inside = |holder: &&Holder| holder.uses.keys().all(|how| *how == Use::CurrentFolder);
     let what_to_do = match holders.iter().filter(is_inside).count() {
@@ -281,13 +280,7 @@ fn advice(mounted: &MountEntry, error: &MountError) -> String {
         inside if inside == holders.len() => "change to a folder outside of the mount (`cd`)",
         _ => "close these programs, or change to a folder outside of the mount (`cd`)",
     };
-    match (shown.is_empty(), more) {
-        (true, _) => "; if a program uses it, close that program or add --lazy".into(),
-        (false, 0) => format!("; in use by {}; {what_to_do}, or add --lazy", shown.join(", ")),
-        (false, _) => {
-            format!("; in use by {}, and {more} more; {what_to_do}, or add --lazy", shown.join(", "))
-        }
-    }
+    format!("; in use by {users}; {what_to_do}, or add --lazy")
 }
 
 /// Removes the folders that a killed daemon made and could not remove.
