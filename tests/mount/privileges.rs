@@ -51,6 +51,28 @@ fn with_setuid_the_daemon_runs_as_the_user_who_owns_the_mount() {
 }
 
 #[test]
+fn the_command_that_a_mount_with_setuid_names_is_not_refused_to_root() {
+    if !is_root() {
+        return eprintln!("SKIPPED: needs root");
+    }
+    let dir = TestDir::new();
+    for name in ["mods", "mnt"] {
+        fs::create_dir(dir.path(name)).unwrap();
+    }
+    dir.archive("mods/a.bsa", &world());
+    fs::write(dir.path("mods/Broken.bsa"), "no archive").unwrap();
+    dir.give_to_user();
+    let mut command = Command::new(dir.path("bsafs"));
+    command.args(["mount", "mods", "mnt", "-o", "setuid=nobody"]).current_dir(dir.path(""));
+    let mounted = run(&mut command);
+    let odd = mounted.out.lines().find(|line| line.starts_with("odd: ")).unwrap();
+    let named = odd.rsplit_once(": bsafs ").unwrap().1;
+    let said = dir.run(named.split(' '));
+    assert!(said.code == 0 && said.out.contains("Broken.bsa"), "{odd}\n{said:?}");
+    run(&mut dir.bsafs_as_user(["umount", "mnt"])).success();
+}
+
+#[test]
 fn with_setuid_only_the_rights_of_the_user_decide_where_to_mount() {
     if !is_root() {
         return eprintln!("SKIPPED: needs root");

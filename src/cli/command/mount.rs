@@ -175,7 +175,8 @@ impl Mount {
         let opened = opened.map_err(|error| self.not_a_folder(error.into()))?;
         let mut mountpoint = prepare_mountpoint(&plan, self.mountpoint.as_deref())?;
         let vfs: Vfs = opened.into();
-        let report = report(&vfs, &mountpoint, plan.options.edit.as_deref());
+        let is_for_root = plan.options.user.is_some() && !rustix::process::geteuid().is_root();
+        let report = report(&vfs, &mountpoint, plan.options.edit.as_deref(), is_for_root);
         self.refuse_hidden_log(&mountpoint)?;
         // What is there is mounted, so that the exit status does not change.
         let mut unseen = Unseen::default();

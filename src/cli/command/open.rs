@@ -350,7 +350,7 @@ fn odd_lines(mounted: &MountEntry) -> [Option<String>; 2] {
     let unseen: Vec<&str> = status.not_looked_at.iter().map(|it| &*it.code).collect();
     let of = |is_shown: &dyn Fn(&NoteSummary) -> bool| {
         let shown: Vec<_> = status.odd.iter().filter(|odd| is_shown(odd)).cloned().collect();
-        odd_line(&shown, &mounted.mountpoint)
+        odd_line(&shown, &mounted.mountpoint, false)
     };
     let damaged = [NoteCode::ArchiveCutOff, NoteCode::ArchiveUnfinished, NoteCode::NamesCutOff];
     let is_damaged = |odd: &NoteSummary| odd.known_code().is_some_and(|code| damaged.contains(&code));

@@ -21,8 +21,8 @@ use crate::system::text::{count, layers};
 use crate::tree::NodeId;
 use crate::vfs::Vfs;
 
-/// Describes what was mounted, and how to unmount it.
-pub(crate) fn report(vfs: &Vfs, mountpoint: &Mountpoint, edit: Option<&Path>) -> String {
+/// Describes what was mounted, and how to unmount it. `is_for_root` if root has become the user who mounts.
+pub(crate) fn report(vfs: &Vfs, mountpoint: &Mountpoint, edit: Option<&Path>, is_for_root: bool) -> String {
     let path = mountpoint.path.shown();
     let made = if mountpoint.is_made() { " (a new folder, removed on unmount)" } else { "" };
     let hidden = vfs.tree().nodes().map(|node| vfs.tree().hidden(node).len()).sum::<usize>();
@@ -44,7 +44,7 @@ pub(crate) fn report(vfs: &Vfs, mountpoint: &Mountpoint, edit: Option<&Path>) ->
         game(vfs.order()),
         count(vfs.tree().files(), "file"),
         instance(vfs.order()),
-        oddities(vfs, &mountpoint.path),
+        oddities(vfs, &mountpoint.path, is_for_root),
         quoted(&mountpoint.path.to_string_lossy()),
     )
 }
@@ -158,17 +158,18 @@ fn older(vfs: &Vfs) -> Option<NoteSummary> {
 }
 
 /// Describes what is odd in a line.
-fn oddities(vfs: &Vfs, mountpoint: &Path) -> String {
+fn oddities(vfs: &Vfs, mountpoint: &Path, is_for_root: bool) -> String {
     let kept = vfs.kept_textures();
     let mut odd = summaries(vfs.notes().chain(&kept));
     // A mount finds these files in its tree. Listing them would mean reading the archives' names again.
     odd.extend(older(vfs));
-    odd_line(&odd, mountpoint).map_or_else(String::new, |line| format!("{line}\n"))
+    odd_line(&odd, mountpoint, is_for_root).map_or_else(String::new, |line| format!("{line}\n"))
 }
 
 /// What is odd about a mount, in one short line that names the command that shows all. What could not be
 /// looked at is described, and so are other things of one kind. Of several kinds, the first things are named.
-pub(crate) fn odd_line(odd: &[NoteSummary], mountpoint: &Path) -> Option<String> {
+/// `is_for_root` if root reads it about another user's mount, whose sources no command opens for root.
+pub(crate) fn odd_line(odd: &[NoteSummary], mountpoint: &Path, is_for_root: bool) -> Option<String> {
     let is_told = |odd: &&NoteSummary| odd.known_code().is_none_or(|it| it.is_unseen() && !it.is_wanted());
     let (told, others): (Vec<_>, Vec<_>) = odd.iter().partition(is_told);
     let told = told.into_iter().map(|odd| with_names(odd, archive_name));
@@ -187,7 +188,7 @@ pub(crate) fn odd_line(odd: &[NoteSummary], mountpoint: &Path) -> Option<String>
         Some(NoteCode::TextureKept | NoteCode::SourceGone | NoteCode::DiskGone) | None => true,
         Some(_) => false,
     };
-    let command = if odd.iter().any(is_of_mount) { "status" } else { "order" };
+    let command = if is_for_root || odd.iter().any(is_of_mount) { "status" } else { "order" };
     Some(format!("odd: {}: bsafs {command} {}", parts.join(", "), quoted(&mountpoint.to_string_lossy())))
 }
 
