@@ -7,8 +7,7 @@ use clap::Args;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::open_sources_for;
-use crate::cli::options::open_args::OpenArgs;
-use crate::cli::options::option_table::{OPEN, SALVAGE};
+use crate::cli::options::option_table::{OPEN, OpenArgs, SALVAGE};
 use crate::cli::options::selection::same_names;
 use crate::cli::terminal::output::raw_stdout;
 use crate::cli::terminal::unseen::Unseen;

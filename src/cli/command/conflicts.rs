@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
-use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::option_table::OpenArgs;
 use crate::cli::options::selection::Selection;
 use crate::cli::page::conflict_page::{conflict_page, unused_copies};
 use crate::cli::page::contents::{Contents, PageHead};

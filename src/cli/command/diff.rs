@@ -2,9 +2,8 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io;
 use std::path::PathBuf;
-use std::slice;
+use std::{io, slice};
 
 use clap::Args;
 use serde::Serialize;
@@ -12,7 +11,7 @@ use serde::Serialize;
 use super::conflicts::Subject;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
-use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::option_table::OpenArgs;
 use crate::cli::options::selection::Selection;
 use crate::cli::page::contents::{Contents, NameList, PageHead};
 use crate::cli::page::difference_page::{FileFacts, FileGroup, difference_page};

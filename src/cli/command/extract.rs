@@ -14,8 +14,7 @@ use indicatif::BinaryBytes;
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::named_sources::open_sources_for;
-use crate::cli::options::open_args::{AS_USER, OpenArgs};
-use crate::cli::options::option_table::{LAYOUT, OPEN, SALVAGE};
+use crate::cli::options::option_table::{AS_USER, LAYOUT, OPEN, OpenArgs, SALVAGE};
 use crate::cli::options::selection::{Selection, destination_hint, refuse_destination};
 use crate::cli::surroundings::remove_files_on_signals;
 use crate::cli::terminal::output::stdout;

@@ -8,8 +8,7 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::open_sources_for;
-use crate::cli::options::open_args::OpenArgs;
-use crate::cli::options::option_table::{LAYOUT, OPEN};
+use crate::cli::options::option_table::{LAYOUT, OPEN, OpenArgs};
 use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress::steps;

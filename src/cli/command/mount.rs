@@ -9,10 +9,8 @@ use clap::Args;
 
 use super::games::Games;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::mount_options::OptionList;
 use crate::cli::options::mount_plan::MountPlan;
-use crate::cli::options::open_args::OpenArgs;
-use crate::cli::options::option_table::{LAYOUT, MOUNT, MountOptions, OPEN, SALVAGE};
+use crate::cli::options::option_table::{LAYOUT, MOUNT, MountOptions, OPEN, OpenArgs, OptionList, SALVAGE};
 use crate::cli::options::saved_profile;
 use crate::cli::terminal::output::{escaped, stdout};
 use crate::cli::terminal::report::report;

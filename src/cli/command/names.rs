@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::open_args::OpenArgs;
-use crate::cli::options::option_table::PARSE;
+use crate::cli::options::option_table::{OpenArgs, PARSE};
 use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;

@@ -14,7 +14,7 @@ use super::extract::Extract;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::mount_as_source::place_in_mount;
 use crate::cli::options::named_sources::source_set;
-use crate::cli::options::open_args::{AS_USER, OpenArgs};
+use crate::cli::options::option_table::{AS_USER, OpenArgs};
 use crate::cli::options::selection::{self, Selected, Selection, is_file_of_game, is_pattern};
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::progress;

@@ -9,8 +9,7 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
-use crate::cli::options::open_args::OpenArgs;
-use crate::cli::options::option_table::SOURCE;
+use crate::cli::options::option_table::{OpenArgs, SOURCE};
 use crate::cli::terminal::output::{self, ASIDE, StyledWrite, stdout_for};
 use crate::cli::terminal::shown_layers::ShownLayers;
 use crate::cli::terminal::unseen::Unseen;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::{open_sources, source_set};
-use crate::cli::options::open_args::{AS_USER, OpenArgs};
+use crate::cli::options::option_table::{AS_USER, OpenArgs};
 use crate::cli::options::selection::{Selection, destination_hint, refuse_destination};
 use crate::cli::surroundings::remove_files_on_signals;
 use crate::cli::terminal::output::{self, Output, stdout, stdout_for};

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
-use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::option_table::OpenArgs;
 use crate::cli::options::selection::{Selected, Selection};
 use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress;

@@ -19,7 +19,7 @@ use super::why::{Asked, without_warnings};
 use crate::cli::desktop::message;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::mount_as_source::place_in_mount;
-use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::option_table::OpenArgs;
 use crate::cli::options::selection::{self, same_names};
 use crate::cli::surroundings::what_is_wrong;
 use crate::cli::terminal::logger;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
-use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::option_table::OpenArgs;
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
 use crate::cli::terminal::report::instance;
 use crate::cli::terminal::shown_layers::ShownLayers;

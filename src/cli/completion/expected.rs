@@ -12,7 +12,7 @@ use clap::{Arg, Command, FromArgMatches};
 
 use super::candidates::{self, Candidate, DiskFiles};
 use crate::cli::options::named_sources::source_set;
-use crate::cli::options::open_args::OpenArgs;
+use crate::cli::options::option_table::OpenArgs;
 use crate::cli::options::selection::is_source;
 use crate::cli::topics::topic::TOPICS;
 use crate::folder::OnlyPaths;

@@ -1,10 +1,8 @@
 //! Arguments and mount options that commands share.
 
 pub(crate) mod mount_as_source;
-pub(crate) mod mount_options;
 pub(crate) mod mount_plan;
 pub(crate) mod named_sources;
-pub(crate) mod open_args;
 pub(crate) mod option_table;
 pub(crate) mod saved_profile;
 pub(crate) mod selection;

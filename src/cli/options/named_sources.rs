@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::geteuid;
 
 use super::mount_as_source::Unmounted;
-use super::mount_options::is_ignored;
-use super::option_table::MountOptions;
+use super::option_table::{MountOptions, is_ignored};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::progress;
 use crate::note::Note;
