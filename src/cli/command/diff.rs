@@ -2,8 +2,9 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
 use std::path::PathBuf;
-use std::{io, slice};
+use std::slice;
 
 use clap::Args;
 use serde::Serialize;

@@ -47,7 +47,8 @@ impl NamedSources {
 
     /// Fails if root opens the sources for other users, and another user can change a profile.
     pub(crate) fn check_for_others(&self, options: &OpenOptions) -> Result<(), Failure> {
-        Ok(for_others::check_profiles(&self.profiles, options)?)
+        let mut files = self.profiles.iter().map(|profile| &*profile.file);
+        Ok(files.try_for_each(|file| for_others::check_profile(file, options))?)
     }
 
     /// Fails if this is a mount of root, and a profile that another user can change decides what only root

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use rustix::process::geteuid;
 
 use super::layer_plan::PlannedLayer;
-use super::profile::Profile;
 use crate::game::ReadSet;
 use crate::system::asleep;
 use crate::system::covered::uncovered;
@@ -43,10 +42,10 @@ pub(crate) fn check_archive(path: &Path, archive: &File, options: &OpenOptions) 
     Err(refused(path, why, &format!("give the path without links, or {advice}")))
 }
 
-/// As [`check_layers`], for profiles.
-pub(crate) fn check_profiles(profiles: &[Profile], options: &OpenOptions) -> Result<(), OpenError> {
-    check(profiles.iter().map(|profile| &*profile.file), options)?;
-    check_lists(profiles.iter().map(|profile| &*profile.file), options)
+/// As [`check_layers`], for the file of a profile.
+pub(crate) fn check_profile(file: &Path, options: &OpenOptions) -> Result<(), OpenError> {
+    check(std::iter::once(file), options)?;
+    check_lists(std::iter::once(file), options)
 }
 
 /// Has the walks of folders leave out links that another user decides: in a subfolder of his, or by a link of
