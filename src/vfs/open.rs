@@ -19,8 +19,8 @@ use super::opened_archive::{self, Content, Description, OpenedArchive};
 use super::parallel::try_in_parallel;
 use super::reopening::Reuse;
 use super::sources::layer_plan::{LayerRules, PlannedFolder, PlannedLayer};
+use super::sources::profile::SourceSet;
 use super::sources::resolve::{self, OpenPlan};
-use super::sources::source_set::SourceSet;
 use super::sources::{folder_name, for_others, loose_notes};
 use super::trouble::Trouble;
 use crate::archive_file::ArchiveFile;
@@ -30,11 +30,10 @@ use crate::format::{EntryId, ParseError, is_archive_name};
 use crate::limits::LAYERS_FILES_MAX;
 use crate::note::{Note, UNSEEN};
 use crate::shown::Shown;
-use crate::system::asleep;
 use crate::system::clock::unix_nanoseconds;
-use crate::system::memory;
 use crate::system::once_per_file::OncePerFile;
 use crate::system::sync::Mutex;
+use crate::system::{asleep, memory};
 use crate::tree::{self, DataPlace, Dictionary, Erased, LayerNames, MergeLayer, Rule, TooManyPaths};
 
 impl SourceSet {

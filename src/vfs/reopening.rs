@@ -13,17 +13,15 @@ use super::open_options::OpenOptions;
 use super::opened::Opened;
 use super::opened_archive::{Content, OpenedArchive};
 use super::sources::for_others;
-use super::sources::profile::Profile;
+use super::sources::profile::{Profile, SourceSet};
 use super::sources::resolve::{OpenPlan, is_game, place_of_instance};
-use super::sources::source_set::SourceSet;
 use super::trouble::{Handling, Trouble};
 use crate::content::Store;
 use crate::folder::{Filter, LooseFolder, OpenFiles, ScanError, Walks};
-use crate::system::asleep;
 use crate::system::clock::unix_seconds;
 use crate::system::covered::{resolve_links, uncovered};
-use crate::system::paths;
 use crate::system::sync::Mutex;
+use crate::system::{asleep, paths};
 use crate::tree::LayerNames;
 
 /// The sources and options of a mount. All paths are absolute, because the daemon leaves the folder

@@ -13,7 +13,7 @@ use super::opened_archive::kept_textures;
 use super::patterns::Patterns;
 use super::reopening::{DiskChanges, Reopening, Reuse};
 use super::sources::layer_plan::PlannedLayer;
-use super::sources::source_set::SourceSet;
+use super::sources::profile::SourceSet;
 use super::trouble::{Handling, Trouble};
 use crate::content::Store;
 use crate::folder::OnlyPaths;

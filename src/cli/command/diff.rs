@@ -31,7 +31,7 @@ use crate::vfs::comparison::differences;
 use crate::vfs::fate::{Cause, Fate};
 use crate::vfs::manifest::{Manifest, ManifestError};
 use crate::vfs::order_changes::{Culprit, ListChange, Listing, OrderChanges};
-use crate::vfs::sources::source_set::SourceSet;
+use crate::vfs::sources::profile::SourceSet;
 use crate::vfs::why::why_missing;
 use crate::vfs::{Change, Comparing, Difference, FolderArchives, Layout, OpenError, Vfs, VfsFile, VfsLayer};
 

@@ -22,7 +22,7 @@ use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::named_folder::NamedFolder;
 use crate::vfs::opened_archive::{Description, unreadable};
-use crate::vfs::sources::source_set::SourceSet;
+use crate::vfs::sources::profile::SourceSet;
 use crate::vfs::sources::{loose_notes, resolve};
 use crate::vfs::structure::{structure, without_texels};
 use crate::vfs::{Layout, OpenError, Vfs, VfsFile};

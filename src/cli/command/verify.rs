@@ -31,8 +31,8 @@ use crate::system::text::count;
 use crate::vfs::named_folder::NamedFolder;
 use crate::vfs::opened_archive::unreadable;
 use crate::vfs::parallel::in_parallel;
+use crate::vfs::sources::profile::SourceSet;
 use crate::vfs::sources::resolve;
-use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::structure::structure;
 use crate::vfs::{FolderArchives, Layout, OpenError, ReadErrorKind, Vfs, VfsFile, VfsLayer};
 

@@ -15,9 +15,8 @@ use crate::system::mountinfo::{self, MountEntry};
 use crate::system::{edit_mount, paths};
 use crate::vfs::Layout;
 use crate::vfs::open_options::Within;
-use crate::vfs::sources::profile::Profile;
+use crate::vfs::sources::profile::{Profile, SourceSet};
 use crate::vfs::sources::resolve::is_game;
-use crate::vfs::sources::source_set::SourceSet;
 
 /// Sources in which mounts are replaced by the sources that were mounted.
 #[derive(Debug, Default)]

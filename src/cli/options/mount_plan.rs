@@ -15,9 +15,8 @@ use crate::fuse::MountRequest;
 use crate::game::title;
 use crate::system::paths;
 use crate::vfs::OpenOptions;
-use crate::vfs::sources::profile::Profile;
+use crate::vfs::sources::profile::{Profile, SourceSet};
 use crate::vfs::sources::resolve::is_game;
-use crate::vfs::sources::source_set::SourceSet;
 
 /// A mount before anything is opened.
 #[derive(Debug)]

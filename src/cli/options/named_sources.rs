@@ -14,8 +14,7 @@ use crate::note::Note;
 use crate::shown::Shown;
 use crate::system::root_only::first_other_user;
 use crate::vfs::sources::for_others;
-use crate::vfs::sources::profile::{Profile, own_folders};
-use crate::vfs::sources::source_set::{Expanded, SourceSet};
+use crate::vfs::sources::profile::{Expanded, Profile, SourceSet, own_folders};
 use crate::vfs::{OpenOptions, Vfs};
 
 /// Sources in which profiles are replaced by what they name, and the settings of those profiles.

@@ -3,7 +3,7 @@
 //! | question | file |
 //! |---|---|
 //! | what is a source? | `resolve.rs` |
-//! | what does a profile stand for? | `source_set.rs`; the file itself: `profile.rs` |
+//! | what does a profile stand for? | `profile.rs` |
 //! | which layers are opened, and why? | `layer_plan.rs` |
 //! | what is odd about loose files? | `loose_notes.rs` |
 //! | how is a folder for an archive named? | `folder_name.rs` |
@@ -15,4 +15,3 @@ pub(crate) mod layer_plan;
 pub(crate) mod loose_notes;
 pub(crate) mod profile;
 pub(crate) mod resolve;
-pub(crate) mod source_set;

@@ -18,8 +18,8 @@ use crate::shown::Shown;
 use crate::vfs::fate::{Cause, Fate, OPENMW};
 use crate::vfs::open_options::OpenOptions;
 use crate::vfs::question::{self, Question};
+use crate::vfs::sources::profile::SourceSet;
 use crate::vfs::sources::resolve;
-use crate::vfs::sources::source_set::SourceSet;
 use crate::vfs::vfs::Vfs;
 
 /// Answers a question. `set` are the sources that `vfs` was opened from.
