@@ -1,6 +1,6 @@
 //! The tables of BA2 archives (FORMATS.md 3.1 to 3.4, and 3.6).
 
-use super::record::{Block, Bytes, NewEntry, TableError};
+use super::new_entry::{Block, Bytes, NewEntry, TableError};
 use crate::format::ba2::{Kind as Ba2Kind, MAGIC, SENTINEL};
 use crate::texture::tiling::LINEAR;
 
@@ -96,7 +96,7 @@ pub(super) fn tail(files: &[NewEntry]) -> Result<Vec<u8>, TableError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::len;
+    use super::super::new_entry::len;
     use super::*;
 
     #[test]

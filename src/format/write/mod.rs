@@ -7,21 +7,19 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | which bytes are stored for a path? | `stored_path.rs` |
-//! | what is an archive made of? | `record.rs` |
+//! | what is an archive made of, and which bytes are stored for a path? | `new_entry.rs` |
 //! | which order, and which collisions? | `new_archive.rs` |
 //! | what is in the tables? | `tes3.rs`, `tes4.rs`, `ba2.rs` |
-//! | which flags does a BSA have? | `record.rs` |
+//! | which flags does a BSA have? | `new_entry.rs` |
 
 mod ba2;
 mod new_archive;
-mod record;
-mod stored_path;
+mod new_entry;
 mod tes3;
 mod tes4;
 
 pub use new_archive::{Collision, NewArchive};
-pub use record::{
-    Block, EMBEDDED_NAMES, NewEntry, NewKind, NewTexture, TableError, archive_flags, content_flags,
+pub use new_entry::{
+    Block, EMBEDDED_NAMES, NameError, NewEntry, NewKind, NewTexture, PathForm, StoredPath, TableError,
+    archive_flags, content_flags,
 };
-pub use stored_path::{NameError, PathForm, StoredPath};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::record::{Block, NewEntry, NewKind, TableError, archive_flags, content_flags, len};
+use super::new_entry::{Block, NewEntry, NewKind, TableError, archive_flags, content_flags, len};
 use super::{ba2, tes3, tes4};
 use crate::format::tes4_flag as flag;
 

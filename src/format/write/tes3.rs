@@ -1,6 +1,6 @@
 //! The tables of Morrowind's archives (FORMATS.md 2.1).
 
-use super::record::{Block, Bytes, NewEntry, TableError, len};
+use super::new_entry::{Block, Bytes, NewEntry, TableError, len};
 use crate::format::tes3::{HASH_LEN, HEADER_LEN, MAGIC, NAME_OFFSET_LEN, RECORD_LEN};
 
 pub(super) fn data_start(files: &[NewEntry]) -> u64 {

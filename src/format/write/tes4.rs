@@ -1,6 +1,6 @@
 //! The tables of the TES4 family (FORMATS.md 1.1 to 1.5).
 
-use super::record::{Block, Bytes, NewEntry, TableError, len, stored};
+use super::new_entry::{Block, Bytes, NewEntry, TableError, len, stored_flags};
 use crate::format::tes4::{FILE_RECORD_LEN, HEADER_LEN, INVERTED, MAGIC, SIZE_MASK};
 use crate::format::tes4_flag as flag;
 
@@ -68,7 +68,7 @@ pub(super) fn head(
     out.word(folders(files).fold(0u64, |sum, folder| sum.saturating_add(name_len(folder))))?;
     let names = file_names_len(files);
     out.word(names)?;
-    out.u16(stored(content));
+    out.u16(stored_flags(content));
     out.u16(0);
     let mut at =
         HEADER_LEN.saturating_add(folder_record(version).saturating_mul(len(count))).saturating_add(names);
