@@ -7,8 +7,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::error::{PackError, PackErrorKind};
-use super::pack_options::{PackOptions, PackProgress};
+use super::pack_options::{PackError, PackErrorKind, PackOptions, PackProgress};
 use super::pipeline::{self, GAIN_MIN, Limited, Made, Piece, PieceDigest, PieceHasher, codec, copy};
 use super::planned::{How, PlannedArchive, PlannedFile};
 use crate::content::codec::Stream;

@@ -11,6 +11,7 @@ use rustix::fs::{AtFlags, FileType};
 use super::archive_writer::{Written, compare_file};
 use super::pack_options::Next;
 use super::plan::Plan;
+use super::planned::{dummy_name, is_dummy};
 use crate::game::stem;
 use crate::system::disk_id::DiskId;
 use crate::system::new_file::stat_in;
@@ -77,11 +78,9 @@ impl Plan {
             }
             let Some(by) = endings.iter().find_map(|ending| name.strip_suffix(ending)) else { continue };
             let is_needed = |ending: &&str| folder.join(format!("{by}{ending}")).exists();
-            let plugin = super::dummy::name(by, &self.options);
-            let is_dummy = |bytes: Vec<u8>| super::dummy::is_dummy(&bytes, &self.options);
-            if !endings.iter().any(is_needed)
-                && !idle.contains(&plugin)
-                && read(&plugin).is_some_and(is_dummy)
+            let plugin = dummy_name(by, &self.options);
+            let is_ours = |bytes: Vec<u8>| is_dummy(&bytes, &self.options);
+            if !endings.iter().any(is_needed) && !idle.contains(&plugin) && read(&plugin).is_some_and(is_ours)
             {
                 idle.push(plugin);
             }

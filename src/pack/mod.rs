@@ -29,19 +29,18 @@
 //! | question | file |
 //! |---|---|
 //! | what does a game load, and how? | `pack_options.rs` |
-//! | what may the caller choose? | `pack_options.rs` |
+//! | what may the caller choose, and what can go wrong? | `pack_options.rs` |
 //! | is a file packed, and how? | `verdict.rs` |
-//! | which files do the sources have? | `source.rs`, `path_list.rs`; where they begin: `download.rs` |
+//! | which files do the sources have, and where do they begin? | `source.rs` |
 //! | which archive gets which file? | `plan.rs`, with `planned.rs` |
 //! | how does a file become blocks? | `pipeline.rs` |
 //! | how is an archive written? | `archive_writer.rs` |
 //! | is it what the source was? | `archive_writer.rs` |
 //! | how are archives placed? | `write.rs` |
 //! | how do packed files leave a mod, and return? | `move_packed.rs` |
-//! | which plugins do archives need? | `dummy.rs` |
+//! | which plugins do archives need? | `planned.rs` |
 //! | what did an earlier run leave? | `leftover.rs` |
 //! | what changes in a game? | `effects.rs` |
-//! | what can go wrong? | `error.rs` |
 //!
 //! # How sure the rules are
 //!
@@ -55,14 +54,10 @@
 //! reads, and nothing else differs.
 
 mod archive_writer;
-mod download;
-mod dummy;
 mod effects;
-mod error;
 mod leftover;
 mod move_packed;
 mod pack_options;
-mod path_list;
 mod pipeline;
 mod plan;
 mod planned;
@@ -73,11 +68,11 @@ mod write;
 pub use crate::content::codec::Level;
 pub use effects::{Effect, EffectKind, Effects, effects};
 pub(crate) use effects::{effects_with, why_no_effects};
-pub use error::{PackError, PackErrorKind};
 pub use leftover::{Leftover, LeftoverKind};
 pub use move_packed::move_back;
-pub use pack_options::{GAMES, Game, OddTextures, PackOptions, PackProgress};
-pub use path_list::PathList;
+pub use pack_options::{
+    GAMES, Game, OddTextures, PackError, PackErrorKind, PackOptions, PackProgress, PathList,
+};
 pub use plan::Plan;
 pub use planned::{How, Loader, PlannedArchive, PlannedFile};
 pub use source::Superseded;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, fstat};
 
-use super::error::{PackError, PackErrorKind};
+use super::pack_options::{PackError, PackErrorKind};
 use super::plan::{Plan, real_path};
 use super::planned::PlannedFile;
 use crate::shown::Shown;

@@ -9,7 +9,7 @@ use std::thread;
 
 use sha2::{Digest, Sha256};
 
-use super::error::{PackError, PackErrorKind};
+use super::pack_options::{PackError, PackErrorKind};
 use super::planned::{How, PlannedFile};
 use crate::content::codec::{Encoder, Level};
 use crate::format::Codec;

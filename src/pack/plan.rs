@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::download::why_unfound;
-use super::error::{PackError, PackErrorKind};
-use super::pack_options::{Game, Loads, Next, OddTextures, PackOptions};
+use super::pack_options::{Game, Loads, Next, OddTextures, PackError, PackErrorKind, PackOptions};
 use super::pipeline::{self, Made};
-use super::planned::{How, Loader, PlannedArchive, PlannedFile};
-use super::source::{BaseName, SourceFile, SourceFiles, Superseded, is_unfindable};
+use super::planned::{How, Loader, PlannedArchive, PlannedFile, dummy_name, gets_dummy};
+use super::source::{BaseName, SourceFile, SourceFiles, Superseded, is_unfindable, why_unfound};
 use super::verdict::{LeftOut, LooseReason, Parts, is_known_top, left_out, plugin_of_table};
 use crate::content::codec::Level;
 use crate::format::hash::{Family, Hash};
@@ -760,9 +758,9 @@ fn add_loader_notes(archives: &[PlannedArchive], options: &PackOptions, notes: &
         let endings: Vec<String> = options.game.plugins.iter().map(|it| format!("{plugin}.{it}")).collect();
         let endings = endings.join(" or ");
         let is_there = options.plugins_there.contains_key(&plugin.to_lowercase());
-        let text = if super::dummy::is_written(archive, options) {
+        let text = if gets_dummy(archive, options) {
             // An existing plugin stays.
-            format!("its plugin is {}, without content, beside it", super::dummy::name(plugin, options))
+            format!("its plugin is {}, without content, beside it", dummy_name(plugin, options))
         } else if is_there {
             format!("the game loads it only with {endings}; keep that plugin beside it")
         } else {

@@ -8,11 +8,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, FileType, Stat};
 
 use super::archive_writer::{self, Written};
-use super::dummy::{self, Beside};
-use super::error::{PackError, PackErrorKind};
-use super::pack_options::PackProgress;
+use super::pack_options::{PackError, PackErrorKind, PackProgress};
 use super::plan::Plan;
-use super::planned::{Loader, PlannedArchive};
+use super::planned::{self, Beside, Loader, PlannedArchive};
 use super::{leftover, pipeline};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
@@ -67,7 +65,7 @@ impl Plan {
     pub fn write_with(&self, folder: &Path, progress: &PackProgress<'_>) -> Result<Vec<Packed>, PackError> {
         let opened = open_folder(folder, Missing::Make, LastLink::Follow);
         let opened = opened.map_err(|error| not_made(folder, &error))?;
-        let beside = dummy::beside(&self.archives, &self.options);
+        let beside = planned::beside(&self.archives, &self.options);
         let existing = self.existing(folder, &opened, &beside)?;
         self.check_existing(folder, &existing[..self.archives.len()])?;
         // A process that was killed may have left a second name of a replaced archive.
@@ -126,7 +124,7 @@ impl Plan {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(not_made(folder, &error)),
         };
-        let mut existing = self.existing(folder, &opened, &dummy::beside(&self.archives, &self.options))?;
+        let mut existing = self.existing(folder, &opened, &planned::beside(&self.archives, &self.options))?;
         existing.truncate(self.archives.len());
         self.check_existing(folder, &existing)?;
         rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK)
