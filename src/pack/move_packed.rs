@@ -12,8 +12,8 @@ use super::plan::{Plan, real_path};
 use super::planned::PlannedFile;
 use crate::shown::Shown;
 use crate::system::move_files::{files_below, is_taken, move_file, remove_emptied};
-use crate::system::output_place::{LastLink, Missing, open_folder};
 use crate::system::text::{count, reason};
+use crate::system::walk::{LastLink, Missing, open_folder};
 use crate::vfs::VfsFile;
 
 impl Plan {

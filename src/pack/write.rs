@@ -18,8 +18,8 @@ use crate::system::disk_id::DiskId;
 use crate::system::new_file::{
     NeedsNames, NewFile, Placement, in_the_way, names_in, place_all, remove_stale, stat_in,
 };
-use crate::system::output_place::{LastLink, Missing, open_folder};
 use crate::system::text::{count, reason_not_made};
+use crate::system::walk::{LastLink, Missing, open_folder};
 
 /// An archive that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //!
 //! [`Walk`] says which links of a path are followed. Root writes only where no other user decides.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -16,8 +16,7 @@ use rustix::process::geteuid;
 use super::disk_id::DiskId;
 use super::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
 use super::root_only::{self, Liar};
-use super::walk::{FOLDER, Walk, is_link, is_proc, refusal};
-pub(crate) use super::walk::{LastLink, Missing};
+use super::walk::{FOLDER, LastLink, Missing, Walk, enter, is_link, is_proc};
 use super::whole_file::read_stream;
 
 /// A name in a folder. The folder is held, so that it stays the one that was examined.
@@ -27,18 +26,6 @@ pub(crate) struct OutputPlace {
     name: OsString,
     /// Whether the name is a link in `/proc` to an open file.
     is_open_file: bool,
-}
-
-/// Opens a folder, without following a link that another user can have made.
-///
-/// # Errors
-/// There is such a link, or a system call fails.
-pub(crate) fn open_folder(path: &Path, missing: Missing, last: LastLink) -> io::Result<OwnedFd> {
-    let mut walk = Walk::new(path)?;
-    while let Some((name, is_last)) = walk.next() {
-        enter(&mut walk, &name, missing, if is_last { last } else { LastLink::Follow })?;
-    }
-    Ok(walk.at)
 }
 
 impl OutputPlace {
@@ -209,12 +196,6 @@ impl OutputPlace {
     }
 }
 
-/// One more step to a place where something is written. Root writes nothing where another user decides.
-fn enter(walk: &mut Walk, name: &OsStr, missing: Missing, link: LastLink) -> io::Result<()> {
-    walk.enter(name, missing, link)?;
-    walk.theirs.take().map_or(Ok(()), |theirs| Err(refusal(theirs)))
-}
-
 /// Whether a folder is in a file system that keeps bytes. Those of the kernel have no blocks.
 fn keeps_bytes(folder: impl AsFd) -> bool {
     fstatfs(folder).is_ok_and(|system| system.f_blocks != 0)
@@ -235,6 +216,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
+    use super::super::walk::open_folder;
     use super::*;
 
     #[test]

@@ -85,6 +85,24 @@ pub(crate) fn refusal(theirs: PathBuf) -> io::Error {
     io::Error::other(OfOthers::Place(theirs))
 }
 
+/// Opens a folder, without following a link that another user can have made.
+///
+/// # Errors
+/// There is such a link, or a system call fails.
+pub(crate) fn open_folder(path: &Path, missing: Missing, last: LastLink) -> io::Result<OwnedFd> {
+    let mut walk = Walk::new(path)?;
+    while let Some((name, is_last)) = walk.next() {
+        enter(&mut walk, &name, missing, if is_last { last } else { LastLink::Follow })?;
+    }
+    Ok(walk.at)
+}
+
+/// One more step to a place where something is written. Root writes nothing where another user decides.
+pub(super) fn enter(walk: &mut Walk, name: &OsStr, missing: Missing, link: LastLink) -> io::Result<()> {
+    walk.enter(name, missing, link)?;
+    walk.theirs.take().map_or(Ok(()), |theirs| Err(refusal(theirs)))
+}
+
 /// A path that is being walked.
 pub(super) struct Walk {
     /// The folder that was reached.

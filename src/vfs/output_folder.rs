@@ -16,8 +16,8 @@ use rustix::io::Errno;
 use super::file::VfsFile;
 use crate::system::disk_id::DiskId;
 use crate::system::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
-use crate::system::output_place::{LastLink, Missing, open_folder};
 use crate::system::sync::Mutex;
+use crate::system::walk::{LastLink, Missing, open_folder};
 use crate::tree::{NodeId, Tree};
 
 /// Numbers of file systems that compress: Btrfs, ZFS, bcachefs, F2FS.

@@ -12,8 +12,9 @@ use crate::cli::terminal::output::stdout;
 use crate::cli::topics::topic::{self, TOPICS, roff, topic};
 use crate::cli::ui::Ui;
 use crate::shown::Shown;
-use crate::system::output_place::{Missing, OutputPlace};
+use crate::system::output_place::OutputPlace;
 use crate::system::subprocess::Program;
+use crate::system::walk::Missing;
 
 /// Show the manual page of bsafs, or of a command or topic
 ///

@@ -17,8 +17,9 @@ use crate::cli::ui::Ui;
 use crate::picture::{FullPicture, PictureChannels, PictureError, SIZE_MAX, thumbnail, write_png};
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
-use crate::system::output_place::{Missing, OutputPlace};
+use crate::system::output_place::OutputPlace;
 use crate::system::text::from_uri;
+use crate::system::walk::Missing;
 
 /// `FUSE_SUPER_MAGIC` of linux/magic.h.
 const FUSE_MAGIC: rustix::fs::FsWord = 0x6573_5546;

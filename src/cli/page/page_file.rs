@@ -15,8 +15,9 @@ use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::unseen::Unseen;
 use crate::limits::{PAGE_PICTURES_MAX, PAGE_TEXT_MAX};
 use crate::shown::Shown;
-use crate::system::output_place::{Missing, OutputPlace};
+use crate::system::output_place::OutputPlace;
 use crate::system::text::count;
+use crate::system::walk::Missing;
 
 /// The place of a page. It was free, or had an older page.
 pub(crate) struct PageFile<'p> {
