@@ -144,7 +144,7 @@ impl Mount {
     }
 
     fn save_profile(name: &str, plan: &MountPlan, is_quiet: bool) -> Result<Exit, Failure> {
-        let saved = saved_profile::save(name, plan)?;
+        let saved = saved_profile::save(name, &plan.expanded, plan.mountpoint.as_deref(), &plan.options)?;
         if !is_quiet {
             let mut out = stdout();
             out.write_all(saved.as_bytes()).and_then(|()| out.flush())?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::mount_plan::MountPlan;
+use super::option_table::MountOptions;
 use crate::cli::exit::{Exit, Failure};
 use crate::shown::{Shown, quoted};
 use crate::system::output_place::OutputPlace;
@@ -24,20 +24,26 @@ struct SavedProfile {
     options: String,
 }
 
-/// Writes a profile of a mount, and returns the message for the user. Never overwrites a profile.
+/// Writes a profile of a mount, and returns the message for the user. Never overwrites a profile. `sources` are
+/// those to open, without profiles.
 ///
 /// # Errors
 /// A source does not exist or is not understood, the name cannot be a systemd instance, a profile
 /// of that name exists, or the system failed.
-pub(crate) fn save(name: &str, plan: &MountPlan) -> Result<String, Failure> {
+pub(crate) fn save(
+    name: &str,
+    sources: &[PathBuf],
+    named_mountpoint: Option<&Path>,
+    options: &MountOptions,
+) -> Result<String, Failure> {
     let name = name.strip_suffix(".toml").unwrap_or(name);
     check_name(name)?;
     // A mount that cannot be planned now would fail later.
-    resolve::plan(&plan.expanded, &plan.options.open)?;
+    resolve::plan(sources, &options.open)?;
     let profile = SavedProfile {
-        mountpoint: text(&mountpoint(plan)?)?,
-        archives: plan.expanded.iter().map(|source| source_text(source)).collect::<Result<_, _>>()?,
-        options: plan.options.text(|_| true),
+        mountpoint: text(&mountpoint(sources, named_mountpoint)?)?,
+        archives: sources.iter().map(|source| source_text(source)).collect::<Result<_, _>>()?,
+        options: options.text(|_| true),
     };
     let content = toml::to_string_pretty(&profile)
         .map_err(|error| Failure::new(Exit::Io, format!("cannot write the profile: {error}")))?;
@@ -61,11 +67,10 @@ fn check_name(name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The absolute mountpoint. If the plan has none, the folder that a mount would make now, in the
-/// current folder.
-fn mountpoint(plan: &MountPlan) -> Result<PathBuf, Failure> {
-    let mountpoint = plan.mountpoint.clone().or_else(|| {
-        let mut names = folder_name::candidates(plan.expanded.last()?);
+/// The absolute mountpoint. If none is named, the folder that a mount would make now, in the current folder.
+fn mountpoint(sources: &[PathBuf], named: Option<&Path>) -> Result<PathBuf, Failure> {
+    let mountpoint = named.map(Path::to_owned).or_else(|| {
+        let mut names = folder_name::candidates(sources.last()?);
         names.find(|name| Path::new(name).symlink_metadata().is_err()).map(PathBuf::from)
     });
     let mountpoint = mountpoint.unwrap_or_else(|| PathBuf::from("mnt"));
