@@ -14,8 +14,8 @@ pub(crate) mod terminal;
 pub(crate) mod topics;
 pub(crate) mod ui;
 
-pub use exit::{Exit, Failure};
 #[doc(hidden)]
-pub use options::mount_plan::{PlannedMount, plan_mount};
+pub use command::mount::{PlannedMount, plan_mount};
+pub use exit::{Exit, Failure};
 pub use options::option_table::{MOUNT_OPTIONS, MountOption};
 pub use run::main;

@@ -6,13 +6,18 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::Args;
+use rustix::process::geteuid;
 
 use super::games::Games;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::mount_plan::MountPlan;
-use crate::cli::options::option_table::{LAYOUT, MOUNT, MountOptions, OPEN, OpenArgs, OptionList, SALVAGE};
+use crate::cli::options::mount_as_source::Unmounted;
+use crate::cli::options::named_sources::NamedSources;
+use crate::cli::options::option_table::{
+    GivenOption, LAYOUT, MOUNT, MountOption, MountOptions, OPEN, OpenArgs, OptionList, SALVAGE,
+};
 use crate::cli::options::saved_profile;
 use crate::cli::terminal::output::{escaped, stdout};
+use crate::cli::terminal::progress;
 use crate::cli::terminal::report::report;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
@@ -20,13 +25,18 @@ use crate::daemon::mountpoint::Mountpoint;
 use crate::daemon::service::Service;
 use crate::daemon::user::User;
 use crate::daemon::{detach, logging};
+use crate::fs::{MountedSource, MountedSources, Presentation};
+use crate::fuse::MountRequest;
+use crate::game::title;
 use crate::mounts::mount_status::{Answering, StatusErrorKind};
 use crate::shown::Shown;
 use crate::system::mountinfo::mounts;
+use crate::system::paths;
 use crate::system::subprocess::Program;
-use crate::vfs::Vfs;
 use crate::vfs::reopening::Reopening;
-use crate::vfs::sources::profile::{Profile, split_options};
+use crate::vfs::sources::profile::{Profile, SourceSet, split_options};
+use crate::vfs::sources::resolve::is_game;
+use crate::vfs::{OpenOptions, Vfs};
 
 /// The option that names the mountpoint of a daemon.
 const MOUNTPOINT: &str = "mountpoint";
@@ -137,7 +147,7 @@ impl Mount {
     fn user_to_become(&self, name: Option<&str>) -> Result<Option<User>, Failure> {
         let name = name.filter(|_| self.save_profile.is_none() && !detach::is_daemon());
         let Some(name) = name else { return Ok(None) };
-        if !rustix::process::geteuid().is_root() {
+        if !geteuid().is_root() {
             return Err(Failure::new(Exit::NoPermission, "-o setuid: only root can use this option"));
         }
         Ok(Some(User::find(name)?).filter(|user| !user.is_own()))
@@ -173,7 +183,7 @@ impl Mount {
         let opened = opened.map_err(|error| self.not_a_folder(error.into()))?;
         let mut mountpoint = prepare_mountpoint(&plan, self.mountpoint.as_deref())?;
         let vfs: Vfs = opened.into();
-        let is_for_root = plan.options.user.is_some() && !rustix::process::geteuid().is_root();
+        let is_for_root = plan.options.user.is_some() && !geteuid().is_root();
         let report = report(&vfs, &mountpoint, plan.options.edit.as_deref(), is_for_root);
         self.refuse_hidden_log(&mountpoint)?;
         // What is there is mounted, so that the exit status does not change.
@@ -239,7 +249,7 @@ fn list_sources(ui: &Ui) -> Result<Exit, Failure> {
 fn warn_under_sudo(options: &MountOptions) {
     let is_of_user = std::env::var_os("SUDO_USER").is_some_and(|user| !user.is_empty() && user != "root");
     let is_shared = options.request.allow_other || options.edit.is_some();
-    if is_of_user && !is_shared && rustix::process::geteuid().is_root() {
+    if is_of_user && !is_shared && geteuid().is_root() {
         log::warn!("only root can read this mount; run bsafs without sudo, or add -o allow_other");
     }
 }
@@ -322,4 +332,152 @@ fn refuse_empty(plan: &MountPlan) -> Result<(), Failure> {
     let is_empty = std::fs::read_dir(source).is_ok_and(|mut entries| entries.next().is_none());
     let why = "the folder is empty; to mount on it, give the sources before it";
     if is_empty { Err(Failure::new(Exit::NoInput, format!("{}: {why}", source.shown()))) } else { Ok(()) }
+}
+
+// The plan of a mount: the command line, profiles and `-o` merged.
+
+/// A mount before anything is opened.
+#[derive(Debug)]
+pub(crate) struct MountPlan {
+    /// The sources as the user named them, profiles included.
+    pub(crate) sources: Vec<PathBuf>,
+    /// The sources in load order, with those of each profile in its place.
+    pub(crate) expanded: Vec<PathBuf>,
+    /// The folder to mount on. If there is none, a new folder is made.
+    pub(crate) mountpoint: Option<PathBuf>,
+    /// Whether a profile names the mountpoint.
+    pub(crate) is_of_profile: bool,
+    pub(crate) options: MountOptions,
+    /// How sources are opened according to the command line alone. Profiles, which it outranks, are
+    /// read again when they change.
+    pub(crate) given: OpenOptions,
+    /// The sources as reported to other processes.
+    pub(crate) mounted_sources: MountedSources,
+}
+
+impl MountPlan {
+    /// Plans a mount from the command line's paths, its values of `-o`, and the options that its flags set.
+    pub(crate) fn new(
+        paths: &[PathBuf],
+        option_lists: &[String],
+        flags: &[GivenOption],
+    ) -> Result<Self, Failure> {
+        let (sources, mountpoint) = sources_and_mountpoint(paths);
+        let unmounted = Unmounted::new(sources)?;
+        unmounted.check_whole()?;
+        let sources = &unmounted.paths[..];
+        let expanded = NamedSources::new(sources, MountOptions::new())?;
+        expanded.check_for_root(mountpoint.is_some())?;
+        expanded.check_for_strangers(mountpoint.is_some())?;
+        // What the command line says outranks profiles, and `-o` outranks flags.
+        let mut given = MountOptions::default();
+        given.add_given(unmounted.options.given.iter().chain(flags));
+        option_lists.iter().try_for_each(|list| given.add(list, Path::new("")))?;
+        let mut options = expanded.options.clone();
+        options.add_given(&given.given);
+        options.open.unseen.clone_from(&expanded.unseen);
+        // The process that starts the daemon says it, unless root has become another user first.
+        if !detach::is_daemon() || options.user.is_some() && !geteuid().is_root() {
+            expanded.warn_of_strangers(mountpoint.is_some());
+        }
+        let advice = advice_to_root(&options);
+        options.open.advice_to_root = advice;
+        expanded.check_for_others(&options.open)?;
+        if options.request.fsname.is_empty() {
+            options.request.fsname = shown_source(sources, options.request.allow_other);
+        }
+        let is_of_profile = mountpoint.is_none() && expanded.mountpoint.is_some();
+        let mountpoint = mountpoint.or(expanded.mountpoint);
+        given.open.advice_to_root = advice;
+        let mounted_sources = MountedSources {
+            sources: sources.iter().map(|source| mounted_source(source)).collect(),
+            options: given.text(MountOption::is_of_opening),
+            ..MountedSources::default()
+        };
+        let (sources, expanded) = (sources.to_owned(), expanded.paths);
+        Ok(Self { sources, expanded, mountpoint, is_of_profile, options, given: given.open, mounted_sources })
+    }
+
+    /// The sources to open, with their options.
+    pub(crate) fn source_set(&self) -> SourceSet {
+        let mut options = self.options.open.clone();
+        options.progress = Some(progress::steps);
+        SourceSet { paths: self.expanded.clone(), options }
+    }
+}
+
+/// What root does instead of mounting a folder of another user for others to read. `None` if only the caller
+/// reads the mount.
+fn advice_to_root(options: &MountOptions) -> Option<&'static str> {
+    match options.edit {
+        Some(_) => Some("mount as that user, or without --edit and with -o setuid=USER"),
+        None => options.request.allow_other.then_some("add -o setuid=USER, or mount as that user"),
+    }
+}
+
+/// A source as reported to other processes: a game by its id, anything else by its path.
+pub(crate) fn mounted_source(source: &Path) -> MountedSource {
+    match source.to_str().and_then(title) {
+        Some(title) => MountedSource::named(title.id),
+        None if is_game(source) => MountedSource::named(&source.to_string_lossy()),
+        None => MountedSource::file(source),
+    }
+}
+
+/// The source that `mount`, `df` and file managers show to everybody. A single source is shown as given, so
+/// that `mount -a` recognizes the mount. If other users may read the mount, they may not know the folder of
+/// its source. Several sources have no common path.
+fn shown_source(sources: &[PathBuf], allow_other: bool) -> String {
+    match sources {
+        [game] if is_game(game) => game.to_string_lossy().into_owned(),
+        [source] => {
+            let path = paths::absolute(source).unwrap_or_else(|_| source.clone());
+            match (allow_other, path.file_name()) {
+                (false, _) => path.to_string_lossy().into_owned(),
+                (true, Some(name)) => name.to_string_lossy().into_owned(),
+                (true, None) => "bsafs".into(),
+            }
+        }
+        _ => "bsafs".into(),
+    }
+}
+
+/// A [`MountPlan`] in public types, for tests outside the crate.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct PlannedMount {
+    pub expanded: Vec<PathBuf>,
+    pub mountpoint: Option<PathBuf>,
+    pub presentation: Presentation,
+    pub request: MountRequest,
+    /// All options as text, so that tests can compare them.
+    pub options: String,
+}
+
+/// Plans a mount of `paths` with values of `-o` but no flags. The fuzz target of profiles and
+/// options calls it.
+#[doc(hidden)]
+pub fn plan_mount(paths: &[PathBuf], option_lists: &[String]) -> Result<PlannedMount, Failure> {
+    let MountPlan { expanded, mountpoint, options, .. } = MountPlan::new(paths, option_lists, &[])?;
+    let text = format!("{options:?}");
+    let MountOptions { presentation, request, .. } = options;
+    Ok(PlannedMount { expanded, mountpoint, presentation, request, options: text })
+}
+
+/// Splits the paths into sources and the mountpoint. The last of several paths is the mountpoint if
+/// it is a folder, or if it does not exist and lacks the extension of a source.
+///
+/// A folder that is not empty is a mountpoint too. The mount then fails with advice. Treating the
+/// folder as one more source would surprise a user who forgot what is in it.
+fn sources_and_mountpoint(paths: &[PathBuf]) -> (&[PathBuf], Option<PathBuf>) {
+    let Some((last, sources)) = paths.split_last().filter(|(_, sources)| !sources.is_empty()) else {
+        return (paths, None);
+    };
+    match std::fs::metadata(last) {
+        Ok(metadata) if metadata.is_file() => (paths, None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && Profile::is_called_source(last) => {
+            (paths, None)
+        }
+        _ => (sources, Some(last.clone())),
+    }
 }

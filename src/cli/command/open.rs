@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::mount::mounted_source;
 use crate::cli::desktop::{chooser, message, user_manager};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::opener;
-use crate::cli::options::mount_plan::mounted_source;
 use crate::cli::options::named_sources::NamedSources;
 use crate::cli::options::option_table::MountOptions;
 use crate::cli::terminal::output::{escaped, stdout};

@@ -11,10 +11,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use super::mount::mounted_source;
 use super::mounts;
 use crate::cli::desktop::message;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::mount_plan::mounted_source;
 use crate::cli::surroundings::check_mount_table;
 use crate::cli::terminal::logger;
 use crate::cli::terminal::output::stdout;

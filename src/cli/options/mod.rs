@@ -1,7 +1,6 @@
 //! Arguments and mount options that commands share.
 
 pub(crate) mod mount_as_source;
-pub(crate) mod mount_plan;
 pub(crate) mod named_sources;
 pub(crate) mod option_table;
 pub(crate) mod saved_profile;
