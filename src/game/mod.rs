@@ -5,6 +5,7 @@
 //!
 //! | question | file or folder |
 //! |---|---|
+//! | what does a source load that is not an archive or a folder of loose files? | `load_order.rs`, the door |
 //! | where are games installed? | `find` |
 //! | how does each game load archives? | a row in `titles` |
 //! | what does an installed game load? | `plan` |
@@ -21,6 +22,7 @@ pub mod caseless;
 mod disk;
 pub mod find;
 mod installation;
+mod load_order;
 mod managers;
 mod plan;
 mod precedence;
@@ -31,9 +33,9 @@ mod titles;
 pub use archive_version::ArchiveVersion;
 pub use disk::{Disk, ReadSet};
 pub use installation::{Environment, Installation, Overrides, WinePrefix};
+pub(crate) use load_order::{LoadOrders, looked_in, place_of_instance};
 pub(crate) use managers::{
-    Deployed, DeploymentList, Deployments, drive_root, game_of_settings, is_backup, is_separator, linked_mod,
-    selected_profile,
+    Deployed, DeploymentList, Deployments, drive_root, is_backup, is_separator, linked_mod, selected_profile,
 };
 pub use managers::{
     FoundInstance, InstanceName, MO2_INI, find_instances, instance, instance_names, instance_of_profile,

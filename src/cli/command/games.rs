@@ -14,6 +14,7 @@ use crate::cli::ui::Ui;
 use crate::format::is_archive_name;
 use crate::game::caseless::{CaselessNames, fold};
 use crate::game::find::{Found, find, prefixes};
+use crate::game::looked_in;
 use crate::game::{
     Disk, Environment, FoundInstance, Installation, WinePrefix, find_instances, instance_names,
 };
@@ -21,7 +22,6 @@ use crate::note::Note;
 use crate::shown::{Shown, quoted};
 use crate::system::clock::{date, unix_seconds};
 use crate::system::text::count;
-use crate::vfs::sources::resolve::looked_in;
 
 /// Print the installed games, with their folders and stores, and instances of Mod Organizer 2
 ///

@@ -24,8 +24,8 @@ struct SavedProfile {
     options: String,
 }
 
-/// Writes a profile of a mount, and returns the message for the user. Never overwrites a profile. `sources` are
-/// those to open, without profiles.
+/// Writes a profile of a mount, and returns the message for the user. Never overwrites a profile. `sources`
+/// are those to open, without profiles.
 ///
 /// # Errors
 /// A source does not exist or is not understood, the name cannot be a systemd instance, a profile

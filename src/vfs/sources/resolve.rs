@@ -1,32 +1,26 @@
 //! Finds out what each source of a command is, and plans its layers. A source is an archive, a
 //! folder, a game, an instance of Mod Organizer 2, or settings of OpenMW.
 
-use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::for_others;
 use super::layer_plan;
 use super::profile::{Profile, is_name};
 use crate::format::is_archive_name;
-use crate::game::caseless::same;
-use crate::game::find::{Found, below, drives, find, for_instance, recognise_among, with_prefix};
 use crate::game::{
-    Disk, Environment, Installation, InstanceName, LayerKind, LoadOrder, LooseRule, MO2_INI, OPENMW_CFG,
-    OrderLayer, Overrides, PlanError, ReadSet, TITLES, Title, find_instances, game_of_settings,
-    instance_of_profile, plan_game, plan_mo2, plan_openmw, title,
+    self, Disk, LayerKind, LoadOrder, LoadOrders, LooseRule, MO2_INI, OrderLayer, PlanError, ReadSet, TITLES,
+    title,
 };
-use crate::note::{Note, NoteCode};
+use crate::note::Note;
 use crate::shown::{Shown, quoted};
 use crate::system::asleep;
 use crate::system::covered::{Covered, uncovered};
-use crate::system::disk_id::DiskId;
 use crate::system::edit_mount;
 use crate::system::paths;
-use crate::system::text::{count, from_uri};
+use crate::system::text::from_uri;
 use crate::tree::Rule;
 use crate::vfs::error::{OpenError, OpenErrorKind};
 use crate::vfs::open_options::{FolderArchives, OpenOptions, expand_home};
@@ -245,16 +239,6 @@ pub(crate) fn is_game(source: &Path) -> bool {
     is_name(source)
 }
 
-/// The folder that the name of an instance, or of its profile, stands for. `None` if the source is no such
-/// name.
-pub(crate) fn place_of_instance(source: &Path) -> Option<Result<PathBuf, OpenError>> {
-    let name = source.to_str().and_then(InstanceName::parse)?;
-    // What the search reads changes no plan, so a mount need not watch it.
-    let (disk, environment) = (Disk::beneath(Covered::of_process()), Environment::of_process());
-    let instances = find_instances(&disk, &environment, &find(&disk, &environment), None);
-    Some(name.find(&instances).map_err(|what| OpenError::not_found(source, what)))
-}
-
 /// What a source turned out to be.
 #[derive(Clone, Debug)]
 enum Source {
@@ -332,52 +316,20 @@ pub(crate) fn joined(mut orders: Vec<LoadOrder>) -> LoadOrder {
     mix
 }
 
+/// Plans sources. The search for games runs at most once for all of them.
 struct Planner<'a> {
     disk: &'a Disk,
-    options: &'a OpenOptions,
-    environment: Environment,
-    /// The result of the search for games, once it was needed, and what it could not look at.
-    found: OnceCell<(Rc<Found>, Vec<Note>)>,
-    /// As `found`, for notes only.
-    found_nearby: OnceCell<Rc<Found>>,
-    /// Folders near which a game was looked for. A profile may name a folder again and again.
-    looked_nearby: RefCell<HashSet<DiskId>>,
+    load_orders: LoadOrders<'a>,
 }
 
 impl<'a> Planner<'a> {
     fn new(disk: &'a Disk, options: &'a OpenOptions) -> Self {
-        Self {
-            disk,
-            options,
-            environment: Environment::of_process(),
-            found: OnceCell::new(),
-            found_nearby: OnceCell::new(),
-            looked_nearby: RefCell::default(),
-        }
+        Self { disk, load_orders: LoadOrders::new(disk, options.game_dir.as_deref(), &options.overrides) }
     }
 
     /// The game in the folder that the user named instead of a source.
     fn plan_game_dir(&self, folder: &Path) -> Result<Source, OpenError> {
-        Ok(Source::Planned(self.plan_installation(&self.recognised(folder)?)?.into()))
-    }
-
-    /// All games of the user. What cannot be looked at of other games does not matter to a source. `bsafs
-    /// games` says it.
-    fn found(&self) -> Rc<Found> {
-        self.search().0.clone()
-    }
-
-    fn search(&self) -> &(Rc<Found>, Vec<Note>) {
-        self.found.get_or_init(|| self.disk.apart(|| find(self.disk, &self.environment).into()))
-    }
-
-    /// Adds what the search could not look at if the settings of a game were found nowhere: they may be
-    /// there. So may OpenMW, if only the user's settings for it were found.
-    fn note_settings_unseen(&self, game: &Installation) {
-        let has_settings = game.my_games.is_some() || game.local.is_some();
-        if !has_settings || game.my_games.as_ref() == Some(&game.folder) {
-            self.search().1.iter().for_each(|note| self.disk.add_unseen(note.clone()));
-        }
+        planned(self.load_orders.of_game_in(folder))
     }
 
     fn resolve_source(&self, source: &Path) -> Result<Source, OpenError> {
@@ -385,7 +337,7 @@ impl<'a> Planner<'a> {
         self.disk.take_unseen(&[]);
         // `skyrim` is the game. A folder of that name is given as `./skyrim`.
         if let Some(title) = source.to_str().and_then(title) {
-            return self.plan_title(title).map(|order| Source::Planned(order.into()));
+            return planned(self.load_orders.of_game(title));
         }
         if let Some(place) = place_of_instance(source) {
             return self.resolve_source(&place?);
@@ -398,225 +350,32 @@ impl<'a> Planner<'a> {
         let path = paths::absolute(source).map_err(|error| OpenError::unreadable(source, error))?;
         if metadata.is_dir() {
             refuse_mounts(std::iter::once(source))?;
-            if let Some(order) = self.plan_folder(&path)? {
-                return Ok(Source::Planned(order.into()));
-            }
-            // Without its settings, the folder of an instance or of its profile is taken for loose files. The
-            // walk of the folder notes what is in it.
-            let is_settings = |note: &Note| Path::new(&note.subject).file_name() == Some(MO2_INI.as_ref());
-            let mut notes = self.disk.take_unseen(&[]);
-            notes.retain(|note| is_settings(note) && !Path::new(&note.subject).starts_with(&path));
-            notes.extend(self.game_nearby(&path));
-            return Ok(Source::Folder { path: source.to_owned(), notes });
         }
-        let is_named =
-            |name: &str| path.file_name().and_then(|it| it.to_str()).is_some_and(|it| same(it, name));
-        let planned = match () {
-            () if is_named(MO2_INI) => {
-                self.plan_instance(path.parent().unwrap_or(&path), &self.options.overrides)?
-            }
-            () if is_named(OPENMW_CFG) => self.plan_settings(&path)?,
-            () => return Ok(Source::Archive(source.to_owned())),
-        };
-        Ok(Source::Planned(planned.into()))
-    }
-
-    fn plan_title(&self, title: &'static Title) -> Result<LoadOrder, OpenError> {
-        if let Some(folder) = &self.options.game_dir {
-            let installation = self.recognised(folder)?;
-            if installation.title.id != title.id {
-                let (folder, found) = (folder.shown(), installation.title.id);
-                return Err(OpenError::game(format!(
-                    "{folder}: the game in this folder is {found}, not {}",
-                    title.id
-                )));
-            }
-            return self.plan_installation(&installation);
+        if let Some(order) = self.load_orders.at(&path).transpose() {
+            return planned(order);
         }
-        let found = self.found();
-        let these: Vec<&Installation> =
-            found.installations.iter().filter(|it| it.title.id == title.id).collect();
-        match these[..] {
-            [installation] => self.plan_installation(installation),
-            [] => Err(not_found(title, &found)),
-            ref several => Err(found_twice(title, several)),
+        if !metadata.is_dir() {
+            return Ok(Source::Archive(source.to_owned()));
         }
-    }
-
-    /// The load order of the game or instance in a folder; `None` if it is a folder of loose files.
-    fn plan_folder(&self, folder: &Path) -> Result<Option<LoadOrder>, OpenError> {
-        if self.disk.find_file(folder, MO2_INI).is_some() {
-            return self.plan_instance(folder, &self.options.overrides).map(Some);
-        }
-        if let Some((instance, name)) = self.instance_of_profile(folder) {
-            let overrides = Overrides { mo2_profile: Some(name), ..self.options.overrides.clone() };
-            return self.plan_instance(&instance, &overrides).map(Some);
-        }
-        // OpenMW's settings stand for it. Programs made of it keep their own in their folder.
-        if self.disk.is_file(&folder.join(OPENMW_CFG)) {
-            return self.plan_settings(&folder.join(OPENMW_CFG)).map(Some);
-        }
-        match self.recognise(folder) {
-            // If the user names a folder inside a game's folder, such as Data, it counts as loose files.
-            Ok(installation)
-                if installation.folder == *folder || !folder.starts_with(&installation.folder) =>
-            {
-                self.plan_installation(&installation).map(Some)
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// A note if a folder of loose files is the data folder of a game, or has a game in a subfolder.
-    fn game_nearby(&self, folder: &Path) -> Option<Note> {
-        // What is read here changes no plan, so a mount need not watch it.
-        let disk = &Disk::beneath(Covered::of_process());
-        if !self.looked_nearby.borrow_mut().insert(disk.identity(folder)?) {
-            return None;
-        }
-        let found = || self.found_nearby.get_or_init(|| find(disk, &self.environment).into()).clone();
-        let (title, text) = match recognise_among(disk, folder, &self.environment, &found) {
-            Ok(game) => {
-                let source = source_of(&game, &found());
-                let text = format!(
-                    "this is the data folder of {}, shown without the game's load order; \
-                     `bsafs mount` with the source {source} has that",
-                    game.title.name
-                );
-                (game.title, text)
-            }
-            Err(_) => {
-                let (title, below) = below(disk, folder)?;
-                let text = format!(
-                    "{} is in a folder below, and is shown without its load order; \
-                     `bsafs mount` with the source {} has that",
-                    title.name,
-                    below.shown()
-                );
-                (title, text)
-            }
-        };
-        Some(Note { reason: title.name, ..Note::new(NoteCode::GameNearby, folder.to_string_lossy(), text) })
-    }
-
-    fn recognised(&self, folder: &Path) -> Result<Installation, OpenError> {
-        self.recognise(folder).map_err(OpenError::game)
-    }
-
-    fn recognise(&self, folder: &Path) -> Result<Installation, String> {
-        self.disk.aside(|| recognise_among(self.disk, folder, &self.environment, &|| self.found()))
-    }
-
-    /// The prefixes whose drives the paths of an instance may refer to.
-    fn drives(&self, instance: &Path) -> Vec<PathBuf> {
-        self.disk.aside(|| drives(self.disk, instance, &self.found()))
-    }
-
-    fn instance_of_profile(&self, folder: &Path) -> Option<(PathBuf, String)> {
-        // The profile is in a folder of the instance, or the user moved the profiles.
-        let instance = folder.ancestors().nth(2).unwrap_or(folder);
-        let drives = || self.drives(instance);
-        instance_of_profile(self.disk, folder, &drives, &self.options.overrides)
-    }
-
-    fn plan_installation(&self, installation: &Installation) -> Result<LoadOrder, OpenError> {
-        if installation.title.id == "openmw" {
-            if installation.my_games.is_some() {
-                self.note_settings_unseen(installation);
-            }
-            let cfg = installation.folder.join(OPENMW_CFG);
-            return self.planned(plan_openmw(
-                self.disk,
-                &cfg,
-                None,
-                &self.environment,
-                &self.options.overrides,
-            ));
-        }
-        let with_prefix = self.with_prefix(installation.clone()).map_err(OpenError::game)?;
-        self.note_settings_unseen(&with_prefix);
-        self.planned(plan_game(self.disk, &with_prefix, &self.options.overrides))
-    }
-
-    fn with_prefix(&self, installation: Installation) -> Result<Installation, String> {
-        match &self.options.overrides.prefix {
-            Some(prefix) => with_prefix(self.disk, &installation, prefix, &self.environment),
-            None => Ok(installation),
-        }
-    }
-
-    fn plan_instance(&self, instance: &Path, overrides: &Overrides) -> Result<LoadOrder, OpenError> {
-        let has_game = Cell::new(false);
-        let find = |folder: Option<&Path>| {
-            let named = self.options.game_dir.as_deref();
-            let folder = named.or(folder).ok_or("the game's folder is not known")?;
-            let of_ini = || if named.is_none() { format!(" (gamePath of {MO2_INI})") } else { String::new() };
-            let game = self.recognise(folder).map_err(|what| what + &of_ini())?;
-            has_game.set(true);
-            let game = for_instance(self.disk, game, instance, &self.found(), &self.environment);
-            self.with_prefix(game).inspect(|game| self.note_settings_unseen(game))
-        };
-        let drives = || self.drives(instance);
-        let order = plan_mo2(self.disk, instance, &find, &drives, overrides);
-        let is_asked = has_game.get() || self.options.game_dir.is_some();
-        let advice = || if is_asked { String::new() } else { self.moved_game(instance) };
-        self.planned(order.map_err(|error| PlanError(error.0 + &advice())))
-    }
-
-    /// Adds notes on what the plan could not look at.
-    fn planned(&self, order: Result<LoadOrder, PlanError>) -> Result<LoadOrder, OpenError> {
-        let mut order = order.map_err(|error| OpenError::game(error.to_string()))?;
-        order.notes.extend(self.disk.take_unseen(&order.notes));
-        Ok(order)
-    }
-
-    /// If the game of an instance is not where its settings say, names the installed game that they may mean:
-    /// its path ends alike, as after a move from Windows, or it is the only one of its name.
-    fn moved_game(&self, instance: &Path) -> String {
-        let (path, name) = game_of_settings(self.disk, instance);
-        let path = path.unwrap_or_default().replace('\\', "/");
-        let ends: Vec<&str> = path.rsplit('/').filter(|name| !name.is_empty()).collect();
-        let alike = |game: &Installation| {
-            let names = game.folder.iter().rev().map(|it| it.to_string_lossy());
-            let common = ends.iter().zip(names).take_while(|(end, name)| same(end, name)).count();
-            (common, name.as_deref() == Some(game.title.name))
-        };
-        let found = self.found();
-        let games = found.installations.iter().filter(|game| game.title.id != "openmw");
-        let games: Vec<_> =
-            games.map(|game| (alike(game), game)).filter(|(it, _)| *it != (0, false)).collect();
-        let best = games.iter().map(|(alike, _)| *alike).max();
-        let games: Vec<_> = games.into_iter().filter(|(alike, _)| Some(*alike) == best).collect();
-        let option = |(_, game): &(_, &Installation)| {
-            format!("--game-dir {} ({})", quoted(&game.folder.to_string_lossy()), game.title.name)
-        };
-        match &games[..] {
-            [] => String::new(),
-            games => format!("; it may be {}", games.iter().map(option).collect::<Vec<_>>().join(" or ")),
-        }
-    }
-
-    /// The load order of an OpenMW settings file. If this is the user's own openmw.cfg, the chain starts at
-    /// the global one. That one usually leads to it, and otherwise it is read last.
-    fn plan_settings(&self, cfg: &Path) -> Result<LoadOrder, OpenError> {
-        let found = self.found();
-        let installed = found.installations.iter();
-        let is_user = |it: &Installation| it.my_games.as_deref() == cfg.parent();
-        let mut global = installed.filter(|it| it.title.id == "openmw" && is_user(it));
-        let global = global.next().inspect(|it| self.note_settings_unseen(it));
-        let first = global.map_or_else(|| cfg.to_owned(), |it| it.folder.join(OPENMW_CFG));
-        self.planned(plan_openmw(self.disk, &first, cfg.parent(), &self.environment, &self.options.overrides))
+        // Without its settings, the folder of an instance or of its profile is taken for loose files. The
+        // walk of the folder notes what is in it.
+        let is_settings = |note: &Note| Path::new(&note.subject).file_name() == Some(MO2_INI.as_ref());
+        let mut notes = self.disk.take_unseen(&[]);
+        notes.retain(|note| is_settings(note) && !Path::new(&note.subject).starts_with(&path));
+        notes.extend(self.load_orders.near(&path));
+        Ok(Source::Folder { path: source.to_owned(), notes })
     }
 }
 
-/// The shortest source that names a game.
-fn source_of(game: &Installation, found: &Found) -> String {
-    let id = game.title.id;
-    let mut these = found.installations.iter().filter(|it| it.title.id == id);
-    match (these.next(), these.next()) {
-        (Some(only), None) if only.folder == game.folder => id.to_owned(),
-        _ => game.folder.shown().to_string(),
-    }
+fn planned(order: Result<LoadOrder, PlanError>) -> Result<Source, OpenError> {
+    order.map(|order| Source::Planned(order.into())).map_err(|error| OpenError::game(error.0))
+}
+
+/// The folder that the name of an instance, or of its profile, stands for. `None` if the source is no such
+/// name.
+pub(crate) fn place_of_instance(source: &Path) -> Option<Result<PathBuf, OpenError>> {
+    let place = game::place_of_instance(source)?;
+    Some(place.map_err(|what| OpenError::not_found(source, what)))
 }
 
 /// The load order of a folder: the archives directly in it, ordered by name, and above them its loose files.
@@ -743,55 +502,3 @@ pub(crate) fn distance(a: &str, b: &str) -> usize {
 
 /// Maximum number of characters that are compared with names of games.
 const NAME_MAX: usize = 64;
-
-fn found_twice(title: &Title, several: &[&Installation]) -> OpenError {
-    let folders: Vec<String> =
-        several.iter().map(|it| format!("\n  {} ({})", it.folder.shown(), it.store.as_str())).collect();
-    let what =
-        format!("{} is installed more than once; give one of these folders:{}", title.id, folders.concat());
-    OpenError::game(what)
-}
-
-fn not_found(title: &Title, found: &Found) -> OpenError {
-    let identity = &title.identity;
-    let mut marks: Vec<String> = vec![identity.executables.join(" or ")];
-    marks.extend(identity.also.iter().map(|it| (*it).to_owned()));
-    marks.extend(identity.masters.iter().map(|master| format!("{}/{master}", title.data)));
-    let mut others: Vec<&str> = found.installations.iter().map(|it| it.title.id).collect();
-    others.sort_unstable();
-    others.dedup();
-    // Named first, because `skyrim` may have been typed for `skyrimse`.
-    let others = match &others[..] {
-        [] => String::new(),
-        [other] => format!(", but {other} is installed"),
-        others => format!(", but these games are installed: {}", others.join(", ")),
-    };
-    let marks = marks.join(", ");
-    let mut what = format!("{} was not found{others}.\nThere is no folder with {marks} in:", title.id);
-    what += &if others.is_empty() { looked_in(found) } else { existing_folders(found) };
-    for (path, why) in &found.unusable {
-        what += &format!("\n  {}: {why}", path.shown());
-    }
-    what += "\nIf the game is elsewhere, give its folder, or use --game-dir.";
-    OpenError::game(what)
-}
-
-/// The folders that were searched for games and exist, one per line, and how many others there are.
-fn existing_folders(found: &Found) -> String {
-    let (existing, others): (Vec<&PathBuf>, Vec<_>) = found.searched.iter().partition(|path| path.is_dir());
-    let lines = existing.iter().map(|path| format!("\n  {}", path.shown()));
-    let others = match others.len() {
-        0 => String::new(),
-        others => format!("\n  and {} that do not exist", count(others, "folder")),
-    };
-    lines.chain([others]).collect()
-}
-
-/// The folders that were searched for games, one per line.
-pub(crate) fn looked_in(found: &Found) -> String {
-    let line = |path: &PathBuf| {
-        let missing = if path.is_dir() { "" } else { "  (does not exist)" };
-        format!("\n  {}{missing}", path.shown())
-    };
-    found.searched.iter().map(line).collect()
-}
