@@ -50,37 +50,6 @@ pub(crate) fn may_others_add_to(path: &Path) -> bool {
     first_other_user(path).is_some() || stat(path).map_or(true, |it| may_others_add(&it, Uid::ROOT))
 }
 
-/// Whether a path leads to an open file, and follows no link from the first folder on that another user can
-/// change. No user can give a file of another one a second name (`fs.protected_hardlinks`).
-pub(crate) fn leads_without_links_of_others(path: &Path, file: &File) -> bool {
-    let is_file = |start: &Path| {
-        let below = path.strip_prefix(start).ok()?;
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let start = open(start, flags, Mode::empty()).ok()?;
-        let found = if below.as_os_str().is_empty() {
-            start
-        } else {
-            openat2(&start, below, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?
-        };
-        Some(DiskId::from(&fstat(found).ok()?) == DiskId::from(&fstat(file).ok()?))
-    };
-    // Most paths have no links at all. This also works without /proc.
-    if is_file(Path::new("/")) == Some(true) {
-        return true;
-    }
-    let mut ancestors: Vec<&Path> = path.ancestors().collect();
-    ancestors.reverse();
-    let mut liars = Liars::default();
-    // The walk would enter what this process has mounted over the folder to which this path leads.
-    let of_process = Path::new("/proc/self/fd");
-    let roots = if path.starts_with(of_process) {
-        ancestors.into_iter().nth(of_process.components().count())
-    } else {
-        ancestors.into_iter().take_while(|it| only_root_decides(it, &mut liars)).last()
-    };
-    roots.and_then(is_file) == Some(true)
-}
-
 /// Whether a user other than root can add names to a folder. `false` if there is no such folder.
 pub(crate) fn is_open_to_others(folder: &Path) -> bool {
     stat(&*uncovered(folder)).is_ok_and(|it| may_others_add(&it, Uid::ROOT))

@@ -5,13 +5,17 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::fstat;
 use rustix::process::geteuid;
 
 use super::layer_plan::PlannedLayer;
 use crate::game::ReadSet;
 use crate::system::asleep;
 use crate::system::covered::uncovered;
-use crate::system::root_only::{first_of_others, is_open_to_others, leads_without_links_of_others};
+use crate::system::disk_id::DiskId;
+use crate::system::paths;
+use crate::system::place::Place;
+use crate::system::root_only::{first_of_others, is_open_to_others};
 use crate::vfs::error::{OpenError, OpenErrorKind};
 use crate::vfs::open_options::OpenOptions;
 
@@ -34,8 +38,11 @@ pub(crate) fn check_layers(
 /// so it may be any user's.
 pub(crate) fn check_archive(path: &Path, archive: &File, options: &OpenOptions) -> Result<(), OpenError> {
     let Some(advice) = advice(options) else { return Ok(()) };
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    if leads_without_links_of_others(&uncovered(&absolute), archive) {
+    let absolute = paths::absolute(path).unwrap_or_else(|_| path.to_owned());
+    // The walk follows no link that another user can have made.
+    let found = Place::open(&uncovered(&absolute)).ok().and_then(|place| fstat(place.found()?).ok());
+    let opened = fstat(archive).ok();
+    if found.is_some_and(|found| opened.is_some_and(|it| DiskId::from(&it) == DiskId::from(&found))) {
         return Ok(());
     }
     let why = "another user can change this link, or one on the way, so that it leads to any archive";
