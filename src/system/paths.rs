@@ -41,28 +41,29 @@ pub(crate) fn absolute(path: &Path) -> io::Result<PathBuf> {
 
 /// Follows an absolute path and its links from folder to folder, and calls `find` with each. Returns what it
 /// first finds. Nothing is looked up in that folder, so `find` can keep the walk out of a mount.
-pub(crate) fn first_on_the_way<T>(path: &Path, find: impl Fn(&Path) -> Option<T>) -> Option<T> {
+pub(crate) fn first_on_the_way<T>(path: &Path, mut find: impl FnMut(&Path) -> Option<T>) -> Option<T> {
     let parts = |path: &Path| path.components().map(|it| it.as_os_str().to_owned()).collect::<Vec<_>>();
     let mut left: VecDeque<OsString> = parts(path).into();
     let (mut at, mut links) = (PathBuf::from("/"), 0);
     while let Some(part) = left.pop_front() {
-        match part.to_str() {
-            Some("/") => at = PathBuf::from("/"),
-            Some(".") => {}
-            Some("..") => _ = at.pop(),
-            _ => {
-                let next = at.join(&part);
-                if let Some(found) = find(&next) {
-                    return Some(found);
-                }
-                match uncovered(&next).read_link() {
-                    Ok(target) if links < LINKS_MAX => {
-                        links += 1;
-                        parts(&target).into_iter().rev().for_each(|part| left.push_front(part));
-                    }
-                    _ => at = next,
-                }
+        let next = match part.to_str() {
+            Some(".") => continue,
+            Some("..") => {
+                at.pop();
+                continue;
             }
+            // A target that begins with `/` replaces the path so far.
+            _ => at.join(&part),
+        };
+        if let Some(found) = find(&next) {
+            return Some(found);
+        }
+        match uncovered(&next).read_link() {
+            Ok(target) if links < LINKS_MAX => {
+                links += 1;
+                parts(&target).into_iter().rev().for_each(|part| left.push_front(part));
+            }
+            _ => at = next,
         }
     }
     None

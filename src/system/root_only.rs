@@ -1,18 +1,15 @@
 //! Whether only root decides what a path leads to. Root must not act on what another user can exchange.
 
-use std::collections::VecDeque;
-use std::ffi::OsString;
-use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat, fstat, open, openat2, stat};
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, open, stat};
 use rustix::io::Errno;
 use rustix::process::{Uid, geteuid};
 
 use super::covered::{LINKS_MAX, uncovered};
-use super::disk_id::DiskId;
 use super::mountinfo::{self, MountEntry, mount_id};
+use super::paths::first_on_the_way;
 use crate::shown::Shown;
 
 /// A user other than root who can decide what a path leads to.
@@ -72,58 +69,42 @@ pub(crate) fn only_root_decides(path: &Path, liars: &mut Liars) -> bool {
 
 /// As [`first_other_user`]; `missing` is who decides what a path leads to that does not exist.
 fn first_along(path: &Path, liars: &mut Liars, missing: Option<&OtherUser>) -> Option<OtherUser> {
-    let parts = |path: &Path| path.components().map(|it| it.as_os_str().to_owned()).collect::<Vec<_>>();
-    let mut left: VecDeque<OsString> = parts(path).into();
-    let (mut at, mut links) = (PathBuf::new(), 0);
-    while let Some(part) = left.pop_front() {
-        let part = Path::new(&part);
-        match part.components().next() {
-            Some(Component::ParentDir) => {
-                at.pop();
-                continue;
-            }
-            Some(Component::CurDir) | None => continue,
-            Some(Component::RootDir | Component::Normal(_) | Component::Prefix(_)) => {}
-        }
-        let next = at.join(part);
+    let unknown = Some(Some(OtherUser::Unknown));
+    let mut links = 0;
+    let of_others = first_on_the_way(path, |at| {
         // Opened only as a place, so that no daemon of another user is asked.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // A walk through the mount of this process would wait for this process.
-        let opened = match open(&*uncovered(&next), flags, Mode::empty()) {
+        let opened = match open(&*uncovered(at), flags, Mode::empty()) {
             Ok(opened) => opened,
             Err(Errno::NOENT) => {
-                return missing.cloned().or_else(|| is_open_to_others(&at).then_some(OtherUser::Unknown));
+                let is_open = at.parent().is_none_or(is_open_to_others);
+                return Some(missing.cloned().or(is_open.then_some(OtherUser::Unknown)));
             }
-            Err(_) => return Some(OtherUser::Unknown),
+            Err(_) => return unknown.clone(),
         };
         match liars.about(opened.as_fd()) {
             None => {}
-            Some(Liar::User(user)) => return Some(OtherUser::Known(user)),
-            Some(Liar::Unknown) => return Some(OtherUser::Unknown),
+            Some(Liar::User(user)) => return Some(Some(OtherUser::Known(user))),
+            Some(Liar::Unknown) => return unknown.clone(),
             Some(Liar::Writer) => {
                 let disk = mount_of(opened.as_fd());
-                return Some(disk.map_or(OtherUser::Unknown, |disk| OtherUser::OfDisk(disk.mountpoint)));
+                return Some(Some(
+                    disk.map_or(OtherUser::Unknown, |disk| OtherUser::OfDisk(disk.mountpoint)),
+                ));
             }
         }
-        let Ok(found) = fstat(&opened) else { return Some(OtherUser::Unknown) };
+        let Ok(found) = fstat(&opened) else { return unknown.clone() };
         if found.st_uid != 0 {
-            return Some(OtherUser::Known(found.st_uid));
+            return Some(Some(OtherUser::Known(found.st_uid)));
         }
-        if !FileType::from_raw_mode(found.st_mode).is_symlink() {
-            if may_others_exchange(&found, Uid::ROOT) {
-                return Some(OtherUser::Unknown);
-            }
-            at = next;
-            continue;
+        if FileType::from_raw_mode(found.st_mode).is_symlink() {
+            links += 1;
+            return unknown.clone().filter(|_| links > LINKS_MAX);
         }
-        links += 1;
-        match uncovered(&next).read_link().ok().filter(|_| links <= LINKS_MAX) {
-            // A target that begins with `/` replaces the path so far.
-            Some(target) => parts(&target).into_iter().rev().for_each(|part| left.push_front(part)),
-            None => return Some(OtherUser::Unknown),
-        }
-    }
-    None
+        unknown.clone().filter(|_| may_others_exchange(&found, Uid::ROOT))
+    });
+    of_others.flatten()
 }
 
 // Who can exchange what is in a folder: the rule of both walks along a path (`walk.rs`, this file). Whether
