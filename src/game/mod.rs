@@ -49,7 +49,7 @@ pub(crate) use plan::{
 pub(crate) use plan::{lowest_first, stem};
 pub use precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 #[doc(hidden)]
-pub use settings::{BinaryValue, Cfg, Places, QSettings, visit_binary_vdf, visit_vdf, visit_yaml};
+pub use settings::{BinaryValue, Cfg, OpenmwFolders, QSettings, visit_binary_vdf, visit_vdf, visit_yaml};
 pub use settings::{Ini, IniFiles, OPENMW_CFG};
 pub(crate) use settings::{decode_ini, ini_list};
 pub use storefront::{StoreNames, Storefront};

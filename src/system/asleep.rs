@@ -45,7 +45,7 @@ struct State {
 
 /// The disks of this process. Deliberately static, like what the mount covers: a path leads to a disk for the
 /// whole process. Only a daemon knows disks.
-static DISKS: RwLock<Vec<Place>> = RwLock::new(Vec::new());
+static DISKS: RwLock<Vec<DiskPath>> = RwLock::new(Vec::new());
 /// How many disks are asleep.
 static ASLEEP: AtomicUsize = AtomicUsize::new(0);
 /// Called when a disk falls asleep or answers again; set once.
@@ -53,7 +53,7 @@ static ON_CHANGE: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
 
 /// A path at which a disk is.
 #[derive(Clone, Debug)]
-struct Place {
+struct DiskPath {
     path: PathBuf,
     disk: Arc<SlowDisk>,
     /// Whether something that is mounted is on the disk.
@@ -74,22 +74,22 @@ pub(crate) fn learn<'a>(mounts: &[MountEntry], places: impl Iterator<Item = (&'a
         let same = before.iter().find(|place| place.disk.mounted.is_same_mount(mounted));
         same.map_or_else(|| Arc::new(SlowDisk::new(mounted.clone())), |place| place.disk.clone())
     };
-    let mut disks: Vec<Place> = (mounts.iter().filter(|mounted| may_sleep(mounted)))
-        .map(|mounted| Place { path: mounted.mountpoint.clone(), disk: known(mounted), is_used: false })
+    let mut disks: Vec<DiskPath> = (mounts.iter().filter(|mounted| may_sleep(mounted)))
+        .map(|mounted| DiskPath { path: mounted.mountpoint.clone(), disk: known(mounted), is_used: false })
         .collect();
     // Links that lead to a disk that is asleep are not followed again.
-    let is_link = |place: &&Place| place.path != place.disk.mounted.mountpoint && place.disk.is_asleep();
-    let is_known = |place: &&Place| disks.iter().any(|it| Arc::ptr_eq(&it.disk, &place.disk));
-    let mut others: Vec<Place> = before.iter().filter(is_link).filter(is_known).cloned().collect();
+    let is_link = |place: &&DiskPath| place.path != place.disk.mounted.mountpoint && place.disk.is_asleep();
+    let is_known = |place: &&DiskPath| disks.iter().any(|it| Arc::ptr_eq(&it.disk, &place.disk));
+    let mut others: Vec<DiskPath> = before.iter().filter(is_link).filter(is_known).cloned().collect();
     for disk in disks.iter_mut() {
         disk.is_used = others.iter().any(|it| Arc::ptr_eq(&it.disk, &disk.disk));
     }
     for (real, path) in places {
         for disk in disks.iter_mut().filter(|disk| real.starts_with(&disk.path)) {
             disk.is_used = true;
-            let is_new = |path: &Path| !others.iter().any(|it: &Place| path.starts_with(&it.path));
+            let is_new = |path: &Path| !others.iter().any(|it: &DiskPath| path.starts_with(&it.path));
             if !path.starts_with(&disk.path) && is_new(path) {
-                others.push(Place { path: path.to_owned(), ..disk.clone() });
+                others.push(DiskPath { path: path.to_owned(), ..disk.clone() });
             }
         }
     }
@@ -152,7 +152,7 @@ pub(crate) fn run<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -
 /// Runs a job that accesses a path. Returns `None` if its disk is asleep or falls asleep: then the job may
 /// never end.
 pub(crate) fn at<T: Send + 'static>(path: &Path, job: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    let is_here = |place: &&Place| path.starts_with(&place.path);
+    let is_here = |place: &&DiskPath| path.starts_with(&place.path);
     let disks: Vec<Arc<SlowDisk>> =
         DISKS.read().iter().filter(is_here).map(|place| place.disk.clone()).collect();
     if disks.iter().any(|disk| disk.is_asleep()) { None } else { run_on(disks, job) }

@@ -47,7 +47,7 @@ fn judge(archive: &Archive<'_>, subject: &str, encoding: Encoding) -> Vec<Note> 
     let path = |entry: &Entry<'_>| {
         stored_path(&entry.name, encoding).unwrap_or_else(|| format!("{:016x}", entry.hash.file))
     };
-    let mut found = Found::default();
+    let mut found = FilesByCode::default();
     for Finding { fault, entries } in structure::examine(archive) {
         let first = entries.first().and_then(|first| archive.entries().nth(*first as usize));
         found.files.extend(first.map(|first| (code(fault), (entries.len(), path(&first)))));
@@ -84,11 +84,11 @@ fn code(fault: Fault) -> NoteCode {
 
 /// Files of each kind: how many there are, and the path of the first.
 #[derive(Default)]
-struct Found {
+struct FilesByCode {
     files: BTreeMap<NoteCode, (usize, String)>,
 }
 
-impl Found {
+impl FilesByCode {
     fn add(&mut self, code: NoteCode, path: impl FnOnce() -> String) {
         self.files.entry(code).or_insert_with(|| (0, path())).0 += 1;
     }

@@ -61,7 +61,7 @@ impl NotLookedAt {
 pub(crate) fn reported(vfs: &Vfs) -> Vec<NotLookedAt> {
     let mut left = REPORTED_MAX;
     let mut all: Vec<NotLookedAt> = Vec::new();
-    for (note, at) in Places::of(vfs).unseen(vfs) {
+    for (note, at) in LayerFolders::of(vfs).unseen(vfs) {
         let at = at.map(|at| at.iter().map(|it| String::from_utf8_lossy(it).into_owned()).collect());
         let (path, code, why) = (note.subject.clone(), note.code.as_str(), note.why_unseen().to_owned());
         let next = NotLookedAt { path, code: code.to_owned(), why, more: note.more, at };
@@ -79,7 +79,7 @@ pub(crate) fn reported(vfs: &Vfs) -> Vec<NotLookedAt> {
 /// Of [`Vfs::unseen`], what may have a file at this path or below it, or decide which one wins: archives,
 /// what a plan needs, and what is on the way to the path or beyond it.
 pub(crate) fn unseen_about<'v>(vfs: &'v Vfs, asked: &Path) -> Vec<&'v Note> {
-    let places = Places::of(vfs);
+    let places = LayerFolders::of(vfs);
     let mut unseen: Vec<_> = places.unseen(vfs).collect();
     if unseen.is_empty() {
         return Vec::new();
@@ -128,9 +128,9 @@ fn is_near(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// The folders among the layers of a tree, by which the path of something on the disk is one in the tree.
-struct Places(Vec<Place>);
+struct LayerFolders(Vec<LayerFolder>);
 
-struct Place {
+struct LayerFolder {
     /// The path of the folder, as notes name it, without a slash at its end.
     folder: String,
     /// The folder of the tree that contains the layer; empty for the root.
@@ -139,7 +139,7 @@ struct Place {
     within: Option<Vec<u8>>,
 }
 
-impl Places {
+impl LayerFolders {
     fn of(vfs: &Vfs) -> Self {
         let opened = vfs.opened();
         let mut limits: HashMap<&Path, Option<&Within>> = HashMap::new();
@@ -149,7 +149,7 @@ impl Places {
                 *limit = limit.filter(|_| rules.within.is_some());
             }
         }
-        let place = |layer: VfsLayer| Place {
+        let place = |layer: VfsLayer| LayerFolder {
             folder: in_utf8(layer.path()).trim_end_matches('/').to_owned(),
             base: opened.names[layer.number()].base_name().to_vec(),
             within: limits.get(layer.path()).copied().flatten().map(|it| listed_path(it.path())),
@@ -183,7 +183,7 @@ impl Places {
     }
 
     /// The layers that contain something, with its path in each.
-    fn around(&self, path: &str) -> impl Iterator<Item = (&Place, Vec<u8>)> {
+    fn around(&self, path: &str) -> impl Iterator<Item = (&LayerFolder, Vec<u8>)> {
         self.0.iter().filter_map(|place| {
             let rest = path.strip_prefix(&*place.folder)?;
             let within = if rest.is_empty() { rest } else { rest.strip_prefix('/')? };
@@ -210,7 +210,7 @@ impl Vfs {
     /// What is there but was not looked at: archives that could not be opened, and files and folders that
     /// could not be read. The tree may lack files because of it.
     pub fn unseen(&self) -> impl Iterator<Item = &Note> {
-        let unseen: Vec<&Note> = Places::of(self).unseen(self).map(|(note, _)| note).collect();
+        let unseen: Vec<&Note> = LayerFolders::of(self).unseen(self).map(|(note, _)| note).collect();
         unseen.into_iter()
     }
 }

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use bsafs::game::{BinaryValue, Cfg, Places, QSettings, visit_binary_vdf, visit_vdf, visit_yaml};
+use bsafs::game::{BinaryValue, Cfg, OpenmwFolders, QSettings, visit_binary_vdf, visit_vdf, visit_yaml};
 
 /// Maximum depth of keys that the readers follow.
 const DEPTH_MAX: usize = 32;
@@ -133,7 +133,7 @@ pub fn openmw(input: &[u8]) -> usize {
         "fallback-archive",
         "groundcover",
     ];
-    let places = Places {
+    let places = OpenmwFolders {
         local: "/local".into(),
         user_config: "/user/config".into(),
         user_data: "/user/data".into(),

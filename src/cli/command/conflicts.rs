@@ -91,7 +91,7 @@ Examples:
   bsafs conflicts ~/MO2 --html conflicts.html --open     look at the textures, in the browser
   bsafs conflicts ~/MO2 --json --glob '*.nif' | jq .path";
 
-struct Found {
+struct FoundConflicts {
     /// What was compared, in a title and a line.
     subject: Subject,
     names: ShownLayers,
@@ -240,7 +240,7 @@ impl Conflicts {
             Some((winner.node(), out_of_place(order, vfs.notes(), winner)?))
         });
         let unused = unused.collect();
-        let found = Found {
+        let found = FoundConflicts {
             subject: Subject::of(&set.paths, vfs.order()),
             pairs,
             is_asked,
@@ -275,7 +275,7 @@ impl Conflicts {
         Ok(unseen.end(exit))
     }
 
-    fn print(&self, found: &Found, unseen: &Unseen) -> Result<(), OutputError> {
+    fn print(&self, found: &FoundConflicts, unseen: &Unseen) -> Result<(), OutputError> {
         let mut out = stdout_for(self.json);
         if self.json {
             self.write_json(&mut out, found).map_err(OutputError)?;
@@ -286,7 +286,7 @@ impl Conflicts {
         out.flush()
     }
 
-    fn write_json(&self, out: &mut impl Write, found: &Found) -> io::Result<()> {
+    fn write_json(&self, out: &mut impl Write, found: &FoundConflicts) -> io::Result<()> {
         for (index, Conflict { winner, hidden }) in found.conflicts.iter().enumerate() {
             let line = JsonConflict {
                 path: winner.path(),
@@ -323,7 +323,7 @@ impl Conflicts {
         Ok(())
     }
 
-    fn write(&self, out: &mut impl StyledWrite, found: &Found) -> io::Result<()> {
+    fn write(&self, out: &mut impl StyledWrite, found: &FoundConflicts) -> io::Result<()> {
         found.names.write_folders(out, "in")?;
         let with_game = self.with_game || self.of.is_some() || found.is_limited;
         found.write_summary(out, with_game, self.compare)?;
@@ -372,7 +372,7 @@ impl Conflicts {
     }
 }
 
-impl Found {
+impl FoundConflicts {
     /// The groups of loose copies of a file that the game ignores.
     fn ignored_copies(&self, winner: &VfsFile) -> impl Iterator<Item = usize> {
         self.ignored.get(&winner.node()).into_iter().flatten().copied()

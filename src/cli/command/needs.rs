@@ -196,7 +196,7 @@ impl AskNeeds {
                 }
                 Extract::into_folder(folder, self.overwrite).write_files(vfs, found.all(vfs), folder, ui)?
             }
-            None => self.print(&Answer::new(vfs, &found), ui)?,
+            None => self.print(&ShownNeeds::new(vfs, &found), ui)?,
         };
         Ok(if found.counts().1 > 0 || !found.is_whole() { Exit::No } else { exit })
     }
@@ -228,7 +228,7 @@ impl AskNeeds {
         Ok(copies.filter(|copy| is_asked[copy.layer().number()]).collect())
     }
 
-    fn print(&self, answer: &Answer<'_>, ui: &Ui) -> Result<Exit, Failure> {
+    fn print(&self, answer: &ShownNeeds<'_>, ui: &Ui) -> Result<Exit, Failure> {
         let found = answer.found;
         let mut out = stdout_for(self.json);
         let (mut bytes, mut is_cut) = (0, false);
@@ -276,7 +276,7 @@ impl AskNeeds {
         files.retain(is_scanned);
         files.sort_by_cached_key(|file| file.path_bytes().to_ascii_lowercase());
         let found = read(vfs, files);
-        let answer = Answer::new(vfs, &found);
+        let answer = ShownNeeds::new(vfs, &found);
         let mut exit = if found.is_whole() { Exit::Ok } else { Exit::No };
         if exit != Exit::Ok {
             log::error!("what is not read may name these files, too, so the answer may not be whole");
@@ -413,13 +413,13 @@ const WIDTH_MAX: usize = 100;
 const TOO_MANY: &str = "the meshes name too many files, so some are left out; ask about fewer meshes";
 
 /// What was found, with the names of the layers.
-struct Answer<'a> {
+struct ShownNeeds<'a> {
     vfs: &'a Vfs,
     found: &'a Needs,
     names: ShownLayers,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> ShownNeeds<'a> {
     fn new(vfs: &'a Vfs, found: &'a Needs) -> Self {
         let layers: Vec<VfsLayer> = vfs.layers().collect();
         let names = ShownLayers::of(layers.iter().map(|layer| (layer.path(), layer.is_folder())));

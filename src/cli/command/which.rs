@@ -128,7 +128,7 @@ impl Which {
                         for copy in std::iter::once(&mut provenance.from).chain(&mut provenance.hides) {
                             copy.deployed_from = asked.deployed_from(Path::new(&copy.archive), &path);
                         }
-                        Ok(Answer { provenance, claimed_by: None })
+                        Ok(Origin { provenance, claimed_by: None })
                     }
                     Err(what) => {
                         let reasons = if asked.is_folder(path) { String::new() } else { asked.reasons(path) };
@@ -189,7 +189,7 @@ impl Which {
     /// use for the file.
     fn answer(
         &self,
-        provenance: Result<Answer, Unanswered>,
+        provenance: Result<Origin, Unanswered>,
         path: &Path,
         out: &mut impl StyledWrite,
     ) -> Result<bool, Failure> {
@@ -211,7 +211,7 @@ impl Which {
             write_json(out, &answer).map_err(OutputError)?;
             return Ok(is_used);
         }
-        let Answer { provenance, claimed_by } = answer;
+        let Origin { provenance, claimed_by } = answer;
         write(out, &provenance).map_err(OutputError)?;
         if let Some(user) = claimed_by {
             writeln!(out, "  says the daemon of user {user}").map_err(OutputError)?;
@@ -246,7 +246,7 @@ impl From<String> for Unanswered {
 
 /// Where a file comes from, as JSON.
 #[derive(Serialize)]
-struct Answer {
+struct Origin {
     #[serde(flatten)]
     provenance: Provenance,
     /// The user whose daemon says so, if it is neither root nor the caller.
@@ -299,7 +299,7 @@ fn why(error: StatusError) -> String {
 }
 
 /// Reads the provenance of a mounted file from the daemon.
-fn read_provenance(path: &Path) -> Result<Answer, Unanswered> {
+fn read_provenance(path: &Path) -> Result<Origin, Unanswered> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Unanswered::NoFile(NO_FILE.to_owned()),
         _ => Unanswered::Why(error.to_string()),
@@ -339,12 +339,12 @@ fn read_provenance(path: &Path) -> Result<Answer, Unanswered> {
         let why = excerpt(&error.to_string()).to_string();
         Unanswered::Invalid(format!("cannot read the daemon's answer: {why}"))
     })?;
-    Ok(Answer { provenance, claimed_by: mounted.claimant() })
+    Ok(Origin { provenance, claimed_by: mounted.claimant() })
 }
 
 /// Adds the mods from which a manager deployed copies. What the daemon of another user says leads to no list.
-fn named_by(mut answer: Answer, deployments: &Deployments) -> Answer {
-    let Answer { provenance: Provenance { path, from, hides, names_only, .. }, claimed_by } = &mut answer;
+fn named_by(mut answer: Origin, deployments: &Deployments) -> Origin {
+    let Origin { provenance: Provenance { path, from, hides, names_only, .. }, claimed_by } = &mut answer;
     if claimed_by.is_none() && !*names_only {
         for copy in std::iter::once(from).chain(hides) {
             let folder = Path::new(&copy.archive);
@@ -362,7 +362,7 @@ fn written_provenance(
     within: &Path,
     edit: &Path,
     metadata: &std::fs::Metadata,
-) -> Result<Answer, Unanswered> {
+) -> Result<Origin, Unanswered> {
     if metadata.is_dir() {
         return Err(Unanswered::Why(FOLDER.into()));
     }
@@ -383,7 +383,7 @@ fn written_provenance(
         tile_mode: None,
     };
     let (mut hides, mut hides_more, mut names_only, mut claimant) = (Vec::new(), 0, false, None);
-    if let Some(Answer { provenance: hidden, claimed_by }) = hidden {
+    if let Some(Origin { provenance: hidden, claimed_by }) = hidden {
         claimant = claimed_by;
         hides = std::iter::once(hidden.from).chain(hidden.hides).collect();
         (hides_more, names_only) = (hidden.hides_more, hidden.names_only);
@@ -391,7 +391,7 @@ fn written_provenance(
     let (ignored, unused) = (Vec::new(), None);
     let size = metadata.len();
     let provenance = Provenance { path, size, from, hides, hides_more, ignored, unused, names_only };
-    Ok(Answer { provenance, claimed_by: claimant })
+    Ok(Origin { provenance, claimed_by: claimant })
 }
 
 /// Writes where a file comes from, and what it hides; if logging is verbose, with all that is known.

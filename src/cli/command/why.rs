@@ -431,21 +431,21 @@ impl Asked {
         Some(Cause::remark("named-by", Path::new(&subject), text))
     }
 
-    fn places(&self) -> Places {
+    fn places(&self) -> NamedLayers {
         let layers: Vec<(PathBuf, bool)> =
             self.vfs.layers().map(|layer| (layer.path().to_owned(), layer.is_folder())).collect();
         let names = ShownLayers::of(layers.iter().map(|(path, is_folder)| (&**path, *is_folder)));
-        Places { names, layers }
+        NamedLayers { names, layers }
     }
 }
 
 /// The names of places, as `which` and `order` print them.
-struct Places {
+struct NamedLayers {
     names: ShownLayers,
     layers: Vec<(PathBuf, bool)>,
 }
 
-impl Places {
+impl NamedLayers {
     /// The name of a layer, or that of the layer that has a file, and the path in it.
     fn place(&self, path: &Path) -> String {
         let around = self.layers.iter().map(|(layer, _)| layer).filter(|layer| path.starts_with(layer));
@@ -523,7 +523,7 @@ fn write(
     out: &mut impl StyledWrite,
     answer: &Explanation,
     source: Option<&PathBuf>,
-    names: &Places,
+    names: &NamedLayers,
 ) -> std::io::Result<()> {
     let is_verbose = log::log_enabled!(Level::Info);
     let name = |subject: &str| {

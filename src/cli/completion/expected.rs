@@ -33,7 +33,7 @@ pub(crate) struct Expected {
 #[derive(Debug)]
 enum Value {
     Words(Vec<Candidate>),
-    Kind(Kind),
+    OfKind(ValueKind),
     Tree {
         /// The sources. They are opened for one folder of their tree at a time.
         set: Box<SourceSet>,
@@ -50,7 +50,7 @@ enum Value {
 
 /// The kind of value that an argument takes, by its value name in `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ValueKind {
     /// A value that only the user knows.
     Unknown,
     Source,
@@ -75,39 +75,39 @@ enum Kind {
 }
 
 /// Value names in `--help`, and their kinds.
-const KINDS: [(&str, Kind); 32] = [
-    ("SOURCE", Kind::Source),
-    ("SOURCE... [MOUNTPOINT]", Kind::Source),
-    ("SOURCE|PATH", Kind::SourceOrPath),
-    ("ARCHIVE", Kind::Source),
-    ("A", Kind::Source),
-    ("B", Kind::Source),
-    ("MOUNTPOINT", Kind::Mount),
-    ("PATH", Kind::Path),
-    ("FILE|PLUGIN|MOD", Kind::Path),
-    ("PATTERN", Kind::Pattern),
-    ("FILE", Kind::File),
-    ("LIST", Kind::File),
-    ("TEXTURE", Kind::File),
-    ("PNG", Kind::File),
-    ("LINE", Kind::Unknown),
-    ("BREAKS", Kind::Unknown),
-    ("FOLDER", Kind::Folder),
-    ("DIR", Kind::Folder),
-    ("CODE PAGE", Kind::CodePage),
-    ("RULE", Kind::Precedence),
-    ("COMMAND|TOPIC", Kind::Command),
-    ("NAME", Kind::Unknown),
-    ("LAYER", Kind::Layer),
-    ("PROFILE", Kind::Profile),
-    ("BYTES", Kind::Unknown),
-    ("PIXELS", Kind::Unknown),
-    ("OUTPUT", Kind::Folder),
-    ("ID", Kind::Game),
-    ("GAME", Kind::Source),
-    ("SIZE", Kind::Unknown),
-    ("NUMBER", Kind::Unknown),
-    ("LEVEL", Kind::Unknown),
+const KINDS: [(&str, ValueKind); 32] = [
+    ("SOURCE", ValueKind::Source),
+    ("SOURCE... [MOUNTPOINT]", ValueKind::Source),
+    ("SOURCE|PATH", ValueKind::SourceOrPath),
+    ("ARCHIVE", ValueKind::Source),
+    ("A", ValueKind::Source),
+    ("B", ValueKind::Source),
+    ("MOUNTPOINT", ValueKind::Mount),
+    ("PATH", ValueKind::Path),
+    ("FILE|PLUGIN|MOD", ValueKind::Path),
+    ("PATTERN", ValueKind::Pattern),
+    ("FILE", ValueKind::File),
+    ("LIST", ValueKind::File),
+    ("TEXTURE", ValueKind::File),
+    ("PNG", ValueKind::File),
+    ("LINE", ValueKind::Unknown),
+    ("BREAKS", ValueKind::Unknown),
+    ("FOLDER", ValueKind::Folder),
+    ("DIR", ValueKind::Folder),
+    ("CODE PAGE", ValueKind::CodePage),
+    ("RULE", ValueKind::Precedence),
+    ("COMMAND|TOPIC", ValueKind::Command),
+    ("NAME", ValueKind::Unknown),
+    ("LAYER", ValueKind::Layer),
+    ("PROFILE", ValueKind::Profile),
+    ("BYTES", ValueKind::Unknown),
+    ("PIXELS", ValueKind::Unknown),
+    ("OUTPUT", ValueKind::Folder),
+    ("ID", ValueKind::Game),
+    ("GAME", ValueKind::Source),
+    ("SIZE", ValueKind::Unknown),
+    ("NUMBER", ValueKind::Unknown),
+    ("LEVEL", ValueKind::Unknown),
 ];
 
 impl Expected {
@@ -170,27 +170,27 @@ impl Expected {
                 let mounts = candidates::mounts(typed).into_iter();
                 mounts.filter(|it| !named.contains(&absolute(&it.text))).collect()
             }
-            Value::Kind(kind) => match kind {
-                Kind::Source => candidates::sources(typed),
-                Kind::SourceOrPath => {
+            Value::OfKind(kind) => match kind {
+                ValueKind::Source => candidates::sources(typed),
+                ValueKind::SourceOrPath => {
                     let mut found = candidates::in_mounts(typed);
                     let known: Vec<_> = found.iter().map(|it| it.text.clone()).collect();
                     let sources = candidates::sources(typed).into_iter();
                     found.extend(sources.filter(|it| !known.contains(&it.text)));
                     found
                 }
-                Kind::Path => candidates::in_mounts(typed),
-                Kind::File => candidates::on_disk(typed, DiskFiles::All),
-                Kind::Folder => candidates::on_disk(typed, DiskFiles::Folders),
-                Kind::Unknown
-                | Kind::Mount
-                | Kind::Pattern
-                | Kind::CodePage
-                | Kind::Precedence
-                | Kind::Command
-                | Kind::Layer
-                | Kind::Profile
-                | Kind::Game => Vec::new(),
+                ValueKind::Path => candidates::in_mounts(typed),
+                ValueKind::File => candidates::on_disk(typed, DiskFiles::All),
+                ValueKind::Folder => candidates::on_disk(typed, DiskFiles::Folders),
+                ValueKind::Unknown
+                | ValueKind::Mount
+                | ValueKind::Pattern
+                | ValueKind::CodePage
+                | ValueKind::Precedence
+                | ValueKind::Command
+                | ValueKind::Layer
+                | ValueKind::Profile
+                | ValueKind::Game => Vec::new(),
             },
         };
         let whole = |it: Candidate| Candidate { text: [&self.prefix, &it.text[..]].concat(), ..it };
@@ -278,11 +278,11 @@ impl<'a> ParsedLine<'a> {
     fn note(&mut self, argument: &Arg, value: &'a [u8]) {
         let path = Path::new(OsStr::from_bytes(value));
         let is_source = match kind(argument) {
-            Some(Kind::Source) => true,
-            Some(Kind::SourceOrPath) if self.sources.is_empty() && self.is_which() => {
+            Some(ValueKind::Source) => true,
+            Some(ValueKind::SourceOrPath) if self.sources.is_empty() && self.is_which() => {
                 is_archive_name(value) || is_game(path) || path.is_dir()
             }
-            Some(Kind::SourceOrPath) => self.sources.is_empty() || is_source(path),
+            Some(ValueKind::SourceOrPath) => self.sources.is_empty() || is_source(path),
             _ => false,
         };
         if is_source {
@@ -348,23 +348,23 @@ impl<'a> ParsedLine<'a> {
             return of(Value::Words(possible.iter().map(word).collect()));
         }
         let names = |names: &[&str]| Value::Words(names.iter().map(|it| Candidate::name(*it)).collect());
-        of(match kind(argument).unwrap_or(Kind::Unknown) {
-            Kind::CodePage => names(&["1250", "1251", "1252", "utf-8"]),
-            Kind::Precedence => names(&ArchiveRule::ALL.map(|(name, _)| name)),
-            Kind::Command => Value::Words(commands(bsafs).into_iter().chain(topics()).collect()),
-            Kind::Layer => Value::Words(self.layers(bsafs)),
-            Kind::Profile => Value::Words(candidates::profiles(&self.sources)),
-            Kind::Game => Value::Words(candidates::games()),
+        of(match kind(argument).unwrap_or(ValueKind::Unknown) {
+            ValueKind::CodePage => names(&["1250", "1251", "1252", "utf-8"]),
+            ValueKind::Precedence => names(&ArchiveRule::ALL.map(|(name, _)| name)),
+            ValueKind::Command => Value::Words(commands(bsafs).into_iter().chain(topics()).collect()),
+            ValueKind::Layer => Value::Words(self.layers(bsafs)),
+            ValueKind::Profile => Value::Words(candidates::profiles(&self.sources)),
+            ValueKind::Game => Value::Words(candidates::games()),
             // `mount` takes a folder to mount on, not an existing mount.
-            Kind::Mount if self.command.get_name() == "mount" => Value::Kind(Kind::Folder),
-            Kind::SourceOrPath if self.sources.is_empty() => {
-                Value::Kind(if self.is_which() { Kind::SourceOrPath } else { Kind::Source })
+            ValueKind::Mount if self.command.get_name() == "mount" => Value::OfKind(ValueKind::Folder),
+            ValueKind::SourceOrPath if self.sources.is_empty() => {
+                Value::OfKind(if self.is_which() { ValueKind::SourceOrPath } else { ValueKind::Source })
             }
-            Kind::SourceOrPath => self.tree(bsafs, false, true),
-            Kind::Pattern => self.tree(bsafs, true, false),
-            Kind::Path if !self.sources.is_empty() => self.tree(bsafs, false, false),
-            Kind::Mount => Value::Mounts(self.positionals.iter().map(|it| absolute(it)).collect()),
-            kind => Value::Kind(kind),
+            ValueKind::SourceOrPath => self.tree(bsafs, false, true),
+            ValueKind::Pattern => self.tree(bsafs, true, false),
+            ValueKind::Path if !self.sources.is_empty() => self.tree(bsafs, false, false),
+            ValueKind::Mount => Value::Mounts(self.positionals.iter().map(|it| absolute(it)).collect()),
+            kind => Value::OfKind(kind),
         })
     }
 
@@ -387,8 +387,8 @@ impl<'a> ParsedLine<'a> {
     fn tree(&self, bsafs: &Command, is_pattern: bool, or_source: bool) -> Value {
         match self.source_set(bsafs).map(Box::new) {
             Some(set) => Value::Tree { set, is_pattern, or_source, folder: self.folder() },
-            None if or_source => Value::Kind(Kind::Source),
-            None => Value::Kind(Kind::Unknown),
+            None if or_source => Value::OfKind(ValueKind::Source),
+            None => Value::OfKind(ValueKind::Unknown),
         }
     }
 
@@ -431,7 +431,7 @@ fn value_name(argument: &Arg) -> Option<&str> {
     argument.get_value_names()?.first().map(clap::builder::Str::as_str)
 }
 
-fn kind(argument: &Arg) -> Option<Kind> {
+fn kind(argument: &Arg) -> Option<ValueKind> {
     let name = value_name(argument)?;
     KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
 }

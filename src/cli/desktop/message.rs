@@ -19,7 +19,7 @@ const TEXT_MAX: usize = 1500;
 const TITLE: &str = "bsafs";
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum MessageKind {
     Error,
     Answer,
 }
@@ -64,14 +64,14 @@ const VIEWERS: [Viewer; 4] = [
 /// Shows an error on the desktop, if there is one and no terminal is connected. Waits at most
 /// [`SHOWN_TIME`] for the user to close it.
 pub(crate) fn show_without_terminal(what: &str) {
-    show(Kind::Error, VIEWERS.iter(), what);
+    show(MessageKind::Error, VIEWERS.iter(), what);
 }
 
 /// Shows an answer as [`show_without_terminal`] shows an error. A notification is too short for it, so other
 /// programs are tried first.
 pub(crate) fn answer_without_terminal(what: &str) {
     let (notifications, windows) = VIEWERS.split_at(1);
-    show(Kind::Answer, windows.iter().chain(notifications), what);
+    show(MessageKind::Answer, windows.iter().chain(notifications), what);
 }
 
 /// Keeps this process out of the current folder while a window waits for the user. The folder may be in a
@@ -100,7 +100,7 @@ pub(super) fn has_display() -> bool {
     is_set("WAYLAND_DISPLAY") || is_set("DISPLAY")
 }
 
-fn show<'a>(kind: Kind, mut viewers: impl Iterator<Item = &'a Viewer>, what: &str) {
+fn show<'a>(kind: MessageKind, mut viewers: impl Iterator<Item = &'a Viewer>, what: &str) {
     let has_terminal =
         std::io::stdin().is_terminal() || std::io::stdout().is_terminal() || std::io::stderr().is_terminal();
     if !has_display() || has_terminal {
@@ -116,7 +116,7 @@ fn show<'a>(kind: Kind, mut viewers: impl Iterator<Item = &'a Viewer>, what: &st
 
 impl Viewer {
     /// Shows the text, and returns whether the user had time to see it.
-    fn show(&self, kind: Kind, text: &str) -> bool {
+    fn show(&self, kind: MessageKind, text: &str) -> bool {
         let viewer = Program::of_desktop(self.program);
         let viewer = viewer.args(self.arguments[kind as usize].iter().copied()).arg((self.form)(text));
         let began = Instant::now();

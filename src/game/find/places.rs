@@ -9,7 +9,7 @@ use crate::game::installation::Environment;
 
 /// A place in a user's home.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct LauncherPlace {
     /// The launcher, mod manager or habit that the place belongs to.
     launcher: &'static str,
     base: Base,
@@ -59,7 +59,7 @@ enum Holds {
 }
 
 /// All places. The launcher that installed a game knows most about it, so lists come before habits.
-const PLACES: &[Place] = &[
+const PLACES: &[LauncherPlace] = &[
     row("bsafs", Base::Config, "bsafs", Holds::OwnPlaces),
     row("Steam", Base::Data, "Steam", Holds::Steam),
     row("Steam", Base::Home, ".local/share/Steam", Holds::Steam),
@@ -110,8 +110,8 @@ const PLACES: &[Place] = &[
     row("", Base::Home, "", Holds::Instances(1)),
 ];
 
-const fn row(launcher: &'static str, base: Base, path: &'static str, holds: Holds) -> Place {
-    Place { launcher, base, path, holds }
+const fn row(launcher: &'static str, base: Base, path: &'static str, holds: Holds) -> LauncherPlace {
+    LauncherPlace { launcher, base, path, holds }
 }
 
 /// Searches all places. Returns the folders that may hold a game, the likeliest first.
@@ -163,7 +163,7 @@ fn in_place(
     }
 }
 
-impl Place {
+impl LauncherPlace {
     fn folder(&self, environment: &Environment) -> PathBuf {
         match self.base {
             Base::Home => environment.home.join(self.path),

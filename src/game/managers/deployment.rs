@@ -25,7 +25,7 @@ use crate::limits::DEPLOYMENT_LIST_MAX;
 struct Manager {
     name: &'static str,
     /// Finds what it knows of a folder of a game.
-    find: fn(&Target<'_>) -> Vec<Found>,
+    find: fn(&Target<'_>) -> Vec<Deployment>,
 }
 
 /// Number of bytes at the beginning of a deployed file that are compared if there are many files.
@@ -52,7 +52,7 @@ struct Target<'a> {
 
 /// What a manager knows of a folder of a game.
 #[derive(Default)]
-struct Found {
+struct Deployment {
     /// The path and the mod of each file.
     files: Vec<(String, String)>,
     /// The folder that has the folders of mods.
@@ -98,8 +98,8 @@ impl DeploymentList {
         MANAGERS.iter().flat_map(of_manager).collect()
     }
 
-    fn new(manager: &'static str, found: Found) -> Self {
-        let Found { files: deployed, staging, names } = found;
+    fn new(manager: &'static str, found: Deployment) -> Self {
+        let Deployment { files: deployed, staging, names } = found;
         let (mut files, mut mods, mut numbers) = (HashMap::new(), Vec::new(), HashMap::new());
         for (path, source) in deployed {
             let number = *numbers.entry(source.clone()).or_insert_with(|| {
@@ -410,7 +410,7 @@ impl Target<'_> {
 
 /// Each type of mods has a list of its own in the folder: vortex.deployment.json,
 /// vortex.deployment.dinput.json.
-fn vortex(target: &Target<'_>) -> Vec<Found> {
+fn vortex(target: &Target<'_>) -> Vec<Deployment> {
     #[derive(Deserialize)]
     struct List {
         files: Vec<Option<File>>,
@@ -424,16 +424,16 @@ fn vortex(target: &Target<'_>) -> Vec<Found> {
         source: String,
     }
     let lists: Vec<List> = target.own_lists("vortex.deployment", ".json");
-    let found = lists.into_iter().map(|list| Found {
+    let found = lists.into_iter().map(|list| Deployment {
         files: list.files.into_iter().flatten().map(|file| (file.path, file.source)).collect(),
         staging: list.staging.and_then(|path| target.folder_of(&path)),
-        ..Found::default()
+        ..Deployment::default()
     });
     found.collect()
 }
 
 /// The list in the folder has numbers of mods. The staging folder, which the settings name, has their names.
-fn limo(target: &Target<'_>) -> Vec<Found> {
+fn limo(target: &Target<'_>) -> Vec<Deployment> {
     #[derive(Deserialize)]
     struct List {
         files: Option<Vec<File>>,
@@ -482,12 +482,12 @@ fn limo(target: &Target<'_>) -> Vec<Found> {
     if files.is_empty() && staging.is_none() {
         return Vec::new();
     }
-    vec![Found { files, staging, names }]
+    vec![Deployment { files, staging, names }]
 }
 
 /// Each game has settings in the home, and a list of a line for each file, with the path and the mod, beside
 /// its mods.
-fn amethyst(target: &Target<'_>) -> Vec<Found> {
+fn amethyst(target: &Target<'_>) -> Vec<Deployment> {
     #[derive(Deserialize)]
     struct Paths {
         game_path: PathBuf,
@@ -521,13 +521,13 @@ fn amethyst(target: &Target<'_>) -> Vec<Found> {
         let files = text.lines().filter_map(|line| line.rsplit_once('\t'));
         let files = files.map(|(path, name)| (path.to_owned(), name.to_owned())).collect();
         let staging = Some(root.join("mods")).filter(|it| target.disk.is_dir(it));
-        Some(Found { files, staging, ..Found::default() })
+        Some(Deployment { files, staging, ..Deployment::default() })
     };
     target.folders_in(&base.join("games")).into_iter().filter_map(of_game).collect()
 }
 
 /// Each instance has the list of what it deployed, with paths below the folder of the game.
-fn anvil(target: &Target<'_>) -> Vec<Found> {
+fn anvil(target: &Target<'_>) -> Vec<Deployment> {
     #[derive(Deserialize)]
     struct List {
         game_path: PathBuf,
@@ -566,7 +566,7 @@ fn anvil(target: &Target<'_>) -> Vec<Found> {
             Some((target.within(&at)?, link.name))
         });
         let staging = Some(staging.clone()).filter(|it| target.disk.is_dir(it));
-        Some(Found { files: files.collect(), staging, ..Found::default() })
+        Some(Deployment { files: files.collect(), staging, ..Deployment::default() })
     };
     target.folders_in(&base.join("instances")).into_iter().filter_map(of_instance).collect()
 }

@@ -11,7 +11,7 @@ use crate::game::installation::{Environment, Overrides};
 use crate::game::plan::data::{DataFolder, DataFolders};
 use crate::game::plan::load_order::{LoadOrder, OrderLayer, PlanError};
 use crate::game::precedence::{Confidence, Precedence};
-use crate::game::settings::openmw_cfg::{Cfg, OPENMW_CFG, Places};
+use crate::game::settings::openmw_cfg::{Cfg, OPENMW_CFG, OpenmwFolders};
 use crate::game::titles::title;
 use crate::limits::CHAIN_VALUES_MAX;
 use crate::note::{Note, NoteCode, why_unread};
@@ -120,7 +120,7 @@ pub fn plan_openmw(
 }
 
 /// The folders for the tokens in settings, for a chain that begins in `start`.
-fn places(disk: &Disk, start: &Path, environment: &Environment) -> Places {
+fn places(disk: &Disk, start: &Path, environment: &Environment) -> OpenmwFolders {
     let root = start.ancestors().nth(2).filter(|_| start.ends_with("etc/openmw"));
     let local = root.and_then(|root| program_folder(disk, root)).unwrap_or_else(|| start.to_owned());
     // In a flatpak, the file is …/files/etc/openmw/openmw.cfg, and …/files is mounted as /app.
@@ -131,17 +131,17 @@ fn places(disk: &Disk, start: &Path, environment: &Environment) -> Places {
     if files.is_some() || start == user_config {
         let app = files.map(Path::to_owned);
         let global = app.clone().unwrap_or_else(|| "/app".into()).join("share/games/openmw");
-        return Places { local, user_config, user_data: of_flatpak.join("data/openmw"), global, app };
+        return OpenmwFolders { local, user_config, user_data: of_flatpak.join("data/openmw"), global, app };
     }
     let (user_config, user_data) =
         (environment.xdg_config_home.join("openmw"), environment.xdg_data_home.join("openmw"));
     let global = environment.system.join("usr/share/games/openmw");
-    Places { local, user_config, user_data, global, app: None }
+    OpenmwFolders { local, user_config, user_data, global, app: None }
 }
 
 /// The release of the OpenMW whose first settings file is in `folder`. Its file `version` begins with the
 /// number: `/etc/openmw/version` in Debian, otherwise in the resources.
-fn release(disk: &Disk, folder: &Path, places: &Places) -> Release {
+fn release(disk: &Disk, folder: &Path, places: &OpenmwFolders) -> Release {
     const VERSION_MAX: usize = 4096;
     let files = [folder.to_owned(), folder.join("resources"), places.global.join("resources")];
     // The global resources belong to the global settings file only.
@@ -195,7 +195,7 @@ struct Wanted {
 fn wanted_folders(
     disk: &Disk,
     chain: &Chain,
-    places: &Places,
+    places: &OpenmwFolders,
     has_global: bool,
     notes: &mut Vec<Note>,
 ) -> Vec<Wanted> {
@@ -303,7 +303,7 @@ fn groundcover(chain: &Chain, names: &DataFolders, notes: &mut Vec<Note>) -> Vec
 }
 
 /// The data folders that a line `replace=data` removes, and why.
-fn removed(disk: &Disk, chain: &Chain, places: &Places, wanted: &[Wanted]) -> Vec<(PathBuf, String)> {
+fn removed(disk: &Disk, chain: &Chain, places: &OpenmwFolders, wanted: &[Wanted]) -> Vec<(PathBuf, String)> {
     let (mut removed, mut walk) = (Vec::new(), LinkWalk::default());
     for (at, cfg) in chain.files.iter().enumerate().filter(|(_, cfg)| cfg.replaces("data")) {
         let by = cfg.folder.join(OPENMW_CFG);
@@ -388,7 +388,7 @@ impl Chain {
         start: &Path,
         last: Option<&Path>,
         release: Release,
-        places: &Places,
+        places: &OpenmwFolders,
         notes: &mut Vec<Note>,
     ) -> Self {
         let mut chain = Self::default();
@@ -446,7 +446,7 @@ impl Chain {
     }
 
     /// The path in a setting with a single value, as OpenMW spells it. The highest file that sets it wins.
-    pub(crate) fn path(&self, key: &str, places: &Places) -> Option<PathBuf> {
+    pub(crate) fn path(&self, key: &str, places: &OpenmwFolders) -> Option<PathBuf> {
         let value = |cfg: &Cfg| cfg.values(key).next_back().map(|value| cfg.path(value, places));
         self.files.iter().rev().find_map(value)
     }
@@ -470,7 +470,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    use super::{Cfg, Chain, Disk, LinkWalk, PathBuf, Places, Release};
+    use super::{Cfg, Chain, Disk, LinkWalk, OpenmwFolders, PathBuf, Release};
 
     /// Creates a chain from folders and the texts of their settings files.
     fn chain(files: &[(&str, &str)]) -> (Vec<String>, Chain) {
@@ -480,8 +480,14 @@ mod tests {
             fs::write(dir.path().join(folder).join("openmw.cfg"), text).unwrap();
         }
         let (start, mut notes) = (dir.path().join(files[0].0), Vec::new());
-        let chain =
-            Chain::read(&Disk::default(), &start, None, Release::Unknown, &Places::default(), &mut notes);
+        let chain = Chain::read(
+            &Disk::default(),
+            &start,
+            None,
+            Release::Unknown,
+            &OpenmwFolders::default(),
+            &mut notes,
+        );
         let name = |cfg: &Cfg| cfg.folder.file_name().unwrap().to_string_lossy().into_owned();
         (chain.files.iter().map(name).collect(), chain)
     }
@@ -526,8 +532,14 @@ mod tests {
     fn a_settings_file_in_another_spelling_is_not_read() {
         let (dir, mut notes) = (tempfile::tempdir().unwrap(), Vec::new());
         fs::write(dir.path().join("OpenMW.cfg"), "data=/a\n").unwrap();
-        let chain =
-            Chain::read(&Disk::default(), dir.path(), None, Release::Unknown, &Places::default(), &mut notes);
+        let chain = Chain::read(
+            &Disk::default(),
+            dir.path(),
+            None,
+            Release::Unknown,
+            &OpenmwFolders::default(),
+            &mut notes,
+        );
         assert_eq!((chain.files.len(), notes.len()), (0, 0));
     }
 }

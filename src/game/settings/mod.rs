@@ -11,7 +11,7 @@ pub(crate) mod yaml;
 pub use binary_vdf::{BinaryValue, visit_values as visit_binary_vdf};
 pub(crate) use ini::list as ini_list;
 pub use ini::{Ini, IniFiles};
-pub use openmw_cfg::{Cfg, OPENMW_CFG, Places};
+pub use openmw_cfg::{Cfg, OPENMW_CFG, OpenmwFolders};
 pub use qsettings::QSettings;
 pub(crate) use settings_text::decode_ini;
 pub use vdf::visit_values as visit_vdf;

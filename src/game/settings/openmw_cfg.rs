@@ -11,7 +11,7 @@ pub const OPENMW_CFG: &str = "openmw.cfg";
 
 /// Folders for the tokens with which paths in settings may begin.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub struct OpenmwFolders {
     /// `?local?`: the folder of the program.
     pub local: PathBuf,
     /// `?userconfig?`.
@@ -98,7 +98,7 @@ impl Cfg {
     }
 
     /// The path that a value means, as OpenMW spells it: `.`, `..` and slashes at its end stay.
-    pub fn path(&self, value: &str, places: &Places) -> PathBuf {
+    pub fn path(&self, value: &str, places: &OpenmwFolders) -> PathBuf {
         let value = unquoted(value).unwrap_or_default();
         let tokens = [
             ("?local?", &places.local),
@@ -150,7 +150,7 @@ fn unquoted(value: &str) -> Option<String> {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::{Cfg, Places, unquoted};
+    use super::{Cfg, OpenmwFolders, unquoted};
 
     #[test]
     fn settings_after_a_section_line_have_no_effect() {
@@ -164,7 +164,7 @@ mod tests {
     fn app_is_the_folder_of_the_flatpak_in_every_path() {
         let cfg = Cfg::parse(Path::new("/flatpak/files/etc/openmw"), b"");
         let app = Some(PathBuf::from("/flatpak/files"));
-        let places = Places { app, user_data: "/app/data".into(), ..Places::default() };
+        let places = OpenmwFolders { app, user_data: "/app/data".into(), ..OpenmwFolders::default() };
         for (value, path) in [
             ("/app/share/resources", "/flatpak/files/share/resources"),
             ("/application", "/application"),
@@ -173,7 +173,7 @@ mod tests {
         ] {
             assert_eq!(cfg.path(value, &places), Path::new(path), "{value}");
         }
-        assert_eq!(cfg.path("/app/share", &Places::default()), Path::new("/app/share"));
+        assert_eq!(cfg.path("/app/share", &OpenmwFolders::default()), Path::new("/app/share"));
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn an_absolute_path_after_a_token_replaces_the_token() {
-        let places = Places { user_data: "/user".into(), ..Places::default() };
+        let places = OpenmwFolders { user_data: "/user".into(), ..OpenmwFolders::default() };
         let cfg = Cfg::parse(Path::new("/cfg"), b"");
         assert_eq!(cfg.path("?userdata?/data", &places), Path::new("/data"));
         assert_eq!(cfg.path("\"?userdata?data\"", &places), Path::new("/user/data"));

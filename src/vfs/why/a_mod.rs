@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::answer::{Answer, NOT_DEPLOYED, Place, is_called, is_marked};
+use super::inquiry::{Inquiry, LayerPath, NOT_DEPLOYED, is_called, is_marked};
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
 use crate::game::{
@@ -17,7 +17,7 @@ use crate::vfs::fate::{Cause, Fate, OPENMW, below_top, in_unread_folder, is_plug
 use crate::vfs::file::{VfsFile, VfsLayer};
 use crate::vfs::question::{self, DEPTH_MAX};
 
-impl<'a> Answer<'a> {
+impl<'a> Inquiry<'a> {
     pub(super) fn a_mod(&mut self, name: &str) {
         self.deployed_mod(name);
         for (order, mods) in self.mod_lists() {
@@ -418,7 +418,7 @@ impl<'a> Answer<'a> {
     /// The first reason why the game does not use a copy in one of its folders.
     fn fate_of_copy(&mut self, folder: &Path, path: &str) -> Option<Cause> {
         let (is_there, reasons) = (self.is_there, std::mem::take(&mut self.reasons));
-        self.copy(&Place { folder: folder.to_owned(), within: path.to_owned(), is_mod: false });
+        self.copy(&LayerPath { folder: folder.to_owned(), within: path.to_owned(), is_mod: false });
         self.is_there = is_there;
         let found = std::mem::replace(&mut self.reasons, reasons);
         found.into_iter().find(|it| !matches!(it.fate, None | Some(Fate::Wins)))
@@ -477,15 +477,15 @@ impl<'a> Answer<'a> {
     }
 
     /// The place where a file of a staging folder is in the game, by a link.
-    pub(super) fn deployed_from(&self, path: &Path) -> Option<Place> {
+    pub(super) fn deployed_from(&self, path: &Path) -> Option<LayerPath> {
         let folders: Vec<&Path> = self.folders().map(|(_, layer)| &*layer.path).collect();
         let (folder, within) = question::linked_place(&self.disk, &folders, path)?;
-        Some(Place { folder: folder.to_owned(), within, is_mod: false })
+        Some(LayerPath { folder: folder.to_owned(), within, is_mod: false })
     }
 
     /// The place of a file that a manager deployed as a copy, from its path in the staging folder. `Err` says
     /// why it is not deployed.
-    pub(super) fn deployed_as(&self, path: &Path) -> Option<Result<Place, Vec<Cause>>> {
+    pub(super) fn deployed_as(&self, path: &Path) -> Option<Result<LayerPath, Vec<Cause>>> {
         let names: Vec<&str> = path.iter().filter_map(|it| it.to_str()).collect();
         let lists = self.deployed();
         for at in (0..names.len().saturating_sub(1)).rev().take(DEPTH_MAX) {
@@ -504,7 +504,7 @@ impl<'a> Answer<'a> {
                         let at = at.unwrap_or_else(|| folder.join(&within));
                         let what = match self.state(list, folder, &within) {
                             Deployed::There => {
-                                return Some(Ok(Place { folder: folder.clone(), within, is_mod: false }));
+                                return Some(Ok(LayerPath { folder: folder.clone(), within, is_mod: false }));
                             }
                             Deployed::Replaced => "another program replaced it",
                             Deployed::Deleted => "it was deleted",

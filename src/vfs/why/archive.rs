@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::answer::{Answer, NOT_FOUND, UNOPENED, is_called, without_ghost};
 use super::file::used;
+use super::inquiry::{Inquiry, NOT_FOUND, UNOPENED, is_called, without_ghost};
 use crate::game::caseless::same;
 use crate::game::{
     AttachRule, Installation, LayerKind, LoadOrder, OrderLayer, decode_ini, ini_list, why_not_attached,
@@ -27,7 +27,7 @@ struct Listing {
     key: String,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> Inquiry<'a> {
     /// Answers for all archives of a name.
     pub(super) fn archive(&mut self, name: &str) {
         self.archives(&|path| is_called(path, name));

@@ -4,11 +4,11 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::answer::{
-    Answer, Explanation, IN_NO_FOLDER, NOT_FOUND, SIMILAR_NAME, ThingKind, UNOPENED, is_archive, is_called,
+use super::file::{SAME_NAMES_MAX, same_name};
+use super::inquiry::{
+    Explanation, IN_NO_FOLDER, Inquiry, NOT_FOUND, SIMILAR_NAME, ThingKind, UNOPENED, is_archive, is_called,
     without_ghost,
 };
-use super::file::{SAME_NAMES_MAX, same_name};
 use super::settings::is_settings;
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
@@ -26,9 +26,9 @@ use crate::vfs::vfs::Vfs;
 pub(crate) fn why(vfs: &Vfs, set: &SourceSet, question: &Question) -> Explanation {
     let orders = planned(set);
     let orders = &orders[..];
-    let mut answer = Answer::new(vfs, orders, &set.options);
+    let mut answer = Inquiry::new(vfs, orders, &set.options);
     let kind = answer.to(question);
-    let Answer { is_there, mut reasons, meant, path, .. } = answer;
+    let Inquiry { is_there, mut reasons, meant, path, .. } = answer;
     let mut seen = HashSet::new();
     reasons.retain(|reason| seen.insert((reason.code, reason.subject.clone())));
     if reasons.iter().all(|it| it.code == SIMILAR_NAME) && !is_there {
@@ -62,7 +62,7 @@ pub(crate) fn why(vfs: &Vfs, set: &SourceSet, question: &Question) -> Explanatio
 /// nothing is said. `set` are the sources that `vfs` was opened from.
 pub(crate) fn why_missing(vfs: &Vfs, set: &SourceSet, paths: &[&str]) -> Vec<Option<Cause>> {
     let orders = planned(set);
-    let mut answer = Answer::new(vfs, &orders, &set.options);
+    let mut answer = Inquiry::new(vfs, &orders, &set.options);
     let unloaded = answer.unloaded(paths);
     let archives_off = answer.archives_off(paths);
     // In the order in which `why` gives the reasons.
@@ -94,7 +94,7 @@ fn planned(set: &SourceSet) -> Vec<LoadOrder> {
     resolve::plan_each(&set.paths, &set.options).unwrap_or_default()
 }
 
-impl<'a> Answer<'a> {
+impl<'a> Inquiry<'a> {
     fn new(vfs: &'a Vfs, orders: &'a [LoadOrder], options: &'a OpenOptions) -> Self {
         Self {
             vfs,

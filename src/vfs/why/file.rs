@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::answer::{
-    ARCHIVES_MAX, Answer, ModOff, NOT_FOUND, Place, SAME_NAME, ThingKind, UNOPENED, Wanted, ghost, is_called,
-    is_marked, is_of_archive_not_loaded, without_ghost, without_mark,
+use super::inquiry::{
+    ARCHIVES_MAX, Inquiry, LayerPath, ModOff, NOT_FOUND, SAME_NAME, ThingKind, UNOPENED, Wanted, ghost,
+    is_called, is_marked, is_of_archive_not_loaded, without_ghost, without_mark,
 };
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
@@ -19,7 +19,7 @@ use crate::vfs::opened_archive::{stored_path, with_archive};
 /// Maximum number of files of the same name that are suggested.
 pub(super) const SAME_NAMES_MAX: usize = 4;
 
-impl<'a> Answer<'a> {
+impl<'a> Inquiry<'a> {
     pub(super) fn file(&mut self, path: &str) {
         if let Some(file) = self.vfs.file(path) {
             self.file_that_is_there(&file);
@@ -166,8 +166,8 @@ impl<'a> Answer<'a> {
     }
 
     /// Answers for what is at a place.
-    pub(super) fn copy(&mut self, place: &Place) -> ThingKind {
-        let Place { folder, within, is_mod } = place;
+    pub(super) fn copy(&mut self, place: &LayerPath) -> ThingKind {
+        let LayerPath { folder, within, is_mod } = place;
         if within.is_empty() {
             let name = folder.file_name().and_then(|it| it.to_str()).unwrap_or_default().to_owned();
             if *is_mod {
@@ -223,7 +223,7 @@ impl<'a> Answer<'a> {
     }
 
     /// Answers for a loose file that exists.
-    fn loose_copy(&mut self, place: &Place, path: &Path) {
+    fn loose_copy(&mut self, place: &LayerPath, path: &Path) {
         let winner = self.vfs.file(&place.within);
         let is_it = |file: &VfsFile| {
             file.layer().path() == place.folder && {
@@ -248,7 +248,7 @@ impl<'a> Answer<'a> {
     }
 
     /// Why something on the disk is not in the tree.
-    fn not_in_tree(&mut self, place: &Place, path: &Path) {
+    fn not_in_tree(&mut self, place: &LayerPath, path: &Path) {
         if let Some(text) = self.state_of_mod(&place.folder) {
             return self.add(Cause::new(Fate::Off, "mo2-mod-off", path, text));
         }
@@ -286,7 +286,7 @@ impl<'a> Answer<'a> {
     }
 
     /// Answers for a path on the disk at which nothing is.
-    fn gone(&mut self, place: &Place) {
+    fn gone(&mut self, place: &LayerPath) {
         let within = &place.within;
         let lists: Vec<_> = self.mod_lists().collect();
         let hidden = lists.into_iter().find_map(|(_, mods)| self.marked_hidden(mods, &place.folder, within));

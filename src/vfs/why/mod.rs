@@ -2,12 +2,12 @@
 //! what kind of thing is meant. Each kind has a file.
 
 mod a_mod;
-mod answer;
 mod archive;
 mod asked;
 mod file;
+mod inquiry;
 mod plugin;
 mod settings;
 
-pub(crate) use answer::{Explanation, NOT_FOUND, SAME_NAME, ThingKind};
 pub(crate) use asked::{why, why_missing};
+pub(crate) use inquiry::{Explanation, NOT_FOUND, SAME_NAME, ThingKind};

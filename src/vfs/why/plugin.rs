@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::answer::{Answer, ghost, is_called, without_ghost};
+use super::inquiry::{Inquiry, ghost, is_called, without_ghost};
 use crate::game::caseless::same;
 use crate::game::{ActiveRule, LayerKind, LoadOrder, OPENMW_CFG, OrderLayer, ReadList};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::vfs::fate::{Cause, Fate, OPENMW};
 
-impl Answer<'_> {
+impl Inquiry<'_> {
     pub(super) fn plugin(&mut self, thing: &str) {
         let name = without_ghost(thing);
         for order in self.orders {

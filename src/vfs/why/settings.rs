@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::answer::{Answer, is_called};
+use super::inquiry::{Inquiry, is_called};
 use crate::game::caseless::same;
 use crate::game::{LoadOrder, selected_profile};
 use crate::note::{Note, NoteCode};
@@ -20,7 +20,7 @@ pub(super) fn is_settings(name: &str) -> bool {
     [".ini", ".ccc"].iter().any(ends) || LISTS.iter().any(|it| same(it, name))
 }
 
-impl Answer<'_> {
+impl Inquiry<'_> {
     pub(super) fn settings(&mut self, name: &str) {
         for order in self.orders {
             let read = self.read_by(order);

@@ -101,16 +101,16 @@ pub(super) enum Wanted {
 }
 
 /// The stored path of what was looked up in an archive, or why the archive cannot be opened.
-type Found = Result<Option<String>, String>;
+type LookedUp = Result<Option<String>, String>;
 
 /// A question, and the answer so far.
-pub(super) struct Answer<'a> {
+pub(super) struct Inquiry<'a> {
     pub(super) vfs: &'a Vfs,
     pub(super) orders: &'a [LoadOrder],
     pub(super) options: &'a OpenOptions,
     pub(super) disk: Disk,
     /// For each path or name that was looked up in archives, what was found in each.
-    pub(super) looked_up: RefCell<HashMap<Wanted, Rc<OncePerFile<Found>>>>,
+    pub(super) looked_up: RefCell<HashMap<Wanted, Rc<OncePerFile<LookedUp>>>>,
     pub(super) mods_off: OnceCell<Rc<Vec<ModOff>>>,
     /// How many archives were said to belong to settings or a plugin.
     pub(super) hinted: Cell<usize>,
@@ -148,14 +148,14 @@ impl ModOff {
 }
 
 /// A place on the disk that is a layer or could be one, and the rest of a path in it.
-pub(super) struct Place {
+pub(super) struct LayerPath {
     pub(super) folder: PathBuf,
     pub(super) within: String,
     /// Whether the folder is that of a mod, which may be off.
     pub(super) is_mod: bool,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> Inquiry<'a> {
     pub(super) fn add(&mut self, reason: Cause) {
         self.reasons.push(reason);
     }
@@ -298,7 +298,7 @@ impl<'a> Answer<'a> {
     }
 
     /// The innermost place around a path.
-    pub(super) fn place(&self, path: &Path) -> Option<Place> {
+    pub(super) fn place(&self, path: &Path) -> Option<LayerPath> {
         let of_layers = self.folders().map(|(_, layer)| (layer.path.clone(), false));
         let of_mods = self.mod_lists().filter_map(|(_, mods)| {
             let first = path.strip_prefix(&mods.folder).ok()?.components().next()?;
@@ -308,7 +308,7 @@ impl<'a> Answer<'a> {
         // A mod is usually a layer, too.
         let (folder, is_mod) = around.max_by_key(|(folder, is_mod)| (folder.as_os_str().len(), *is_mod))?;
         let within = path.strip_prefix(&folder).ok()?.to_str()?.to_owned();
-        Some(Place { folder, within, is_mod })
+        Some(LayerPath { folder, within, is_mod })
     }
 
     /// The files and folders below a folder, up to a maximum, without following links to folders.
@@ -335,7 +335,7 @@ impl<'a> Answer<'a> {
     }
 
     /// Looks something up in an archive. The error says why it cannot be opened.
-    pub(super) fn look_up(&self, archive: &Path, wanted: Wanted) -> Found {
+    pub(super) fn look_up(&self, archive: &Path, wanted: Wanted) -> LookedUp {
         let code_page = self.options.code_page();
         let known = self.looked_up.borrow_mut().entry(wanted.clone()).or_default().clone();
         let is_it = |path: &String| match &wanted {
