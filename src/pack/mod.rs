@@ -36,10 +36,9 @@
 //! | how does a file become blocks? | `pipeline.rs` |
 //! | how is an archive written? | `archive_writer.rs` |
 //! | is it what the source was? | `archive_writer.rs` |
-//! | how are archives placed? | `write.rs` |
+//! | how are archives placed, and what did an earlier run leave? | `write.rs` |
 //! | how do packed files leave a mod, and return? | `move_packed.rs` |
 //! | which plugins do archives need? | `planned.rs` |
-//! | what did an earlier run leave? | `leftover.rs` |
 //! | what changes in a game? | `effects.rs` |
 //!
 //! # How sure the rules are
@@ -55,7 +54,6 @@
 
 mod archive_writer;
 mod effects;
-mod leftover;
 mod move_packed;
 mod pack_options;
 mod pipeline;
@@ -68,7 +66,6 @@ mod write;
 pub use crate::content::codec::Level;
 pub use effects::{Effect, EffectKind, Effects, effects};
 pub(crate) use effects::{effects_with, why_no_effects};
-pub use leftover::{Leftover, LeftoverKind};
 pub use move_packed::move_back;
 pub use pack_options::{
     GAMES, Game, OddTextures, PackError, PackErrorKind, PackOptions, PackProgress, PathList,
@@ -77,4 +74,4 @@ pub use plan::Plan;
 pub use planned::{How, Loader, PlannedArchive, PlannedFile};
 pub use source::Superseded;
 pub use verdict::{LeftOut, LooseReason};
-pub use write::Packed;
+pub use write::{Leftover, LeftoverKind, Packed};
