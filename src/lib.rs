@@ -145,19 +145,26 @@
 //!
 //! # The path of a mount
 //!
-//! 1. `cli/run.rs` parses the arguments (`cli/args.rs`) and runs `cli/command/mount.rs`.
-//!    `cli/options/mount_plan.rs` combines profiles (`named_sources.rs`), the command line and `-o`. A mount
-//!    of bsafs among the sources stands for its own sources (`mount_as_source.rs`).
+//! The files named here are those to open for `bsafs mount skyrimse`; what is in brackets need not be opened.
+//!
+//! 1. `cli/run.rs` parses the arguments and runs `cli/command/mount.rs`. Its `MountPlan` applies options one
+//!    after the other by the rows of `cli/options/option_table.rs`: those of profiles, the command line, and
+//!    `-o`. Then it knows sources and mountpoint. (Profiles are replaced by the sources that they name,
+//!    and mounts of bsafs by their own: `named_sources.rs`, `mount_as_source.rs`. `skyrimse` is neither.)
 //! 2. To mount in the background, `daemon/detach.rs` starts the program again as the daemon, and waits for
 //!    its report. The daemon begins with step 1 and does all that follows.
-//! 3. `vfs/open.rs`, which opens a `SourceSet`, has `vfs/sources/resolve.rs` plan what games load.
-//!    `game/find/` finds the game, `game/plan/` orders its layers, and `vfs/sources/layer_plan.rs` says how
-//!    each is opened.
+//! 3. `vfs/open.rs` has `vfs/sources/resolve.rs` find out what each source is. It asks `game/load_order.rs`,
+//!    the door of `game`, for the load order of `skyrimse`: layers with reasons, the rule by which one wins,
+//!    plugins, settings and notes. (`game/find/` finds the game and its prefix, and `game/plan/` plans.)
+//!    `vfs/sources/layer_plan.rs` says how each layer is opened: which files of a folder count, and whether a
+//!    layer may be missing.
 //! 4. `vfs/open.rs` then walks folders (`folder/scan.rs`), and opens and parses archives
-//!    (`vfs/opened_archive.rs`), in parallel.
-//! 5. `tree/merge.rs` merges their names in load order.
+//!    (`vfs/opened_archive.rs`), in parallel. What remains of an archive are its names, and the tables that
+//!    `content` needs to read it.
+//! 5. `tree/merge.rs` merges the names of all layers, lowest first, by the rule of step 3.
 //! 6. `daemon/mountpoint.rs` prepares the mountpoint. It is opened once (`system/place.rs`), because another
-//!    user may rename folders above it. `daemon/service.rs` prepares the log and the handler of SIGUSR1.
+//!    user may rename folders above it. `cli/terminal/report.rs` says what was found. `daemon/service.rs`
+//!    puts the mount together: the log, the file system, the handler of SIGUSR1, and what follows.
 //! 7. `fuse/session.rs` reserves descriptors, mounts on what was opened (`fuse/mount.rs`), answers INIT
 //!    (`init` in `fuse/adaptor.rs`) and starts the workers. If that fails, it unmounts.
 //! 8. The daemon leaves the terminal and reports success. Then `daemon/follow.rs` begins to watch the disk,
@@ -191,15 +198,19 @@
 //!
 //! 1. `cli/command/pack.rs` makes `PackOptions` (`pack/pack_options.rs`, with a row for each game), and opens
 //!    the sources as steps 3 to 5 of a mount do.
-//! 2. `pack/plan.rs`: `pack/source.rs` lists the files, and `pack/verdict.rs` says what stays loose. Files
-//!    are grouped, split by size and named. `format/write/new_archive.rs` sorts them and refuses collisions.
-//! 3. `pack/write.rs` opens the output folder (`system/output_place.rs`), checks what is there, and makes a
-//!    file without a name for each archive (`system/new_file.rs`).
-//! 4. `pack/archive_writer.rs` writes the data that the threads of `pack/pipeline.rs` encode
-//!    (`content/codec/encode.rs`), and the tables around it (`format/write/`).
+//! 2. `pack/plan.rs` plans. `pack/source.rs` lists each copy of a file that a layer has, and refuses a source
+//!    in which no game's files begin. `pack/verdict.rs` says what stays loose, and what is not compressed.
+//!    Files are grouped, split by size and named; `pack/planned.rs` has the result. For each archive,
+//!    `format/write/new_archive.rs` sorts the files and refuses collisions of paths and hashes, which
+//!    `new_entry.rs` there makes.
+//! 3. `pack/write.rs` opens the output folder by the one walk that follows no link of another user
+//!    (`system/walk.rs`), checks what is there, and makes a file without a name for each archive
+//!    (`system/new_file.rs`).
+//! 4. `pack/archive_writer.rs` writes the data that the threads of `pack/pipeline.rs` read and encode, in
+//!    order, and the tables around it (`format/write/tes4.rs`, `tes3.rs` or `ba2.rs`).
 //! 5. It opens each archive as any other, and compares every file with what was read of the sources.
-//! 6. `system/new_file.rs` gives all files their names, or none. With `--overwrite`, archives that an earlier
-//!    run left are removed (`pack/leftover.rs`).
+//! 6. `system/new_file.rs` gives all files their names, or none. With `--overwrite`, `pack/write.rs` then
+//!    removes archives that an earlier run left, if the new ones have all their bytes.
 //!
 //! # Where to find
 //!
@@ -223,6 +234,7 @@
 //! | What if a disk hangs? | `fuse/device_queues.rs` keeps a worker free |
 //! | How does a deletion in a writable mount stay? | marks: `folder/whiteouts.rs`; layers: `tree/erased.rs` |
 //! | What if a source is a mount of bsafs? | `cli/options/mount_as_source.rs`: its own sources replace it |
+//! | What does a game, an instance or OpenMW load? | `game/load_order.rs`, the door of `game` |
 //! | How are mounts listed if a daemon hangs? | `mounts/mount_status.rs`: a subprocess asks, with a limit |
 //! | Can another user redirect root's mount? | `system/walk.rs`, `fuse/unmount.rs`: no |
 //! | What does a program get that bsafs starts? | `system/subprocess.rs`; a test allows no other place |
