@@ -1,6 +1,7 @@
 //! The corpora: the same files loose, in archives and in squashfs images. They are built once.
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -16,7 +17,7 @@ use crate::support::{Ba2, Ba2File, Chunk, Parts, Tes4, Tes4File, ba2, hash, writ
 use crate::{Bench, Outcome, at, instance, meshes, run};
 
 /// Change this together with the contents of a corpus, so that old corpora are rebuilt.
-const VERSION: &str = "3";
+const VERSION: &str = "4";
 /// `DXGI_FORMAT` of unpacked texels of four bytes.
 const BGRA8: u8 = 87;
 /// Options that keep mksquashfs from compressing anything.
@@ -180,8 +181,8 @@ fn build_tree(folder: &Path, scale: &Scale) -> Outcome<()> {
     write_image(folder, "gzip.sqfs", &["-comp", "gzip"])
 }
 
-/// The files of [`Set::Tree`], with data in the orders of real archives: of hashes in a BSA, and of a list of
-/// folders in a BA2, whose files are in no order.
+/// The files of [`Set::Tree`], with data in the orders of real archives: of hashes, of the names of files,
+/// and in no order, in one archive and in many.
 fn build_slow(folder: &Path, scale: &Scale) -> Outcome<()> {
     build_tree(folder, scale)?;
     let loose = folder.join("loose");
@@ -202,7 +203,32 @@ fn build_slow(folder: &Path, scale: &Scale) -> Outcome<()> {
         write_packed(folder, version, &files)?;
     }
     let streams = in_parallel(&files, |file| zlib(&file.data));
-    write_general(&folder.join("gnrl.ba2"), &files, Some(&streams))
+    write_general(&folder.join("gnrl.ba2"), &files, Some(&streams))?;
+
+    let mut packed: Vec<(File, Vec<u8>)> = files.into_iter().zip(streams).collect();
+    packed.sort_by(|(left, _), (right, _)| {
+        left.name.cmp(&right.name).then_with(|| left.folder.cmp(&right.folder))
+    });
+    let write = |path: &Path, packed: Vec<(File, Vec<u8>)>| -> Outcome<Vec<(File, Vec<u8>)>> {
+        let (files, streams): (Vec<File>, Vec<Vec<u8>>) = packed.into_iter().unzip();
+        write_general(path, &files, Some(&streams))?;
+        Ok(files.into_iter().zip(streams).collect())
+    };
+    let mut packed = write(&folder.join("names.ba2"), packed)?;
+    packed.sort_by_cached_key(|(file, _)| {
+        let mut hasher = DefaultHasher::new();
+        (&file.folder, &file.name).hash(&mut hasher);
+        hasher.finish()
+    });
+    let mut packed = write(&folder.join("random.ba2"), packed)?;
+    let many = folder.join("many");
+    fs::create_dir(&many).map_err(at(&many))?;
+    for number in 0..scale.archives {
+        let rest = packed.split_off(packed.len() / (scale.archives - number));
+        write(&many.join(format!("part{number:03}.ba2")), packed)?;
+        packed = rest;
+    }
+    Ok(())
 }
 
 fn build_textures(folder: &Path, scale: &Scale) -> Outcome<()> {

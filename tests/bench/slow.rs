@@ -14,6 +14,24 @@ const REQUESTS_PER_SECOND: u64 = 150;
 const BYTES_PER_SECOND: u64 = 150_000_000;
 /// Number of files of which the beginnings are read.
 const BEGINNINGS: usize = 500;
+/// The folder that has the files in many archives.
+const MANY: &str = "many";
+/// Names of works on one archive, and their scripts, in which `$0` is the mountpoint.
+const WORKS: [(&str, &str); 7] = [
+    ("tar", "tar -cf - -C \"$0\" . | cat >/dev/null"),
+    ("grep -r", GREP),
+    ("cp -r", "cp -r \"$0\" /dev/shm/bsafs-bench-slow; rm -rf /dev/shm/bsafs-bench-slow"),
+    // Ten of the full size's 250 folders.
+    (
+        "cp -r of ten folders",
+        "cp -r \"$0\"/data/region00 /dev/shm/bsafs-bench-slow; rm -rf /dev/shm/bsafs-bench-slow",
+    ),
+    ("ten files", "head -n 10 \"$0.list\" | xargs -n 1 cat >/dev/null"),
+    ("ls -lR", "ls -lR \"$0\" >/dev/null"),
+    ("first 4 KiB", "xargs -a \"$0.list\" -n 1 head -qc 4096 >/dev/null"),
+];
+const WORKS_OF_MANY: [(&str, &str); 1] = [("grep -r", GREP)];
+const GREP: &str = "! grep -raF 'no file has this' \"$0\"";
 
 /// What a program took on the slow disk.
 #[derive(Debug)]
@@ -36,22 +54,23 @@ pub(crate) fn measure(bench: &Bench) -> Outcome<Vec<SlowRow>> {
         }
     };
     let mut rows = Vec::new();
-    for archive in ["gnrl.ba2", "v104.bsa", "v105.bsa"] {
+    for archive in ["gnrl.ba2", "names.ba2", "random.ba2", "v104.bsa", "v105.bsa", MANY] {
         let path = folder.join(archive);
-        rows.push(disk.measure("cat", archive, || disk.run("cat \"$0\" >/dev/null", &path))?);
-        for (work, script) in [
-            ("tar", "tar -cf - -C \"$0\" . | cat >/dev/null"),
-            ("grep -r", "! grep -raF 'no file has this' \"$0\""),
-            ("cp -r", "cp -r \"$0\" /dev/shm/bsafs-bench-slow; rm -rf /dev/shm/bsafs-bench-slow"),
-            ("ls -lR", "ls -lR \"$0\" >/dev/null"),
-            ("first 4 KiB", "xargs -a \"$0.list\" -n 1 head -qc 4096 >/dev/null"),
-        ] {
+        let (cat, works) = if archive == MANY {
+            ("cat \"$0\"/*.ba2 >/dev/null", &WORKS_OF_MANY[..])
+        } else {
+            ("cat \"$0\" >/dev/null", &WORKS[..])
+        };
+        rows.push(disk.measure("cat", archive, || disk.run(cat, &path))?);
+        for (work, script) in works {
             process::drop_caches()?;
             let root = bench.mountpoint()?;
             let mounted = bench.mounted(&root);
-            let mount = format!("'{}' mount '{}' \"$0\" >/dev/null", bench.bsafs.display(), path.display());
-            disk.run(&mount, &root)?;
-            if work == "first 4 KiB" {
+            // A folder of archives is mounted as these archives.
+            let sources = if path.is_dir() { "/*.ba2" } else { "" };
+            let (program, path) = (bench.bsafs.display(), path.display());
+            disk.run(&format!("'{program}' mount '{path}'{sources} \"$0\" >/dev/null"), &root)?;
+            if script.contains("$0.list") {
                 write_list(&folder.join("loose"), &root)?;
             }
             rows.push(disk.measure_mounted(work, archive, || disk.run(script, &root))?);
