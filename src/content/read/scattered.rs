@@ -68,7 +68,7 @@ pub(super) struct Watched<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Scattered {
     is_on: AtomicBool,
-    /// Whether a disk has had enough seeks.
+    /// Whether a thread reads ahead on a disk.
     is_active: AtomicBool,
     /// By device number.
     disks: Mutex<HashMap<u64, Disk>>,
@@ -100,9 +100,6 @@ impl Scattered {
             let mut disks = self.disks.lock();
             let disk = disks.entry(device).or_insert_with(Disk::new);
             disk.note_read((archive.number, archive.file), &range, before, waited);
-            if disk.seeks >= SEEKS_MIN {
-                self.is_active.store(true, Ordering::Relaxed);
-            }
             if disk.step().is_some() {
                 self.serve(device, disk);
             }
@@ -139,6 +136,9 @@ impl Scattered {
             let thread = thread::Builder::new().name("read-ahead".into());
             // Without a thread, nothing is read ahead.
             disk.is_served = thread.spawn(move || scattered.run(device)).is_ok();
+            if disk.is_served {
+                self.is_active.store(true, Ordering::Relaxed);
+            }
         }
     }
 
@@ -415,6 +415,24 @@ mod tests {
         }
         assert!((SEEKS_MIN..=210).contains(&it.waits), "{} reads waited", it.waits);
         assert!((190 * MIB..=200 * MIB).contains(&it.disk.read), "{} bytes", it.disk.read);
+    }
+
+    #[test]
+    fn reads_without_a_seek_are_recorded_only_while_a_thread_reads_ahead() {
+        let scattered = Arc::new(Scattered::default());
+        scattered.start();
+        let (file, position) = (archive(8 * MIB), AtomicU64::new(0));
+        let device = file.identity().device;
+        let read = |at: u64| {
+            let archive = Watched { number: 0, file: &file, position: &position };
+            scattered.watch(archive, at..at + 9, || thread::sleep(SEEK_TIME));
+            scattered.is_active.load(Ordering::Relaxed)
+        };
+        let spent = Disk { seeks: SEEKS_MIN, read: 2 * SEEKS_MIN * BYTES_PER_SEEK, ..Disk::new() };
+        scattered.disks.lock().insert(device, spent);
+        assert!(!read(4 * MIB), "no budget is left");
+        scattered.disks.lock().get_mut(&device).unwrap().read = 0;
+        assert!(read(2 * MIB));
     }
 
     #[test]
