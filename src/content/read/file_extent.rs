@@ -705,8 +705,7 @@ impl ArchiveContent {
     /// Has the kernel read bytes that will be needed soon, and does not wait for them. Does nothing while the
     /// whole archive is being read ahead, because seeks between would delay that.
     pub(crate) fn request(&self, range: &Range<u64>) {
-        let len = range.end.saturating_sub(range.start);
-        if !self.shared.scattered.replaces(self.watched(), len) {
+        if !self.shared.scattered.replaces(self.watched(), range) {
             self.file.request(range);
         }
     }

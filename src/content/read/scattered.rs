@@ -107,9 +107,9 @@ impl Scattered {
         result
     }
 
-    /// Whether an archive is read ahead, so that a request of `len` bytes would only delay that. If other
+    /// Whether an archive is read ahead, so that a request of a range would only delay that. If other
     /// archives of its disk had many seeks and there is budget left, its turn has come.
-    pub(super) fn replaces(self: &Arc<Self>, archive: Watched<'_>, len: u64) -> bool {
+    pub(super) fn replaces(self: &Arc<Self>, archive: Watched<'_>, range: &Range<u64>) -> bool {
         if !self.is_active.load(Ordering::Relaxed) || !archive.file.stays_open() {
             return false;
         }
@@ -119,9 +119,15 @@ impl Scattered {
         if disk.is_under_way(archive.number) {
             return true;
         }
-        let is_next = len < LONG && disk.turn_to((archive.number, archive.file));
+        if range.end.saturating_sub(range.start) >= LONG {
+            return false;
+        }
+        let before = archive.position.swap(range.end, Ordering::Relaxed);
+        let is_next = disk.turn_to((archive.number, archive.file));
         if is_next {
             self.serve(device, disk);
+        } else {
+            disk.note_request((archive.number, archive.file), range, before);
         }
         is_next
     }
@@ -218,6 +224,11 @@ struct Step {
     range: Range<u64>,
 }
 
+/// Whether a read does not follow the one in the same archive that ended at `before`.
+fn is_far(range: &Range<u64>, before: u64, file: &ArchiveFile) -> bool {
+    range.start.abs_diff(before) > NEAR.min(file.len() / NEAR_PART)
+}
+
 impl Disk {
     fn new() -> Self {
         let (archives, last_seek) = (HashMap::new(), Instant::now());
@@ -257,10 +268,17 @@ impl Disk {
             Entry::Vacant(new) => new.insert(Archive::new(file)),
         };
         archive.note_read(range, has_waited);
-        if has_waited && range.start.abs_diff(before) > NEAR.min(file.len() / NEAR_PART) {
+        if has_waited && is_far(range, before, file) {
             (self.seeks, self.last_seek, self.wanted) = (self.seeks + 1, Instant::now(), number);
             self.waited += waited;
         }
+    }
+
+    /// Records a request of bytes that a program needs soon. If nothing of the archive was read ahead, the disk
+    /// seeks for it, although nobody waits.
+    fn note_request(&mut self, (number, file): (u32, &Arc<ArchiveFile>), range: &Range<u64>, before: u64) {
+        let is_ahead = self.archives.get(&number).is_some_and(|it| it.ahead > 0);
+        self.seeks += u64::from(!is_ahead && is_far(range, before, file));
     }
 
     /// Reads an archive ahead next if there is budget and nothing of it was. Returns whether it does.
@@ -505,6 +523,22 @@ mod tests {
         let third = archive(5 * MIB);
         assert!(!it.disk.turn_to((2, &third)), "no budget is left");
         assert_eq!(it.disk.wanted, 1);
+    }
+
+    #[test]
+    fn requests_for_which_nobody_waits_are_seeks_too_if_nothing_there_was_read_ahead() {
+        let mut it = Simulated::new(&[5 * MIB, 100 * MIB]);
+        let [first, second] = [it.archives[0].clone(), it.archives[1].clone()];
+        (it.disk.seeks, it.disk.waited, it.disk.read) = (SEEKS_MIN, SEEK * 32, SEEKS_MIN * BYTES_PER_SEEK);
+        assert!(!it.disk.turn_to((0, &first)), "no budget is left");
+        it.disk.note_request((0, &first), &(2 * MIB..2 * MIB + 9), 2 * MIB - 9);
+        assert!(!it.disk.turn_to((0, &first)), "it follows the one before");
+        it.disk.note_request((0, &first), &(2 * MIB..2 * MIB + 9), 0);
+        assert!(it.disk.turn_to((0, &first)));
+        it.read_ahead();
+        assert_eq!(it.disk.archives[&0].ahead, MIB);
+        it.disk.note_request((0, &first), &(4 * MIB..4 * MIB + 9), 0);
+        assert!(!it.disk.turn_to((1, &second)), "the first archive is being read ahead");
     }
 
     #[test]
