@@ -138,11 +138,11 @@ impl Follower {
                 of_reads.note_found(|changes| folder.into_iter().for_each(|it| changes.add(it.into())));
             });
             fs.on_wait(move || of_lookups.hurry());
-            let of_naps = self.trigger.clone();
-            // Another thread waits for the trigger: who finds a disk asleep may hold what is locked under it.
+            let (of_naps, wake) = (self.trigger.clone(), self.signal.wake.try_clone()?);
             asleep::on_change(move || {
-                let trigger = of_naps.clone();
-                _ = thread::Builder::new().name("nap".into()).spawn(move || trigger.note_mounts());
+                of_naps.note_nap();
+                // If the socket is full, the thread that watches wakes anyway.
+                let _ = (&wake).write(&[WAKE]);
             });
             let of_uses = self.trigger.clone();
             fs.on_use(move || of_uses.note_use());

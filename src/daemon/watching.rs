@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -72,6 +73,9 @@ impl Watching {
         };
         if woken.is_readable && self.take_signals() {
             self.trigger.request();
+        }
+        if self.trigger.take_nap() {
+            self.trigger.note_mounts();
         }
         if woken.are_mounts {
             self.trigger.note_mounts();
@@ -136,7 +140,8 @@ impl Watching {
     }
 }
 
-/// The byte that wakes the thread because there are folders to check. The signal handler sends another one.
+/// The byte that wakes the thread because there are folders to check, or because a disk fell asleep or answers
+/// again. The signal handler sends another one.
 pub(super) const WAKE: u8 = b'w';
 
 /// Pause after events that do not count. Other files in a folder may be written to all the time.
@@ -315,6 +320,8 @@ const PAUSE_MAX: Duration = Duration::from_secs(5);
 pub(super) struct Trigger {
     state: Mutex<State>,
     changed: Condvar,
+    /// Whether a disk fell asleep or answers again.
+    has_nap: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -438,6 +445,17 @@ impl Trigger {
     pub(super) fn note_mounts(&self) {
         self.state.lock().are_mounts = true;
         self.changed.notify_one();
+    }
+
+    /// Records that a disk fell asleep or answers again. Does not wait: the thread that finds this may have
+    /// locked the state.
+    pub(super) fn note_nap(&self) {
+        self.has_nap.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether a disk fell asleep or answered again since the last call.
+    pub(super) fn take_nap(&self) -> bool {
+        self.has_nap.swap(false, Ordering::SeqCst)
     }
 
     /// Whether the mount table changed since the last call.
