@@ -137,7 +137,7 @@
 //! a large buffer may wait until others are freed (`content/cache/cache.rs`). After the reply,
 //! `fuse/device_queues.rs` rests a worker that is not needed.
 //!
-//! Two kinds of files leave this path at step 5. `content/layer_content.rs` and `folder/` read loose files.
+//! Two kinds of files leave this path at step 5. `content/stored_file.rs` and `folder/` read loose files.
 //! `content/textures/` shows textures in other forms, from what steps 6 to 10 read.
 //!
 //! The daemon sends a reply directly from the memory that has the bytes. The kernel answers a second read of

@@ -7,8 +7,7 @@
 //! |---|---|
 //! | sizes of many files at once; a file as a stream | `learn_sizes.rs`, `file_stream.rs` |
 //! | the layers of a view, and what it takes over from the earlier one | `store.rs` |
-//! | a file: its bytes, and where they come from | `stored_file.rs` |
-//! | a layer; the files of a folder, whose bytes [`crate::folder`] reads | `layer_content.rs` |
+//! | a file: its bytes, and where they come from; a layer; the files of a folder | `stored_file.rs` |
 //! | textures that are not shown as they are stored | `textures/` |
 //! | files of an archive as they are stored | `read/` |
 //! | the tables of an archive | `tables/` |
@@ -20,7 +19,6 @@ mod cache;
 pub mod codec;
 mod error;
 mod file_stream;
-mod layer_content;
 mod learn_sizes;
 mod read;
 mod store;
@@ -31,10 +29,9 @@ mod textures;
 pub use crate::folder::LooseFile;
 pub use error::{EntryError, Reason};
 pub(crate) use file_stream::FileStream;
-pub use layer_content::read_open;
 pub use read::FileBytes;
 pub(crate) use read::{Examined, PREFIX_LEN, REQUESTED_MAX};
 pub use store::Store;
 pub(crate) use stored_file::BytesKey;
-pub use stored_file::{Packing, StoredFile};
+pub use stored_file::{Packing, StoredFile, read_open};
 pub use tables::{LayerTables, TextureForm};

@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Instant, SystemTime};
 
 use super::cache;
-use super::layer_content::{LayerContent, LooseFiles};
 use super::read::{ArchiveContent, Resources};
-use super::stored_file::StoredFile;
+use super::stored_file::{LayerContent, LooseFiles, StoredFile};
 use super::tables::LayerTables;
 use crate::archive_file::ArchiveFile;
 use crate::folder::LooseFolder;
