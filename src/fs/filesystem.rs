@@ -9,11 +9,11 @@ use std::time::SystemTime;
 
 use super::attr::{Presentation, Validity};
 use super::callback::Callback;
-use super::changed_files::changed_files;
 use super::prefetch::Prefetch;
 use super::remembered::inode_numbers::CIOPFS_INO;
 use super::remembered::kept_listings::LISTINGS;
 use super::remembered::pending::{Invalidation, NameIn, everywhere};
+use super::reported::change_log::{ChangedFile, FileEvent, KEPT_MAX, TouchedFiles};
 use super::reported::daemon_status::{LastReload, MountedSources, WatchCounts};
 use super::shared::{Host, Shared};
 use super::view::{Child, DiskFolders, FolderChange, View};
@@ -24,7 +24,7 @@ use crate::limits::SPELLINGS_MAX;
 use crate::note::Note;
 use crate::system::disk_id::DiskId;
 use crate::system::sync::{Mutex, RwLock};
-use crate::tree::{Changes, CompareFiles, Ino, Kind, Spellings, Tree, compare};
+use crate::tree::{Changes, CompareFiles, Ino, Kind, NodeChange, NodeId, Spellings, Tree, compare};
 use crate::vfs::{Opened, Vfs};
 
 /// A mounted file system.
@@ -523,4 +523,36 @@ fn answer(view: &View, folder: Ino, name: &[u8]) -> Answer {
         Child::Assumed => Answer::Assumed,
         Child::None => Answer::Nothing,
     }
+}
+
+// Which files of a mount differ between two views, for `bsafs watch`.
+
+/// The files that differ between two views, ordered by path; `None` if there are too many, or if it is not
+/// known which ones differ.
+fn changed_files(
+    then: &View,
+    now: &View,
+    changes: &Changes,
+    touched: &TouchedFiles,
+) -> Option<Vec<ChangedFile>> {
+    if !touched.is_complete() || changes.files.len() > KEPT_MAX {
+        return None;
+    }
+    let changed = |tree: &Tree, node: NodeId, change: FileEvent| {
+        let path = String::from_utf8_lossy(&tree.path(node)).into_owned();
+        ChangedFile { path, change, view: now.number }
+    };
+    let mut files: Vec<ChangedFile> = (changes.files.iter())
+        .map(|&file| match file {
+            NodeChange::Added(node) => changed(now.tree(), node, FileEvent::Added),
+            NodeChange::Removed(node) => changed(then.tree(), node, FileEvent::Removed),
+            NodeChange::Modified(node) => changed(now.tree(), node, FileEvent::Modified),
+        })
+        .collect();
+    // A file that was removed or replaced lost its number.
+    let kept = touched.files().filter_map(|ino| now.tree().node(ino));
+    files.extend(kept.map(|node| changed(now.tree(), node, FileEvent::Modified)));
+    files.sort_unstable();
+    files.dedup();
+    Some(files)
 }

@@ -17,7 +17,7 @@
 //! | which folders on the disk does a folder show? | `disk_folders.rs` |
 //! | what does the kernel remember, and which words are there for it? | the folder `remembered` |
 //! | what do all views of a mount have in common? | `shared.rs` |
-//! | what is reported? | the folder `reported`, `shared.rs`, `changed_files.rs` |
+//! | what is reported? | the folder `reported`, `shared.rs`, `filesystem.rs` |
 //! | what does `stat` report? | `attr.rs` |
 //! | why did an operation fail? | `error.rs` |
 //!
@@ -30,7 +30,6 @@
 
 mod attr;
 mod callback;
-mod changed_files;
 mod disk_folders;
 mod error;
 mod filesystem;
