@@ -177,7 +177,7 @@
 //! 1. `daemon/watching.rs` waits for events of `watch`, for SIGUSR1 and for changes of the mount table. If a
 //!    name of a loose file changed, the kernel drops it at once, and a LOOKUP of it waits for the next view
 //!    (`fs/remembered/pending.rs`). If a file was written to, its new bytes show before any reload: the
-//!    kernel drops its pages (`note_written_file` in `fs/filesystem.rs`), and `pending.rs` has its size.
+//!    kernel drops its pages (`note_written_file` in `fs/filesystem.rs`), and `written.rs` has its size.
 //! 2. It collects what changed until the disk is quiet or a LOOKUP waits.
 //! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again, as steps 4 and 5 of a mount do.
 //!    Step 3 is repeated only if something changed that the plan depends on. It keeps each archive whose
@@ -187,7 +187,7 @@
 //!    (`content/store.rs`), compares both trees (`tree/comparison.rs`), keeps the old sources of open
 //!    files (`fs/remembered/retired.rs`), and swaps the view.
 //! 5. `fuse/notify.rs` has the kernel drop each name that changed, and the pages of files that were
-//!    written to (`fs/remembered/pending.rs`).
+//!    written to (`fs/remembered/written.rs`).
 //!
 //! A READ that finds its archive changed, or that fails as if its disk was lost, starts a reload, too
 //! (`fs/read.rs`). It need not say which archive, because each reload stats all archives.

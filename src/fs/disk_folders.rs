@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::remembered::pending::Invalidation;
+use super::shared::Invalidation;
 use super::view::View;
 use crate::folder::LooseFolder;
 use crate::format::EntryId;

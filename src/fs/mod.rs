@@ -52,13 +52,14 @@ pub use filesystem::{FileSystem, FolderUse, OutOfInodeNumbers, ReloadAttempt, Re
 pub use listing::DirEntry;
 pub use read::ReadTarget;
 pub use remembered::inode_numbers::{CHANGES_LINK, SOURCES_LINK, STATUS_LINK, WHICH_LINK};
-pub(crate) use remembered::pending::{HeldAttr, Invalidation, NameIn};
+pub(crate) use remembered::pending::NameIn;
+pub(crate) use remembered::written::HeldAttr;
 pub use reported::change_log::{ChangedFile, FileChanges, FileEvent};
 pub use reported::daemon_status::{
     CacheStatus, DaemonStatus, LastReload, MountedSource, MountedSources, POLLING_INTERVAL, WatchCounts,
     polling_interval, read_pages,
 };
-pub(crate) use shared::{Host, Operation};
+pub(crate) use shared::{Host, Invalidation, Operation};
 pub use status_link::Caller;
 pub(crate) use view::SizeJob;
 pub use view::{Lookup, View};

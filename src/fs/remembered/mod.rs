@@ -6,10 +6,10 @@
 //! |---|---|
 //! | *exposed* | the kernel was sent this name or number, and may have cached it (`inode_numbers.rs`) |
 //! | *generation* | whether a handle of an NFS client is still valid for a number (`inode_numbers.rs`) |
-//! | *invalidate* | to have the kernel drop what it cached (`pending.rs`) |
+//! | *invalidate* | to have the kernel drop what it cached (`fs/shared.rs`) |
 //! | *pending* | a name whose file changed on the disk, until a view with the change (`pending.rs`) |
-//! | *written* | the bytes of a file changed, and its number stays (`pending.rs`) |
-//! | *cut* | a written file that became shorter (`pending.rs`) |
+//! | *written* | the bytes of a file changed, and its number stays (`written.rs`) |
+//! | *cut* | a written file that became shorter (`written.rs`) |
 //! | *replaced* | another file, archive or view is where this one was |
 //! | *retired* | a file that left the view but is still open in the kernel (`retired.rs`) |
 //! | *kept* | the names of a listing that began before its folder changed (`kept_listings.rs`) |
@@ -24,3 +24,4 @@ pub(crate) mod inode_numbers;
 pub(crate) mod kept_listings;
 pub(crate) mod pending;
 pub(crate) mod retired;
+pub(crate) mod written;
