@@ -177,7 +177,7 @@
 //! 1. `daemon/watching.rs` waits for events of `watch`, for SIGUSR1 and for changes of the mount table. If a
 //!    name of a loose file changed, the kernel drops it at once, and a LOOKUP of it waits for the next view
 //!    (`fs/remembered/pending.rs`). If a file was written to, its new bytes show before any reload: the
-//!    kernel drops its pages (`note_written_file` in `fs/filesystem.rs`), and `written.rs` has its size.
+//!    kernel drops its pages (`note_written_file` in `fs/disk_events.rs`), and `written.rs` has its size.
 //! 2. It collects what changed until the disk is quiet or a LOOKUP waits.
 //! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again, as steps 4 and 5 of a mount do.
 //!    Step 3 is repeated only if something changed that the plan depends on. It keeps each archive whose

@@ -4,9 +4,8 @@
 //! Both are asked for each folder that is used, changes, or loses its watch. So the layers are found by the
 //! paths of their folders, and those that contribute to a folder of the mount are kept for each view.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -48,33 +47,6 @@ impl View {
         }
         shown.sort_unstable();
         shown.into()
-    }
-
-    /// The layers in which a path on the disk is, each with the path within the layer.
-    fn layers_at<'p>(&self, path: &'p Path) -> impl Iterator<Item = (u16, &'p Path)> {
-        // The path of a layer may end with a slash, so components are compared.
-        let roots = self.disk_folders.roots.get_or_init(|| {
-            let mut roots: HashMap<PathBuf, Vec<u16>> = HashMap::new();
-            for (layer, folder) in self.store().folders() {
-                roots.entry(folder.path().to_owned()).or_default().push(layer);
-            }
-            roots
-        });
-        let of_root = |root: &'p Path| roots.get(root).map(|layers| (root, layers));
-        path.ancestors().filter_map(of_root).flat_map(|(root, layers)| {
-            let within = path.strip_prefix(root).unwrap_or(Path::new(""));
-            layers.iter().map(move |layer| (*layer, within))
-        })
-    }
-
-    /// The nodes that show a folder of loose files, given its absolute path on the disk.
-    pub(crate) fn folders_at(&self, path: &Path) -> Vec<NodeId> {
-        let node =
-            |(layer, within): (u16, &Path)| self.tree().folder_of_layer(layer, within.as_os_str().as_bytes());
-        let mut nodes: Vec<NodeId> = self.layers_at(path).filter_map(node).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
     }
 
     /// The folders of loose files at a path on the disk: for each its layer, what is known of the layer, and

@@ -22,7 +22,6 @@ use crate::folder::FileChange;
 use crate::format::EntryId;
 use crate::limits::SPELLINGS_MAX;
 use crate::note::Note;
-use crate::system::disk_id::DiskId;
 use crate::system::sync::{Mutex, RwLock};
 use crate::tree::{Changes, CompareFiles, Ino, Kind, NodeChange, NodeId, Spellings, Tree, compare};
 use crate::vfs::{Opened, Vfs};
@@ -139,70 +138,6 @@ impl FileSystem {
     /// not block. A second call changes nothing.
     pub fn on_wait(&self, call: impl Fn() + Send + Sync + 'static) {
         let _ = self.shared.pending.on_wait.set(Callback(Box::new(call)));
-    }
-
-    /// Records that a name in a folder of loose files was added or removed on the disk. `folder` is the
-    /// absolute path on the disk, and `is_new_folder` says whether a folder was added. The kernel drops the
-    /// name, and a LOOKUP of it waits for the next reload.
-    pub fn note_changed_name(&self, folder: &Path, name: &[u8], is_new_folder: bool) {
-        let view = self.view();
-        for node in view.folders_at(folder) {
-            let own = view.tree().ino(node);
-            let shown = view.tree().lookup(node, name);
-            let loose = shown.filter(|node| view.is_loose_in(*node, folder));
-            if let Some(node) = loose {
-                self.shared.touched_files().add(view.tree().ino(node));
-            }
-            // The new folder is merged with the one that is shown. Dropping its name would drop everything
-            // below it.
-            let is_merged = is_new_folder && shown.is_some_and(|it| view.tree().kind(it) == Kind::Folder);
-            if is_merged || !self.shared.pending.add(own, name) {
-                continue;
-            }
-            let shown = shown.map(|child| view.tree().name(child));
-            let mut names: Vec<NameIn> = Vec::new();
-            for number in std::iter::once(own).chain(self.shared.spellings.other_numbers_of(own)) {
-                let mut spellings = self.shared.exposed_like(number, name);
-                spellings.extend([Some(name), shown].into_iter().flatten().map(Box::from));
-                names.extend(spellings.into_iter().map(|spelling| (number, spelling)));
-            }
-            if let Some(host) = self.shared.host.get() {
-                host.invalidate(Invalidation { names, ..Invalidation::default() });
-            }
-        }
-    }
-
-    /// Records that files in a folder on the disk were written to, before the reload that notices it.
-    pub fn note_touched_files<'n>(&self, folder: &Path, names: impl Iterator<Item = &'n [u8]>) {
-        let view = self.view();
-        let folders = view.folders_at(folder);
-        for name in names {
-            view.loose_files_in(&folders, folder, name).for_each(|ino| self.shared.touched_files().add(ino));
-        }
-    }
-
-    /// Has the kernel drop the pages of a loose file that was written to, if the mount shows that file.
-    pub fn note_written_file(&self, folder: &Path, name: &[u8]) {
-        let (view, Some(host)) = (self.view(), self.shared.host.get()) else { return };
-        for ino in view.loose_files_in(&view.folders_at(folder), folder, name) {
-            // By now, another file may bear the name. Then the reload retires this one.
-            if view.follow_write(ino).is_none()
-                && let Ok(attr) = view.attr(ino)
-            {
-                host.drop_pages(self.shared.written.hold(attr, attr));
-            }
-        }
-    }
-
-    /// Records that events of the disk were lost, so that any file may have been written to.
-    pub fn note_lost_events(&self) {
-        self.shared.touched_files().add_all();
-    }
-
-    /// Records an event of a file that may be an archive, given its device and inode number: `is_written`
-    /// says whether its content was written to; otherwise its attributes were changed.
-    pub fn note_archive_event(&self, identity: DiskId, is_written: bool) {
-        self.view().store().note_archive_event(identity, is_written);
     }
 
     /// Records that a reload begins, which will notice all changes until now. What is held back until its end

@@ -12,6 +12,7 @@
 //! | READLINK of `.bsafs:status` and the like | `status_link.rs`, in pages by `reported/daemon_status.rs` |
 //! | GETXATTR and LISTXATTR | `xattr.rs` |
 //! | how are sizes learnt that an answer needs? | `view.rs` |
+//! | what does an event on the disk change before the next view? | `disk_events.rs` |
 //! | what if no event reports a write? | `unwatched.rs` |
 //! | which folders do programs use? | `used_folders.rs` |
 //! | which folders on the disk does a folder show? | `disk_folders.rs` |
@@ -30,6 +31,7 @@
 
 mod attr;
 mod callback;
+mod disk_events;
 mod disk_folders;
 mod error;
 mod filesystem;

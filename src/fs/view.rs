@@ -2,7 +2,7 @@
 //! This file has LOOKUP and GETATTR; the files that import it have the other operations.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
@@ -188,54 +188,6 @@ impl View {
         self.shared.written.attr(ino).or_else(|| self.shared.retired.attr(ino))
     }
 
-    /// Has the kernel drop the pages and attributes of a retired file that was written to since it was asked
-    /// last. Until the pages are dropped, a file that has grown keeps its old size.
-    pub(crate) fn follow_retired(&self, ino: Ino) {
-        let Some(then) = self.shared.retired.written(ino) else { return };
-        let (Some(now), Some(host)) = (self.shared.retired.attr(ino), self.shared.host.get()) else { return };
-        host.drop_pages(self.shared.written.hold(then, now));
-    }
-
-    /// Records what was written to a loose file that is shown, and has the kernel drop its pages. Returns the
-    /// attributes before and after, or `None` if the file is not known any more.
-    pub(crate) fn follow_write(&self, ino: Ino) -> Option<(Attr, Attr)> {
-        let (then, now) = (self.attr(ino).ok()?, self.loose_attr_now(ino)?);
-        let held = self.shared.written.follow(then, now);
-        self.shared.host.get()?.drop_pages(held);
-        Some((then, now))
-    }
-
-    /// Like [`View::follow_write`], unless this state of the file was noticed already.
-    pub(crate) fn follow_new_write(&self, ino: Ino) -> Option<(Attr, Attr)> {
-        let now = self.loose_attr_now(ino)?;
-        let is_known = |it: Attr| (it.size, it.modified) == (now.size, now.modified);
-        if self.shared.written.newest(ino).is_some_and(is_known) {
-            return None;
-        }
-        self.follow_write(ino)
-    }
-
-    /// Asks the disk for the attributes of a file that was written to, if the mount follows no changes.
-    pub(crate) fn follow_static(&self, ino: Ino) {
-        if self.shared.on_change.get().is_none() && self.shared.written.newest(ino).is_some() {
-            self.follow_new_write(ino);
-        }
-    }
-
-    /// The size of a loose file as it is on the disk.
-    pub(crate) fn size_now(&self, ino: Ino) -> Option<u64> {
-        let now = self.loose_attr_now(ino).or_else(|| self.shared.retired.attr(ino));
-        now.map(|now| now.size)
-    }
-
-    /// The attributes of a loose file as they are on the disk, if it is known to be that file.
-    fn loose_attr_now(&self, ino: Ino) -> Option<Attr> {
-        let node = self.inode(ino).ok()?.node?;
-        let now = self.store().file(self.entry(node)?).state_now()?;
-        let (kind, validity) = (NodeKind::File, Validity::None);
-        Some(Attr { ino, kind, size: now.size, modified: now.modified(), validity })
-    }
-
     /// The attributes of a loose file that this view knows.
     pub(crate) fn known_attr(&self, ino: Ino) -> Option<Attr> {
         let node = self.inode(ino).ok()?.node?;
@@ -278,24 +230,6 @@ impl View {
             None if self.tree().may_hold_unnamed(&path) => Child::Assumed,
             None => Child::None,
         }
-    }
-
-    /// The inode numbers under which the mount shows a loose file, given its folder on the disk, the nodes of
-    /// that folder ([`View::folders_at`]), and its name. None if a file of another layer is shown instead.
-    pub(crate) fn loose_files_in(
-        &self,
-        folders: &[NodeId],
-        folder: &Path,
-        name: &[u8],
-    ) -> impl Iterator<Item = Ino> {
-        let found = folders.iter().filter_map(|node| self.tree().lookup(*node, name));
-        found.filter(|node| self.is_loose_in(*node, folder)).map(|node| self.tree().ino(node))
-    }
-
-    /// Whether a node is a loose file in a folder on the disk.
-    pub(crate) fn is_loose_in(&self, node: NodeId, folder: &Path) -> bool {
-        let of = self.entry(node).and_then(|entry| self.store().file(entry).loose_folder());
-        of.is_some_and(|of| of.as_os_str() == folder.as_os_str())
     }
 
     /// The own number of a folder, if the answer to a LOOKUP of `name` in it must wait for the next view.
