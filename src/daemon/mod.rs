@@ -9,10 +9,9 @@
 //! | how does a mount go to the background? | `detach.rs` |
 //! | who is the user of `setuid=`? | `user.rs` |
 //! | where does its log go? | `logging.rs` |
-//! | what changed on the disk? | `watching.rs`, also without watches |
+//! | what changed on the disk? | `watching.rs`; in folders without a watch: `polling.rs` |
 //! | which disks come and go? | `disks.rs` |
-//! | when does a reload begin? | `watching.rs` |
-//! | what does a reload do? | `follow.rs` |
+//! | when does a reload begin, and what does it do? | `follow.rs` |
 //! | how does a mount become writable? | `overlay.rs` |
 
 pub(crate) mod detach;
@@ -22,6 +21,7 @@ pub(crate) mod logging;
 pub(crate) mod mountpoint;
 pub(crate) mod mounts_folder;
 pub(crate) mod overlay;
+mod polling;
 pub(crate) mod service;
 pub(crate) mod user;
 mod watching;
