@@ -181,7 +181,7 @@
 //! 2. It collects what changed until the disk is quiet or a LOOKUP waits.
 //! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again, as steps 4 and 5 of a mount do.
 //!    Step 3 is repeated only if something changed that the plan depends on. It keeps each archive whose
-//!    path, size and times did not change, and a source that cannot be opened now. `folder/rescan.rs` lists
+//!    path, size and times did not change, and a source that cannot be opened now. `folder/scan.rs` lists
 //!    only changed folders, or all of them after SIGUSR1 or if events were lost.
 //! 4. `fs/filesystem.rs` goes on with the earlier archive if one that was opened again proves to be the same
 //!    (`content/store.rs`), compares both trees (`tree/comparison.rs`), keeps the old sources of open

@@ -12,12 +12,13 @@ use rustix::fs::{FileType, OFlags, Statx};
 use rustix::io::Errno;
 
 use super::error::FileFault;
+use super::filter::Filter;
 use super::file_state::{FileStat, FileState, FileTime, read_full, stat_of};
+use super::location::Locations;
 use super::loose_names::{LooseNames, joined};
 use super::mounts::{Root, device_of};
-use super::notes::WalkNote;
+use super::notes::{Notes, WalkNote};
 use super::open_files::OpenFiles;
-use super::scan::{Filter, Walk};
 use crate::system::disk_id::DiskId;
 use crate::system::sync::Mutex;
 
@@ -39,6 +40,15 @@ pub struct LooseFolder {
     known_bytes: AtomicU64,
     bytes_read: AtomicU64,
     files: Arc<OpenFiles>,
+}
+
+/// What a walk found. It does not depend on the path by which the folder was reached.
+#[derive(Clone, Debug)]
+pub(super) struct Walk {
+    pub(super) filter: Filter,
+    pub(super) names: LooseNames,
+    pub(super) locations: Locations,
+    pub(super) notes: Notes,
 }
 
 /// A file that is being read from its beginning to its end.

@@ -3,8 +3,7 @@
 //! A scan walks the folder once. It keeps the names (`names`), where they are on disk (`location`),
 //! and notes on what it left out. Sizes and times are learnt on demand (`file_state`). Bytes are
 //! read through descriptors that all folders of a mount share (`open_files`). After a change on the disk, a
-//! later scan copies what did not change (`rescan`). Paths that lead to one folder share a walk
-//! (`Walks` in `rescan`).
+//! later scan copies what did not change. Paths that lead to one folder share a walk (`scan`).
 //!
 //! # No path leads astray
 //!
@@ -21,9 +20,9 @@
 //! or autofs. To prevent circles, it also leaves out a link to an ancestor of the link, or of another link
 //! that it leads through.
 
-mod changes;
 mod error;
 mod file_state;
+mod filter;
 mod hidden_names;
 mod location;
 mod loose_folder;
@@ -31,18 +30,18 @@ mod loose_names;
 mod mounts;
 mod notes;
 mod open_files;
-mod rescan;
 mod scan;
 mod stale;
+mod stored_changes;
 mod whiteouts;
 
-pub use changes::StoredChanges;
 pub use error::{FileFault, ScanError};
 pub use file_state::{FileChange, FileStat, FileTime};
+pub use filter::{Filter, OnlyPaths};
 pub use hidden_names::HiddenNames;
 pub use loose_folder::{LooseFile, LooseFolder, WholeRead};
 pub use loose_names::{LooseName, LooseNames};
 pub use notes::{WalkNote, Why};
 pub use open_files::OpenFiles;
-pub use rescan::{ScanChanges, Walks, scan, scan_again};
-pub use scan::{Filter, OnlyPaths};
+pub use scan::{ScanChanges, Walks, scan, scan_again};
+pub use stored_changes::StoredChanges;

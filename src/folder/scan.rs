@@ -1,7 +1,7 @@
 //! The walk through a folder. It reads every name once, works by descriptors, and follows links
 //! without running in circles.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -14,8 +14,9 @@ use rustix::process::Uid;
 
 use super::error::ScanError;
 use super::file_state::{FileTime, stat_of};
-use super::hidden_names::HiddenNames;
+use super::filter::Filter;
 use super::location::{Base, Locations};
+use super::loose_folder::{LooseFolder, Walk};
 use super::loose_names::{FolderRecord, LooseNames, Whiteout, joined, name_at, path_from};
 use super::mounts::{Found, Root, device_of, refused};
 use super::notes::{Notes, Why};
@@ -26,7 +27,8 @@ use crate::system::covered::{PATH_MAX, is_mountpoint, uncovered_target};
 use crate::system::disk_id::{DiskId, is_removed};
 use crate::system::memory;
 use crate::system::mountinfo::ForeignMounts;
-use crate::system::paths::{enters_any, path_of_open};
+use crate::system::once_per_file::OncePerFile;
+use crate::system::paths::{self, enters_any, path_of_open};
 use crate::system::root_only::{Liars, may_others_add, only_root_decides};
 
 /// Maximum depth, as for names in archives. Other programs cannot walk deeper trees.
@@ -562,239 +564,274 @@ fn number(index: usize) -> Result<u32, ScanError> {
     u32::try_from(index).map_err(|_| ScanError::TooMany(FOLDER_ENTRIES_MAX))
 }
 
-// What a walk through a folder found.
+// Walks of folders, each folder once, whatever paths and links lead to it. An instance of a mod manager may
+// have thousands of links to one mod.
 
-/// What a walk found. It does not depend on the path by which the folder was reached.
-#[derive(Clone, Debug)]
-pub(super) struct Walk {
-    pub(super) filter: Filter,
-    pub(super) names: LooseNames,
-    pub(super) locations: Locations,
-    pub(super) notes: Notes,
+/// Walks a folder. Links in `path` itself are followed, since the user named it. Whatever cannot be
+/// read is left out with a note.
+///
+/// # Errors
+/// The folder itself cannot be opened, is on proc or sysfs, or has more than 4,194,304 files and folders.
+pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<LooseFolder, ScanError> {
+    Walks::new(files.clone()).scan(path, filter)
 }
 
-// Which part of a folder is scanned: all of it, or what a game or a mod manager uses.
-
-/// Which files and folders a scan takes. Comparisons ignore the case of ASCII letters, and `/` equals `\`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Filter {
-    /// If set, a scan takes only what lies directly in the folder and what lies below these folders.
-    pub only_below: Option<Vec<String>>,
-    /// Whether to leave out files that lie directly in the folder.
-    pub no_direct_files: bool,
-    /// Names of files and folders to leave out directly in the folder.
-    pub not_at_root: Vec<String>,
-    /// Whether to leave out links that a user other than root can have made, or that lead where another user
-    /// decides.
-    pub only_roots_links: bool,
-    /// What a mod manager hides. All folders of an instance share it.
-    pub hidden: Arc<HiddenNames>,
-    /// If set, a scan takes only what lies directly in the folder and what is at these paths.
-    pub only: Option<Arc<OnlyPaths>>,
+/// Scans a folder again. The folder itself is always listed.
+pub fn scan_again(earlier: &LooseFolder, changes: &ScanChanges<'_>) -> Result<LooseFolder, ScanError> {
+    Walks::new(earlier.files().clone()).scan_again(earlier, changes)
 }
 
-/// The paths of a tree that a command needs. A scan for them walks the folders above them, and no others.
+/// All that a walk depends on, except what is on the disk.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct OnlyPaths {
-    /// Files, or folders with all that is below them.
-    whole: Vec<Vec<u8>>,
-    /// A folder whose entries are taken, without what is below them; empty for the scanned folder.
-    listed: Option<Vec<u8>>,
+struct Walked {
+    mount: u64,
+    /// Device and inode number.
+    identity: DiskId,
+    /// The path of the folder without links. Before Linux 5.8, `mount` does not distinguish bind mounts.
+    path: PathBuf,
+    filter: Filter,
 }
 
-impl OnlyPaths {
-    /// Some files, or folders with all that is below them. `None` if a path has bytes that a tree may list in
-    /// another form than a disk.
-    pub fn at_or_below<'p>(paths: impl IntoIterator<Item = &'p [u8]>) -> Option<Self> {
-        let whole = paths.into_iter().map(|path| plain(path).filter(|it| !it.is_empty()));
-        Some(Self { whole: whole.collect::<Option<_>>()?, listed: None })
-    }
+/// All that a later walk depends on, except what is on the disk: the address of the earlier walk, and the
+/// numbers of the folders to list again.
+type WalkedAgain = (usize, BTreeSet<u32>);
 
-    /// The entries of one folder, under the same condition.
-    pub fn listed(folder: &[u8]) -> Option<Self> {
-        Some(Self { whole: Vec::new(), listed: Some(plain(folder)?) })
-    }
-
-    fn takes_file(&self, folder: &[u8], name: &[u8]) -> bool {
-        self.is_below_one(&joined(folder, name)) || self.lists(folder)
-    }
-
-    fn takes_folder(&self, path: &[u8]) -> bool {
-        let parent = path.iter().rposition(|&byte| byte == b'/').map_or(&b""[..], |at| &path[..at]);
-        self.enters(path) || self.lists(parent)
-    }
-
-    /// Whether a scan reads a folder.
-    fn enters(&self, path: &[u8]) -> bool {
-        let mut all = self.whole.iter().chain(&self.listed);
-        self.is_below_one(path) || all.any(|it| is_at_or_below(it, path))
-    }
-
-    fn is_below_one(&self, path: &[u8]) -> bool {
-        self.whole.iter().any(|it| is_at_or_below(path, it))
-    }
-
-    fn lists(&self, folder: &[u8]) -> bool {
-        self.listed.as_ref().is_some_and(|it| it.eq_ignore_ascii_case(folder))
-    }
+/// What the walks of one opening found. Each path gets a [`LooseFolder`] of its own, because paths may lead
+/// elsewhere later; those of one folder share the names.
+#[derive(Debug, Default)]
+pub struct Walks {
+    files: Arc<OpenFiles>,
+    /// The names, or the number of files and folders that are too many.
+    found: OncePerFile<Result<Arc<Walk>, u32>, Walked>,
+    found_again: OncePerFile<Arc<Rescan>, WalkedAgain>,
 }
 
-/// A path without slashes at its ends and without double ones.
-fn plain(path: &[u8]) -> Option<Vec<u8>> {
-    let is_plain = |byte: &u8| (b' '..=b'~').contains(byte) && !b"%\\:".contains(byte);
-    let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).collect();
-    let is_name = |name: &&[u8]| name.iter().all(is_plain) && !matches!(*name, b"." | b"..");
-    names.iter().all(is_name).then(|| names.join(&b'/'))
-}
-
-impl Filter {
-    /// Whether to take a file of this name. `folder` is the path of its folder, relative to the root.
-    pub(super) fn takes_file(&self, folder: &[u8], name: &[u8]) -> bool {
-        if folder.is_empty() && (self.no_direct_files || self.is_not_at_root(name))
-            || self.hidden.hides_file(name)
-        {
-            return false;
-        }
-        if self.only.as_ref().is_some_and(|only| !folder.is_empty() && !only.takes_file(folder, name)) {
-            return false;
-        }
-        folder.is_empty()
-            || self.only_below.as_ref().is_none_or(|only| only.iter().any(|it| is_at_or_below(folder, it)))
+impl Walks {
+    pub fn new(files: Arc<OpenFiles>) -> Self {
+        Self { files, found: OncePerFile::default(), found_again: OncePerFile::default() }
     }
 
-    /// Whether to walk a folder. `path` is relative to the root.
-    pub(super) fn takes_folder(&self, path: &[u8]) -> bool {
-        let at = path.iter().rposition(|&byte| byte == b'/');
-        let name = at.map_or(path, |at| &path[at + 1..]);
-        if at.is_none() && self.is_not_at_root(name) || self.hidden.hides_folder(name) {
-            return false;
+    /// As [`scan`], but a folder that was walked with an equal filter is not walked again.
+    pub fn scan(&self, path: &Path, filter: &Filter) -> Result<LooseFolder, ScanError> {
+        let root = Root::open(path, OFlags::DIRECTORY)?;
+        if let Some(kind) = root.without_files()? {
+            return Err(ScanError::NoFiles(kind));
         }
-        if self.only.as_ref().is_some_and(|only| !only.takes_folder(path)) {
-            return false;
+        let walked = Walked {
+            mount: root.mount,
+            identity: root.identity,
+            path: root.path.clone(),
+            filter: filter.clone(),
+        };
+        let found = self.found.get(walked, || match walk(root.into(), filter, &self.files) {
+            Ok(walk) => Ok(Ok(Arc::new(walk))),
+            Err(ScanError::TooMany(most)) => Ok(Err(most)),
+            Err(error) => Err(error),
+        })?;
+        // A relative path must become absolute because the daemon changes its working directory.
+        let path = paths::absolute(path).map_err(ScanError::Io)?;
+        Ok(LooseFolder::new(path, found.map_err(ScanError::TooMany)?, self.files.clone()))
+    }
+
+    /// As [`scan_again`], but folders that shared their names share the new ones, too, if
+    /// the same changed in them.
+    pub fn scan_again(
+        &self,
+        earlier: &LooseFolder,
+        changes: &ScanChanges<'_>,
+    ) -> Result<LooseFolder, ScanError> {
+        if earlier.is_moved() {
+            return self.scan(earlier.path(), earlier.filter());
         }
-        self.only_below.as_ref().is_none_or(|only| {
-            only.iter().any(|it| is_at_or_below(path, it) || is_at_or_below(it.as_bytes(), path))
-        })
-    }
-
-    /// Whether to take the mark that deletes a name. It may hide a file, a folder, or a folder that only
-    /// leads to what the filter takes.
-    pub(super) fn takes_mark(&self, folder: &[u8], name: &[u8]) -> bool {
-        self.is_all() || self.takes_file(folder, name) || self.takes_folder(&joined(folder, name))
-    }
-
-    /// Whether the filter takes everything, but perhaps not all links.
-    pub(super) fn is_all(&self) -> bool {
-        *self == Self { only_roots_links: self.only_roots_links, ..Self::default() }
-    }
-
-    fn is_not_at_root(&self, name: &[u8]) -> bool {
-        self.hidden.hides_at_root(name)
-            || self.not_at_root.iter().any(|it| it.as_bytes().eq_ignore_ascii_case(name))
+        // The caller has the earlier walk until the end of this opening, so no other one gets its address.
+        let walked = (Arc::as_ptr(&earlier.walk).addr(), changes.folders.clone());
+        let found = self.found_again.get(walked, || walk_again(earlier, changes).map(Arc::new))?;
+        Ok(found.folder(earlier, changes))
     }
 }
 
-/// Whether a path is that of a folder, or lies below it.
-fn is_at_or_below(path: &[u8], folder: impl AsRef<[u8]>) -> bool {
-    let mut path = parts(path);
-    parts(folder.as_ref()).all(|part| path.next().is_some_and(|it| it.eq_ignore_ascii_case(part)))
+// A later scan of a folder. It lists only the folders in which something changed, and copies all other
+// names, sizes and times from the earlier scan.
+
+/// What changed in a folder since a scan.
+#[expect(missing_debug_implementations, reason = "it has a function")]
+pub struct ScanChanges<'a> {
+    /// The numbers of the folders in which something changed. Their subfolders are not included.
+    pub folders: BTreeSet<u32>,
+    /// Whether something changed in a folder with this path, to which a link leads.
+    pub is_changed: &'a dyn Fn(&Path) -> bool,
 }
 
-fn parts(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    path.split(|byte| matches!(byte, b'/' | b'\\')).filter(|part| !part.is_empty())
+/// Files that were copied: their first number, their first number in the earlier scan, and how many they
+/// are.
+type Copied = (u32, u32, u32);
+
+/// A later walk of a folder.
+#[derive(Debug)]
+pub(super) struct Rescan {
+    walk: Arc<Walk>,
+    copied: Vec<Copied>,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_named_folders_and_files_in_the_root_are_included() {
-        let filter =
-            Filter { only_below: Some(vec!["STRINGS\\".into(), "Sound/Voice".into()]), ..Filter::default() };
-        for (folder, is_taken) in [
-            ("", true),
-            ("strings", true),
-            ("Strings/a", true),
-            ("sound/VOICE/x", true),
-            ("sound", false),
-            ("stringsx", false),
-        ] {
-            assert_eq!(filter.takes_file(folder.as_bytes(), b"a.txt"), is_taken, "{folder}");
-        }
-        for (folder, is_walked) in
-            [("sound", true), ("Sound/voice", true), ("sound/fx", false), ("meshes", false)]
-        {
-            assert_eq!(filter.takes_folder(folder.as_bytes()), is_walked, "{folder}");
-        }
-    }
-
-    #[test]
-    fn a_scan_for_some_paths_takes_these_and_reads_only_the_folders_above_them() {
-        let only = OnlyPaths::at_or_below([&b"/Textures/Armor/"[..]]).unwrap();
-        for (path, is_taken) in [
-            ("", true),
-            ("textures", true),
-            ("TEXTURES/armor", true),
-            ("textures/armor/Iron", true),
-            ("textures/armors", false),
-            ("meshes", false),
-        ] {
-            assert_eq!(
-                [only.takes_folder(path.as_bytes()), only.enters(path.as_bytes())],
-                [is_taken; 2],
-                "{path}"
-            );
-        }
-        assert!(only.takes_file(b"Textures/Armor/x", b"A.dds") && only.takes_file(b"textures", b"ARMOR"));
-        assert!(!only.takes_file(b"textures", b"a.dds") && !only.takes_file(b"armor", b"a.dds"));
-        let only = OnlyPaths::listed(b"textures/").unwrap();
-        assert!(only.takes_file(b"Textures", b"a.dds") && !only.takes_file(b"textures/armor", b"a.dds"));
-        assert!(only.takes_folder(b"textures/armor") && !only.enters(b"textures/armor"));
-        assert!(OnlyPaths::listed(b"").unwrap().takes_folder(b"Textures"));
-        for path in ["a%2Fb", "a\\b", "a/../b", "\u{e9}", "", "/"] {
-            assert_eq!(OnlyPaths::at_or_below([path.as_bytes()]), None, "{path}");
-        }
-    }
-
-    #[test]
-    fn marks_of_folders_on_the_way_to_what_a_filter_takes_count() {
-        let only = OnlyPaths::at_or_below([&b"textures/armor/iron/a.dds"[..]]).unwrap();
-        let below = Some(vec!["Textures/Armor/Iron".to_owned()]);
-        for filter in [
-            Filter { only: Some(only.into()), ..Filter::default() },
-            Filter { only_below: below, ..Filter::default() },
-        ] {
-            for (folder, name, is_taken) in [
-                ("", "textures", true),
-                ("Textures", "armor", true),
-                ("textures/armor", "IRON", true),
-                ("textures/armor/iron", "a.dds", true),
-                ("textures", "armors", false),
-                ("textures/armor", "steel", false),
-            ] {
-                let takes = filter.takes_mark(folder.as_bytes(), name.as_bytes());
-                assert_eq!(takes, is_taken, "{folder} {name}");
+/// Walks a folder again that is still the one at its path. The folder itself is always listed.
+pub(super) fn walk_again(earlier: &LooseFolder, changes: &ScanChanges<'_>) -> Result<Rescan, ScanError> {
+    let root = earlier.walk.locations.root().clone();
+    let mut scan = Scan::new(root, earlier.filter(), earlier.files());
+    scan.add_root()?;
+    let mut counterparts = vec![Some(0)];
+    let (mut copied, mut listed) = (Vec::new(), HashSet::new());
+    let mut at = 0;
+    while let Some(&then) = counterparts.get(at as usize) {
+        match then {
+            Some(then) if at != 0 && !changes.folders.contains(&then) => {
+                copied.push(scan.copy_folder(at, earlier, then)?);
+                counterparts.extend(earlier.walk.names.subfolders(then).map(Some));
+            }
+            then => {
+                scan.read_folder(at)?;
+                listed.insert(scan.listed_path(at));
+                for new in counterparts.len()..scan.folders.len() {
+                    counterparts.push(then.and_then(|then| scan.counterpart(new, earlier, then)));
+                }
             }
         }
+        at += 1;
+    }
+    scan.keep_notes(earlier, &listed);
+    Ok(Rescan { walk: scan.finish().into(), copied })
+}
+
+impl Rescan {
+    /// The folder, with what `earlier` knew of its files. The names of `earlier` must be those of the folder
+    /// that was walked.
+    pub(super) fn folder(&self, earlier: &LooseFolder, changes: &ScanChanges<'_>) -> LooseFolder {
+        let folder = LooseFolder::new(earlier.path().to_owned(), self.walk.clone(), earlier.files().clone());
+        for &(first, then, len) in &self.copied {
+            (0..len).for_each(|nth| folder.carry_unmoved(first + nth, earlier, then + nth, changes));
+        }
+        folder
+    }
+}
+
+impl Scan<'_> {
+    /// Copies the entries of a folder from an earlier scan.
+    fn copy_folder(&mut self, folder: u32, earlier: &LooseFolder, then: u32) -> Result<Copied, ScanError> {
+        let record = earlier.walk.names.records()[then as usize];
+        let first = self.begin_files(folder)?;
+        let copy = &mut self.folders[folder as usize];
+        (copy.modified, copy.identity) = (record.modified, record.identity);
+        for subfolder in earlier.walk.names.subfolders(then) {
+            let base = earlier.walk.locations.base_of(subfolder);
+            let base = base.map(|Base { root, path }| {
+                self.locations.add_base(Base { root: root.clone(), path: path.clone() })
+            });
+            self.push_folder(folder, earlier.walk.names.folder_name(subfolder), base)?;
+        }
+        let files = earlier.walk.names.files_in(then);
+        for file in files.clone() {
+            let name = earlier.walk.names.file_name(file);
+            match earlier.walk.locations.link(earlier.walk.names.bytes(), file) {
+                Some((base, target)) => self.push_link(name, &base.root, &base.path, target)?,
+                None => _ = self.add_file(name)?,
+            }
+        }
+        for name in earlier.walk.names.whiteouts_in(then) {
+            self.add_whiteout(folder, name)?;
+        }
+        Ok((first, files.start, files.end - files.start))
     }
 
-    #[test]
-    fn files_in_the_root_can_be_excluded_without_its_folders() {
-        let filter = Filter { no_direct_files: true, ..Filter::default() };
-        assert!(
-            !filter.takes_file(b"", b"a.esp")
-                && filter.takes_file(b"a", b"b.txt")
-                && filter.takes_folder(b"a")
-        );
+    /// The number that a subfolder of a listed folder had in the earlier scan. `None` if it is new, another
+    /// folder, or reached through a link.
+    fn counterpart(&self, new: usize, earlier: &LooseFolder, parent: u32) -> Option<u32> {
+        let new = u32::try_from(new).ok()?;
+        let then = earlier.walk.names.subfolder(parent, self.folder_name(new))?;
+        if self.locations.base_of(new).is_some() || earlier.walk.locations.base_of(then).is_some() {
+            return None;
+        }
+        let (root, path) = self.locations.of_folder(&self.bytes, &self.folders, new);
+        let found = Found::of(root.open_beneath(&path, OFlags::PATH).ok()?).ok()?;
+        (found.identity == earlier.walk.names.records()[then as usize].identity).then_some(then)
     }
 
-    #[test]
-    fn files_that_a_mod_manager_hides_are_excluded() {
-        let hidden = HiddenNames::new(["meta.ini", "fomod"], [".git"], [".mohidden"]).into();
-        let filter = Filter { hidden, ..Filter::default() };
-        assert!(!filter.takes_file(b"", b"Meta.INI") && filter.takes_file(b"a", b"meta.ini"));
-        assert!(!filter.takes_folder(b"fomod") && filter.takes_folder(b"a/fomod"));
-        assert!(!filter.takes_folder(b"a/.GIT") && !filter.takes_file(b"a", b"x.dds.MOhidden"));
+    /// Copies the notes about folders that were not listed again.
+    fn keep_notes(&mut self, earlier: &LooseFolder, listed: &HashSet<Vec<u8>>) {
+        let (notes, dropped) = earlier.notes();
+        let parent = |path: &[u8]| path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
+        let is_kept = |path: &[u8]| !listed.contains(path) && !listed.contains(&path[..parent(path)]);
+        let mut kept = Notes { kept: Vec::new(), dropped };
+        notes
+            .iter()
+            .filter(|note| is_kept(&note.path))
+            .for_each(|note| kept.add(|| note.path.clone(), note.why));
+        let new = std::mem::replace(&mut self.notes, kept);
+        new.kept.into_iter().for_each(|note| self.notes.add(|| note.path, note.why));
+    }
+}
+
+impl LooseFolder {
+    /// Copies what an earlier scan knew of a file, unless something changed in the folder to which its link
+    /// leads.
+    fn carry_unmoved(&self, file: u32, earlier: &Self, then: u32, changes: &ScanChanges<'_>) {
+        let Some(known) = earlier.known(then) else { return };
+        let target = self.link_target(file);
+        if target.is_none_or(|target| !target.parent().is_some_and(changes.is_changed)) {
+            self.carry(file, known);
+        }
+    }
+
+    /// The changes that concern this folder; `None` if there are none. `paths` are the folders in it in which
+    /// something has changed, and `is_changed` says for any folder whether something has.
+    pub fn changes_among<'a>(
+        &self,
+        paths: impl Iterator<Item = &'a Path>,
+        is_changed: &'a dyn Fn(&Path) -> bool,
+    ) -> Option<ScanChanges<'a>> {
+        let within = paths.filter_map(|path| path.strip_prefix(self.path()).ok());
+        let mut folders: BTreeSet<u32> =
+            within.map(|path| self.find_folder(path).unwrap_or_else(|above| above)).collect();
+        let is_above = self.path().ancestors().any(is_changed);
+        // A link is resolved again if something changed in the folder of its target.
+        for file in self.walk.locations.files_of_links() {
+            let target = self.link_target(file);
+            if target.is_some_and(|target| target.parent().is_some_and(is_changed)) {
+                folders.insert(self.walk.names.folder_of(file));
+            }
+        }
+        (is_above || !folders.is_empty()).then_some(ScanChanges { folders, is_changed })
+    }
+
+    /// Whether the path of the folder no longer leads to the folder that was scanned, or whether a disk was
+    /// lost that it or a part of it is on.
+    pub fn is_moved(&self) -> bool {
+        let found = Root::open(self.path(), OFlags::DIRECTORY);
+        !found.is_ok_and(|root| root.is_same(self.walk.locations.root()))
+            || self.walk.locations.roots().into_iter().any(|root| root.is_lost())
+    }
+
+    /// The paths of folders that this scan found and an earlier one of the same folder did not, and of those
+    /// that only the earlier one found. A folder that another one has replaced is in both.
+    pub fn folder_differences(&self, earlier: &Self) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let mut counterparts: Vec<Option<u32>> = vec![self.is_same_folder(0, earlier, 0).then_some(0)];
+        let mut is_found = vec![false; earlier.walk.names.records().len()];
+        for now in 0..self.walk.names.records().len() {
+            let (now, then) = (now as u32, counterparts[now]);
+            if let Some(then) = then {
+                is_found[then as usize] = true;
+            }
+            for subfolder in self.walk.names.subfolders(now) {
+                let name = self.walk.names.folder_name(subfolder);
+                let found = then.and_then(|then| earlier.walk.names.subfolder(then, name));
+                counterparts.push(found.filter(|then| self.is_same_folder(subfolder, earlier, *then)));
+            }
+        }
+        let added = (0..).zip(&counterparts).filter(|(_, then)| then.is_none()).map(|(now, _)| now);
+        let removed = (0..).zip(&is_found).filter(|(_, is_found)| !**is_found).map(|(then, _)| then);
+        (added.map(|it| self.folder_path(it)).collect(), removed.map(|it| earlier.folder_path(it)).collect())
+    }
+
+    fn is_same_folder(&self, folder: u32, earlier: &Self, then: u32) -> bool {
+        self.walk.names.records()[folder as usize].identity
+            == earlier.walk.names.records()[then as usize].identity
     }
 }
