@@ -460,14 +460,7 @@ impl StoredFile<'_> {
                 now.content.number == then.content.number && self.id.entry == earlier.id.entry
             }
             (Place::Loose(now), Place::Loose(then)) => {
-                if Arc::ptr_eq(&now.folder, &then.folder) && self.id.entry == earlier.id.entry {
-                    return FileChange::None;
-                }
-                // Comparing bytes is much faster than comparing components.
-                if now.folder.path().as_os_str() == then.folder.path().as_os_str() {
-                    return loose_change(&now.folder, self.id.entry, &then.folder, earlier.id.entry);
-                }
-                false
+                return now.folder.change_since(self.id.entry, &then.folder, earlier.id.entry);
             }
             _ => false,
         };
@@ -573,20 +566,6 @@ impl StoredFile<'_> {
 
 /// Size in bytes from which a result on a file's bytes is remembered.
 const REMEMBERED_MIN: u64 = 64 << 10;
-
-/// What happened to a loose file since an earlier scan of its folder.
-fn loose_change(now: &LooseFolder, file: u32, then: &LooseFolder, earlier: u32) -> FileChange {
-    // The kernel has never seen the attributes of a file that was not statted.
-    let Some(known) = then.known(earlier) else { return FileChange::None };
-    match now.stat(file) {
-        Ok(stat) if !stat.is_same_file(&known) => FileChange::Replaced,
-        Ok(stat) if !stat.is_equal(&known) => FileChange::Written,
-        // If a file is statted while it is written, its attributes may stay the same afterwards.
-        Ok(_) if !known.is_settled() && !now.is_carried(file) => FileChange::Unknown,
-        Ok(_) => FileChange::None,
-        Err(_) => FileChange::Replaced,
-    }
-}
 
 // The bytes of one layer: an archive or a folder of loose files.
 

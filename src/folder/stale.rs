@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::file_state::{FileStat, stat_of};
+use super::file_state::{FileChange, FileStat, stat_of};
 use super::loose_folder::LooseFolder;
 
 impl LooseFolder {
@@ -40,6 +40,28 @@ impl LooseFolder {
         self.known(file).is_some_and(|known| {
             !known.is_settled() || !self.stat_now(file).is_some_and(|now| now.is_equal(&known))
         })
+    }
+
+    /// What happened to a file since an earlier scan `then`, in which it has the number `earlier`. Stats the
+    /// file if that scan had statted it.
+    pub fn change_since(&self, file: u32, then: &Self, earlier: u32) -> FileChange {
+        if std::ptr::eq(self, then) && file == earlier {
+            return FileChange::None;
+        }
+        // Comparing bytes is much faster than comparing components.
+        if self.path().as_os_str() != then.path().as_os_str() {
+            return FileChange::Replaced;
+        }
+        // The kernel has never seen the attributes of a file that was not statted.
+        let Some(known) = then.known(earlier) else { return FileChange::None };
+        match self.stat(file) {
+            Ok(stat) if !stat.is_same_file(&known) => FileChange::Replaced,
+            Ok(stat) if !stat.is_equal(&known) => FileChange::Written,
+            // If a file is statted while it is written, its attributes may stay the same afterwards.
+            Ok(_) if !known.is_settled() && !self.is_carried(file) => FileChange::Unknown,
+            Ok(_) => FileChange::None,
+            Err(_) => FileChange::Replaced,
+        }
     }
 
     /// Whether a file changed since it was statted. False if it was not statted.
