@@ -7,9 +7,8 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::linear_file::LinearFile;
+use super::linear_file::{LinearFile, Unconverted};
 use super::rgba_file::RgbaFile;
-use super::unconverted::Unconverted;
 use crate::content::cache::Buffer;
 use crate::content::error::{CopyError, ReadFault, Reason};
 use crate::content::read::{FileBytes, PlainFile};

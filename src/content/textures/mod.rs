@@ -6,7 +6,6 @@
 mod converted_file;
 mod linear_file;
 mod rgba_file;
-mod unconverted;
 
 pub(crate) use converted_file::ConvertedFile;
 pub(crate) use linear_file::LinearFile;

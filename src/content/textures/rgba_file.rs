@@ -6,7 +6,7 @@
 use std::io::Write;
 use std::ops::Range;
 
-use super::unconverted::Unconverted;
+use super::linear_file::Unconverted;
 use crate::content::cache::{Buffer, CacheKey, CachedContent, Decoded};
 use crate::content::error::{CopyError, ReadFault, Reason};
 use crate::content::read::{FileBytes, PlainFile};
