@@ -14,7 +14,7 @@ use super::cache::Buffer;
 use super::codec::Quirk;
 use super::error::{CopyError, EntryError, FaultLog, ReadFault, Reason};
 use super::read::{ArchiveContent, Examined, FileBytes, FileExtent, PlainFile, Resources};
-use super::textures::{ConvertedFile, LinearFile};
+use super::textures::TextureFile;
 use crate::folder::{FileChange, FileFault, FileStat, LooseFile, LooseFolder, WholeRead};
 use crate::format::{Codec, EntryId, Extent, Head};
 use crate::system::disk_id::DiskId;
@@ -38,10 +38,8 @@ pub(super) enum Place<'s> {
 pub(super) enum Form<'s> {
     /// As it is stored.
     Plain(PlainFile<'s>),
-    /// With its texels in rows.
-    Linear(LinearFile<'s>),
-    /// As its header decides: as pixels, under another header, or in one of the forms above.
-    Converted(ConvertedFile<'s>),
+    /// In another form.
+    Texture(TextureFile<'s>),
 }
 
 /// How a file is packed, as listings show it.
@@ -115,8 +113,8 @@ impl<'s> StoredFile<'s> {
             }
             Place::Archived(archive, form) => {
                 // Only the extents are left to check: the lengths of texels were compared at opening.
-                let checked = form.linear().map_or(Ok(0), |file| file.check_sizes());
-                checked.and_then(|_| form.plain().examine()).map_err(|fault| self.error(archive, fault))
+                let checked = if let Form::Texture(file) = form { file.check_sizes() } else { Ok(()) };
+                checked.and_then(|()| form.plain().examine()).map_err(|fault| self.error(archive, fault))
             }
         }
     }
@@ -154,8 +152,7 @@ impl<'s> StoredFile<'s> {
         match self.place {
             Place::Loose(files) => files.known_size(self.id.entry),
             Place::Archived(_, Form::Plain(file)) => file.known_size(),
-            Place::Archived(_, Form::Linear(file)) => Some(file.len()),
-            Place::Archived(_, Form::Converted(file)) => file.known_size(),
+            Place::Archived(_, Form::Texture(file)) => file.known_size(),
         }
     }
 
@@ -238,7 +235,7 @@ impl<'s> StoredFile<'s> {
     /// if its header was not read yet.
     pub fn why_kept(&self) -> Option<&'static str> {
         match self.place {
-            Place::Archived(_, Form::Converted(file)) => file.why_kept(),
+            Place::Archived(_, Form::Texture(file)) => file.why_kept(),
             _ => None,
         }
     }
@@ -254,8 +251,9 @@ impl<'s> StoredFile<'s> {
     /// none.
     pub(crate) fn extents_ahead(&self, offset: u64) -> impl Iterator<Item = (FileExtent<'s>, u32)> + use<'s> {
         let file = match self.place {
-            Place::Archived(_, form) if form.linear().is_none() => Some(form.plain()),
-            _ => None,
+            Place::Archived(_, Form::Plain(file)) => Some(file),
+            Place::Archived(_, Form::Texture(file)) => file.as_plain(),
+            Place::Loose(_) => None,
         };
         file.into_iter().flat_map(move |file| file.extents_ahead(offset))
     }
@@ -282,7 +280,7 @@ impl<'s> StoredFile<'s> {
     /// Learns how the file is shown, if its header decides that.
     pub(super) fn learn_header(&self) -> Result<(), EntryError> {
         match self.place {
-            Place::Archived(archive, Form::Converted(file)) => {
+            Place::Archived(archive, Form::Texture(file)) => {
                 file.learn_header().map_err(|fault| self.error(archive, fault))
             }
             _ => Ok(()),
@@ -291,14 +289,14 @@ impl<'s> StoredFile<'s> {
 
     /// Whether the header must be read to know how the file is shown.
     pub(super) fn needs_header(&self) -> bool {
-        matches!(self.place, Place::Archived(_, Form::Converted(file)) if file.needs_header())
+        matches!(self.place, Place::Archived(_, Form::Texture(file)) if file.needs_header())
     }
 
     /// The file as its archive stores it, if that is what is shown as far as is known.
     pub(super) fn shown_plain(&self) -> Option<PlainFile<'s>> {
         match self.place {
             Place::Archived(_, Form::Plain(file)) => Some(file),
-            Place::Archived(_, Form::Converted(file)) if file.converted_len().is_none() => file.as_plain(),
+            Place::Archived(_, Form::Texture(file)) if file.converted_len().is_none() => file.as_plain(),
             _ => None,
         }
     }
@@ -322,51 +320,37 @@ impl<'s> StoredFile<'s> {
 impl<'s> Form<'s> {
     /// The form that the archive was opened for.
     fn new(file: PlainFile<'s>) -> Self {
-        let linear = LinearFile::new(file);
-        match ConvertedFile::new(file, linear) {
-            Some(converted) => Self::Converted(converted),
-            None => linear.map_or(Self::Plain(file), Self::Linear),
+        match file.archive.tables.form(file.entry) {
+            None => Self::Plain(file),
+            Some(form) => Self::Texture(TextureFile::new(file, form)),
         }
     }
 
     pub(super) fn plain(&self) -> PlainFile<'s> {
         match self {
             Self::Plain(file) => *file,
-            Self::Linear(file) => file.plain(),
-            Self::Converted(file) => file.plain(),
-        }
-    }
-
-    /// The file with its texels in rows, if that is how it is shown, or from what it is converted.
-    fn linear(&self) -> Option<LinearFile<'s>> {
-        match self {
-            Self::Plain(_) => None,
-            Self::Linear(file) => Some(*file),
-            Self::Converted(file) => file.linear(),
+            Self::Texture(file) => file.plain(),
         }
     }
 
     fn read(&self, range: &Range<u64>) -> Result<FileBytes<'s>, ReadFault> {
         match self {
             Self::Plain(file) => file.read(range),
-            Self::Linear(file) => file.read(range),
-            Self::Converted(file) => file.read(range),
+            Self::Texture(file) => file.read(range),
         }
     }
 
     fn copy(&self, to: &mut impl Write) -> Result<u64, CopyError> {
         match self {
             Self::Plain(file) => file.copy(to),
-            Self::Linear(file) => file.copy(to),
-            Self::Converted(file) => file.copy(to),
+            Self::Texture(file) => file.copy(to),
         }
     }
 
     fn size(&self) -> Result<u64, ReadFault> {
         match self {
             Self::Plain(file) => file.size(),
-            Self::Linear(file) => Ok(file.len()),
-            Self::Converted(file) => file.size(),
+            Self::Texture(file) => file.size(),
         }
     }
 }

@@ -20,6 +20,15 @@ pub struct LayerTables {
     converted: ConvertedFiles,
 }
 
+/// The form in which an entry is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OtherForm<'t> {
+    /// How its texels are put into rows, and their size in rows; `None` if they stay as they are.
+    pub(crate) rows: Option<(LinearTexture, u64)>,
+    /// How it is shown after that, once its header was read; `None` if no header decides that.
+    pub(crate) shown: Option<&'t OnceLock<Converted>>,
+}
+
 impl LayerTables {
     pub fn new(archive: &Archive<'_>) -> Self {
         let textures = TextureForm::Default;
@@ -122,8 +131,15 @@ impl LayerTables {
         head.bytes(self.data_len(entry))
     }
 
+    /// In which other form than it is stored in an entry is shown; `None` if it is shown as it is stored, which
+    /// nearly all entries are.
+    pub(crate) fn form(&self, entry: u32) -> Option<OtherForm<'_>> {
+        let form = OtherForm { rows: self.rows(entry), shown: self.converted.file(entry) };
+        (form.rows.is_some() || form.shown.is_some()).then_some(form)
+    }
+
     /// How an entry's texels are put into rows, and their size in rows; `None` if they stay as they are.
-    pub(crate) fn linear(&self, entry: u32) -> Option<(LinearTexture, u64)> {
+    fn rows(&self, entry: u32) -> Option<(LinearTexture, u64)> {
         if !self.textures.is_linear() {
             return None;
         }

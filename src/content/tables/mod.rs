@@ -2,5 +2,5 @@
 
 mod layer_tables;
 
-pub(crate) use layer_tables::{Converted, NewHeader, TOO_LARGE};
+pub(crate) use layer_tables::{Converted, NewHeader, OtherForm, TOO_LARGE};
 pub use layer_tables::{LayerTables, TextureForm};

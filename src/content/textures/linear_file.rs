@@ -15,7 +15,7 @@ use crate::format::LinearTexture;
 
 /// A file whose texels are put into rows, behind the header of [`PlainFile`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LinearFile<'s> {
+pub(super) struct LinearFile<'s> {
     file: PlainFile<'s>,
     texture: LinearTexture,
     /// Size of all rows in bytes.
@@ -30,22 +30,21 @@ struct Payloads {
 }
 
 impl<'s> LinearFile<'s> {
-    /// A file with its texels in rows; `None` if its texels stay as they are.
-    pub(crate) fn new(file: PlainFile<'s>) -> Option<Self> {
-        let (texture, rows_len) = file.archive.tables.linear(file.entry)?;
-        Some(Self { file, texture, rows_len })
+    /// A file whose texels have `rows_len` bytes in rows.
+    pub(super) fn new(file: PlainFile<'s>, (texture, rows_len): (LinearTexture, u64)) -> Self {
+        Self { file, texture, rows_len }
     }
 
-    pub(crate) fn plain(&self) -> PlainFile<'s> {
+    pub(super) fn plain(&self) -> PlainFile<'s> {
         self.file
     }
 
-    pub(crate) fn len(&self) -> u64 {
+    pub(super) fn len(&self) -> u64 {
         self.file.head_len() + self.rows_len
     }
 
     /// Reads a range of the file, or less at the end of the file.
-    pub(crate) fn read(&self, range: &Range<u64>) -> Result<FileBytes<'s>, ReadFault> {
+    pub(super) fn read(&self, range: &Range<u64>) -> Result<FileBytes<'s>, ReadFault> {
         let range = range.start.min(self.len())..range.end.min(self.len());
         if range.is_empty() {
             return Ok(FileBytes::EMPTY);
@@ -61,7 +60,7 @@ impl<'s> LinearFile<'s> {
     }
 
     /// Fills `out` with a range of the file. The range lies within the file.
-    pub(crate) fn read_into(&self, range: &Range<u64>, out: &mut [u8]) -> Result<(), ReadFault> {
+    pub(super) fn read_into(&self, range: &Range<u64>, out: &mut [u8]) -> Result<(), ReadFault> {
         let head_len = self.file.head_len();
         let of_head = range.start.min(head_len)..range.end.min(head_len);
         let of_rows = range.start.max(head_len)..range.end.max(head_len);
@@ -78,7 +77,7 @@ impl<'s> LinearFile<'s> {
     }
 
     /// Writes the whole file. Returns its size in bytes.
-    pub(crate) fn copy(&self, to: &mut impl Write) -> Result<u64, CopyError> {
+    pub(super) fn copy(&self, to: &mut impl Write) -> Result<u64, CopyError> {
         let head = self.file.archive.tables.head_bytes(self.file.entry);
         to.write_all(&head).map_err(CopyError::Writer)?;
         to.write_all(self.rows()?.bytes()).map_err(CopyError::Writer)?;
@@ -87,7 +86,7 @@ impl<'s> LinearFile<'s> {
 
     /// Total unpacked size of the extents, in bytes. Checks that each extent lies within the archive and
     /// that the sum is within the limit.
-    pub(crate) fn check_sizes(&self) -> Result<u32, ReadFault> {
+    pub(super) fn check_sizes(&self) -> Result<u32, ReadFault> {
         let limit = self.file.archive.shared.limits.extent;
         let mut sum = 0_u32;
         for extent in self.file.extents() {

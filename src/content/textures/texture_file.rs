@@ -1,4 +1,5 @@
-//! Textures whose header decides how they are shown: as pixels, under another header, or as they are.
+//! Textures that are shown in another form than they are stored in: with their texels in rows, or as their
+//! header decides: as pixels, under another header, or as they are.
 //!
 //! If an archive stores headers within the files, the size of the shown file is known once the header has
 //! been read.
@@ -12,22 +13,21 @@ use super::rgba_file::RgbaFile;
 use crate::content::cache::Buffer;
 use crate::content::error::{CopyError, ReadFault, Reason};
 use crate::content::read::{FileBytes, PlainFile};
-use crate::content::tables::{Converted, NewHeader, TOO_LARGE};
+use crate::content::tables::{Converted, NewHeader, OtherForm, TOO_LARGE};
 use crate::texture::file_header::HEADER_MAX;
 
-/// A file that may be a texture to convert.
+/// A file of an archive that is shown in another form than it is stored in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ConvertedFile<'s> {
+pub(crate) struct TextureFile<'s> {
     file: Unconverted<'s>,
-    /// How it is shown, once its header was read.
-    shown: &'s OnceLock<Converted>,
+    /// How it is shown, once its header was read; `None` if no header decides that.
+    shown: Option<&'s OnceLock<Converted>>,
 }
 
-impl<'s> ConvertedFile<'s> {
-    /// A file that may be converted; `None` if it is not among the textures of its archive.
-    pub(crate) fn new(file: PlainFile<'s>, linear: Option<LinearFile<'s>>) -> Option<Self> {
-        let shown = file.archive.tables.converted().file(file.entry)?;
-        Some(Self { file: linear.map_or(Unconverted::Plain(file), Unconverted::Linear), shown })
+impl<'s> TextureFile<'s> {
+    pub(crate) fn new(file: PlainFile<'s>, form: OtherForm<'s>) -> Self {
+        let linear = form.rows.map(|rows| Unconverted::Linear(LinearFile::new(file, rows)));
+        Self { file: linear.unwrap_or(Unconverted::Plain(file)), shown: form.shown }
     }
 
     /// Reads a range of the file, or less at the end of the file.
@@ -58,14 +58,18 @@ impl<'s> ConvertedFile<'s> {
 
     /// The file as it is stored, if that is from what it is converted.
     pub(crate) fn as_plain(&self) -> Option<PlainFile<'s>> {
-        self.linear().is_none().then(|| self.plain())
+        match self.file {
+            Unconverted::Plain(file) => Some(file),
+            Unconverted::Linear(_) => None,
+        }
     }
 
-    /// The file with its texels in rows, if that is from what it is converted.
-    pub(crate) fn linear(&self) -> Option<LinearFile<'s>> {
-        match self.file {
-            Unconverted::Plain(_) => None,
-            Unconverted::Linear(file) => Some(file),
+    /// Checks that each extent lies within the archive, and the sum of their sizes, if all are decoded
+    /// together.
+    pub(crate) fn check_sizes(&self) -> Result<(), ReadFault> {
+        match &self.file {
+            Unconverted::Plain(_) => Ok(()),
+            Unconverted::Linear(file) => file.check_sizes().map(|_| ()),
         }
     }
 
@@ -78,23 +82,23 @@ impl<'s> ConvertedFile<'s> {
 
     /// The size in bytes, if it is known without reading data.
     pub(crate) fn known_size(&self) -> Option<u64> {
-        self.shown.get()?.file_len().or_else(|| self.file.known_size())
+        if self.needs_header() { None } else { self.converted_len().or_else(|| self.file.known_size()) }
     }
 
     /// The size in bytes, if the header was read and makes it another size than the stored one.
     pub(crate) fn converted_len(&self) -> Option<u64> {
-        self.shown.get()?.file_len()
+        self.shown?.get()?.file_len()
     }
 
     /// Whether the header must be read to know how the file is shown.
     pub(crate) fn needs_header(&self) -> bool {
-        self.shown.get().is_none()
+        self.shown.is_some_and(|shown| shown.get().is_none())
     }
 
     /// Why the file is shown as it is stored, although another form was asked for; `None` if it is not, or
     /// if its header was not read yet.
     pub(crate) fn why_kept(&self) -> Option<&'static str> {
-        match self.shown.get()? {
+        match self.shown?.get()? {
             Converted::Kept(why) if !why.is_empty() => Some(why),
             _ => None,
         }
@@ -136,8 +140,8 @@ impl<'s> ConvertedFile<'s> {
     /// How the file is shown. Reads the header if that is not known.
     fn learnt(&self) -> Result<Option<&'s Converted>, ReadFault> {
         match self.learn_header() {
-            Err(fault) if self.shown.get().is_none() => Err(fault),
-            _ => Ok(self.shown.get()),
+            Err(fault) if self.needs_header() => Err(fault),
+            _ => Ok(self.shown.and_then(OnceLock::get)),
         }
     }
 }
