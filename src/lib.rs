@@ -125,7 +125,7 @@
 //!    | `Cached` | in all other cases, and if the extent is cached already | the cache; decoded once |
 //!
 //!    If the stream of a `Prefix` ends early, the whole extent is decoded into the cache.
-//! 8. `content/cache/cache.rs`, only for `Cached`: has bytes that were decoded before. If not, each thread
+//! 8. `content/cache.rs`, only for `Cached`: has bytes that were decoded before. If not, each thread
 //!    that needs them reads the payload (step 9). Then one decodes it (step 10), and the others wait.
 //! 9. `content/read/file_extent.rs` reads the packed bytes, and finds where the payload begins.
 //!    `archive_file/` checks after the read whether the archive changed. If it did, the read fails. If many
@@ -134,7 +134,7 @@
 //!     only as much as it needs.
 //!
 //! Steps 1 and 4 to 7 call those below them, and step 7 calls 8 to 10. In steps 9 and 10, a thread that needs
-//! a large buffer may wait until others are freed (`content/cache/cache.rs`). After the reply,
+//! a large buffer may wait until others are freed (`content/cache.rs`). After the reply,
 //! `fuse/device_queues.rs` rests a worker that is not needed.
 //!
 //! Two kinds of files leave this path at step 5. `content/stored_file.rs` and `folder/` read loose files.

@@ -100,7 +100,7 @@
 //! - **Cache**: besides `CACHE_BEYOND`, one extent may be larger than the cache, up to `EXTENT_MAX`. After a
 //!   second, another extent may take the room. After 5 s, the daemon frees it. In other programs that use
 //!   the library, it stays until later reads need the room.
-//! - **Extents being decoded**: includes cached and evicted extents (`content/cache/cache.rs`).
+//! - **Extents being decoded**: includes cached and evicted extents (`content/cache.rs`).
 //! - **Packed bytes being decoded**: counts extents of `UNCOUNTED_BUFFER_MAX` and more.
 //! - **Workers**: 6 to 16, two for each processor. If there are several processors, one more thread for each
 //!   decodes files into the cache before a program asks for them, up to half of the cache (`fs/prefetch.rs`).

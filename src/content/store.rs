@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Instant, SystemTime};
 
 use super::cache;
+use super::layer_tables::LayerTables;
 use super::read::{ArchiveContent, Resources};
 use super::stored_file::{LayerContent, LooseFiles, StoredFile};
-use super::tables::LayerTables;
 use crate::archive_file::ArchiveFile;
 use crate::folder::LooseFolder;
 use crate::format::{EntryId, Limits};

@@ -33,7 +33,7 @@ const ROLE: &str = "BSAFS_DAEMON";
 /// A setting of glibc: memory of this size and more is mapped separately, and returned to the
 /// system when it is freed. By default glibc raises this threshold up to 32 MiB, and keeps the
 /// memory of replaced views: 80 MB instead of 38 with 200,000 loose files. Smaller buffers of
-/// decoders should stay on the heap (`content/cache/cache.rs`).
+/// decoders should stay on the heap (`content/cache.rs`).
 const MAPPED_FROM: (&str, &str) = ("MALLOC_MMAP_THRESHOLD_", "1048576");
 /// Number of heaps of the daemon for each processor. By default, glibc makes up to eight, so that nearly
 /// every thread has its own. A thread cannot use what another heap has free: up to 0.09 MiB of 2.7 after a

@@ -12,8 +12,8 @@ use rustix::fs::{FileType, OFlags, Statx};
 use rustix::io::Errno;
 
 use super::error::FileFault;
-use super::filter::Filter;
 use super::file_state::{FileStat, FileState, FileTime, read_full, stat_of};
+use super::filter::Filter;
 use super::location::Locations;
 use super::loose_names::{LooseNames, joined};
 use super::mounts::{Root, device_of};

@@ -14,7 +14,7 @@ use crate::content::cache::{
 };
 use crate::content::codec::{self, DecodeError, Quirk};
 use crate::content::error::{ReadFault, Reason, Salvaged};
-use crate::content::tables::LayerTables;
+use crate::content::layer_tables::LayerTables;
 use crate::format::{Codec, Extent, Limits};
 use crate::limits::PACKED_MAX;
 use crate::shown::Shown;

@@ -12,8 +12,8 @@ use super::linear_file::{LinearFile, Unconverted};
 use super::rgba_file::RgbaFile;
 use crate::content::cache::Buffer;
 use crate::content::error::{CopyError, ReadFault, Reason};
+use crate::content::layer_tables::{Converted, NewHeader, OtherForm, TOO_LARGE};
 use crate::content::read::{FileBytes, PlainFile};
-use crate::content::tables::{Converted, NewHeader, OtherForm, TOO_LARGE};
 use crate::texture::file_header::HEADER_MAX;
 
 /// A file of an archive that is shown in another form than it is stored in.

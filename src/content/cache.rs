@@ -1,4 +1,7 @@
-//! A cache of decoded extents that may be requested again. It is bounded by bytes, and decodes each
+//! Decoded bytes in memory: what is cached, the buffers that have it, and the limits on both. This file knows
+//! neither archives nor files: its callers say how bytes are read and decoded.
+//!
+//! A [`Cache`] has decoded extents that may be requested again. It is bounded by bytes, and decodes each
 //! extent once, however many threads ask for it.
 //!
 //! The cache only has to keep an extent between the reads of one pass over a file; the kernel's page cache
