@@ -239,7 +239,7 @@ impl Places {
             places.sources.push(real.clone());
             places.add(real, archive.to_owned(), Place::Other);
         }
-        let read = &view.vfs().opened().plan.read_set;
+        let read = &view.opened.plan.read_set;
         for path in named.iter().chain(&read.files).chain(&read.folders) {
             places.add(links.follow(path, &mut |_, _| {}), path.to_owned(), Place::Other);
         }

@@ -237,7 +237,7 @@ impl Follower {
             let (view, changes, is_requested) = (fs.view(), due.changes.clone(), due.is_requested);
             let mut reopening = self.reopening.clone();
             asleep::run(move || {
-                let earlier = Reuse::new(view.vfs().opened(), &changes, is_requested);
+                let earlier = Reuse::new(&view.opened, &changes, is_requested);
                 let opened = reopening.open(&earlier);
                 (reopening, opened, earlier.troubles())
             })
@@ -433,7 +433,7 @@ impl Follower {
     fn watch_changes(&mut self, view: &Arc<View>, moved: Vec<PathBuf>) -> WatchChanges {
         let (archives, folders) = view.store().paths();
         let archives: Vec<PathBuf> = archives.into_iter().map(Path::to_owned).collect();
-        let read_set = view.vfs().opened().plan.read_set.clone();
+        let read_set = view.opened.plan.read_set.clone();
         let mut named = self.reopening.files();
         named.extend(self.reopening.named().map(Path::to_owned));
         let now = WatchedSources { folders, archives, read_set, named };

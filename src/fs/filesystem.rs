@@ -70,7 +70,7 @@ impl FileSystem {
         let layers = u16::try_from(store.layers()).unwrap_or(u16::MAX);
         let modified = (0..layers).map(|layer| store.modified(layer)).max().unwrap_or(SystemTime::UNIX_EPOCH);
         let shared = Shared::new(spellings, presentation, modified, Prefetch::new(store));
-        Self::of(vfs, 0, Arc::new(shared))
+        Self::of(&vfs, 0, Arc::new(shared))
     }
 
     /// Like [`FileSystem::new`], with the numbers that a mount has after `reloads` reloads with changes,
@@ -81,14 +81,14 @@ impl FileSystem {
         let Ok(mut shared) = Arc::try_unwrap(shared) else { unreachable!("no view has it") };
         shared.first_listing = u8::try_from(reloads % u32::from(LISTINGS)).unwrap_or(0);
         shared.spellings.skip(u64::from(reloads) * numbers);
-        Self::of(vfs, reloads, Arc::new(shared))
+        Self::of(&vfs, reloads, Arc::new(shared))
     }
 
-    fn of(vfs: Vfs, number: u32, shared: Arc<Shared>) -> Self {
+    fn of(vfs: &Vfs, number: u32, shared: Arc<Shared>) -> Self {
         shared.start_at(number);
         let view = View {
             number,
-            vfs,
+            opened: vfs.opened().clone(),
             changes: HashMap::new(),
             shared: shared.clone(),
             disk_folders: DiskFolders::default(),
@@ -299,7 +299,7 @@ impl FileSystem {
         let view = View {
             number,
             changes: folder_changes(&then, &tree, &changes),
-            vfs: Opened { tree, ..opened }.into(),
+            opened: Opened { tree, ..opened }.into(),
             shared: self.shared.clone(),
             disk_folders: DiskFolders::default(),
         };

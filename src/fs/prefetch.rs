@@ -26,7 +26,7 @@ use crate::format::EntryId;
 use crate::system::memory;
 use crate::system::sync::{Condvar, Mutex};
 use crate::tree::{Kind, NodeId};
-use crate::vfs::{Opened, Vfs};
+use crate::vfs::Opened;
 
 /// A program reads on after this many files in order.
 const IN_ORDER: u32 = 3;
@@ -72,7 +72,7 @@ struct State {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FollowedView<'v> {
     pub(crate) number: u32,
-    pub(crate) vfs: &'v Vfs,
+    pub(crate) opened: &'v Arc<Opened>,
 }
 
 /// An extent to decode.
@@ -140,7 +140,7 @@ impl Prefetch {
         (node, entry): (NodeId, EntryId),
         range: &Range<u64>,
     ) {
-        let (store, file) = (view.vfs.store(), view.vfs.store().file(entry));
+        let (store, file) = (&view.opened.store, view.opened.store.file(entry));
         let is_last = file.known_size().is_some_and(|size| range.end >= size);
         let is_long = range.end - range.start > PREFIX_LEN && file.has_several_extents();
         if range.start > 0 && !is_long && !is_last {
@@ -152,8 +152,8 @@ impl Prefetch {
         }
         let decodes = !self.is_off.load(Ordering::Relaxed);
         if is_long && decodes {
-            let mut room = state.room(view.vfs);
-            state.add_extents(view.vfs, entry, range.end, &mut room);
+            let mut room = state.room(view.opened);
+            state.add_extents(view.opened, entry, range.end, &mut room);
         }
         if is_last && let Some((next, requests)) = state.end_file(view, (node, entry)) {
             // The disk may not answer.
@@ -254,11 +254,11 @@ impl Job {
 impl Reader {
     /// Whether the program goes on with another file than was expected, in another order or, if it reads by
     /// name, in another folder. Notes that.
-    fn turns_to(&mut self, vfs: &Vfs, file: NodeId) -> bool {
+    fn turns_to(&mut self, opened: &Arc<Opened>, file: NodeId) -> bool {
         let Some(before) = self.before.filter(|_| !self.has_begun) else { return false };
-        let is_next = |order| next_file(vfs, before, order) == Some(file);
-        let is_file = |node: &NodeId| matches!(vfs.tree().kind(*node), Kind::File(_));
-        let is_first = || vfs.tree().children(vfs.tree().parent(file)).find(is_file) == Some(file);
+        let is_next = |order| next_file(opened, before, order) == Some(file);
+        let is_file = |node: &NodeId| matches!(opened.tree.kind(*node), Kind::File(_));
+        let is_first = || opened.tree.children(opened.tree.parent(file)).find(is_file) == Some(file);
         let is_new_folder = self.order == Order::Named && self.file.is_none() && is_first();
         if !is_new_folder {
             let Some(order) = [Order::Listed, Order::Named].into_iter().find(|order| is_next(*order)) else {
@@ -284,7 +284,7 @@ impl State {
         }
         self.jobs.clear();
         self.readers.iter_mut().for_each(|reader| reader.ahead = 0);
-        if self.readers.iter_mut().rev().any(|reader| reader.turns_to(view.vfs, node)) {
+        if self.readers.iter_mut().rev().any(|reader| reader.turns_to(view.opened, node)) {
             return;
         }
         if self.readers.len() == READERS_MAX {
@@ -312,14 +312,14 @@ impl State {
         let reads_it = |reader: &Reader| reader.file == Some(node) && reader.has_begun;
         let mut reader = self.readers.remove(self.readers.iter().position(reads_it)?);
         reader.before = Some(node);
-        reader.file = next_file(view.vfs, node, reader.order);
+        reader.file = next_file(view.opened, node, reader.order);
         reader.has_begun = false;
         reader.in_order += 1;
         reader.ahead = reader.ahead.saturating_sub(1);
         reader.requested.pop_front();
         let next = reader.file.filter(|_| reader.in_order >= IN_ORDER);
         let requests = next.map(|next| {
-            (next, request_from(view.vfs, entry.layer, next, reader.order, &mut reader.requested))
+            (next, request_from(view.opened, entry.layer, next, reader.order, &mut reader.requested))
         });
         self.readers.push(reader);
         requests
@@ -334,13 +334,14 @@ impl State {
         let Some(index) = self.readers.iter().position(is_it) else { return };
         let Reader { ahead, requested, order, .. } = &self.readers[index];
         let (ahead, files, order) = (*ahead, requested.len(), *order);
-        let mut room = self.room(view.vfs);
-        if ahead > files / 2 || room < view.vfs.store().room_ahead_max() / 2 {
+        let mut room = self.room(view.opened);
+        if ahead > files / 2 || room < view.opened.store.room_ahead_max() / 2 {
             return;
         }
-        let files = std::iter::successors(Some(file), |file| next_file(view.vfs, *file, order)).take(files);
-        let added = files.take_while(|file| match view.vfs.tree().kind(*file) {
-            Kind::File(entry) => self.add_extents(view.vfs, entry, 0, &mut room),
+        let files =
+            std::iter::successors(Some(file), |file| next_file(view.opened, *file, order)).take(files);
+        let added = files.take_while(|file| match view.opened.tree.kind(*file) {
+            Kind::File(entry) => self.add_extents(view.opened, entry, 0, &mut room),
             Kind::Folder => false,
         });
         self.readers[index].ahead = added.count();
@@ -348,8 +349,8 @@ impl State {
 
     /// Adds the extents of a file that begin at or after `offset`, as far as there is room. Returns whether
     /// there was room for all.
-    fn add_extents(&mut self, vfs: &Vfs, entry: EntryId, offset: u64, room: &mut u64) -> bool {
-        for (extent, size) in vfs.store().file(entry).extents_ahead(offset) {
+    fn add_extents(&mut self, opened: &Arc<Opened>, entry: EntryId, offset: u64, room: &mut u64) -> bool {
+        for (extent, size) in opened.store.file(entry).extents_ahead(offset) {
             let is_waiting = self.jobs.iter().any(|job| (job.entry, job.extent) == (entry, extent.index));
             if is_waiting || extent.is_cached() {
                 continue;
@@ -358,15 +359,15 @@ impl State {
                 return false;
             };
             *room = left;
-            self.jobs.push_back(Job { opened: vfs.downgrade(), entry, extent: extent.index, size });
+            self.jobs.push_back(Job { opened: Arc::downgrade(opened), entry, extent: extent.index, size });
         }
         true
     }
 
     /// How many more bytes may be decoded ahead.
-    fn room(&self, vfs: &Vfs) -> u64 {
+    fn room(&self, opened: &Arc<Opened>) -> u64 {
         let waiting: u64 = self.jobs.iter().map(|job| u64::from(job.size)).sum();
-        vfs.store().room_ahead().saturating_sub(waiting)
+        opened.store.room_ahead().saturating_sub(waiting)
     }
 
     /// Forgets the nodes of an earlier view.
@@ -383,7 +384,7 @@ impl State {
 /// files to those that were `requested`. Returns nothing while more than half of the limits is in use, so
 /// that requests are large.
 fn request_from(
-    vfs: &Vfs,
+    opened: &Arc<Opened>,
     layer: u16,
     file: NodeId,
     order: Order,
@@ -394,10 +395,10 @@ fn request_from(
         return Vec::new();
     }
     let mut ranges: Vec<Range<u64>> = Vec::new();
-    let files = std::iter::successors(Some(file), |file| next_file(vfs, *file, order)).take(FILES_MAX);
+    let files = std::iter::successors(Some(file), |file| next_file(opened, *file, order)).take(FILES_MAX);
     for file in files.skip(requested.len()) {
-        let Kind::File(entry) = vfs.tree().kind(file) else { break };
-        let Some(range) = vfs.store().file(entry).packed_range().filter(|_| entry.layer == layer) else {
+        let Kind::File(entry) = opened.tree.kind(file) else { break };
+        let Some(range) = opened.store.file(entry).packed_range().filter(|_| entry.layer == layer) else {
             break;
         };
         if left == 0 {
@@ -419,14 +420,14 @@ fn request_from(
 }
 
 /// The file after this one, without empty files: they are never read.
-fn next_file(vfs: &Vfs, file: NodeId, order: Order) -> Option<NodeId> {
+fn next_file(opened: &Arc<Opened>, file: NodeId, order: Order) -> Option<NodeId> {
     const EMPTY_MAX: usize = 64;
     let next = |file: &NodeId| match order {
-        Order::Listed => vfs.tree().next_file(*file),
-        Order::Named => vfs.tree().next_named(*file),
+        Order::Listed => opened.tree.next_file(*file),
+        Order::Named => opened.tree.next_named(*file),
     };
-    let is_empty = |file| match vfs.tree().kind(file) {
-        Kind::File(entry) => vfs.store().file(entry).known_size() == Some(0),
+    let is_empty = |file| match opened.tree.kind(file) {
+        Kind::File(entry) => opened.store.file(entry).known_size() == Some(0),
         Kind::Folder => true,
     };
     std::iter::successors(next(&file), next).take(EMPTY_MAX).find(|file| !is_empty(*file))
@@ -435,6 +436,7 @@ fn next_file(vfs: &Vfs, file: NodeId, order: Order) -> Option<NodeId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vfs::Vfs;
 
     /// A Morrowind archive of files of zeros with these lengths, whose data lies in the order of `stored`.
     fn archive(lens: &[u32], stored: &[usize]) -> Vec<u8> {
@@ -453,33 +455,33 @@ mod tests {
         [tables.concat(), vec![0; end as usize]].concat()
     }
 
-    fn opened(lens: &[u32], stored: &[usize]) -> (tempfile::TempDir, Vfs) {
+    fn open(lens: &[u32], stored: &[usize]) -> (tempfile::TempDir, Arc<Opened>) {
         let folder = tempfile::TempDir::new().expect("cannot create the folder");
         let path = folder.path().join("a.bsa");
         std::fs::write(&path, archive(lens, stored)).expect("cannot write");
         let vfs = Vfs::open([&path]).expect("cannot open");
-        (folder, vfs)
+        (folder, vfs.opened().clone())
     }
 
-    fn first(vfs: &Vfs) -> NodeId {
-        vfs.tree().listed_children(NodeId::ROOT).next().expect("it has files")
+    fn first(opened: &Opened) -> NodeId {
+        opened.tree.listed_children(NodeId::ROOT).next().expect("it has files")
     }
 
     #[test]
     fn files_that_lie_side_by_side_are_requested_together_up_to_a_megabyte() {
         let lens = [64 << 10; 40];
         let stored: Vec<usize> = (0..40).map(|file| file * 7 % 40).collect();
-        let (_folder, vfs) = opened(&lens, &stored);
+        let (_folder, opened) = open(&lens, &stored);
         let mut requested = VecDeque::new();
-        let ranges = request_from(&vfs, 0, first(&vfs), Order::Listed, &mut requested);
+        let ranges = request_from(&opened, 0, first(&opened), Order::Listed, &mut requested);
         let lengths: Vec<u64> = ranges.iter().map(|range| range.end - range.start).collect();
         assert_eq!((lengths, requested.len()), (vec![REQUESTED_MAX], 16));
         // More is requested when the program has read half of it, and then at once.
-        let mut file = first(&vfs);
+        let mut file = first(&opened);
         for read in 1..=16 {
             requested.pop_front();
-            file = next_file(&vfs, file, Order::Listed).expect("it has more files");
-            let more = request_from(&vfs, 0, file, Order::Listed, &mut requested);
+            file = next_file(&opened, file, Order::Listed).expect("it has more files");
+            let more = request_from(&opened, 0, file, Order::Listed, &mut requested);
             let expected = if read == 8 || read == 16 { vec![8 * (64 << 10)] } else { Vec::new() };
             assert_eq!(more.iter().map(|it| it.end - it.start).collect::<Vec<_>>(), expected, "{read}");
         }
@@ -487,31 +489,31 @@ mod tests {
 
     #[test]
     fn no_file_is_cut_at_the_limit_because_its_rest_would_need_a_request_of_its_own() {
-        let (_folder, vfs) = opened(&[300 << 10; 8], &[0, 1, 2, 3, 4, 5, 6, 7]);
+        let (_folder, opened) = open(&[300 << 10; 8], &[0, 1, 2, 3, 4, 5, 6, 7]);
         let mut requested = VecDeque::new();
-        let ranges = request_from(&vfs, 0, first(&vfs), Order::Listed, &mut requested);
+        let ranges = request_from(&opened, 0, first(&opened), Order::Listed, &mut requested);
         assert_eq!(ranges.iter().map(|it| it.end - it.start).collect::<Vec<_>>(), [4 * (300 << 10)]);
     }
 
     #[test]
     fn what_is_read_by_name_is_requested_in_the_order_of_the_data() {
-        let (_folder, vfs) = opened(&[10_000; 40], &std::array::from_fn::<_, 40, _>(|it| 39 - it));
-        let named = vfs.tree().children(NodeId::ROOT).next().expect("it has files");
-        let ranges = request_from(&vfs, 0, named, Order::Named, &mut VecDeque::new());
+        let (_folder, opened) = open(&[10_000; 40], &std::array::from_fn::<_, 40, _>(|it| 39 - it));
+        let named = opened.tree.children(NodeId::ROOT).next().expect("it has files");
+        let ranges = request_from(&opened, 0, named, Order::Named, &mut VecDeque::new());
         assert_eq!(ranges.iter().map(|it| it.end - it.start).collect::<Vec<_>>(), [400_000]);
     }
 
     #[test]
     fn what_lies_between_the_files_of_a_folder_is_not_requested() {
         // File 1 is a folder's neighbour on the disk, but larger than all that is requested.
-        let (_folder, vfs) = opened(&[1000, 4 << 20, 1000, 2000], &[0, 2, 3, 1]);
+        let (_folder, opened) = open(&[1000, 4 << 20, 1000, 2000], &[0, 2, 3, 1]);
         let mut requested = VecDeque::new();
-        let ranges = request_from(&vfs, 0, first(&vfs), Order::Listed, &mut requested);
+        let ranges = request_from(&opened, 0, first(&opened), Order::Listed, &mut requested);
         // Small files are requested whole, and of the large one as much as of all together.
         assert_eq!(ranges.iter().map(|it| it.end - it.start).sum::<u64>(), REQUESTED_MAX + 4000);
         assert_eq!((ranges.len(), requested.len()), (1, 4));
         assert_eq!(
-            request_from(&vfs, 7, first(&vfs), Order::Listed, &mut VecDeque::new()),
+            request_from(&opened, 7, first(&opened), Order::Listed, &mut VecDeque::new()),
             [],
             "another archive"
         );

@@ -81,7 +81,7 @@ impl ReadTarget {
         len: u32,
     ) -> Result<FileBytes<'_>, Error> {
         let (view, file) = (&self.view, self.view.store().file(entry));
-        let followed = FollowedView { number: view.number, vfs: &view.vfs };
+        let followed = FollowedView { number: view.number, opened: &view.opened };
         let range = offset..offset.saturating_add(u64::from(len));
         view.shared.prefetch.note_read(&followed, (node, entry), &range);
         let lent = file.lend_archive();

@@ -55,7 +55,7 @@ impl View {
                 self.check_may_list(caller)?;
                 let (file, number) = which(ino);
                 let node = self.inode(file)?.node.ok_or(Error::Invalid)?;
-                let file = self.vfs.file_of(node).ok_or(Error::Invalid)?;
+                let file = self.vfs().file_of(node).ok_or(Error::Invalid)?;
                 page(self.provenance_for(caller, &file).to_json(), number).ok_or(Error::NoNode)
             }
             _ => {
@@ -65,12 +65,13 @@ impl View {
                 }
                 let mut sources = self.shared.sources.get().cloned().unwrap_or_default();
                 // A reload may have found another profile, and other oddities.
-                let profile = self.vfs.order().profile.as_ref();
+                let vfs = self.vfs();
+                let profile = vfs.order().profile.as_ref();
                 sources.profile = profile.map(|it| it.to_string_lossy().into_owned());
                 let gone = self.shared.gone_disks.lock();
-                let kept = self.vfs.kept_textures();
-                sources.odd = summaries(self.vfs.notes().chain(&kept).chain(&*gone));
-                sources.not_looked_at = reported(&self.vfs);
+                let kept = vfs.kept_textures();
+                sources.odd = summaries(vfs.notes().chain(&kept).chain(&*gone));
+                sources.not_looked_at = reported(&vfs);
                 page(sources.to_json(), number).ok_or(Error::NoNode)
             }
         }
@@ -84,7 +85,7 @@ impl View {
             uptime: self.shared.started.elapsed().as_secs(),
             since: unix_seconds(self.shared.since),
             archives: self.store().layers() - self.store().folders().count(),
-            encodings: self.vfs.encodings(),
+            encodings: self.vfs().encodings(),
             folders: self.store().folders().count(),
             files: self.tree().files(),
             requests: self.shared.requests.by_operation(),

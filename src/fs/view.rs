@@ -20,7 +20,7 @@ use crate::format::name::COMPONENT_MAX;
 use crate::limits::ASSUMED_MAX;
 use crate::shown::Shown;
 use crate::tree::{Ino, Inode, Kind, NodeId, Tree};
-use crate::vfs::Vfs;
+use crate::vfs::{Opened, Vfs};
 
 /// Maximum number of surplus assumed folders to drop at a time. Fewer are added in the meantime.
 const DROPPED_AT_ONCE: usize = 64;
@@ -30,7 +30,8 @@ const DROPPED_AT_ONCE: usize = 64;
 pub struct View {
     /// Counts up from 0 with each change.
     pub(crate) number: u32,
-    pub(crate) vfs: Vfs,
+    /// Its tree has the names, and its store the bytes.
+    pub(crate) opened: Arc<Opened>,
     /// The last change of each folder since the mount, by the folder's own inode number.
     pub(crate) changes: HashMap<Ino, FolderChange>,
     pub(crate) shared: Arc<Shared>,
@@ -73,19 +74,19 @@ pub(crate) enum Child {
 }
 
 impl View {
-    /// The virtual file system that is served.
-    pub fn vfs(&self) -> &Vfs {
-        &self.vfs
+    /// What is served, as the library has it.
+    pub fn vfs(&self) -> Vfs {
+        Vfs::of(self.opened.clone())
     }
 
     /// The tree of names.
     pub fn tree(&self) -> &Tree {
-        self.vfs.tree()
+        &self.opened.tree
     }
 
     /// The store of bytes.
     pub fn store(&self) -> &Store {
-        self.vfs.store()
+        &self.opened.store
     }
 
     /// Whether this view has not been replaced.

@@ -58,6 +58,6 @@ impl View {
     }
 
     fn file(&self, ino: Ino) -> Option<VfsFile> {
-        self.vfs.file_of(self.inode(ino).ok()?.node?)
+        self.vfs().file_of(self.inode(ino).ok()?.node?)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use super::comparison::{Comparing, Conflict, Difference, conflicts, differences};
 use super::error::OpenError;
@@ -106,9 +106,8 @@ impl Vfs {
         set.open().map(Self::from)
     }
 
-    /// Refers to the tree without keeping its archives open.
-    pub(crate) fn downgrade(&self) -> Weak<Opened> {
-        Arc::downgrade(&self.opened)
+    pub(crate) fn of(opened: Arc<Opened>) -> Self {
+        Self { opened }
     }
 
     /// The file at a path, in any case and with either separator; `None` if there is no such file,
@@ -265,7 +264,7 @@ impl Vfs {
 
 impl From<Opened> for Vfs {
     fn from(opened: Opened) -> Self {
-        Self { opened: Arc::new(opened) }
+        Self::of(Arc::new(opened))
     }
 }
 
