@@ -23,6 +23,7 @@ use super::remembered::written::{HeldAttr, WrittenFiles};
 use super::reported::change_log::{ChangeLog, TouchedFiles};
 use super::reported::daemon_status::{LastReload, MountedSources, WatchCounts};
 use super::used_folders::{LinkedFiles, UsedFolders};
+use crate::content::Store;
 use crate::note::Note;
 use crate::system::sync::{Mutex, RwLock};
 use crate::tree::{Changes, Ino, Spellings};
@@ -242,6 +243,19 @@ impl Shared {
         let mut last = self.last_reload.lock();
         let is_next_running = last.is_running && last.began_after(&reload);
         *last = LastReload { is_running: reload.is_running || is_next_running, ..reload };
+    }
+
+    /// Has what a read used freed soon: its archive, if it was lent, and what the cache has beyond its size.
+    pub(crate) fn free_after_read(&self, store: &Store, lent: Option<Arc<File>>) {
+        let is_lent = lent.is_some();
+        if let Some(archive) = lent {
+            self.lent.note_used(archive);
+        }
+        if (is_lent || store.needs_trim())
+            && let Some(host) = self.host.get()
+        {
+            host.trim_cache();
+        }
     }
 
     /// Starts a reload, because a request found that a source has changed: a file in a folder of loose
