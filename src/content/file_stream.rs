@@ -44,7 +44,7 @@ impl<'s> StoredFile<'s> {
 
     /// The next extent, from `position` on, that is decoded piece by piece, and its range in the file.
     fn next_large(&self, position: u64) -> Option<(FileExtent<'s>, Range<u64>)> {
-        let file = self.shown_plain().filter(|file| !file.archive.shared.salvages())?;
+        let file = self.shown_plain().filter(|file| !file.archive.resources.salvages())?;
         let mut start = file.head_len();
         for extent in file.extents() {
             let len = u64::from(extent.known_size()?);

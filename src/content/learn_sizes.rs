@@ -7,7 +7,7 @@
 use super::error::{EntryError, Reason};
 use super::read::{PlainFile, REQUESTED_MAX};
 use super::store::Store;
-use super::stored_file::Place;
+use super::stored_file::Origin;
 use crate::format::EntryId;
 
 /// Prefixes that begin within this many bytes are read together. A read of 64 KiB from the page
@@ -50,9 +50,9 @@ impl Store {
         let (mut wanted, mut headers, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         for id in ids {
             let file = self.file(id);
-            if let Place::Loose(files) = file.place {
+            if let Origin::Loose(files) = file.origin {
                 if let Err(error) = files.stat(id) {
-                    self.shared.count_fault();
+                    self.resources.count_fault();
                     errors.push(error);
                 }
                 note_progress();
@@ -128,11 +128,11 @@ impl Store {
 
     fn error_of(&self, it: Unsized, reason: Reason) -> Option<EntryError> {
         let file = self.file(EntryId { layer: it.layer, entry: it.entry });
-        match file.place {
-            Place::Archived(archive, _) => {
+        match file.origin {
+            Origin::Archived(archive, _) => {
                 Some(file.error(archive, file.plain()?.extent(it.index).fault(reason)))
             }
-            Place::Loose(_) => None,
+            Origin::Loose(_) => None,
         }
     }
 }

@@ -20,21 +20,21 @@ use crate::system::disk_id::DiskId;
 #[derive(Debug)]
 pub struct Store {
     pub(super) layers: Vec<Arc<LayerContent>>,
-    pub(super) shared: Arc<Resources>,
+    pub(super) resources: Arc<Resources>,
 }
 
 impl Store {
     /// An empty store whose cache holds `cache_size` bytes of decoded extents. For a moment, the
     /// cache may exceed this by 256 MiB, or by one extent if that is larger.
     pub fn new(cache_size: u64, limits: Limits) -> Self {
-        Self { layers: Vec::new(), shared: Arc::new(Resources::new(cache_size, limits)) }
+        Self { layers: Vec::new(), resources: Arc::new(Resources::new(cache_size, limits)) }
     }
 
     /// Sets whether the store serves bytes that are [suspect](super::codec::DecodeError::Suspect) instead
     /// of returning an error.
     #[must_use]
     pub fn with_salvage(self, is_on: bool) -> Self {
-        self.shared.set_salvages(is_on);
+        self.resources.set_salvages(is_on);
         self
     }
 
@@ -46,7 +46,7 @@ impl Store {
     /// Adds an archive's content as the next layer, under a path that leads to the file. Layers may share
     /// the file and its tables.
     pub fn add_at(&mut self, path: PathBuf, file: Arc<ArchiveFile>, tables: Arc<LayerTables>) {
-        let content = ArchiveContent::new(path, (file, tables), self.shared.clone());
+        let content = ArchiveContent::new(path, (file, tables), self.resources.clone());
         self.layers.push(Arc::new(LayerContent::of_archive(content)));
     }
 
@@ -57,7 +57,7 @@ impl Store {
 
     /// A file, in the form in which it is shown. The layer must be one of this store.
     pub fn file(&self, id: EntryId) -> StoredFile<'_> {
-        StoredFile::new(id, &self.shared, self.content(id.layer))
+        StoredFile::new(id, &self.resources, self.content(id.layer))
     }
 
     /// Device and inode number of each archive and folder.
@@ -127,32 +127,32 @@ impl Store {
     /// Evicts what the cache has beyond its size, unless a reader is expected back. Frees buffers
     /// that were not used since the last call. Returns whether nothing is left to do.
     pub fn trim(&self) -> bool {
-        let is_trimmed = self.shared.cache.trim(Instant::now());
+        let is_trimmed = self.resources.cache.trim(Instant::now());
         cache::release() && is_trimmed
     }
 
     /// Whether [`Store::trim`] has something to do.
     pub fn needs_trim(&self) -> bool {
-        self.shared.cache.is_over_budget() || cache::is_used()
+        self.resources.cache.is_over_budget() || cache::is_used()
     }
 
     /// Bytes of decoded extents in the cache, and the size that it may exceed only for a moment.
     pub fn cached_bytes(&self) -> (u64, u64) {
-        (self.shared.cache.bytes(), self.shared.cache.budget())
+        (self.resources.cache.bytes(), self.resources.cache.budget())
     }
 
     /// Bytes decoded so far, prefixes included.
     pub fn decoded_bytes(&self) -> u64 {
-        self.shared.decoded.load(Ordering::Relaxed)
+        self.resources.decoded.load(Ordering::Relaxed)
     }
 
     /// Number of reads that were answered from the cache.
     pub fn cache_hits(&self) -> u64 {
-        self.shared.cache.hits()
+        self.resources.cache.hits()
     }
 
     pub fn faults(&self) -> u64 {
-        self.shared.faults.load(Ordering::Relaxed)
+        self.resources.faults.load(Ordering::Relaxed)
     }
 
     /// Bytes read from all archives and loose files so far, without the tables of archives.
@@ -197,22 +197,22 @@ impl Store {
     /// Reads archives ahead from now on, of this store and of those that replace it, for programs that read
     /// their files in no order. The threads for that end when the programs pause.
     pub(crate) fn read_scattered_ahead(&self) {
-        self.shared.scattered.start();
+        self.resources.scattered.start();
     }
 
     /// How many bytes may be decoded ahead together.
     pub(crate) fn room_ahead_max(&self) -> u64 {
-        self.shared.cache.ahead_max()
+        self.resources.cache.ahead_max()
     }
 
     /// How many more bytes may be decoded ahead.
     pub(crate) fn room_ahead(&self) -> u64 {
-        self.room_ahead_max().saturating_sub(self.shared.cache.ahead())
+        self.room_ahead_max().saturating_sub(self.resources.cache.ahead())
     }
 
     /// The number of threads that decode for readers, of this store and of those that replace it.
     pub(crate) fn decoding(&self) -> Arc<AtomicUsize> {
-        self.shared.decoding.clone()
+        self.resources.decoding.clone()
     }
 
     pub(super) fn content(&self, layer: u16) -> &LayerContent {
@@ -227,13 +227,13 @@ impl Store {
     /// An empty store for a later view of the same mount. It shares the cache, limits and counters.
     #[must_use]
     pub fn emptied(&self) -> Self {
-        Self { layers: Vec::new(), shared: self.shared.clone() }
+        Self { layers: Vec::new(), resources: self.resources.clone() }
     }
 
     /// A store with one of the layers, as its layer 0.
     #[must_use]
     pub fn only(&self, layer: u16) -> Self {
-        Self { layers: vec![self.layers[usize::from(layer)].clone()], shared: self.shared.clone() }
+        Self { layers: vec![self.layers[usize::from(layer)].clone()], resources: self.resources.clone() }
     }
 
     /// Replaces each archive that did not change by the earlier view's, which keeps what was learnt

@@ -22,13 +22,13 @@ use crate::system::disk_id::DiskId;
 #[derive(Clone, Copy, Debug)]
 pub struct StoredFile<'s> {
     pub(super) id: EntryId,
-    pub(super) shared: &'s Resources,
-    pub(super) place: Place<'s>,
+    pub(super) resources: &'s Resources,
+    pub(super) origin: Origin<'s>,
 }
 
 /// Where a file's bytes are.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place<'s> {
+pub(super) enum Origin<'s> {
     Loose(&'s LooseFiles),
     Archived(&'s ArchiveLayer, Form<'s>),
 }
@@ -53,14 +53,14 @@ pub struct Packing {
 
 impl<'s> StoredFile<'s> {
     /// Finds a file in its layer, and decides what it is shown as.
-    pub(super) fn new(id: EntryId, shared: &'s Resources, layer: &'s LayerContent) -> Self {
-        let place = match layer {
-            LayerContent::Folder(files) => Place::Loose(files),
+    pub(super) fn new(id: EntryId, resources: &'s Resources, layer: &'s LayerContent) -> Self {
+        let origin = match layer {
+            LayerContent::Folder(files) => Origin::Loose(files),
             LayerContent::Archive(archive) => {
-                Place::Archived(archive, Form::new(PlainFile::new(&archive.content, id.entry)))
+                Origin::Archived(archive, Form::new(PlainFile::new(&archive.content, id.entry)))
             }
         };
-        Self { id, shared, place }
+        Self { id, resources, origin }
     }
 
     /// Reads `len` bytes from `offset` on, or fewer at the end of the file.
@@ -69,11 +69,11 @@ impl<'s> StoredFile<'s> {
     /// The error of the first extent that cannot be read.
     pub fn read_at(&self, offset: u64, len: u32) -> Result<FileBytes<'s>, EntryError> {
         let range = offset..offset.saturating_add(u64::from(len));
-        match self.place {
-            Place::Loose(files) => {
-                files.read(self.id, offset, len).inspect_err(|_| self.shared.count_fault())
+        match self.origin {
+            Origin::Loose(files) => {
+                files.read(self.id, offset, len).inspect_err(|_| self.resources.count_fault())
             }
-            Place::Archived(archive, form) => form.read(&range).map_err(|fault| self.error(archive, fault)),
+            Origin::Archived(archive, form) => form.read(&range).map_err(|fault| self.error(archive, fault)),
         }
     }
 
@@ -83,9 +83,9 @@ impl<'s> StoredFile<'s> {
     /// The error of the first extent that cannot be read, as the source of an [`io::Error`]; or the
     /// writer's error.
     pub fn copy_to(&self, to: &mut impl Write) -> io::Result<u64> {
-        match self.place {
-            Place::Loose(files) => files.each_piece(self.id, |bytes| to.write_all(bytes)),
-            Place::Archived(archive, form) => form.copy(to).map_err(|error| match error {
+        match self.origin {
+            Origin::Loose(files) => files.each_piece(self.id, |bytes| to.write_all(bytes)),
+            Origin::Archived(archive, form) => form.copy(to).map_err(|error| match error {
                 CopyError::Reader(fault) => io::Error::other(self.error(archive, fault)),
                 CopyError::Writer(error) => error,
             }),
@@ -102,8 +102,8 @@ impl<'s> StoredFile<'s> {
 
     /// Decodes the whole file, as [`StoredFile::check`] does, and finds out what no checksum covers.
     pub(crate) fn examine(&self) -> Result<Examined, EntryError> {
-        match self.place {
-            Place::Loose(files) => {
+        match self.origin {
+            Origin::Loose(files) => {
                 let mut examined = Examined::default();
                 files.each_piece(self.id, |bytes| {
                     examined.add(bytes);
@@ -111,7 +111,7 @@ impl<'s> StoredFile<'s> {
                 })?;
                 Ok(Examined { unchecked: Some(Codec::Stored), ..examined })
             }
-            Place::Archived(archive, form) => {
+            Origin::Archived(archive, form) => {
                 // Only the extents are left to check: the lengths of texels were compared at opening.
                 let checked = if let Form::Texture(file) = form { file.check_sizes() } else { Ok(()) };
                 checked.and_then(|()| form.plain().examine()).map_err(|fault| self.error(archive, fault))
@@ -121,9 +121,9 @@ impl<'s> StoredFile<'s> {
 
     /// Begins to read a whole loose file. `None` if the file is in an archive, whose reads detect changes.
     pub(crate) fn begin_whole(&self) -> Result<Option<WholeRead>, EntryError> {
-        match self.place {
-            Place::Loose(files) => files.begin(self.id).map(Some),
-            Place::Archived(..) => Ok(None),
+        match self.origin {
+            Origin::Loose(files) => files.begin(self.id).map(Some),
+            Origin::Archived(..) => Ok(None),
         }
     }
 
@@ -132,27 +132,27 @@ impl<'s> StoredFile<'s> {
     /// # Errors
     /// [`Reason::FileWritten`](super::error::Reason::FileWritten) if they are not those of one state of it.
     pub(crate) fn end_whole(&self, begun: Option<&WholeRead>, len: u64) -> Result<(), EntryError> {
-        match (self.place, begun) {
-            (Place::Loose(files), Some(begun)) => files.end(self.id, begun, len),
+        match (self.origin, begun) {
+            (Origin::Loose(files), Some(begun)) => files.end(self.id, begun, len),
             _ => Ok(()),
         }
     }
 
     /// The size in bytes; an estimate if the size cannot be read.
     pub fn size(&self) -> u64 {
-        let size = match self.place {
-            Place::Loose(files) => files.stat(self.id).map(|stat| stat.size).ok(),
-            Place::Archived(_, form) => form.size().ok(),
+        let size = match self.origin {
+            Origin::Loose(files) => files.stat(self.id).map(|stat| stat.size).ok(),
+            Origin::Archived(_, form) => form.size().ok(),
         };
         size.unwrap_or_else(|| self.estimated_size())
     }
 
     /// The size in bytes, if it is known without reading data.
     pub fn known_size(&self) -> Option<u64> {
-        match self.place {
-            Place::Loose(files) => files.known_size(self.id.entry),
-            Place::Archived(_, Form::Plain(file)) => file.known_size(),
-            Place::Archived(_, Form::Texture(file)) => file.known_size(),
+        match self.origin {
+            Origin::Loose(files) => files.known_size(self.id.entry),
+            Origin::Archived(_, Form::Plain(file)) => file.known_size(),
+            Origin::Archived(_, Form::Texture(file)) => file.known_size(),
         }
     }
 
@@ -176,9 +176,9 @@ impl<'s> StoredFile<'s> {
     /// The mtime: the archive's for an entry of an archive, and the folder's for a loose file that was not
     /// statted.
     pub fn modified(&self) -> SystemTime {
-        match self.place {
-            Place::Archived(archive, _) => archive.content.file.modified(),
-            Place::Loose(files) => match files.folder.known(self.id.entry) {
+        match self.origin {
+            Origin::Archived(archive, _) => archive.content.file.modified(),
+            Origin::Loose(files) => match files.folder.known(self.id.entry) {
                 Some(stat) => stat.modified(),
                 None => files.folder.modified().system_time(),
             },
@@ -212,7 +212,7 @@ impl<'s> StoredFile<'s> {
     /// Whether a read since the last call found that the stream of the file is longer than declared.
     pub(crate) fn take_longer(&self) -> bool {
         let file = self.plain().map(|file| (file.archive.number, self.id.entry));
-        file.is_some_and(|file| self.shared.longer.lock().remove(&file))
+        file.is_some_and(|file| self.resources.longer.lock().remove(&file))
     }
 
     /// The tile mode of a texture as it is shown; `None` if its texels are linear. Reads no data.
@@ -224,18 +224,18 @@ impl<'s> StoredFile<'s> {
     pub fn take_salvaged(&self) -> Option<EntryError> {
         // Loose files are never suspect.
         let archive = self.plain()?.archive;
-        if !self.shared.salvages() {
+        if !self.resources.salvages() {
             return None;
         }
-        let ReadFault { at, reason } = self.shared.salvaged.take((archive.number, self.id.entry))?;
+        let ReadFault { at, reason } = self.resources.salvaged.take((archive.number, self.id.entry))?;
         Some(EntryError { entry: self.id, at, reason, is_new: true })
     }
 
     /// Why a texture is shown as it is stored, although another form was asked for; `None` if it is not, or
     /// if its header was not read yet.
     pub fn why_kept(&self) -> Option<&'static str> {
-        match self.place {
-            Place::Archived(_, Form::Texture(file)) => file.why_kept(),
+        match self.origin {
+            Origin::Archived(_, Form::Texture(file)) => file.why_kept(),
             _ => None,
         }
     }
@@ -250,10 +250,10 @@ impl<'s> StoredFile<'s> {
     /// sizes in bytes. A size that is not known yet is estimated. A file whose texels are put into rows has
     /// none.
     pub(crate) fn extents_ahead(&self, offset: u64) -> impl Iterator<Item = (FileExtent<'s>, u32)> + use<'s> {
-        let file = match self.place {
-            Place::Archived(_, Form::Plain(file)) => Some(file),
-            Place::Archived(_, Form::Texture(file)) => file.as_plain(),
-            Place::Loose(_) => None,
+        let file = match self.origin {
+            Origin::Archived(_, Form::Plain(file)) => Some(file),
+            Origin::Archived(_, Form::Texture(file)) => file.as_plain(),
+            Origin::Loose(_) => None,
         };
         file.into_iter().flat_map(move |file| file.extents_ahead(offset))
     }
@@ -279,8 +279,8 @@ impl<'s> StoredFile<'s> {
 
     /// Learns how the file is shown, if its header decides that.
     pub(super) fn learn_header(&self) -> Result<(), EntryError> {
-        match self.place {
-            Place::Archived(archive, Form::Texture(file)) => {
+        match self.origin {
+            Origin::Archived(archive, Form::Texture(file)) => {
                 file.learn_header().map_err(|fault| self.error(archive, fault))
             }
             _ => Ok(()),
@@ -289,30 +289,30 @@ impl<'s> StoredFile<'s> {
 
     /// Whether the header must be read to know how the file is shown.
     pub(super) fn needs_header(&self) -> bool {
-        matches!(self.place, Place::Archived(_, Form::Texture(file)) if file.needs_header())
+        matches!(self.origin, Origin::Archived(_, Form::Texture(file)) if file.needs_header())
     }
 
     /// The file as its archive stores it, if that is what is shown as far as is known.
     pub(super) fn shown_plain(&self) -> Option<PlainFile<'s>> {
-        match self.place {
-            Place::Archived(_, Form::Plain(file)) => Some(file),
-            Place::Archived(_, Form::Texture(file)) if file.converted_len().is_none() => file.as_plain(),
+        match self.origin {
+            Origin::Archived(_, Form::Plain(file)) => Some(file),
+            Origin::Archived(_, Form::Texture(file)) if file.converted_len().is_none() => file.as_plain(),
             _ => None,
         }
     }
 
     /// The file as its archive stores it; `None` if it is loose.
     pub(super) fn plain(&self) -> Option<PlainFile<'s>> {
-        match self.place {
-            Place::Archived(_, form) => Some(form.plain()),
-            Place::Loose(_) => None,
+        match self.origin {
+            Origin::Archived(_, form) => Some(form.plain()),
+            Origin::Loose(_) => None,
         }
     }
 
     /// Makes the error of a failed read, and counts it.
     pub(super) fn error(&self, archive: &ArchiveLayer, ReadFault { at, reason }: ReadFault) -> EntryError {
         let is_new = archive.faults.is_new(self.id.entry, &reason);
-        self.shared.count_fault();
+        self.resources.count_fault();
         EntryError { entry: self.id, at, reason, is_new }
     }
 }
@@ -375,19 +375,19 @@ enum Bytes {
 impl StoredFile<'_> {
     /// The device of the bytes (`st_dev`).
     pub fn device(&self) -> u64 {
-        match self.place {
-            Place::Archived(archive, _) => archive.content.file.identity().device,
-            Place::Loose(files) => files.folder.device(self.id.entry),
+        match self.origin {
+            Origin::Archived(archive, _) => archive.content.file.identity().device,
+            Origin::Loose(files) => files.folder.device(self.id.entry),
         }
     }
 
     /// Where the data lies on its disk: in an archive its offset in bytes, and for a loose file the inode
     /// number of its folder. Files of one archive or folder that lie side by side follow each other by
-    /// place, and then by entry.
-    pub fn place(&self) -> u64 {
-        match self.place {
-            Place::Archived(..) => self.offset(),
-            Place::Loose(files) => files.folder.inode_of_folder(self.id.entry),
+    /// position, and then by entry.
+    pub fn position(&self) -> u64 {
+        match self.origin {
+            Origin::Archived(..) => self.offset(),
+            Origin::Loose(files) => files.folder.inode_of_folder(self.id.entry),
         }
     }
 
@@ -401,15 +401,15 @@ impl StoredFile<'_> {
     /// the same entry of one unchanged archive, provided that both stores opened it with the same
     /// options. Two loose files do if they are one file that both stores have statted.
     pub fn is_same(&self, other: &StoredFile<'_>) -> bool {
-        match (self.place, other.place) {
-            (Place::Archived(one, _), Place::Archived(two, _)) => {
+        match (self.origin, other.origin) {
+            (Origin::Archived(one, _), Origin::Archived(two, _)) => {
                 let state = |archive: &ArchiveContent| {
                     let file = &archive.file;
                     (file.identity(), file.modified(), file.len())
                 };
                 self.id.entry == other.id.entry && state(&one.content) == state(&two.content)
             }
-            (Place::Loose(one), Place::Loose(two)) => {
+            (Origin::Loose(one), Origin::Loose(two)) => {
                 let known = one.folder.known(self.id.entry);
                 known.is_some() && known == two.folder.known(other.id.entry)
             }
@@ -423,9 +423,9 @@ impl StoredFile<'_> {
         if self.size() < REMEMBERED_MIN {
             return None;
         }
-        Some(BytesKey(match self.place {
-            Place::Loose(files) => Bytes::Loose(files.stat(self.id).ok()?),
-            Place::Archived(archive, form) => {
+        Some(BytesKey(match self.origin {
+            Origin::Loose(files) => Bytes::Loose(files.stat(self.id).ok()?),
+            Origin::Archived(archive, form) => {
                 let (file, plain) = (&archive.content.file, form.plain());
                 let head = plain.archive.tables.head_bytes(plain.entry).into_owned();
                 // A size that was learnt from the data is decided by the rest.
@@ -439,11 +439,11 @@ impl StoredFile<'_> {
     /// What happened to the file since an earlier view had it at the same path. Stats a loose file if the
     /// earlier view had statted it.
     pub fn change_since(&self, earlier: &StoredFile<'_>) -> FileChange {
-        let is_kept = match (self.place, earlier.place) {
-            (Place::Archived(now, _), Place::Archived(then, _)) => {
+        let is_kept = match (self.origin, earlier.origin) {
+            (Origin::Archived(now, _), Origin::Archived(then, _)) => {
                 now.content.number == then.content.number && self.id.entry == earlier.id.entry
             }
-            (Place::Loose(now), Place::Loose(then)) => {
+            (Origin::Loose(now), Origin::Loose(then)) => {
                 return now.folder.change_since(self.id.entry, &then.folder, earlier.id.entry);
             }
             _ => false,
@@ -455,7 +455,7 @@ impl StoredFile<'_> {
     /// kernel was sent it, and its descriptor. If the file was replaced since, its folder changed, and the
     /// next view detects that.
     pub fn learn_from(&self, earlier: &StoredFile<'_>) {
-        if let (Place::Loose(now), Place::Loose(then)) = (self.place, earlier.place)
+        if let (Origin::Loose(now), Origin::Loose(then)) = (self.origin, earlier.origin)
             && let Some(known) = then.folder.known(earlier.id.entry)
         {
             now.folder.set_known(self.id.entry, known);
@@ -470,20 +470,20 @@ impl StoredFile<'_> {
 
     /// A hash of the identity and state of the file's source. It is the same after a restart.
     pub fn identity(&self) -> u64 {
-        match self.place {
-            Place::Archived(archive, _) => archive.content.file.state_hash(),
-            Place::Loose(files) => files.folder.known(self.id.entry).map_or(0, |stat| stat.object()),
+        match self.origin {
+            Origin::Archived(archive, _) => archive.content.file.state_hash(),
+            Origin::Loose(files) => files.folder.known(self.id.entry).map_or(0, |stat| stat.object()),
         }
     }
 
     /// Adds to the count of the kernel's references to the file's archive, or subtracts if `more` is
     /// negative. Returns the new count.
     pub fn count_lookups(&self, more: i64) -> i64 {
-        match self.place {
-            Place::Archived(archive, _) => {
+        match self.origin {
+            Origin::Archived(archive, _) => {
                 archive.lookups.fetch_add(more, Ordering::Relaxed).saturating_add(more)
             }
-            Place::Loose(_) => 0,
+            Origin::Loose(_) => 0,
         }
     }
 
@@ -499,9 +499,9 @@ impl StoredFile<'_> {
 
     /// The archive of the file, if it is open only while it is read. While the caller has it, it stays open.
     pub fn lend_archive(&self) -> Option<Arc<File>> {
-        match self.place {
-            Place::Archived(archive, _) => archive.content.file.lend(),
-            Place::Loose(_) => None,
+        match self.origin {
+            Origin::Archived(archive, _) => archive.content.file.lend(),
+            Origin::Loose(_) => None,
         }
     }
 
@@ -541,9 +541,9 @@ impl StoredFile<'_> {
     }
 
     fn folder(&self) -> Option<&LooseFolder> {
-        match self.place {
-            Place::Archived(..) => None,
-            Place::Loose(files) => Some(&files.folder),
+        match self.origin {
+            Origin::Archived(..) => None,
+            Origin::Loose(files) => Some(&files.folder),
         }
     }
 }

@@ -63,19 +63,19 @@ impl Disks {
         if ended.is_empty() && begun.is_empty() && !napped {
             return news;
         }
-        let places = Places::of(view, named);
-        self.note_naps(view, &places, &mut news);
-        self.learn(&places);
-        for mounted in ended.into_iter().filter(|it| places.add_changes(it, &mut news.changes)) {
+        let sources = SourcePaths::of(view, named);
+        self.note_naps(view, &sources, &mut news);
+        self.learn(&sources);
+        for mounted in ended.into_iter().filter(|it| sources.add_changes(it, &mut news.changes)) {
             // What another disk has replaced at once is not gone.
             if topmost(&self.table, &mounted.mountpoint).is_none() {
-                let sources = places.sources_on(&mounted);
+                let sources = sources.sources_on(&mounted);
                 let gone = GoneDisk { mounted, sources };
                 news.gone.push(gone.text());
                 self.gone.push(gone);
             }
         }
-        for mounted in begun.into_iter().filter(|it| places.add_changes(it, &mut news.changes)) {
+        for mounted in begun.into_iter().filter(|it| sources.add_changes(it, &mut news.changes)) {
             let before = self.gone.len();
             self.gone.retain(|gone| gone.mounted.mountpoint != mounted.mountpoint);
             if self.gone.len() < before {
@@ -87,7 +87,7 @@ impl Disks {
 
     /// Learns which disks may fall asleep, now that the sources are at these paths.
     pub(super) fn learn_of(&mut self, view: &View, named: &[PathBuf]) {
-        self.learn(&Places::of(view, named));
+        self.learn(&SourcePaths::of(view, named));
     }
 
     /// As [`Disks::learn_of`], before the paths of sources are known.
@@ -95,8 +95,8 @@ impl Disks {
         asleep::learn(&self.table, std::iter::empty());
     }
 
-    fn learn(&mut self, places: &Places) {
-        asleep::learn(&self.table, places.all());
+    fn learn(&mut self, sources: &SourcePaths) {
+        asleep::learn(&self.table, sources.all());
         let known = |disk: Arc<SlowDisk>| {
             let before = self.slow.iter().find(|(known, ..)| Arc::ptr_eq(known, &disk));
             before.cloned().unwrap_or((disk, 0, false))
@@ -106,11 +106,11 @@ impl Disks {
 
     /// Says which disks fell asleep or answer again. What is on a disk that had fallen asleep has changed,
     /// perhaps.
-    fn note_naps(&mut self, view: &View, places: &Places, news: &mut DiskNews) {
+    fn note_naps(&mut self, view: &View, sources: &SourcePaths, news: &mut DiskNews) {
         for (disk, naps, was_asleep) in &mut self.slow {
             let (now, is_asleep, mounted) = (disk.naps(), disk.is_asleep(), &disk.mounted);
             if is_asleep && !*was_asleep {
-                let sources = places.sources_on(mounted);
+                let sources = sources.sources_on(mounted);
                 news.gone.push(format!(
                     "{}: {}",
                     mounted.mountpoint.shown(),
@@ -119,10 +119,10 @@ impl Disks {
             }
             if !is_asleep && (*was_asleep || now != *naps) {
                 news.back.push(format!("{}: the disk answers again", mounted.mountpoint.shown()));
-                places.add_changes(mounted, &mut news.changes);
+                sources.add_changes(mounted, &mut news.changes);
                 let (_, folders) = view.store().paths();
                 let is_on = |folder: &&Arc<LooseFolder>| {
-                    folder.places().any(|(real, _)| real.starts_with(&mounted.mountpoint))
+                    folder.entered().any(|(real, _)| real.starts_with(&mounted.mountpoint))
                 };
                 let within = folders.iter().filter(is_on).flat_map(|folder| folder.folder_paths());
                 within.for_each(|folder| news.changes.add(folder.into()));
@@ -196,7 +196,7 @@ fn is_disk(mounted: &MountEntry) -> bool {
 
 /// What is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum SourceKind {
     /// A folder of loose files.
     Folder,
     /// A folder in one of those: another mount, or the target of a link.
@@ -206,69 +206,69 @@ enum Place {
 }
 
 /// Where the sources of a view are on the disk.
-struct Places {
+struct SourcePaths {
     /// For each path without links, the paths under which it is opened.
-    paths: BTreeMap<PathBuf, BTreeSet<(PathBuf, Place)>>,
+    paths: BTreeMap<PathBuf, BTreeSet<(PathBuf, SourceKind)>>,
     /// The paths of archives and folders, without links.
     sources: Vec<PathBuf>,
 }
 
-impl Places {
+impl SourcePaths {
     fn of(view: &View, named: &[PathBuf]) -> Self {
-        let (mut links, mut places) =
+        let (mut links, mut all) =
             (LinkWalk::default(), Self { paths: BTreeMap::new(), sources: Vec::new() });
         let (archives, folders) = view.store().paths();
         for folder in &folders {
-            for (nth, (real, path)) in folder.places().enumerate() {
+            for (nth, (real, path)) in folder.entered().enumerate() {
                 if nth == 0 {
-                    places.sources.push(real.clone());
+                    all.sources.push(real.clone());
                 }
-                places.add(real, path, if nth == 0 { Place::Folder } else { Place::Inner });
+                all.add(real, path, if nth == 0 { SourceKind::Folder } else { SourceKind::Inner });
             }
             // What a link leads to may be on a disk that is not mounted yet.
             let dangling = folder.notes().0.iter().filter(|note| note.why == Why::Dangling);
             for link in dangling.map(|note| folder.path().join(OsStr::from_bytes(&note.path))) {
-                places.add(links.follow(&link, &mut |_, _| {}), link, Place::Other);
+                all.add(links.follow(&link, &mut |_, _| {}), link, SourceKind::Other);
             }
             for target in folder.link_targets() {
-                places.add(target.clone(), target, Place::Other);
+                all.add(target.clone(), target, SourceKind::Other);
             }
         }
         for archive in archives {
             let real = links.follow(archive, &mut |_, _| {});
-            places.sources.push(real.clone());
-            places.add(real, archive.to_owned(), Place::Other);
+            all.sources.push(real.clone());
+            all.add(real, archive.to_owned(), SourceKind::Other);
         }
         let read = &view.opened.plan.read_set;
         for path in named.iter().chain(&read.files).chain(&read.folders) {
-            places.add(links.follow(path, &mut |_, _| {}), path.to_owned(), Place::Other);
+            all.add(links.follow(path, &mut |_, _| {}), path.to_owned(), SourceKind::Other);
         }
-        places
+        all
     }
 
-    fn add(&mut self, real: PathBuf, path: PathBuf, place: Place) {
-        self.paths.entry(real).or_default().insert((path, place));
+    fn add(&mut self, real: PathBuf, path: PathBuf, kind: SourceKind) {
+        self.paths.entry(real).or_default().insert((path, kind));
     }
 
     /// Adds what a mount that began or ended may have changed. Returns whether that is anything.
     fn add_changes(&self, mounted: &MountEntry, changes: &mut DiskChanges) -> bool {
         let at = &mounted.mountpoint;
         let mut is_any = false;
-        // On the way to places: all that lie on the mount.
+        // On the way to paths: all that lie on the mount.
         for (_, paths) in self.paths.range(at.clone()..).take_while(|(real, _)| real.starts_with(at)) {
-            for (path, place) in paths {
+            for (path, kind) in paths {
                 changes.add_moved(path.clone());
-                if *place != Place::Folder {
+                if *kind != SourceKind::Folder {
                     add_parent(changes, path);
                 }
             }
             is_any = true;
         }
-        // Below a place.
+        // Below a path.
         for above in at.ancestors().skip(1) {
             let Ok(within) = at.strip_prefix(above) else { continue };
-            for (path, place) in self.paths.get(above).into_iter().flatten() {
-                if *place != Place::Other || at.parent() == Some(above) {
+            for (path, kind) in self.paths.get(above).into_iter().flatten() {
+                if *kind != SourceKind::Other || at.parent() == Some(above) {
                     let path = path.join(within);
                     add_parent(changes, &path);
                     changes.add_moved(path);

@@ -32,7 +32,7 @@ pub struct LooseFolder {
     number: u32,
     path: PathBuf,
     /// What the walk found. Folders that are one on the disk share it.
-    pub(super) walk: Arc<Walk>,
+    pub(super) scanned: Arc<Scanned>,
     states: Vec<FileState>,
     /// Held while a file's state is set.
     learning: Mutex<()>,
@@ -44,7 +44,7 @@ pub struct LooseFolder {
 
 /// What a walk found. It does not depend on the path by which the folder was reached.
 #[derive(Clone, Debug)]
-pub(super) struct Walk {
+pub(super) struct Scanned {
     pub(super) filter: Filter,
     pub(super) names: LooseNames,
     pub(super) locations: Locations,
@@ -69,12 +69,12 @@ impl WholeRead {
 }
 
 impl LooseFolder {
-    pub(super) fn new(path: PathBuf, walk: Arc<Walk>, files: Arc<OpenFiles>) -> Self {
-        let states = (0..walk.names.file_count()).map(|_| FileState::default()).collect();
+    pub(super) fn new(path: PathBuf, scanned: Arc<Scanned>, files: Arc<OpenFiles>) -> Self {
+        let states = (0..scanned.names.file_count()).map(|_| FileState::default()).collect();
         Self {
             number: files.allocate_folder_number(),
             path,
-            walk,
+            scanned,
             states,
             learning: Mutex::new(()),
             learnt: AtomicU32::new(0),
@@ -90,7 +90,7 @@ impl LooseFolder {
     }
 
     pub fn filter(&self) -> &Filter {
-        &self.walk.filter
+        &self.scanned.filter
     }
 
     /// The open files that this folder shares with others.
@@ -99,26 +99,26 @@ impl LooseFolder {
     }
 
     pub fn names(&self) -> &LooseNames {
-        &self.walk.names
+        &self.scanned.names
     }
 
     /// What the scan left out: at most 1,000 notes, and how many more there were.
     pub fn notes(&self) -> (&[WalkNote], usize) {
-        (&self.walk.notes.kept, self.walk.notes.dropped)
+        (&self.scanned.notes.kept, self.scanned.notes.dropped)
     }
 
     /// The paths of the folder and of all folders in it, its own path first.
     pub fn folder_paths(&self) -> impl Iterator<Item = PathBuf> {
-        let folders = 0..u32::try_from(self.walk.names.folders().len()).unwrap_or(u32::MAX);
+        let folders = 0..u32::try_from(self.scanned.names.folders().len()).unwrap_or(u32::MAX);
         folders.map(|folder| self.folder_path(folder))
     }
 
-    /// The places that the scan entered, each with its path without links and the path under which it is
+    /// The folders that the scan entered, each with its path without links and the path under which it is
     /// shown: the folder itself first, then those that a link leads to or that are mounts.
-    pub fn places(&self) -> impl Iterator<Item = (PathBuf, PathBuf)> {
-        let folders = std::iter::once(0).chain(self.walk.locations.linked_folders());
+    pub fn entered(&self) -> impl Iterator<Item = (PathBuf, PathBuf)> {
+        let folders = std::iter::once(0).chain(self.scanned.locations.linked_folders());
         folders.filter_map(|folder| {
-            let base = self.walk.locations.base_of(folder)?;
+            let base = self.scanned.locations.base_of(folder)?;
             let within = OsStr::from_bytes(&base.path);
             // Joining an empty path would add a slash.
             let real = if within.is_empty() { base.root.path.clone() } else { base.root.path.join(within) };
@@ -127,28 +127,28 @@ impl LooseFolder {
     }
 
     pub fn has_links(&self) -> bool {
-        self.walk.locations.linked_folders().next().is_some()
-            || self.walk.locations.files_of_links().next().is_some()
+        self.scanned.locations.linked_folders().next().is_some()
+            || self.scanned.locations.files_of_links().next().is_some()
     }
 
     /// The inode number of the folder that contains a file, on the disk.
     pub fn inode_of_folder(&self, file: u32) -> u64 {
-        let folder = self.walk.names.folder_of(file) as usize;
-        self.walk.names.records().get(folder).map_or(0, |folder| folder.identity.inode)
+        let folder = self.scanned.names.folder_of(file) as usize;
+        self.scanned.names.records().get(folder).map_or(0, |folder| folder.identity.inode)
     }
 
     pub fn folder_of(&self, file: u32) -> PathBuf {
-        self.folder_path(self.walk.names.folder_of(file))
+        self.folder_path(self.scanned.names.folder_of(file))
     }
 
     /// The path of a file.
     pub(crate) fn path_of(&self, file: u32) -> PathBuf {
-        self.folder_of(file).join(OsStr::from_bytes(self.walk.names.file_name(file)))
+        self.folder_of(file).join(OsStr::from_bytes(self.scanned.names.file_name(file)))
     }
 
     /// The path of a folder, given its number.
     pub fn folder_path(&self, folder: u32) -> PathBuf {
-        self.path.join(OsStr::from_bytes(&self.walk.names.folder_path(folder)))
+        self.path.join(OsStr::from_bytes(&self.scanned.names.folder_path(folder)))
     }
 
     /// The folder at a path relative to the scanned one.
@@ -157,41 +157,42 @@ impl LooseFolder {
     /// The nearest folder above the path, if no folder is known there.
     pub fn find_folder(&self, path: &Path) -> Result<u32, u32> {
         let mut names = path.components().map(|it| it.as_os_str().as_bytes());
-        names.try_fold(0, |folder, name| self.walk.names.subfolder(folder, name).ok_or(folder))
+        names.try_fold(0, |folder, name| self.scanned.names.subfolder(folder, name).ok_or(folder))
     }
 
     /// The targets of all links to files.
     pub fn link_targets(&self) -> impl Iterator<Item = PathBuf> {
-        let targets = self.walk.locations.linked_files(self.walk.names.bytes());
+        let targets = self.scanned.locations.linked_files(self.scanned.names.bytes());
         targets.map(|(root, path)| root.path.join(OsStr::from_bytes(&path)))
     }
 
     /// The paths in this folder of all links to files and folders.
     pub fn link_paths(&self) -> impl Iterator<Item = PathBuf> {
-        let folders = self.walk.locations.linked_folders().map(|folder| self.walk.names.folder_path(folder));
-        let files = self.walk.locations.files_of_links().map(|file| self.walk.names.file_path(file));
+        let folders =
+            self.scanned.locations.linked_folders().map(|folder| self.scanned.names.folder_path(folder));
+        let files = self.scanned.locations.files_of_links().map(|file| self.scanned.names.file_path(file));
         folders.chain(files).map(|path| self.path.join(OsStr::from_bytes(&path)))
     }
 
     pub fn identity(&self) -> DiskId {
-        self.walk.locations.root().identity
+        self.scanned.locations.root().identity
     }
 
     /// The mtime of the folder: when an entry was last added or removed.
     pub fn modified(&self) -> FileTime {
-        self.walk.names.modified()
+        self.scanned.names.modified()
     }
 
     /// Removes the direct files for which `is_out` holds, given a file's number and name. Files get
     /// new numbers, so call this before a direct file is statted.
     pub fn leave_out(&mut self, is_out: impl Fn(u32, &[u8]) -> bool) {
-        let direct = u32::try_from(self.walk.names.direct_files().count()).unwrap_or(u32::MAX);
-        if !self.walk.names.direct_files().any(|(file, name)| is_out(file, name)) {
+        let direct = u32::try_from(self.scanned.names.direct_files().count()).unwrap_or(u32::MAX);
+        if !self.scanned.names.direct_files().any(|(file, name)| is_out(file, name)) {
             return;
         }
-        let walk = Arc::make_mut(&mut self.walk);
-        let kept = walk.names.remove_direct(is_out);
-        walk.locations.renumber(direct, &kept);
+        let scanned = Arc::make_mut(&mut self.scanned);
+        let kept = scanned.names.remove_direct(is_out);
+        scanned.locations.renumber(direct, &kept);
         // Nothing is known of the direct files, so any of them may be removed.
         self.states.drain(..direct as usize - kept.len());
         self.states.shrink_to_fit();
@@ -199,9 +200,12 @@ impl LooseFolder {
 
     /// The device of a file's location (`st_dev`).
     pub fn device(&self, file: u32) -> u64 {
-        let of_link = self.walk.locations.link(self.walk.names.bytes(), file).map(|(base, _)| base);
+        let of_link = self.scanned.locations.link(self.scanned.names.bytes(), file).map(|(base, _)| base);
         let base = of_link.unwrap_or_else(|| {
-            self.walk.locations.base_above(self.walk.names.records(), self.walk.names.folder_of(file)).1
+            self.scanned
+                .locations
+                .base_above(self.scanned.names.records(), self.scanned.names.folder_of(file))
+                .1
         });
         base.root.identity.device
     }
@@ -218,7 +222,7 @@ impl LooseFolder {
 
     /// How many files were not statted.
     pub fn unknown_files(&self) -> u32 {
-        self.walk.names.file_count().saturating_sub(self.learnt.load(Ordering::Relaxed))
+        self.scanned.names.file_count().saturating_sub(self.learnt.load(Ordering::Relaxed))
     }
 
     /// Total size of all files that were statted, in bytes.
@@ -368,11 +372,11 @@ impl LooseFolder {
 
     /// The descriptor beneath which a file is, and the path from there.
     pub(super) fn locate(&self, file: u32) -> (&Arc<Root>, Vec<u8>) {
-        let bytes = self.walk.names.bytes();
-        self.walk.locations.of_link(bytes, file).unwrap_or_else(|| {
-            let folder = self.walk.names.folder_of(file);
-            let (root, path) = self.walk.locations.of_folder(bytes, self.walk.names.records(), folder);
-            (root, joined(&path, self.walk.names.file_name(file)))
+        let bytes = self.scanned.names.bytes();
+        self.scanned.locations.of_link(bytes, file).unwrap_or_else(|| {
+            let folder = self.scanned.names.folder_of(file);
+            let (root, path) = self.scanned.locations.of_folder(bytes, self.scanned.names.records(), folder);
+            (root, joined(&path, self.scanned.names.file_name(file)))
         })
     }
 }

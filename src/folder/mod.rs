@@ -43,5 +43,5 @@ pub use loose_folder::{LooseFile, LooseFolder, WholeRead};
 pub use loose_names::{LooseName, LooseNames};
 pub use notes::{WalkNote, Why};
 pub use open_files::OpenFiles;
-pub use scan::{ScanChanges, Walks, scan, scan_again};
+pub use scan::{ScanChanges, Scans, scan, scan_again};
 pub use stored_changes::StoredChanges;

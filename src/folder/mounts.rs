@@ -58,7 +58,7 @@ enum Access {
 impl Root {
     pub(super) fn open(path: &Path, flags: OFlags) -> Result<Self, Errno> {
         let fd = rustix::fs::open(&*uncovered(path), flags | OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-        let (found, path) = (Found::of(&fd)?, path_of_open(&fd)?);
+        let (found, path) = (Referent::of(&fd)?, path_of_open(&fd)?);
         let access = if memory::is_among_first(&fd) { Access::Held(fd) } else { Access::AtPath };
         Ok(Self { path, mount: found.mount, identity: found.identity, access })
     }
@@ -68,7 +68,7 @@ impl Root {
     fn reopened(&self) -> Result<OwnedFd, Errno> {
         let flags = OFlags::NOFOLLOW | OFlags::PATH | OFlags::CLOEXEC;
         let fd = rustix::fs::open(&*uncovered(&self.path), flags, Mode::empty())?;
-        let found = Found::of(&fd)?;
+        let found = Referent::of(&fd)?;
         let is_same = match self.access {
             Access::TopOfMount => found.identity.device == self.identity.device,
             Access::Held(_) | Access::AtPath => found.identity == self.identity,
@@ -117,14 +117,14 @@ impl Root {
 
 /// What a descriptor refers to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+pub(super) struct Referent {
     pub(super) kind: FileType,
     /// The mount number; the device number before Linux 5.8.
     pub(super) mount: u64,
     pub(super) identity: DiskId,
 }
 
-impl Found {
+impl Referent {
     pub(super) fn of(fd: impl AsFd) -> Result<Self, Errno> {
         let flags = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID;
         // A FUSE mount that is just being made answers no other statx.

@@ -16,9 +16,9 @@ use super::error::ScanError;
 use super::file_state::{FileTime, stat_of};
 use super::filter::Filter;
 use super::location::{Base, Locations};
-use super::loose_folder::{LooseFolder, Walk};
+use super::loose_folder::{LooseFolder, Scanned};
 use super::loose_names::{FolderRecord, LooseNames, Whiteout, joined, name_at, path_from};
-use super::mounts::{Found, Root, device_of, refused};
+use super::mounts::{Referent, Root, device_of, refused};
 use super::notes::{Notes, Why};
 use super::open_files::OpenFiles;
 use super::whiteouts::{Mark, is_opaque};
@@ -36,11 +36,11 @@ const DEPTH_MAX: u8 = 64;
 /// Buffer size of a directory listing, in bytes.
 const LISTING: usize = 1 << 15;
 
-/// Walks a folder, and finds all that the filter takes.
+/// Scans a folder, and finds all that the filter takes.
 ///
 /// # Errors
 /// A folder of this many files and folders is too large, or a system call fails for the folder itself.
-pub(super) fn walk(root: Arc<Root>, filter: &Filter, files: &Arc<OpenFiles>) -> Result<Walk, ScanError> {
+pub(super) fn walk(root: Arc<Root>, filter: &Filter, files: &Arc<OpenFiles>) -> Result<Scanned, ScanError> {
     let mut scan = Scan::new(root, filter, files);
     scan.add_root()?;
     let mut at = 0;
@@ -106,7 +106,7 @@ struct Listed {
 }
 
 struct Target {
-    found: Found,
+    found: Referent,
     root: Arc<Root>,
     /// Path beneath the root.
     path: Vec<u8>,
@@ -134,11 +134,11 @@ impl<'a> Scan<'a> {
         }
     }
 
-    pub(super) fn finish(self) -> Walk {
+    pub(super) fn finish(self) -> Scanned {
         let Self { filter, bytes, folders, file_names, whiteouts, mut locations, notes, .. } = self;
         locations.shrink();
         let names = LooseNames::new(bytes, folders, file_names, whiteouts);
-        Walk { filter: filter.clone(), names, locations, notes }
+        Scanned { filter: filter.clone(), names, locations, notes }
     }
 
     /// Makes the files that are added from now on those of a folder. Returns the number of the first one.
@@ -365,7 +365,7 @@ impl<'a> Scan<'a> {
 
     /// Locates what a descriptor refers to: beneath the scanned folder, or beneath the top of its mount.
     fn target(&self, fd: &OwnedFd) -> Result<Target, Why> {
-        let found = Found::of(fd)?;
+        let found = Referent::of(fd)?;
         let path = path_of_open(fd)?;
         let is_same_mount = found.mount == self.root.mount;
         if is_same_mount && let Ok(within) = path.strip_prefix(&self.root.path) {
@@ -375,7 +375,7 @@ impl<'a> Scan<'a> {
         if is_mountpoint(&path) {
             // This is the mountpoint of this daemon; open the folder that the mount covers.
             let root = Arc::new(Root::open(&path, OFlags::DIRECTORY)?);
-            let found = Found { mount: root.mount, identity: root.identity, ..found };
+            let found = Referent { mount: root.mount, identity: root.identity, ..found };
             return Ok(Target { found, root, path: Vec::new() });
         }
         if !is_same_mount && let Some(kind) = refused(fd, found.identity.device) {
@@ -564,26 +564,26 @@ fn number(index: usize) -> Result<u32, ScanError> {
     u32::try_from(index).map_err(|_| ScanError::TooMany(FOLDER_ENTRIES_MAX))
 }
 
-// Walks of folders, each folder once, whatever paths and links lead to it. An instance of a mod manager may
+// Scans of folders, each folder once, whatever paths and links lead to it. An instance of a mod manager may
 // have thousands of links to one mod.
 
-/// Walks a folder. Links in `path` itself are followed, since the user named it. Whatever cannot be
+/// Scans a folder. Links in `path` itself are followed, since the user named it. Whatever cannot be
 /// read is left out with a note.
 ///
 /// # Errors
 /// The folder itself cannot be opened, is on proc or sysfs, or has more than 4,194,304 files and folders.
 pub fn scan(path: &Path, filter: &Filter, files: &Arc<OpenFiles>) -> Result<LooseFolder, ScanError> {
-    Walks::new(files.clone()).scan(path, filter)
+    Scans::new(files.clone()).scan(path, filter)
 }
 
 /// Scans a folder again. The folder itself is always listed.
 pub fn scan_again(earlier: &LooseFolder, changes: &ScanChanges<'_>) -> Result<LooseFolder, ScanError> {
-    Walks::new(earlier.files().clone()).scan_again(earlier, changes)
+    Scans::new(earlier.files().clone()).scan_again(earlier, changes)
 }
 
 /// All that a walk depends on, except what is on the disk.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Walked {
+struct ScanKey {
     mount: u64,
     /// Device and inode number.
     identity: DiskId,
@@ -594,19 +594,19 @@ struct Walked {
 
 /// All that a later walk depends on, except what is on the disk: the address of the earlier walk, and the
 /// numbers of the folders to list again.
-type WalkedAgain = (usize, BTreeSet<u32>);
+type RescanKey = (usize, BTreeSet<u32>);
 
 /// What the walks of one opening found. Each path gets a [`LooseFolder`] of its own, because paths may lead
 /// elsewhere later; those of one folder share the names.
 #[derive(Debug, Default)]
-pub struct Walks {
+pub struct Scans {
     files: Arc<OpenFiles>,
     /// The names, or the number of files and folders that are too many.
-    found: OncePerFile<Result<Arc<Walk>, u32>, Walked>,
-    found_again: OncePerFile<Arc<Rescan>, WalkedAgain>,
+    found: OncePerFile<Result<Arc<Scanned>, u32>, ScanKey>,
+    found_again: OncePerFile<Arc<Rescan>, RescanKey>,
 }
 
-impl Walks {
+impl Scans {
     pub fn new(files: Arc<OpenFiles>) -> Self {
         Self { files, found: OncePerFile::default(), found_again: OncePerFile::default() }
     }
@@ -617,14 +617,14 @@ impl Walks {
         if let Some(kind) = root.without_files()? {
             return Err(ScanError::NoFiles(kind));
         }
-        let walked = Walked {
+        let key = ScanKey {
             mount: root.mount,
             identity: root.identity,
             path: root.path.clone(),
             filter: filter.clone(),
         };
-        let found = self.found.get(walked, || match walk(root.into(), filter, &self.files) {
-            Ok(walk) => Ok(Ok(Arc::new(walk))),
+        let found = self.found.get(key, || match walk(root.into(), filter, &self.files) {
+            Ok(scanned) => Ok(Ok(Arc::new(scanned))),
             Err(ScanError::TooMany(most)) => Ok(Err(most)),
             Err(error) => Err(error),
         })?;
@@ -644,8 +644,8 @@ impl Walks {
             return self.scan(earlier.path(), earlier.filter());
         }
         // The caller has the earlier walk until the end of this opening, so no other one gets its address.
-        let walked = (Arc::as_ptr(&earlier.walk).addr(), changes.folders.clone());
-        let found = self.found_again.get(walked, || walk_again(earlier, changes).map(Arc::new))?;
+        let key = (Arc::as_ptr(&earlier.scanned).addr(), changes.folders.clone());
+        let found = self.found_again.get(key, || walk_again(earlier, changes).map(Arc::new))?;
         Ok(found.folder(earlier, changes))
     }
 }
@@ -669,13 +669,13 @@ type Copied = (u32, u32, u32);
 /// A later walk of a folder.
 #[derive(Debug)]
 pub(super) struct Rescan {
-    walk: Arc<Walk>,
+    scanned: Arc<Scanned>,
     copied: Vec<Copied>,
 }
 
-/// Walks a folder again that is still the one at its path. The folder itself is always listed.
+/// Scans a folder again that is still the one at its path. The folder itself is always listed.
 pub(super) fn walk_again(earlier: &LooseFolder, changes: &ScanChanges<'_>) -> Result<Rescan, ScanError> {
-    let root = earlier.walk.locations.root().clone();
+    let root = earlier.scanned.locations.root().clone();
     let mut scan = Scan::new(root, earlier.filter(), earlier.files());
     scan.add_root()?;
     let mut counterparts = vec![Some(0)];
@@ -685,7 +685,7 @@ pub(super) fn walk_again(earlier: &LooseFolder, changes: &ScanChanges<'_>) -> Re
         match then {
             Some(then) if at != 0 && !changes.folders.contains(&then) => {
                 copied.push(scan.copy_folder(at, earlier, then)?);
-                counterparts.extend(earlier.walk.names.subfolders(then).map(Some));
+                counterparts.extend(earlier.scanned.names.subfolders(then).map(Some));
             }
             then => {
                 scan.read_folder(at)?;
@@ -698,14 +698,15 @@ pub(super) fn walk_again(earlier: &LooseFolder, changes: &ScanChanges<'_>) -> Re
         at += 1;
     }
     scan.keep_notes(earlier, &listed);
-    Ok(Rescan { walk: scan.finish().into(), copied })
+    Ok(Rescan { scanned: scan.finish().into(), copied })
 }
 
 impl Rescan {
     /// The folder, with what `earlier` knew of its files. The names of `earlier` must be those of the folder
     /// that was walked.
     pub(super) fn folder(&self, earlier: &LooseFolder, changes: &ScanChanges<'_>) -> LooseFolder {
-        let folder = LooseFolder::new(earlier.path().to_owned(), self.walk.clone(), earlier.files().clone());
+        let folder =
+            LooseFolder::new(earlier.path().to_owned(), self.scanned.clone(), earlier.files().clone());
         for &(first, then, len) in &self.copied {
             (0..len).for_each(|nth| folder.carry_unmoved(first + nth, earlier, then + nth, changes));
         }
@@ -716,26 +717,26 @@ impl Rescan {
 impl Scan<'_> {
     /// Copies the entries of a folder from an earlier scan.
     fn copy_folder(&mut self, folder: u32, earlier: &LooseFolder, then: u32) -> Result<Copied, ScanError> {
-        let record = earlier.walk.names.records()[then as usize];
+        let record = earlier.scanned.names.records()[then as usize];
         let first = self.begin_files(folder)?;
         let copy = &mut self.folders[folder as usize];
         (copy.modified, copy.identity) = (record.modified, record.identity);
-        for subfolder in earlier.walk.names.subfolders(then) {
-            let base = earlier.walk.locations.base_of(subfolder);
+        for subfolder in earlier.scanned.names.subfolders(then) {
+            let base = earlier.scanned.locations.base_of(subfolder);
             let base = base.map(|Base { root, path }| {
                 self.locations.add_base(Base { root: root.clone(), path: path.clone() })
             });
-            self.push_folder(folder, earlier.walk.names.folder_name(subfolder), base)?;
+            self.push_folder(folder, earlier.scanned.names.folder_name(subfolder), base)?;
         }
-        let files = earlier.walk.names.files_in(then);
+        let files = earlier.scanned.names.files_in(then);
         for file in files.clone() {
-            let name = earlier.walk.names.file_name(file);
-            match earlier.walk.locations.link(earlier.walk.names.bytes(), file) {
+            let name = earlier.scanned.names.file_name(file);
+            match earlier.scanned.locations.link(earlier.scanned.names.bytes(), file) {
                 Some((base, target)) => self.push_link(name, &base.root, &base.path, target)?,
                 None => _ = self.add_file(name)?,
             }
         }
-        for name in earlier.walk.names.whiteouts_in(then) {
+        for name in earlier.scanned.names.whiteouts_in(then) {
             self.add_whiteout(folder, name)?;
         }
         Ok((first, files.start, files.end - files.start))
@@ -745,13 +746,13 @@ impl Scan<'_> {
     /// folder, or reached through a link.
     fn counterpart(&self, new: usize, earlier: &LooseFolder, parent: u32) -> Option<u32> {
         let new = u32::try_from(new).ok()?;
-        let then = earlier.walk.names.subfolder(parent, self.folder_name(new))?;
-        if self.locations.base_of(new).is_some() || earlier.walk.locations.base_of(then).is_some() {
+        let then = earlier.scanned.names.subfolder(parent, self.folder_name(new))?;
+        if self.locations.base_of(new).is_some() || earlier.scanned.locations.base_of(then).is_some() {
             return None;
         }
         let (root, path) = self.locations.of_folder(&self.bytes, &self.folders, new);
-        let found = Found::of(root.open_beneath(&path, OFlags::PATH).ok()?).ok()?;
-        (found.identity == earlier.walk.names.records()[then as usize].identity).then_some(then)
+        let found = Referent::of(root.open_beneath(&path, OFlags::PATH).ok()?).ok()?;
+        (found.identity == earlier.scanned.names.records()[then as usize].identity).then_some(then)
     }
 
     /// Copies the notes about folders that were not listed again.
@@ -792,10 +793,10 @@ impl LooseFolder {
             within.map(|path| self.find_folder(path).unwrap_or_else(|above| above)).collect();
         let is_above = self.path().ancestors().any(is_changed);
         // A link is resolved again if something changed in the folder of its target.
-        for file in self.walk.locations.files_of_links() {
+        for file in self.scanned.locations.files_of_links() {
             let target = self.link_target(file);
             if target.is_some_and(|target| target.parent().is_some_and(is_changed)) {
-                folders.insert(self.walk.names.folder_of(file));
+                folders.insert(self.scanned.names.folder_of(file));
             }
         }
         (is_above || !folders.is_empty()).then_some(ScanChanges { folders, is_changed })
@@ -805,23 +806,23 @@ impl LooseFolder {
     /// lost that it or a part of it is on.
     pub fn is_moved(&self) -> bool {
         let found = Root::open(self.path(), OFlags::DIRECTORY);
-        !found.is_ok_and(|root| root.is_same(self.walk.locations.root()))
-            || self.walk.locations.roots().into_iter().any(|root| root.is_lost())
+        !found.is_ok_and(|root| root.is_same(self.scanned.locations.root()))
+            || self.scanned.locations.roots().into_iter().any(|root| root.is_lost())
     }
 
     /// The paths of folders that this scan found and an earlier one of the same folder did not, and of those
     /// that only the earlier one found. A folder that another one has replaced is in both.
     pub fn folder_differences(&self, earlier: &Self) -> (Vec<PathBuf>, Vec<PathBuf>) {
         let mut counterparts: Vec<Option<u32>> = vec![self.is_same_folder(0, earlier, 0).then_some(0)];
-        let mut is_found = vec![false; earlier.walk.names.records().len()];
-        for now in 0..self.walk.names.records().len() {
+        let mut is_found = vec![false; earlier.scanned.names.records().len()];
+        for now in 0..self.scanned.names.records().len() {
             let (now, then) = (now as u32, counterparts[now]);
             if let Some(then) = then {
                 is_found[then as usize] = true;
             }
-            for subfolder in self.walk.names.subfolders(now) {
-                let name = self.walk.names.folder_name(subfolder);
-                let found = then.and_then(|then| earlier.walk.names.subfolder(then, name));
+            for subfolder in self.scanned.names.subfolders(now) {
+                let name = self.scanned.names.folder_name(subfolder);
+                let found = then.and_then(|then| earlier.scanned.names.subfolder(then, name));
                 counterparts.push(found.filter(|then| self.is_same_folder(subfolder, earlier, *then)));
             }
         }
@@ -831,7 +832,7 @@ impl LooseFolder {
     }
 
     fn is_same_folder(&self, folder: u32, earlier: &Self, then: u32) -> bool {
-        self.walk.names.records()[folder as usize].identity
-            == earlier.walk.names.records()[then as usize].identity
+        self.scanned.names.records()[folder as usize].identity
+            == earlier.scanned.names.records()[then as usize].identity
     }
 }

@@ -23,14 +23,14 @@ impl LooseFolder {
 
     /// Whether a known file in a folder may have changed since it was statted. Links do not count.
     pub fn has_stale_files(&self, folder: u32) -> bool {
-        let is_link = |file: u32| self.walk.locations.link(self.walk.names.bytes(), file).is_some();
-        self.walk.names.files_in(folder).any(|file| self.may_be_stale(file) && !is_link(file))
+        let is_link = |file: u32| self.scanned.locations.link(self.scanned.names.bytes(), file).is_some();
+        self.scanned.names.files_in(folder).any(|file| self.may_be_stale(file) && !is_link(file))
     }
 
     /// The folders for whose paths `is_asked` holds and in which a link leads to a known file that may have
     /// changed since it was statted.
     pub fn stale_folders_of_links(&self, is_asked: impl Fn(&Path) -> bool) -> BTreeSet<PathBuf> {
-        let links = self.walk.locations.files_of_links().filter(|file| self.known(*file).is_some());
+        let links = self.scanned.locations.files_of_links().filter(|file| self.known(*file).is_some());
         let folder = |file: u32| Some((file, self.link_target(file)?.parent()?.to_owned()));
         let asked = links.filter_map(folder).filter(|(_, at)| is_asked(at));
         asked.filter(|(file, _)| self.may_be_stale(*file)).map(|(_, at)| at).collect()
@@ -89,8 +89,8 @@ impl LooseFolder {
 
     /// The folders in which the links in a folder lead to files.
     pub fn folders_of_links(&self, folder: u32) -> impl Iterator<Item = PathBuf> {
-        let has_links = self.walk.locations.files_of_links().next().is_some();
-        let files = self.walk.names.files_in(folder).filter(move |_| has_links);
+        let has_links = self.scanned.locations.files_of_links().next().is_some();
+        let files = self.scanned.names.files_in(folder).filter(move |_| has_links);
         files.filter_map(|file| Some(self.link_target(file)?.parent()?.to_owned()))
     }
 
@@ -103,7 +103,7 @@ impl LooseFolder {
 
     /// The target of a file that is reached through a link.
     pub(super) fn link_target(&self, file: u32) -> Option<PathBuf> {
-        let (root, path) = self.walk.locations.of_link(self.walk.names.bytes(), file)?;
+        let (root, path) = self.scanned.locations.of_link(self.scanned.names.bytes(), file)?;
         Some(root.path.join(OsStr::from_bytes(&path)))
     }
 }

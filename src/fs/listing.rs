@@ -120,7 +120,7 @@ impl View {
     fn children_after(
         &self,
         folder: Inode,
-        place: Place,
+        place: ListingPosition,
     ) -> Result<Box<dyn Iterator<Item = (u64, NodeId)> + '_>, Error> {
         let Some(node) = folder.node else { return Ok(Box::new([].into_iter())) };
         let before = usize::try_from(place.position.saturating_sub(DOTS)).unwrap_or(usize::MAX);
@@ -136,13 +136,13 @@ impl View {
     }
 
     /// Where a listing continues. The kernel may continue from a cookie of long ago.
-    fn place(&self, folder: Inode, cookie: u64) -> Place {
+    fn place(&self, folder: Inode, cookie: u64) -> ListingPosition {
         let now = self.listing(folder);
         let children = folder.node.map_or(0, |node| self.tree().children(node).len() as u64);
         let is_vast = (children + DOTS) >> POSITION_BITS != 0;
         let position = if is_vast { cookie } else { cookie & ((1 << POSITION_BITS) - 1) };
         let began = u8::try_from(cookie >> POSITION_BITS).unwrap_or(u8::MAX);
-        Place { listing: if position == 0 || is_vast { now } else { began }, position, is_vast }
+        ListingPosition { listing: if position == 0 || is_vast { now } else { began }, position, is_vast }
     }
 
     /// The number of a folder's listing. It differs from the number before the last change of the folder.
@@ -153,7 +153,7 @@ impl View {
 
 /// A place in a listing.
 #[derive(Clone, Copy)]
-struct Place {
+struct ListingPosition {
     /// The number of the listing.
     listing: u8,
     position: u64,
@@ -162,7 +162,7 @@ struct Place {
     is_vast: bool,
 }
 
-impl Place {
+impl ListingPosition {
     /// The cookie of another position in this listing.
     fn cookie(self, position: u64) -> u64 {
         let listing = if self.is_vast { 0 } else { u64::from(self.listing) << POSITION_BITS };

@@ -211,13 +211,13 @@ struct Pending {
 }
 
 impl Pending {
-    fn new(shared: &Arc<Mutex<State>>, state: &mut State, number: u64, answer: Arc<TimedAnswer>) -> Self {
+    fn new(queues: &Arc<Mutex<State>>, state: &mut State, number: u64, answer: Arc<TimedAnswer>) -> Self {
         let device = state.device(number);
         if device.pending == 0 {
             device.progress = Some(Instant::now());
         }
         device.pending += 1;
-        Self { state: shared.clone(), device: number, _answer: answer }
+        Self { state: queues.clone(), device: number, _answer: answer }
     }
 
     /// Notes that the device made progress: it may be slow, but it does not hang.
@@ -293,7 +293,7 @@ thread_local! {
 pub(crate) struct SpareWorkers(Arc<End>);
 
 #[derive(Debug)]
-struct Shared {
+struct Spares {
     /// Number of workers that stay awake if no request is slow and requests overlap.
     min_awake: usize,
     state: Mutex<Resting>,
@@ -325,21 +325,21 @@ struct Resting {
 impl SpareWorkers {
     /// Starts the thread that checks the requests. Called before the mount.
     pub(crate) fn start(min_awake: usize) -> io::Result<Self> {
-        let shared = Arc::new(Shared {
+        let spares = Arc::new(Spares {
             min_awake,
             state: Default::default(),
             needed: Default::default(),
             begun: Default::default(),
         });
-        let checked = shared.clone();
+        let checked = spares.clone();
         thread::Builder::new().name("spares".into()).spawn(move || checked.check_requests())?;
-        Ok(Self(Arc::new(End(shared))))
+        Ok(Self(Arc::new(End(spares))))
     }
 
     /// Counts a request that a worker begins to answer.
     pub(crate) fn begin(&self) -> Serving<'_> {
-        let End(shared) = &*self.0;
-        Serving { shared, begin: shared.begin_request() }
+        let End(spares) = &*self.0;
+        Serving { spares, begin: spares.begin_request() }
     }
 }
 
@@ -347,18 +347,18 @@ impl SpareWorkers {
 /// awake.
 #[must_use = "dropping it ends the request"]
 pub(crate) struct Serving<'s> {
-    shared: &'s Arc<Shared>,
+    spares: &'s Arc<Spares>,
     /// Number of checks when the request began.
     begin: usize,
 }
 
 impl Drop for Serving<'_> {
     fn drop(&mut self) {
-        self.shared.end_request(self.begin);
+        self.spares.end_request(self.begin);
     }
 }
 
-impl Shared {
+impl Spares {
     /// Counts a request. Returns the number of checks so far.
     fn begin_request(&self) -> usize {
         let mut state = self.lock();
@@ -452,7 +452,7 @@ impl Resting {
 /// Wakes all resting workers when dropped. A worker ends if the mount has ended, and then the others must
 /// end, too.
 #[derive(Debug)]
-struct End(Arc<Shared>);
+struct End(Arc<Spares>);
 
 impl Drop for End {
     fn drop(&mut self) {
@@ -706,8 +706,8 @@ mod tests {
     }
 
     /// Counters without a thread that checks.
-    fn counters() -> Arc<Shared> {
-        Arc::new(Shared {
+    fn counters() -> Arc<Spares> {
+        Arc::new(Spares {
             min_awake: 2,
             state: Default::default(),
             needed: Default::default(),
@@ -715,10 +715,10 @@ mod tests {
         })
     }
 
-    fn check(shared: &Shared) -> usize {
-        let mut state = shared.lock();
+    fn check(spares: &Spares) -> usize {
+        let mut state = spares.lock();
         state.check();
-        shared.wanted(&state)
+        spares.wanted(&state)
     }
 
     #[test]
@@ -744,28 +744,28 @@ mod tests {
 
     #[test]
     fn each_slow_request_needs_another_worker() {
-        let shared = counters();
-        let begins = [(); 3].map(|()| shared.begin_request());
-        shared.end_request(begins[0]);
-        assert_eq!(check(&shared), 2);
-        assert_eq!(check(&shared), 4);
-        shared.end_request(begins[1]);
-        shared.end_request(begins[2]);
-        assert_eq!(check(&shared), 2);
+        let spares = counters();
+        let begins = [(); 3].map(|()| spares.begin_request());
+        spares.end_request(begins[0]);
+        assert_eq!(check(&spares), 2);
+        assert_eq!(check(&spares), 4);
+        spares.end_request(begins[1]);
+        spares.end_request(begins[2]);
+        assert_eq!(check(&spares), 2);
     }
 
     #[test]
     fn a_single_reader_keeps_one_more_worker_awake() {
-        let shared = counters();
+        let spares = counters();
         for _ in 0..3 {
-            let begin = shared.begin_request();
-            shared.end_request(begin);
+            let begin = spares.begin_request();
+            spares.end_request(begin);
         }
-        (1..SINGLE).for_each(|_| assert_eq!(check(&shared), 2));
-        assert_eq!(check(&shared), 2 + 1);
-        let (first, second) = (shared.begin_request(), shared.begin_request());
-        shared.end_request(first);
-        shared.end_request(second);
-        assert_eq!(check(&shared), 2);
+        (1..SINGLE).for_each(|_| assert_eq!(check(&spares), 2));
+        assert_eq!(check(&spares), 2 + 1);
+        let (first, second) = (spares.begin_request(), spares.begin_request());
+        spares.end_request(first);
+        spares.end_request(second);
+        assert_eq!(check(&spares), 2);
     }
 }

@@ -9,13 +9,13 @@ use crate::folder::LooseNames;
 #[derive(Debug)]
 pub struct Erased {
     /// The root comes first.
-    places: Vec<Place>,
+    paths: Vec<HiddenPath>,
 }
 
 /// The path of a file or folder that is hidden, or of a folder above one.
 #[derive(Debug, Default)]
-struct Place {
-    /// The places directly below, by their names in lower case.
+struct HiddenPath {
+    /// The paths directly below, by their names in lower case.
     below: HashMap<Vec<u8>, usize>,
     /// Whether the file or folder is hidden.
     is_erased: bool,
@@ -33,15 +33,15 @@ pub(super) struct ErasedIn {
 /// What is hidden in a folder of a layer.
 #[derive(Clone, Copy)]
 struct OfFolder {
-    /// The number of its place.
-    place: Option<usize>,
+    /// The number of its path.
+    path: Option<usize>,
     is_erased: bool,
     is_emptied: bool,
 }
 
 impl Default for Erased {
     fn default() -> Self {
-        Self { places: vec![Place::default()] }
+        Self { paths: vec![HiddenPath::default()] }
     }
 }
 
@@ -50,16 +50,16 @@ impl Erased {
     pub fn add(&mut self, loose: &LooseNames) {
         let mut last = None;
         for (folder, name) in loose.whiteouts() {
-            let place = match last {
-                Some((known, place)) if known == folder => place,
+            let path = match last {
+                Some((known, path)) if known == folder => path,
                 _ => loose
                     .folder_path(folder)
                     .split(|&byte| byte == b'/')
                     .fold(0, |at, name| self.enter(at, name)),
             };
-            last = Some((folder, place));
-            let hidden = self.enter(place, name);
-            let hidden = &mut self.places[hidden];
+            last = Some((folder, path));
+            let hidden = self.enter(path, name);
+            let hidden = &mut self.paths[hidden];
             // The empty name is that of the folder.
             *(if name.is_empty() { &mut hidden.is_emptied } else { &mut hidden.is_erased }) = true;
         }
@@ -67,7 +67,7 @@ impl Erased {
 
     /// Whether nothing is hidden.
     pub fn is_empty(&self) -> bool {
-        self.places.len() == 1 && !self.places[0].is_emptied
+        self.paths.len() == 1 && !self.paths[0].is_emptied
     }
 
     /// What is hidden in a layer.
@@ -76,16 +76,16 @@ impl Erased {
         for folder in &layer.folders {
             // The root is its own parent, and comes first.
             let of_folder = match folders.get(folder.parent as usize) {
-                None => OfFolder { place: Some(0), is_erased: false, is_emptied: self.places[0].is_emptied },
+                None => OfFolder { path: Some(0), is_erased: false, is_emptied: self.paths[0].is_emptied },
                 Some(parent) => self.child(*parent, layer.name(folder.name)),
             };
             folders.push(of_folder);
         }
         let is_erased = |file: &File| {
             let folder = folders[file.folder as usize];
-            let place = self.child(folder, layer.name(file.name));
+            let path = self.child(folder, layer.name(file.name));
             // An opaque folder also hides a file that it replaced.
-            folder.is_emptied || place.is_erased || place.is_emptied
+            folder.is_emptied || path.is_erased || path.is_emptied
         };
         let hidden = (0..).zip(&layer.files).filter(|(_, file)| is_erased(file));
         let files = hidden.map(|(entry, _)| entry).collect();
@@ -95,22 +95,22 @@ impl Erased {
 
     /// What is hidden at a name in a folder.
     fn child(&self, folder: OfFolder, name: &[u8]) -> OfFolder {
-        let below = folder.place.map(|place| &self.places[place].below).filter(|below| !below.is_empty());
-        let place = below.and_then(|below| below.get(&name.to_ascii_lowercase()).copied());
-        let is_erased = folder.is_emptied || place.is_some_and(|place| self.places[place].is_erased);
-        let is_emptied = is_erased || place.is_some_and(|place| self.places[place].is_emptied);
-        OfFolder { place, is_erased, is_emptied }
+        let below = folder.path.map(|path| &self.paths[path].below).filter(|below| !below.is_empty());
+        let path = below.and_then(|below| below.get(&name.to_ascii_lowercase()).copied());
+        let is_erased = folder.is_emptied || path.is_some_and(|path| self.paths[path].is_erased);
+        let is_emptied = is_erased || path.is_some_and(|path| self.paths[path].is_emptied);
+        OfFolder { path, is_erased, is_emptied }
     }
 
-    /// The place of a name below another place. The empty name is that place itself.
-    fn enter(&mut self, place: usize, name: &[u8]) -> usize {
+    /// The path of a name below another path. The empty name is that path itself.
+    fn enter(&mut self, path: usize, name: &[u8]) -> usize {
         if name.is_empty() {
-            return place;
+            return path;
         }
-        let next = self.places.len();
-        let entered = *self.places[place].below.entry(name.to_ascii_lowercase()).or_insert(next);
+        let next = self.paths.len();
+        let entered = *self.paths[path].below.entry(name.to_ascii_lowercase()).or_insert(next);
         if entered == next {
-            self.places.push(Place::default());
+            self.paths.push(HiddenPath::default());
         }
         entered
     }

@@ -11,7 +11,7 @@ use super::opened_archive::{is_archive, unreadable};
 use super::sources::layer_plan::{PlannedFolder, PlannedLayer};
 use super::sources::resolve::OpenPlan;
 use crate::content::Store;
-use crate::folder::{Filter, Walks};
+use crate::folder::{Filter, Scans};
 use crate::note::Note;
 use crate::system::once_per_file::OncePerFile;
 
@@ -32,7 +32,7 @@ impl NamedFolder {
         let (mut archives, mut notes) = (Vec::new(), Vec::new());
         let mut not_at_root = Vec::new();
         if planned.opens_archives {
-            let scanned = planned.scan(&Walks::default())?;
+            let scanned = planned.scan(&Scans::default())?;
             archives = archives_in(scanned.path(), scanned.names());
             if how == FolderArchives::Open {
                 let names = archives.iter().filter_map(|archive| archive.file_name());

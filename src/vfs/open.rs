@@ -25,7 +25,7 @@ use super::sources::{folder_name, for_others, loose_notes};
 use super::trouble::Trouble;
 use crate::archive_file::ArchiveFile;
 use crate::content::Store;
-use crate::folder::{LooseFolder, LooseNames, OpenFiles, ScanError, Walks};
+use crate::folder::{LooseFolder, LooseNames, OpenFiles, ScanError, Scans};
 use crate::format::{EntryId, ParseError, is_archive_name};
 use crate::limits::LAYERS_FILES_MAX;
 use crate::note::{Note, UNSEEN};
@@ -157,7 +157,7 @@ fn find_layers(
     opener: &Opener<'_>,
     names: Option<&Dictionary>,
 ) -> Result<FoundLayers, OpenError> {
-    let walks = Walks::new(files.clone());
+    let scans = Scans::new(files.clone());
     // Folders first: a walk takes longer than opening most archives, and uses only one thread.
     let mut order: Vec<usize> = (0..planned.len()).collect();
     order.sort_by_key(|&index| matches!(planned[index], PlannedLayer::Archive { .. }));
@@ -170,7 +170,7 @@ fn find_layers(
             Ok(opened.map(|archive| vec![(layer, Some(archive))]).unwrap_or_default())
         }
         PlannedLayer::Folder(folder) => {
-            let layers = folder.find(&walks, opener.earlier, &opener.left_out)?;
+            let layers = folder.find(&scans, opener.earlier, &opener.left_out)?;
             for layer in &layers {
                 if let FoundLayer::Folder { folder, .. } = layer {
                     opener.files.add_folder(folder)?;
@@ -413,7 +413,7 @@ impl<'a> Opening<'a> {
     fn add_ignored(&mut self, planned: &PlannedFolder, files: &Arc<OpenFiles>) {
         let mut planned = planned.clone();
         planned.filter.only_below = Some(self.served.iter().cloned().collect());
-        let Ok(folder) = planned.scan(&Walks::new(files.clone())) else { return };
+        let Ok(folder) = planned.scan(&Scans::new(files.clone())) else { return };
         // What the game ignores must not cost more than what it uses, and fails nothing.
         if folder.names().file_count() > 0 && self.ignored_files.add_folder(&folder).is_ok() {
             self.ignored.push(IgnoredFiles { folder: Arc::new(folder), reads: planned.reads });
@@ -429,7 +429,7 @@ impl<'a> Opening<'a> {
     ) -> Result<Option<Arc<LooseFolder>>, OpenError> {
         let mut planned = planned.clone();
         planned.filter.not_at_root.extend(self.served.iter().cloned());
-        planned.scan_or_leave_out(&Walks::new(files.clone()), self.earlier, left_out)
+        planned.scan_or_leave_out(&Scans::new(files.clone()), self.earlier, left_out)
     }
 
     /// Leaves out of the last layer what is below some folders, because another layer of its folder has that.
@@ -529,7 +529,7 @@ impl<'a> Opening<'a> {
         let layers = without_erased(layers, &store);
         let tree = tree::merge(layers, plan.rule).map_err(OpenError::all_too_large)?;
         let place =
-            |id: EntryId| DataPlace { layer: id.layer, offset: store.file(id).place(), entry: id.entry };
+            |id: EntryId| DataPlace { layer: id.layer, offset: store.file(id).position(), entry: id.entry };
         let tree = tree.listed_by_place(place);
         for (first, second) in case_twins(&tree) {
             log::warn!(
@@ -631,11 +631,11 @@ impl FoundLayer {
 }
 
 impl PlannedFolder {
-    pub(crate) fn scan(&self, walks: &Walks) -> Result<LooseFolder, OpenError> {
+    pub(crate) fn scan(&self, scans: &Scans) -> Result<LooseFolder, OpenError> {
         if asleep::is_at(&self.path) {
             return Err(OpenError::unreadable(&self.path, asleep::error()));
         }
-        walks.scan(&self.path, &self.filter).map_err(|error| self.error(error))
+        scans.scan(&self.path, &self.filter).map_err(|error| self.error(error))
     }
 
     fn error(&self, error: ScanError) -> OpenError {
@@ -653,18 +653,18 @@ impl PlannedFolder {
     /// game is opened.
     pub(crate) fn scan_or_leave_out(
         &self,
-        walks: &Walks,
+        scans: &Scans,
         earlier: Option<&Reuse<'_>>,
         left_out: &Mutex<Vec<Note>>,
     ) -> Result<Option<Arc<LooseFolder>>, OpenError> {
         let is_asleep = earlier.is_some_and(|it| it.enters_asleep(&self.path, &self.filter));
-        let again = || earlier.and_then(|earlier| earlier.folder_again(&self.path, &self.filter, walks));
+        let again = || earlier.and_then(|earlier| earlier.folder_again(&self.path, &self.filter, scans));
         let scanned = if is_asleep {
             Err(OpenError::unreadable(&self.path, asleep::error()))
         } else if let Some(again) = again() {
             again.map_err(|error| self.error(error))
         } else {
-            self.scan(walks).map(Arc::new)
+            self.scan(scans).map(Arc::new)
         };
         match scanned {
             Ok(folder) => {
@@ -688,14 +688,14 @@ impl PlannedFolder {
     /// Walks the folder. Returns its archives, lowest first, and above them the folder.
     pub(crate) fn find(
         &self,
-        walks: &Walks,
+        scans: &Scans,
         earlier: Option<&Reuse<'_>>,
         left_out: &Mutex<Vec<Note>>,
     ) -> Result<Vec<FoundLayer>, OpenError> {
         if self.hides_served {
             return Ok(vec![FoundLayer::Later(self.clone())]);
         }
-        let folder = self.scan_or_leave_out(walks, earlier, left_out)?;
+        let folder = self.scan_or_leave_out(scans, earlier, left_out)?;
         let Some(folder) = folder else { return Ok(Vec::new()) };
         let archives = match (self.opens_archives, earlier.filter(|it| it.contains_folder(&folder))) {
             (false, _) => Vec::new(),

@@ -17,7 +17,7 @@ use super::sources::profile::{Profile, SourceSet};
 use super::sources::resolve::{OpenPlan, is_game, place_of_instance};
 use super::trouble::{Handling, Trouble};
 use crate::content::Store;
-use crate::folder::{Filter, LooseFolder, OpenFiles, ScanError, Walks};
+use crate::folder::{Filter, LooseFolder, OpenFiles, ScanError, Scans};
 use crate::system::clock::unix_seconds;
 use crate::system::covered::{resolve_links, uncovered};
 use crate::system::sync::Mutex;
@@ -177,7 +177,7 @@ impl<'a> Reuse<'a> {
         &self,
         path: &Path,
         filter: &Filter,
-        walks: &Walks,
+        scans: &Scans,
     ) -> Option<Result<Arc<LooseFolder>, ScanError>> {
         let store = &self.opened.store;
         let mut mounted = self.layers_at(path).filter_map(|layer| store.folder(layer));
@@ -188,7 +188,7 @@ impl<'a> Reuse<'a> {
             // A source may be reached through a link that is in none of the folders above it.
             None if !self.changes.moved().is_empty() && mounted.is_moved() => return None,
             None => Ok(mounted.clone()),
-            Some(changes) => walks.scan_again(mounted, &changes).map(Arc::new),
+            Some(changes) => scans.scan_again(mounted, &changes).map(Arc::new),
         })
     }
 
@@ -196,7 +196,7 @@ impl<'a> Reuse<'a> {
     pub(crate) fn enters_asleep(&self, path: &Path, filter: &Filter) -> bool {
         let mut mounted = self.layers_at(path).filter_map(|layer| self.opened.store.folder(layer));
         let mounted = mounted.find(|folder| folder.filter() == filter);
-        mounted.is_some_and(|folder| folder.places().any(|(real, _)| asleep::is_at(&real)))
+        mounted.is_some_and(|folder| folder.entered().any(|(real, _)| asleep::is_at(&real)))
     }
 
     /// The names of a layer whose folder is that of the view. All files lie in the folder `base`, if that is

@@ -34,7 +34,7 @@ impl FileExtent<'_> {
     /// Whether the extent is cached or being decoded into the cache.
     pub(crate) fn is_cached(self) -> bool {
         let size = self.record().size;
-        size.is_some_and(|size| self.archive.shared.cache.contains(&self.cache_key(size)))
+        size.is_some_and(|size| self.archive.resources.cache.contains(&self.cache_key(size)))
     }
 
     /// Decodes the extent into the cache, unless it is cached or being decoded, or there is no room for it.
@@ -46,7 +46,7 @@ impl FileExtent<'_> {
             return;
         }
         let key = self.cache_key(size);
-        let cache = &self.archive.shared.cache;
+        let cache = &self.archive.resources.cache;
         cache.decode_ahead(key, || self.payload(), |payload| self.decode_for_cache(key, &payload));
     }
 }

@@ -79,7 +79,7 @@ impl<'s> FileExtent<'s> {
         is_only_piece: bool,
         out: &mut [u8],
     ) -> Result<PieceBytes<'s>, Reason> {
-        let (archive, shared) = (self.archive, &self.archive.shared);
+        let (archive, resources) = (self.archive, &self.archive.resources);
         let key = match self.strategy(size, within, is_only_piece)? {
             ReadStrategy::Stored => {
                 archive.read_stored(self.index, size, within.start, out)?;
@@ -87,7 +87,7 @@ impl<'s> FileExtent<'s> {
             }
             ReadStrategy::Whole => {
                 let payload = self.payload()?;
-                let _decoding = shared.begin_decoding();
+                let _decoding = resources.begin_decoding();
                 self.decode(payload.bytes(), out)?;
                 return Ok(PieceBytes::InBuffer);
             }
@@ -99,7 +99,7 @@ impl<'s> FileExtent<'s> {
             }
             ReadStrategy::Cached(key) => key,
         };
-        let cached = shared.cache.get(key);
+        let cached = resources.cache.get(key);
         let decoded = cached.map_or_else(|| self.decode_once(key), Ok)?;
         Ok(PieceBytes::InCache(decoded.range(within.start as usize..within.end as usize)))
     }
@@ -132,16 +132,16 @@ impl<'s> FileExtent<'s> {
         } else {
             return Ok(ReadStrategy::Cached(key));
         };
-        Ok(if self.archive.shared.cache.contains(&key) { ReadStrategy::Cached(key) } else { uncached })
+        Ok(if self.archive.resources.cache.contains(&key) { ReadStrategy::Cached(key) } else { uncached })
     }
 
     /// Decodes the extent into the cache. The payload is read before, so a thread that waits for another one
     /// to decode never waits for a device.
     fn decode_once(self, key: CacheKey) -> Result<Decoded<'s, Reason>, Reason> {
         let payload = self.payload()?;
-        let shared = &self.archive.shared;
-        shared.cache.decode_once(key, move || {
-            let _decoding = shared.begin_decoding();
+        let resources = &self.archive.resources;
+        resources.cache.decode_once(key, move || {
+            let _decoding = resources.begin_decoding();
             self.decode_for_cache(key, &payload)
         })
     }
@@ -155,7 +155,7 @@ impl<'s> FileExtent<'s> {
     /// If the payload is not whole, the bytes that follow its stated length may complete it. If suspect bytes
     /// are served, a wrong checksum is no error.
     pub(crate) fn decode(self, payload: PayloadBytes<'_>, out: &mut [u8]) -> Result<Option<Quirk>, Reason> {
-        let (archive, shared, extent) = (self.archive, &self.archive.shared, self.record());
+        let (archive, resources, extent) = (self.archive, &self.archive.resources, self.record());
         let is_cut = archive.available(&extent) < u64::from(extent.packed);
         let mut decoded = codec::decode(extent.codec, payload.stated, out);
         if matches!(decoded, Err(DecodeError::Corrupt(_)))
@@ -173,16 +173,16 @@ impl<'s> FileExtent<'s> {
             Ok(None | Some(Quirk::Unended)) if is_cut => decoded = Ok(Some(Quirk::CutEnd)),
             _ => {}
         }
-        let quirk = match (decoded, shared.salvages()) {
+        let quirk = match (decoded, resources.salvages()) {
             (Err(error @ DecodeError::Suspect(_)), true) => {
-                shared.salvaged.record((archive.number, self.entry), self.fault(error.into()));
+                resources.salvaged.record((archive.number, self.entry), self.fault(error.into()));
                 None
             }
             (decoded, _) => decoded?,
         };
-        shared.count_decoded(out.len());
+        resources.count_decoded(out.len());
         if quirk == Some(Quirk::Longer) {
-            shared.longer.lock().insert((archive.number, self.entry));
+            resources.longer.lock().insert((archive.number, self.entry));
         }
         if let Some(quirk) = quirk {
             let (archive, offset) = (archive.path.shown(), extent.offset);
@@ -194,7 +194,7 @@ impl<'s> FileExtent<'s> {
     /// Decodes a payload into a buffer for the cache, which has the size in the key.
     pub(super) fn decode_for_cache(self, key: CacheKey, payload: &Payload) -> Result<Buffer, Reason> {
         let size = key.size as usize;
-        let mut out = Buffer::for_cache(size, self.archive.shared.reserve(size))?;
+        let mut out = Buffer::for_cache(size, self.archive.resources.reserve(size))?;
         self.decode(payload.bytes(), &mut out)?;
         Ok(out)
     }
@@ -211,7 +211,7 @@ impl<'s> FileExtent<'s> {
             let payload = self.archive.read_payload(self.index, len)?;
             // An error is ignored here: decoding the whole extent will report it in full.
             let decoded = codec::prefix(self.record().codec, &payload, &mut first).unwrap_or(0);
-            self.archive.shared.count_decoded(decoded);
+            self.archive.resources.count_decoded(decoded);
             if decoded == first.len() {
                 out.copy_from_slice(&first[within.start as usize..]);
                 return Ok(true);
@@ -232,7 +232,7 @@ impl<'s> FileExtent<'s> {
         if self.record().codec != Codec::Stored {
             let size = self.checked_size()? as usize;
             let payload = self.payload()?;
-            let mut out = Buffer::new(size, self.archive.shared.reserve(size))?;
+            let mut out = Buffer::new(size, self.archive.resources.reserve(size))?;
             let quirk = self.decode(payload.bytes(), &mut out)?;
             return Ok(use_it(&out, Some((&payload, quirk))));
         }
@@ -300,7 +300,7 @@ impl<'s> FileExtent<'s> {
     fn check_size(self, size: u32) -> Result<(), Reason> {
         let extent = self.record();
         let packed = u64::from(extent.packed);
-        let limits = &self.archive.shared.limits;
+        let limits = &self.archive.resources.limits;
         if u64::from(size) > codec::max_unpacked(extent.codec, packed) || size > limits.extent {
             return Err(Reason::UnpackedSize(size));
         }
@@ -607,12 +607,12 @@ fn is_path(first: &[u8], packed: u32) -> bool {
 /// their share of the limited memory.
 #[derive(Debug)]
 pub struct FileBytes<'s> {
-    place: Place<'s>,
+    bytes: BytesIn<'s>,
     is_cut: bool,
 }
 
 #[derive(Debug)]
-enum Place<'s> {
+enum BytesIn<'s> {
     /// There are no bytes.
     Empty,
     /// The first bytes of a buffer, as many as the number says.
@@ -622,15 +622,15 @@ enum Place<'s> {
 
 impl<'s> FileBytes<'s> {
     /// No bytes, because the file has none in this range.
-    pub(crate) const EMPTY: Self = Self { place: Place::Empty, is_cut: false };
+    pub(crate) const EMPTY: Self = Self { bytes: BytesIn::Empty, is_cut: false };
 
     /// The first `len` bytes of a buffer.
     pub(crate) fn in_buffer(buffer: Buffer, len: usize) -> Self {
-        Self { place: Place::Buffer(buffer, len), is_cut: false }
+        Self { bytes: BytesIn::Buffer(buffer, len), is_cut: false }
     }
 
     pub(crate) fn in_cache(bytes: DecodedRange<'s, Reason>) -> Self {
-        Self { place: Place::Cache(bytes), is_cut: false }
+        Self { bytes: BytesIn::Cache(bytes), is_cut: false }
     }
 
     /// Sets [`FileBytes::is_cut`].
@@ -648,10 +648,10 @@ impl Deref for FileBytes<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        match &self.place {
-            Place::Empty => &[],
-            Place::Buffer(buffer, len) => &buffer[..*len],
-            Place::Cache(bytes) => bytes,
+        match &self.bytes {
+            BytesIn::Empty => &[],
+            BytesIn::Buffer(buffer, len) => &buffer[..*len],
+            BytesIn::Cache(bytes) => bytes,
         }
     }
 }
@@ -666,7 +666,7 @@ pub(crate) struct ArchiveContent {
     pub(crate) path: PathBuf,
     pub(crate) file: Arc<ArchiveFile>,
     pub(crate) tables: Arc<LayerTables>,
-    pub(crate) shared: Arc<Resources>,
+    pub(crate) resources: Arc<Resources>,
     /// The end of the last read.
     pub(super) position: AtomicU64,
     /// Limit on large packed extents, shared by all archives on the same device.
@@ -681,15 +681,15 @@ impl ArchiveContent {
     pub(crate) fn new(
         path: PathBuf,
         (file, tables): (Arc<ArchiveFile>, Arc<LayerTables>),
-        shared: Arc<Resources>,
+        resources: Arc<Resources>,
     ) -> Self {
         Self {
-            number: shared.next_archive(),
-            packed_memory: shared.packed_memory(file.identity().device),
+            number: resources.next_archive(),
+            packed_memory: resources.packed_memory(file.identity().device),
             path,
             file,
             tables,
-            shared,
+            resources,
             position: AtomicU64::default(),
             bad_prefixes: Mutex::default(),
             has_odd_prefix: AtomicBool::new(false),
@@ -699,13 +699,13 @@ impl ArchiveContent {
     /// Fills `buffer` with the bytes at `offset`. All reads for programs go this way.
     pub(crate) fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), ArchiveReadError> {
         let range = offset..offset.saturating_add(buffer.len() as u64);
-        self.shared.scattered.watch(self.watched(), range, || self.file.read_exact_at(buffer, offset))
+        self.resources.scattered.watch(self.watched(), range, || self.file.read_exact_at(buffer, offset))
     }
 
     /// Has the kernel read bytes that will be needed soon, and does not wait for them. Does nothing while the
     /// whole archive is being read ahead, because seeks between would delay that.
     pub(crate) fn request(&self, range: &Range<u64>) {
-        if !self.shared.scattered.replaces(self.watched(), range) {
+        if !self.resources.scattered.replaces(self.watched(), range) {
             self.file.request(range);
         }
     }

@@ -87,7 +87,7 @@ impl<'s> LinearFile<'s> {
     /// Total unpacked size of the extents, in bytes. Checks that each extent lies within the archive and
     /// that the sum is within the limit.
     pub(super) fn check_sizes(&self) -> Result<u32, ReadFault> {
-        let limit = self.file.archive.shared.limits.extent;
+        let limit = self.file.archive.resources.limits.extent;
         let mut sum = 0_u32;
         for extent in self.file.extents() {
             let added = extent.checked_size().and_then(|size| {
@@ -107,14 +107,14 @@ impl<'s> LinearFile<'s> {
         let size = u32::try_from(self.rows_len);
         let size = size.map_err(|_| self.fault(None, Reason::UnpackedSize(u32::MAX)))?;
         let key = CacheKey { archive: archive.number, content: CachedContent::Rows { entry }, size };
-        if let Some(rows) = archive.shared.cache.get(key) {
+        if let Some(rows) = archive.resources.cache.get(key) {
             return Ok(rows);
         }
         let failed = Cell::new(None);
         let fault = |reason| self.fault(failed.get(), reason);
         let payloads = self.read_payloads(&failed).map_err(fault)?;
         let decode = || self.decode(&payloads, (tiled, size), &failed);
-        archive.shared.cache.decode_once(key, decode).map_err(fault)
+        archive.resources.cache.decode_once(key, decode).map_err(fault)
     }
 
     /// A fault of an extent; if that is not known, of the first one.
@@ -130,7 +130,7 @@ impl<'s> LinearFile<'s> {
         let archive = self.file.archive;
         let extents = self.file.extents().map(|extent| (extent, extent.record()));
         let len = extents.clone().map(|(_, record)| archive.available(&record)).sum::<u64>();
-        if len > u64::from(archive.shared.limits.packed) {
+        if len > u64::from(archive.resources.limits.packed) {
             return Err(Reason::PackedSize(u32::try_from(len).unwrap_or(u32::MAX)));
         }
         let mut packed = Buffer::new(len as usize, archive.reserve_packed(len))?;
@@ -157,7 +157,7 @@ impl<'s> LinearFile<'s> {
     ) -> Result<Buffer, Reason> {
         // One share for both buffers, kept with the rows. With two shares, two threads that have
         // one each would wait for each other.
-        let reservation = self.file.archive.shared.reserve(tiled as usize + size as usize);
+        let reservation = self.file.archive.resources.reserve(tiled as usize + size as usize);
         let mut tiled = Buffer::new(tiled as usize, None)?;
         let mut rest = &mut tiled[..];
         for (extent, range) in self.file.extents().zip(&payloads.ranges) {

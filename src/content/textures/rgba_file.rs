@@ -80,7 +80,7 @@ impl<'s> RgbaFile<'s> {
         let len = (band.pixels.end - band.pixels.start) as usize;
         let content = CachedContent::Band { entry, start: band.pixels.start };
         let key = CacheKey { archive: archive.number, content, size: len as u32 };
-        if let Some(pixels) = archive.shared.cache.get(key) {
+        if let Some(pixels) = archive.resources.cache.get(key) {
             return Ok(pixels);
         }
         let texels = Buffer::new((band.texels.end - band.texels.start) as usize, None);
@@ -91,7 +91,7 @@ impl<'s> RgbaFile<'s> {
             self.texture.decode(band, &texels, &mut pixels);
             Ok(pixels)
         };
-        archive.shared.cache.decode_once(key, decode).map_err(ReadFault::at_start)
+        archive.resources.cache.decode_once(key, decode).map_err(ReadFault::at_start)
     }
 }
 

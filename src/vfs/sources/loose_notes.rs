@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::layer_plan::filter_of;
-use crate::folder::{LooseFolder, LooseNames, Walks};
+use crate::folder::{LooseFolder, LooseNames, Scans};
 use crate::format::Entry;
 use crate::game::caseless::fold;
 use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule, OrderLayer};
@@ -32,10 +32,10 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     order.notes.append(&mut of_archives);
     if order.game.is_empty() {
         let folders = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
-        let walks = Walks::default();
+        let scans = Scans::default();
         let (mut walked, mut unread) = (Vec::new(), Vec::new());
         for OrderLayer { path, shown, .. } in folders {
-            match walks.scan(path, &filter_of(shown)) {
+            match scans.scan(path, &filter_of(shown)) {
                 Ok(folder) => walked.push(folder),
                 Err(_) if is_gone(path) => {}
                 Err(error) => unread.push(Note::not_read(path, &error.to_string())),
@@ -53,7 +53,7 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     // OpenMW ignores case, and prefers loose files to archives.
     let is_openmw = order.game == "openmw";
     let hiding = if is_openmw { None } else { Hiding::of(order, options) };
-    let walks = Walks::default();
+    let scans = Scans::default();
     // Managers that deploy by links link into the game's own folder. Walking all mods would take seconds.
     let is_asked = |layer: &&OrderLayer| !layer.is_managed || hiding.is_some();
     let folders = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
@@ -62,7 +62,7 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     let found = in_parallel(layers.len(), &options.steps("listing folders", layers.len()), |index| {
         let OrderLayer { path, shown, is_managed, .. } = layers[index];
         // Walks the folder as a mount does.
-        let folder = match walks.scan(path, &filter_of(shown)) {
+        let folder = match scans.scan(path, &filter_of(shown)) {
             Ok(folder) => folder,
             Err(_) if is_gone(path) => return Default::default(),
             Err(error) => {
