@@ -49,8 +49,7 @@
 //! textures such as 2048 by 512, where tools cut differently and bsafs follows Archive2's own words; formats
 //! outside of BC1 to BC7 and plain colours; `.wem`; which plugins of script extenders read archives.
 //! Unproved: other versions of Starfield's archives than 2 for files and 3 for textures, and Skyrim SE above
-//! 2 GiB, which `--max-size` allows. `--archive-version 7` or `8` writes what only Fallout 4 since 2024
-//! reads, and nothing else differs.
+//! 2 GiB, which `--max-size` allows.
 
 mod archive_writer;
 mod effects;

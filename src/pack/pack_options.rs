@@ -41,10 +41,8 @@ pub struct PackOptions {
     pub(crate) game: &'static Game,
     pub(crate) name: Option<String>,
     pub(crate) file_name: Option<String>,
-    pub(crate) version: Option<u32>,
     pub(crate) level: Level,
     pub(crate) size_max: Option<u64>,
-    pub(crate) splits: bool,
     pub(crate) all: bool,
     pub(crate) sources: bool,
     pub(crate) only: Patterns,
@@ -82,10 +80,8 @@ impl PackOptions {
             game,
             name: None,
             file_name: None,
-            version: None,
             level: Level::default(),
             size_max: None,
-            splits: true,
             all: false,
             sources: false,
             only: Patterns::default(),
@@ -215,25 +211,10 @@ impl PackOptions {
 
     /// Checks options against each other.
     pub(crate) fn check(&self) -> Result<(), PackError> {
-        let wrong = |what: String| Err(PackError::new(PackErrorKind::Option, what));
-        if let Some(version) = self.version {
-            let known: &[u32] = match self.game.main {
-                NewKind::General(1) => &[1, 7, 8],
-                NewKind::General(_) => &[2, 3],
-                _ => &[],
-            };
-            if !known.contains(&version) {
-                let all: Vec<String> = known.iter().map(u32::to_string).collect();
-                return wrong(if known.is_empty() {
-                    "--archive-version: this game has BSA archives of one version".to_owned()
-                } else {
-                    format!("--archive-version: this game reads {}", all.join(", "))
-                });
-            }
-        }
         let is_bsa = matches!(self.game.main, NewKind::Tes3 | NewKind::Tes4(_));
         if is_bsa && self.size_max.is_some_and(|size| size > u64::from(u32::MAX)) {
-            return wrong("--max-size: a BSA has at most 4 GiB less one byte".to_owned());
+            let what = "--max-size: a BSA has at most 4 GiB less one byte";
+            return Err(PackError::new(PackErrorKind::Option, what));
         }
         Ok(())
     }

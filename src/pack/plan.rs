@@ -93,14 +93,6 @@ impl Plan {
         let mut archives = Vec::new();
         for (group, files) in groups {
             let parts = split(group.kind(&options), files, &options)?;
-            let count = parts.len();
-            if count > 1 && !options.splits {
-                let what = format!(
-                    "the files need {count} archives of at most {} bytes; --no-split allows one",
-                    options.game.size_max(&options)
-                );
-                return Err(PackError::new(PackErrorKind::Source, what));
-            }
             for (nth, files) in parts.into_iter().enumerate() {
                 archives.push(archive(&group, nth, files, &base, &options)?);
             }
@@ -245,14 +237,9 @@ enum Group {
 
 impl Group {
     fn kind(&self, options: &PackOptions) -> NewKind {
-        let kind = match (self, options.game.textures) {
+        match (self, options.game.textures) {
             (Self::Textures, Some((kind, _))) => kind,
             _ => options.game.main,
-        };
-        match (kind, options.version) {
-            (NewKind::General(_), Some(version)) => NewKind::General(version),
-            (NewKind::Textures(_), Some(version)) => NewKind::Textures(version),
-            _ => kind,
         }
     }
 

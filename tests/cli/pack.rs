@@ -417,8 +417,6 @@ fn files_beyond_the_largest_archive_are_split_where_the_game_loads_them() {
         assert_eq!(is_noted, plugin.is_some(), "{game}: {}", finished.out);
     }
     assert_eq!(planned("fallout4").0, ["MyMod - Main.ba2"]);
-    let finished = pack(&dir, "skyrimse", &["--no-split"]);
-    refused(&dir, &finished, 1, &["2 archives"]);
 }
 
 fn planned_all(dir: &TestDir, game: &str) -> (Vec<String>, Finished) {
@@ -591,26 +589,6 @@ fn plugins_without_content_are_written_only_on_request() {
     assert_eq!(fs::read_to_string(dir.path("out/MyMod.esp")).unwrap(), "mine");
     pack(&dir, "falloutnv", &["--override", "--overwrite"]);
     assert!(dir.path("out/MyMod.override").exists());
-}
-
-#[test]
-fn a_version_of_ba2_is_chosen_only_among_those_of_the_game() {
-    let dir = whole_mod();
-    let version = |archive: &str| fs::read(dir.path(archive)).unwrap()[4];
-    for number in ["1", "7", "8"] {
-        pack(&dir, "fallout4", &["--archive-version", number, "--overwrite"]);
-        for archive in ["out/MyMod - Main.ba2", "out/MyMod - Textures.ba2"] {
-            assert_eq!(version(archive).to_string(), number);
-            dir.run(["verify", archive]).success();
-        }
-    }
-    for (game, number) in [("fallout4", "2"), ("starfield", "1"), ("skyrimse", "1")] {
-        assert_eq!(
-            pack(&dir, game, &["--archive-version", number, "--overwrite"]).code,
-            2,
-            "{game} {number}"
-        );
-    }
 }
 
 #[test]

@@ -108,18 +108,12 @@ pub(crate) struct Pack {
     /// The largest archive, instead of the largest that the game reads: 1G, 500M
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_size: Option<u64>,
-    /// Fail instead of writing several archives of one kind
-    #[arg(long)]
-    no_split: bool,
     /// Write plugins without content for archives that need one
     #[arg(long)]
     dummy: bool,
     /// Write an empty .override file beside each archive (Fallout 3 and New Vegas)
     #[arg(long = "override")]
     override_file: bool,
-    /// Version of a BA2, instead of the one that all versions of the game read: 7 or 8 for Fallout 4
-    #[arg(long, value_name = "NUMBER")]
-    archive_version: Option<u32>,
     /// Pack what links lead to, instead of failing
     #[arg(long)]
     follow_links: bool,
@@ -343,10 +337,8 @@ impl Pack {
         };
         let options = PackOptions {
             name: self.name.clone(),
-            version: self.archive_version,
             level: self.level,
             size_max: self.max_size,
-            splits: !self.no_split,
             all: self.all,
             sources: self.script_sources,
             only: self.selection.patterns_in_game()?,
