@@ -253,7 +253,7 @@
 //! * **A note** on something odd: one row in `note.rs`, and the code that adds it to a plan, an archive or a
 //!   folder.
 //! * **A command**: one file in `cli/command/`, its `mod` line, and its import, variant and arm in
-//!   `cli/args.rs`. Help, manual and completions are made from them. `open_sources` in
+//!   `cli/run.rs`. Help, manual and completions are made from them. `open_sources` in
 //!   `cli/options/named_sources.rs` opens its sources. Tests demand its line in `tests/cli/documents.rs`. If
 //!   it prints JSON, a definition in `cli/schema.json`, and a line in its test.
 //! * **A mount option**: one row in `cli/options/option_table.rs`, and the code that acts on it.

@@ -1,6 +1,5 @@
 //! The command line: arguments, commands, exit codes.
 
-mod args;
 pub(crate) mod command;
 mod completion;
 mod desktop;

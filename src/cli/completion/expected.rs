@@ -462,7 +462,7 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
-    use crate::cli::args::Cli;
+    use crate::cli::run::Cli;
 
     #[test]
     fn every_argument_of_every_command_can_be_completed() {
