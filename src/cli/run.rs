@@ -26,7 +26,7 @@ use super::ui::Ui;
 use crate::daemon::{detach, logging};
 use crate::shown::Shown;
 use crate::system::{credentials, memory, subprocess};
-use crate::vfs::sources::resolve::is_game;
+use crate::vfs::sources::profile::is_game;
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {

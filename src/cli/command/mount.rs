@@ -34,8 +34,7 @@ use crate::system::mountinfo::mounts;
 use crate::system::paths;
 use crate::system::subprocess::Program;
 use crate::vfs::reopening::Reopening;
-use crate::vfs::sources::profile::{Profile, SourceSet, split_options};
-use crate::vfs::sources::resolve::is_game;
+use crate::vfs::sources::profile::{Profile, SourceSet, is_game, split_options};
 use crate::vfs::{OpenOptions, Vfs};
 
 /// The option that names the mountpoint of a daemon.

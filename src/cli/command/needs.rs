@@ -33,8 +33,7 @@ use crate::tree::NodeId;
 use crate::vfs::fate::Fate;
 use crate::vfs::needs::{DEPTH_MAX, Line, Named, Needs, NeedsOf, find, is_scanned, is_scanned_path, needs};
 use crate::vfs::question::Question;
-use crate::vfs::sources::profile::Profile;
-use crate::vfs::sources::resolve::is_game;
+use crate::vfs::sources::profile::{Profile, is_game};
 use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
 
 /// Print the textures and materials that meshes need, and which of them are missing

@@ -31,8 +31,7 @@ use crate::system::paths;
 use crate::system::subprocess::Program;
 use crate::vfs::open_options::expand_home;
 use crate::vfs::sources::folder_name;
-use crate::vfs::sources::profile::Profile;
-use crate::vfs::sources::resolve::is_game;
+use crate::vfs::sources::profile::{Profile, is_game};
 
 /// Mount archives, folders or games, and open them in the file manager
 ///

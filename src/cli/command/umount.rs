@@ -32,8 +32,7 @@ use crate::system::place::Place;
 use crate::system::process::is_in_user_namespace;
 use crate::system::walk::is_redirected;
 use crate::system::{edit_mount, paths};
-use crate::vfs::sources::profile::Profile;
-use crate::vfs::sources::resolve::is_game;
+use crate::vfs::sources::profile::{Profile, is_game};
 
 /// Unmount, and remove the mountpoint if `bsafs mount` created it
 #[derive(Args, Debug)]

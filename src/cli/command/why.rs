@@ -27,8 +27,7 @@ use crate::vfs::Vfs;
 use crate::vfs::fate::{Cause, Fate};
 use crate::vfs::needs::near;
 use crate::vfs::question::{Question, real_path};
-use crate::vfs::sources::profile::SourceSet;
-use crate::vfs::sources::resolve::is_game;
+use crate::vfs::sources::profile::{SourceSet, is_game};
 use crate::vfs::unseen::unseen_about;
 use crate::vfs::why::{Explanation, NOT_FOUND, SAME_NAME, ThingKind, why};
 

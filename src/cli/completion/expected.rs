@@ -19,8 +19,8 @@ use crate::folder::OnlyPaths;
 use crate::format::is_archive_name;
 use crate::game::{ArchiveRule, OrderLayer};
 use crate::vfs::Vfs;
-use crate::vfs::sources::profile::SourceSet;
-use crate::vfs::sources::resolve::{self, is_game};
+use crate::vfs::sources::profile::{SourceSet, is_game};
+use crate::vfs::sources::resolve;
 
 /// What may complete a word.
 #[derive(Debug)]

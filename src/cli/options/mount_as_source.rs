@@ -15,8 +15,7 @@ use crate::system::mountinfo::{self, MountEntry};
 use crate::system::{edit_mount, paths};
 use crate::vfs::Layout;
 use crate::vfs::open_options::Within;
-use crate::vfs::sources::profile::{Profile, SourceSet};
-use crate::vfs::sources::resolve::is_game;
+use crate::vfs::sources::profile::{Profile, SourceSet, is_game};
 
 /// Sources in which mounts are replaced by the sources that were mounted.
 #[derive(Debug, Default)]

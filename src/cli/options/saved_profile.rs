@@ -11,9 +11,8 @@ use crate::shown::{Shown, quoted};
 use crate::system::output_place::OutputPlace;
 use crate::system::paths;
 use crate::system::walk::Missing;
-use crate::vfs::sources::folder_name;
-use crate::vfs::sources::profile::saved_folder;
-use crate::vfs::sources::resolve::{self, is_game};
+use crate::vfs::sources::profile::{is_game, saved_folder};
+use crate::vfs::sources::{folder_name, resolve};
 
 /// A profile in the form in which it is written.
 #[derive(Debug, Serialize)]

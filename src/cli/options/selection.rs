@@ -11,8 +11,7 @@ use crate::cli::terminal::unseen::{UNMATCHED, Unseen};
 use crate::format::is_archive_name;
 use crate::shown::{Shown, quoted};
 use crate::vfs::question::{Meant, hidden_by};
-use crate::vfs::sources::profile::Profile;
-use crate::vfs::sources::resolve::is_game;
+use crate::vfs::sources::profile::{Profile, is_game};
 use crate::vfs::unseen::unseen_about;
 use crate::vfs::{Patterns, Vfs, VfsFile};
 

@@ -40,7 +40,7 @@ use crate::system::paths::enters_any;
 use crate::system::root_only::may_others_add;
 use crate::system::{asleep, whole_file};
 use crate::vfs::error::{OpenError, OpenErrorKind};
-use crate::vfs::open_options::{Layout, OpenOptions, expand_home};
+use crate::vfs::open_options::{Layout, OpenOptions, expand_home, is_path, placed};
 use crate::vfs::trouble::Trouble;
 
 /// A mount as a profile describes it.
@@ -78,9 +78,6 @@ pub(crate) struct Profile {
 const OF_ANY_PROFILE: &str = "\
     archives encoding exact game_dir ini layout mo2_profile names noatime noexec nosymfollow plugins \
     precedence prefix static textures xattr";
-
-/// Options whose value is a path.
-const PATH_OPTIONS: [&str; 6] = ["edit", "game_dir", "ini", "names", "plugins", "prefix"];
 
 /// The folder of the profiles that root writes for all users.
 const SYSTEM_FOLDER: &str = "/etc/bsafs";
@@ -163,12 +160,12 @@ impl Profile {
             return Ok(());
         }
         let options = self.options();
-        let of_options = options.iter().filter(|(name, _)| PATH_OPTIONS.contains(&name.as_str()));
-        let of_options = of_options.map(|(_, value)| self.parent.join(expand_home(value.into())));
+        let of_options = options.iter().filter(|(name, _)| is_path(name));
+        let of_options = of_options.map(|(name, value)| PathBuf::from(placed(name, value, &self.parent)));
         let mut named = self.archives.iter().chain(&self.mountpoint).cloned().chain(of_options);
         let is_in_one = |path: &PathBuf| {
             let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            !is_name(path) && enters_any(&foreign, &absolute)
+            !is_game(path) && enters_any(&foreign, &absolute)
         };
         named.find(is_in_one).map_or(Ok(()), |path| {
             let what = format!(
@@ -210,7 +207,7 @@ impl Profile {
             .take()
             .map_or_else(|| parent.to_owned(), |folder| parent.join(expand_home(folder)));
         for archive in &mut profile.archives {
-            if !is_name(archive) {
+            if !is_game(archive) {
                 *archive = folder.join(expand_home(std::mem::take(archive)));
             }
         }
@@ -221,7 +218,7 @@ impl Profile {
 }
 
 /// Whether a source is the id of a game, or the name of an instance of Mod Organizer 2, and not a path.
-pub(super) fn is_name(source: &Path) -> bool {
+pub(crate) fn is_game(source: &Path) -> bool {
     source.to_str().is_some_and(|it| title(it).is_some() || InstanceName::parse(it).is_some())
 }
 

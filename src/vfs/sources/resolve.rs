@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::for_others;
 use super::layer_plan;
-use super::profile::{Profile, is_name};
+use super::profile::{Profile, is_game};
 use crate::format::is_archive_name;
 use crate::game::{
     self, Disk, LayerKind, LoadOrder, LoadOrders, LooseRule, MO2_INI, OrderLayer, PlanError, ReadSet, TITLES,
@@ -232,11 +232,6 @@ pub(crate) fn plan_source(source: &Path, options: &OpenOptions) -> Result<Option
         (Some(Source::Planned(order)), true) => Some(Arc::unwrap_or_clone(order)),
         _ => None,
     })
-}
-
-/// Whether a source is the id of a game, or the name of an instance of Mod Organizer 2, and not a path.
-pub(crate) fn is_game(source: &Path) -> bool {
-    is_name(source)
 }
 
 /// What a source turned out to be.
