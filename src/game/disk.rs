@@ -12,13 +12,12 @@ use super::caseless::CaselessNames;
 use super::settings::ini::Ini;
 use crate::limits::{LINE_COST, LISTED_NAMES_MAX, PLAN_READ_MAX, SETTINGS_MAX};
 use crate::note::{Note, NoteCode, Notes};
-use crate::system::asleep;
 use crate::system::covered::Covered;
 use crate::system::disk_id::DiskId;
 use crate::system::mountinfo::{self, ForeignMounts};
 use crate::system::paths::{enters_any, enters_asleep, leads_nowhere};
 use crate::system::text::{reason, size};
-use crate::system::whole_file;
+use crate::system::{asleep, whole_file};
 
 /// Maximum number of entries read from one folder.
 const NAMES_MAX: usize = 1 << 20;

@@ -1,7 +1,6 @@
 //! Results of work on files and folders, each once, whatever links lead to it. A mod may have thousands of
 //! links to one archive, and an instance of a mod manager thousands of links to one mod.
 
-use crate::system::disk_id::DiskId;
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::hash::Hash;
@@ -10,6 +9,7 @@ use std::sync::Arc;
 
 use super::covered::uncovered;
 use super::sync::Mutex;
+use crate::system::disk_id::DiskId;
 
 /// The results so far. `K` says which file it is, and what else the result depends on.
 #[derive(Debug)]

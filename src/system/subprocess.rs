@@ -35,9 +35,8 @@ use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
 use rustix::process::{Pid, PidfdFlags, geteuid, pidfd_open};
 
 use super::credentials::{self, Credentials};
-use super::memory;
-use super::process;
 use super::root_only::{first_other_user, may_others_add_to};
+use super::{memory, process};
 use crate::limits::SUBPROCESS_OUTPUT_MAX;
 
 /// Where programs are looked for if root runs bsafs. `su` and some settings of sudo leave root the `PATH` of

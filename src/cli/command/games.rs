@@ -14,9 +14,8 @@ use crate::cli::ui::Ui;
 use crate::format::is_archive_name;
 use crate::game::caseless::{CaselessNames, fold};
 use crate::game::find::{Found, find, prefixes};
-use crate::game::looked_in;
 use crate::game::{
-    Disk, Environment, FoundInstance, Installation, WinePrefix, find_instances, instance_names,
+    Disk, Environment, FoundInstance, Installation, WinePrefix, find_instances, instance_names, looked_in,
 };
 use crate::note::Note;
 use crate::shown::{Shown, quoted};

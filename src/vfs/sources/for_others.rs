@@ -10,12 +10,11 @@ use rustix::process::geteuid;
 
 use super::layer_plan::PlannedLayer;
 use crate::game::ReadSet;
-use crate::system::asleep;
 use crate::system::covered::uncovered;
 use crate::system::disk_id::DiskId;
-use crate::system::paths;
 use crate::system::place::Place;
 use crate::system::root_only::{first_of_others, is_open_to_others};
+use crate::system::{asleep, paths};
 use crate::vfs::error::{OpenError, OpenErrorKind};
 use crate::vfs::open_options::OpenOptions;
 

@@ -6,9 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::for_others;
-use super::layer_plan;
 use super::profile::{Profile, is_game};
+use super::{for_others, layer_plan};
 use crate::format::is_archive_name;
 use crate::game::{
     self, Disk, LayerKind, LoadOrder, LoadOrders, LooseRule, MO2_INI, OrderLayer, PlanError, ReadSet, TITLES,
@@ -16,11 +15,9 @@ use crate::game::{
 };
 use crate::note::Note;
 use crate::shown::{Shown, quoted};
-use crate::system::asleep;
 use crate::system::covered::{Covered, uncovered};
-use crate::system::edit_mount;
-use crate::system::paths;
 use crate::system::text::from_uri;
+use crate::system::{asleep, edit_mount, paths};
 use crate::tree::Rule;
 use crate::vfs::error::{OpenError, OpenErrorKind};
 use crate::vfs::open_options::{FolderArchives, OpenOptions, expand_home};
