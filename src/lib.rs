@@ -152,7 +152,8 @@
 //!    `-o`. Then it knows sources and mountpoint. (Profiles are replaced by the sources that they name,
 //!    and mounts of bsafs by their own: `named_sources.rs`, `mount_as_source.rs`. `skyrimse` is neither.)
 //! 2. To mount in the background, `daemon/detach.rs` starts the program again as the daemon, and waits for
-//!    its report. The daemon begins with step 1 and does all that follows.
+//!    its report. The daemon begins with step 1 and does all that follows. (With `setuid=`, root starts it as
+//!    that user: `daemon/user.rs`.)
 //! 3. `vfs/open.rs` has `vfs/sources/resolve.rs` find out what each source is. It asks `game/load_order.rs`,
 //!    the door of `game`, for the load order of `skyrimse`: layers with reasons, the rule by which one wins,
 //!    plugins, settings and notes. (`game/find/` finds the game and its prefix, and `game/plan/` plans.)
@@ -163,7 +164,8 @@
 //!    `content` needs to read it.
 //! 5. `tree/merge.rs` merges the names of all layers, lowest first, by the rule of step 3.
 //! 6. `daemon/mountpoint.rs` prepares the mountpoint. It is opened once (`system/place.rs`), because another
-//!    user may rename folders above it. `cli/terminal/report.rs` says what was found. `daemon/service.rs`
+//!    user may rename folders above it. (A folder that is made for it is marked, so that it is removed later:
+//!    `daemon/mounts_folder.rs`.) `cli/terminal/report.rs` says what was found. `daemon/service.rs`
 //!    puts the mount together: the log, the file system, the handler of SIGUSR1, and what follows.
 //! 7. `fuse/session.rs` reserves descriptors, mounts on what was opened (`fuse/mount.rs`), answers INIT
 //!    (`init` in `fuse/adaptor.rs`) and starts the workers. If that fails, it unmounts.
@@ -196,6 +198,8 @@
 //!
 //! # The path of a pack
 //!
+//! As for a mount, what is in brackets need not be opened.
+//!
 //! 1. `cli/command/pack.rs` makes `PackOptions` (`pack/pack_options.rs`, with a row for each game), and opens
 //!    the sources as steps 3 to 5 of a mount do.
 //! 2. `pack/plan.rs` plans. `pack/source.rs` lists each copy of a file that a layer has, and refuses a source
@@ -207,7 +211,8 @@
 //!    (`system/walk.rs`), checks what is there, and makes a file without a name for each archive
 //!    (`system/new_file.rs`).
 //! 4. `pack/archive_writer.rs` writes the data that the threads of `pack/pipeline.rs` read and encode, in
-//!    order, and the tables around it (`format/write/tes4.rs`, `tes3.rs` or `ba2.rs`).
+//!    order, and the tables around it (`format/write/tes4.rs`, `tes3.rs` or `ba2.rs`). (The encoders are in
+//!    `content/codec/encode.rs`, and `texture/parts.rs` cuts the textures of a BA2.)
 //! 5. It opens each archive as any other, and compares every file with what was read of the sources.
 //! 6. `system/new_file.rs` gives all files their names, or none. With `--overwrite`, `pack/write.rs` then
 //!    removes archives that an earlier run left, if the new ones have all their bytes.
