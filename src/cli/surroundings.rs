@@ -10,9 +10,8 @@ use signal_hook::low_level::emulate_default_handler;
 
 use super::exit::{Exit, Failure};
 use crate::system::covered::PATH_MAX;
-use crate::system::memory;
 use crate::system::new_file::remove_temporary;
-use crate::system::whole_file::read;
+use crate::system::{memory, process};
 
 const NO_PROC: &str =
     "/proc is not mounted, and bsafs needs it: run `mount -t proc proc /proc` as root, then try again";
@@ -20,8 +19,8 @@ const NO_PROC: &str =
 /// Has SIGTERM, SIGINT and SIGHUP remove the temporary files of this process before they end it. On disks
 /// that make no files without a name, such files would stay. A signal that is ignored stays ignored.
 pub(crate) fn remove_files_on_signals() {
-    let ignored = ignored_signals();
-    let signals = [SIGTERM, SIGINT, SIGHUP].into_iter().filter(|signal| ignored & (1 << (signal - 1)) == 0);
+    let ignored = process::ignored_signals();
+    let signals = [SIGTERM, SIGINT, SIGHUP].into_iter().filter(|signal| !ignored.contains(*signal));
     let handled = Signals::new(signals).and_then(|mut signals| {
         std::thread::Builder::new().name("signals".into()).spawn(move || {
             if let Some(signal) = signals.forever().next() {
@@ -33,17 +32,6 @@ pub(crate) fn remove_files_on_signals() {
     if let Err(error) = handled {
         log::debug!("cannot handle signals: {error}");
     }
-}
-
-/// Maximum length of the status of a process, in bytes.
-const STATUS_MAX: usize = 1 << 16;
-
-/// The signals that the process ignores, as the kernel has them: bit 0 is signal 1.
-fn ignored_signals() -> u64 {
-    let status = read(Path::new("/proc/self/status"), STATUS_MAX).unwrap_or_default();
-    let status = String::from_utf8_lossy(&status);
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 /// Adds to a failure what is wrong with the surroundings, if that may be its cause.
