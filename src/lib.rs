@@ -163,7 +163,7 @@
 //!    (`vfs/opened_archive.rs`), in parallel. What remains of an archive are its names, and the tables that
 //!    `content` needs to read it.
 //! 5. `tree/merge.rs` merges the names of all layers, lowest first, by the rule of step 3.
-//! 6. `daemon/mountpoint.rs` prepares the mountpoint. It is opened once (`system/place.rs`), because another
+//! 6. `daemon/mountpoint.rs` prepares the mountpoint. It is opened once (`system/walk.rs`), because another
 //!    user may rename folders above it. (A folder that is made for it is marked, so that it is removed later:
 //!    `daemon/mounts_folder.rs`.) `cli/terminal/report.rs` says what was found. `daemon/service.rs`
 //!    puts the mount together: the log, the file system, the handler of SIGUSR1, and what follows.

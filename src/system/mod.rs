@@ -1,6 +1,6 @@
 //! The operating system: the mount table, the two mounts of a writable mount (`edit_mount.rs`), absolute
-//! paths, places that no other user can redirect (the walk to them: `walk.rs`; to mount there: `place.rs`; to
-//! write there: `output_place.rs`, `new_file.rs`), paths below this process's mount, paths that only root can
+//! paths, places that no other user can redirect (the walk to them, to mount there: `walk.rs`; to write
+//! there: `output_place.rs`, `new_file.rs`), paths below this process's mount, paths that only root can
 //! change (`root_only.rs`), which file it is (`disk_id.rs`), work that is done once for each file, other
 //! processes, subprocesses and the users they become, locks of folders, processors, open files, disks on
 //! which none stays open (`disk_id.rs`), disks that may stop answering (`asleep.rs`), whole files, memory.
@@ -21,12 +21,11 @@ pub(crate) mod new_file;
 pub(crate) mod once_per_file;
 pub(crate) mod output_place;
 pub(crate) mod paths;
-pub mod place;
 pub(crate) mod process;
 pub(crate) mod root_only;
 #[cfg(feature = "program")]
 pub(crate) mod subprocess;
 pub(crate) mod sync;
 pub(crate) mod text;
-pub(crate) mod walk;
+pub mod walk;
 pub(crate) mod whole_file;
