@@ -301,7 +301,7 @@ fn only_root_and_the_user_of_the_daemon_learn_paths_of_sources() {
     let links = [ino(&format!("{WHICH_LINK}{}:0", ino("a").0)), ino(&format!("{SOURCES_LINK}:0"))];
     let path = dir.path().to_str().unwrap();
     let name = dir.path().file_name().unwrap().to_str().unwrap();
-    let user = rustix::process::geteuid().as_raw();
+    let user = rustix::process::getuid().as_raw();
     for (uid, may_know) in [(0, true), (user, true), (user + 1, false)] {
         let read = |link| view.read_link(link, Caller { uid, gid: uid });
         let which = String::from_utf8(read(links[0]).unwrap()).unwrap();

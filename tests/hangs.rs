@@ -1,12 +1,12 @@
-//! How the tests run: if one hangs, the watchdog names it, ends its mount and fails the run; and what depends
-//! on the user runs as root, too.
+//! How the tests run: if one hangs, the watchdog names it, ends its mount and fails the run; and tests that
+//! depend on the user are noted, so that they run as root, too.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
 use crate::layering::files_below;
-use crate::mounted::{TestDir, mounts_below, run, stop};
+use crate::mounted::{DEPENDENT, TestDir, mounts_below, run, stop};
 use crate::support::Tes3;
 use crate::watchdog;
 
@@ -28,33 +28,29 @@ fn the_watchdog_names_a_hanging_test_and_ends_its_mount() {
     assert!(!processes.contains("hangs.bsa"), "the daemon of the hanging test still runs: {processes}");
 }
 
-/// What the code of a test has if root and other users differ in it.
-const ASKS_FOR_USER: [&str; 5] = ["is_root()", "as_user(", "give_to_user", "fake_mount::", "crate::disk::"];
-
+/// `scripts/check` runs the noted tests as root, too.
 #[test]
-fn what_depends_on_the_user_runs_as_root_too() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let script = fs::read_to_string(root.join("scripts/check")).unwrap();
-    let (_, list) = script.split_once("\nfor_root=(").unwrap();
-    let for_root: Vec<&str> = list.split_once(')').unwrap().0.split_whitespace().collect();
-    let tests = root.join("tests");
+fn a_test_that_asks_who_runs_it_is_noted() {
+    let dir = TestDir::new();
+    let asking = "mount::refusals::every_operation_that_writes_is_refused_after_root_has_remounted_the_mount_for_writing";
+    let other = "mount::attributes::sizes_are_exact_and_blocks_have_512_bytes";
+    let mut tests = Command::new(env::current_exe().unwrap());
+    // With one thread, libtest runs tests on the main thread.
+    tests.args(["--exact", asking, other, "--test-threads=2"]).env(DEPENDENT, dir.path("noted"));
+    let finished = run(&mut tests).success();
+    assert!(finished.contains("2 passed"), "{finished}");
+    assert_eq!(fs::read_to_string(dir.path("noted")).unwrap(), format!("{asking}\n"));
+    // A test that finds out by itself would not be noted.
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let is_test = |path: &Path| {
-        let is_helper =
-            ["support", "bench", "oracles", "fuzz", "soak"].iter().any(|it| path.starts_with(tests.join(it)));
-        (path.is_dir() || path.extension().is_some_and(|it| it == "rs")) && !is_helper
+        !["support", "bench", "oracles", "fuzz", "soak"].iter().any(|it| path.starts_with(tests.join(it)))
     };
-    let mut asking = 0;
-    for path in files_below(&tests, &is_test) {
-        let code = fs::read_to_string(&path).unwrap();
-        let name = path.strip_prefix(&tests).unwrap().with_extension("");
-        let module = format!("{}::", name.to_str().unwrap().replace('/', "::"));
-        if ASKS_FOR_USER.iter().any(|it| code.contains(it)) {
-            asking += 1;
-            let is_listed = for_root.iter().any(|it| module.starts_with(it));
-            assert!(is_listed, "{module} asks for the user, but scripts/check does not run it as root");
-        }
-    }
-    assert!(asking > 30, "{asking}");
+    let files = files_below(&tests, &|path| {
+        is_test(path) && (path.is_dir() || path.extension().is_some_and(|it| it == "rs"))
+    });
+    let finds_out = |path: &PathBuf| fs::read_to_string(path).unwrap().contains(concat!("get", "euid()"));
+    let finding: Vec<PathBuf> = files.into_iter().filter(finds_out).collect();
+    assert!(finding.is_empty(), "call is_root() in {finding:?}");
 }
 
 #[test]

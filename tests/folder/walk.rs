@@ -11,6 +11,7 @@ use bsafs::folder::{Filter, OpenFiles, WalkNote, Why, scan};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::{Disk, files, folders, notes, read};
+use crate::mounted::is_root;
 
 #[test]
 fn files_are_listed_folder_by_folder_in_the_order_of_their_inode_numbers() {
@@ -62,7 +63,7 @@ fn files_with_a_backslash_or_non_utf_8_bytes_in_their_name_are_readable() {
 
 #[test]
 fn a_folder_that_cannot_be_opened_causes_only_a_warning() {
-    if rustix::process::geteuid().is_root() {
+    if is_root() {
         // Root can open every folder, but not even root can open a path that is too long.
         let disk = Disk::new(&["root/a.txt"]);
         let long = "x".repeat(200);

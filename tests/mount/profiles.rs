@@ -278,7 +278,7 @@ fn a_profile_that_came_with_a_mod_neither_covers_a_folder_nor_opens_one_to_write
     let mount = Mounted::at(&dir.path("mnt"), mounted.out);
     let found = fs::metadata(mount.join("a.txt")).unwrap();
     assert_eq!(found.permissions().mode() & 0o777, 0o644);
-    assert_eq!(std::os::unix::fs::MetadataExt::uid(&found), rustix::process::geteuid().as_raw());
+    assert_eq!(std::os::unix::fs::MetadataExt::uid(&found), rustix::process::getuid().as_raw());
     assert!(fs::write(mount.join("b.txt"), "").is_err() && !dir.path("startup").exists());
     // What it says of what is shown counts.
     assert!(xattr::get(mount.join("a.txt"), "user.bsafs.codec").unwrap().is_some());

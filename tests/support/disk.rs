@@ -14,6 +14,8 @@ use fuser::{
     Request, Session,
 };
 
+use crate::mounted::note_dependence;
+
 /// How the disk answers reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -58,8 +60,9 @@ struct Read {
 }
 
 impl Disk {
-    /// Mounts a disk with these files on a new folder.
+    /// Mounts a disk with these files on a new folder. Only its user and root can access it.
     pub fn mount(path: &Path, files: Vec<(&str, Vec<u8>)>) -> Self {
+        note_dependence();
         fs::create_dir(path).unwrap();
         let files = files.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect();
         let state = Mutex::new(State { mode: Mode::Works, waiting: Vec::new() });

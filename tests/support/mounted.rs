@@ -6,7 +6,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -40,7 +40,29 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// Whether the tests run as root. Root mounts with the system call, other users with fusermount3.
 pub fn is_root() -> bool {
+    note_dependence();
+    runs_as_root()
+}
+
+fn runs_as_root() -> bool {
     rustix::process::geteuid().is_root()
+}
+
+/// Environment variable with a file that gets the name of each test in which root and other users differ.
+/// `scripts/check` sets it for an ordinary user, and then runs these tests as root.
+pub const DEPENDENT: &str = "BSAFS_DEPENDENT";
+
+/// Notes that root and other users differ in the running test. What only such tests call, calls this.
+///
+/// # Panics
+/// If another thread than that of the test calls this.
+pub fn note_dependence() {
+    let Some(path) = std::env::var_os(DEPENDENT) else { return };
+    let thread = thread::current();
+    // libtest names the thread after the test.
+    let name = thread.name().filter(|name| name.contains("::")).expect("this is not the thread of the test");
+    let mut file = File::options().create(true).append(true).open(path).unwrap();
+    file.write_all(format!("{name}\n").as_bytes()).unwrap();
 }
 
 /// Whether a thread of a process exists and is no zombie. The first thread may end before others, which still
@@ -110,7 +132,7 @@ pub fn unmount_lazily(path: &Path) {
 
 /// A command that unmounts: `umount` for root, `fusermount3` for other users, each with its own flags.
 fn by_hand(path: &Path, umount: &[&str], fusermount: &[&str]) -> Command {
-    let (program, flags) = if is_root() { ("umount", umount) } else { ("fusermount3", fusermount) };
+    let (program, flags) = if runs_as_root() { ("umount", umount) } else { ("fusermount3", fusermount) };
     let mut command = Command::new(program);
     command.args(flags).arg("--").arg(path);
     command
