@@ -2,6 +2,7 @@
 //! file covers one topic.
 
 mod attackers; // what another user gets of the programs that root starts, and sets in root's mounts
+mod attacks; // one table: what another user controls, what root runs, and how it ends
 mod attributes; // modes, times, sizes, inode numbers, extended attributes
 mod by_mount; // mounts made by mount(8) and fstab
 mod caching; // what the kernel caches: names, negative entries, attributes, listings, bytes

@@ -2,7 +2,7 @@
 //! unmounts. What root mounted elsewhere must survive, and nothing else may be covered.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::os::unix::fs::{chown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -18,7 +18,7 @@ use rustix::process::Signal;
 
 use super::{world, world_files};
 use crate::fake_mount::{Answers, FakeMount, hostile_user};
-use crate::mounted::{DROP_OTHER_MOUNTS, Mounted, TestDir, is_root, mounts_below, run, signal, until};
+use crate::mounted::{DROP_OTHER_MOUNTS, Mounted, TestDir, is_root, run, signal, until};
 use crate::watchdog;
 
 /// Environment variable with the paths that [`exchange`] exchanges, separated by line ends: two paths, and
@@ -143,69 +143,6 @@ fn a_mount_is_made_on_the_folder_that_was_examined() {
     drop(connection);
     unmount(&mounted, true).unwrap();
     assert!(world.is_untouched() && mounted.now().is_none());
-}
-
-#[test]
-fn root_mounts_nowhere_where_another_user_decides_and_says_what_to_do() {
-    let Some(world) = World::new() else { return };
-    run(Command::new("umount").arg(world.path("roots/mnt"))).success();
-    fs::create_dir_all(world.path("sticky/theirs")).unwrap();
-    fs::create_dir(world.path("open")).unwrap();
-    for (path, mode) in [("sticky", 0o1777), ("open", 0o777)] {
-        fs::set_permissions(world.path(path), fs::Permissions::from_mode(mode)).unwrap();
-    }
-    chown(world.path("sticky/theirs"), Some(hostile_user().0), None).unwrap();
-    // Root's link to a folder of the user.
-    symlink("home/a", world.path("into")).unwrap();
-    for path in ["home/a/mnt", "home/a/new", "home/a/../a/mnt", "into/mnt", "sticky/theirs", "open/new"] {
-        for options in [&["-o", "ro"][..], &["-o", "allow_other"], &["--edit", "edits"]] {
-            let finished = world.dir.run([&["mount", "a.bsa", path][..], options].concat());
-            assert_eq!((finished.code, finished.err.lines().count()), (73, 1), "{finished:?}");
-            assert!(finished.err.contains("another user can "), "{finished:?}");
-            assert!(
-                path.contains("..") || finished.err.contains("mount with -o setuid=USER"),
-                "{finished:?}"
-            );
-            assert!(mounts_below(&world.path("")).is_empty(), "{finished:?}");
-            assert!(!world.path("home/a/new").exists() && !world.path("open/new").exists());
-        }
-    }
-    // A folder of the user in one of root's, and root's own in one as /tmp, stay where they are.
-    chown(world.path("roots/mnt"), Some(hostile_user().0), None).unwrap();
-    fs::create_dir(world.path("sticky/roots")).unwrap();
-    for path in ["roots/mnt", "sticky/roots", "sticky/new"] {
-        world.dir.run(["mount", "a.bsa", path]).success();
-        world.dir.run(["umount", path]).success();
-    }
-}
-
-#[test]
-fn a_link_that_another_user_set_is_no_mountpoint_for_root() {
-    let Some(world) = World::new() else { return };
-    fs::create_dir(world.path("roots/empty")).unwrap();
-    symlink(world.path("roots/empty"), world.path("home/empty")).unwrap();
-    for path in ["home/empty", "home/link/empty", "home/link/new"] {
-        for command in [&["mount", "a.bsa", path, "-o", "nonempty"][..], &["umount", path]] {
-            let finished = world.dir.run(command);
-            assert!(finished.code != 0, "{command:?}: {finished:?}");
-            assert!(finished.err.contains("another user can change the link "), "{finished:?}");
-        }
-    }
-    assert!(!world.path("roots/new").exists() && world.is_untouched());
-    assert_eq!(world.kind("roots/empty"), None);
-}
-
-#[test]
-fn root_opens_sources_in_no_folder_that_a_link_of_another_user_leads_to() {
-    let Some(world) = World::new() else { return };
-    for below in ["home/link", "home/link/new"] {
-        let below = world.path(below);
-        let opened = run(world.dir.bsafs(["open", "a.bsa", "--below"]).arg(&below).env_remove("DISPLAY"));
-        assert_eq!(opened.code, 73, "{opened:?}");
-        assert!(opened.err.contains("another user can change "), "{opened:?}");
-    }
-    assert_eq!(fs::read_dir(world.path("roots")).unwrap().count(), 1, "a folder was made beside `mnt`");
-    assert!(world.is_untouched());
 }
 
 #[test]
