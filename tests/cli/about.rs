@@ -27,8 +27,8 @@ fn info_prints_format_flags_counts_and_codecs() {
 fn info_json_prints_one_object_per_archive() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &Tes3::new().file("x\\y.txt", b"12345").build());
-    let textures = samples().into_iter().find(|sample| sample.name == "dx10 v7.ba2").unwrap();
-    dir.sample(&textures);
+    let textures = samples().iter().find(|sample| sample.name == "dx10 v7.ba2").unwrap();
+    dir.sample(textures);
     let text = dir.run(["info", "--json", "a.bsa", &textures.name]).success();
     let summaries: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(summaries.len(), 2);

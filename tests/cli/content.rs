@@ -16,7 +16,7 @@ use crate::support::{Ba2, Tes3, Tes4, Tes4File, pack, samples};
 fn every_file_of_every_sample_is_extracted_completely() {
     let dir = TestDir::new();
     for sample in samples() {
-        dir.sample(&sample);
+        dir.sample(sample);
         let out = dir.path("out").join(&sample.name);
         let printed = run(dir.bsafs(["extract", &sample.name, "-C"]).arg(&out)).success();
         let count = sample.files.len();

@@ -16,7 +16,7 @@ use crate::support::{Ba2, Tes3, Tes4, dds, samples};
 fn every_file_of_every_sample_is_listed_with_its_size() {
     let dir = TestDir::new();
     for sample in samples() {
-        dir.sample(&sample);
+        dir.sample(sample);
         let listed = dir.run(["list", "--json", &sample.name]).success();
         let lines: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         // If an archive stores two spellings of a folder, `list` shows one of them.

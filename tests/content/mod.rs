@@ -110,16 +110,16 @@ static SAMPLES: LazyLock<Samples> = LazyLock::new(|| {
     let samples = support::samples();
     let archives: Vec<&[u8]> = samples.iter().map(|sample| &sample.bytes[..]).collect();
     let opened = Opened::new(&archives, 3 << 20, Limits::default());
-    let file = |number: usize, name: &str, path: String, content| {
-        (opened.id(&format!("{number}/{path}")), format!("{name}: {path}"), content)
+    let file = |number: usize, name: &str, path: &str, content: &Vec<u8>| {
+        (opened.id(&format!("{number}/{path}")), format!("{name}: {path}"), content.clone())
     };
     let files = samples
-        .into_iter()
+        .iter()
         .enumerate()
         .flat_map(|(number, it)| {
-            it.files.into_iter().map(move |(path, content)| (number, it.name.clone(), path, content))
+            it.files.iter().map(move |(path, content)| (number, &it.name, path, content))
         })
-        .map(|(number, name, path, content)| file(number, &name, path, content))
+        .map(|(number, name, path, content)| file(number, name, path, content))
         .collect();
     Samples { opened, files }
 });

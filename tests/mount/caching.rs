@@ -70,9 +70,9 @@ fn a_first_read_blocks_while_the_daemon_is_stopped() {
 
 #[test]
 fn cached_bytes_are_read_even_if_the_archive_was_overwritten() {
-    let sample = samples().into_iter().find(|sample| sample.name == "v104 zlib.bsa").unwrap();
+    let sample = samples().iter().find(|sample| sample.name == "v104 zlib.bsa").unwrap();
     let dir = TestDir::new();
-    let archive = dir.sample(&sample);
+    let archive = dir.sample(sample);
     let mount = dir.mount([&sample.name]);
     let (path, content) = &sample.files[1];
     assert!(mount.read(path) == *content);

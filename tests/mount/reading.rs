@@ -14,14 +14,14 @@ use crate::support::content::text;
 use crate::support::tes4::{FILE_NAMES, FOLDER_NAMES, PACKED};
 use crate::support::{Sample, Tes4, samples};
 
-fn sample(name: &str) -> Sample {
-    samples().into_iter().find(|sample| sample.name == name).expect(name)
+fn sample(name: &str) -> &'static Sample {
+    samples().iter().find(|sample| sample.name == name).expect(name)
 }
 
 /// Mounts one sample in a new test folder.
-fn mount(name: &str) -> (Sample, TestDir, Mounted) {
+fn mount(name: &str) -> (&'static Sample, TestDir, Mounted) {
     let (sample, dir) = (sample(name), TestDir::new());
-    dir.sample(&sample);
+    dir.sample(sample);
     let mount = dir.mount([name]);
     (sample, dir, mount)
 }
@@ -44,7 +44,7 @@ fn every_file_of_every_sample_is_listed_and_readable() {
     let dir = TestDir::new();
     let mut seen = 0;
     for sample in samples() {
-        dir.sample(&sample);
+        dir.sample(sample);
         let mount = dir.mount([&sample.name]);
         let mut listed = BTreeSet::new();
         walk(&mount.path, "", &mut listed);
@@ -146,7 +146,7 @@ fn eight_parallel_readers_read_the_right_bytes() {
         let sample = sample(name);
         for stride in [0, 1] {
             let dir = TestDir::new();
-            dir.sample(&sample);
+            dir.sample(sample);
             // The cache is so small that readers evict each other's extents.
             let mount = dir.mount([name, "--cache-size", "100K"]);
             read_in_parallel(&mount, &sample, stride);

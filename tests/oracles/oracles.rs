@@ -179,7 +179,7 @@ fn outcome(ours: &[u8], theirs: &Other) -> (Outcome, String) {
 /// Writes archives with the tests' builder: all samples, some without names, and some with hash collisions.
 fn built(folder: &Path) -> Vec<Subject> {
     let mut archives: Vec<(String, Vec<u8>)> =
-        support::samples().into_iter().map(|sample| (sample.name, sample.bytes)).collect();
+        support::samples().iter().map(|it| (it.name.clone(), it.bytes.clone())).collect();
     let tes4 = |flags| {
         let archive = Tes4::new(105).flags(flags);
         archive.file("a\\b", "c.txt", "one").file("", "d.txt", "two").build()

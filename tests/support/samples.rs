@@ -1,5 +1,7 @@
 //! One archive of each kind, and the files that a mount must show for it. This file makes those of PC games.
 
+use std::sync::LazyLock;
+
 use super::ba2::{Ba2, Ba2File, Chunk, METHOD_LZ4, METHOD_ZLIB, Texture};
 use super::content::{noise, texels, text};
 use super::dds;
@@ -18,8 +20,13 @@ pub struct Sample {
     pub files: Vec<(String, Vec<u8>)>,
 }
 
-/// All samples. Their names are unique.
-pub fn samples() -> Vec<Sample> {
+/// All samples, which are made once. Their names are unique.
+pub fn samples() -> &'static [Sample] {
+    static ALL: LazyLock<Vec<Sample>> = LazyLock::new(make);
+    &ALL
+}
+
+fn make() -> Vec<Sample> {
     let mut all = vec![tes3()];
     all.extend(oblivion());
     all.extend(skyrim());
@@ -351,7 +358,7 @@ mod tests {
             paths.dedup();
             assert_eq!(paths.len(), sample.files.len(), "{}", sample.name);
             assert!(!names.contains(&sample.name), "{}", sample.name);
-            names.push(sample.name);
+            names.push(sample.name.clone());
         }
         assert!(names.len() > 30, "{names:?}");
     }

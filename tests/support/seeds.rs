@@ -26,9 +26,9 @@ type Named = (String, Vec<u8>, Vec<String>);
 
 /// All seeds. Their names are unique within a target.
 pub fn seeds() -> Vec<Seed> {
-    let whole = samples().into_iter().map(|sample| {
-        let paths = sample.files.into_iter().map(|(path, _)| path).collect();
-        (sample.name, sample.bytes, paths)
+    let whole = samples().iter().map(|sample| {
+        let paths = sample.files.iter().map(|(path, _)| path.clone()).collect();
+        (sample.name.clone(), sample.bytes.clone(), paths)
     });
     let mut all = Vec::new();
     for (n, (name, archive, paths)) in small_archives().into_iter().chain(whole).enumerate() {
