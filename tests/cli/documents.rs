@@ -124,6 +124,8 @@ fn the_documents_are_short_and_the_options_of_sources_are_in_one_place() {
     assert!(lines.len() <= 120, "the help of mount has {} lines", lines.len());
     assert!(lines.iter().position(|it| *it == "Examples:") < lines.iter().position(|it| *it == "Options:"));
     let sources = run(&["help", "sources"]);
+    let manual = run(&["man", "list"]);
+    let helps = COMMANDS.iter().map(|command| (command, run(&["help", command]))).collect::<Vec<_>>();
     let completed = dir.run(["complete", "bash", "--", "bsafs list --"]).success();
     for option in [
         "encoding",
@@ -141,9 +143,8 @@ fn the_documents_are_short_and_the_options_of_sources_are_in_one_place() {
         let option = format!("--{option}");
         assert!(sources.contains(&format!("* `{option}")), "{option}");
         assert!(completed.contains(&option), "{option} is not completed");
-        assert!(run(&["man", "list"]).contains(&option.replace('-', r"\-")), "{option} is not in the manual");
-        for command in COMMANDS {
-            let help = run(&["help", command]);
+        assert!(manual.contains(&option.replace('-', r"\-")), "{option} is not in the manual");
+        for (command, help) in &helps {
             let is_shown = help.lines().any(|line| line.trim_start().split(' ').next() == Some(&*option));
             assert!(!is_shown, "{command} repeats {option}");
         }

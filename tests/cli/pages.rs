@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::mounted::{TestDir, run};
-use crate::support::dds;
+use crate::support::{Tes3, dds};
 
 /// A texture of one colour, which is given as BC1 stores it.
 fn texture(colour: u16, side: u16) -> Vec<u8> {
@@ -213,9 +213,9 @@ fn a_difference_that_only_the_largest_mip_has_is_not_shown_as_black() {
     let dir = TestDir::new();
     // Two mips: the smaller one is always the same.
     let mipped = |colour: u16| {
-        let large = &texture(colour, 1024)[dds::header(dds::BC1, 4, 4, 1, false).len()..];
-        let small = &texture(0, 512)[dds::header(dds::BC1, 4, 4, 1, false).len()..];
-        [&dds::header(dds::BC1, 1024, 1024, 2, false)[..], large, small].concat()
+        let large = [&colour.to_le_bytes()[..], &colour.to_le_bytes(), &[0; 4]].concat().repeat(1024 / 4 * 2);
+        let small = [0; 8].repeat(512 / 4);
+        [&dds::header(dds::BC1, 1024, 8, 2, false)[..], &large, &small].concat()
     };
     for (name, before, after) in [("red.dds", 0, 0xF800), ("blue.dds", 0, 0x001F)] {
         write(&dir, &format!("a/{name}"), mipped(before));
@@ -246,12 +246,12 @@ fn files_that_are_alone_in_their_folder_share_one_list() {
 #[test]
 fn what_has_no_room_is_one_sentence() {
     let dir = TestDir::new();
-    for layer in ["low", "high"] {
-        for file in 0..20_001 {
-            write(&dir, &format!("{layer}/{file}.txt"), "");
-        }
+    let archive = (0..20_001).fold(Tes3::new(), |archive, file| archive.file(format!("{file}.txt"), b""));
+    let archive = archive.build();
+    for layer in ["low.bsa", "high.bsa"] {
+        dir.archive(layer, &archive);
     }
-    let page = page(&dir, &["conflicts", "low", "high", "--no-compare"]);
+    let page = page(&dir, &["conflicts", "low.bsa", "high.bsa", "--no-compare"]);
     let note = "The page has no room for 1 file; to narrow it, name a folder, a pattern such as \
                 &#39;*sword*&#39;, or --of LAYER.";
     assert_eq!(parts(&page, "role=\"note\">", "</p>"), [note]);
