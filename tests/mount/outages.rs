@@ -180,7 +180,7 @@ fn the_error_of_a_failing_disk_names_archive_offset_and_reason() {
     let archive = files.fold(Tes4::new(104), |archive, name| archive.file("f", name, "x")).build();
     let tables = u64::try_from(archive.len()).unwrap() - 4_000;
     let disk = Disk::mount(&dir.path("disk"), vec![("a.bsa", archive)]);
-    for from in (0..tables).step_by(1 << 16) {
+    for from in (0..tables).step_by(1 << 17) {
         disk.set(Mode::FailsFrom(from));
         for command in
             [&["mount", "disk/a.bsa", "mnt"][..], &["info", "disk/a.bsa"], &["verify", "disk/a.bsa"]]

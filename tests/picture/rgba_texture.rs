@@ -278,6 +278,7 @@ fn headers_that_contradict_the_length_of_the_file_lead_to_no_texel_beyond_it() {
                 header[112..116].copy_from_slice(&u32::to_le_bytes(caps2));
                 header[136..144].copy_from_slice(&[u32::to_le_bytes(misc), array.to_le_bytes()].concat());
                 let whole = [header, texels.clone()].concat();
+                let first = rgba(&whole).map(|_| pixels(&whole)[..256].to_vec());
                 for len in (148..whole.len()).step_by(16).chain([149, 163, 211, 212, 213]) {
                     let file = &whole[..len];
                     let Some(texture) = rgba(file) else {
@@ -288,7 +289,7 @@ fn headers_that_contradict_the_length_of_the_file_lead_to_no_texel_beyond_it() {
                     shown += 1;
                     // Slices beyond the file would panic.
                     let decoded = pixels(file);
-                    assert_eq!(decoded[..256], pixels(&whole)[..256]);
+                    assert_eq!(Some(&decoded[..256]), first.as_deref());
                     let head = FileHeader::parse(&texture.head(), u64::MAX).unwrap();
                     let shown_file = texture.file_len();
                     assert_eq!((head.complete(shown_file), head.missing(shown_file)), (Some(head), 0));
