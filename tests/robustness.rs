@@ -2,9 +2,9 @@
 //! counts of up to 2^64, hostile names.
 //!
 //! Tables, which include the names at the end of a BA2, are cut and changed at every byte. Each
-//! byte gets three other values in the first sample of each format and kind, and one in the first of each
-//! version. Other samples are cut and changed only if `BSAFS_ALL` is set, as `scripts/check --all` does. Data is a
-//! thousand times as long, so only every [`STRIDE`]th byte of it is tested.
+//! byte gets three other values in the first sample of each format and kind, and one in the first of
+//! each version. Other samples are cut and changed only if `BSAFS_ALL` is set, as `scripts/check
+//! --all` does. Data is a thousand times as long, so only every [`STRIDE`]th byte of it is tested.
 //!
 //! The submodules are the bodies of the fuzz targets (tests/fuzz).
 
@@ -72,7 +72,7 @@ impl Target {
         (0..data).chain((data..names).step_by(STRIDE)).chain(names..len).collect()
     }
 
-    /// The offsets that this run tries: all of the first sample of a version, of others only with `BSAFS_ALL`.
+    /// The offsets that this run tries: those of the first sample of a version, and all with `BSAFS_ALL`.
     fn offsets_to_try(&self) -> Vec<usize> {
         let is_tried = self.is_first || std::env::var_os("BSAFS_ALL").is_some();
         if is_tried { self.offsets() } else { Vec::new() }

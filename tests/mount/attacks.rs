@@ -1,6 +1,6 @@
-//! One table of attacks on root: what another user controls, what root then runs, and how it ends. All rows share
-//! a folder, in which no command may change anything. Attacks that need the right moment are in `attackers`,
-//! `redirected` and `trust`.
+//! One table of attacks on root: what another user controls, what root then runs, and how it ends. All rows
+//! share a folder, in which no command may change anything. Attacks that need the right moment are in
+//! `attackers`, `redirected` and `trust`.
 
 use std::collections::BTreeMap;
 use std::fs;
