@@ -39,7 +39,9 @@ fn a_test_that_asks_who_runs_it_is_noted() {
     tests.args(["--exact", asking, other, "--test-threads=2"]).env(DEPENDENT, dir.path("noted"));
     let finished = run(&mut tests).success();
     assert!(finished.contains("2 passed"), "{finished}");
-    assert_eq!(fs::read_to_string(dir.path("noted")).unwrap(), format!("{asking}\n"));
+    // It asks several times.
+    let noted = fs::read_to_string(dir.path("noted")).unwrap();
+    assert!(!noted.is_empty() && noted.lines().all(|line| line == asking), "{noted}");
     // A test that finds out by itself would not be noted.
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let is_test = |path: &Path| {
