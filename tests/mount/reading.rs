@@ -149,7 +149,7 @@ fn eight_parallel_readers_read_the_right_bytes() {
             dir.sample(sample);
             // The cache is so small that readers evict each other's extents.
             let mount = dir.mount([name, "--cache-size", "100K"]);
-            read_in_parallel(&mount, &sample, stride);
+            read_in_parallel(&mount, sample, stride);
         }
     }
 }
