@@ -321,9 +321,10 @@ impl Disk {
         }
     }
 
-    /// Whether an archive was read ahead, and the rest of it may be.
+    /// Whether an archive is being read ahead.
     fn is_under_way(&self, archive: u32) -> bool {
-        self.archives.get(&archive).is_some_and(|it| it.ahead > 0) && self.is_unfinished(archive)
+        let has_begun = self.archives.get(&archive).is_some_and(|it| it.ahead > 0);
+        has_begun && self.wanted == archive && self.step().is_some()
     }
 
     fn is_unfinished(&self, archive: u32) -> bool {
@@ -539,6 +540,22 @@ mod tests {
         assert_eq!(it.disk.archives[&0].ahead, MIB);
         it.disk.note_request((0, &first), &(4 * MIB..4 * MIB + 9), 0);
         assert!(!it.disk.turn_to((1, &second)), "the first archive is being read ahead");
+    }
+
+    #[test]
+    fn a_request_is_left_out_only_while_its_archive_is_read_ahead() {
+        let mut it = Simulated::new(&[100 * MIB, 100 * MIB]);
+        (it.disk.seeks, it.disk.waited) = (SEEKS_MIN - 1, SEEK * 31);
+        let file = it.archives[0].clone();
+        it.disk.note_read((0, &file), &(90 * MIB..90 * MIB + 9), 0, SEEK);
+        let step = it.disk.step().unwrap();
+        it.disk.note_step(&step, Some(SEEK));
+        assert!(it.disk.is_under_way(0));
+        let other = it.archives[1].clone();
+        it.disk.note_read((1, &other), &(90 * MIB..90 * MIB + 9), 0, SEEK);
+        assert!(!it.disk.is_under_way(0), "another archive is read ahead");
+        it.read_ahead();
+        assert!(it.disk.archives[&1].ahead > 0 && !it.disk.is_under_way(1), "no budget is left");
     }
 
     #[test]
