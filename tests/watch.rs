@@ -215,6 +215,20 @@ impl Watched {
 }
 
 #[test]
+fn a_watch_is_not_given_up_for_a_folder_that_is_gone() {
+    let it = with_few_watches(1, |_, _| (), &[]);
+    assert!(it.is_watched("a"));
+    let used = UsedFolder { folder: it.path("b"), is_read: true, at: 1 };
+    it.watcher.note_used(&[used], &[]);
+    let surplus = it.watcher.surplus(100);
+    fs::remove_dir(it.path("b")).unwrap();
+    let moved = it.watcher.move_watches(&surplus);
+    assert!(it.is_watched("a") && moved.added == moved.removed, "{moved:?}");
+    fs::write(it.path("a/file"), "").unwrap();
+    assert!(it.is_changed(LONG));
+}
+
+#[test]
 fn what_decides_the_load_order_is_watched_before_anything_else_and_stays_so() {
     let add = |interests: &mut Interests, dir: &Path| {
         interests.add_plan_file(&dir.join("profile/modlist.txt"));

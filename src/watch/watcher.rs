@@ -341,6 +341,7 @@ impl Watcher {
     }
 
     /// Ends watches, and gives them to the folders that were used last. Events until now are still reported.
+    /// A folder that got its watch back is among those that lost theirs and among those that got one.
     pub fn move_watches(&self, from: &[FolderPath]) -> MovedWatches {
         let mut tables = self.tables.lock();
         let mut moved = MovedWatches::default();
@@ -362,6 +363,13 @@ impl Watcher {
             tables.update(self.inotify(), &folder);
             if tables.folders.get(&folder).is_some_and(|it| it.watch.is_some()) {
                 moved.added.push(folder);
+            }
+        }
+        // The wanted folders may be gone. Then those that lost their watches get them again.
+        for folder in from.iter().rev() {
+            let lacks = tables.folders.get(folder).is_some_and(|it| it.watch.is_none());
+            if lacks && tables.has_room() && tables.update(self.inotify(), folder) {
+                moved.added.push(folder.clone());
             }
         }
         moved
