@@ -466,7 +466,10 @@ impl Watcher {
             };
             let (flags, watch) = (event.events(), event.wd());
             let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
-            is_lost |= flags.contains(ReadFlags::QUEUE_OVERFLOW);
+            if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
+                is_lost = true;
+                self.tables.lock().forget_ending();
+            }
             let (meanings, files) = {
                 let mut tables = self.tables.lock();
                 let files = tables.files.get(&watch).cloned().unwrap_or_default();
@@ -752,6 +755,14 @@ impl Tables {
             }
         }
         self.end_if_unused(Some(inotify), watch);
+    }
+
+    /// Drops what is kept of watches until the kernel has reported all their events, because it may never
+    /// report that they ended.
+    fn forget_ending(&mut self) {
+        let watch_of = |folder: &FolderPath| self.folders.get(folder).and_then(|it| it.watch);
+        self.paths.retain(|(watch, folder)| watch_of(folder) == Some(*watch));
+        self.ending = 0;
     }
 
     /// Ends a watch if no path leads to its folder any more.
@@ -1063,6 +1074,29 @@ mod tests {
     use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
 
     use super::*;
+
+    #[test]
+    fn a_watch_whose_end_is_lost_in_an_overflow_is_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| dir.path().join(name));
+        for folder in [&a, &b] {
+            fs::create_dir(folder).unwrap();
+        }
+        let watcher = Watcher::with_share(1);
+        watcher.watch(WatchChanges { added: vec![a.clone(), b.clone()], ..WatchChanges::default() });
+        watcher.note_used(&[UsedFolder { folder: b, is_read: true, at: 1 }], &[]);
+        let queued = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
+        // Each file causes several events.
+        for _ in 0..queued.trim().parse::<usize>().unwrap() {
+            fs::write(a.join("file"), "").unwrap();
+            fs::remove_file(a.join("file")).unwrap();
+        }
+        assert_eq!(watcher.move_watches(&watcher.surplus(1)).added.len(), 1);
+        assert_eq!(watcher.tables.lock().paths.len(), 2);
+        while !watcher.read_events(|_| ()).unwrap() {}
+        let tables = watcher.tables.lock();
+        assert_eq!((tables.paths.len(), tables.watches()), (1, 1));
+    }
 
     #[test]
     fn the_watches_of_a_process_are_counted() {
