@@ -412,11 +412,8 @@ impl Follower {
         self.note_watched_links(fs);
         fs.view().store().note_watched(|folder| self.watcher.is_reported(folder));
         let mut changes = DiskChanges::default();
-        if !changed.is_empty() {
-            changes.add_plan();
-        }
-        for folder in changed.iter() {
-            changes.add(Path::new(&**folder).into());
+        for folder in &changed {
+            add_checked(&mut changes, &self.watcher, Path::new(folder));
         }
         // If a disk falls asleep meanwhile, the others are asked again.
         let stale = (0..2).find_map(|_| {
@@ -498,6 +495,18 @@ impl WatchedSources {
     }
 }
 
+/// Adds a folder in which a check found a change. If it is on the way to a source, the way may lead elsewhere
+/// now, so that the watches below are requested again.
+pub(super) fn add_checked(changes: &mut DiskChanges, watcher: &Watcher, folder: &Path) {
+    if watcher.is_of_links(folder) {
+        changes.add_anywhere();
+    } else if watcher.is_of_plan(folder) {
+        changes.add_moved(folder.to_owned());
+    } else {
+        changes.add(folder.into());
+    }
+}
+
 /// What may have changed in folders between the opening of the sources and the request of their watches. Of a
 /// disk that is asleep, all is listed again when it answers.
 fn changes_since(
@@ -516,13 +525,7 @@ fn changes_since(
     let is_added = |folder: &Path| all.contains(folder.as_os_str());
     let mut changes = DiskChanges::default();
     for folder in all.iter().map(Path::new).filter(|folder| is_new(folder)) {
-        if watcher.is_of_links(folder) {
-            changes.add_anywhere();
-        } else if watcher.is_of_plan(folder) {
-            changes.add_moved(folder.to_owned());
-        } else {
-            changes.add(folder.into());
-        }
+        add_checked(&mut changes, watcher, folder);
     }
     // Writing to a file does not change the time of its folder.
     view.store().stale_folders(is_added).into_iter().for_each(|folder| changes.add(folder.into()));
@@ -810,5 +813,35 @@ impl Trigger {
                 None => self.changed.wait(state),
             };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_of_what_leads_to_a_source_renews_the_watches_below() {
+        let dir = tempfile::tempdir().unwrap();
+        let [source, target] = ["way/source", "elsewhere/target"].map(|path| dir.path().join(path));
+        let other = dir.path().join("other");
+        for folder in [&source, &target, &other] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        let link = other.join("link");
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let (watcher, mut interests) = (Watcher::with_share(0), Interests::default());
+        interests.add_way_to(&source);
+        interests.add_link(&link);
+        watcher.watch(WatchChanges { interests: Some(interests), ..WatchChanges::default() });
+        let moved = |folder: &str| {
+            let mut changes = DiskChanges::default();
+            add_checked(&mut changes, &watcher, &dir.path().join(folder));
+            assert!(changes.includes(&dir.path().join(folder)));
+            changes.moved().to_vec()
+        };
+        assert_eq!(moved("way"), [dir.path().join("way")]);
+        assert_eq!(moved("elsewhere"), [PathBuf::from("/")], "a link may lead elsewhere");
+        assert!(moved("way/source").is_empty());
     }
 }

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use super::disks::Disks;
-use super::follow::{Follower, Trigger, WAKE};
+use super::follow::{Follower, Trigger, WAKE, add_checked};
 use super::polling::Polling;
 use crate::fs::FileSystem;
 use crate::system::asleep;
@@ -166,9 +166,8 @@ impl Watching {
         let changed = self.polling.lock().step(&self.watcher);
         if !changed.is_empty() {
             self.trigger.note(|changes| {
-                changes.add_plan();
-                for folder in changed {
-                    changes.add(Path::new(&*folder).into());
+                for folder in &changed {
+                    add_checked(changes, &self.watcher, Path::new(folder));
                 }
                 true
             });

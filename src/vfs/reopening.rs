@@ -429,7 +429,7 @@ impl DiskChanges {
     }
 
     /// Whether something may have changed in a folder.
-    pub(super) fn includes(&self, folder: &Path) -> bool {
+    pub(crate) fn includes(&self, folder: &Path) -> bool {
         self.is_anywhere || self.folders.contains(folder)
     }
 
