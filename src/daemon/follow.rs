@@ -348,12 +348,20 @@ impl Follower {
         ))
     }
 
-    /// Records which folders are watched, and has the others checked. Returns how many others there are.
+    /// Records which folders are watched, and has the others checked. Returns how many others there are. What
+    /// changed in a folder between its last check and its watch is read.
     fn note_watches(&self, fs: &Arc<FileSystem>, opening_began: SystemTime) -> usize {
         let ((watched, used, unwatched), folders) = (self.watcher.counts(), self.watcher.unwatched());
         fs.note_watches((watched, used), folders.into_iter().collect(), self.why_unwatched());
         self.note_watched_links(fs);
-        self.polling.lock().begin(&self.watcher, opening_began);
+        let changed = self.polling.lock().begin(&self.watcher, opening_began);
+        if !changed.is_empty() {
+            self.trigger.note_found(|changes| {
+                for folder in &changed {
+                    add_checked(changes, &self.watcher, Path::new(folder));
+                }
+            });
+        }
         if unwatched > 0 {
             // The thread may be waiting without a time limit. If the socket is full, it wakes anyway.
             let _ = (&self.signal.wake).write(&[WAKE]);

@@ -35,11 +35,16 @@ pub(super) struct Polling {
 
 impl Polling {
     /// Checks the folders that have no watch now. `opening_began` is the time at which the opening of their
-    /// view began.
-    pub(super) fn begin(&mut self, watcher: &Watcher, opening_began: SystemTime) {
+    /// view began. Returns the folders that have watches now and in which something changed since they were
+    /// checked last.
+    pub(super) fn begin(&mut self, watcher: &Watcher, opening_began: SystemTime) -> Vec<FolderPath> {
         self.began = self.began.or(opening_began.checked_sub(COARSEST_TICK));
-        self.seen.retain(|folder, _| watcher.is_unwatched(folder));
+        let checked_before = |folder: &FolderPath, _: &mut u64| !watcher.is_unwatched(folder);
+        let watched = self.seen.extract_if(checked_before).filter(|(folder, _)| watcher.is_watched(folder));
+        let changed = watched.filter(|(folder, then)| is_changed(watcher, folder, Some(*then), None).0);
+        let changed = changed.map(|(folder, _)| folder).collect();
         self.set_count(watcher.counts().2);
+        changed
     }
 
     /// Records how many folders have no watch. Which ones may change without postponing any check.
@@ -157,7 +162,7 @@ mod tests {
         interests.add_plan_file(&list);
         watcher.watch(WatchChanges { interests: Some(interests), ..WatchChanges::default() });
         let mut polling = Polling::default();
-        polling.begin(&watcher, SystemTime::now() + Duration::from_secs(3600));
+        let _ = polling.begin(&watcher, SystemTime::now() + Duration::from_secs(3600));
         let mut check = || {
             // All are checked once.
             let steps = 0..polling_interval(polling.folders) as usize;
@@ -175,5 +180,30 @@ mod tests {
         File::open(&list).unwrap().set_modified(at).unwrap();
         assert_eq!(check(), [dir.path()]);
         assert_eq!(check(), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn a_change_between_the_last_check_of_a_folder_and_its_watch_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| dir.path().join(name));
+        for folder in [&a, &b] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        let watcher = Watcher::with_share(1);
+        let watch = |added: &[&PathBuf], removed: &[&PathBuf]| {
+            let of = |folders: &[&PathBuf]| folders.iter().map(|it| it.to_path_buf()).collect();
+            watcher.watch(WatchChanges { added: of(added), removed: of(removed), ..WatchChanges::default() });
+        };
+        watch(&[&a, &b], &[]);
+        let (mut polling, began) = (Polling::default(), SystemTime::now());
+        assert!(polling.begin(&watcher, began).is_empty());
+        polling.due = Some(Instant::now());
+        polling.step(&watcher);
+        std::fs::write(b.join("new"), "").unwrap();
+        // A new layer lists the folder, too, when there is room.
+        watch(&[], &[&a]);
+        watch(&[&b], &[]);
+        assert_eq!(polling.begin(&watcher, began), [FolderPath::from(b.as_os_str())]);
+        assert!(polling.begin(&watcher, began).is_empty());
     }
 }

@@ -287,6 +287,11 @@ impl Watcher {
         self.tables.lock().files.values().flatten().map(|file| file.number).collect()
     }
 
+    /// Whether a folder has a watch.
+    pub fn is_watched(&self, folder: &FolderPath) -> bool {
+        self.holds(Path::new(folder), |it| it.watch.is_some())
+    }
+
     /// Whether the system reports each change of a file in a folder.
     pub fn is_reported(&self, folder: &Path) -> bool {
         self.holds(folder, |it| it.watch.is_some() && it.has_content)
