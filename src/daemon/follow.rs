@@ -50,8 +50,8 @@ const ASKING_INTERVAL: Duration = Duration::from_secs(5);
 /// How often a reload opens the sources, if disks stop answering meanwhile.
 const OPENINGS: usize = 4;
 
-/// The byte that wakes the thread that watches because there are folders to check, or because a disk fell asleep or answers
-/// again. The signal handler sends another one.
+/// The byte that wakes the thread that watches, because there are folders to check, or because a disk fell
+/// asleep or answers again. The signal handler sends another one.
 pub(super) const WAKE: u8 = b'w';
 
 /// Receives SIGUSR1, which requests a reload. The handler is installed before the mount, because without it
