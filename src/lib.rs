@@ -105,17 +105,25 @@
 //!
 //! # The path of a read
 //!
-//! 1. `read` in `fuse/adaptor.rs`: receives a READ for an inode number from fuser, calls the steps below, and
-//!    sends the reply.
-//! 2. `fs/read.rs`: finds the file of the inode number, and the device that has its bytes.
-//! 3. `fuse/device_queues.rs`: runs the rest at once. If its device already uses its share of
-//!    workers, or if only one worker is free, the request waits in the queue of that device.
-//! 4. `fs/read.rs`: passes the range to `fs/prefetch.rs`, which may let other threads decode what comes
-//!    next. Then it reads the file, logs a fault once, and starts a reload if the source has changed.
-//! 5. `content/stored_file.rs`: knows whether the file is loose, and in which form it is shown.
-//! 6. `content/read/plain_file.rs`: cuts the range at the borders of the file's head and extents, and at the
-//!    end of the file.
-//! 7. `content/read/file_extent.rs`: checks the size of each extent, decides how it is read, and decodes it:
+//! The files named here are those to open for a READ of a file in an archive, in this order; what is in
+//! brackets need not be opened.
+//!
+//! 1. `read` in `fuse/adaptor.rs` receives a READ for an inode number from fuser, and sends the reply. (It
+//!    counts the request. It takes the current view, which never changes: `View::opened` is a tree of names
+//!    and a store of bytes. `note_used_file` counts the folder as used if some folders have no watch.)
+//! 2. `DeviceQueues::run` in `fuse/device_queues.rs` runs the read at once, as soon as step 3 has found the
+//!    device. If the device already uses its share of workers, or if only one worker is free, the request
+//!    waits in the queue of the device. After the reply, a worker that is not needed rests.
+//! 3. `fs/read.rs`: `ReadTarget::find` takes the node with the inode number from the tree. Its `EntryId`, a
+//!    layer and a number in it, is the file in the store. `answer` reads it, logs a fault once, and starts a
+//!    reload if the archive has changed. (`note_read` in `fs/prefetch.rs` may let other threads decode what
+//!    comes next. `free_after_read` has the cache shrink soon. The end of the file is on loose files.)
+//! 4. `StoredFile::read_at` in `content/stored_file.rs`: the layer is an archive or a folder, and a file of
+//!    an archive is shown as it is stored, or as a texture in another form. (`LayerTables::form` knows that.)
+//! 5. `PlainFile::read` in `content/read/plain_file.rs` cuts the range at the borders of the file's head and
+//!    extents, and at the end of the file.
+//! 6. `FileExtent::read` in `content/read/file_extent.rs` checks the size of each extent, decides how it is
+//!    read, and decodes it:
 //!
 //!    | `ReadStrategy` | if | the bytes come from |
 //!    |---|---|---|
@@ -124,21 +132,21 @@
 //!    | `Prefix` | the piece is near the beginning of an extent | a decode up to its end; not cached |
 //!    | `Cached` | in all other cases, and if the extent is cached already | the cache; decoded once |
 //!
-//!    If the stream of a `Prefix` ends early, the whole extent is decoded into the cache.
-//! 8. `content/cache.rs`, only for `Cached`: has bytes that were decoded before. If not, each thread
-//!    that needs them reads the payload (step 9). Then one decodes it (step 10), and the others wait.
-//! 9. `content/read/file_extent.rs` reads the packed bytes, and finds where the payload begins.
-//!    `archive_file/` checks after the read whether the archive changed. If it did, the read fails. If many
-//!    reads of a disk seek, `content/read/scattered.rs` reads the archive ahead in the order of its data.
-//! 10. `content/codec/`: decodes the payload into a buffer of the declared size. A `Prefix` reads and decodes
-//!     only as much as it needs.
+//!    If the stream of a `Prefix` ends early, the whole extent is decoded into the cache. `read_payload` in
+//!    the same file reads the packed bytes, and finds where the payload begins. (The tables of the archive,
+//!    `content/layer_tables.rs`, say where each extent is, how long, and in which codec.)
+//! 7. `Cache::decode_once` in `content/cache.rs`, only for `Cached` and if the bytes are not there: each
+//!    thread that needs them reads the payload, then one decodes it, and the others wait. A thread that needs
+//!    a large buffer may wait there until others are freed.
+//! 8. `Scattered::watch` in `content/read/scattered.rs` runs each read of an archive, and measures it. If
+//!    many reads of a disk seek, a thread reads the archive ahead in the order of its data.
+//! 9. `read_exact_at` in `archive_file/archive_file.rs` is that read. Afterwards it checks whether the
+//!    archive changed. If it did, the read fails.
+//! 10. `codec::decode` in `content/codec/table.rs` has a decoder for each codec, such as `zlib.rs`, which
+//!     fills a buffer of the declared size. A `Prefix` reads and decodes only as much as it needs.
 //!
-//! Steps 1 and 4 to 7 call those below them, and step 7 calls 8 to 10. In steps 9 and 10, a thread that needs
-//! a large buffer may wait until others are freed (`content/cache.rs`). After the reply,
-//! `fuse/device_queues.rs` rests a worker that is not needed.
-//!
-//! Two kinds of files leave this path at step 5. `content/stored_file.rs` and `folder/` read loose files.
-//! `content/textures/` shows textures in other forms, from what steps 6 to 10 read.
+//! Two kinds of files leave this path at step 4: loose files, which `folder/loose_folder.rs` reads, and
+//! textures in other forms, which `content/textures/` makes from what steps 5 to 10 read.
 //!
 //! The daemon sends a reply directly from the memory that has the bytes. The kernel answers a second read of
 //! the same bytes from its page cache.
@@ -176,20 +184,38 @@
 //!
 //! # The path of a change
 //!
-//! 1. `daemon/watching.rs` waits for events of `watch`, for SIGUSR1 and for changes of the mount table. If a
-//!    name of a loose file changed, the kernel drops it at once, and a LOOKUP of it waits for the next view
-//!    (`fs/remembered/pending.rs`). If a file was written to, its new bytes show before any reload: the
-//!    kernel drops its pages (`note_written_file` in `fs/disk_events.rs`), and `written.rs` has its size.
-//! 2. It collects what changed until the disk is quiet or a LOOKUP waits.
-//! 3. `daemon/follow.rs` reloads: `vfs/reopening.rs` opens the sources again, as steps 4 and 5 of a mount do.
-//!    Step 3 is repeated only if something changed that the plan depends on. It keeps each archive whose
-//!    path, size and times did not change, and a source that cannot be opened now. `folder/scan.rs` lists
-//!    only changed folders, or all of them after SIGUSR1 or if events were lost.
-//! 4. `fs/filesystem.rs` goes on with the earlier archive if one that was opened again proves to be the same
-//!    (`content/store.rs`), compares both trees (`tree/comparison.rs`), keeps the old sources of open
-//!    files (`fs/remembered/retired.rs`), and swaps the view.
-//! 5. `fuse/notify.rs` has the kernel drop each name that changed, and the pages of files that were
-//!    written to (`fs/remembered/written.rs`).
+//! The files named here are those to open for a loose file that was written to; what is in brackets need not
+//! be opened.
+//!
+//! 1. `Watching::step` in `daemon/watching.rs` waits for events of inotify, for SIGUSR1, and for changes of
+//!    the mount table. It notes in the `Trigger` of step 5 in which folders something changed. (`read_events`
+//!    in `watch/watcher.rs` says for each event in which folder and what it means. `DiskChanges` is the set
+//!    of changed folders. `asleep::at` gives up what a disk does not answer. `daemon/polling.rs` checks
+//!    folders without a watch.)
+//! 2. `fs/disk_events.rs` is called at once. `note_written_file` finds the inode number that shows the file,
+//!    and stats the file. If a name was added or removed, `note_changed_name` has the kernel drop it, and a
+//!    LOOKUP of it waits for the next view (`fs/remembered/pending.rs`).
+//! 3. `WrittenFiles::follow` in `fs/remembered/written.rs` has the size and time that the mount shows from
+//!    now on, before any reload: the smaller size until the kernel has dropped its pages, then the new one.
+//! 4. `Notify::drop_pages` in `fuse/notify.rs` has the kernel drop the pages and then the attributes of the
+//!    file, in a thread of its own, because that waits for READs under way.
+//! 5. `daemon/follow.rs` reloads in a second thread. `Trigger::wait` returns when the disk is quiet or a
+//!    LOOKUP waits. `reload` opens the sources again (steps 6 to 8), and replaces the view (steps 9 to 11).
+//!    (Then `watch` requests watches for new folders. Mounts are compared in `daemon/disks.rs`.)
+//! 6. `Reopening::open` in `vfs/reopening.rs` keeps the plan of the layers, unless something changed that it
+//!    depends on. `Reuse` says what of the served view stays: an archive whose path, size and times did not
+//!    change, a folder in which nothing changed, and a source that cannot be opened now.
+//! 7. `Opened::open_plan` in `vfs/open.rs` asks it for each layer, and opens the others, as steps 4 and 5 of
+//!    a mount do.
+//! 8. `Scans::scan_again` in `folder/scan.rs` lists only the changed folders, and copies all else. After
+//!    SIGUSR1, or if events were lost, all are listed.
+//! 9. `FileSystem::replace` in `fs/filesystem.rs` swaps the view. (`Store::take_over` goes on with the
+//!    earlier archive if one that was opened again proves to be the same. `fs/remembered/retired.rs` keeps
+//!    the bytes of open files that are gone.)
+//! 10. `compare` in `tree/comparison.rs` gives each node of the new tree the number that it had, and collects
+//!     names, folders and files that differ.
+//! 11. `LooseFolder::change_since` in `folder/stale.rs` stats a file again that the kernel knows, and says
+//!     whether it is another file or was written to. What differs goes to step 4, names and folders as well.
 //!
 //! A READ that finds its archive changed, or that fails as if its disk was lost, starts a reload, too
 //! (`fs/read.rs`). It need not say which archive, because each reload stats all archives.
