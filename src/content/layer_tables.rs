@@ -131,8 +131,8 @@ impl LayerTables {
         head.bytes(self.data_len(entry))
     }
 
-    /// In which other form than it is stored in an entry is shown; `None` if it is shown as it is stored, which
-    /// nearly all entries are.
+    /// In which other form an entry is shown; `None` if it is shown as it is stored, which nearly all entries
+    /// are.
     pub(crate) fn form(&self, entry: u32) -> Option<OtherForm<'_>> {
         let form = OtherForm { rows: self.rows(entry), shown: self.converted.file(entry) };
         (form.rows.is_some() || form.shown.is_some()).then_some(form)

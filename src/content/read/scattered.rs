@@ -274,8 +274,8 @@ impl Disk {
         }
     }
 
-    /// Records a request of bytes that a program needs soon. If nothing of the archive was read ahead, the disk
-    /// seeks for it, although nobody waits.
+    /// Records a request of bytes that a program needs soon. If nothing of the archive was read ahead, the
+    /// disk seeks for it, although nobody waits.
     fn note_request(&mut self, (number, file): (u32, &Arc<ArchiveFile>), range: &Range<u64>, before: u64) {
         let is_ahead = self.archives.get(&number).is_some_and(|it| it.ahead > 0);
         self.seeks += u64::from(!is_ahead && is_far(range, before, file));
