@@ -98,7 +98,7 @@ impl<'a> ArchivePlanner<'a> {
             && inis.is_set(section, setting, true)
         {
             let before = self.loaded.len();
-            self.load_key(inis, key, &[]);
+            self.load_key(inis, key, "");
             if self.loaded.len() > before {
                 self.doubts.push(format!("only few sources know the list {key}, which names archives"));
             }
@@ -272,7 +272,7 @@ impl<'a> ArchivePlanner<'a> {
     }
 
     /// Loads the archives of a key, or the game's default archives if no INI file has the key.
-    fn load_key(&mut self, inis: &IniFiles, key: &str, vanilla: &[&str]) {
+    fn load_key(&mut self, inis: &IniFiles, key: &str, vanilla: &str) {
         let section = self.title.lists.section;
         // A key that ends in a space is numbered: `Archive 0`, `Archive 1`.
         if let Some(prefix) = key.strip_suffix(' ') {
@@ -291,7 +291,7 @@ impl<'a> ArchivePlanner<'a> {
     }
 
     /// Records which archives are only in lists that a higher INI file replaces, whose label is `label`.
-    fn note_replaced(&mut self, inis: &IniFiles, key: &str, vanilla: &[&str], label: &str) {
+    fn note_replaced(&mut self, inis: &IniFiles, key: &str, vanilla: &str, label: &str) {
         let section = self.title.lists.section;
         let setting = || inis.setting(section, key);
         for (value, below) in inis.replaced(section, key) {
@@ -302,14 +302,14 @@ impl<'a> ArchivePlanner<'a> {
         }
         let why =
             || format!("not loaded: the game has it in its own list {key}, but {label} replaces this list");
-        for name in vanilla {
+        for name in list(vanilla) {
             let name = fold(&name.replace("{lang}", self.language));
             self.replaced.entry(name).or_insert_with(|| (why(), setting()));
         }
     }
 
     /// Loads the archives of `Archive 0=` and so on, up to the first missing number.
-    fn load_numbered(&mut self, inis: &IniFiles, prefix: &str, vanilla: &[&str]) {
+    fn load_numbered(&mut self, inis: &IniFiles, prefix: &str, vanilla: &str) {
         let section = self.title.lists.section;
         let keys: HashMap<String, &str> = (inis.iter())
             .flat_map(|(_, ini)| ini.keys(section).collect::<Vec<_>>().into_iter().rev())
@@ -326,8 +326,8 @@ impl<'a> ArchivePlanner<'a> {
         }
     }
 
-    fn load_vanilla(&mut self, key: &str, vanilla: &[&str]) {
-        for name in vanilla {
+    fn load_vanilla(&mut self, key: &str, vanilla: &str) {
+        for name in list(vanilla) {
             let name = name.replace("{lang}", self.language);
             self.load(&name, &format!("default of {key}, which no INI file sets"), false);
         }

@@ -204,7 +204,7 @@ pub(super) static SKYRIMVR: Title = Title {
     },
     lists: ListRules {
         keys: vanilla::SKYRIM_SE,
-        last: Some(("sVrResourceArchiveList", &["Skyrim_VR - Main.bsa"])),
+        last: Some(("sVrResourceArchiveList", "Skyrim_VR - Main.bsa")),
         ..NO_LISTS
     },
     plugins: PluginRules {

@@ -141,9 +141,9 @@ pub struct ListRules {
     pub section: &'static str,
     /// Archives that the game loads before all lists.
     pub first: &'static [&'static str],
-    /// Keys in load order with the archives of the unchanged game. `{lang}` is the language. A key
-    /// that ends in a space is followed by a number, from 0 on, for one archive each.
-    pub keys: &'static [(&'static str, &'static [&'static str])],
+    /// Keys in load order with the archives of the unchanged game, separated by commas. `{lang}` is the
+    /// language. A key that ends in a space is followed by a number, from 0 on, for one archive each.
+    pub keys: &'static [(&'static str, &'static str)],
     /// A list that the game loads after these unless a setting is 0: its key, and the section and key of the
     /// setting. Only few sources know it.
     pub optional: Option<(&'static str, &'static str, &'static str)>,
@@ -152,7 +152,7 @@ pub struct ListRules {
     /// Archives that the game loads after these if a setting is on: the section, the key and the archive.
     pub switched: &'static [(&'static str, &'static str, &'static str)],
     /// A key whose archives the game loads after those of plugins.
-    pub last: Option<(&'static str, &'static [&'static str])>,
+    pub last: Option<(&'static str, &'static str)>,
 }
 
 /// Which plugins are active.
@@ -268,9 +268,10 @@ impl Title {
     /// also name archives of mods.
     pub fn ships(&self, archive: &str, plugin: Option<&str>) -> bool {
         let Title { lists, plugins, identity, .. } = self;
-        let keys = lists.keys.iter().chain(&lists.last).flat_map(|(_, names)| *names);
-        let switched = lists.switched.iter().map(|(_, _, name)| name);
-        let mut archives = lists.first.iter().chain(keys).chain(lists.hard_coded).chain(switched);
+        let keys = lists.keys.iter().chain(&lists.last).flat_map(|(_, names)| names.split(", "));
+        let switched = lists.switched.iter().map(|(_, _, name)| *name);
+        let others = lists.first.iter().chain(lists.hard_coded).copied();
+        let mut archives = others.chain(keys).chain(switched);
         let mut own = identity.masters.iter().chain(plugins.hard_coded).chain(plugins.addons);
         archives.any(|listed| is_listed(archive, listed))
             || plugin.is_some_and(|plugin| {
