@@ -56,6 +56,27 @@ fn a_test_that_asks_who_runs_it_is_noted() {
 }
 
 #[test]
+fn tests_of_modules_that_depend_on_the_user_run_as_root_too() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let script = fs::read_to_string(root.join("scripts/check")).unwrap();
+    let (_, list) = script.split_once("\nunits_for_root=(").unwrap();
+    let for_root: Vec<&str> = list.split_once(')').unwrap().0.split_whitespace().collect();
+    let mut depending = 0;
+    for path in
+        files_below(&root.join("src"), &|path| path.is_dir() || path.extension().is_some_and(|it| it == "rs"))
+    {
+        let code = fs::read_to_string(&path).unwrap();
+        if code.split_once("\n#[cfg(test)]\nmod ").is_some_and(|(_, tests)| tests.contains("is_root()")) {
+            depending += 1;
+            let name = path.strip_prefix(root.join("src")).unwrap().with_extension("");
+            let module = format!("{}::", name.to_str().unwrap().replace('/', "::"));
+            assert!(for_root.iter().any(|it| module.starts_with(it)), "{module} asks who runs it");
+        }
+    }
+    assert!(depending > 4, "{depending}");
+}
+
+#[test]
 #[ignore = "hangs; the test above runs it with a short time limit"]
 fn waits_for_a_stopped_daemon() {
     if env::var_os(watchdog::VARIABLE).is_none() {

@@ -363,6 +363,9 @@ fn root_refuses_an_edit_folder_on_a_disk_whose_owners_prove_nothing_and_says_why
     let dir = prepared();
     fs::create_dir_all(dir.path("disk/mod")).unwrap();
     rustix::mount::mount_bind(dir.path("disk"), dir.path("disk")).unwrap();
+    // Otherwise what is mounted on the disk would also be mounted below it.
+    let private = rustix::mount::MountPropagationFlags::PRIVATE;
+    rustix::mount::mount_change(dir.path("disk"), private).unwrap();
     let remount =
         |flags| rustix::mount::mount_remount(dir.path("disk"), flags | MountFlags::BIND, "").unwrap();
     remount(MountFlags::NOSUID);
