@@ -3,7 +3,7 @@
 //!
 //! A link counts only if no other user can have put it there: root follows only its own links in folders that
 //! only root can change, other users follow their own and those of root. What only root decides, root mounts
-//! on and writes to. [`Walk::theirs`] is where that ends. A [`Place`] is what a walk reached.
+//! on and writes to. `Walk::theirs` is where that ends. A [`Place`] is what a walk reached.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
