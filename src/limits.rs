@@ -28,7 +28,7 @@
 //! | cache of decoded extents | `--cache-size`, by default `CACHE_SIZE` (64 MiB) | see below |
 //! | extents cached beyond that | for 1 to 5 s after their last read; see below | `CACHE_BEYOND` (256 MiB) |
 //! | a file that the library reads whole | its size | `READ_LIMIT` (1 GiB) by default |
-//! | free buffers (`cache/cache.rs`) | 128 KiB and more, for a second | `FREE_BUFFERS_MAX` (64 MiB) |
+//! | free buffers (`content/cache.rs`) | 128 KiB and more, for a second | `FREE_BUFFERS_MAX` (64 MiB) |
 //! | extents being decoded | large buffers of all threads; see below | `EXTENT_MAX` (1 GiB) |
 //! | packed bytes being decoded | all threads, for each device; see below | `PACKED_MAX` (512 MiB) |
 //! | extents not counted there | packed bytes | fewer than `UNCOUNTED_BUFFER_MAX` (1 MiB) each |
