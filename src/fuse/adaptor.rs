@@ -432,22 +432,20 @@ impl Filesystem for Adaptor {
         self.answer(Operation::Read, || {
             let view = self.fs.view();
             view.note_used_file(ino, true);
-            match ReadTarget::find(view, ino) {
-                Ok(target) => {
-                    let device = target.device;
-                    // A panic here must not fail the request whose worker took this one from a queue.
-                    self.devices.run(device, move || {
-                        // The bytes are sent from where they are.
-                        _ = guard(Operation::Read, || {
-                            target.answer(offset, size, |read| match read {
-                                Ok(bytes) => reply.data(&bytes),
-                                Err(error) => reply.error(error.into()),
-                            });
-                        });
+            let target = match ReadTarget::find(view, ino) {
+                Ok(target) => target,
+                Err(error) => return reply.error(error.into()),
+            };
+            // A panic here must not fail the request whose worker took this one from a queue.
+            self.devices.run(target.device, move || {
+                // The bytes are sent from where they are.
+                _ = guard(Operation::Read, || {
+                    target.answer(offset, size, |read| match read {
+                        Ok(bytes) => reply.data(&bytes),
+                        Err(error) => reply.error(error.into()),
                     });
-                }
-                Err(error) => reply.error(error.into()),
-            }
+                });
+            });
         });
     }
 
