@@ -14,7 +14,7 @@ pub(super) struct Base {
 }
 
 /// A file that is reached through a link.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LinkedFile {
     file: u32,
     base: u32,
@@ -138,6 +138,15 @@ impl Locations {
         roots.sort_unstable_by_key(|root| Arc::as_ptr(root));
         roots.dedup_by(|one, two| Arc::ptr_eq(one, two));
         roots
+    }
+
+    /// Whether all files and folders are at the same places.
+    pub(super) fn are_same(&self, other: &Self) -> bool {
+        let is_same = |(one, other): (&Base, &Base)| {
+            one.path == other.path && one.root.path == other.root.path && one.root.is_same(&other.root)
+        };
+        let of_links = |it: &Self| (it.bases.len(), it.folders.clone(), it.links.clone());
+        of_links(self) == of_links(other) && self.bases.iter().zip(&other.bases).all(is_same)
     }
 
     /// The scanned folder.

@@ -51,6 +51,18 @@ pub(super) struct Scanned {
     pub(super) notes: Notes,
 }
 
+impl Scanned {
+    /// Whether an earlier scan found the same, and its folders can still be used: a server may have forgotten
+    /// them.
+    pub(super) fn is_same(&self, earlier: &Self) -> bool {
+        self.filter == earlier.filter
+            && self.names == earlier.names
+            && self.locations.are_same(&earlier.locations)
+            && self.notes == earlier.notes
+            && !earlier.locations.roots().into_iter().any(|root| root.is_lost())
+    }
+}
+
 /// A file that is being read from its beginning to its end.
 #[derive(Debug)]
 pub struct WholeRead {
@@ -196,6 +208,23 @@ impl LooseFolder {
         // Nothing is known of the direct files, so any of them may be removed.
         self.states.drain(..direct as usize - kept.len());
         self.states.shrink_to_fit();
+    }
+
+    /// Shares what an earlier scan found if this one found the same.
+    pub(super) fn share_scanned(&mut self, earlier: &Self) {
+        if !Arc::ptr_eq(&self.scanned, &earlier.scanned) && self.scanned.is_same(&earlier.scanned) {
+            self.scanned = earlier.scanned.clone();
+        }
+    }
+
+    /// Whether nothing changed since an earlier scan with the same path: it found the same, and each file
+    /// that was statted is as it was. If that cannot be said of a file, it counts as changed.
+    pub(super) fn is_unchanged(&self, earlier: &Self) -> bool {
+        let is_same = |file: u32| match earlier.known(file) {
+            Some(known) => known.is_settled() && self.stat(file).is_ok_and(|now| now.is_equal(&known)),
+            None => !earlier.is_gone(file),
+        };
+        Arc::ptr_eq(&self.scanned, &earlier.scanned) && (0..self.scanned.names.file_count()).all(is_same)
     }
 
     /// The device of a file's location (`st_dev`).

@@ -16,7 +16,7 @@ pub struct LooseName<'a> {
 }
 
 /// The names of a folder of loose files: all folders, the scanned one first, and all files by folder.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LooseNames {
     /// Each name follows a byte with its length.
     bytes: Arc<[u8]>,
@@ -32,7 +32,7 @@ pub struct LooseNames {
 pub(super) type Whiteout = (u32, u32);
 
 /// A folder. A parent has a lower index than its subfolders; the first folder is its own parent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FolderRecord {
     pub(super) parent: u32,
     pub(super) name: u32,

@@ -129,7 +129,7 @@ impl fmt::Display for Why {
 }
 
 /// The notes of one scan.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Notes {
     pub(super) kept: Vec<WalkNote>,
     /// How many more notes there were.

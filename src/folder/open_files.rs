@@ -22,12 +22,12 @@ type Key = (u32, u32);
 /// A bounded cache of open files, and the tops of mounts that links lead to.
 #[derive(Debug)]
 pub struct OpenFiles {
-    open: Mutex<LruCache<Key, Arc<File>>>,
+    open: Arc<Mutex<LruCache<Key, Arc<File>>>>,
     /// Files that are open only while they are read, and files that are being opened.
     transient: Mutex<HashMap<Key, Arc<Mutex<Weak<File>>>>>,
     /// By device, whether open files have effects.
     effects: Mutex<HashMap<u64, bool>>,
-    folders: AtomicU32,
+    folders: Arc<AtomicU32>,
     pub(super) mounts: Mounts,
 }
 
@@ -41,10 +41,23 @@ impl OpenFiles {
     /// Keeps at most `most` files open, not counting files that are being read.
     pub fn with_limit(most: NonZero<usize>) -> Self {
         Self {
-            open: Mutex::new(LruCache::new(most)),
+            open: Arc::new(Mutex::new(LruCache::new(most))),
             transient: Mutex::default(),
             effects: Mutex::default(),
-            folders: AtomicU32::new(0),
+            folders: Arc::default(),
+            mounts: Mounts::default(),
+        }
+    }
+
+    /// The same open files, for folders that are walked when any disk may be another one: nothing is known of
+    /// disks and mounts.
+    #[must_use]
+    pub fn on_any_disk(&self) -> Self {
+        Self {
+            open: self.open.clone(),
+            transient: Mutex::default(),
+            effects: Mutex::default(),
+            folders: self.folders.clone(),
             mounts: Mounts::default(),
         }
     }

@@ -613,6 +613,16 @@ impl Scans {
 
     /// As [`scan`], but a folder that was walked with an equal filter is not walked again.
     pub fn scan(&self, path: &Path, filter: &Filter) -> Result<LooseFolder, ScanError> {
+        self.scan_like(path, filter, None)
+    }
+
+    /// As [`scan`](Self::scan), but if an `earlier` scan found the same, both share it.
+    pub fn scan_like(
+        &self,
+        path: &Path,
+        filter: &Filter,
+        earlier: Option<&LooseFolder>,
+    ) -> Result<LooseFolder, ScanError> {
         let root = Root::open(path, OFlags::DIRECTORY)?;
         if let Some(kind) = root.without_files()? {
             return Err(ScanError::NoFiles(kind));
@@ -624,7 +634,10 @@ impl Scans {
             filter: filter.clone(),
         };
         let found = self.found.get(key, || match walk(root.into(), filter, &self.files) {
-            Ok(scanned) => Ok(Ok(Arc::new(scanned))),
+            Ok(scanned) => {
+                let same = earlier.filter(|earlier| scanned.is_same(&earlier.scanned));
+                Ok(Ok(same.map_or_else(|| scanned.into(), |earlier| earlier.scanned.clone())))
+            }
             Err(ScanError::TooMany(most)) => Ok(Err(most)),
             Err(error) => Err(error),
         })?;
@@ -829,6 +842,16 @@ impl LooseFolder {
         let added = (0..).zip(&counterparts).filter(|(_, then)| then.is_none()).map(|(now, _)| now);
         let removed = (0..).zip(&is_found).filter(|(_, is_found)| !**is_found).map(|(then, _)| then);
         (added.map(|it| self.folder_path(it)).collect(), removed.map(|it| earlier.folder_path(it)).collect())
+    }
+
+    /// The earlier scan of the same path if nothing changed since, otherwise the later one. It shares with
+    /// the earlier one what both found.
+    pub fn or_earlier(self: Arc<Self>, earlier: &Arc<Self>) -> Arc<Self> {
+        let mut later = self;
+        if let Some(later) = Arc::get_mut(&mut later) {
+            later.share_scanned(earlier);
+        }
+        if later.is_unchanged(earlier) { earlier.clone() } else { later }
     }
 
     fn is_same_folder(&self, folder: u32, earlier: &Self, then: u32) -> bool {
