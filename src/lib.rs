@@ -208,7 +208,8 @@
 //! 7. `Opened::open_plan` in `vfs/open.rs` asks it for each layer, and opens the others, as steps 4 and 5 of
 //!    a mount do.
 //! 8. `Scans::scan_again` in `folder/scan.rs` lists only the changed folders, and copies all else. After
-//!    SIGUSR1, or if events were lost, all are listed.
+//!    SIGUSR1, or if events were lost, all are listed. What proves to be the same then goes on, and if
+//!    nothing changed, so does the whole tree.
 //! 9. `FileSystem::replace` in `fs/filesystem.rs` swaps the view. (`Store::take_over` goes on with the
 //!    earlier archive if one that was opened again proves to be the same. `fs/remembered/retired.rs` keeps
 //!    the bytes of open files that are gone.)

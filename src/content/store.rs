@@ -280,6 +280,21 @@ impl Store {
         self.archives().any(|archive| archive.file.is_same(source))
     }
 
+    /// Whether a layer is this archive, shown in the same form, and it did not change.
+    pub(crate) fn has_same(&self, layer: u16, file: &ArchiveFile, tables: &LayerTables) -> bool {
+        self.content(layer).archive().is_some_and(|then| then.is_of(file, tables))
+    }
+
+    /// Whether both have the same archives and folders as layers, in the same states.
+    pub(crate) fn has_same_layers(&self, other: &Self) -> bool {
+        let is_same = |(one, other): (&Arc<LayerContent>, &Arc<LayerContent>)| {
+            let folders = one.folder().zip(other.folder());
+            Arc::ptr_eq(one, other)
+                || folders.is_some_and(|(one, other)| Arc::ptr_eq(&one.folder, &other.folder))
+        };
+        self.layers() == other.layers() && self.layers.iter().zip(&other.layers).all(is_same)
+    }
+
     /// The folder of a layer; `None` if the layer is an archive.
     pub fn folder(&self, layer: u16) -> Option<&Arc<LooseFolder>> {
         self.content(layer).folder().map(|files| &files.folder)

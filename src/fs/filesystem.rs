@@ -289,8 +289,14 @@ impl FileSystem {
         let then = self.view();
         opened.store.take_over(then.store());
         let files = ViewFiles { then: &then, store: &opened.store };
-        let (tree, changes) =
-            compare(then.tree(), opened.tree, &self.shared.spellings, &files).ok_or(OutOfInodeNumbers)?;
+        // If the opening found nothing changed, it shares the tree and the files of the view.
+        let (tree, changes) = if Arc::ptr_eq(&opened.tree, &then.opened.tree) {
+            (opened.tree, Changes::default())
+        } else {
+            let tree = Arc::unwrap_or_clone(opened.tree);
+            let compared = compare(then.tree(), tree, &self.shared.spellings, &files);
+            compared.map(|(tree, changes)| (tree.into(), changes)).ok_or(OutOfInodeNumbers)?
+        };
         let is_changed = !changes.is_empty();
         // If no listing differs, positions stay the same, so cookies of the earlier view stay valid.
         let number = then.number.wrapping_add(is_changed.into());
@@ -389,6 +395,9 @@ impl CompareFiles for ViewFiles<'_> {
 /// Copies to the later view what the earlier one has learnt about loose files since they were compared.
 fn learn_kept(then: &View, now: &View) {
     let is_rescanned = now.store().rescanned(then.store());
+    if !is_rescanned.contains(&true) {
+        return;
+    }
     for node in now.tree().nodes() {
         let Kind::File(later) = now.tree().kind(node) else { continue };
         if !is_rescanned[usize::from(later.layer)] {

@@ -22,7 +22,7 @@ impl NameRef {
 }
 
 /// A folder of one layer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Folder {
     /// The index of the parent among the layer's folders. The root is its own parent.
     pub(super) parent: u32,
@@ -30,14 +30,14 @@ pub(super) struct Folder {
 }
 
 /// A file of one layer. Its index among the layer's files is the index of its entry in the archive.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct File {
     pub(super) folder: u32,
     pub(super) name: NameRef,
 }
 
 /// A file whose name the archive does not store.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UnnamedEntry {
     pub(super) entry: u32,
     pub(super) hash: Hash,
@@ -46,7 +46,7 @@ pub(super) struct UnnamedEntry {
 }
 
 /// The names of one archive or folder of loose files.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerNames {
     /// Names that other code keeps in memory as well; empty for an archive.
     pub(super) shared: Arc<[u8]>,

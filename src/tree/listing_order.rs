@@ -23,7 +23,7 @@ impl DataPlace {
 }
 
 /// The order in which folders list their children, in eight bytes a node. Without places, names decide.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ListingOrder {
     /// The nodes in the order of their listings. The children of a folder take the places that they have as
     /// nodes. Empty if listings are in the order of names.

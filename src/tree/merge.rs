@@ -1,6 +1,7 @@
 //! Merges layers into a tree: which file of a name is listed, what it hides, and each node's number.
 
 use std::cmp::{Ordering, Reverse};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::erased::{Erased, ErasedIn};
@@ -49,6 +50,16 @@ pub fn merge<L: Into<MergeLayer>>(layers: Vec<L>, rule: Rule) -> Result<Tree, To
     let (hidden, node_of_folder) = merging.number(&mut nodes, &runs)?;
     let times = merging.folder_times(&map, &node_of_folder);
     Ok(Tree::new(nodes, merging.layers.into_iter().map(|layer| layer.names).collect(), hidden, times))
+}
+
+/// A hash of all that decides how layers are merged, except their names.
+pub fn rules_hash(layers: &[MergeLayer], rule: Rule) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    rule.hash(&mut hasher);
+    for MergeLayer { names: _, left_out, folders_out, times, game } in layers {
+        (left_out, folders_out, times, game).hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 /// Maximum number of nodes, so that their numbers and those of spellings stay below 2^32.
@@ -333,7 +344,7 @@ fn node_number(index: usize) -> Result<u32, TooManyNodes> {
 // A layer to merge: its names, and how a game's rules affect them.
 
 /// When the files of a layer were last changed, in nanoseconds since 1970, for rules that decide by time.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Hash)]
 pub(super) enum Times {
     /// Not known, because no such rule concerns the layer.
     #[default]
@@ -455,7 +466,7 @@ impl MergeLayer {
 // Rules that decide which of the files of one path is listed.
 
 /// Decides which layer wins if several have a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Rule {
     /// The last layer wins.
     #[default]

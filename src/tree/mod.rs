@@ -59,7 +59,7 @@ pub use erased::Erased;
 pub use layer_builder::numbered;
 pub use layer_names::LayerNames;
 pub use listing_order::DataPlace;
-pub use merge::{MergeLayer, Rule, TooManyNodes, merge};
+pub use merge::{MergeLayer, Rule, TooManyNodes, merge, rules_hash};
 pub use node::{Hidden, Ino, Kind, NodeId};
 pub use spelling::{Inode, Spellings};
 pub use stored_names::NamesTooLarge;

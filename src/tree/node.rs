@@ -78,7 +78,7 @@ impl Ino {
 }
 
 /// The inode numbers of all nodes, the root first.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct InodeNumbers {
     /// Inode numbers by node.
     of_nodes: Vec<u32>,

@@ -3,7 +3,7 @@
 use crate::format::Name;
 
 /// The stored names of some entries of one archive.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct StoredNames {
     /// Paths, and folders and files that are stored separately. Adjacent entries share a folder.
     bytes: Vec<u8>,
@@ -12,7 +12,7 @@ pub(super) struct StoredNames {
 }
 
 /// Two runs of [`StoredNames::bytes`] that form a name.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct StoredName {
     entry: u32,
     /// Empty if there is nothing to join.
@@ -20,7 +20,7 @@ struct StoredName {
     name: Run,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Run {
     at: u32,
     len: u32,

@@ -18,7 +18,7 @@ use crate::format::hash::{Family, Hash, placeholder_name};
 use crate::format::{EntryId, name};
 
 /// A tree of folders and files. It never changes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Tree {
     nodes: Vec<Node>,
     by_hash: HashIndex,
@@ -381,7 +381,7 @@ fn hash_text(family: Family, hash: &Hash) -> String {
 
 /// The index takes four bytes a node. It has the same runs as the nodes: a folder's run has its
 /// children in the order of their keys. Children with equal keys are in the order of their names.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct HashIndex(Vec<u32>);
 
 impl HashIndex {

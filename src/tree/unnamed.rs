@@ -12,7 +12,7 @@ use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash};
 
 /// The unnamed files of one layer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct UnnamedFiles {
     family: Family,
     encoding: Encoding,

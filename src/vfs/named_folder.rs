@@ -32,7 +32,7 @@ impl NamedFolder {
         let (mut archives, mut notes) = (Vec::new(), Vec::new());
         let mut not_at_root = Vec::new();
         if planned.opens_archives {
-            let scanned = planned.scan(&Scans::default())?;
+            let scanned = planned.scan(&Scans::default(), None)?;
             archives = archives_in(scanned.path(), scanned.names());
             if how == FolderArchives::Open {
                 let names = archives.iter().filter_map(|archive| archive.file_name());

@@ -413,7 +413,7 @@ impl<'a> Opening<'a> {
     fn add_ignored(&mut self, planned: &PlannedFolder, files: &Arc<OpenFiles>) {
         let mut planned = planned.clone();
         planned.filter.only_below = Some(self.served.iter().cloned().collect());
-        let Ok(folder) = planned.scan(&Scans::new(files.clone())) else { return };
+        let Ok(folder) = planned.scan(&Scans::new(files.clone()), None) else { return };
         // What the game ignores must not cost more than what it uses, and fails nothing.
         if folder.names().file_count() > 0 && self.ignored_files.add_folder(&folder).is_ok() {
             self.ignored.push(IgnoredFiles { folder: Arc::new(folder), reads: planned.reads });
@@ -478,6 +478,9 @@ impl<'a> Opening<'a> {
             let parent = folder.path().to_owned();
             folder.leave_out(|_, name| self.archives.contains(&parent.join(OsStr::from_bytes(name))));
         }
+        if let Some(earlier) = self.earlier {
+            folder = earlier.or_mounted(folder);
+        }
         let names = self.names_of_folder(&folder, base)?;
         self.names.push(names.clone());
         let layer = MergeLayer::from(names);
@@ -521,16 +524,22 @@ impl<'a> Opening<'a> {
     }
 
     fn merge(self, files: Arc<OpenFiles>, unseen: Vec<Note>) -> Result<Opened, OpenError> {
-        let Self { plan, store, names, layers, descriptions, reasons, folders, ignored, .. } = self;
+        let Self { plan, earlier, store, names, layers, descriptions, reasons, folders, ignored, .. } = self;
         let count: usize = names.iter().map(|names| names.file_count()).sum();
         if !memory::has_room(count.saturating_mul(MERGED_PER_FILE)) {
             return Err(OpenError::no_memory());
         }
         let layers = without_erased(layers, &store);
-        let tree = tree::merge(layers, plan.rule).map_err(OpenError::all_too_large)?;
+        let rules = tree::rules_hash(&layers, plan.rule);
         let place =
             |id: EntryId| DataPlace { layer: id.layer, offset: store.file(id).position(), entry: id.entry };
-        let tree = tree.listed_by_place(place);
+        let tree = match earlier.and_then(|earlier| earlier.tree_of(&names, &store, rules)) {
+            Some(tree) => tree,
+            None => {
+                let tree = tree::merge(layers, plan.rule).map_err(OpenError::all_too_large)?;
+                tree.listed_by_place(place).into()
+            }
+        };
         for (first, second) in case_twins(&tree) {
             log::warn!(
                 "{first} and {second} differ only in case: a game treats them as one, but the mount shows \
@@ -546,6 +555,7 @@ impl<'a> Opening<'a> {
         left_out.extend(loose_notes::ignored(&plan.order, paths));
         Ok(Opened {
             tree,
+            rules,
             store,
             names,
             descriptions,
@@ -631,11 +641,12 @@ impl FoundLayer {
 }
 
 impl PlannedFolder {
-    pub(crate) fn scan(&self, scans: &Scans) -> Result<LooseFolder, OpenError> {
+    pub(crate) fn scan(&self, scans: &Scans, earlier: Option<&Reuse<'_>>) -> Result<LooseFolder, OpenError> {
         if asleep::is_at(&self.path) {
             return Err(OpenError::unreadable(&self.path, asleep::error()));
         }
-        scans.scan(&self.path, &self.filter).map_err(|error| self.error(error))
+        let earlier = earlier.and_then(|earlier| earlier.mounted_folder(&self.path, &self.filter));
+        scans.scan_like(&self.path, &self.filter, earlier.map(|it| &**it)).map_err(|error| self.error(error))
     }
 
     fn error(&self, error: ScanError) -> OpenError {
@@ -664,7 +675,7 @@ impl PlannedFolder {
         } else if let Some(again) = again() {
             again.map_err(|error| self.error(error))
         } else {
-            self.scan(scans).map(Arc::new)
+            self.scan(scans, earlier).map(Arc::new)
         };
         match scanned {
             Ok(folder) => {

@@ -14,7 +14,10 @@ use crate::tree::{LayerNames, Tree};
 
 /// Opened sources. The tree and the store are made of the same layers in the same order.
 pub struct Opened {
-    pub(crate) tree: Tree,
+    /// A later opening that finds nothing changed shares it.
+    pub(crate) tree: Arc<Tree>,
+    /// A hash of all that decided the tree, except the layers.
+    pub(crate) rules: u64,
     pub(crate) store: Store,
     /// The names of each layer, without what the rules of a game change in them.
     pub(crate) names: Vec<Arc<LayerNames>>,

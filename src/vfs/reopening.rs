@@ -22,7 +22,7 @@ use crate::system::clock::unix_seconds;
 use crate::system::covered::{resolve_links, uncovered};
 use crate::system::sync::Mutex;
 use crate::system::{asleep, paths};
-use crate::tree::LayerNames;
+use crate::tree::{LayerNames, Tree};
 
 /// The sources and options of a mount. All paths are absolute, because the daemon leaves the folder
 /// that it was started in.
@@ -168,7 +168,8 @@ impl<'a> Reuse<'a> {
     /// The open files for the folders of the next view. After a change in an unknown place, the next view
     /// must not keep the tops of mounts that may be gone.
     pub(crate) fn files(&self) -> Arc<OpenFiles> {
-        if self.changes.is_anywhere() { Arc::default() } else { self.opened.files.clone() }
+        let files = &self.opened.files;
+        if self.changes.is_anywhere() { files.on_any_disk().into() } else { files.clone() }
     }
 
     /// A mounted folder as it is now. Only what changed is listed again; if nothing changed, it is the
@@ -179,9 +180,7 @@ impl<'a> Reuse<'a> {
         filter: &Filter,
         scans: &Scans,
     ) -> Option<Result<Arc<LooseFolder>, ScanError>> {
-        let store = &self.opened.store;
-        let mut mounted = self.layers_at(path).filter_map(|layer| store.folder(layer));
-        let mounted = mounted.find(|folder| folder.filter() == filter && !self.changes.is_anywhere())?;
+        let mounted = self.mounted_folder(path, filter).filter(|_| !self.changes.is_anywhere())?;
         let is_changed = |folder: &Path| self.changes.includes(folder);
         let changes = mounted.changes_among(self.changes.folders_in(mounted.path()), &is_changed);
         Some(match changes {
@@ -192,26 +191,41 @@ impl<'a> Reuse<'a> {
         })
     }
 
+    /// The mounted folder with a path, of which the same part is shown.
+    pub(crate) fn mounted_folder(&self, path: &Path, filter: &Filter) -> Option<&Arc<LooseFolder>> {
+        let mut mounted = self.layers_at(path).filter_map(|layer| self.opened.store.folder(layer));
+        mounted.find(|folder| folder.filter() == filter)
+    }
+
+    /// The mounted folder in place of one that was walked again, if nothing changed in it.
+    pub(crate) fn or_mounted(&self, folder: Arc<LooseFolder>) -> Arc<LooseFolder> {
+        let mounted = self.mounted_folder(folder.path(), folder.filter());
+        match mounted.filter(|_| self.changes.is_anywhere()) {
+            Some(mounted) => folder.or_earlier(mounted),
+            None => folder,
+        }
+    }
+
     /// Whether the walk of a mounted folder enters a disk that is asleep.
     pub(crate) fn enters_asleep(&self, path: &Path, filter: &Filter) -> bool {
-        let mut mounted = self.layers_at(path).filter_map(|layer| self.opened.store.folder(layer));
-        let mounted = mounted.find(|folder| folder.filter() == filter);
+        let mounted = self.mounted_folder(path, filter);
         mounted.is_some_and(|folder| folder.entered().any(|(real, _)| asleep::is_at(&real)))
     }
 
-    /// The names of a layer whose folder is that of the view. All files lie in the folder `base`, if that is
-    /// given.
-    pub(crate) fn names_of(&self, folder: &Arc<LooseFolder>, base: Option<&str>) -> Option<Arc<LayerNames>> {
+    /// The names of a layer whose folder has those of the view. All files lie in the folder `base`, if that
+    /// is given.
+    pub(crate) fn names_of(&self, folder: &LooseFolder, base: Option<&str>) -> Option<Arc<LayerNames>> {
         let store = &self.opened.store;
-        let is_it = |layer: &u16| store.folder(*layer).is_some_and(|mounted| Arc::ptr_eq(mounted, folder));
+        let is_it = |layer: &u16| {
+            store.folder(*layer).is_some_and(|mounted| std::ptr::eq(mounted.names(), folder.names()))
+        };
         let mut names = self.layers_at(folder.path()).filter(is_it).map(|layer| self.names(layer));
         names.find(|names| names.has_base(base)).cloned()
     }
 
     /// The mounted archive at this path, if the file did not change. All files lie in the folder `base`, if
     /// that is given. An archive that stores hashes is opened again, because other layers may name its files.
-    /// After a change in an unknown place, all archives are opened again. One that proves to be the same is
-    /// exchanged later ([`Store::take_over`](crate::content::Store::take_over)).
+    /// After a change in an unknown place, all archives are opened again.
     pub(crate) fn unchanged_archive(&self, path: &Path, base: Option<&str>) -> Option<OpenedArchive> {
         if self.changes.is_anywhere() {
             return None;
@@ -266,7 +280,7 @@ impl<'a> Reuse<'a> {
         opened: Result<OpenedArchive, OpenError>,
     ) -> Option<OpenedArchive> {
         let trouble = match opened {
-            Ok(archive) if self.is_whole(&archive) => return Some(archive),
+            Ok(archive) if self.is_whole(&archive) => return Some(self.or_mounted_archive(archive)),
             Ok(_) => Trouble::new(path, "it is still being written", Handling::Unfinished),
             Err(error) => Trouble::of_archive(path, &error, self.has_layer(path, false)),
         };
@@ -288,6 +302,25 @@ impl<'a> Reuse<'a> {
             None => self.names(layer).clone(),
         };
         self.mounted_archive(path, layer, names)
+    }
+
+    /// The mounted archive in place of one that was opened again, if nothing changed in it.
+    fn or_mounted_archive(&self, archive: OpenedArchive) -> OpenedArchive {
+        let Content::Opened(file, tables) = &archive.content else { return archive };
+        let is_same = |layer: &u16| {
+            *archive.layer == **self.names(*layer) && self.opened.store.has_same(*layer, file, tables)
+        };
+        let Some(layer) = self.layers_at(&archive.path).find(is_same) else { return archive };
+        OpenedArchive { content: Content::Mounted(layer), layer: self.names(layer).clone(), ..archive }
+    }
+
+    /// The tree of the view, if the next one has the same layers, and the same rules merge them.
+    pub(crate) fn tree_of(&self, names: &[Arc<LayerNames>], store: &Store, rules: u64) -> Option<Arc<Tree>> {
+        let is_same = |(one, other): (&Arc<LayerNames>, &Arc<LayerNames>)| Arc::ptr_eq(one, other);
+        let opened = self.opened;
+        let has_names = opened.names.len() == names.len() && opened.names.iter().zip(names).all(is_same);
+        let is_same = has_names && opened.rules == rules && opened.store.has_same_layers(store);
+        is_same.then(|| opened.tree.clone())
     }
 
     /// Whether a mounted folder has this path, or a mounted archive.
@@ -438,5 +471,74 @@ impl DiskChanges {
         // In this order, they are one range.
         let from = self.folders.range::<Path, _>((Bound::Included(path), Bound::Unbounded));
         from.map(|folder| &**folder).take_while(move |folder| folder.starts_with(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File, FileTimes};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::vfs::comparison::tests::names_of_one_extent;
+    use crate::vfs::vfs::Vfs;
+
+    #[test]
+    fn what_did_not_change_is_shared_with_the_view_before() {
+        let (dir, archive, _) = names_of_one_extent(&["a.txt"], b"archive");
+        let path = |name: &str| dir.path().join(name);
+        fs::create_dir(path("sub")).expect("cannot create the folder");
+        std::os::unix::fs::symlink("sub", path("link")).expect("cannot make a link");
+        let write = |name: &str, bytes: &str| {
+            fs::write(path(name), bytes).expect("cannot write");
+            let old = FileTimes::new().set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(9));
+            File::open(path(name)).and_then(|file| file.set_times(old)).expect("cannot set the time");
+        };
+        write("sub/b.txt", "loose");
+        let vfs = Vfs::open([dir.path()]).expect("cannot open");
+        assert_eq!((vfs.opened().store.layers(), vfs.opened().tree.files()), (2, 3));
+        let shares = |vfs: &Vfs| {
+            let (then, again) = (vfs.opened(), vfs.reopened().expect("cannot open"));
+            let is_same = |(one, other): (&Arc<LayerNames>, &Arc<LayerNames>)| Arc::ptr_eq(one, other);
+            let names: Vec<bool> = then.names.iter().zip(&again.names).map(is_same).collect();
+            let folders = [then, &again].map(|it| it.store.folder(1).cloned());
+            (
+                Arc::ptr_eq(&then.tree, &again.tree),
+                names,
+                folders[0].is_some() && {
+                    let [one, other] = folders.map(|it| it.map(|folder| Arc::as_ptr(&folder)));
+                    one == other
+                },
+            )
+        };
+        assert_eq!(shares(&vfs), (true, vec![true; 2], true));
+        // Nothing is known of a file that was not statted, so its changes do not count.
+        write("sub/b.txt", "LOOSE");
+        assert_eq!(shares(&vfs), (true, vec![true; 2], true));
+        assert_eq!(vfs.file("sub/b.txt").expect("not there").size().ok(), Some(5));
+        assert_eq!(shares(&vfs), (true, vec![true; 2], true));
+        write("sub/b.txt", "longer");
+        assert_eq!(shares(&vfs), (false, vec![true; 2], false));
+        write("sub/new.txt", "");
+        assert_eq!(shares(&vfs), (false, vec![true, false], false));
+        fs::remove_file(path("sub/new.txt")).expect("cannot remove");
+        let bytes = fs::read(&archive).expect("cannot read");
+        fs::remove_file(&archive).expect("cannot remove");
+        fs::write(&archive, bytes).expect("cannot write");
+        // Another file with the same names. The folder of the archive changed, too.
+        let (tree, _, folder) = shares(&vfs);
+        assert!(!tree && !folder);
+    }
+
+    #[test]
+    fn an_archive_that_was_a_file_of_the_view_before_becomes_a_layer() {
+        let (dir, archive, _) = names_of_one_extent(&["a.txt"], b"archive");
+        let whole = fs::read(&archive).expect("cannot read");
+        fs::write(&archive, b"BSA").expect("cannot write");
+        let vfs = Vfs::open([dir.path()]).expect("cannot open");
+        assert!(vfs.file("a.bsa").is_some() && vfs.file("a.txt").is_none());
+        fs::write(&archive, whole).expect("cannot write");
+        let again = Vfs::from(vfs.reopened().expect("cannot open"));
+        assert!(again.file("a.bsa").is_none() && again.file("a.txt").is_some());
     }
 }

@@ -716,7 +716,12 @@ impl ArchiveContent {
 
     /// Whether both are the same archive, shown in the same form, and it did not change since it was opened.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.tables.textures() == other.tables.textures() && self.file.is_same(&other.file)
+        other.is_of(&self.file, &self.tables)
+    }
+
+    /// As [`is_same`](Self::is_same), for an archive that was opened again.
+    pub(crate) fn is_of(&self, file: &ArchiveFile, tables: &LayerTables) -> bool {
+        self.tables.textures() == tables.textures() && file.is_same(&self.file)
     }
 
     /// Number of bytes of an extent that the archive has.
