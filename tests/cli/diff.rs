@@ -178,6 +178,28 @@ fn a_manifest_stands_for_the_files_whose_checksums_it_has() {
 }
 
 #[test]
+fn a_manifest_has_the_paths_of_the_layout_of_a_profile() {
+    let dir = old_and_new();
+    let profile = "archives = ['old.bsa', 'new']\noptions = 'layout=per-archive'\n";
+    fs::write(dir.path("p.toml"), profile).unwrap();
+    let manifest = dir.run(["list", "--hash", "p.toml"]).success();
+    assert!(manifest.contains("  old/misc/"), "{manifest}");
+    fs::write(dir.path("manifest"), manifest).unwrap();
+    let equal = dir.run(["diff", "manifest", "p.toml"]);
+    assert!(equal.code == 0 && equal.out.starts_with("0 added, 0 removed, 0 changed, "), "{equal:?}");
+}
+
+#[test]
+fn a_manifest_with_the_name_of_a_game_is_not_taken_for_the_game() {
+    let dir = old_and_new();
+    let manifest = dir.run(["list", "--hash", "old.bsa"]).success();
+    fs::write(dir.path("skyrimse"), manifest).unwrap();
+    assert_eq!(dir.run(["diff", "./skyrimse", "old.bsa"]).code, 0);
+    let game = dir.run(["diff", "skyrimse", "old.bsa"]);
+    assert!(game.code == 66 && game.err.contains("skyrimse"), "{game:?}");
+}
+
+#[test]
 fn a_manifest_of_sha256sum_with_escaped_names_is_read() {
     let dir = old_and_new();
     for name in ["back\\slash.txt", "line\nbreak\r.txt", "per%cent.txt", "caf\u{e9}.txt"] {

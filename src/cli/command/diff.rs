@@ -31,9 +31,11 @@ use crate::vfs::comparison::differences;
 use crate::vfs::fate::{Cause, Fate};
 use crate::vfs::manifest::{Manifest, ManifestError};
 use crate::vfs::order_changes::{Culprit, ListChange, Listing, OrderChanges};
-use crate::vfs::sources::profile::SourceSet;
+use crate::vfs::sources::profile::{SourceSet, is_game};
 use crate::vfs::why::why_missing;
-use crate::vfs::{Change, Comparing, Difference, FolderArchives, Layout, OpenError, Vfs, VfsFile, VfsLayer};
+use crate::vfs::{
+    Change, Comparing, Difference, FolderArchives, Layout, OpenError, OpenOptions, Vfs, VfsFile, VfsLayer,
+};
 
 /// Print the files that only one of two sources has, and those that differ
 ///
@@ -240,7 +242,7 @@ const COMPARED_PER_FILE: usize = 400;
 impl Diff {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         let page = self.page.file()?;
-        match [&self.a, &self.b].map(|source| Manifest::is_one(source)) {
+        match [&self.a, &self.b].map(|source| !is_game(source) && Manifest::is_one(source)) {
             [false, false] => {}
             _ if page.is_some() => {
                 let what = "--html and --open: a manifest has no files that a page could show";
@@ -253,7 +255,8 @@ impl Diff {
             [is_a, _] => return self.run_with_manifest(is_a),
         }
         // Open each source separately, because each profile has its own options.
-        let ((a, set_a), (b, set_b)) = (self.open(&self.a)?, self.open(&self.b)?);
+        let options = || self.open.options().layout(Layout::Union);
+        let ((a, set_a), (b, set_b)) = (self.open(&self.a, options())?, self.open(&self.b, options())?);
         let mut unseen = Unseen::of(&a);
         unseen.add(b.unseen());
         let patterns = self.selection.patterns()?;
@@ -295,8 +298,7 @@ impl Diff {
         Ok(found.end(unseen))
     }
 
-    fn open(&self, source: &PathBuf) -> Result<(Vfs, SourceSet), Failure> {
-        let options = self.open.options().layout(Layout::Union);
+    fn open(&self, source: &PathBuf, options: OpenOptions) -> Result<(Vfs, SourceSet), Failure> {
         let options = options.advice_to_root(self.page.advice_to_root());
         let set = source_set(slice::from_ref(source), options)?;
         Ok((Vfs::from(set.open()?), set))
@@ -311,7 +313,8 @@ impl Diff {
                 Failure::new(Exit::Data, format!("{}: line {line}: {what}", path.shown()))
             }
         })?;
-        let (vfs, set) = self.open(source)?;
+        // A manifest has the paths of the layout that the source is listed in.
+        let (vfs, set) = self.open(source, self.open.options())?;
         let unseen = Unseen::of(&vfs);
         check_memory((manifest.len() + vfs.opened().tree.files()).saturating_mul(COMPARED_PER_FILE))?;
         let steps = |count| steps("comparing", count);
