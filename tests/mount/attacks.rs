@@ -39,9 +39,17 @@ const ATTACKS: &[Attack] = &[
     // What only root reads may come from anywhere, and an archive of the user has no links.
     (&["users/mods"], &["mount {} mnt"], 0, "mounted"),
     (&["users/a.bsa"], &["mount {} mnt -o allow_other"], 0, "mounted"),
-    // A link of the user to an archive of root or of a third user, also where everybody may make links.
+    // A link of the user to an archive of root or of a third user, also where everybody may make links, and a
+    // link of root to an archive of the user, or to his folder.
     (
-        &["users/victims.bsa", "users/roots.bsa", "drop/link.bsa", "victims/public/link.bsa"],
+        &[
+            "users/victims.bsa",
+            "users/roots.bsa",
+            "drop/link.bsa",
+            "victims/public/link.bsa",
+            "into.bsa",
+            "into-users/a.bsa",
+        ],
         &["mount {} mnt -o allow_other", "extract {} -C out"],
         77,
         "another user can change",
@@ -231,6 +239,8 @@ impl World {
             ("victims/public/link.bsa", "victims/private.bsa"),
             ("own", "users/folder"),
             ("into", "users/a"),
+            ("into.bsa", "users/a.bsa"),
+            ("into-users", "users"),
         ] {
             symlink(dir.path(target), dir.path(link)).unwrap();
         }

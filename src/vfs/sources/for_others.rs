@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::fstat;
+use rustix::fs::{Stat, fstat};
 use rustix::process::geteuid;
 
 use super::layer_plan::PlannedLayer;
@@ -13,7 +13,7 @@ use crate::game::ReadSet;
 use crate::system::covered::uncovered;
 use crate::system::disk_id::DiskId;
 use crate::system::root_only::{first_of_others, is_open_to_others};
-use crate::system::walk::Place;
+use crate::system::walk::{Place, is_redirected};
 use crate::system::{asleep, paths};
 use crate::vfs::error::{OpenError, OpenErrorKind};
 use crate::vfs::open_options::OpenOptions;
@@ -33,15 +33,23 @@ pub(crate) fn check_layers(
     check_lists(read_set.files.iter().map(PathBuf::as_path), options)
 }
 
-/// Refuses an archive to which a link leads that another user can have made. An archive has no links itself,
-/// so it may be any user's.
+/// Refuses an archive to which a link leads that another user can have made, or one of root's that leads to a
+/// place of another user. An archive has no links itself, so it may be any user's.
 pub(crate) fn check_archive(path: &Path, archive: &File, options: &OpenOptions) -> Result<(), OpenError> {
     let Some(advice) = advice(options) else { return Ok(()) };
     let absolute = paths::absolute(path).unwrap_or_else(|_| path.to_owned());
     // The walk follows no link that another user can have made.
-    let found = Place::open(&uncovered(&absolute)).ok().and_then(|place| fstat(place.found()?).ok());
-    let opened = fstat(archive).ok();
-    if found.is_some_and(|found| opened.is_some_and(|it| DiskId::from(&it) == DiskId::from(&found))) {
+    let is_roots_or_direct = match Place::open(&uncovered(&absolute)) {
+        Ok(place) => {
+            let is_same = |found: &Stat| fstat(archive).is_ok_and(|it| DiskId::from(&it) == found.into());
+            let found = place.found().and_then(|found| fstat(found).ok());
+            found.as_ref().is_some_and(is_same)
+                && (!place.is_behind_link() || place.check_only_root_decides().is_ok())
+        }
+        Err(error) if !is_redirected(&error) => return Err(OpenError::unreadable(path, error)),
+        Err(_) => false,
+    };
+    if is_roots_or_direct {
         return Ok(());
     }
     let why = "another user can change this link, or one on the way, so that it leads to any archive";
