@@ -32,6 +32,8 @@ pub(crate) struct Reload {
 
 /// Time between checks whether the reload is done.
 const STEP: Duration = Duration::from_millis(20);
+/// The answer comes late by at most this part of the time that the reload takes.
+const ASKED_WITHIN: u32 = 10;
 /// How long a reload may take.
 const LONGEST: Duration = Duration::from_secs(120);
 
@@ -94,7 +96,8 @@ fn reload(path: &Path) -> Result<(MountStatus, Option<u32>), Failure> {
         if now.status.last_reload.count >= count {
             return Ok((now, mounted.claimant()));
         }
-        sleep(STEP);
+        // Each status of many sources takes the daemon time. So a long reload is asked less often.
+        sleep(STEP.max(since.elapsed() / ASKED_WITHIN));
     }
     Err(cannot("the daemon is still reading the sources; `bsafs status` prints when it has finished".into()))
 }
