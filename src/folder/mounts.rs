@@ -31,6 +31,11 @@ const REFUSED: [&str; 3] = ["proc", "sysfs", "autofs"];
 const PROC: (FsWord, &str) = (0x9fa0, "proc");
 const SYSFS: (FsWord, &str) = (0x6265_6572, "sysfs");
 
+/// File systems that may give a folder another inode number when nothing has it open: vfat, exFAT, FUSE, CIFS
+/// and SMB.
+const WITHOUT_LASTING_NUMBERS: [FsWord; 5] =
+    [0x4d44, 0x2011_bab0, 0x6573_5546, 0xff53_4d42_u32 as FsWord, 0xfe53_4d42_u32 as FsWord];
+
 /// A folder beneath which files are opened: the scanned folder, or the top of another mount. Everything else
 /// is opened relative to a root.
 #[derive(Debug)]
@@ -59,7 +64,9 @@ impl Root {
     pub(super) fn open(path: &Path, flags: OFlags) -> Result<Self, Errno> {
         let fd = rustix::fs::open(&*uncovered(path), flags | OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         let (found, path) = (Referent::of(&fd)?, path_of_open(&fd)?);
-        let access = if memory::is_among_first(&fd) { Access::Held(fd) } else { Access::AtPath };
+        let is_held = || Ok(WITHOUT_LASTING_NUMBERS.contains(&rustix::fs::fstatfs(&fd)?.f_type));
+        let access =
+            if memory::is_among_first(&fd) || is_held()? { Access::Held(fd) } else { Access::AtPath };
         Ok(Self { path, mount: found.mount, identity: found.identity, access })
     }
 
