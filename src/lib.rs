@@ -92,6 +92,7 @@
 //!   mesh                             names of other files in meshes and materials
 //!   read  system  limits             bounds-checked reads; the operating system; limits of memory
 //!   note  shown  failure             notes; how names are printed; the program's one error
+//!   named                            enums that are tables of texts
 //! ```
 //!
 //! A room is a top-level module. It imports only from rooms below it. `tests/layering.rs` has the
@@ -353,6 +354,7 @@ pub mod limits;
 pub mod mesh;
 #[cfg(feature = "program")]
 pub(crate) mod mounts;
+mod named;
 #[doc(hidden)]
 pub mod note;
 pub mod pack;

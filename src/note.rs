@@ -10,37 +10,19 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::named::named;
 use crate::shown::{Shown, excerpt, in_utf8};
 
-/// Defines the codes: the name in Rust, the name that users see, a noun, which gets an `s` in the plural,
-/// and the words after it.
-macro_rules! codes {
-    ($($(#[doc = $doc:literal])+ $code:ident = $name:literal, $thing:literal, $which:literal;)+) => {
-        /// The kind of oddity that a note reports.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[non_exhaustive]
-        pub enum NoteCode {
-            $($(#[doc = $doc])+ $code,)+
-        }
+named! {
+    /// The kind of oddity that a note reports. A mount reports them in the order of this table.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum NoteCode;
+    /// The code as the user sees it.
+    fn as_str;
+    /// What the code means: a noun, which gets an `s` in the plural, and the words after it.
+    fn in_words -> (&'static str, &'static str);
 
-        impl NoteCode {
-            /// All codes, in the order in which a mount reports them.
-            pub const ALL: &'static [Self] = &[$(Self::$code),+];
-
-            /// The code as the user sees it.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$code => $name,)+ }
-            }
-
-            /// What the code means: a noun, which gets an `s` in the plural, and the words after it.
-            pub fn in_words(self) -> (&'static str, &'static str) {
-                match self { $(Self::$code => ($thing, $which),)+ }
-            }
-        }
-    };
-}
-
-codes! {
     /// A list names an archive that no data folder contains.
     ArchiveMissing = "archive-missing", "missing archive", "";
     /// The data of files lies beyond the end of an archive.

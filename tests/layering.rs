@@ -21,12 +21,14 @@ use std::path::{Path, PathBuf};
 
 use imports::imports;
 
-/// The parts that every other part may import: constants, the one type of notes, and how names are printed.
-const FOR_ALL: [&str; 3] = ["limits", "note", "shown"];
+/// The parts that every other part may import: constants, enums that are tables, the one type of notes, and
+/// how names are printed.
+const FOR_ALL: [&str; 4] = ["limits", "named", "note", "shown"];
 
 /// The parts that each part may import, in addition to [`FOR_ALL`].
-const ALLOWED: [(&str, &[&str]); 23] = [
+const ALLOWED: [(&str, &[&str]); 24] = [
     ("limits", &[]),
+    ("named", &[]),
     ("note", &[]),
     ("shown", &[]),
     ("read", &[]),

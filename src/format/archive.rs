@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::hash::{Family, Hash};
+use crate::named::named;
 use crate::note::Note;
 use crate::texture::tiling::{self, Surface, WrongLength};
 use crate::texture::{dds, gnf, xbox};
@@ -154,41 +155,29 @@ impl Extent {
     }
 }
 
-/// How an extent's payload is packed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Codec {
-    /// Not packed.
-    Stored,
-    /// A zlib stream, or raw deflate if the zlib header is missing.
-    Zlib,
-    /// An LZ4 frame.
-    Lz4Frame,
-    /// One LZ4 block without a frame.
-    Lz4Block,
-    /// Xbox 360 LZX frames.
-    Xmem,
-    /// Battlespire's LZSS, whose unpacked size nothing states.
-    Lzss,
-    /// The archive states an unknown method, so the payload's first bytes decide.
-    Detect,
-    /// An undocumented compression: the file is listed, but cannot be read.
-    Unsupported,
-}
-
-impl Codec {
+named! {
+    /// How an extent's payload is packed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Codec;
     /// The codec's name in listings and extended attributes.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Stored => "uncompressed",
-            Self::Zlib => "zlib",
-            Self::Lz4Frame => "lz4 frame",
-            Self::Lz4Block => "lz4 block",
-            Self::Xmem => "xmem",
-            Self::Lzss => "lzss",
-            Self::Detect => "unknown method",
-            Self::Unsupported => "unsupported",
-        }
-    }
+    fn name;
+
+    /// Not packed.
+    Stored = "uncompressed";
+    /// A zlib stream, or raw deflate if the zlib header is missing.
+    Zlib = "zlib";
+    /// An LZ4 frame.
+    Lz4Frame = "lz4 frame";
+    /// One LZ4 block without a frame.
+    Lz4Block = "lz4 block";
+    /// Xbox 360 LZX frames.
+    Xmem = "xmem";
+    /// Battlespire's LZSS, whose unpacked size nothing states.
+    Lzss = "lzss";
+    /// The archive states an unknown method, so the payload's first bytes decide.
+    Detect = "unknown method";
+    /// An undocumented compression: the file is listed, but cannot be read.
+    Unsupported = "unsupported";
 }
 
 /// What precedes an extent's payload in the archive. The packed length includes it.

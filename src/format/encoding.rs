@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use super::archive::Archive;
 use super::hash::{Family, Hash};
 
+use crate::named::named;
+
 /// The code page of stored names. It must contain ASCII unchanged, because otherwise separators
 /// could not be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,31 +19,22 @@ pub struct NamesEncoding {
     pub why: EncodingReason,
 }
 
-/// Why an encoding was taken for an archive's names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EncodingReason {
-    /// The user stated it.
-    Stated,
-    /// All names are ASCII, so that every encoding gives the same.
-    Ascii,
-    /// All names that are not ASCII are valid UTF-8.
-    ValidUtf8,
-    /// Some names are not valid UTF-8.
-    NotUtf8,
-    /// The hash of a name shows that its capital letters were lowered in this encoding.
-    Hash,
-}
+named! {
+    /// Why an encoding was taken for an archive's names.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum EncodingReason;
+    fn words;
 
-impl EncodingReason {
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Stated => "as stated by --encoding",
-            Self::Ascii => "all names are ASCII",
-            Self::ValidUtf8 => "all names are valid UTF-8",
-            Self::NotUtf8 => "the default; some names are not valid UTF-8",
-            Self::Hash => "the default; the hash of a name fits no other",
-        }
-    }
+    /// The user stated it.
+    Stated = "as stated by --encoding";
+    /// All names are ASCII, so that every encoding gives the same.
+    Ascii = "all names are ASCII";
+    /// All names that are not ASCII are valid UTF-8.
+    ValidUtf8 = "all names are valid UTF-8";
+    /// Some names are not valid UTF-8.
+    NotUtf8 = "the default; some names are not valid UTF-8";
+    /// The hash of a name shows that its capital letters were lowered in this encoding.
+    Hash = "the default; the hash of a name fits no other";
 }
 
 impl NamesEncoding {

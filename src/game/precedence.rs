@@ -1,5 +1,7 @@
 //! Rules that decide which layer wins a path, and how certain they are.
 
+use crate::named::named;
+
 /// Which of several archives wins a path that they share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ArchiveRule {
@@ -63,27 +65,19 @@ pub struct Precedence {
     pub loose: LooseRule,
 }
 
-/// How certain a rule is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Confidence {
+named! {
+    /// How certain a rule is.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Confidence;
+    fn as_str;
+
     /// Unknown; the rule is a guess.
-    None,
+    None = "none";
     /// Sources disagree, or there is only one source.
-    Low,
+    Low = "low";
     /// There is one good source, or several that are untested in the game.
-    Medium,
+    Medium = "medium";
     /// Sources agree.
     #[default]
-    High,
-}
-
-impl Confidence {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
-    }
+    High = "high";
 }

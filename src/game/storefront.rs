@@ -1,29 +1,22 @@
 //! Stores that sell the games. Their copies differ in the names of folders in the user's home.
 
-/// Where a copy of a game comes from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Storefront {
-    Steam,
-    Gog,
-    Epic,
+use crate::named::named;
+
+named! {
+    /// Where a copy of a game comes from.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Storefront;
+    /// The store's name in lower case.
+    fn as_str;
+
+    Steam = "steam";
+    Gog = "gog";
+    Epic = "epic";
     /// The Microsoft Store and Game Pass.
-    Microsoft,
+    Microsoft = "microsoft";
     /// The store was not recognised.
     #[default]
-    Unknown,
-}
-
-impl Storefront {
-    /// The store's name in lower case.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Steam => "steam",
-            Self::Gog => "gog",
-            Self::Epic => "epic",
-            Self::Microsoft => "microsoft",
-            Self::Unknown => "unknown",
-        }
-    }
+    Unknown = "unknown";
 }
 
 /// Name of a game's folder in the user's home. Copies from some stores add a suffix to it.

@@ -13,6 +13,7 @@ use super::planned::{Loader, PlannedArchive, PlannedFile};
 use crate::format::hash::{Family, Hash};
 use crate::game::caseless::{fold, same};
 use crate::game::{ArchiveRule, AttachRule, LayerKind, LooseRule, OrderLayer, lowest_first, stem, title};
+use crate::named::named;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
@@ -38,29 +39,21 @@ pub struct Effect {
     pub(crate) why_unloaded: String,
 }
 
-/// What packing changes for a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum EffectKind {
-    /// Another mod's file is shown, and not the packed one.
-    Loses,
-    /// The game shows another mod's file now, and will show it.
-    Wins,
-    /// It is not shown, because nothing loads its archive: the plugin is not active.
-    Unloaded,
-    /// An archive that a new one replaces has it, and no new one does.
-    Gone,
-}
-
-impl EffectKind {
+named! {
+    /// What packing changes for a file.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum EffectKind;
     /// The kind in a word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Loses => "loses",
-            Self::Wins => "wins",
-            Self::Unloaded => "unloaded",
-            Self::Gone => "gone",
-        }
-    }
+    fn as_str;
+
+    /// Another mod's file is shown, and not the packed one.
+    Loses = "loses";
+    /// The game shows another mod's file now, and will show it.
+    Wins = "wins";
+    /// It is not shown, because nothing loads its archive: the plugin is not active.
+    Unloaded = "unloaded";
+    /// An archive that a new one replaces has it, and no new one does.
+    Gone = "gone";
 }
 
 /// What packing changes in a game.

@@ -363,7 +363,7 @@ impl<'o> Planner<'o> {
                 Ok(stored) => stored,
                 Err(error @ (NameError::NoStem | NameError::Ending)) => {
                     let is_of_desktop = file.archived.is_none() && parts.is_of_desktop();
-                    let reason = if is_of_desktop { LooseReason::NotGame } else { error.into() };
+                    let reason = if is_of_desktop { LooseReason::NotGame } else { LooseReason::Name };
                     self.loose.push(LeftOut { path, reason, detail: error.words().to_owned() });
                     continue;
                 }

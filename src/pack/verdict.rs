@@ -1,7 +1,8 @@
 //! Whether a file is packed, and if not, why. The evidence is in the topic "packing".
 
 use super::pack_options::{Game, PackOptions};
-use crate::format::write::{NameError, NewKind};
+use crate::format::write::NewKind;
+use crate::named::named;
 use crate::shown::Shown;
 
 /// A file that stays loose.
@@ -27,132 +28,60 @@ impl LeftOut {
     }
 }
 
-/// Why a file stays loose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum LooseReason {
+named! {
+    /// Why a file stays loose.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum LooseReason;
+    /// The code, as in JSON.
+    fn code;
+    /// The reason in words.
+    fn words -> &'static str;
+
     /// A plugin, an archive or another file that the game reads only beside them.
-    DataOnly,
+    DataOnly = "data-only", "games read plugins and archives only from the data folder";
     /// Settings, or a program library.
-    Settings,
+    Settings = "settings", "settings and program libraries are read only from the disk";
     /// A file of a script extender or of a mod's menu.
-    Extender,
+    Extender = "extender", "script extenders and their plugins read it from the disk";
     /// A film.
-    Video,
+    Video = "video", "games play films only from the disk";
     /// The game's engine reads it from the disk.
-    Engine,
+    Engine = "engine", "this game's engine reads it only from the disk";
     /// Tools read it from the disk.
-    Tools,
+    Tools = "tools", "tools such as BodySlide, Nemesis, FNIS or Root Builder read it from the disk";
     /// A source of a script.
-    Source,
+    Source = "source", "a source of a script; --sources packs it";
     /// Not a file of the game.
-    NotGame,
+    NotGame = "not-game", "not a file of the game";
     /// It is in no folder.
-    Root,
+    Root = "root", "it is in no folder, where games look for hardly anything in archives";
     /// It lies beside the folder of the game's files.
-    BesideData,
+    BesideData = "beside-data", "it is beside the folder Data, in which the game's files begin";
     /// An archive cannot store its name.
-    Name,
+    Name = "name", "an archive cannot store its name";
     /// The user excluded it.
-    Excluded,
+    Excluded = "excluded", "--exclude";
     /// A texture that an archive of textures cannot store.
-    Texture,
+    Texture = "texture", "an archive of textures cannot store it";
     /// It is in a folder at the top that no game is known to read.
-    Unknown,
+    Unknown = "unknown-folder", "no game is known to read this folder; --all packs it";
     /// Files of a game begin in a folder further down, such as an option of a download.
-    FurtherDown,
+    FurtherDown = "further-down",
+        "the game's files begin further down in its folder; pack that folder as a source of its own";
     /// A table of texts or a list of quests that belongs to a plugin which is not among the sources.
-    OtherPlugin,
+    OtherPlugin = "other-plugin",
+        "it belongs to another plugin, which finds it only loose or in its own archive";
     /// It was deleted in a folder of `mount --edit`, or a rule of the game hides it.
-    Erased,
+    Erased = "erased", "a deletion in a folder of `mount --edit`, or a rule of the game, hides it";
     /// The user hid it in Mod Organizer.
-    Hidden,
+    Hidden = "hidden", "hidden in Mod Organizer, which called it or its folder .mohidden";
 }
 
 impl LooseReason {
-    /// All reasons.
-    pub const ALL: [Self; 18] = [
-        Self::DataOnly,
-        Self::Settings,
-        Self::Extender,
-        Self::Video,
-        Self::Engine,
-        Self::Tools,
-        Self::Source,
-        Self::NotGame,
-        Self::Root,
-        Self::BesideData,
-        Self::Name,
-        Self::Excluded,
-        Self::Texture,
-        Self::Unknown,
-        Self::FurtherDown,
-        Self::OtherPlugin,
-        Self::Erased,
-        Self::Hidden,
-    ];
-
-    /// The code, as in JSON.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::DataOnly => "data-only",
-            Self::Settings => "settings",
-            Self::Extender => "extender",
-            Self::Video => "video",
-            Self::Engine => "engine",
-            Self::Tools => "tools",
-            Self::Source => "source",
-            Self::NotGame => "not-game",
-            Self::Root => "root",
-            Self::BesideData => "beside-data",
-            Self::Name => "name",
-            Self::Excluded => "excluded",
-            Self::Texture => "texture",
-            Self::Unknown => "unknown-folder",
-            Self::FurtherDown => "further-down",
-            Self::OtherPlugin => "other-plugin",
-            Self::Erased => "erased",
-            Self::Hidden => "hidden",
-        }
-    }
-
-    /// The reason in words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::DataOnly => "games read plugins and archives only from the data folder",
-            Self::Settings => "settings and program libraries are read only from the disk",
-            Self::Extender => "script extenders and their plugins read it from the disk",
-            Self::Video => "games play films only from the disk",
-            Self::Engine => "this game's engine reads it only from the disk",
-            Self::Tools => "tools such as BodySlide, Nemesis, FNIS or Root Builder read it from the disk",
-            Self::Source => "a source of a script; --sources packs it",
-            Self::NotGame => "not a file of the game",
-            Self::Root => "it is in no folder, where games look for hardly anything in archives",
-            Self::BesideData => "it is beside the folder Data, in which the game's files begin",
-            Self::Name => "an archive cannot store its name",
-            Self::Excluded => "--exclude",
-            Self::Texture => "an archive of textures cannot store it",
-            Self::Unknown => "no game is known to read this folder; --all packs it",
-            Self::FurtherDown => {
-                "the game's files begin further down in its folder; pack that folder as a source of its own"
-            }
-            Self::OtherPlugin => {
-                "it belongs to another plugin, which finds it only loose or in its own archive"
-            }
-            Self::Erased => "a deletion in a folder of `mount --edit`, or a rule of the game, hides it",
-            Self::Hidden => "hidden in Mod Organizer, which called it or its folder .mohidden",
-        }
-    }
-
     /// Whether the user asked for the file to be left out, or nobody would want it in an archive.
     pub fn is_expected(self) -> bool {
         !matches!(self, Self::Name | Self::Texture)
-    }
-}
-
-impl From<NameError> for LooseReason {
-    fn from(_: NameError) -> Self {
-        Self::Name
     }
 }
 

@@ -18,6 +18,7 @@ use serde::Serialize;
 use super::process;
 use super::sync::Mutex;
 use super::text::count;
+use crate::named::named;
 use crate::shown::Shown;
 
 /// Maximum number of bytes that are read of a process's memory maps.
@@ -48,28 +49,19 @@ impl Holder {
     }
 }
 
-/// How a process uses a mount.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Use {
-    CurrentFolder,
-    RootFolder,
-    Program,
-    OpenFile,
-    MappedFile,
-}
-
-impl Use {
+named! {
+    /// How a process uses a mount.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub(crate) enum Use;
     /// The name for users, in the singular.
-    fn text(self) -> &'static str {
-        match self {
-            Self::CurrentFolder => "current folder",
-            Self::RootFolder => "root folder",
-            Self::Program => "program",
-            Self::OpenFile => "open file",
-            Self::MappedFile => "mapped file",
-        }
-    }
+    fn text;
+
+    CurrentFolder = "current folder";
+    RootFolder = "root folder";
+    Program = "program";
+    OpenFile = "open file";
+    MappedFile = "mapped file";
 }
 
 /// A device number, major and minor.

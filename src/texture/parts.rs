@@ -9,6 +9,8 @@ use super::dds::Texture;
 use super::file_header::{ALL_FACES, FileHeader, HeaderError, Masks, TexelFormat};
 use super::pixel_format::{Legacy, PIXEL_FORMATS, TexelLayout, pixel_format};
 
+use crate::named::named;
+
 /// Maximum number of bytes after the texels that are left out: what a program may have counted for a longer
 /// header. Real files end in tags of such a length.
 const TAIL_MAX: u64 = 148;
@@ -50,32 +52,23 @@ pub struct MipChunk {
     pub range: Range<u64>,
 }
 
-/// What is lost or changes if a texture is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Remark {
-    /// Brightness becomes the red channel.
-    Luminance,
-    /// Brightness and alpha become red and green.
-    LuminanceAlpha,
-    /// Nothing states any more that the colours are multiplied by alpha.
-    Premultiplied,
-    /// Bytes after the texels are left out.
-    Tail,
-    /// Nobody has seen a game read the format from such an archive.
-    Unproved,
-}
-
-impl Remark {
+named! {
+    /// What is lost or changes if a texture is stored.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Remark;
     /// The remark in words, about one texture or several.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Luminance => "brightness becomes the red channel, because the format has no other",
-            Self::LuminanceAlpha => "brightness and alpha become red and green, as the format has no other",
-            Self::Premultiplied => "nothing states any more that the colours are multiplied by alpha",
-            Self::Tail => "bytes after the texels are left out",
-            Self::Unproved => "no game is known to read this pixel format from an archive",
-        }
-    }
+    fn words;
+
+    /// Brightness becomes the red channel.
+    Luminance = "brightness becomes the red channel, because the format has no other";
+    /// Brightness and alpha become red and green.
+    LuminanceAlpha = "brightness and alpha become red and green, as the format has no other";
+    /// Nothing states any more that the colours are multiplied by alpha.
+    Premultiplied = "nothing states any more that the colours are multiplied by alpha";
+    /// Bytes after the texels are left out.
+    Tail = "bytes after the texels are left out";
+    /// Nobody has seen a game read the format from such an archive.
+    Unproved = "no game is known to read this pixel format from an archive";
 }
 
 /// Why an archive of textures cannot store a file.

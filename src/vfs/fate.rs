@@ -8,56 +8,37 @@ use serde::Serialize;
 use super::file::VfsFile;
 use crate::format::is_archive_name;
 use crate::game::{LoadOrder, ModList, is_plugin, unread_folder};
+use crate::named::named;
 use crate::note::{Because, Note, NoteCode};
 use crate::shown::Shown;
 
-/// What became of a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Fate {
+named! {
+    /// What became of a copy.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub(crate) enum Fate;
+    /// The fate as JSON has it.
+    fn name;
+    /// The fate in one or two words.
+    fn in_words -> &'static str;
+
     /// The game uses it.
-    Wins,
+    Wins = "wins", "from";
     /// Another copy of its path wins.
-    Loses,
+    Loses = "loses", "hidden";
     /// It is where the game could read it, but the game or the mod manager passes over it.
-    Ignored,
+    Ignored = "ignored", "ignored";
     /// It is in an archive, or is a plugin or archive, that the game does not load.
-    NotLoaded,
+    NotLoaded = "not-loaded", "not loaded";
     /// Its mod is off, or the user hid it.
-    Off,
+    Off = "off", "off";
     /// It is in a folder from which a mod manager deploys, but not in the game.
-    NotDeployed,
+    NotDeployed = "not-deployed", "not deployed";
     /// There is no such file.
-    NotHere,
+    NotHere = "not-here", "not here";
 }
 
 impl Fate {
-    /// The fate as JSON has it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Wins => "wins",
-            Self::Loses => "loses",
-            Self::Ignored => "ignored",
-            Self::NotLoaded => "not-loaded",
-            Self::Off => "off",
-            Self::NotDeployed => "not-deployed",
-            Self::NotHere => "not-here",
-        }
-    }
-
-    /// The fate in one or two words.
-    pub(crate) fn in_words(self) -> &'static str {
-        match self {
-            Self::Wins => "from",
-            Self::Loses => "hidden",
-            Self::Ignored => "ignored",
-            Self::NotLoaded => "not loaded",
-            Self::Off => "off",
-            Self::NotDeployed => "not deployed",
-            Self::NotHere => "not here",
-        }
-    }
-
     /// The fate of what a note is about; `None` if the note says nothing of that.
     pub(crate) fn of_code(code: NoteCode) -> Option<Self> {
         Some(match code {

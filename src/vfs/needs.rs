@@ -24,6 +24,7 @@ use crate::format::encoding::Encoding;
 use crate::game::is_plugin;
 use crate::limits::NEEDS_MAX;
 use crate::mesh::{self, MeshError, NameKind, NamedFile, SCANNED};
+use crate::named::named;
 use crate::tree::NodeId;
 
 /// A file that a mesh or a material names.
@@ -43,20 +44,14 @@ pub(crate) enum Named {
     Unneeded(Box<str>, Unneeded),
 }
 
-/// Why the engine does not need a file that a mesh names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Unneeded {
-    MaterialDecides,
-    MaybeCompiled,
-}
+named! {
+    /// Why the engine does not need a file that a mesh names.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub(crate) enum Unneeded;
+    fn words;
 
-impl Unneeded {
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Self::MaterialDecides => "not there; the mesh has a material, which names the textures",
-            Self::MaybeCompiled => "no loose file; the compiled materials are not read",
-        }
-    }
+    MaterialDecides = "not there; the mesh has a material, which names the textures";
+    MaybeCompiled = "no loose file; the compiled materials are not read";
 }
 
 /// What a mesh or a material needs.

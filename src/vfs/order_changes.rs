@@ -11,6 +11,7 @@ use super::comparison::{Difference, Groups};
 use super::file::{VfsFile, VfsLayer};
 use super::vfs::Vfs;
 use crate::game::caseless::fold;
+use crate::named::named;
 
 /// How the lists of two games differ.
 pub(crate) struct OrderChanges {
@@ -30,26 +31,21 @@ pub(crate) struct ListChange {
     pub(crate) after: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Listing {
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub(crate) enum Listing;
+    fn in_words;
+
     /// Only the first list has the name.
-    Removed,
+    Removed = "removed";
     /// Only the second list has the name.
-    Added,
+    Added = "added";
     /// Both have it, but among the names that both have it has another place.
-    Moved,
+    Moved = "moved";
 }
 
 impl Listing {
-    pub(crate) fn in_words(self) -> &'static str {
-        match self {
-            Self::Removed => "removed",
-            Self::Added => "added",
-            Self::Moved => "moved",
-        }
-    }
-
     /// The first character of a line.
     pub(crate) fn sign(self) -> char {
         match self {

@@ -25,6 +25,7 @@ use crate::cli::ui::Ui;
 use crate::format::is_archive_name;
 use crate::game::caseless::fold;
 use crate::game::title;
+use crate::named::named;
 use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::comparison::differences;
@@ -130,22 +131,15 @@ struct Unloaded {
     by: LoadedBy,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LoadedBy {
-    A,
-    B,
-    Neither,
-}
-
-impl LoadedBy {
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum LoadedBy;
     /// The name of the change in JSON.
-    fn name(self) -> &'static str {
-        match self {
-            Self::A => "loaded-by-a",
-            Self::B => "loaded-by-b",
-            Self::Neither => "not-loaded",
-        }
-    }
+    fn name;
+
+    A = "loaded-by-a";
+    B = "loaded-by-b";
+    Neither = "not-loaded";
 }
 
 /// A mod or a plugin as JSON.

@@ -535,7 +535,7 @@ fn print_plan(out: &mut Output, archive: &PlannedArchive) -> Result<(), OutputEr
 
 /// Prints what stays loose, by reason: all files of a dry run, otherwise some.
 fn print_loose(out: &mut Output, loose: &[LeftOut], is_all: bool) -> Result<(), OutputError> {
-    for reason in LooseReason::ALL {
+    for &reason in LooseReason::ALL {
         let files: Vec<&LeftOut> = loose.iter().filter(|left| left.reason == reason).collect();
         if files.is_empty() {
             continue;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::super::encoding::Encoding;
 use super::super::hash::{Family, Hash};
 use crate::format::tes4_flag as flag;
+use crate::named::named;
 use crate::texture::dds;
 
 /// From this length on, the games' hash functions return 0 for a path or name.
@@ -47,34 +48,24 @@ pub struct StoredPath {
     hash: Hash,
 }
 
-/// Why an archive cannot store a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NameError {
-    /// It has characters that the code page lacks.
-    Encoding,
-    /// It is too long for the game.
-    TooLong,
-    /// The name has no stem, so that the game finds no file of this name: `.gitignore`.
-    NoStem,
-    /// A name in it ends in a dot or a blank, which Windows removes.
-    Ending,
-    /// A character has a byte that games take for a separator of folders.
-    Separator,
-    /// It has a NUL, which ends a name in this kind of archive.
-    Nul,
-}
+named! {
+    /// Why an archive cannot store a path.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum NameError;
+    fn words;
 
-impl NameError {
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Encoding => "the code page of names lacks a character",
-            Self::TooLong => "the path is too long",
-            Self::NoStem => "the name has nothing before its dot",
-            Self::Ending => "a name in its path ends in a dot or a blank",
-            Self::Separator => "a character has a byte that games take for a backslash",
-            Self::Nul => "the name has a NUL",
-        }
-    }
+    /// It has characters that the code page lacks.
+    Encoding = "the code page of names lacks a character";
+    /// It is too long for the game.
+    TooLong = "the path is too long";
+    /// The name has no stem, so that the game finds no file of this name: `.gitignore`.
+    NoStem = "the name has nothing before its dot";
+    /// A name in it ends in a dot or a blank, which Windows removes.
+    Ending = "a name in its path ends in a dot or a blank";
+    /// A character has a byte that games take for a separator of folders.
+    Separator = "a character has a byte that games take for a backslash";
+    /// It has a NUL, which ends a name in this kind of archive.
+    Nul = "the name has a NUL";
 }
 
 impl StoredPath {

@@ -6,30 +6,29 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::daemon_status::PAGE_LEN;
+use crate::named::named;
 use crate::tree::Ino;
 
-/// What happened to a file of a mount.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FileEvent {
+named! {
+    /// What happened to a file of a mount.
+    #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum FileEvent;
+    fn name;
+
     /// The mount has a new file.
-    Added,
+    Added = "added";
     /// The file is gone.
-    Removed,
+    Removed = "removed";
     /// Another file is at the path, or the file was written to.
-    Modified,
+    Modified = "modified";
     /// Any file below the path may have changed.
-    Unknown,
+    Unknown = "unknown";
 }
 
 impl fmt::Display for FileEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Added => "added",
-            Self::Removed => "removed",
-            Self::Modified => "modified",
-            Self::Unknown => "unknown",
-        })
+        f.pad(self.name())
     }
 }
 

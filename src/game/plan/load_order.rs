@@ -9,6 +9,7 @@ use crate::folder::HiddenNames;
 use crate::game::caseless::{CaselessEndings, same};
 use crate::game::installation::Installation;
 use crate::game::precedence::{Confidence, Precedence};
+use crate::named::named;
 use crate::note::{Because, Note};
 use crate::shown::Shown;
 
@@ -126,19 +127,13 @@ impl OrderLayer {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LayerKind {
-    Archive,
-    Folder,
-}
+named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LayerKind;
+    fn as_str;
 
-impl LayerKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Archive => "archive",
-            Self::Folder => "folder",
-        }
-    }
+    Archive = "archive";
+    Folder = "folder";
 }
 
 /// Filter for the files of a folder. The default shows all files.
