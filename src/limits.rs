@@ -62,7 +62,7 @@
 //! | each line of such a file | counts as more bytes | `LINE_COST` (256) |
 //! | values of a chain of `openmw.cfg` | their text; see below | `CHAIN_VALUES_MAX` (8 MiB) |
 //! | names that an instance of Mod Organizer hides | about 100 each, once | `FILTERS_MAX` (10,000) |
-//! | names in folders that `bsafs why` remembers | about 100 each | `LISTED_NAMES_MAX` (262,144) |
+//! | names in folders that a plan or `bsafs why` remembers | about 100 each | `LISTED_NAMES_MAX` (262,144) |
 //! | folders whose links were followed | their paths, twice | `LINK_PATHS_MAX` (16 MiB) |
 //! | a profile (`*.toml`) | about 50 times its size while it is read | `PROFILE_MAX` (1 MiB) |
 //! | sources of a profile | a path each | `PROFILE_SOURCES_MAX` (65,536) |
@@ -215,7 +215,7 @@ pub const LINE_COST: usize = 256;
 pub const CHAIN_VALUES_MAX: usize = 8 << 20;
 /// Maximum number of endings and names of folders that the settings of an instance of Mod Organizer hide.
 pub const FILTERS_MAX: usize = 10_000;
-/// Maximum number of names in folders, and of folders, that one question remembers.
+/// Maximum number of names in folders, and of folders, that one plan or question remembers.
 pub const LISTED_NAMES_MAX: usize = 1 << 18;
 /// Maximum number of bytes of the paths that one walk along links remembers.
 pub const LINK_PATHS_MAX: usize = 16 << 20;

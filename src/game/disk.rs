@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use super::caseless::CaselessNames;
 use super::settings::ini::Ini;
@@ -51,7 +52,7 @@ impl ReadSet {
 pub struct Disk {
     covered: Covered,
     /// Known as soon as something is looked up.
-    foreign: OnceCell<ForeignMounts>,
+    foreign: Rc<OnceCell<ForeignMounts>>,
     read: RefCell<ReadSet>,
     /// Lists and folders that exist and could not be read, with the reasons.
     unread: RefCell<BTreeMap<PathBuf, String>>,
@@ -64,7 +65,7 @@ pub struct Disk {
     /// The first file that was left out because all files together exceed the limit.
     left_out: RefCell<Option<PathBuf>>,
     /// What folders contained when they were listed, if that is remembered.
-    listed: Option<RefCell<Listed>>,
+    listed: Option<Rc<RefCell<Listed>>>,
 }
 
 /// What could not be looked at.
@@ -81,22 +82,30 @@ impl Default for Unseen {
     }
 }
 
-/// The names in folders, and how many they are. `None` for a folder that could not be listed.
+/// The names in folders that could be listed, and how many they are.
 #[derive(Debug, Default)]
 struct Listed {
-    folders: HashMap<PathBuf, Option<CaselessNames>>,
+    folders: HashMap<PathBuf, CaselessNames>,
     names: usize,
 }
 
 impl Disk {
-    /// Creates a disk that reads beneath the covered mountpoint.
+    /// Creates a disk that reads beneath the covered mountpoint. It lists no folder twice: the sources of one
+    /// plan are often in one folder, and each is looked at several times.
     pub fn beneath(covered: Covered) -> Self {
-        Self { covered, ..Self::default() }
+        Self { covered, ..Self::remembering() }
+    }
+
+    /// A disk that knows what this one does of mounts and folders. What is read through it is no part of what
+    /// was read through this one.
+    pub(crate) fn beside(&self) -> Self {
+        let (covered, foreign) = (self.covered.clone(), self.foreign.clone());
+        Self { covered, foreign, listed: self.listed.clone(), ..Self::default() }
     }
 
     /// A disk that lists no folder twice, for a question that looks up many names in the same folders.
     pub(crate) fn remembering() -> Self {
-        Self { listed: Some(RefCell::default()), ..Self::default() }
+        Self { listed: Some(Rc::default()), ..Self::default() }
     }
 
     /// Everything that was read so far.
@@ -287,16 +296,17 @@ impl Disk {
     fn names_if_listed(&self, folder: &Path) -> io::Result<CaselessNames> {
         let Some(listed) = &self.listed else { return self.names_now(folder) };
         if let Some(known) = listed.borrow().folders.get(folder) {
-            return known.clone().ok_or_else(|| io::ErrorKind::NotFound.into());
+            self.read.borrow_mut().folders.insert(folder.to_owned());
+            return Ok(known.clone());
         }
-        let names = self.names_now(folder);
+        let names = self.names_now(folder)?;
         let mut listed = listed.borrow_mut();
-        let cost = names.as_ref().map_or(1, |names| names.count() + 1);
+        let cost = names.count() + 1;
         if listed.names.saturating_add(cost) <= LISTED_NAMES_MAX {
             listed.names += cost;
-            listed.folders.insert(folder.to_owned(), names.as_ref().ok().cloned());
+            listed.folders.insert(folder.to_owned(), names.clone());
         }
-        names
+        Ok(names)
     }
 
     fn names_now(&self, folder: &Path) -> io::Result<CaselessNames> {
@@ -473,6 +483,30 @@ mod tests {
         let read = disk.into_read_set();
         assert_eq!(read.files, ["/none/x.ini".into()].into());
         assert_eq!(read.folders, ["/none/Data".into()].into());
+    }
+
+    #[test]
+    fn a_folder_is_listed_once_for_all_sources_of_a_plan_and_each_depends_on_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let (folder, closed) = (dir.path().join("mods"), dir.path().join("none"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("A"), "").unwrap();
+        let disk = Disk::beneath(Covered::default());
+        let names = |disk: &Disk| disk.names(&folder).unwrap().iter().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(names(&disk), ["A"]);
+        let of_first = disk.take_read().0;
+        // Another listing would show the new name.
+        fs::write(folder.join("B"), "").unwrap();
+        let beside = disk.beside();
+        assert_eq!((names(&disk), names(&beside)), (vec!["A".to_owned()], vec!["A".to_owned()]));
+        assert_eq!(names(&Disk::beneath(Covered::default())), ["A", "B"], "a later plan lists it again");
+        assert_eq!(disk.take_read().0, of_first);
+        assert_eq!(of_first.folders, [folder.clone()].into());
+        assert_eq!(beside.into_read_set(), of_first);
+        // What could not be listed is not remembered.
+        assert!(disk.names(&closed).is_err());
+        fs::create_dir(&closed).unwrap();
+        assert_eq!(disk.names(&closed).unwrap().count(), 0);
     }
 
     #[test]
