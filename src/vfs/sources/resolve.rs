@@ -1,6 +1,7 @@
 //! Finds out what each source of a command is, and plans its layers. A source is an archive, a
 //! folder, a game, an instance of Mod Organizer 2, or settings of OpenMW.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -109,7 +110,9 @@ pub(crate) fn open_plan(
         let (read_set, unread) = disk.take_read();
         plan.read_set.extend(read_set.clone());
         let planned = source.and_then(|source| {
-            source.refuse_mounts()?;
+            if let Source::Planned(order) = &source {
+                planner.refuse_mounts(order.layers.iter().map(|layer| &*layer.path))?;
+            }
             Ok(PlannedSource { path: lasting(path), source, read_set, unread })
         });
         let (planned, mut layers) = match (earlier, planned) {
@@ -200,16 +203,6 @@ fn lasting(source: &Path) -> PathBuf {
     if is_game(source) { source.to_owned() } else { absolute() }
 }
 
-/// Refuses a folder in a mount of bsafs. What it shows is no layer, but the result of merging layers.
-fn refuse_mounts<'a>(mut folders: impl Iterator<Item = &'a Path>) -> Result<(), OpenError> {
-    let Some(is_of_bsafs) = edit_mount::bsafs_devices() else { return Ok(()) };
-    let is_mounted = |folder: &&Path| {
-        let found = || std::fs::metadata(uncovered(folder));
-        !asleep::is_at(folder) && found().is_ok_and(|it| it.is_dir() && is_of_bsafs(it.dev()))
-    };
-    folders.find(is_mounted).map_or(Ok(()), |folder| Err(OpenError::new(folder, OpenErrorKind::IsMount)))
-}
-
 /// A load order without the archive layers of a game if its archives should be shown as files. What remains
 /// is the game's merged data folder.
 fn shown_order(order: &LoadOrder, archives: FolderArchives) -> LoadOrder {
@@ -245,14 +238,6 @@ enum Source {
 }
 
 impl Source {
-    /// Refuses a load order with a folder in a mount of bsafs.
-    fn refuse_mounts(&self) -> Result<(), OpenError> {
-        match self {
-            Self::Planned(order) => refuse_mounts(order.layers.iter().map(|layer| &*layer.path)),
-            Self::Folder { .. } | Self::Archive(_) => Ok(()),
-        }
-    }
-
     /// The same source, named by another path.
     fn at(self, path: &Path) -> Self {
         match self {
@@ -308,15 +293,33 @@ pub(crate) fn joined(mut orders: Vec<LoadOrder>) -> LoadOrder {
     mix
 }
 
-/// Plans sources. The search for games runs at most once for all of them.
+/// Plans sources. The search for games runs at most once for all of them, and so do the readings of the mount
+/// table.
 struct Planner<'a> {
     disk: &'a Disk,
     load_orders: LoadOrders<'a>,
+    /// Known once it was asked. `None` if there is no mount of bsafs.
+    is_of_bsafs: OnceCell<Option<IsOfBsafs>>,
 }
+
+/// Whether a device is a mount of bsafs.
+type IsOfBsafs = Box<dyn Fn(u64) -> bool>;
 
 impl<'a> Planner<'a> {
     fn new(disk: &'a Disk, options: &'a OpenOptions) -> Self {
-        Self { disk, load_orders: LoadOrders::new(disk, options.game_dir.as_deref(), &options.overrides) }
+        let load_orders = LoadOrders::new(disk, options.game_dir.as_deref(), &options.overrides);
+        Self { disk, load_orders, is_of_bsafs: OnceCell::new() }
+    }
+
+    /// Refuses a folder in a mount of bsafs. What it shows is no layer, but the result of merging layers.
+    fn refuse_mounts<'p>(&self, mut folders: impl Iterator<Item = &'p Path>) -> Result<(), OpenError> {
+        let read_table = || edit_mount::bsafs_devices().map(|it| Box::new(it) as IsOfBsafs);
+        let Some(is_of_bsafs) = self.is_of_bsafs.get_or_init(read_table) else { return Ok(()) };
+        let is_mounted = |folder: &&Path| {
+            let found = || std::fs::metadata(uncovered(folder));
+            !asleep::is_at(folder) && found().is_ok_and(|it| it.is_dir() && is_of_bsafs(it.dev()))
+        };
+        folders.find(is_mounted).map_or(Ok(()), |folder| Err(OpenError::new(folder, OpenErrorKind::IsMount)))
     }
 
     /// The game in the folder that the user named instead of a source.
@@ -341,7 +344,7 @@ impl<'a> Planner<'a> {
         };
         let path = paths::absolute(source).map_err(|error| OpenError::unreadable(source, error))?;
         if metadata.is_dir() {
-            refuse_mounts(std::iter::once(source))?;
+            self.refuse_mounts(std::iter::once(source))?;
         }
         if let Some(order) = self.load_orders.at(&path).transpose() {
             return planned(order);
