@@ -30,6 +30,12 @@ pub enum Level {
     Best,
 }
 
+impl Level {
+    /// All levels with their names.
+    pub const ALL: [(&'static str, Self); 4] =
+        [("none", Self::None), ("fast", Self::Fast), ("normal", Self::Normal), ("best", Self::Best)];
+}
+
 /// Encodes pieces of files. It keeps the state of the compressor, so each thread has its own.
 pub struct Encoder {
     codec: Codec,
