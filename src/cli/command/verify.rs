@@ -21,7 +21,7 @@ use crate::cli::ui::Ui;
 use crate::content::Examined;
 use crate::content::codec::Quirk;
 use crate::format::{Codec, is_archive_name};
-use crate::game::LayerKind;
+use crate::game::{LayerKind, LoadOrder};
 use crate::note::{Note, NoteCode, Notes};
 use crate::picture::FullPicture;
 use crate::shown::Shown;
@@ -99,9 +99,9 @@ impl Verify {
         let (missing, unseen) = (selected.paths(), Unseen::default());
         let mut checking = Checking { selected: &selected, missing, unseen, failed: None };
         let (mut exit, mut files) = (Exit::Ok, 0);
-        let mut report = |findings: Findings, is_limited: bool| {
+        let mut report = |findings: Findings| {
             // An archive without a selected file was not named.
-            if findings.files == 0 && is_limited {
+            if findings.files == 0 && selected.is_limited() {
                 return Ok(());
             }
             files += findings.files;
@@ -160,74 +160,75 @@ struct Checking<'a> {
     failed: Option<Exit>,
 }
 
+/// Reports what was found in an archive, or in the loose files of a folder.
+type Report<'r> = dyn FnMut(Findings) -> Result<(), OutputError> + 'r;
+
+/// A source that was opened.
+enum Opened {
+    Game(LoadOrder, Vfs),
+    Folder(NamedFolder),
+    Archive(Findings),
+}
+
 impl Checking<'_> {
     /// Checks and reports each archive of a game, a folder and the archives in it, or a single archive. Goes
     /// on if one of them cannot be opened.
-    fn source(
+    fn source(&mut self, source: &Path, set: &SourceSet, report: &mut Report<'_>) -> Result<(), OutputError> {
+        match self.open(source, set) {
+            Ok(Opened::Game(order, game)) => self.game(&order, &game, set, report),
+            Ok(Opened::Folder(folder)) => self.folder(source, folder, set, report),
+            Ok(Opened::Archive(findings)) => report(findings),
+            Err(failure) => {
+                self.fail(source, failure);
+                Ok(())
+            }
+        }
+    }
+
+    fn open(&mut self, source: &Path, set: &SourceSet) -> Result<Opened, Failure> {
+        if let Some(order) = resolve::plan_source(source, &set.options)? {
+            self.unseen.add(&order.notes);
+            return Ok(Opened::Game(order, Vfs::from(set.only(source).open()?)));
+        }
+        if source.is_dir() {
+            return Ok(Opened::Folder(NamedFolder::open(source, &set.options)?));
+        }
+        Ok(Opened::Archive(self.archive(source, set)?))
+    }
+
+    /// Checks and reports the archives and loose files of a game.
+    fn game(
+        &mut self,
+        order: &LoadOrder,
+        game: &Vfs,
+        set: &SourceSet,
+        report: &mut Report<'_>,
+    ) -> Result<(), OutputError> {
+        let mut known = HashSet::new();
+        for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Archive) {
+            known.extend(identity(&layer.path));
+            let Some(mut findings) = self.archive_if_readable(&layer.path, set) else { continue };
+            // Only the game's rules show whether the game reads this version.
+            let subject = layer.path.to_string_lossy();
+            let is_version = |note: &&Note| note.code == NoteCode::ArchiveVersion && note.subject == subject;
+            findings.notes.splice(0..0, order.notes.iter().filter(is_version).cloned());
+            report(findings)?;
+        }
+        let copies = game.files().flat_map(|file| file.hidden().chain([file.clone()]).collect::<Vec<_>>());
+        self.other_archives(copies, known, set, report)?;
+        self.loose_files(game, set, report)
+    }
+
+    /// Checks and reports a folder and the archives in it.
+    fn folder(
         &mut self,
         source: &Path,
+        NamedFolder { loose, archives, notes }: NamedFolder,
         set: &SourceSet,
-        report: &mut impl FnMut(Findings, bool) -> Result<(), OutputError>,
+        report: &mut Report<'_>,
     ) -> Result<(), OutputError> {
-        let order = match resolve::plan_source(source, &set.options) {
-            Ok(order) => order,
-            Err(error) => {
-                self.fail(source, error.into());
-                return Ok(());
-            }
-        };
-        if let Some(order) = order {
-            self.unseen.add(&order.notes);
-            let opened = match set.only(source).open() {
-                Ok(opened) => Vfs::from(opened),
-                Err(error) => {
-                    self.fail(source, error.into());
-                    return Ok(());
-                }
-            };
-            let mut known = HashSet::new();
-            for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Archive) {
-                known.extend(identity(&layer.path));
-                let mut findings = match self.archive(&layer.path, set) {
-                    Ok(findings) => findings,
-                    Err(error) => {
-                        self.unseen.add([&unreadable(&layer.path, &error)]);
-                        continue;
-                    }
-                };
-                // Only the game's rules show whether the game reads this version.
-                let subject = layer.path.to_string_lossy();
-                let is_version =
-                    |note: &&Note| note.code == NoteCode::ArchiveVersion && note.subject == subject;
-                findings.notes.splice(0..0, order.notes.iter().filter(is_version).cloned());
-                report(findings, self.selected.is_limited())?;
-            }
-            let copies =
-                opened.files().flat_map(|file| file.hidden().chain([file.clone()]).collect::<Vec<_>>());
-            self.other_archives(copies, known, set, report)?;
-            return self.loose_files(&opened, set, report);
-        }
-        if !source.is_dir() {
-            return match self.archive(source, set) {
-                Ok(findings) => report(findings, self.selected.is_limited()),
-                Err(error) => {
-                    self.fail(source, error.into());
-                    Ok(())
-                }
-            };
-        }
-        let NamedFolder { loose, archives, notes } = match NamedFolder::open(source, &set.options) {
-            Ok(folder) => folder,
-            Err(error) => {
-                self.fail(source, error.into());
-                return Ok(());
-            }
-        };
         for archive in &archives {
-            match self.archive(archive, set) {
-                Ok(findings) => report(findings, self.selected.is_limited())?,
-                Err(error) => self.unseen.add([&unreadable(archive, &error)]),
-            }
+            self.archive_if_readable(archive, set).map_or(Ok(()), &mut *report)?;
         }
         let loose = Vfs::from(loose);
         let known = archives.iter().filter_map(|archive| identity(archive)).collect();
@@ -238,7 +239,7 @@ impl Checking<'_> {
         files.retain(|file| !opens(set) || !is_archive_name(file.name()));
         let findings = self.findings(source, files, odd);
         let not_looked_at = findings.not_looked_at + unseen.len();
-        report(Findings { not_looked_at, ..findings }, self.selected.is_limited())
+        report(Findings { not_looked_at, ..findings })
     }
 
     /// Checks and reports the archives among loose files that are no layers: games do not look for archives
@@ -248,7 +249,7 @@ impl Checking<'_> {
         files: impl Iterator<Item = VfsFile>,
         mut known: HashSet<DiskId>,
         set: &SourceSet,
-        report: &mut impl FnMut(Findings, bool) -> Result<(), OutputError>,
+        report: &mut Report<'_>,
     ) -> Result<(), OutputError> {
         let is_one = |file: &VfsFile| file.layer().is_folder() && is_archive_name(file.name());
         for file in files.filter(|file| opens(set) && is_one(file)) {
@@ -257,10 +258,7 @@ impl Checking<'_> {
             if identity(&archive).is_some_and(|it| !known.insert(it)) {
                 continue;
             }
-            match self.archive(&archive, set) {
-                Ok(findings) => report(findings, self.selected.is_limited())?,
-                Err(error) => self.unseen.add([&unreadable(&archive, &error)]),
-            }
+            self.archive_if_readable(&archive, set).map_or(Ok(()), &mut *report)?;
         }
         Ok(())
     }
@@ -270,7 +268,7 @@ impl Checking<'_> {
         &mut self,
         game: &Vfs,
         set: &SourceSet,
-        report: &mut impl FnMut(Findings, bool) -> Result<(), OutputError>,
+        report: &mut Report<'_>,
     ) -> Result<(), OutputError> {
         self.unseen.add(game.unseen());
         let selected = self.selected.files_among(game, &mut self.missing);
@@ -291,7 +289,7 @@ impl Checking<'_> {
                 game.left_out().filter(is_inside).cloned().partition(|note| note.code.is_unseen());
             let found = self.findings(layer.path(), files, odd);
             let not_looked_at = found.not_looked_at + unseen.len();
-            report(Findings { not_looked_at, ..found }, self.selected.is_limited())?;
+            report(Findings { not_looked_at, ..found })?;
         }
         Ok(())
     }
@@ -300,6 +298,12 @@ impl Checking<'_> {
     fn fail(&mut self, source: &Path, failure: Failure) {
         self.failed.get_or_insert(failure.exit);
         self.unseen.fail(source, failure);
+    }
+
+    /// What was found in an archive of a game or of a folder; `None` if it cannot be opened.
+    fn archive_if_readable(&mut self, archive: &Path, set: &SourceSet) -> Option<Findings> {
+        let opened = self.archive(archive, set);
+        opened.map_err(|error| self.unseen.add([&unreadable(archive, &error)])).ok()
     }
 
     fn archive(&mut self, archive: &Path, set: &SourceSet) -> Result<Findings, OpenError> {
