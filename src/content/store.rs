@@ -251,9 +251,9 @@ impl Store {
             let is_same = |then: &&Arc<LayerContent>| {
                 Arc::ptr_eq(layer, then) || then.archive().is_some_and(|then| now.is_same(then))
             };
-            // An archive that the user named twice is two layers.
+            // An archive that the user named twice is two layers, which stay in their order.
             if let Some(index) = earlier.iter().position(is_same) {
-                *layer = earlier.swap_remove(index).clone();
+                *layer = earlier.remove(index).clone();
             }
         }
     }
