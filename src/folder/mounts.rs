@@ -54,7 +54,7 @@ enum Access {
     /// It is held open.
     Held(OwnedFd),
     /// It is opened at its path for each access, because many descriptors are in use.
-    AtPath,
+    AtPath { has_lasting_number: bool },
     /// It is the top of another mount than the source's. It is opened for each access, because the mount
     /// cannot be unmounted while it is open.
     TopOfMount,
@@ -64,21 +64,26 @@ impl Root {
     pub(super) fn open(path: &Path, flags: OFlags) -> Result<Self, Errno> {
         let fd = rustix::fs::open(&*uncovered(path), flags | OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         let (found, path) = (Referent::of(&fd)?, path_of_open(&fd)?);
-        let is_held = || Ok(WITHOUT_LASTING_NUMBERS.contains(&rustix::fs::fstatfs(&fd)?.f_type));
-        let access =
-            if memory::is_among_first(&fd) || is_held()? { Access::Held(fd) } else { Access::AtPath };
+        let access = if memory::is_among_first(&fd) {
+            Access::Held(fd)
+        } else {
+            let kind = rustix::fs::fstatfs(&fd)?.f_type;
+            Access::AtPath { has_lasting_number: !WITHOUT_LASTING_NUMBERS.contains(&kind) }
+        };
         Ok(Self { path, mount: found.mount, identity: found.identity, access })
     }
 
-    /// Opens the root if it is still at its path. The inode number of the top of a mount is not compared,
-    /// because that of a FUSE mount is another one before its daemon was asked for it.
+    /// Opens the root if it is still at its path. The inode number is not compared if it does not last. That
+    /// of the top of a FUSE mount is another one before its daemon was asked for it.
     fn reopened(&self) -> Result<OwnedFd, Errno> {
         let flags = OFlags::NOFOLLOW | OFlags::PATH | OFlags::CLOEXEC;
         let fd = rustix::fs::open(&*uncovered(&self.path), flags, Mode::empty())?;
         let found = Referent::of(&fd)?;
         let is_same = match self.access {
-            Access::TopOfMount => found.identity.device == self.identity.device,
-            Access::Held(_) | Access::AtPath => found.identity == self.identity,
+            Access::TopOfMount | Access::AtPath { has_lasting_number: false } => {
+                found.identity.device == self.identity.device
+            }
+            Access::Held(_) | Access::AtPath { .. } => found.identity == self.identity,
         };
         if is_same && found.mount == self.mount { Ok(fd) } else { Err(Errno::NOENT) }
     }
@@ -87,7 +92,7 @@ impl Root {
     fn with_fd<T>(&self, with: impl FnOnce(&OwnedFd) -> Result<T, Errno>) -> Result<T, Errno> {
         match &self.access {
             Access::Held(fd) => with(fd),
-            Access::AtPath | Access::TopOfMount => with(&self.reopened()?),
+            Access::AtPath { .. } | Access::TopOfMount => with(&self.reopened()?),
         }
     }
 
