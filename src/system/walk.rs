@@ -308,7 +308,6 @@ pub struct Place {
     found: Option<OwnedFd>,
     theirs: Option<PathBuf>,
     is_fixed: bool,
-    is_behind_link: bool,
 }
 
 impl Place {
@@ -352,8 +351,7 @@ impl Place {
         }
         let is_closed = || Ok::<_, io::Error>(written_by_others(&fstat(&walk.at)?, Uid::ROOT) == 0);
         let is_fixed = walk.theirs.is_none() && !walk.is_adrift && (!geteuid().is_root() || is_closed()?);
-        let is_behind_link = walk.links > 0;
-        Ok(Self { parent: walk.at, name, found, theirs: walk.theirs, is_fixed, is_behind_link })
+        Ok(Self { parent: walk.at, name, found, theirs: walk.theirs, is_fixed })
     }
 
     /// Opens the same name in the same folder again.
@@ -366,7 +364,6 @@ impl Place {
             found,
             theirs: self.theirs.clone(),
             is_fixed: self.is_fixed,
-            is_behind_link: self.is_behind_link,
         })
     }
 
@@ -391,11 +388,6 @@ impl Place {
     /// One line that says what to do.
     pub fn check_only_root_decides(&self) -> io::Result<()> {
         self.theirs.clone().map_or(Ok(()), |theirs| Err(refusal(theirs)))
-    }
-
-    /// Whether the walk followed a link.
-    pub(crate) fn is_behind_link(&self) -> bool {
-        self.is_behind_link
     }
 
     /// Whether only root can put another folder at this name, even while something is mounted on it. False

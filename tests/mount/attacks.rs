@@ -36,9 +36,10 @@ const ATTACKS: &[Attack] = &[
         77,
         "another user can change this",
     ),
-    // What only root reads may come from anywhere, and an archive of the user has no links.
+    // What only root reads may come from anywhere, and an archive of the user has no links. A link of root to
+    // what root alone decides, as `/home` is on some systems, is no link of the user.
     (&["users/mods"], &["mount {} mnt"], 0, "mounted"),
-    (&["users/a.bsa"], &["mount {} mnt -o allow_other"], 0, "mounted"),
+    (&["users/a.bsa", "all/users/a.bsa"], &["mount {} mnt -o allow_other"], 0, "mounted"),
     // A link of the user to an archive of root or of a third user, also where everybody may make links, and a
     // link of root to an archive of the user, or to his folder.
     (
@@ -241,6 +242,7 @@ impl World {
             ("into", "users/a"),
             ("into.bsa", "users/a.bsa"),
             ("into-users", "users"),
+            ("all", ""),
         ] {
             symlink(dir.path(target), dir.path(link)).unwrap();
         }

@@ -12,7 +12,7 @@ use super::layer_plan::PlannedLayer;
 use crate::game::ReadSet;
 use crate::system::covered::uncovered;
 use crate::system::disk_id::DiskId;
-use crate::system::root_only::{first_of_others, is_open_to_others};
+use crate::system::root_only::{Liars, first_of_others, is_open_to_others, only_root_decides};
 use crate::system::walk::{Place, is_redirected};
 use crate::system::{asleep, paths};
 use crate::vfs::error::{OpenError, OpenErrorKind};
@@ -38,13 +38,18 @@ pub(crate) fn check_layers(
 pub(crate) fn check_archive(path: &Path, archive: &File, options: &OpenOptions) -> Result<(), OpenError> {
     let Some(advice) = advice(options) else { return Ok(()) };
     let absolute = paths::absolute(path).unwrap_or_else(|_| path.to_owned());
+    // A link of root's counts up to the last folder that root alone decides. Such is `/home` on some systems.
+    let is_direct = || {
+        let mut liars = Liars::default();
+        let theirs = absolute.ancestors().take_while(|path| !only_root_decides(path, &mut liars));
+        theirs.map(|path| uncovered(path)).all(|path| !path.is_symlink())
+    };
     // The walk follows no link that another user can have made.
     let is_roots_or_direct = match Place::open(&uncovered(&absolute)) {
         Ok(place) => {
             let is_same = |found: &Stat| fstat(archive).is_ok_and(|it| DiskId::from(&it) == found.into());
             let found = place.found().and_then(|found| fstat(found).ok());
-            found.as_ref().is_some_and(is_same)
-                && (!place.is_behind_link() || place.check_only_root_decides().is_ok())
+            found.as_ref().is_some_and(is_same) && (place.check_only_root_decides().is_ok() || is_direct())
         }
         Err(error) if !is_redirected(&error) => return Err(OpenError::unreadable(path, error)),
         Err(_) => false,
