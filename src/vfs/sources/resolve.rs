@@ -1,8 +1,8 @@
 //! Finds out what each source of a command is, and plans its layers. A source is an archive, a
 //! folder, a game, an instance of Mod Organizer 2, or settings of OpenMW.
 
-use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -293,28 +293,28 @@ pub(crate) fn joined(mut orders: Vec<LoadOrder>) -> LoadOrder {
     mix
 }
 
-/// Plans sources. The search for games runs at most once for all of them, and so do the readings of the mount
-/// table.
+/// Plans sources. The search for games runs at most once for all of them. The mount table is read once for
+/// each device.
 struct Planner<'a> {
     disk: &'a Disk,
     load_orders: LoadOrders<'a>,
-    /// Known once it was asked. `None` if there is no mount of bsafs.
-    is_of_bsafs: OnceCell<Option<IsOfBsafs>>,
+    /// Whether devices are mounts of bsafs. One that is mounted later, by automount, has a number of its own.
+    are_of_bsafs: RefCell<HashMap<u64, bool>>,
 }
-
-/// Whether a device is a mount of bsafs.
-type IsOfBsafs = Box<dyn Fn(u64) -> bool>;
 
 impl<'a> Planner<'a> {
     fn new(disk: &'a Disk, options: &'a OpenOptions) -> Self {
         let load_orders = LoadOrders::new(disk, options.game_dir.as_deref(), &options.overrides);
-        Self { disk, load_orders, is_of_bsafs: OnceCell::new() }
+        Self { disk, load_orders, are_of_bsafs: RefCell::default() }
     }
 
     /// Refuses a folder in a mount of bsafs. What it shows is no layer, but the result of merging layers.
     fn refuse_mounts<'p>(&self, mut folders: impl Iterator<Item = &'p Path>) -> Result<(), OpenError> {
-        let read_table = || edit_mount::bsafs_devices().map(|it| Box::new(it) as IsOfBsafs);
-        let Some(is_of_bsafs) = self.is_of_bsafs.get_or_init(read_table) else { return Ok(()) };
+        let mut known = self.are_of_bsafs.borrow_mut();
+        let mut is_of_bsafs = |device| {
+            let asked = || edit_mount::bsafs_devices().is_some_and(|is_of_bsafs| is_of_bsafs(device));
+            *known.entry(device).or_insert_with(asked)
+        };
         let is_mounted = |folder: &&Path| {
             let found = || std::fs::metadata(uncovered(folder));
             !asleep::is_at(folder) && found().is_ok_and(|it| it.is_dir() && is_of_bsafs(it.dev()))
