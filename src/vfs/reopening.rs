@@ -489,12 +489,12 @@ mod tests {
         let path = |name: &str| dir.path().join(name);
         fs::create_dir(path("sub")).expect("cannot create the folder");
         std::os::unix::fs::symlink("sub", path("link")).expect("cannot make a link");
-        let write = |name: &str, bytes: &str| {
+        let write = |name: &str, bytes: &[u8]| {
             fs::write(path(name), bytes).expect("cannot write");
             let old = FileTimes::new().set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(9));
             File::open(path(name)).and_then(|file| file.set_times(old)).expect("cannot set the time");
         };
-        write("sub/b.txt", "loose");
+        write("sub/b.txt", b"loose");
         let vfs = Vfs::open([dir.path()]).expect("cannot open");
         assert_eq!((vfs.opened().store.layers(), vfs.opened().tree.files()), (2, 3));
         let shares = |vfs: &Vfs| {
@@ -513,13 +513,13 @@ mod tests {
         };
         assert_eq!(shares(&vfs), (true, vec![true; 2], true));
         // Nothing is known of a file that was not statted, so its changes do not count.
-        write("sub/b.txt", "LOOSE");
+        write("sub/b.txt", b"LOOSE");
         assert_eq!(shares(&vfs), (true, vec![true; 2], true));
         assert_eq!(vfs.file("sub/b.txt").expect("not there").size().ok(), Some(5));
         assert_eq!(shares(&vfs), (true, vec![true; 2], true));
-        write("sub/b.txt", "longer");
+        write("sub/b.txt", b"longer");
         assert_eq!(shares(&vfs), (false, vec![true; 2], false));
-        write("sub/new.txt", "");
+        write("sub/new.txt", b"");
         assert_eq!(shares(&vfs), (false, vec![true, false], false));
         fs::remove_file(path("sub/new.txt")).expect("cannot remove");
         let bytes = fs::read(&archive).expect("cannot read");
@@ -528,6 +528,15 @@ mod tests {
         // Another file with the same names. The folder of the archive changed, too.
         let (tree, _, folder) = shares(&vfs);
         assert!(!tree && !folder);
+        // Other bytes in the same file, which has the same names. The folder did not change.
+        let vfs = Vfs::open([dir.path()]).expect("cannot open");
+        let mut bytes = fs::read(&archive).expect("cannot read");
+        let at = bytes.len() - b"archive".len();
+        bytes[at..].copy_from_slice(b"ARCHIVE");
+        write("a.bsa", &bytes);
+        assert_eq!(shares(&vfs), (false, vec![false, true], true));
+        let again = Vfs::from(vfs.reopened().expect("cannot open"));
+        assert_eq!(again.file("a.txt").and_then(|file| file.read().ok()).as_deref(), Some(&b"ARCHIVE"[..]));
     }
 
     #[test]
