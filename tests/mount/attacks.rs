@@ -40,6 +40,7 @@ const ATTACKS: &[Attack] = &[
     // what root alone decides, as `/home` is on some systems, is no link of the user.
     (&["users/mods"], &["mount {} mnt"], 0, "mounted"),
     (&["users/a.bsa", "all/users/a.bsa"], &["mount {} mnt -o allow_other"], 0, "mounted"),
+    (&["users/a.bsa"], &["extract {} -C out"], 0, "wrote 1 file"),
     // A link of the user to an archive of root or of a third user, also where everybody may make links, and a
     // link of root to an archive of the user, or to his folder.
     (
@@ -76,18 +77,20 @@ const ATTACKS: &[Attack] = &[
         "only mounts of root and your own stand for",
     ),
     // Profiles of the user, and one on a disk whose writer made root its owner.
-    (&["users/allow_other.toml", "disk/allow_other.toml"], &["mount {} mnt"], 77, "-o allow_other"),
-    (&["users/uid.toml"], &["mount {} mnt"], 77, "-o uid"),
-    (&["users/gid.toml"], &["mount {} mnt"], 77, "-o gid"),
-    (&["users/fsname.toml"], &["mount {} mnt"], 77, "-o fsname"),
-    (&["users/nonempty.toml"], &["mount {} mnt"], 77, "-o nonempty"),
-    (&["users/setuid.toml"], &["mount {} mnt"], 77, "-o setuid"),
-    (&["users/max_read.toml"], &["mount {} mnt"], 77, "-o max_read"),
-    (&["users/context.toml"], &["mount {} mnt"], 77, "-o context"),
-    (&["users/fscontext.toml"], &["mount {} mnt"], 77, "-o fscontext"),
-    (&["users/defcontext.toml"], &["mount {} mnt"], 77, "-o defcontext"),
-    (&["users/rootcontext.toml"], &["mount {} mnt"], 77, "-o rootcontext"),
-    (&["users/mountpoint.toml", "disk/mountpoint.toml"], &["mount {}"], 77, "mountpoint"),
+    (&["users/allow_other.toml", "disk/allow_other.toml"], &["mount {} mnt"], 77, "{}: -o allow_other"),
+    (&["users/uid.toml"], &["mount {} mnt"], 77, "{}: -o uid"),
+    (&["users/gid.toml"], &["mount {} mnt"], 77, "{}: -o gid"),
+    (&["users/fsname.toml"], &["mount {} mnt"], 77, "{}: -o fsname"),
+    (&["users/nonempty.toml"], &["mount {} mnt"], 77, "{}: -o nonempty"),
+    (&["users/setuid.toml"], &["mount {} mnt"], 77, "{}: -o setuid"),
+    (&["users/max_read.toml"], &["mount {} mnt"], 77, "{}: -o max_read"),
+    (&["users/context.toml"], &["mount {} mnt"], 77, "{}: -o context"),
+    (&["users/fscontext.toml"], &["mount {} mnt"], 77, "{}: -o fscontext"),
+    (&["users/defcontext.toml"], &["mount {} mnt"], 77, "{}: -o defcontext"),
+    (&["users/rootcontext.toml"], &["mount {} mnt"], 77, "{}: -o rootcontext"),
+    (&["users/mountpoint.toml", "disk/mountpoint.toml"], &["mount {}"], 77, "{}: mountpoint"),
+    // The same profile in root's own folder of profiles.
+    (&["config/bsafs/mountpoint.toml"], &["mount {}"], 0, "mounted 1 archive"),
     // Folders above a mountpoint: of the user, reached by a link of root, and in which everybody adds names.
     (
         &["users/a/mnt", "users/a/new", "into/mnt", "sticky/theirs", "open/new"],
@@ -132,12 +135,18 @@ const ATTACKS: &[Attack] = &[
         &["users/file", "users/link/file", "users/roots-own/new", "sticky/file", "users/hard"],
         &["mount a.bsa mnt --log-file {}"],
         74,
-        "another user can change ",
+        "bsafs: --log-file {}: another user can change ",
     ),
-    (&["sticky/hard"], &["mount a.bsa mnt --log-file {}"], 74, "the file has several names (hard links)"),
+    (
+        &["sticky/hard"],
+        &["mount a.bsa mnt --log-file {}"],
+        74,
+        "bsafs: --log-file {}: the file has several names (hard links)",
+    ),
 ];
 
-/// The lines that profiles of the user have, besides their sources. Each file is named after the first word.
+/// The lines that profiles have, besides their sources, in a folder of the user, in root's own, and on a disk.
+/// Each file is named after the first word.
 const PROFILES: [&str; 12] = [
     "options = 'allow_other'",
     "options = 'uid=0'",
@@ -187,7 +196,7 @@ impl World {
             "open",
             "drop",
             "victims/public",
-            "nosuid",
+            "config/bsafs",
             "disk",
         ] {
             fs::create_dir_all(dir.path(name)).unwrap();
@@ -218,7 +227,7 @@ impl World {
             let text = format!("archives = ['{}']\n{line}\n", dir.path("a.bsa").display());
             let first = line.split('\'').nth(1).unwrap().split('=').next().unwrap();
             let name = if line.starts_with("mountpoint") { "mountpoint" } else { first };
-            for folder in ["users", "nosuid"] {
+            for folder in ["users", "config/bsafs"] {
                 fs::write(dir.path(folder).join(format!("{name}.toml")), &text).unwrap();
             }
         }
@@ -262,7 +271,7 @@ impl World {
             fs::set_permissions(dir.path(name), fs::Permissions::from_mode(mode)).unwrap();
         }
         mount("roots", dir.path("roots/mnt"), "tmpfs", MountFlags::empty(), None).unwrap();
-        mount_bind(dir.path("nosuid"), dir.path("disk")).unwrap();
+        mount_bind(dir.path("config/bsafs"), dir.path("disk")).unwrap();
         mount_remount(dir.path("disk"), MountFlags::NOSUID | MountFlags::BIND, "").unwrap();
         let there = dir.path("users/lying");
         let lying = lying(&dir, &there, &[&dir.path("roots"), &dir.path("a.bsa")], 1, None);
@@ -314,14 +323,17 @@ fn root_is_led_nowhere_by_what_another_user_controls() {
             bsafs.env("XDG_CONFIG_HOME", dir.path("config")).env_remove("DISPLAY");
             bsafs.envs(variables.iter().map(|it| it.split_once('=').unwrap()));
             let ended = run(&mut bsafs);
-            let is_said = format!("{}{}", ended.out, ended.err).contains(says);
+            let is_said = format!("{}{}", ended.out, ended.err).contains(&says.replace("{}", path));
             let is_right = if code < 0 { ended.code > 0 } else { ended.code == code };
+            // A refusal is one line, and nothing was shown before it.
+            let is_brief = code == 0 || ended.out.is_empty() && ended.err.lines().count() == 1;
             if code == 0 {
+                let _ = fs::remove_dir_all(dir.path("out"));
                 let made = mounts_below(&folder).into_iter().filter(|it| !before.1.contains(it));
                 made.for_each(|it| drop(dir.run(["umount".as_ref(), it.as_os_str()])));
             }
             let is_changed = world.state() != before;
-            if !is_right || !is_said || is_changed {
+            if !is_right || !is_said || !is_brief || is_changed {
                 wrong.push(format!("{text}: {ended:?}, changed: {is_changed}"));
             }
             // The rows after it would be about another folder.
