@@ -33,7 +33,7 @@ fn a_hundred_reloads_leak_no_memory_and_no_descriptors() {
     let dir = TestDir::new();
     let bytes = |n: usize| {
         let files: Vec<(String, String)> =
-            (0..500).map(|file| (format!("f{}\\{file}.txt", file % 20), format!("{n} {file}"))).collect();
+            (0..2000).map(|file| (format!("f{}\\{file}.txt", file % 20), format!("{n} {file}"))).collect();
         let files: Vec<_> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
         archive(&files)
     };
