@@ -272,7 +272,7 @@ impl VfsFile {
     pub fn why_kept(&self) -> Option<&'static str> {
         let end = self.name().last_chunk::<4>();
         let is_texture = || end.is_some_and(|end| end.eq_ignore_ascii_case(b".dds"));
-        if self.opened.textures.is_pixels() && self.layer().is_folder() && is_texture() {
+        if self.opened.archive_options.textures.is_pixels() && self.layer().is_folder() && is_texture() {
             Some(LOOSE)
         } else {
             self.stored().why_kept()

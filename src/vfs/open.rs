@@ -122,7 +122,7 @@ impl Opened {
         let of_opening = earlier.map(Reuse::troubles).unwrap_or_default();
         let troubles = opened.plan.troubles.iter().chain(&of_opening);
         left_out.extend(Trouble::first_of_each(troubles).map(Trouble::note));
-        Ok(Self { textures: options.textures, ..opened.merge(files, left_out)? })
+        Ok(Self { archive_options: options.of_archives(), ..opened.merge(files, left_out)? })
     }
 }
 
@@ -251,7 +251,8 @@ impl<'a> Opener<'a> {
     ) -> Result<Option<OpenedArchive>, OpenError> {
         let FoundLayer::Archive { path, is_needed, .. } = layer else { return Ok(None) };
         let asleep = asleep::is_at(path).then(|| OpenError::unreadable(path, asleep::error()));
-        let unchanged = self.earlier.filter(|_| names.is_empty() && asleep.is_none());
+        let is_alike = |earlier: &&Reuse<'_>| earlier.opens_alike(self.options) && names.is_empty();
+        let unchanged = self.earlier.filter(|earlier| asleep.is_none() && is_alike(earlier));
         if let Some(archive) = unchanged.and_then(|earlier| earlier.unchanged_archive(path, base)) {
             self.files.add(archive.layer.file_count(), path)?;
             return Ok(Some(archive));
@@ -566,7 +567,7 @@ impl<'a> Opening<'a> {
             files,
             sources: Default::default(),
             options: Default::default(),
-            textures: Default::default(),
+            archive_options: Default::default(),
         })
     }
 }

@@ -50,6 +50,14 @@ pub struct OpenOptions {
     pub(crate) advice_to_root: Option<&'static str>,
 }
 
+/// The options on which the names and the bytes of an archive depend.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ArchiveOptions {
+    encoding: Option<Encoding>,
+    force: bool,
+    pub(crate) textures: TextureForm,
+}
+
 /// Options whose value is a path.
 const PATHS: [&str; 6] = ["edit", "game_dir", "ini", "names", "plugins", "prefix"];
 
@@ -270,6 +278,10 @@ impl OpenOptions {
     /// The encoding of the names of an archive.
     pub(crate) fn names_encoding(&self, archive: &Archive<'_>) -> NamesEncoding {
         NamesEncoding::of(archive, self.encoding)
+    }
+
+    pub(crate) fn of_archives(&self) -> ArchiveOptions {
+        ArchiveOptions { encoding: self.encoding, force: self.force, textures: self.textures }
     }
 
     pub(crate) fn parse_options(&self) -> Options {

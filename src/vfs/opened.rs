@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::open_options::OpenOptions;
+use super::open_options::{ArchiveOptions, OpenOptions};
 use super::opened_archive::Description;
 use super::sources::resolve::OpenPlan;
-use crate::content::{Store, TextureForm};
+use crate::content::Store;
 use crate::folder::{LooseFolder, OpenFiles};
 use crate::note::Note;
 use crate::tree::{LayerNames, Tree};
@@ -36,8 +36,8 @@ pub struct Opened {
     /// The caller's sources and options, with absolute paths, for a reopening.
     pub(crate) sources: Vec<PathBuf>,
     pub(crate) options: OpenOptions,
-    /// The form in which textures of archives are shown.
-    pub(crate) textures: TextureForm,
+    /// How archives were opened.
+    pub(crate) archive_options: ArchiveOptions,
 }
 
 /// The loose files of a folder that a game ignores, although they are where it reads others.

@@ -223,6 +223,11 @@ impl<'a> Reuse<'a> {
         names.find(|names| names.has_base(base)).cloned()
     }
 
+    /// Whether archives are opened with the options that they were opened with.
+    pub(crate) fn opens_alike(&self, options: &OpenOptions) -> bool {
+        self.opened.archive_options == options.of_archives()
+    }
+
     /// The mounted archive at this path, if the file did not change. All files lie in the folder `base`, if
     /// that is given. An archive that stores hashes is opened again, because other layers may name its files.
     /// After a change in an unknown place, all archives are opened again.

@@ -156,7 +156,7 @@ impl Vfs {
         let of_layer = |(layer, names): (u16, &Arc<LayerNames>)| {
             let subject = self.store().path(layer).to_string_lossy();
             let mut kept = self.store().kept_textures(layer);
-            if self.opened.textures.is_pixels() && self.store().is_folder(layer) {
+            if self.opened.archive_options.textures.is_pixels() && self.store().is_folder(layer) {
                 kept.extend(names.files_ending(b".dds").into_iter().map(|file| (file, LOOSE)));
             }
             kept_textures(&subject, names, kept)

@@ -121,6 +121,24 @@ fn a_replaced_folder_far_above_the_source_is_followed() {
 }
 
 #[test]
+fn an_option_of_a_profile_that_changes_the_names_in_archives_is_followed() {
+    let dir = TestDir::new();
+    dir.archive("a.bsa", &archive(&[("caf\u{e9}.txt", "a")]));
+    let profile = |encoding: &str| {
+        let text = format!("archives = ['a.bsa']\noptions = 'encoding={encoding}'");
+        replace(&dir, "p.toml", text.as_bytes());
+    };
+    profile("1252");
+    dir.run(["mount", "p.toml", "mnt"]).success();
+    let mount = Mounted::at(&dir.path("mnt"), String::new());
+    until_quiet(&mount);
+    assert_eq!(content(&mount.join("caf\u{c3}\u{a9}.txt")), Ok("a".into()));
+    profile("utf-8");
+    until("the new name to be shown", || content(&mount.join("caf\u{e9}.txt")) == Ok("a".into()));
+    assert_eq!(content(&mount.join("caf\u{c3}\u{a9}.txt")), Err(ENOENT));
+}
+
+#[test]
 fn a_missing_or_damaged_archive_of_a_profile_is_followed() {
     let dir = TestDir::new();
     let [a, b] = ["a", "b"].map(|name| archive(&[(&format!("{name}.txt"), name)]));
