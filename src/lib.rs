@@ -123,8 +123,8 @@
 //!    an archive is shown as it is stored, or as a texture in another form. (`LayerTables::form` knows that.)
 //! 5. `PlainFile::read` in `content/read/plain_file.rs` cuts the range at the borders of the file's head and
 //!    extents, and at the end of the file.
-//! 6. `FileExtent::read` in `content/read/file_extent.rs` checks the size of each extent, decides how it is
-//!    read, and decodes it:
+//! 6. `FileExtent::read` in `content/read/file_extent.rs` decides how each extent is read. It checks the size
+//!    of a packed one, and decodes it:
 //!
 //!    | `ReadStrategy` | if | the bytes come from |
 //!    |---|---|---|
@@ -154,7 +154,9 @@
 //!
 //! # The path of a mount
 //!
-//! The files named here are those to open for `bsafs mount skyrimse`; what is in brackets need not be opened.
+//! The files named here are those to open for `bsafs mount skyrimse`. What a whole sentence in brackets says
+//! need not be read in the code. `cover` and `uncovered` are everywhere: they give the path below the mount
+//! of this process, if the mountpoint is also a source.
 //!
 //! 1. `cli/run.rs` parses the arguments and runs `cli/command/mount.rs`. Its `MountPlan` applies options one
 //!    after the other by the rows of `cli/options/option_table.rs`: those of profiles, the command line, and
@@ -167,26 +169,29 @@
 //!    the door of `game`, for the load order of `skyrimse`: layers with reasons, the rule by which one wins,
 //!    plugins, settings and notes. (`game/find/` finds the game and its prefix, and `game/plan/` plans.)
 //!    `vfs/sources/layer_plan.rs` says how each layer is opened: which files of a folder count, and whether a
-//!    layer may be missing.
-//! 4. `vfs/open.rs` then walks folders (`folder/scan.rs`), and opens and parses archives
-//!    (`vfs/opened_archive.rs`), in parallel. What remains of an archive are its names, and the tables that
+//!    layer may be missing. (`for_others.rs` there refuses what another user can change, if root shows it.)
+//! 4. `vfs/open.rs` then walks folders in `folder/scan.rs`, and opens and parses archives in
+//!    `vfs/opened_archive.rs`, in parallel. What remains of an archive are its names, and the tables that
 //!    `content` needs to read it.
 //! 5. `tree/merge.rs` merges the names of all layers, lowest first, by the rule of step 3.
-//! 6. `daemon/mountpoint.rs` prepares the mountpoint. It is opened once (`system/walk.rs`), because another
-//!    user may rename folders above it. (A folder that is made for it is marked, so that it is removed later:
-//!    `daemon/mounts_folder.rs`.) `cli/terminal/report.rs` says what was found. `daemon/service.rs`
-//!    puts the mount together: the log, the file system, the handler of SIGUSR1, and what follows.
-//! 7. `fuse/session.rs` reserves descriptors, mounts on what was opened (`fuse/mount.rs`), answers INIT
-//!    (`init` in `fuse/adaptor.rs`) and starts the workers. If that fails, it unmounts.
-//! 8. The daemon leaves the terminal and reports success. Then `daemon/follow.rs` begins to watch the disk,
-//!    and finds what changed since the sources were opened.
+//! 6. `daemon/mountpoint.rs` prepares the mountpoint. It is opened once, by the walk of `system/walk.rs`,
+//!    because another user may rename folders above it. (A folder that is made for it is marked, so that it
+//!    is removed later: `daemon/mounts_folder.rs`. `cli/terminal/report.rs` says what was found.)
+//!    `daemon/service.rs` puts the mount together: the log, the file system, the handler of SIGUSR1, and what
+//!    follows.
+//! 7. `fuse/session.rs` reserves descriptors, has `fuse/mount.rs` mount (root on the mountpoint that was
+//!    opened, other users by fusermount3), answers INIT by `init` in `fuse/adaptor.rs`, and starts the
+//!    workers. If that fails, it unmounts.
+//! 8. The daemon leaves the terminal and reports success. Then `Follower::start` in `daemon/watching.rs`
+//!    starts two threads. That of `daemon/follow.rs` watches the disk, and finds what changed since the
+//!    sources were opened.
 //! 9. The session serves until the mount ends: by `umount`, or because a signal has the daemon unmount
 //!    (`fuse/unmount.rs`). Then the daemon removes a mountpoint that it created.
 //!
 //! # The path of a change
 //!
-//! The files named here are those to open for a loose file that was written to; what is in brackets need not
-//! be opened.
+//! The files named here are those to open for a loose file that was written to. What a whole sentence in
+//! brackets says need not be read in the code.
 //!
 //! 1. `Watching::step` in `daemon/watching.rs` waits for events of inotify, for SIGUSR1, and for changes of
 //!    the mount table. It notes in the `Trigger` of step 5 in which folders something changed. (`read_events`
@@ -198,18 +203,20 @@
 //!    LOOKUP of it waits for the next view (`fs/remembered/pending.rs`).
 //! 3. `WrittenFiles::follow` in `fs/remembered/written.rs` has the size and time that the mount shows from
 //!    now on, before any reload: the smaller size until the kernel has dropped its pages, then the new one.
+//!    (Until then, `fuse/adaptor.rs` lets a GETATTR and a LOOKUP of the file wait.)
 //! 4. `Notify::drop_pages` in `fuse/notify.rs` has the kernel drop the pages and then the attributes of the
 //!    file, in a thread of its own, because that waits for READs under way.
 //! 5. `daemon/follow.rs` reloads in a second thread. `Trigger::wait` returns when the disk is quiet or a
 //!    LOOKUP waits. `reload` opens the sources again (steps 6 to 8), and replaces the view (steps 9 to 11).
 //!    (Then `watch` requests watches for new folders. Mounts are compared in `daemon/disks.rs`.)
-//! 6. `Reopening::open` in `vfs/reopening.rs` keeps the plan of the layers, unless something changed that it
-//!    depends on. `Reuse` says what of the served view stays: an archive whose path, size and times did not
-//!    change, a folder in which nothing changed, and a source that cannot be opened now.
+//! 6. `Reopening::open` in `vfs/reopening.rs` keeps the plan of the layers, unless this is the first reload,
+//!    or something changed that the plan depends on. `Reuse` says what of the served view stays: an archive
+//!    whose path, size and times did not change, a folder in which nothing changed, and a source that cannot
+//!    be opened now.
 //! 7. `Opened::open_plan` in `vfs/open.rs` asks it for each layer, and opens the others, as steps 4 and 5 of
 //!    a mount do.
-//! 8. `Scans::scan_again` in `folder/scan.rs` lists only the changed folders, and copies all else. After
-//!    SIGUSR1, or if events were lost, all are listed. What proves to be the same then goes on, and if
+//! 8. `Scans::scan_again` in `folder/scan.rs` lists the top and the changed folders, and copies all else.
+//!    After SIGUSR1, or if events were lost, all are listed. What proves to be the same then goes on, and if
 //!    nothing changed, so does the whole tree.
 //! 9. `FileSystem::replace` in `fs/filesystem.rs` swaps the view. (`Store::take_over` goes on with the
 //!    earlier archive if one that was opened again proves to be the same. `fs/remembered/retired.rs` keeps
@@ -219,6 +226,8 @@
 //! 11. `LooseFolder::change_since` in `folder/stale.rs` stats a file again that the kernel knows, and says
 //!     whether it is another file or was written to. What differs goes to step 4, names and folders as well.
 //!
+//! The next READ goes to `folder/loose_folder.rs`.
+//!
 //! A READ that finds its archive changed, or that fails as if its disk was lost, starts a reload, too
 //! (`fs/read.rs`). It need not say which archive, because each reload stats all archives.
 //!
@@ -226,24 +235,25 @@
 //!
 //! # The path of a pack
 //!
-//! As for a mount, what is in brackets need not be opened.
+//! As for a mount, what a whole sentence in brackets says need not be read in the code.
 //!
-//! 1. `cli/command/pack.rs` makes `PackOptions` (`pack/pack_options.rs`, with a row for each game), and opens
-//!    the sources as steps 3 to 5 of a mount do.
+//! 1. `cli/command/pack.rs` makes the `PackOptions` of `pack/pack_options.rs`, which has a row for each game,
+//!    and opens the sources as steps 3 to 5 of a mount do.
 //! 2. `pack/plan.rs` plans. `pack/source.rs` lists each copy of a file that a layer has, and refuses a source
-//!    in which no game's files begin. `pack/verdict.rs` says what stays loose, and what is not compressed.
-//!    Files are grouped, split by size and named; `pack/planned.rs` has the result. For each archive,
-//!    `format/write/new_archive.rs` sorts the files and refuses collisions of paths and hashes, which
-//!    `new_entry.rs` there makes.
-//! 3. `pack/write.rs` opens the output folder by the one walk that follows no link of another user
-//!    (`system/walk.rs`), checks what is there, and makes a file without a name for each archive
-//!    (`system/new_file.rs`).
+//!    whose files of a game begin further down, or that is a game's own folder. `pack/verdict.rs` says what
+//!    stays loose, and what is not compressed. Files are grouped, split by size and named; `pack/planned.rs`
+//!    has the result. For each archive, `format/write/new_archive.rs` sorts the files, and refuses
+//!    collisions. `new_entry.rs` there makes their stored paths and hashes.
+//! 3. `pack/write.rs` opens the output folder, checks what is there, and has `system/new_file.rs` make a file
+//!    without a name for each archive. (The one walk that follows no link of another user is in
+//!    `system/walk.rs`.)
 //! 4. `pack/archive_writer.rs` writes the data that the threads of `pack/pipeline.rs` read and encode, in
-//!    order, and the tables around it (`format/write/tes4.rs`, `tes3.rs` or `ba2.rs`). (The encoders are in
+//!    order, and around it the tables of `format/write/tes4.rs`, `tes3.rs` or `ba2.rs`. (The encoders are in
 //!    `content/codec/encode.rs`, and `texture/parts.rs` cuts the textures of a BA2.)
 //! 5. It opens each archive as any other, and compares every file with what was read of the sources.
 //! 6. `system/new_file.rs` gives all files their names, or none. With `--overwrite`, `pack/write.rs` then
-//!    removes archives that an earlier run left, if the new ones have all their bytes.
+//!    removes archives that an earlier run left, if step 5 was not left out and the new ones have all their
+//!    bytes.
 //!
 //! # Where to find
 //!
