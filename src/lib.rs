@@ -295,15 +295,18 @@
 //!   line in the table in `content/codec/table.rs`.
 //! * **A note** on something odd: one row in `note.rs`, and the code that adds it to a plan, an archive or a
 //!   folder.
-//! * **A command**: one file in `cli/command/`, its `mod` line, and its import, variant and arm in
-//!   `cli/run.rs`. Help, manual and completions are made from them. `open_sources` in
+//! * **A command**: one file in `cli/command/`; in `mod.rs` there, its `mod` line, variant, arm and group of
+//!   the help. Help, manual and completions are made from them. `open_sources` in
 //!   `cli/options/named_sources.rs` opens its sources. Tests demand its line in `tests/cli/documents.rs`. If
 //!   it prints JSON, a definition in `cli/schema.json`, and a line in its test.
 //! * **A mount option**: one row in `cli/options/option_table.rs`, and the code that acts on it.
 //!   `fs::Presentation` has owners and permissions, `fuse::MountRequest` what the kernel gets, and
-//!   `MountOptions` in `cli/options/option_table.rs` what the daemon itself needs.
+//!   `MountOptions` in `cli/options/option_table.rs` what the daemon itself needs, which
+//!   `cli/command/mount.rs` passes to `daemon/service.rs`. A profile that came with a mod may set it only if
+//!   it is in `OF_ANY_PROFILE` in `vfs/sources/profile.rs`.
 //! * **An option of opening**, which changes names or bytes: a field of `OpenOptions` and a line in its
-//!   `put`; a row in that table, which is its long option, too; and the code that acts on it. `vfs/open.rs`
+//!   `put`; a row in that table, which is its long option, too; the help of its values in `value_names.rs`
+//!   there, if they are named; and the code that acts on it. `OF_ANY_PROFILE` has it, too. `vfs/open.rs`
 //!   passes it on to the tree and the bytes. Options apply in one order: profiles, the command line, `-o`.
 //! * **A texture format**: one row in `texture/pixel_format.rs`. Its name determines how it is
 //!   decoded into a picture. Only an unusual format needs an arm in `picture/texels.rs`.

@@ -1,5 +1,4 @@
-//! The command line: global options, a variant for each command, and the run of the one that the arguments of
-//! the process name.
+//! The command line: global options, and the run of the command that the arguments of the process name.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -9,14 +8,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{ArgAction, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgAction, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand as _};
 use rustix::process::geteuid;
 use signal_hook::consts::SIGXFSZ;
 
-use super::command::{
-    cat, complete, completions, conflicts, diff, extract, games, help, info, list, man, mount, mounts, names,
-    needs, open, order, pack, reload, schema, status, thumbnail, umount, verify, watch, which, why,
-};
+use super::command::{Command, GROUPS};
 use super::exit::{Exit, Failure, OutputError};
 use super::surroundings;
 use super::terminal::logger;
@@ -170,7 +166,7 @@ fn is_source(argument: &OsStr) -> bool {
     is_path && !is_command && !bytes.starts_with(b"-")
 }
 
-// Global options, and one variant for each command.
+// Global options.
 
 /// Mounts Bethesda's games and archives (BSA and BA2, Arena to Starfield) as a read-only folder.
 #[derive(Debug, Parser)]
@@ -195,15 +191,6 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "WHEN", default_value_t, hide_default_value = true)]
     pub(crate) color: ColorChoice,
 }
-
-/// The commands as help lists them.
-const GROUPS: [(&str, &[&str]); 5] = [
-    ("Mount", &["mount", "umount", "open", "mounts", "status", "reload", "watch"]),
-    ("Look", &["games", "list", "cat", "info", "verify", "names", "thumbnail"]),
-    ("Explain", &["which", "why", "needs", "order", "conflicts", "diff"]),
-    ("Write", &["extract", "pack"]),
-    ("Help", &["help", "man", "completions", "schema"]),
-];
 
 /// How help is laid out: as usual, but with the commands in groups.
 fn template() -> String {
@@ -244,74 +231,6 @@ Examples:
 const MORE: &str = "\
 Paths inside archives may be written in any case and with either slash.
 `bsafs help COMMAND` describes a command, and `bsafs man` shows the manual.";
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    Mount(mount::Mount),
-    #[command(visible_alias = "unmount")]
-    Umount(umount::Umount),
-    Open(open::Open),
-    Mounts(mounts::Mounts),
-    #[command(visible_alias = "ls")]
-    List(list::List),
-    Cat(cat::Cat),
-    Extract(extract::Extract),
-    Info(info::Info),
-    Verify(verify::Verify),
-    Names(names::Names),
-    Which(which::Which),
-    Why(why::AskWhy),
-    Needs(needs::AskNeeds),
-    Status(status::Status),
-    Reload(reload::Reload),
-    Watch(watch::Watch),
-    Games(games::Games),
-    Order(order::Order),
-    Conflicts(conflicts::Conflicts),
-    Diff(diff::Diff),
-    Pack(Box<pack::Pack>),
-    Thumbnail(thumbnail::Thumbnail),
-    Completions(completions::Completions),
-    Man(man::Man),
-    Schema(schema::Schema),
-    Help(help::Help),
-    #[command(hide = true)]
-    Complete(complete::Complete),
-}
-
-impl Command {
-    pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
-        match self {
-            Self::Mount(it) => it.run(ui),
-            Self::Umount(it) => it.run(ui),
-            Self::Open(it) => it.run(ui),
-            Self::Mounts(it) => it.run(ui),
-            Self::List(it) => it.run(ui),
-            Self::Cat(it) => it.run(ui),
-            Self::Extract(it) => it.run(ui),
-            Self::Info(it) => it.run(ui),
-            Self::Verify(it) => it.run(ui),
-            Self::Names(it) => it.run(ui),
-            Self::Which(it) => it.run(ui),
-            Self::Why(it) => it.run(ui),
-            Self::Needs(it) => it.run(ui),
-            Self::Status(it) => it.run(ui),
-            Self::Reload(it) => it.run(ui),
-            Self::Watch(it) => it.run(ui),
-            Self::Games(it) => it.run(ui),
-            Self::Order(it) => it.run(ui),
-            Self::Conflicts(it) => it.run(ui),
-            Self::Diff(it) => it.run(ui),
-            Self::Pack(it) => it.run(ui),
-            Self::Thumbnail(it) => it.run(ui),
-            Self::Completions(it) => it.run(ui),
-            Self::Man(it) => it.run(ui),
-            Self::Schema(it) => it.run(ui),
-            Self::Help(it) => it.run(ui),
-            Self::Complete(it) => it.run(ui),
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {
