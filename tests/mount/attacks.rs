@@ -145,8 +145,8 @@ const ATTACKS: &[Attack] = &[
     ),
 ];
 
-/// The lines that profiles have, besides their sources, in a folder of the user, in root's own, and on a disk.
-/// Each file is named after the first word.
+/// The lines that profiles have, besides their sources, in a folder of the user, in root's own, and on a
+/// disk. Each file is named after the first word.
 const PROFILES: [&str; 12] = [
     "options = 'allow_other'",
     "options = 'uid=0'",
