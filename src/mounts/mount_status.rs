@@ -324,6 +324,10 @@ fn refusal(mounted: &MountEntry, answer: &Answer) -> Option<StatusErrorKind> {
 
 /// The first mount of bsafs that a path enters. Follows links, but accesses nothing in the mount.
 fn entered(path: &Path) -> Option<MountEntry> {
+    // Otherwise each folder on the way to each source would be looked up in the table.
+    if !mountinfo::mounts().iter().any(MountEntry::is_bsafs) {
+        return None;
+    }
     first_on_the_way(&std::path::absolute(path).ok()?, bsafs_mount_at)
 }
 
