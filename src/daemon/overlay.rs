@@ -287,16 +287,23 @@ pub(crate) fn leftover_of(path: &Path) -> Option<MountEntry> {
 
 /// The bsafs mount on a path, or beneath the overlay there.
 pub(crate) fn bsafs_mount_at(mountpoint: &Path) -> Option<MountEntry> {
-    mountinfo::mounted_at(mountpoint).filter(MountEntry::is_bsafs).or_else(|| beneath(mountpoint))
+    bsafs_mount_among(&mountinfo::mounts(), mountpoint).cloned()
+}
+
+/// As [`bsafs_mount_at`], among mounts in the order of the table.
+pub(crate) fn bsafs_mount_among<'a>(mounts: &'a [MountEntry], mountpoint: &Path) -> Option<&'a MountEntry> {
+    let is_mount = mountinfo::topmost(mounts, mountpoint).filter(|top| top.is_bsafs());
+    is_mount.or_else(|| beneath_among(mounts, mountpoint))
 }
 
 /// The bsafs mount that the overlay on a path makes writable.
 pub(crate) fn beneath(mountpoint: &Path) -> Option<MountEntry> {
-    mountinfo::mounted_at(mountpoint).filter(is_overlay)?;
-    let mounts = mountinfo::mounts();
-    let is_there =
-        |it: &&MountEntry| Path::new(&it.source) == mountpoint && overlay_among(&mounts, it).is_some();
-    mounts.iter().find(is_there).cloned()
+    beneath_among(&mountinfo::mounts(), mountpoint).cloned()
+}
+
+fn beneath_among<'a>(mounts: &'a [MountEntry], mountpoint: &Path) -> Option<&'a MountEntry> {
+    mountinfo::topmost(mounts, mountpoint).filter(|top| is_overlay(top))?;
+    mounts.iter().find(|it| Path::new(&it.source) == mountpoint && overlay_among(mounts, it).is_some())
 }
 
 /// A path in a writable mount.

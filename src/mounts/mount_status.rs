@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::serving::process_of;
 use crate::daemon::mountpoint::{DEAD_CODE, has_no_daemon, resolve_mountpoint};
-use crate::daemon::overlay::{self, bsafs_mount_at, shown};
+use crate::daemon::overlay::{self, bsafs_mount_among, shown};
 use crate::failure::{Exit, Failure};
 use crate::fs::{self, MountedSource, MountedSources, NotLookedAt, SOURCES_LINK, STATUS_LINK, read_pages};
 use crate::note::{Note, NoteSummary};
@@ -324,11 +324,8 @@ fn refusal(mounted: &MountEntry, answer: &Answer) -> Option<StatusErrorKind> {
 
 /// The first mount of bsafs that a path enters. Follows links, but accesses nothing in the mount.
 fn entered(path: &Path) -> Option<MountEntry> {
-    // Otherwise each folder on the way to each source would be looked up in the table.
-    if !mountinfo::mounts().iter().any(MountEntry::is_bsafs) {
-        return None;
-    }
-    first_on_the_way(&std::path::absolute(path).ok()?, bsafs_mount_at)
+    let mounts = mountinfo::mounts();
+    first_on_the_way(&std::path::absolute(path).ok()?, |at| bsafs_mount_among(&mounts, at)).cloned()
 }
 
 // Why a mount's daemon gave no status.
