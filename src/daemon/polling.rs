@@ -39,11 +39,9 @@ impl Polling {
     /// checked last.
     pub(super) fn begin(&mut self, watcher: &Watcher, opening_began: SystemTime) -> Vec<FolderPath> {
         self.began = self.began.or(opening_began.checked_sub(COARSEST_TICK));
-        let checked_before = |folder: &FolderPath, _: &mut u64| !watcher.is_unwatched(folder);
-        let watched = self.seen.extract_if(checked_before).filter(|(folder, _)| watcher.is_watched(folder));
-        let changed = watched.filter(|(folder, then)| is_changed(watcher, folder, Some(*then), None).0);
-        let changed = changed.map(|(folder, _)| folder).collect();
-        self.set_count(watcher.counts().2);
+        let watched: Vec<_> = self.seen.keys().filter(|folder| watcher.is_watched(folder)).cloned().collect();
+        let changed = self.changed_before(watcher, &watched, watcher.counts().2);
+        self.seen.retain(|folder, _| watcher.is_unwatched(folder));
         changed
     }
 
