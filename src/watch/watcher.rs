@@ -361,20 +361,23 @@ impl Watcher {
             tables.rank(folder);
             moved.removed.push(folder.clone());
         }
+        let is_watched = |tables: &Tables, folder: &FolderPath| {
+            tables.folders.get(folder).is_some_and(|it| it.watch.is_some())
+        };
+        let mut give = |tables: &mut Tables, folder: &FolderPath| {
+            tables.update(self.inotify(), folder);
+            moved.added.extend(is_watched(tables, folder).then(|| folder.clone()));
+        };
         // A folder that gets none is no longer wanted, or there is no room.
         while tables.has_room() {
             let wanted = tables.order.as_ref().and_then(|order| order.wanted.last());
             let Some((_, folder)) = wanted.cloned() else { break };
-            tables.update(self.inotify(), &folder);
-            if tables.folders.get(&folder).is_some_and(|it| it.watch.is_some()) {
-                moved.added.push(folder);
-            }
+            give(&mut tables, &folder);
         }
         // The wanted folders may be gone. Then those that lost their watches get them again.
         for folder in from.iter().rev() {
-            let lacks = tables.folders.get(folder).is_some_and(|it| it.watch.is_none());
-            if lacks && tables.has_room() && tables.update(self.inotify(), folder) {
-                moved.added.push(folder.clone());
+            if tables.has_room() && tables.folders.contains_key(folder) && !is_watched(&tables, folder) {
+                give(&mut tables, folder);
             }
         }
         moved
