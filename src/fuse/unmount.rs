@@ -200,6 +200,8 @@ impl Unmounter {
                     }
                     Err(_) => {}
                 }
+                // Other programs may use it at the next try.
+                in_use = None;
                 tries += 1;
                 is_lazy |= wait(signals, is_lazy);
                 continue;
