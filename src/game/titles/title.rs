@@ -2,6 +2,7 @@
 
 use crate::game::archive_version::ArchiveVersion;
 use crate::game::precedence::{ArchiveRule, Confidence};
+use crate::game::settings::ini_list;
 use crate::game::storefront::{StoreNames, Storefront};
 
 /// A game, and everything that distinguishes it from others.
@@ -268,7 +269,7 @@ impl Title {
     /// also name archives of mods.
     pub fn ships(&self, archive: &str, plugin: Option<&str>) -> bool {
         let Title { lists, plugins, identity, .. } = self;
-        let keys = lists.keys.iter().chain(&lists.last).flat_map(|(_, names)| names.split(", "));
+        let keys = lists.keys.iter().chain(&lists.last).flat_map(|(_, names)| ini_list(names));
         let switched = lists.switched.iter().map(|(_, _, name)| *name);
         let others = lists.first.iter().chain(lists.hard_coded).copied();
         let mut archives = others.chain(keys).chain(switched);
