@@ -14,7 +14,7 @@ pub(crate) mod topics;
 pub(crate) mod ui;
 
 #[doc(hidden)]
-pub use command::mount::{PlannedMount, plan_mount};
+pub use command::mount::mount::{PlannedMount, plan_mount};
 pub use exit::{Exit, Failure};
 pub use options::option_table::{MOUNT_OPTIONS, MountOption};
 pub use run::main;

@@ -11,7 +11,7 @@ use crate::mounted::{TestDir, is_root, run};
 use crate::snapshot::assert_snapshots;
 
 /// Every command, in the order of the help.
-pub(crate) const COMMANDS: &[&str] = &[
+const COMMANDS: &[&str] = &[
     "mount",
     "umount",
     "open",

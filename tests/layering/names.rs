@@ -1,11 +1,10 @@
 //! Rules for names of files and types.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::fs;
 
 use super::imports::public_types;
 use super::{assert_none, root, rust_files, sources};
-use crate::cli::documents::COMMANDS;
 
 /// Names that several public types still share.
 const SHARED_NAMES: &[&str] = &[];
@@ -13,19 +12,26 @@ const SHARED_NAMES: &[&str] = &[];
 /// Commands that shells call, and that `bsafs help` does not list.
 const HIDDEN_COMMANDS: &[&str] = &["complete"];
 
+/// `list` is in `look/list.rs`, because help lists it under "Look:".
 #[test]
-fn each_command_has_a_file_of_its_name() {
+fn each_command_has_a_file_of_its_name_in_the_folder_of_its_group() {
     let folder = root().join("src/cli/command");
+    let files = rust_files(&folder).into_iter().filter(|path| !path.ends_with("mod.rs"));
     let mut files: BTreeSet<String> =
-        rust_files(&folder).iter().map(|path| name_in(path.strip_prefix(&folder).unwrap())).collect();
-    assert!(files.remove("mod"));
-    let commands = COMMANDS.iter().chain(HIDDEN_COMMANDS).map(|name| (*name).to_owned());
-    assert_eq!(files, commands.collect::<BTreeSet<_>>());
-}
-
-/// The command of a file: `list` for `list.rs` and for `list/table.rs`.
-fn name_in(path: &Path) -> String {
-    path.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs").to_owned()
+        files.map(|path| path.strip_prefix(&folder).unwrap().to_str().unwrap().to_owned()).collect();
+    for command in HIDDEN_COMMANDS {
+        assert!(files.remove(&format!("help/{command}.rs")), "{command}");
+    }
+    let help = fs::read_to_string(root().join("tests/data/help.txt")).unwrap();
+    let mut group = String::new();
+    let mut commands = BTreeSet::new();
+    for line in help.lines().skip_while(|line| *line != "Mount:").take_while(|line| *line != "Options:") {
+        match line.strip_suffix(':') {
+            Some(heading) => group = heading.to_ascii_lowercase(),
+            None => commands.extend(line.split_whitespace().next().map(|it| format!("{group}/{it}.rs"))),
+        }
+    }
+    assert_eq!(files, commands);
 }
 
 #[test]

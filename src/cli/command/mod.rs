@@ -1,39 +1,23 @@
-//! The commands, one per file, and a variant for each.
+//! The commands, one per file in the folder of its group in the help, and a variant for each.
 
-pub(crate) mod cat;
-pub(crate) mod complete;
-pub(crate) mod completions;
-pub(crate) mod conflicts;
-pub(crate) mod diff;
-pub(crate) mod extract;
-pub(crate) mod games;
+pub(crate) mod explain;
 pub(crate) mod help;
-pub(crate) mod info;
-pub(crate) mod list;
-pub(crate) mod man;
+pub(crate) mod look;
 pub(crate) mod mount;
-pub(crate) mod mounts;
-pub(crate) mod names;
-pub(crate) mod needs;
-pub(crate) mod open;
-pub(crate) mod order;
-pub(crate) mod pack;
-pub(crate) mod reload;
-pub(crate) mod schema;
-pub(crate) mod status;
-pub(crate) mod thumbnail;
-pub(crate) mod umount;
-pub(crate) mod verify;
-pub(crate) mod watch;
-pub(crate) mod which;
-pub(crate) mod why;
+pub(crate) mod write;
 
 use clap::Subcommand;
+
+use explain::{conflicts, diff, needs, order, which, why};
+use help::{complete, completions, man, schema};
+use look::{cat, games, info, list, names, thumbnail, verify};
+use mount::{mounts, open, reload, status, umount, watch};
+use write::{extract, pack};
 
 use super::exit::{Exit, Failure};
 use super::ui::Ui;
 
-/// The commands as help lists them.
+/// The commands as help lists them. Each group has a folder, where its commands have a file each.
 pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("Mount", &["mount", "umount", "open", "mounts", "status", "reload", "watch"]),
     ("Look", &["games", "list", "cat", "info", "verify", "names", "thumbnail"]),
@@ -44,7 +28,7 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Mount(mount::Mount),
+    Mount(mount::mount::Mount),
     #[command(visible_alias = "unmount")]
     Umount(umount::Umount),
     Open(open::Open),
@@ -71,7 +55,7 @@ pub(crate) enum Command {
     Completions(completions::Completions),
     Man(man::Man),
     Schema(schema::Schema),
-    Help(help::Help),
+    Help(help::help::Help),
     #[command(hide = true)]
     Complete(complete::Complete),
 }

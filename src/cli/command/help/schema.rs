@@ -16,7 +16,7 @@ pub(crate) struct Schema {}
 /// The place of the codes of notes in the schema.
 const NO_CODES: &str = "\"enum\": []";
 
-const SCHEMA: &str = include_str!("../schema.json");
+const SCHEMA: &str = include_str!("../../schema.json");
 
 impl Schema {
     #[expect(clippy::unused_self, reason = "every command has this form")]

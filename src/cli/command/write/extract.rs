@@ -174,12 +174,12 @@ impl Extract {
     }
 
     /// The command that extracts to a folder, without any other option.
-    pub(super) fn into_folder(directory: &Path, overwrite: bool) -> Self {
+    pub(crate) fn into_folder(directory: &Path, overwrite: bool) -> Self {
         Self { directory: Some(directory.to_owned()), overwrite, ..Self::default() }
     }
 
     /// Writes files below a folder, and prints what became of them.
-    pub(super) fn write_files(
+    pub(crate) fn write_files(
         &self,
         vfs: &Vfs,
         mut files: Vec<VfsFile>,

@@ -9,7 +9,7 @@ use clap::Args;
 use indicatif::BinaryBytes;
 use serde::Serialize;
 
-use super::order;
+use crate::cli::command::explain::order;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::option_table::OpenArgs;

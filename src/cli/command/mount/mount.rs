@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use clap::Args;
 use rustix::process::geteuid;
 
-use super::games::Games;
+use crate::cli::command::look::games::Games;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::options::mount_as_source::Unmounted;
 use crate::cli::options::named_sources::NamedSources;

@@ -10,7 +10,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::conflicts::{is_named, layers_named};
-use super::extract::Extract;
+use crate::cli::command::write::extract::Extract;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::mount_as_source::place_in_mount;
 use crate::cli::options::named_sources::source_set;

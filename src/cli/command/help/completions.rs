@@ -22,9 +22,9 @@ pub(crate) struct Completions {
 impl Completions {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
         let script = match self.shell {
-            Shell::Bash => include_str!("../completion/scripts/bsafs.bash"),
-            Shell::Zsh => include_str!("../completion/scripts/bsafs.zsh"),
-            Shell::Fish => include_str!("../completion/scripts/bsafs.fish"),
+            Shell::Bash => include_str!("../../completion/scripts/bsafs.bash"),
+            Shell::Zsh => include_str!("../../completion/scripts/bsafs.zsh"),
+            Shell::Fish => include_str!("../../completion/scripts/bsafs.fish"),
         };
         let mut out = stdout();
         out.write_all(script.as_bytes())?;
