@@ -81,6 +81,8 @@
 //!    │
 //!    │   pack                  writes archives: plan, encode, read back, place
 //!    ├────┘
+//!   answers                    what became of a file and why; how trees differ; what is missing
+//!    │
 //!   vfs                        the library: sources -> layers -> tree and bytes
 //!    ├──────────┬─────────┐
 //!   tree     content     game  names; bytes on demand; what a game loads, and why
@@ -165,12 +167,13 @@
 //! 2. To mount in the background, `daemon/detach.rs` starts the program again as the daemon, and waits for
 //!    its report. The daemon begins with step 1 and does all that follows. (With `setuid=`, root starts it as
 //!    that user: `daemon/user.rs`.)
-//! 3. `vfs/open.rs` has `vfs/sources/resolve.rs` find out what each source is. It asks `game/load_order.rs`,
-//!    the door of `game`, for the load order of `skyrimse`: layers with reasons, the rule by which one wins,
-//!    plugins, settings and notes. (`game/find/` finds the game and its prefix, and `game/plan/` plans.)
-//!    `vfs/sources/layer_plan.rs` says how each layer is opened: which files of a folder count, and whether a
-//!    layer may be missing. (`for_others.rs` there refuses what another user can change, if root shows it.)
-//! 4. `vfs/open.rs` then walks folders in `folder/scan.rs`, and opens and parses archives in
+//! 3. `vfs/opening/open.rs` has `vfs/sources/resolve.rs` find out what each source is. It asks
+//!    `game/load_order.rs`, the door of `game`, for the load order of `skyrimse`: layers with reasons, the
+//!    rule by which one wins, plugins, settings and notes. (`game/find/` finds the game and its prefix, and
+//!    `game/plan/` plans.) `vfs/sources/layer_plan.rs` says how each layer is opened: which files of a folder
+//!    count, and whether a layer may be missing. (`for_others.rs` there refuses what another user can change,
+//!    if root shows it.)
+//! 4. `vfs/opening/open.rs` then walks folders in `folder/scan.rs`, and opens and parses archives in
 //!    `vfs/opened_archive.rs`, in parallel. What remains of an archive are its names, and the tables that
 //!    `content` needs to read it.
 //! 5. `tree/merge.rs` merges the names of all layers, lowest first, by the rule of step 3.
@@ -209,12 +212,12 @@
 //! 5. `daemon/follow.rs` reloads in a second thread. `Trigger::wait` returns when the disk is quiet or a
 //!    LOOKUP waits. `reload` opens the sources again (steps 6 to 8), and replaces the view (steps 9 to 11).
 //!    (Then `watch` requests watches for new folders. Mounts are compared in `daemon/disks.rs`.)
-//! 6. `Reopening::open` in `vfs/reopening.rs` keeps the plan of the layers, unless this is the first reload,
-//!    or something changed that the plan depends on. `Reuse` says what of the served view stays: an archive
-//!    whose path, size and times did not change, a folder in which nothing changed, and a source that cannot
-//!    be opened now.
-//! 7. `Opened::open_plan` in `vfs/open.rs` asks it for each layer, and opens the others, as steps 4 and 5 of
-//!    a mount do.
+//! 6. `Reopening::open` in `vfs/opening/reopening.rs` keeps the plan of the layers, unless this is the first
+//!    reload, or something changed that the plan depends on. `Reuse` says what of the served view stays: an
+//!    archive whose path, size and times did not change, a folder in which nothing changed, and a source that
+//!    cannot be opened now.
+//! 7. `Opened::open_plan` in `vfs/opening/open.rs` asks it for each layer, and opens the others, as steps 4
+//!    and 5 of a mount do.
 //! 8. `Scans::scan_again` in `folder/scan.rs` lists the top and the changed folders, and copies all else.
 //!    After SIGUSR1, or if events were lost, all are listed. What proves to be the same then goes on, and if
 //!    nothing changed, so does the whole tree.
@@ -307,8 +310,9 @@
 //!   it is in `OF_ANY_PROFILE` in `vfs/sources/profile.rs`.
 //! * **An option of opening**, which changes names or bytes: a field of `OpenOptions` and a line in its
 //!   `put`; a row in that table, which is its long option, too; the help of its values in `value_names.rs`
-//!   there, if they are named; and the code that acts on it. `OF_ANY_PROFILE` has it, too. `vfs/open.rs`
-//!   passes it on to the tree and the bytes. Options apply in one order: profiles, the command line, `-o`.
+//!   there, if they are named; and the code that acts on it. `OF_ANY_PROFILE` has it, too.
+//!   `vfs/opening/open.rs` passes it on to the tree and the bytes. Options apply in one order: profiles, the
+//!   command line, `-o`.
 //! * **A texture format**: one row in `texture/pixel_format.rs`. Its name determines how it is
 //!   decoded into a picture. Only an unusual format needs an arm in `picture/texels.rs`.
 //! * **A game**: one row in `game/titles/`, and the lists of its unchanged INI files in `vanilla.rs` there.
@@ -330,6 +334,7 @@
 
 // The rooms are public for the crate's own tests, fuzz targets and oracles. They are not part of
 // the library's API, so their documents are for readers of the code.
+pub(crate) mod answers;
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod archive_file;
@@ -394,14 +399,14 @@ pub(crate) mod vfs;
 #[allow(missing_docs)]
 pub mod watch;
 
+pub use answers::{Change, Comparing, Conflict, Difference, FileCopy, Provenance, Reopened};
 pub use content::TextureForm;
 pub use content::codec::Quirk;
 pub use format::{ParseError, ParseErrorKind};
 pub use note::{Note, NoteCode};
 pub use vfs::{
-    BadPattern, CACHE_SIZE, Change, Comparing, Conflict, Difference, FileCopy, FileReader, FolderArchives,
-    Layout, OpenError, OpenErrorKind, OpenOptions, Patterns, Provenance, READ_LIMIT, ReadError,
-    ReadErrorKind, Reopened, Vfs, VfsEntry, VfsFile, VfsFolder, VfsLayer,
+    BadPattern, CACHE_SIZE, FileReader, FolderArchives, Layout, OpenError, OpenErrorKind, OpenOptions,
+    Patterns, READ_LIMIT, ReadError, ReadErrorKind, Vfs, VfsEntry, VfsFile, VfsFolder, VfsLayer,
 };
 #[doc(hidden)]
-pub use vfs::{NotLookedAt, Opened};
+pub use {answers::NotLookedAt, vfs::Opened};

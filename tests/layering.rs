@@ -26,7 +26,7 @@ use imports::imports;
 const FOR_ALL: [&str; 4] = ["limits", "named", "note", "shown"];
 
 /// The parts that each part may import, in addition to [`FOR_ALL`].
-const ALLOWED: [(&str, &[&str]); 24] = [
+const ALLOWED: [(&str, &[&str]); 25] = [
     ("limits", &[]),
     ("named", &[]),
     ("note", &[]),
@@ -44,9 +44,10 @@ const ALLOWED: [(&str, &[&str]); 24] = [
     ("tree", &["format", "folder", "system"]),
     ("content", &["format", "archive_file", "folder", "picture", "texture", "system"]),
     ("game", &["read", "format", "folder", "system"]),
-    ("vfs", &["game", "tree", "content", "format", "mesh", "archive_file", "folder", "read", "system"]),
-    ("pack", &["vfs", "tree", "content", "format", "texture", "game", "system"]),
-    ("fs", &["vfs", "tree", "content", "format", "folder", "system"]),
+    ("vfs", &["game", "tree", "content", "format", "archive_file", "folder", "system"]),
+    ("answers", &["vfs", "game", "tree", "content", "format", "mesh", "read", "system"]),
+    ("pack", &["answers", "vfs", "tree", "content", "format", "texture", "game", "system"]),
+    ("fs", &["answers", "vfs", "tree", "content", "format", "folder", "system"]),
     ("fuse", &["fs", "failure", "system"]),
     ("daemon", &["fuse", "fs", "vfs", "watch", "folder", "archive_file", "game", "failure", "system"]),
     ("mounts", &["daemon", "fuse", "fs", "failure", "system"]),
@@ -66,6 +67,7 @@ const ALLOWED: [(&str, &[&str]); 24] = [
             "content",
             "game",
             "vfs",
+            "answers",
             "pack",
             "fs",
             "fuse",

@@ -14,7 +14,7 @@ use crate::shown::Shown;
 use crate::system::asleep::{self, SlowDisk};
 use crate::system::covered::{LinkWalk, is_mountpoint, resolve_links};
 use crate::system::mountinfo::{MountEntry, mounts, topmost};
-use crate::vfs::reopening::DiskChanges;
+use crate::vfs::opening::reopening::DiskChanges;
 
 /// The mounts as they were, the disks that are gone, and those that may stop answering.
 #[derive(Clone, Debug, Default)]

@@ -29,7 +29,7 @@ use crate::system::clock::unix_seconds;
 use crate::system::covered::uncovered;
 use crate::system::sync::{Condvar, Mutex};
 use crate::system::text::count;
-use crate::vfs::reopening::{DiskChanges, Reopening, Reuse, SETTLED};
+use crate::vfs::opening::reopening::{DiskChanges, Reopening, Reuse, SETTLED};
 use crate::vfs::trouble::{Handling, Trouble};
 use crate::watch::{FolderPath, Interests, MovedWatches, UsedFolder, WatchChanges, WatchedFile, Watcher};
 

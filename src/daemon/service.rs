@@ -20,7 +20,7 @@ use crate::system::covered::cover;
 use crate::system::holders::stopped_in_use;
 use crate::system::mountinfo::MountEntry;
 use crate::vfs::Vfs;
-use crate::vfs::reopening::Reopening;
+use crate::vfs::opening::reopening::Reopening;
 
 /// What a mount serves, and how.
 #[derive(Debug)]

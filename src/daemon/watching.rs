@@ -21,7 +21,7 @@ use crate::system::covered::uncovered;
 use crate::system::disk_id::DiskId;
 use crate::system::mountinfo::{MountEntry, open_table};
 use crate::system::sync::Mutex;
-use crate::vfs::reopening::DiskChanges;
+use crate::vfs::opening::reopening::DiskChanges;
 use crate::watch::{DiskEvent, Watcher};
 
 impl Follower {

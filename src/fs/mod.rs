@@ -66,4 +66,4 @@ pub use status_link::Caller;
 pub(crate) use view::SizeJob;
 pub use view::{Lookup, View};
 
-pub use crate::vfs::NotLookedAt;
+pub use crate::answers::NotLookedAt;

@@ -9,11 +9,12 @@ use super::remembered::inode_numbers::{
 };
 use super::reported::daemon_status::{CacheStatus, DaemonStatus, page};
 use super::view::View;
+use crate::answers::Provenance;
+use crate::answers::unseen::reported;
 use crate::note::summaries;
 use crate::system::clock::unix_seconds;
 use crate::tree::Ino;
-use crate::vfs::unseen::reported;
-use crate::vfs::{Provenance, VfsFile};
+use crate::vfs::VfsFile;
 
 /// Replaces the text about the last reload for users who may not know the paths of the sources.
 const PRIVATE: &str = "only root and the user who mounted may know what it changed";

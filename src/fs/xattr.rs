@@ -3,8 +3,9 @@
 use super::error::Error;
 use super::status_link::Caller;
 use super::view::View;
+use crate::answers::Provenance;
 use crate::tree::Ino;
-use crate::vfs::{Provenance, VfsFile};
+use crate::vfs::VfsFile;
 
 /// Prefix of the names of all attributes.
 const PREFIX: &str = "user.bsafs.";

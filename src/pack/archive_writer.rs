@@ -13,10 +13,10 @@ use super::planned::{How, PlannedArchive, PlannedFile};
 use crate::content::codec::Stream;
 use crate::format::write::{Block, NewEntry, NewKind};
 use crate::shown::Shown;
+use crate::system::parallel::try_in_parallel;
 use crate::texture::dds::Texture;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
 use crate::vfs::opened_archive::{StoredEntry, stored_entries};
-use crate::vfs::parallel::try_in_parallel;
 use crate::vfs::{OpenOptions, VfsFile};
 
 /// What was written of an archive.

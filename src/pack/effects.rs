@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use super::pack_options::{Game, Next};
 use super::plan::{Plan, real_path};
 use super::planned::{Loader, PlannedArchive, PlannedFile};
+use crate::answers::comparison::{Compared, Digests, compare};
+use crate::answers::fate::{Cause, Fate};
 use crate::format::hash::{Family, Hash};
 use crate::game::caseless::{fold, same};
 use crate::game::{ArchiveRule, AttachRule, LayerKind, LooseRule, OrderLayer, lowest_first, stem, title};
@@ -18,8 +20,6 @@ use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
 use crate::system::text::count;
-use crate::vfs::comparison::{Compared, Digests, compare};
-use crate::vfs::fate::{Cause, Fate};
 use crate::vfs::opened_archive::stored_entries;
 use crate::vfs::{Vfs, VfsFile, VfsLayer};
 

@@ -17,10 +17,10 @@ use crate::format::write::NewKind;
 use crate::limits::{PACK_BUDGET, PACK_WHOLE_MAX};
 use crate::shown::Shown;
 use crate::system::memory::{self, processors};
+use crate::system::parallel::in_parallel;
 use crate::system::sync::{Condvar, Mutex};
 use crate::texture::parts::TextureParts;
 use crate::vfs::VfsFile;
-use crate::vfs::parallel::in_parallel;
 
 /// What a file became.
 pub(super) enum Made {

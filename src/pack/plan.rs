@@ -17,12 +17,12 @@ use crate::game::stem;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
+use crate::system::parallel::in_parallel;
 use crate::system::text::count;
 use crate::texture::dds::Texture;
 use crate::texture::file_header::{FileHeader, HEADER_MAX, HeaderError};
 use crate::texture::parts::TextureParts;
 use crate::vfs::Vfs;
-use crate::vfs::parallel::in_parallel;
 
 /// What packing a source will do.
 #[derive(Clone, Debug)]

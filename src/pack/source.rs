@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use super::pack_options::{Loads, PackError, PackErrorKind, PackOptions, PathList};
 use super::verdict::{DEPTH_MAX, LeftOut, LooseReason, Parts, is_game_folder, is_known_top, is_tool_top};
+use crate::answers::comparison::{Compared, Digests, compare};
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash};
 use crate::format::is_archive_name;
 use crate::game::stem;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
+use crate::system::parallel::in_parallel;
 use crate::system::text::count;
 use crate::tree::LayerNames;
-use crate::vfs::comparison::{Compared, Digests, compare};
 use crate::vfs::opened_archive::{StoredEntry, stored_entries};
-use crate::vfs::parallel::in_parallel;
 use crate::vfs::patterns::{DATA, below_data};
 use crate::vfs::{Patterns, Vfs, VfsFile, VfsLayer};
 

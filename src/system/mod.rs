@@ -2,8 +2,9 @@
 //! paths, places that no other user can redirect (the walk to them, to mount there: `walk.rs`; to write
 //! there: `output_place.rs`, `new_file.rs`), paths below this process's mount, paths that only root can
 //! change (`root_only.rs`), which file it is (`disk_id.rs`), work that is done once for each file, other
-//! processes, subprocesses and the users they become, locks of folders, processors, open files, disks on
-//! which none stays open (`disk_id.rs`), disks that may stop answering (`asleep.rs`), whole files, memory.
+//! processes, subprocesses and the users they become, locks of folders, work on all processors, open files,
+//! disks on which none stays open (`disk_id.rs`), disks that may stop answering (`asleep.rs`), whole files,
+//! memory.
 
 pub(crate) mod asleep;
 pub(crate) mod clock;
@@ -20,6 +21,7 @@ pub(crate) mod move_files;
 pub(crate) mod new_file;
 pub(crate) mod once_per_file;
 pub(crate) mod output_place;
+pub(crate) mod parallel;
 pub(crate) mod paths;
 pub(crate) mod process;
 pub(crate) mod root_only;

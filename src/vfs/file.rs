@@ -309,7 +309,7 @@ impl VfsFile {
         self.opened.tree.path(self.node)
     }
 
-    pub(super) fn opened(&self) -> &Opened {
+    pub(crate) fn opened(&self) -> &Opened {
         &self.opened
     }
 
@@ -506,8 +506,9 @@ impl VfsLayer {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::fs::{self, File};
+    use std::path::PathBuf;
     use std::time::SystemTime;
 
     use super::*;
@@ -517,6 +518,28 @@ mod tests {
 
     /// Length of the pieces in which loose files are copied, in bytes.
     const PIECE: u64 = 1 << 20;
+
+    /// An archive in which all names have the same bytes, its path, and its files.
+    pub(crate) fn names_of_one_extent(
+        names: &[&str],
+        bytes: &[u8],
+    ) -> (tempfile::TempDir, PathBuf, Vec<VfsFile>) {
+        let number = |number: usize| (number as u32).to_le_bytes();
+        let text: Vec<u8> = names.iter().flat_map(|name| [name.as_bytes(), b"\0"].concat()).collect();
+        let header = [number(0x100), number(names.len() * 12 + text.len()), number(names.len())].concat();
+        let records = [number(bytes.len()), number(0)].concat().repeat(names.len());
+        let starts =
+            names.iter().scan(0, |at, name| Some(number(std::mem::replace(at, *at + name.len() + 1))));
+        let starts: Vec<u8> = starts.flatten().collect();
+        let hashes = vec![0; names.len() * 8];
+        let dir = tempfile::tempdir().expect("cannot make a folder");
+        let path = dir.path().join("a.bsa");
+        std::fs::write(&path, [&header[..], &records, &starts, &text, &hashes, bytes].concat())
+            .expect("cannot write");
+        let vfs = Vfs::open([&path]).expect("cannot open");
+        let files = names.iter().map(|name| vfs.file(*name).expect("not there")).collect();
+        (dir, path, files)
+    }
 
     #[test]
     fn a_file_that_is_written_to_while_it_is_read_as_a_whole_is_an_error() {

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::answers::question::{Meant, hidden_by};
+use crate::answers::unseen::unseen_about;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::unseen::{UNMATCHED, Unseen};
 use crate::format::is_archive_name;
 use crate::shown::{Shown, quoted};
-use crate::vfs::question::{Meant, hidden_by};
 use crate::vfs::sources::profile::{Profile, is_game};
-use crate::vfs::unseen::unseen_about;
 use crate::vfs::{Patterns, Vfs, VfsFile};
 
 /// Patterns for paths.

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::contents::{Contents, LayerBar, PageHead, Part, Pixels, Row, Section, Side, State};
+use crate::answers::comparison::{Compared, Conflict, HiddenCopy, Pair, Tally};
+use crate::answers::fate::Fate;
 use crate::limits::PAGE_FILES_MAX;
 use crate::shown::Shown;
-use crate::vfs::comparison::{Compared, Conflict, HiddenCopy, Pair, Tally};
-use crate::vfs::fate::Fate;
 use crate::vfs::{VfsFile, VfsLayer};
 
 /// The page of conflicts: the pairs of mods, and closed at the end those that only hide files of the game.

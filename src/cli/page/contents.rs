@@ -1,8 +1,8 @@
 //! What a page shows, without its HTML.
 
+use crate::answers::fate::Fate;
+use crate::answers::order_changes::Listing;
 use crate::vfs::VfsFile;
-use crate::vfs::fate::Fate;
-use crate::vfs::order_changes::Listing;
 
 /// What a page shows, in its order.
 pub(crate) struct Contents {

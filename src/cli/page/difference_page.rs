@@ -3,9 +3,10 @@
 
 use super::conflict_page::sort_by_folder;
 use super::contents::{Contents, NameList, PageHead, Part, Pixels, Row, Section, Side, State};
+use crate::answers::fate::Cause;
+use crate::answers::{Change, Difference};
 use crate::limits::PAGE_FILES_MAX;
-use crate::vfs::fate::Cause;
-use crate::vfs::{Change, Difference, VfsFile};
+use crate::vfs::VfsFile;
 
 /// Files that differ for one reason.
 pub(crate) struct FileGroup<'d> {

@@ -8,6 +8,7 @@ use indicatif::BinaryBytes;
 use sha2::{Digest, Sha256};
 
 use super::contents::{Pixels, Row, Side, State};
+use crate::answers::comparison::Hashing;
 use crate::content::BytesKey;
 use crate::limits::{PAGE_PICTURES_MAX, PAGE_TEXTURES_MAX};
 use crate::note::Note;
@@ -15,10 +16,9 @@ use crate::picture::{
     Image, PictureError, difference, thumbnail, thumbnail_and_alpha, write_pixels, write_reduced_png,
 };
 use crate::system::once_per_file::OncePerFile;
+use crate::system::parallel::in_parallel;
 use crate::system::sync::Mutex;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
-use crate::vfs::comparison::Hashing;
-use crate::vfs::parallel::in_parallel;
 use crate::vfs::{FileReader, ReadErrorKind, VfsFile};
 
 /// Maximum side of a picture, in pixels: the size at which the page shows it.
@@ -478,7 +478,7 @@ pub(super) fn size_of(file: &VfsFile) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vfs::comparison::tests::names_of_one_extent;
+    use crate::vfs::file::tests::names_of_one_extent;
 
     #[test]
     fn base64_is_padded() {

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::answers::NotLookedAt;
+use crate::answers::provenance::JSON_MAX;
 use crate::note::NoteSummary;
 use crate::system::paths;
-use crate::vfs::NotLookedAt;
-use crate::vfs::provenance::JSON_MAX;
 
 /// The daemon's status. Counts are since the mount.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]

@@ -14,10 +14,10 @@ use crate::note::{Note, NoteCode, Notes};
 use crate::system::clock::unix_nanoseconds;
 use crate::system::disk_id::DiskId;
 use crate::system::once_per_file::OncePerFile;
+use crate::system::parallel::in_parallel;
 use crate::system::paths::is_gone;
 use crate::vfs::open_options::OpenOptions;
 use crate::vfs::opened_archive::{notes_on, stored_path, unreadable, with_archive};
-use crate::vfs::parallel::in_parallel;
 
 /// Maximum number of notes of one code. The last one says how many more there are.
 const NOTES_MAX: usize = 1_000;

@@ -7,6 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
+use crate::answers::comparison::{
+    Compared, Conflict, Groups, HiddenCopy, Pair, Tally, Undeployed, compare_all, conflicts, count_equal,
+    tally,
+};
+use crate::answers::fate::{Cause, Fate, out_of_place};
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::option_table::OpenArgs;
@@ -26,11 +31,6 @@ use crate::note::NoteCode;
 use crate::shown::Shown;
 use crate::system::text::count;
 use crate::tree::NodeId;
-use crate::vfs::comparison::{
-    Compared, Conflict, Groups, HiddenCopy, Pair, Tally, Undeployed, compare_all, conflicts, count_equal,
-    tally,
-};
-use crate::vfs::fate::{Cause, Fate, out_of_place};
 use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
 
 /// Print which mods and layers hide files of which others, and each such file

@@ -10,6 +10,12 @@ use clap::Args;
 use serde::Serialize;
 
 use super::conflicts::Subject;
+use crate::answers::comparison::differences;
+use crate::answers::fate::{Cause, Fate};
+use crate::answers::manifest::{Manifest, ManifestError};
+use crate::answers::order_changes::{Culprit, ListChange, Listing, OrderChanges};
+use crate::answers::why::why_missing;
+use crate::answers::{Change, Comparing, Difference};
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::option_table::OpenArgs;
@@ -28,15 +34,8 @@ use crate::game::title;
 use crate::named::named;
 use crate::shown::Shown;
 use crate::system::text::count;
-use crate::vfs::comparison::differences;
-use crate::vfs::fate::{Cause, Fate};
-use crate::vfs::manifest::{Manifest, ManifestError};
-use crate::vfs::order_changes::{Culprit, ListChange, Listing, OrderChanges};
 use crate::vfs::sources::profile::{SourceSet, is_game};
-use crate::vfs::why::why_missing;
-use crate::vfs::{
-    Change, Comparing, Difference, FolderArchives, Layout, OpenError, OpenOptions, Vfs, VfsFile, VfsLayer,
-};
+use crate::vfs::{FolderArchives, Layout, OpenError, OpenOptions, Vfs, VfsFile, VfsLayer};
 
 /// Print the files that only one of two sources has, and those that differ
 ///

@@ -10,6 +10,11 @@ use clap::Args;
 use serde::Serialize;
 
 use super::conflicts::{is_named, layers_named};
+use crate::answers::fate::Fate;
+use crate::answers::needs::{
+    DEPTH_MAX, Line, Named, Needs, NeedsOf, find, is_scanned, is_scanned_path, needs,
+};
+use crate::answers::question::Question;
 use crate::cli::command::write::extract::Extract;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::mount_as_source::place_in_mount;
@@ -30,9 +35,6 @@ use crate::shown::{Shown, quoted};
 use crate::system::paths;
 use crate::system::text::count;
 use crate::tree::NodeId;
-use crate::vfs::fate::Fate;
-use crate::vfs::needs::{DEPTH_MAX, Line, Named, Needs, NeedsOf, find, is_scanned, is_scanned_path, needs};
-use crate::vfs::question::Question;
 use crate::vfs::sources::profile::{Profile, is_game};
 use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
 

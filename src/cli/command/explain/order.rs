@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
+use crate::answers::comparison::{Tally, of_order, tallies};
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::option_table::{OpenArgs, SOURCE};
@@ -18,7 +19,6 @@ use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer};
 use crate::note::Note;
 use crate::shown::Shown;
 use crate::system::text::count;
-use crate::vfs::comparison::{Tally, of_order, tallies};
 use crate::vfs::sources::{loose_notes, resolve};
 use crate::vfs::{Layout, Vfs};
 

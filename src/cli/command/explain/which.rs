@@ -16,6 +16,9 @@ use rustix::io::Errno;
 use serde::Serialize;
 
 use super::why::{Asked, without_warnings};
+use crate::answers::question::{Meant, Question, hidden_by};
+use crate::answers::unseen::unseen_about;
+use crate::answers::{FileCopy, Provenance};
 use crate::cli::desktop::message;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::mount_as_source::place_in_mount;
@@ -35,9 +38,7 @@ use crate::mounts::mount_status::{Answering, StatusError};
 use crate::shown::{Shown, excerpt};
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::root_only::mount_of;
-use crate::vfs::question::{Meant, Question, hidden_by};
-use crate::vfs::unseen::unseen_about;
-use crate::vfs::{FileCopy, Provenance, Vfs};
+use crate::vfs::Vfs;
 
 /// Print which archive a file inside a mount comes from, and what it hides
 ///

@@ -9,6 +9,11 @@ use clap::Args;
 use log::{Level, LevelFilter};
 use serde::Serialize;
 
+use crate::answers::fate::{Cause, Fate};
+use crate::answers::needs::near;
+use crate::answers::question::{Question, real_path};
+use crate::answers::unseen::unseen_about;
+use crate::answers::why::{Explanation, NOT_FOUND, SAME_NAME, ThingKind, why};
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::option_table::OpenArgs;
@@ -24,12 +29,7 @@ use crate::shown::{Shown, quoted};
 use crate::system::mountinfo;
 use crate::system::text::count;
 use crate::vfs::Vfs;
-use crate::vfs::fate::{Cause, Fate};
-use crate::vfs::needs::near;
-use crate::vfs::question::{Question, real_path};
 use crate::vfs::sources::profile::{SourceSet, is_game};
-use crate::vfs::unseen::unseen_about;
-use crate::vfs::why::{Explanation, NOT_FOUND, SAME_NAME, ThingKind, why};
 
 /// Print why a file, plugin, archive, mod or INI file is not in a game, or what hides it
 ///

@@ -5,6 +5,8 @@ use std::slice;
 
 use clap::Args;
 
+use crate::answers::question::Meant;
+use crate::answers::unseen::unseen_about;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::open_sources_for;
 use crate::cli::options::option_table::{OPEN, OpenArgs, SALVAGE};
@@ -14,8 +16,6 @@ use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::shown::Shown;
 use crate::vfs::Vfs;
-use crate::vfs::question::Meant;
-use crate::vfs::unseen::unseen_about;
 
 /// Write files of an archive, folder or game to standard output
 ///

@@ -9,6 +9,7 @@ use clap::Args;
 use indicatif::BinaryBytes;
 use serde::Serialize;
 
+use crate::answers::structure::{structure, without_texels};
 use crate::cli::command::explain::order;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
@@ -20,11 +21,10 @@ use crate::game::LoadOrder;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::text::count;
-use crate::vfs::named_folder::NamedFolder;
 use crate::vfs::opened_archive::{Description, unreadable};
+use crate::vfs::opening::named_folder::NamedFolder;
 use crate::vfs::sources::profile::SourceSet;
 use crate::vfs::sources::{loose_notes, resolve};
-use crate::vfs::structure::{structure, without_texels};
 use crate::vfs::{Layout, OpenError, Vfs, VfsFile};
 
 /// Print the format, version, flags, counts, codecs, sizes and anomalies of archives

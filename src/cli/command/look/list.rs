@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
+use crate::answers::comparison::Digests;
+use crate::answers::manifest;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::open_sources_for;
 use crate::cli::options::option_table::{LAYOUT, OPEN, OpenArgs};
@@ -16,11 +18,9 @@ use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::picture::{PictureError, RgbaTexture};
 use crate::shown::Shown;
+use crate::system::parallel::in_parallel;
 use crate::system::text::hex;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
-use crate::vfs::comparison::Digests;
-use crate::vfs::manifest;
-use crate::vfs::parallel::in_parallel;
 use crate::vfs::{ReadError, ReadErrorKind, VfsFile};
 
 /// List the files in archives and folders, as a mount would show them

@@ -10,6 +10,7 @@ use std::slice;
 use clap::Args;
 use serde::Serialize;
 
+use crate::answers::structure::structure;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::option_table::OpenArgs;
@@ -27,13 +28,12 @@ use crate::picture::FullPicture;
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
 use crate::system::once_per_file::OncePerFile;
+use crate::system::parallel::in_parallel;
 use crate::system::text::count;
-use crate::vfs::named_folder::NamedFolder;
 use crate::vfs::opened_archive::unreadable;
-use crate::vfs::parallel::in_parallel;
+use crate::vfs::opening::named_folder::NamedFolder;
 use crate::vfs::sources::profile::SourceSet;
 use crate::vfs::sources::resolve;
-use crate::vfs::structure::structure;
 use crate::vfs::{FolderArchives, Layout, OpenError, ReadErrorKind, Vfs, VfsFile, VfsLayer};
 
 /// Decode every file of archives, read every loose file, and print those that are bad
@@ -452,7 +452,7 @@ impl Findings {
 mod tests {
     use super::*;
     use crate::cli::options::selection::Selection;
-    use crate::vfs::comparison::tests::names_of_one_extent;
+    use crate::vfs::file::tests::names_of_one_extent;
 
     #[test]
     fn bytes_that_many_names_share_are_checked_once() {

@@ -33,7 +33,7 @@ use crate::shown::Shown;
 use crate::system::mountinfo::mounts;
 use crate::system::paths;
 use crate::system::subprocess::Program;
-use crate::vfs::reopening::Reopening;
+use crate::vfs::opening::reopening::Reopening;
 use crate::vfs::sources::profile::{Profile, SourceSet, is_game, split_options};
 use crate::vfs::{OpenOptions, Vfs};
 

@@ -9,6 +9,9 @@ use clap::Args;
 use indicatif::BinaryBytes;
 use serde::Serialize;
 
+use crate::answers::fate::{Cause, Fate};
+use crate::answers::question::Question;
+use crate::answers::why::why;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::options::named_sources::{open_sources, source_set};
 use crate::cli::options::option_table::{AS_USER, OpenArgs};
@@ -29,10 +32,7 @@ use crate::pack::{
 use crate::shown::{Shown, quoted};
 use crate::system::text::{count, reason};
 use crate::system::whole_file::{read_start, read_stream};
-use crate::vfs::fate::{Cause, Fate};
 use crate::vfs::open_options::parse_size;
-use crate::vfs::question::Question;
-use crate::vfs::why::why;
 use crate::vfs::{FolderArchives, Layout, OpenOptions, Patterns, Vfs};
 
 /// Write the archives that a game loads, from folders or other archives

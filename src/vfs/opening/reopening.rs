@@ -8,14 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::error::OpenError;
-use super::open_options::OpenOptions;
-use super::opened::Opened;
-use super::opened_archive::{Content, OpenedArchive};
-use super::sources::for_others;
-use super::sources::profile::{Profile, SourceSet, is_game};
-use super::sources::resolve::{OpenPlan, place_of_instance};
-use super::trouble::{Handling, Trouble};
 use crate::content::Store;
 use crate::folder::{Filter, LooseFolder, OpenFiles, ScanError, Scans};
 use crate::system::clock::unix_seconds;
@@ -23,6 +15,14 @@ use crate::system::covered::{resolve_links, uncovered};
 use crate::system::sync::Mutex;
 use crate::system::{asleep, paths};
 use crate::tree::{LayerNames, Tree};
+use crate::vfs::error::OpenError;
+use crate::vfs::open_options::OpenOptions;
+use crate::vfs::opened::Opened;
+use crate::vfs::opened_archive::{Content, OpenedArchive};
+use crate::vfs::sources::for_others;
+use crate::vfs::sources::profile::{Profile, SourceSet, is_game};
+use crate::vfs::sources::resolve::{OpenPlan, place_of_instance};
+use crate::vfs::trouble::{Handling, Trouble};
 
 /// The sources and options of a mount. All paths are absolute, because the daemon leaves the folder
 /// that it was started in.
@@ -485,8 +485,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::vfs::comparison::tests::names_of_one_extent;
-    use crate::vfs::vfs::Vfs;
+    use crate::vfs::file::tests::names_of_one_extent;
+    use crate::vfs::library::Vfs;
 
     #[test]
     fn what_did_not_change_is_shared_with_the_view_before() {

@@ -6,16 +6,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::error::OpenError;
-use super::open_options::OpenOptions;
-use super::opened_archive::{stored_path, with_archive};
-use super::vfs::Vfs;
 use crate::format::encoding::Encoding;
 use crate::format::hash::Family;
 use crate::format::structure::{self, Fault, Finding};
 use crate::format::{Archive, Codec, Entry, Extent};
 use crate::note::{Note, NoteCode};
 use crate::system::text::count;
+use crate::vfs::error::OpenError;
+use crate::vfs::library::Vfs;
+use crate::vfs::open_options::OpenOptions;
+use crate::vfs::opened_archive::{stored_path, with_archive};
 
 /// Sounds, which most games play only if they are not packed.
 const SOUNDS: [&str; 5] = ["wav", "xwm", "fuz", "mp3", "ogg"];

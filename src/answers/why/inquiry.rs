@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use serde::Serialize;
 
+use crate::answers::fate::{Cause, Fate, HIDDEN, hidden_folder, is_plugin_of, nested_around};
 use crate::format::is_archive_name;
 use crate::game::caseless::{fold, same};
 use crate::game::{
@@ -17,10 +18,9 @@ use crate::game::{
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::once_per_file::OncePerFile;
-use crate::vfs::fate::{Cause, Fate, HIDDEN, hidden_folder, is_plugin_of, nested_around};
+use crate::vfs::library::Vfs;
 use crate::vfs::open_options::OpenOptions;
 use crate::vfs::opened_archive::{stored_path, with_archive};
-use crate::vfs::vfs::Vfs;
 
 /// Whether something is in a game, and why.
 #[derive(Clone, Debug, Serialize)]

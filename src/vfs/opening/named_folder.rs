@@ -3,17 +3,17 @@
 
 use std::path::{Path, PathBuf};
 
-use super::error::OpenError;
 use super::open::archives_in;
-use super::open_options::{CACHE_SIZE, FolderArchives, OpenOptions};
-use super::opened::Opened;
-use super::opened_archive::{is_archive, unreadable};
-use super::sources::layer_plan::{PlannedFolder, PlannedLayer};
-use super::sources::resolve::OpenPlan;
 use crate::content::Store;
 use crate::folder::{Filter, Scans};
 use crate::note::Note;
 use crate::system::once_per_file::OncePerFile;
+use crate::vfs::error::OpenError;
+use crate::vfs::open_options::{CACHE_SIZE, FolderArchives, OpenOptions};
+use crate::vfs::opened::Opened;
+use crate::vfs::opened_archive::{is_archive, unreadable};
+use crate::vfs::sources::layer_plan::{PlannedFolder, PlannedLayer};
+use crate::vfs::sources::resolve::OpenPlan;
 
 pub(crate) struct NamedFolder {
     /// The loose files. Archives are among them if they are listed.

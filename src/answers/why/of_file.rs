@@ -7,12 +7,12 @@ use super::inquiry::{
     ARCHIVES_MAX, Inquiry, LayerPath, ModOff, NOT_FOUND, SAME_NAME, ThingKind, UNOPENED, Wanted, ghost,
     is_called, is_marked, is_of_archive_not_loaded, without_ghost, without_mark,
 };
+use crate::answers::fate::{Cause, Fate, HIDDEN, is_left_out, out_of_place};
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
 use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer, common_rank, ghosted};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
-use crate::vfs::fate::{Cause, Fate, HIDDEN, is_left_out, out_of_place};
 use crate::vfs::file::{VfsFile, VfsLayer};
 use crate::vfs::opened_archive::{stored_path, with_archive};
 

@@ -8,10 +8,10 @@ use std::collections::{HashMap, HashSet};
 use serde::Serialize;
 
 use super::comparison::{Difference, Groups};
-use super::file::{VfsFile, VfsLayer};
-use super::vfs::Vfs;
 use crate::game::caseless::fold;
 use crate::named::named;
+use crate::vfs::file::{VfsFile, VfsLayer};
+use crate::vfs::library::Vfs;
 
 /// How the lists of two games differ.
 pub(crate) struct OrderChanges {

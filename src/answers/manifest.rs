@@ -5,15 +5,15 @@ use std::io;
 use std::path::Path;
 
 use super::comparison::{Change, Difference, Digests, FileDigest};
-use super::file::VfsFile;
-use super::parallel::in_parallel;
-use super::patterns::Patterns;
-use super::vfs::Vfs;
 use crate::format::encoding::Encoding;
 use crate::format::name::component;
 use crate::limits::MANIFEST_MAX;
+use crate::system::parallel::in_parallel;
 use crate::system::text::hex;
 use crate::system::{memory, whole_file};
+use crate::vfs::file::VfsFile;
+use crate::vfs::library::Vfs;
+use crate::vfs::patterns::Patterns;
 
 /// The checksums of files, in the order of their lines, with their paths as a tree lists them.
 #[derive(Debug, PartialEq, Eq)]

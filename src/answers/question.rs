@@ -3,13 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::file::{VfsFile, VfsLayer};
-use super::patterns::DATA;
-use super::sources::resolve::distance;
-use super::vfs::{Vfs, VfsEntry, VfsFolder};
 use crate::game::caseless::same;
 use crate::game::{DeploymentList, Disk, LayerKind, drive_root, is_known_folder};
 use crate::system::text::from_uri;
+use crate::vfs::file::{VfsFile, VfsLayer};
+use crate::vfs::library::{Vfs, VfsEntry, VfsFolder};
+use crate::vfs::patterns::DATA;
+use crate::vfs::sources::resolve::distance;
 
 /// A path or name without what is not part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

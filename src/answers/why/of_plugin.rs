@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::inquiry::{Inquiry, ghost, is_called, without_ghost};
+use crate::answers::fate::{Cause, Fate, OPENMW};
 use crate::game::caseless::same;
 use crate::game::{ActiveRule, LayerKind, LoadOrder, OPENMW_CFG, OrderLayer, ReadList};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
-use crate::vfs::fate::{Cause, Fate, OPENMW};
 
 impl Inquiry<'_> {
     pub(super) fn plugin(&mut self, thing: &str) {

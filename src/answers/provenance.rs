@@ -5,8 +5,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::fate::out_of_place;
-use super::file::VfsFile;
 use crate::note::Because;
+use crate::vfs::file::VfsFile;
 
 /// Where a file comes from.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]

@@ -6,16 +6,16 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::file::VfsLayer;
-use super::open_options::Within;
 use super::question::{Meant, Question};
-use super::sources::layer_plan::{PlannedFolder, PlannedLayer};
-use super::vfs::Vfs;
 use crate::format::is_archive_name;
 use crate::game::{Disk, MO2_INI, is_plugin};
 use crate::note::{Note, NoteCode};
 use crate::shown::in_utf8;
 use crate::tree::listed_path;
+use crate::vfs::file::VfsLayer;
+use crate::vfs::library::Vfs;
+use crate::vfs::open_options::Within;
+use crate::vfs::sources::layer_plan::{PlannedFolder, PlannedLayer};
 
 /// Something that was not looked at, as a mount reports it to other processes.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]

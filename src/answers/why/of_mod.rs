@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::inquiry::{Inquiry, LayerPath, NOT_DEPLOYED, is_called, is_marked};
+use crate::answers::fate::{Cause, Fate, OPENMW, below_top, in_unread_folder, is_plugin_of};
+use crate::answers::question::{self, DEPTH_MAX};
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
 use crate::game::{
@@ -13,9 +15,7 @@ use crate::game::{
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::text::count;
-use crate::vfs::fate::{Cause, Fate, OPENMW, below_top, in_unread_folder, is_plugin_of};
 use crate::vfs::file::{VfsFile, VfsLayer};
-use crate::vfs::question::{self, DEPTH_MAX};
 
 impl<'a> Inquiry<'a> {
     pub(super) fn a_mod(&mut self, name: &str) {

@@ -12,17 +12,7 @@ use rustix::io::Errno;
 
 use super::case_twins::case_twins;
 use super::dictionary;
-use super::error::{OpenError, OpenErrorKind};
-use super::open_options::{CACHE_SIZE, Layout, OpenOptions};
-use super::opened::{IgnoredFiles, Opened};
-use super::opened_archive::{self, Content, Description, OpenedArchive};
-use super::parallel::try_in_parallel;
 use super::reopening::Reuse;
-use super::sources::layer_plan::{LayerRules, PlannedFolder, PlannedLayer};
-use super::sources::profile::SourceSet;
-use super::sources::resolve::{self, OpenPlan};
-use super::sources::{folder_name, for_others, loose_notes};
-use super::trouble::Trouble;
 use crate::archive_file::ArchiveFile;
 use crate::content::Store;
 use crate::folder::{LooseFolder, LooseNames, OpenFiles, ScanError, Scans};
@@ -32,9 +22,19 @@ use crate::note::{Note, UNSEEN};
 use crate::shown::Shown;
 use crate::system::clock::unix_nanoseconds;
 use crate::system::once_per_file::OncePerFile;
+use crate::system::parallel::try_in_parallel;
 use crate::system::sync::Mutex;
 use crate::system::{asleep, memory};
 use crate::tree::{self, DataPlace, Dictionary, Erased, LayerNames, MergeLayer, Rule, TooManyPaths};
+use crate::vfs::error::{OpenError, OpenErrorKind};
+use crate::vfs::open_options::{CACHE_SIZE, Layout, OpenOptions};
+use crate::vfs::opened::{IgnoredFiles, Opened};
+use crate::vfs::opened_archive::{self, Content, Description, OpenedArchive};
+use crate::vfs::sources::layer_plan::{LayerRules, PlannedFolder, PlannedLayer};
+use crate::vfs::sources::profile::SourceSet;
+use crate::vfs::sources::resolve::{self, OpenPlan};
+use crate::vfs::sources::{folder_name, for_others, loose_notes};
+use crate::vfs::trouble::Trouble;
 
 impl SourceSet {
     pub(crate) fn open(&self) -> Result<Opened, OpenError> {

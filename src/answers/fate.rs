@@ -5,12 +5,12 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::file::VfsFile;
 use crate::format::is_archive_name;
 use crate::game::{LoadOrder, ModList, is_plugin, unread_folder};
 use crate::named::named;
 use crate::note::{Because, Note, NoteCode};
 use crate::shown::Shown;
+use crate::vfs::file::VfsFile;
 
 named! {
     /// What became of a copy.

@@ -10,15 +10,18 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::file::{VfsFile, VfsLayer};
-use super::opened::Opened;
-use super::parallel::in_parallel;
-use super::patterns::Patterns;
 use crate::content::BytesKey;
 use crate::game::{Deployments, LoadOrder, OrderLayer};
 use crate::shown::Shown;
 use crate::system::once_per_file::OncePerFile;
+use crate::system::parallel::in_parallel;
 use crate::tree::NodeId;
+use crate::vfs::error::OpenError;
+use crate::vfs::file::{VfsFile, VfsLayer};
+use crate::vfs::library::Vfs;
+use crate::vfs::opened::Opened;
+use crate::vfs::patterns::Patterns;
+use crate::vfs::trouble::Handling;
 
 /// Maximum number of bytes to compare at once.
 const BUFFER: usize = 1 << 16;
@@ -168,33 +171,9 @@ impl Write for Hashing {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use std::path::PathBuf;
-
+mod tests {
     use super::*;
-    use crate::vfs::Vfs;
-
-    /// An archive in which all names have the same bytes, its path, and its files.
-    pub(crate) fn names_of_one_extent(
-        names: &[&str],
-        bytes: &[u8],
-    ) -> (tempfile::TempDir, PathBuf, Vec<VfsFile>) {
-        let number = |number: usize| (number as u32).to_le_bytes();
-        let text: Vec<u8> = names.iter().flat_map(|name| [name.as_bytes(), b"\0"].concat()).collect();
-        let header = [number(0x100), number(names.len() * 12 + text.len()), number(names.len())].concat();
-        let records = [number(bytes.len()), number(0)].concat().repeat(names.len());
-        let starts =
-            names.iter().scan(0, |at, name| Some(number(std::mem::replace(at, *at + name.len() + 1))));
-        let starts: Vec<u8> = starts.flatten().collect();
-        let hashes = vec![0; names.len() * 8];
-        let dir = tempfile::tempdir().expect("cannot make a folder");
-        let path = dir.path().join("a.bsa");
-        std::fs::write(&path, [&header[..], &records, &starts, &text, &hashes, bytes].concat())
-            .expect("cannot write");
-        let vfs = Vfs::open([&path]).expect("cannot open");
-        let files = names.iter().map(|name| vfs.file(*name).expect("not there")).collect();
-        (dir, path, files)
-    }
+    use crate::vfs::file::tests::names_of_one_extent;
 
     #[test]
     fn bytes_that_several_names_share_are_read_once() {
@@ -728,5 +707,47 @@ fn by_bytes(before: &VfsFile, after: &VfsFile, digests: &Digests) -> Change {
         Some(Compared::Equal) => Change::Equal,
         Some(Compared::Unreadable(what)) => Change::Unreadable(what),
         Some(Compared::Different) | None => Change::Changed,
+    }
+}
+
+// What a library user calls.
+
+/// What [`Vfs::reopen`] found.
+#[derive(Clone, Debug)]
+pub struct Reopened {
+    /// The tree as the disk is now.
+    pub vfs: Vfs,
+    /// The files that may have changed. A change of a loose file is noticed only if the earlier tree has
+    /// read the file or its size.
+    pub changes: Vec<Difference>,
+    /// An error message, with its path, for each source that exists but cannot be opened any more. The new
+    /// tree keeps the names of such a source, and reads its files as far as that is still possible.
+    /// Archives and folders that do not exist any more are left out.
+    pub kept: Vec<String>,
+}
+
+impl Vfs {
+    /// The files that more than one layer contains.
+    pub fn conflicts(&self) -> Vec<Conflict> {
+        conflicts(self.files())
+    }
+
+    /// Compares this tree with another. Returns each path of either tree, ordered without regard to
+    /// case, with what became of its file. Equal files are included.
+    pub fn diff(&self, other: &Self, how: Comparing) -> Vec<Difference> {
+        differences(self.opened(), other.opened(), &Patterns::default(), how, &|_| Box::new(|| {}))
+    }
+
+    /// Opens the same sources again, as they are now. Unchanged archives are shared with this tree.
+    ///
+    /// # Errors
+    /// A profile among the sources cannot be read any more, or the sources exceed a limit together.
+    pub fn reopen(&self) -> Result<Reopened, OpenError> {
+        let (mut opened, kept) = self.open_again()?;
+        opened.store.take_over(self.store());
+        let vfs = Self::from(opened);
+        let changes = self.diff(&vfs, Comparing::Sizes).into_iter().filter(|it| !it.is_equal()).collect();
+        let kept = kept.into_iter().filter(|it| it.handling != Handling::Gone).map(|it| it.what()).collect();
+        Ok(Reopened { vfs, changes, kept })
     }
 }

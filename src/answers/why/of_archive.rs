@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::file::used;
 use super::inquiry::{Inquiry, NOT_FOUND, UNOPENED, is_called, without_ghost};
+use super::of_file::used;
+use crate::answers::fate::{Cause, Fate};
 use crate::game::caseless::same;
 use crate::game::{
     AttachRule, Installation, LayerKind, LoadOrder, OrderLayer, decode_ini, ini_list, why_not_attached,
 };
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
-use crate::vfs::fate::{Cause, Fate};
 use crate::vfs::file::VfsFile;
 
 /// Maximum number of INI files of a folder that are searched.

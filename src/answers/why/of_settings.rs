@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::inquiry::{Inquiry, is_called};
+use crate::answers::fate::{Cause, Fate};
 use crate::game::caseless::same;
 use crate::game::{LoadOrder, selected_profile};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::text::count;
-use crate::vfs::fate::{Cause, Fate};
 
 /// Lists of plugins, mods and paths that games and managers read.
 const LISTS: [&str; 4] = ["Plugins.txt", "loadorder.txt", "modlist.txt", "ArchiveInvalidation.txt"];

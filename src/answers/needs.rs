@@ -17,15 +17,15 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::file::VfsFile;
-use super::parallel::in_parallel;
-use super::vfs::{Vfs, VfsEntry, VfsFolder};
 use crate::format::encoding::Encoding;
 use crate::game::is_plugin;
 use crate::limits::NEEDS_MAX;
 use crate::mesh::{self, MeshError, NameKind, NamedFile, SCANNED};
 use crate::named::named;
+use crate::system::parallel::in_parallel;
 use crate::tree::NodeId;
+use crate::vfs::file::VfsFile;
+use crate::vfs::library::{Vfs, VfsEntry, VfsFolder};
 
 /// A file that a mesh or a material names.
 #[derive(Clone, Debug, PartialEq, Eq)]

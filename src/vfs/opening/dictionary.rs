@@ -4,13 +4,13 @@ use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use super::error::OpenError;
 use crate::format::encoding::Encoding;
 use crate::limits::NAMES_TEXT_MAX;
 use crate::shown::Shown;
 use crate::system::text::count;
 use crate::system::whole_file;
 use crate::tree::{Dictionary, TooManyPaths};
+use crate::vfs::error::OpenError;
 
 /// Reads all lists into one dictionary, with names in the archives' code page.
 pub(crate) fn read(lists: &[PathBuf], encoding: Encoding) -> Result<Dictionary, OpenError> {

@@ -4,23 +4,23 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::file::{SAME_NAMES_MAX, same_name};
 use super::inquiry::{
     Explanation, IN_NO_FOLDER, Inquiry, NOT_FOUND, SIMILAR_NAME, ThingKind, UNOPENED, is_archive, is_called,
     without_ghost,
 };
-use super::settings::is_settings;
+use super::of_file::{SAME_NAMES_MAX, same_name};
+use super::of_settings::is_settings;
+use crate::answers::fate::{Cause, Fate, OPENMW};
+use crate::answers::question::{self, Question};
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
 use crate::game::{Disk, LoadOrder, ModList, OPENMW_CFG, is_known_folder};
 use crate::note::NoteCode;
 use crate::shown::Shown;
-use crate::vfs::fate::{Cause, Fate, OPENMW};
+use crate::vfs::library::Vfs;
 use crate::vfs::open_options::OpenOptions;
-use crate::vfs::question::{self, Question};
 use crate::vfs::sources::profile::SourceSet;
 use crate::vfs::sources::resolve;
-use crate::vfs::vfs::Vfs;
 
 /// Answers a question. `set` are the sources that `vfs` was opened from.
 pub(crate) fn why(vfs: &Vfs, set: &SourceSet, question: &Question) -> Explanation {

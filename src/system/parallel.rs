@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::system::memory::{self, processors};
-use crate::system::sync::Mutex;
+use super::memory::{self, processors};
+use super::sync::Mutex;
 
 /// Runs `work` for every index below `count`, and calls `step` after each. Returns the results in order.
 pub(crate) fn in_parallel<T: Send>(

@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::comparison::{Comparing, Conflict, Difference, conflicts, differences};
 use super::error::OpenError;
 use super::file::{LOOSE, VfsFile, VfsLayer};
 use super::open_options::OpenOptions;
 use super::opened::Opened;
 use super::opened_archive::kept_textures;
+use super::opening::reopening::{DiskChanges, Reopening, Reuse};
 use super::patterns::Patterns;
-use super::reopening::{DiskChanges, Reopening, Reuse};
 use super::sources::layer_plan::PlannedLayer;
 use super::sources::profile::SourceSet;
-use super::trouble::{Handling, Trouble};
+use super::trouble::Trouble;
 use crate::content::Store;
 use crate::folder::OnlyPaths;
 use crate::game::LoadOrder;
@@ -60,20 +59,6 @@ use crate::tree::{Kind, LayerNames, NodeId, Tree};
 #[derive(Clone, Debug)]
 pub struct Vfs {
     opened: Arc<Opened>,
-}
-
-/// What [`Vfs::reopen`] found.
-#[derive(Clone, Debug)]
-pub struct Reopened {
-    /// The tree as the disk is now.
-    pub vfs: Vfs,
-    /// The files that may have changed. A change of a loose file is noticed only if the earlier tree has
-    /// read the file or its size.
-    pub changes: Vec<Difference>,
-    /// An error message, with its path, for each source that exists but cannot be opened any more. The new
-    /// tree keeps the names of such a source, and reads its files as far as that is still possible.
-    /// Archives and folders that do not exist any more are left out.
-    pub kept: Vec<String>,
 }
 
 impl Vfs {
@@ -183,30 +168,6 @@ impl Vfs {
         Some(self.opened.plan.order.game).filter(|game| !game.is_empty())
     }
 
-    /// The files that more than one layer contains.
-    pub fn conflicts(&self) -> Vec<Conflict> {
-        conflicts(self.files())
-    }
-
-    /// Compares this tree with another. Returns each path of either tree, ordered without regard to
-    /// case, with what became of its file. Equal files are included.
-    pub fn diff(&self, other: &Self, how: Comparing) -> Vec<Difference> {
-        differences(&self.opened, &other.opened, &Patterns::default(), how, &|_| Box::new(|| {}))
-    }
-
-    /// Opens the same sources again, as they are now. Unchanged archives are shared with this tree.
-    ///
-    /// # Errors
-    /// A profile among the sources cannot be read any more, or the sources exceed a limit together.
-    pub fn reopen(&self) -> Result<Reopened, OpenError> {
-        let (mut opened, kept) = self.open_again()?;
-        opened.store.take_over(self.store());
-        let vfs = Self::from(opened);
-        let changes = self.diff(&vfs, Comparing::Sizes).into_iter().filter(|it| !it.is_equal()).collect();
-        let kept = kept.into_iter().filter(|it| it.handling != Handling::Gone).map(|it| it.what()).collect();
-        Ok(Reopened { vfs, changes, kept })
-    }
-
     /// Opens the same sources again, for [`FileSystem::replace`](crate::fs::FileSystem::replace).
     ///
     /// # Errors
@@ -216,7 +177,11 @@ impl Vfs {
         self.open_again().map(|(opened, _)| opened)
     }
 
-    fn open_again(&self) -> Result<(Opened, Vec<Trouble>), OpenError> {
+    /// Opens the same sources again. Returns what failed in doing so, too.
+    ///
+    /// # Errors
+    /// A profile among the sources cannot be read any more, or the sources exceed a limit together.
+    pub(crate) fn open_again(&self) -> Result<(Opened, Vec<Trouble>), OpenError> {
         let changes = DiskChanges::anywhere();
         let reuse = Reuse::new(&self.opened, &changes, true);
         let opened = Reopening::again(&self.opened).open(&reuse)?;
