@@ -282,7 +282,7 @@
 //! | What if a source is a mount of bsafs? | `cli/options/mount_as_source.rs`: its own sources replace it |
 //! | What does a game, an instance or OpenMW load? | `game/load_order.rs`, the door of `game` |
 //! | How are mounts listed if a daemon hangs? | `mounts/mount_status.rs`: a subprocess asks, with a limit |
-//! | Can another user redirect root's mount? | `system/walk.rs`, `fuse/unmount.rs`: no |
+//! | Can another user redirect root's mount? | `system/place.rs`, `fuse/unmount.rs`: no |
 //! | What does a program get that bsafs starts? | `system/subprocess.rs`; a test allows no other place |
 //! | How does root ask or serve another user? | `system/credentials.rs`: a process that he cannot trace |
 //! | What bounds memory? | `limits.rs`, with a table |

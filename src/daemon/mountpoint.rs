@@ -15,9 +15,9 @@ use crate::fuse::unmount;
 use crate::shown::Shown;
 use crate::system::folder_lock;
 use crate::system::mountinfo::{self, MountEntry};
+use crate::system::place::Place;
 use crate::system::root_only::open_mount;
 use crate::system::subprocess::Program;
-use crate::system::walk::Place;
 use crate::vfs::sources::folder_name;
 
 /// A folder that is ready to be mounted on. Dropping this removes the folder if it was made here.

@@ -31,10 +31,11 @@ use crate::system::edit_mount::{
 use crate::system::folder_lock;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::output_place::OutputPlace;
+use crate::system::place::Place;
 use crate::system::root_only::{OtherUser, first_other_user};
 use crate::system::subprocess::Program;
 use crate::system::text::{count, reason};
-use crate::system::walk::{LastLink, Missing, Place, open_folder};
+use crate::system::walk::{LastLink, Missing, open_folder};
 
 /// The folders of an overlay, ready to be mounted.
 #[derive(Debug)]

@@ -22,10 +22,10 @@ use super::fusermount::{HELPER, HELPER_TIME, Hindrance, reason_in};
 use crate::failure::{Exit, Failure};
 use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
+use crate::system::place::Place;
 use crate::system::process;
 use crate::system::subprocess::Program;
 use crate::system::text::reason_not_started;
-use crate::system::walk::Place;
 
 /// Major and minor device number of `/dev/fuse`.
 const DEVICE: (u32, u32) = (10, 229);

@@ -19,9 +19,9 @@ use super::mount::MountError;
 use crate::shown::Shown;
 use crate::system::holders::stopped_in_use;
 use crate::system::mountinfo::{self, MountEntry};
+use crate::system::place::Place;
 use crate::system::process::is_in_user_namespace;
 use crate::system::subprocess::Program;
-use crate::system::walk::Place;
 
 /// How often the mount is looked up if its path leads elsewhere, because a folder is being renamed.
 const TRIES: u32 = 100;

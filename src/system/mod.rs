@@ -1,10 +1,10 @@
 //! The operating system: the mount table, the two mounts of a writable mount (`edit_mount.rs`), absolute
-//! paths, places that no other user can redirect (the walk to them, to mount there: `walk.rs`; to write
-//! there: `output_place.rs`, `new_file.rs`), paths below this process's mount, paths that only root can
-//! change (`root_only.rs`), which file it is (`disk_id.rs`), work that is done once for each file, other
-//! processes, subprocesses and the users they become, locks of folders, work on all processors, open files,
-//! disks on which none stays open (`disk_id.rs`), disks that may stop answering (`asleep.rs`), whole files,
-//! memory.
+//! paths, the walk along a path and its links (`walk.rs`), places that no other user can redirect (to mount
+//! there: `place.rs`; to write there: `output_place.rs`, `new_file.rs`), paths below this process's mount,
+//! paths that only root can change (`root_only.rs`), which file it is (`disk_id.rs`), work that is done once
+//! for each file, other processes, subprocesses and the users they become, locks of folders, work on all
+//! processors, open files, disks on which none stays open (`disk_id.rs`), disks that may stop answering
+//! (`asleep.rs`), whole files, memory.
 
 pub(crate) mod asleep;
 pub(crate) mod clock;
@@ -23,6 +23,7 @@ pub(crate) mod once_per_file;
 pub(crate) mod output_place;
 pub(crate) mod parallel;
 pub(crate) mod paths;
+pub mod place;
 pub(crate) mod process;
 pub(crate) mod root_only;
 #[cfg(feature = "program")]

@@ -1,5 +1,5 @@
 //! A place to write to: a folder that is held by its descriptor, and a name in it.
-//! `walk.rs` has places to mount on.
+//! `place.rs` has places to mount on.
 //!
 //! [`Walk`] says which links of a path are followed. Root writes only where no other user decides.
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bsafs::fuse::{MountRequest, unmount};
 use bsafs::system::mountinfo::{self, MountEntry};
-use bsafs::system::walk::Place;
+use bsafs::system::place::Place;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::mount::{MountFlags, mount};

@@ -28,8 +28,9 @@ use crate::mounts::serving;
 use crate::shown::Shown;
 use crate::system::holders::{Holder, Holders, Use, users_of};
 use crate::system::mountinfo::{self, MountEntry};
+use crate::system::place::Place;
 use crate::system::process::is_in_user_namespace;
-use crate::system::walk::{Place, is_redirected};
+use crate::system::walk::is_redirected;
 use crate::system::{edit_mount, paths};
 use crate::vfs::sources::profile::{Profile, is_game};
 
