@@ -160,9 +160,9 @@
 //! need not be read in the code. `cover` and `uncovered` are everywhere: they give the path below the mount
 //! of this process, if the mountpoint is also a source.
 //!
-//! 1. `cli/run.rs` parses the arguments and runs `cli/command/mount/mount.rs`. Its `MountPlan` applies options one
-//!    after the other by the rows of `cli/options/option_table.rs`: those of profiles, the command line, and
-//!    `-o`. Then it knows sources and mountpoint. (Profiles are replaced by the sources that they name,
+//! 1. `cli/run.rs` parses the arguments and runs `cli/command/mount/mount.rs`. Its `MountPlan` applies
+//!    options one after the other by the rows of `cli/options/option_table.rs`: those of profiles, the command line,
+//!    and `-o`. Then it knows sources and mountpoint. (Profiles are replaced by the sources that they name,
 //!    and mounts of bsafs by their own: `named_sources.rs`, `mount_as_source.rs`. `skyrimse` is neither.)
 //! 2. To mount in the background, `daemon/detach.rs` starts the program again as the daemon, and waits for
 //!    its report. The daemon begins with step 1 and does all that follows. (With `setuid=`, root starts it as
@@ -240,8 +240,8 @@
 //!
 //! As for a mount, what a whole sentence in brackets says need not be read in the code.
 //!
-//! 1. `cli/command/write/pack.rs` makes the `PackOptions` of `pack/pack_options.rs`, which has a row for each game,
-//!    and opens the sources as steps 3 to 5 of a mount do.
+//! 1. `cli/command/write/pack.rs` makes the `PackOptions` of `pack/pack_options.rs`, which has a row for each
+//!    game, and opens the sources as steps 3 to 5 of a mount do.
 //! 2. `pack/plan.rs` plans. `pack/source.rs` lists each copy of a file that a layer has, and refuses a source
 //!    whose files of a game begin further down, or that is a game's own folder. `pack/verdict.rs` says what
 //!    stays loose, and what is not compressed. Files are grouped, split by size and named; `pack/planned.rs`
@@ -300,14 +300,14 @@
 //!   folder.
 //! * **A command**: one file in the folder of its group of the help in `cli/command/`, and its `mod` line
 //!   there; in `cli/command/mod.rs`, its variant, arm and group. Help, manual and completions are made from
-//!   them. `open_sources` in
-//!   `cli/options/named_sources.rs` opens its sources. Tests demand its line in `tests/cli/documents.rs`. If
-//!   it prints JSON, a definition in `cli/schema.json`, and a line in its test.
+//!   them. If it asks something of sources, it goes through `Inquiry` in `cli/inquiry.rs`, and `open_sources`
+//!   in `cli/options/named_sources.rs` opens them. Tests demand its line in `tests/cli/documents.rs`. If it
+//!   prints JSON, a definition in `cli/schema.json`, and a line in its test.
 //! * **A mount option**: one row in `cli/options/option_table.rs`, and the code that acts on it.
 //!   `fs::Presentation` has owners and permissions, `fuse::MountRequest` what the kernel gets, and
 //!   `MountOptions` in `cli/options/option_table.rs` what the daemon itself needs, which
-//!   `cli/command/mount/mount.rs` passes to `daemon/service.rs`. A profile that came with a mod may set it only if
-//!   it is in `OF_ANY_PROFILE` in `vfs/sources/profile.rs`.
+//!   `cli/command/mount/mount.rs` passes to `daemon/service.rs`. A profile that came with a mod may set it
+//!   only if it is in `OF_ANY_PROFILE` in `vfs/sources/profile.rs`.
 //! * **An option of opening**, which changes names or bytes: a field of `OpenOptions` and a line in its
 //!   `put`; a row in that table, which is its long option, too; the help of its values in `value_names.rs`
 //!   there, if they are named; and the code that acts on it. `OF_ANY_PROFILE` has it, too.

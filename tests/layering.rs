@@ -12,6 +12,7 @@
 
 mod dependencies; // whether each crate that Cargo.toml names is in use
 mod imports; // what a file imports
+mod inquiries; // commands that ask go through one skeleton
 mod names; // names of files and types
 mod writes; // where the crate writes to the disk
 

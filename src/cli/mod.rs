@@ -4,6 +4,7 @@ pub(crate) mod command;
 mod completion;
 mod desktop;
 pub(crate) mod exit;
+mod inquiry;
 mod opener;
 pub(crate) mod options;
 mod page;

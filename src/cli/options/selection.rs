@@ -1,5 +1,6 @@
 //! The files that a command works on: all, or those that paths and patterns name.
 
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -9,8 +10,9 @@ use clap::Args;
 use crate::answers::question::{Meant, hidden_by};
 use crate::answers::unseen::unseen_about;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::terminal::unseen::{UNMATCHED, Unseen};
+use crate::cli::terminal::unseen::UNMATCHED;
 use crate::format::is_archive_name;
+use crate::note::Note;
 use crate::shown::{Shown, quoted};
 use crate::vfs::sources::profile::{Profile, is_game};
 use crate::vfs::{Patterns, Vfs, VfsFile};
@@ -62,97 +64,100 @@ impl Selection {
         let named = Patterns::new(&patterns).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
         let given = self.glob.iter().map(|glob| format!("--glob {glob}"));
         let given = given.chain(patterns.iter().map(|it| it.shown().to_string())).collect();
-        let has_named = !patterns.is_empty();
-        let globs = self.patterns()?;
-        Ok((sources, Selected { globs, named, has_named, paths, given, takes_hidden: false }))
+        let unmatched = self.glob.iter().cloned().chain(patterns.into_iter().map(Cow::into_owned)).collect();
+        let (globs, missing, takes_hidden) = (self.patterns()?, paths.clone(), false);
+        Ok((sources, Selected { globs, named, paths, given, takes_hidden, missing, unmatched }))
     }
 }
 
-/// The files that arguments select.
+/// The files that arguments select, and which of the arguments no tree has had so far.
 pub(crate) struct Selected<'a> {
     /// The patterns of `--glob`.
     globs: Patterns,
     /// The patterns among the arguments.
     named: Patterns,
-    has_named: bool,
     /// The paths of files and folders among the arguments.
     paths: Vec<&'a Path>,
     /// The patterns, for messages.
     given: Vec<String>,
     /// Whether the path of a hidden copy selects the file that hides it.
     takes_hidden: bool,
+    /// The paths that no tree had.
+    missing: Vec<&'a Path>,
+    /// The patterns that no path matched.
+    unmatched: Vec<String>,
 }
 
-impl Selected<'_> {
+impl<'a> Selected<'a> {
     /// Lets the path of any copy on the disk select the file.
     pub(crate) fn of_any_copy(self) -> Self {
         Self { takes_hidden: true, ..self }
     }
 
-    /// The selected files, ordered by path without regard to case. Fails if a path is not in the tree.
-    pub(crate) fn files(&self, vfs: &Vfs) -> Result<Vec<VfsFile>, Failure> {
-        let mut missing = self.paths.clone();
-        let files = self.files_among(vfs, &mut missing);
-        self.refuse(&missing, Some(vfs)).map(|()| files)
-    }
-
-    /// The selected files of one of several trees. The paths that it has are removed from `missing`.
-    pub(crate) fn files_among(&self, vfs: &Vfs, missing: &mut Vec<&Path>) -> Vec<VfsFile> {
+    /// The selected files of a tree, ordered by path without regard to case.
+    pub(crate) fn files_among(&mut self, vfs: &Vfs) -> Vec<VfsFile> {
         let found = self.paths.iter().map(|path| (*path, self.find(vfs, path)));
         let found: Vec<(&Path, Named)> =
             found.flat_map(|(path, named)| named.into_iter().map(move |it| (path, it))).collect();
-        missing.retain(|path| found.iter().all(|(known, _)| known != path));
+        self.missing.retain(|path| found.iter().all(|(known, _)| known != path));
+        if self.has_several() && !self.unmatched.is_empty() {
+            let paths: Vec<String> = vfs.files().map(|file| file.path()).collect();
+            self.match_paths(paths.iter().map(String::as_str));
+        }
         let mut files = vfs.select(&self.globs);
-        if !self.paths.is_empty() || self.has_named {
+        if !self.paths.is_empty() || self.named.len() > 0 {
             let is_named =
-                |file: &VfsFile| self.has_named && self.named.select(file) || is_below(file, &found);
+                |file: &VfsFile| self.named.len() > 0 && self.named.select(file) || is_below(file, &found);
             files.retain(is_named);
         }
         files
     }
 
-    /// What was not looked at, as far as it may be among the selected files.
-    pub(crate) fn unseen(&self, vfs: &Vfs) -> Unseen {
-        let mut unseen = Unseen::default();
-        if self.given.len() > 1 || !self.given.is_empty() && !self.paths.is_empty() {
-            self.add_unmatched(vfs, &mut unseen);
-        }
-        if self.paths.is_empty() || !self.given.is_empty() {
-            unseen.add(vfs.unseen());
-            return unseen;
-        }
-        self.paths.iter().for_each(|path| unseen.add(unseen_about(vfs, path)));
-        unseen
+    /// Takes note of paths that the patterns may match.
+    pub(crate) fn match_paths<'p>(&mut self, paths: impl Iterator<Item = &'p str> + Clone) {
+        let of_both = [&self.globs, &self.named].map(|it| it.unmatched(paths.clone()));
+        self.unmatched.retain(|pattern| of_both.iter().flatten().any(|it| it == pattern));
     }
 
-    /// Adds the patterns that match nothing beside others that do. If none does,
-    /// [`is_unmatched`](Self::is_unmatched) says so.
-    fn add_unmatched(&self, vfs: &Vfs, unseen: &mut Unseen) {
-        let paths: Vec<String> = vfs.files().map(|file| file.path()).collect();
-        for patterns in [&self.globs, &self.named] {
-            let unmatched = patterns.unmatched(paths.iter().map(String::as_str));
-            let is_named = std::ptr::eq(patterns, &raw const self.named);
-            if unmatched.len() < patterns.len() || is_named && !self.paths.is_empty() {
-                for pattern in unmatched {
-                    unseen.add_unmatched(pattern);
-                }
-            }
+    /// What was not looked at of a tree, as far as it may be among the selected files.
+    pub(crate) fn unseen<'v>(&self, vfs: &'v Vfs) -> Vec<&'v Note> {
+        if self.only_paths().is_empty() {
+            return vfs.unseen().collect();
         }
+        self.paths.iter().flat_map(|path| unseen_about(vfs, path)).collect()
     }
 
-    /// The paths that the user named, for [`files_among`](Self::files_among).
-    pub(crate) fn paths(&self) -> Vec<&Path> {
-        self.paths.clone()
+    /// Fails if no tree has a path, or if the patterns select none of their `files`. Files of the same name
+    /// are suggested from a tree.
+    pub(crate) fn check(&self, files: usize, vfs: Option<&Vfs>) -> Result<(), Failure> {
+        if let Some(path) = self.missing.first() {
+            let what = vfs.and_then(|vfs| hidden_copy(vfs, path)).unwrap_or_else(|| {
+                let alike = vfs.map(|vfs| same_names(vfs, &path.to_string_lossy())).unwrap_or_default();
+                format!("no such source, and no such file or folder in the sources{alike}")
+            });
+            return Err(Failure::new(Exit::NoInput, format!("{}: {what}", path.shown())));
+        }
+        if files > 0 || self.given.is_empty() {
+            return Ok(());
+        }
+        // In a shell, `folder/*` also names folders, so users expect what is in them.
+        let is_of_folder = |pattern: &String| pattern.replace('\\', "/").ends_with("/*");
+        let deeper = if self.given.iter().any(is_of_folder) { DEEPER } else { "" };
+        Err(Failure::new(Exit::No, format!("{}: {UNMATCHED}{deeper}", self.given.join(" "))))
     }
 
-    /// Fails if paths were not found. Files of the same name are suggested from a tree.
-    pub(crate) fn refuse(&self, missing: &[&Path], vfs: Option<&Vfs>) -> Result<(), Failure> {
-        let Some(path) = missing.first() else { return Ok(()) };
-        let what = vfs.and_then(|vfs| hidden_copy(vfs, path)).unwrap_or_else(|| {
-            let alike = vfs.map(|vfs| same_names(vfs, &path.to_string_lossy())).unwrap_or_default();
-            format!("no such source, and no such file or folder in the sources{alike}")
-        });
-        Err(Failure::new(Exit::NoInput, format!("{}: {what}", path.shown())))
+    /// The patterns that match no file of any tree, if they are not all that selects files.
+    pub(crate) fn unmatched(&self) -> impl Iterator<Item = &str> {
+        self.unmatched.iter().filter(|_| self.has_several()).map(String::as_str)
+    }
+
+    fn has_several(&self) -> bool {
+        self.given.len() + self.paths.len() > 1
+    }
+
+    /// The paths that the user named.
+    pub(crate) fn paths(&self) -> &[&'a Path] {
+        &self.paths
     }
 
     /// The file or folder that a path means, or the files that have a name.
@@ -171,20 +176,8 @@ impl Selected<'_> {
     }
 
     /// The paths of the selected files and folders; empty if there are none or if patterns select files.
-    pub(crate) fn only_paths(&self) -> &[&Path] {
+    pub(crate) fn only_paths(&self) -> &[&'a Path] {
         if self.given.is_empty() { &self.paths } else { &[] }
-    }
-
-    /// Says that no file matches the patterns, if none does. Returns whether that is so.
-    pub(crate) fn is_unmatched(&self, files: usize) -> bool {
-        let is_unmatched = files == 0 && !self.given.is_empty();
-        if is_unmatched {
-            // In a shell, `folder/*` also names folders, so users expect what is in them.
-            let is_of_folder = |pattern: &String| pattern.replace('\\', "/").ends_with("/*");
-            let deeper = if self.given.iter().any(is_of_folder) { DEEPER } else { "" };
-            log::error!("{}: {UNMATCHED}{deeper}", self.given.join(" "));
-        }
-        is_unmatched
     }
 }
 
@@ -267,14 +260,10 @@ pub(crate) fn split_if_sources(arguments: &[PathBuf]) -> (&[PathBuf], &[PathBuf]
     arguments.split_at(if has_sources { count } else { 0 })
 }
 
-/// The files that one pattern selects. Says so if there are none.
+/// The files that one pattern selects.
 pub(crate) fn matches(vfs: &Vfs, pattern: &Path) -> Result<Vec<VfsFile>, Failure> {
     let patterns = Patterns::new([pattern.to_string_lossy()]);
-    let files = vfs.select(&patterns.map_err(|error| Failure::new(Exit::Usage, error.to_string()))?);
-    if files.is_empty() {
-        log::error!("{}: {UNMATCHED}", pattern.shown());
-    }
-    Ok(files)
+    Ok(vfs.select(&patterns.map_err(|error| Failure::new(Exit::Usage, error.to_string()))?))
 }
 
 /// Whether an argument is a pattern. Brackets make none, because names of mods and files contain them.

@@ -118,6 +118,19 @@ impl Output {
         Write::write_fmt(self, text).map_err(OutputError)
     }
 
+    /// Writes what a function writes.
+    pub(crate) fn text(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> io::Result<()>,
+    ) -> Result<(), OutputError> {
+        write(self).map_err(OutputError)
+    }
+
+    /// Writes a value as JSON on one line.
+    pub(crate) fn json(&mut self, value: &impl serde::Serialize) -> Result<(), OutputError> {
+        write_json(self, value).map_err(OutputError)
+    }
+
     pub(crate) fn write_all(&mut self, bytes: &[u8]) -> Result<(), OutputError> {
         Write::write_all(self, bytes).map_err(OutputError)
     }

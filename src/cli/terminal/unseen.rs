@@ -15,7 +15,7 @@ use crate::cli::surroundings::explained;
 use crate::note::{Note, NoteCode, Notes};
 use crate::shown::Shown;
 use crate::system::text::count;
-use crate::vfs::{ReadError, Vfs, VfsFile};
+use crate::vfs::{ReadError, VfsFile};
 
 /// What a command could not look at.
 #[derive(Debug)]
@@ -61,13 +61,6 @@ impl Default for Unseen {
 }
 
 impl Unseen {
-    /// What was not looked at when sources were opened.
-    pub(crate) fn of(vfs: &Vfs) -> Self {
-        let mut unseen = Self::default();
-        unseen.add(vfs.unseen());
-        unseen
-    }
-
     /// Adds those of some notes whose subject was not looked at.
     pub(crate) fn add<'n>(&mut self, notes: impl IntoIterator<Item = &'n Note>) {
         for note in notes.into_iter().filter(|note| note.code.is_unseen()) {

@@ -12,7 +12,8 @@ use crate::answers::comparison::{
     tally,
 };
 use crate::answers::fate::{Cause, Fate, out_of_place};
-use crate::cli::exit::{Exit, Failure, OutputError};
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::inquiry::Inquiry;
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::option_table::OpenArgs;
 use crate::cli::options::selection::Selection;
@@ -20,10 +21,9 @@ use crate::cli::page::conflict_page::{conflict_page, unused_copies};
 use crate::cli::page::contents::{Contents, PageHead};
 use crate::cli::page::page_file::PageArgs;
 use crate::cli::surroundings::check_memory;
-use crate::cli::terminal::output::{StyledWrite, WINNER, stdout_for, write_json};
+use crate::cli::terminal::output::{StyledWrite, WINNER, write_json};
 use crate::cli::terminal::progress::steps;
 use crate::cli::terminal::shown_layers::ShownLayers;
-use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::game::caseless::{fold, same};
 use crate::game::{ArchiveRule, Disk, LoadOrder, OrderLayer, title};
@@ -172,19 +172,19 @@ const CONFLICT: usize = 200;
 
 impl Conflicts {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
+        Inquiry::run(self.json, |inquiry| self.answer(inquiry, ui))
+    }
+
+    fn answer(&self, inquiry: &mut Inquiry, ui: &Ui) -> Result<(), Failure> {
         let (sources, selected) = self.selection.split(&self.sources)?;
-        let selected = selected.of_any_copy();
+        let mut selected = selected.of_any_copy();
         let page = self.page.file()?;
         let options = self.open.options().layout(Layout::Union);
         let options = options.advice_to_root(self.page.advice_to_root());
         let set = source_set(sources, options)?;
         let vfs = Vfs::from(set.open()?);
-        let mut unseen = selected.unseen(&vfs);
         check_memory(vfs.opened().tree.files().saturating_mul(CONFLICT))?;
-        let files = selected.files(&vfs).inspect_err(|_| _ = unseen.end(Exit::Ok))?;
-        if selected.is_unmatched(files.len()) {
-            return Ok(unseen.end(Exit::No));
-        }
+        let files = inquiry.select(&mut selected, &vfs)?;
         let mut conflicts = conflicts(files.iter().cloned());
         let groups = Groups::new(vfs.layers().collect(), vfs.order());
         let mut tallies = vec![Tally::default(); vfs.layers().len()];
@@ -233,7 +233,7 @@ impl Conflicts {
             // Errors are found again below, and the page says which sizes are unknown.
             let copies = || conflicts.iter().flat_map(Conflict::copies);
             let _ = vfs.store().learn_sizes(copies().map(VfsFile::entry));
-            unseen.add_sizes(copies());
+            inquiry.unseen.add_sizes(copies());
         }
         let order = std::slice::from_ref(vfs.order());
         let unused = conflicts.iter().filter_map(|Conflict { winner, .. }| {
@@ -246,7 +246,7 @@ impl Conflicts {
             is_asked,
             has_of: self.of.is_some(),
             has_game: vfs.order().layers.iter().any(|layer| layer.is_managed || layer.is_of_game),
-            unseen: unseen.count(),
+            unseen: inquiry.unseen.count(),
             unused,
             names,
             groups,
@@ -259,31 +259,20 @@ impl Conflicts {
             is_limited,
         };
         match page {
-            Some(page) => self.page.write(&page, found.page(), &mut unseen, ui.is_quiet)?,
-            None => self.print(&found, &unseen)?,
+            Some(page) => self.page.write(&page, found.page(), &mut inquiry.unseen, ui.is_quiet)?,
+            None if self.json => inquiry.out.text(|out| self.write_json(out, &found))?,
+            None => inquiry.out.text(|out| self.write(out, &found))?,
         }
         if let Some(what) = unsure(&vfs, &found.conflicts) {
             log::warn!("{what}");
         }
-        let mut exit = Exit::Ok;
         for (conflict, compared) in found.conflicts.iter().zip(&found.compared) {
             for what in compared.iter().filter_map(Compared::unreadable) {
                 log::error!("{}: {what}", conflict.winner.path());
-                exit = Exit::No;
+                inquiry.set_exit(Exit::No);
             }
         }
-        Ok(unseen.end(exit))
-    }
-
-    fn print(&self, found: &FoundConflicts, unseen: &Unseen) -> Result<(), OutputError> {
-        let mut out = stdout_for(self.json);
-        if self.json {
-            self.write_json(&mut out, found).map_err(OutputError)?;
-            unseen.write_json(&mut out).map_err(OutputError)?
-        } else {
-            self.write(&mut out, found).map_err(OutputError)?
-        }
-        out.flush()
+        Ok(())
     }
 
     fn write_json(&self, out: &mut impl Write, found: &FoundConflicts) -> io::Result<()> {

@@ -17,6 +17,7 @@ use crate::answers::order_changes::{Culprit, ListChange, Listing, OrderChanges};
 use crate::answers::why::why_missing;
 use crate::answers::{Change, Comparing, Difference};
 use crate::cli::exit::{Exit, Failure, OutputError};
+use crate::cli::inquiry::Inquiry;
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::option_table::OpenArgs;
 use crate::cli::options::selection::Selection;
@@ -24,9 +25,8 @@ use crate::cli::page::contents::{Contents, NameList, PageHead};
 use crate::cli::page::difference_page::{FileFacts, FileGroup, difference_page};
 use crate::cli::page::page_file::PageArgs;
 use crate::cli::surroundings::check_memory;
-use crate::cli::terminal::output::{StyledWrite, WINNER, stdout_for, write_json};
+use crate::cli::terminal::output::{Output, StyledWrite, WINNER};
 use crate::cli::terminal::progress::steps;
-use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::format::is_archive_name;
 use crate::game::caseless::fold;
@@ -234,6 +234,10 @@ const COMPARED_PER_FILE: usize = 400;
 
 impl Diff {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
+        Inquiry::run(self.json, |inquiry| self.answer(inquiry, ui))
+    }
+
+    fn answer(&self, inquiry: &mut Inquiry, ui: &Ui) -> Result<(), Failure> {
         let page = self.page.file()?;
         match [&self.a, &self.b].map(|source| !is_game(source) && Manifest::is_one(source)) {
             [false, false] => {}
@@ -245,13 +249,12 @@ impl Diff {
                 let what = "both sources are manifests; one must be an archive, folder or game";
                 return Err(Failure::new(Exit::Usage, what));
             }
-            [is_a, _] => return self.run_with_manifest(is_a),
+            [is_a, _] => return self.answer_with_manifest(is_a, inquiry),
         }
         // Open each source separately, because each profile has its own options.
         let options = || self.open.options().layout(Layout::Union);
         let ((a, set_a), (b, set_b)) = (self.open(&self.a, options())?, self.open(&self.b, options())?);
-        let mut unseen = Unseen::of(&a);
-        unseen.add(b.unseen());
+        inquiry.unseen.add(a.unseen().chain(b.unseen()));
         let patterns = self.selection.patterns()?;
         let how = if self.compare || page.is_some() && self.page.is_compared() {
             Comparing::Bytes
@@ -284,11 +287,12 @@ impl Diff {
             Some(page) => {
                 let [a, b] =
                     [(&set_a, &a), (&set_b, &b)].map(|(set, vfs)| Subject::of(&set.paths, vfs.order()));
-                self.page.write(&page, found.page([a, b]), &mut unseen, ui.is_quiet)?
+                self.page.write(&page, found.page([a, b]), &mut inquiry.unseen, ui.is_quiet)?
             }
-            None => found.print(self.json, &unseen)?,
+            None => found.print(self.json, inquiry)?,
         }
-        Ok(found.end(unseen))
+        found.end(inquiry);
+        Ok(())
     }
 
     fn open(&self, source: &PathBuf, options: OpenOptions) -> Result<(Vfs, SourceSet), Failure> {
@@ -298,7 +302,7 @@ impl Diff {
     }
 
     /// Compares a source with the manifest that the other one is.
-    fn run_with_manifest(&self, is_a: bool) -> Result<Exit, Failure> {
+    fn answer_with_manifest(&self, is_a: bool, inquiry: &mut Inquiry) -> Result<(), Failure> {
         let (path, source) = if is_a { (&self.a, &self.b) } else { (&self.b, &self.a) };
         let manifest = Manifest::read(path).map_err(|error| match error {
             ManifestError::Unreadable(cause) => OpenError::unreadable(path, cause).into(),
@@ -308,7 +312,7 @@ impl Diff {
         })?;
         // A manifest has the paths of the layout that the source is listed in.
         let (vfs, set) = self.open(source, self.open.options())?;
-        let unseen = Unseen::of(&vfs);
+        inquiry.unseen.add(vfs.unseen());
         check_memory((manifest.len() + vfs.opened().tree.files()).saturating_mul(COMPARED_PER_FILE))?;
         let steps = |count| steps("comparing", count);
         let differences = manifest.differences(&vfs, is_a, &self.selection.patterns()?, &steps);
@@ -326,8 +330,9 @@ impl Diff {
             game: game_name(&vfs),
             manifest: Some(OfManifest { path: path.clone(), is_a }),
         };
-        found.print(self.json, &unseen)?;
-        Ok(found.end(unseen))
+        found.print(self.json, inquiry)?;
+        found.end(inquiry);
+        Ok(())
     }
 }
 
@@ -372,14 +377,13 @@ impl Found {
         changes.flat_map(|it| [(MODS, &*it.mods), ("Plugins", &*it.plugins)]).collect()
     }
 
-    fn print_json(&self, unseen: &Unseen) -> Result<(), OutputError> {
-        let mut out = stdout_for(true);
+    fn print_json(&self, out: &mut Output) -> Result<(), OutputError> {
         for (heading, list) in self.lists() {
             for ListChange { name, what, after } in list {
                 let name_if = |is_one: bool| is_one.then_some(name.as_str());
                 let (of_mod, plugin) = (name_if(heading == MODS), name_if(heading != MODS));
                 let line = JsonListed { of_mod, plugin, change: *what, after: after.as_deref() };
-                write_json(&mut out, &line).map_err(OutputError)?;
+                out.json(&line)?;
             }
         }
         let files = self.differences.iter().map(|it| (it, name(&it.change)));
@@ -397,31 +401,25 @@ impl Found {
             let culprit = culprit.map(|it| it.culprit(difference));
             let of_mod = culprit.map(|Culprit { name, what }| JsonCulprit { name, change: what });
             let missing = self.missing.why(path);
-            write_json(&mut out, &JsonDifference { path, change, a, b, missing, of_mod })
-                .map_err(OutputError)?;
+            out.json(&JsonDifference { path, change, a, b, missing, of_mod })?;
         }
-        write_json(&mut out, &self.counts).map_err(OutputError)?;
-        unseen.write_json(&mut out).map_err(OutputError)?;
-        out.flush()
+        out.json(&self.counts)
     }
 
-    fn print(&self, as_json: bool, unseen: &Unseen) -> Result<(), OutputError> {
-        if as_json {
-            return self.print_json(unseen);
-        }
-        let mut out = stdout_for(false);
-        self.write(&mut out).map_err(OutputError)?;
-        out.flush()
+    fn print(&self, is_json: bool, inquiry: &mut Inquiry) -> Result<(), OutputError> {
+        if is_json { self.print_json(&mut inquiry.out) } else { inquiry.out.text(|out| self.write(out)) }
     }
 
     /// Says which files cannot be compared, and ends with the status of the answer.
-    fn end(&self, unseen: Unseen) -> Exit {
+    fn end(&self, inquiry: &mut Inquiry) {
         for difference in &self.differences {
             if let Change::Unreadable(what) = &difference.change {
                 log::error!("{}: {what}", difference.path);
             }
         }
-        unseen.end(if self.counts.are_of_a_difference() { Exit::No } else { Exit::Ok })
+        if self.counts.are_of_a_difference() {
+            inquiry.set_exit(Exit::No);
+        }
     }
 
     fn write(&self, out: &mut impl StyledWrite) -> io::Result<()> {

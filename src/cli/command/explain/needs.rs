@@ -17,11 +17,12 @@ use crate::answers::needs::{
 use crate::answers::question::Question;
 use crate::cli::command::write::extract::Extract;
 use crate::cli::exit::{Exit, Failure, OutputError};
+use crate::cli::inquiry::Inquiry;
 use crate::cli::options::mount_as_source::place_in_mount;
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::option_table::{AS_USER, OpenArgs};
-use crate::cli::options::selection::{self, Selected, Selection, is_file_of_game, is_pattern};
-use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
+use crate::cli::options::selection::{self, Selection, is_file_of_game, is_pattern};
+use crate::cli::terminal::output::{ASIDE, Output, StyledWrite, WINNER};
 use crate::cli::terminal::progress;
 use crate::cli::terminal::shown_layers::ShownLayers;
 use crate::cli::terminal::unseen::Unseen;
@@ -140,66 +141,52 @@ struct NamedBy {
 
 impl AskNeeds {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
+        Inquiry::run(self.json, |inquiry| self.answer(inquiry, ui))
+    }
+
+    fn answer(&self, inquiry: &mut Inquiry, ui: &Ui) -> Result<(), Failure> {
         let (arguments, sources) = whole_sources(&self.sources)?;
-        let (sources, selected) = self.selection.split_at(&arguments, sources)?;
+        let (sources, mut selected) = self.selection.split_at(&arguments, sources)?;
         let options = self.open.options().layout(Layout::Union);
         // Everybody may read what is extracted.
         let advice_to_root = self.extract.as_ref().map(|_| AS_USER);
         let vfs = Vfs::from(source_set(sources, options.advice_to_root(advice_to_root))?.open()?);
+        let vfs = &vfs;
         let paths: Vec<&[u8]> = selected.paths().iter().map(|path| path.as_os_str().as_bytes()).collect();
-        let mut unseen = selected.unseen(&vfs);
         // A mesh names files anywhere, and any mesh may name a file.
-        unseen.add(vfs.unseen());
-        let answered = self.answer(&vfs, &selected, &paths, &mut unseen, ui);
-        if self.json && answered.is_ok() {
-            let mut out = stdout_for(true);
-            unseen.write_json(&mut out).map_err(OutputError)?;
-            out.flush()?;
-        }
-        let exit = unseen.end(Exit::Ok);
-        answered.map(|answered| if answered == Exit::Ok { exit } else { answered })
-    }
-
-    fn answer(
-        &self,
-        vfs: &Vfs,
-        selected: &Selected<'_>,
-        paths: &[&[u8]],
-        unseen: &mut Unseen,
-        ui: &Ui,
-    ) -> Result<Exit, Failure> {
+        inquiry.unseen.add(vfs.unseen());
         if self.who {
-            return self.who(vfs, paths);
+            return self.who(vfs, &paths, inquiry);
         }
-        let named = if selected.is_limited() { selected.files(vfs)? } else { vfs.files().collect() };
-        if selected.is_unmatched(named.len()) {
-            return Ok(Exit::No);
-        }
+        let named = inquiry.select(&mut selected, vfs)?;
         // A file that the user named is read, whatever its extension.
         let asked: HashSet<NodeId> = paths.iter().filter_map(|path| Some(vfs.file(path)?.node())).collect();
-        let mut files = self.copies(vfs, named, unseen)?;
+        let mut files = self.copies(vfs, named, &mut inquiry.unseen)?;
         files.retain(|file| is_scanned(file) || asked.contains(&file.node()));
         if files.is_empty() && selected.is_limited() {
             let of = self.of.as_ref().map(|of| format!(" of {}", of.shown())).unwrap_or_default();
-            log::error!("no mesh or material{of} is among the selected files; `bsafs list` prints all paths");
-            return Ok(Exit::No);
+            let what = "is among the selected files; `bsafs list` prints all paths";
+            return Err(Failure::new(Exit::No, format!("no mesh or material{of} {what}")));
         }
         files.sort_by_cached_key(|file| file.path_bytes().to_ascii_lowercase());
         let found = read(vfs, files);
-        let exit = match &self.extract {
+        match &self.extract {
             Some(folder) => {
                 if found.counts().1 > 0 || !found.is_whole() {
                     log::warn!("{}", summary(&found));
                 } else if !ui.is_quiet {
-                    let mut out = stdout_for(false);
-                    writeln!(out, "{}", summary(&found))?;
-                    out.flush()?;
+                    writeln!(inquiry.out, "{}", summary(&found))?;
+                    inquiry.out.flush()?;
                 }
-                Extract::into_folder(folder, self.overwrite).write_files(vfs, found.all(vfs), folder, ui)?
+                let extract = Extract::into_folder(folder, self.overwrite);
+                inquiry.set_exit(extract.write_files(vfs, found.all(vfs), folder, ui)?);
             }
-            None => self.print(&ShownNeeds::new(vfs, &found), ui)?,
-        };
-        Ok(if found.counts().1 > 0 || !found.is_whole() { Exit::No } else { exit })
+            None => self.print(&ShownNeeds::new(vfs, &found), inquiry, ui)?,
+        }
+        if found.counts().1 > 0 || !found.is_whole() {
+            inquiry.set_exit(Exit::No);
+        }
+        Ok(())
     }
 
     /// The files themselves, or the copies of them that the layer of `--of` has.
@@ -229,9 +216,8 @@ impl AskNeeds {
         Ok(copies.filter(|copy| is_asked[copy.layer().number()]).collect())
     }
 
-    fn print(&self, answer: &ShownNeeds<'_>, ui: &Ui) -> Result<Exit, Failure> {
+    fn print(&self, answer: &ShownNeeds<'_>, inquiry: &mut Inquiry, ui: &Ui) -> Result<(), OutputError> {
         let found = answer.found;
-        let mut out = stdout_for(self.json);
         let (mut bytes, mut is_cut) = (0, false);
         for file in &found.files {
             let is_followed = bytes < NEEDS_FOLLOWED_MAX;
@@ -243,24 +229,23 @@ impl AskNeeds {
                 continue;
             }
             if self.json {
-                write_json(&mut out, &answer.json(file, &lines)).map_err(OutputError)?;
+                inquiry.out.json(&answer.json(file, &lines))?;
             } else if file.needs.is_ok() {
-                answer.write(&mut out, file, &lines).map_err(OutputError)?;
+                inquiry.out.text(|out| answer.write(out, file, &lines))?;
             }
         }
         if !self.json && !ui.is_quiet {
-            writeln!(out, "{}", summary(found))?;
+            writeln!(inquiry.out, "{}", summary(found))?;
         }
-        out.flush()?;
         if is_cut {
             log::error!("{TOO_MANY}");
-            return Ok(Exit::No);
+            inquiry.set_exit(Exit::No);
         }
-        Ok(Exit::Ok)
+        Ok(())
     }
 
     /// Prints which meshes and materials name paths.
-    fn who(&self, vfs: &Vfs, paths: &[&[u8]]) -> Result<Exit, Failure> {
+    fn who(&self, vfs: &Vfs, paths: &[&[u8]], inquiry: &mut Inquiry) -> Result<(), Failure> {
         let mut targets = Vec::new();
         for path in paths {
             let target = find(vfs, path).ok_or_else(|| {
@@ -273,29 +258,25 @@ impl AskNeeds {
             let what = "--who: name files after the sources, such as textures/armor/iron/f/cuirass.dds";
             return Err(Failure::new(Exit::Usage, what));
         }
-        let mut files: Vec<VfsFile> = vfs.select(&self.selection.patterns()?);
+        let (_, mut of_meshes) = self.selection.split(&[])?;
+        let mut files = inquiry.select(&mut of_meshes, vfs)?;
         files.retain(is_scanned);
         files.sort_by_cached_key(|file| file.path_bytes().to_ascii_lowercase());
         let found = read(vfs, files);
         let answer = ShownNeeds::new(vfs, &found);
-        let mut exit = if found.is_whole() { Exit::Ok } else { Exit::No };
-        if exit != Exit::Ok {
+        if !found.is_whole() {
+            inquiry.set_exit(Exit::No);
             log::error!("what is not read may name these files, too, so the answer may not be whole");
         }
-        let mut out = stdout_for(self.json);
         for target in &targets {
             let named_by = found.naming(target);
             if named_by.is_empty() {
-                exit = Exit::No;
+                inquiry.set_exit(Exit::No);
             }
-            if self.json {
-                write_json(&mut out, &answer.json_who(target, &named_by)).map_err(OutputError)?;
-            } else {
-                answer.write_who(&mut out, target, &named_by).map_err(OutputError)?;
-            }
+            let text = |out: &mut Output| answer.write_who(out, target, &named_by);
+            inquiry.put(|| answer.json_who(target, &named_by), text)?;
         }
-        out.flush()?;
-        Ok(exit)
+        Ok(())
     }
 }
 

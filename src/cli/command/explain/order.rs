@@ -1,6 +1,6 @@
 //! `bsafs order`: prints which archives and folders a game loads, in which order, and why.
 
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -8,12 +8,12 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::answers::comparison::{Tally, of_order, tallies};
-use crate::cli::exit::{Exit, Failure, OutputError};
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::inquiry::Inquiry;
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::option_table::{OpenArgs, SOURCE};
-use crate::cli::terminal::output::{self, ASIDE, StyledWrite, stdout_for};
+use crate::cli::terminal::output::{ASIDE, Output, StyledWrite};
 use crate::cli::terminal::shown_layers::ShownLayers;
-use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer};
 use crate::note::Note;
@@ -55,7 +55,7 @@ pub(crate) struct Order {
 
 /// The output of `--json`. Paths that are not UTF-8 contain replacement characters.
 #[derive(Serialize)]
-struct Document<'a> {
+pub(crate) struct Document<'a> {
     game: &'a str,
     layers: Vec<JsonLayer<'a>>,
     notes: &'a [Note],
@@ -98,6 +98,10 @@ struct Precedence<'a> {
 
 impl Order {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
+        Inquiry::run(self.json, |inquiry| self.answer(inquiry))
+    }
+
+    fn answer(&self, inquiry: &mut Inquiry) -> Result<(), Failure> {
         let set = source_set(&self.sources, self.source.options().layout(Layout::Union))?;
         let mut orders = resolve::plan_each(&set.paths, &set.options)?;
         // Add notes to each order separately, because a game's rules apply only to its own layers.
@@ -115,29 +119,18 @@ impl Order {
         } else {
             Vec::new()
         };
-        let mut out = stdout_for(self.json);
-        if self.json {
-            write_json(&mut out, &order, &counts).map_err(OutputError)?
-        } else {
-            write_lines(&mut out, &order, &counts, self.all).map_err(OutputError)?
+        let text = |out: &mut Output| write_lines(out, &order, &counts, self.all);
+        inquiry.put(|| document(&order, &counts), text)?;
+        inquiry.unseen.add(&order.notes);
+        if self.check && !order.notes.is_empty() {
+            inquiry.set_exit(Exit::No);
         }
-        out.flush()?;
-        let mut unseen = Unseen::default();
-        unseen.add(&order.notes);
-        Ok(unseen.end(if self.check && !order.notes.is_empty() { Exit::No } else { Exit::Ok }))
+        Ok(())
     }
 }
 
-/// Writes a load order as one JSON object. `counts` are those of its layers, or empty.
-pub(crate) fn write_json(
-    out: &mut impl Write,
-    order: &LoadOrder,
-    counts: &[Option<Tally>],
-) -> io::Result<()> {
-    output::write_json(out, &document(order, counts))
-}
-
-fn document<'o>(order: &'o LoadOrder, counts: &[Option<Tally>]) -> Document<'o> {
+/// A load order as one JSON object. `counts` are those of its layers, or empty.
+pub(crate) fn document<'o>(order: &'o LoadOrder, counts: &[Option<Tally>]) -> Document<'o> {
     let layer = |(number, layer): (usize, &'o OrderLayer)| JsonLayer {
         kind: layer.what.as_str(),
         path: layer.path.to_string_lossy().into_owned(),

@@ -3,7 +3,7 @@
 
 use std::ffi::{CString, OsStr};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -21,14 +21,14 @@ use crate::answers::unseen::unseen_about;
 use crate::answers::{FileCopy, Provenance};
 use crate::cli::desktop::message;
 use crate::cli::exit::{Exit, Failure, OutputError};
+use crate::cli::inquiry::Inquiry;
 use crate::cli::options::mount_as_source::place_in_mount;
 use crate::cli::options::option_table::OpenArgs;
 use crate::cli::options::selection::{self, same_names};
 use crate::cli::surroundings::what_is_wrong;
 use crate::cli::terminal::logger;
-use crate::cli::terminal::output::{ASIDE, Standard, StyledWrite, WINNER, stdout_for, write_json};
+use crate::cli::terminal::output::{ASIDE, Standard, StyledWrite, WINNER};
 use crate::cli::terminal::shown_layers::ShownLayers;
-use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::daemon::overlay::{self, Beneath};
 use crate::format::Codec;
@@ -84,6 +84,10 @@ const LINE_MAX: u64 = 1 << 16;
 
 impl Which {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
+        Inquiry::run(self.json, |inquiry| self.answer(inquiry))
+    }
+
+    fn answer(&self, inquiry: &mut Inquiry) -> Result<(), Failure> {
         let mut answering = Answering::default();
         // Nothing in a mount whose daemon hangs is looked up.
         let is_answering = self.paths.iter().all(|path| answering.check(&Question::plain(path)).is_ok());
@@ -102,14 +106,11 @@ impl Which {
         } else {
             Some(Asked::new(sources, &self.open)?)
         };
-        let mut out = stdout_for(self.json);
-        let (mut exit, mut is_unmatched) = (Exit::Ok, false);
-        let mut unseen = Unseen::default();
         let deployments = Deployments::default();
         // What was not looked at may match a pattern.
         let of_patterns = unmounted.iter().filter(|_| paths.iter().any(|path| selection::is_pattern(path)));
-        of_patterns.for_each(|asked| unseen.add(asked.vfs().unseen()));
-        let mut answer_one = |path: &Path| {
+        of_patterns.for_each(|asked| inquiry.unseen.add(asked.vfs().unseen()));
+        let mut answer_one = |path: &Path, inquiry: &mut Inquiry| {
             let provenance = match &unmounted {
                 None => {
                     let path = &Question::plain(path);
@@ -120,7 +121,7 @@ impl Which {
                         Err(Unanswered::NoFile(why)) => self.place_of_none(path, why),
                         Err(_) => None,
                     };
-                    within.inspect(|within| unseen.add(&answering.unseen_about(path, within)));
+                    within.inspect(|within| inquiry.unseen.add(&answering.unseen_about(path, within)));
                     answer.map(|answer| named_by(answer, &deployments))
                 }
                 Some(asked) => match find_provenance(asked.vfs(), path) {
@@ -138,42 +139,42 @@ impl Which {
                 },
             };
             if let Some(asked) = &unmounted {
-                unseen.add(unseen_about(asked.vfs(), path));
-                unseen.add_sizes(asked.vfs().file(path.as_os_str().as_encoded_bytes()));
+                inquiry.unseen.add(unseen_about(asked.vfs(), path));
+                inquiry.unseen.add_sizes(asked.vfs().file(path.as_os_str().as_encoded_bytes()));
             }
-            if !self.answer(provenance, path, &mut out)? {
-                exit = Exit::No;
+            if !self.print(provenance, path, inquiry)? {
+                inquiry.set_exit(Exit::No);
             }
             // A program may wait for the answer before it writes the next path.
-            Ok::<_, Failure>(out.flush()?)
+            Ok::<_, Failure>(inquiry.out.flush()?)
         };
         // Several files may have a name.
-        let mut answer = |path: &Path| match unmounted.as_ref().map(|it| Meant::find(it.vfs(), path)) {
+        let mut answer = |path: &Path, inquiry: &mut Inquiry| match unmounted
+            .as_ref()
+            .map(|it| Meant::find(it.vfs(), path))
+        {
             Some(Err(several)) if !several.is_empty() => {
-                several.iter().try_for_each(|path| answer_one(Path::new(path)))
+                several.iter().try_for_each(|path| answer_one(Path::new(path), inquiry))
             }
-            _ => answer_one(path),
+            _ => answer_one(path, inquiry),
         };
         for path in paths {
-            match unmounted.as_ref().filter(|_| selection::is_pattern(path)) {
-                None => answer(path)?,
-                Some(asked) => {
-                    let files = selection::matches(asked.vfs(), path)?;
-                    files
-                        .iter()
-                        .try_for_each(|file| answer(Path::new(OsStr::from_bytes(&file.path_bytes()))))?;
-                    is_unmatched |= files.is_empty();
-                }
+            let Some(asked) = unmounted.as_ref().filter(|_| selection::is_pattern(path)) else {
+                answer(path, inquiry)?;
+                continue;
+            };
+            let files = selection::matches(asked.vfs(), path)?;
+            if files.is_empty() {
+                inquiry.unseen.add_unmatched(&path.to_string_lossy());
+            }
+            for file in files {
+                answer(Path::new(OsStr::from_bytes(&file.path_bytes())), inquiry)?;
             }
         }
-        if let Some(list) = &self.files_from {
-            each_line(list, answer)?;
+        match &self.files_from {
+            Some(list) => each_line(list, |path| answer(path, inquiry)),
+            None => Ok(()),
         }
-        if self.json {
-            unseen.write_json(&mut out).map_err(OutputError)?;
-            out.flush()?;
-        }
-        Ok(unseen.end(if is_unmatched { Exit::No } else { exit }))
     }
 
     /// The path in a mount at which no file is, and the reasons why, at the end of `what`. `None` if the path
@@ -188,11 +189,11 @@ impl Which {
 
     /// Prints where a file comes from, as [`write`] does. Returns whether that is known, and the game has a
     /// use for the file.
-    fn answer(
+    fn print(
         &self,
         provenance: Result<Origin, Unanswered>,
         path: &Path,
-        out: &mut impl StyledWrite,
+        inquiry: &mut Inquiry,
     ) -> Result<bool, Failure> {
         let answer = match provenance {
             Ok(answer) => answer,
@@ -208,21 +209,10 @@ impl Which {
             }
         };
         let is_used = answer.provenance.unused.is_none();
-        if self.json {
-            write_json(out, &answer).map_err(OutputError)?;
-            return Ok(is_used);
-        }
-        let Origin { provenance, claimed_by } = answer;
-        write(out, &provenance).map_err(OutputError)?;
-        if let Some(user) = claimed_by {
-            writeln!(out, "  says the daemon of user {user}").map_err(OutputError)?;
-        }
-        if self.notify {
+        inquiry.put(|| &answer, |out| write(out, &answer, "  "))?;
+        if self.notify && !self.json {
             let mut text = Vec::new();
-            write(&mut text, &provenance).map_err(OutputError)?;
-            if let Some(user) = claimed_by {
-                writeln!(text, "says the daemon of user {user}").map_err(OutputError)?;
-            }
+            write(&mut text, &answer, "").map_err(OutputError)?;
             message::answer_without_terminal(String::from_utf8_lossy(&text).trim_end());
         }
         Ok(is_used)
@@ -395,8 +385,10 @@ fn written_provenance(
     Ok(Origin { provenance, claimed_by: claimant })
 }
 
-/// Writes where a file comes from, and what it hides; if logging is verbose, with all that is known.
-fn write(out: &mut impl StyledWrite, provenance: &Provenance) -> std::io::Result<()> {
+/// Writes where a file comes from, and what it hides; if logging is verbose, with all that is known. `indent`
+/// precedes the line about who says so.
+fn write(out: &mut impl StyledWrite, answer: &Origin, indent: &str) -> io::Result<()> {
+    let Origin { provenance, claimed_by } = answer;
     let is_verbose = log::log_enabled!(log::Level::Info);
     let Provenance { path, size, from, hides, hides_more, ignored, unused, names_only } = provenance;
     let copies = || std::iter::once(from).chain(hides);
@@ -450,7 +442,7 @@ fn write(out: &mut impl StyledWrite, provenance: &Provenance) -> std::io::Result
     if *names_only {
         writeln!(out, "  only root and the user who mounted may know the folders of archives")?;
     }
-    Ok(())
+    claimed_by.map_or(Ok(()), |user| writeln!(out, "{indent}says the daemon of user {user}"))
 }
 
 fn how_stored(copy: &FileCopy) -> String {

@@ -11,7 +11,7 @@ use clap::Args;
 use crate::cli::completion::candidates::Candidate;
 use crate::cli::completion::expected::Expected;
 use crate::cli::completion::shell_line::{Shell, Word, words};
-use crate::cli::exit::{Exit, Failure, OutputError};
+use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{escaped, raw_stdout};
 use crate::cli::ui::Ui;
 use crate::system::subprocess::Program;
@@ -59,12 +59,10 @@ impl Complete {
         }
         let mut out = raw_stdout();
         match self.shell {
-            Shell::Bash if self.is_listed => {
-                write_listed(&mut out, &candidates, &expected).map_err(OutputError)?
-            }
-            Shell::Bash => write_bash(&mut out, &candidates, &word).map_err(OutputError)?,
-            Shell::Zsh => write_zsh(&mut out, &candidates, &expected).map_err(OutputError)?,
-            Shell::Fish => write_fish(&mut out, &candidates, &word).map_err(OutputError)?,
+            Shell::Bash if self.is_listed => out.text(|out| write_listed(out, &candidates, &expected))?,
+            Shell::Bash => out.text(|out| write_bash(out, &candidates, &word))?,
+            Shell::Zsh => out.text(|out| write_zsh(out, &candidates, &expected))?,
+            Shell::Fish => out.text(|out| write_fish(out, &candidates, &word))?,
         }
         out.flush()?;
         Ok(Exit::Ok)

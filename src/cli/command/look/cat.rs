@@ -8,14 +8,13 @@ use clap::Args;
 use crate::answers::question::Meant;
 use crate::answers::unseen::unseen_about;
 use crate::cli::exit::{Exit, Failure, OutputError};
+use crate::cli::inquiry::Inquiry;
 use crate::cli::options::named_sources::open_sources_for;
 use crate::cli::options::option_table::{OPEN, OpenArgs, SALVAGE};
 use crate::cli::options::selection::same_names;
 use crate::cli::terminal::output::raw_stdout;
-use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::shown::Shown;
-use crate::vfs::Vfs;
 
 /// Write files of an archive, folder or game to standard output
 ///
@@ -35,22 +34,13 @@ pub(crate) struct Cat {
 
 impl Cat {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
-        let paths = self.paths.iter().map(Path::new);
-        let vfs = open_sources_for(slice::from_ref(&self.archive), self.open.options(), paths)?;
-        let mut unseen = Unseen::default();
-        self.paths.iter().for_each(|path| unseen.add(unseen_about(&vfs, Path::new(path))));
-        let written = self.write(&vfs);
-        // It may be why there is no such file.
-        let exit = unseen.end(Exit::Ok);
-        match written {
-            // A reader that ends early does not make whole what was not looked at.
-            Ok(Exit::Ok) | Err(Failure { exit: Exit::Ok, .. }) => Ok(exit),
-            written => written,
-        }
+        Inquiry::run_to(raw_stdout().until_closed(), false, |inquiry| self.answer(inquiry))
     }
 
-    fn write(&self, vfs: &Vfs) -> Result<Exit, Failure> {
-        let (mut out, mut exit) = (raw_stdout().until_closed(), Exit::Ok);
+    fn answer(&self, inquiry: &mut Inquiry) -> Result<(), Failure> {
+        let paths = self.paths.iter().map(Path::new);
+        let vfs = &open_sources_for(slice::from_ref(&self.archive), self.open.options(), paths.clone())?;
+        paths.for_each(|path| inquiry.unseen.add(unseen_about(vfs, path)));
         for path in &self.paths {
             let shown = path.shown();
             let missing = |what: &str| {
@@ -70,7 +60,7 @@ impl Cat {
                     found => return Err(missing(&format!("no such file{found}"))),
                 },
             };
-            let copied = file.write_to(&mut out);
+            let copied = file.write_to(&mut inquiry.out);
             if let Some(error) = file.take_salvaged() {
                 log::warn!("{}: {shown}: {error}; written anyway because of --salvage", self.archive.shown());
             }
@@ -82,10 +72,9 @@ impl Cat {
             })?;
             if let Some(what) = file.take_flaw() {
                 log::error!("{}: {shown}: {what}", self.archive.shown());
-                exit = Exit::Data;
+                inquiry.set_exit(Exit::Data);
             }
         }
-        out.flush()?;
-        Ok(exit)
+        Ok(())
     }
 }

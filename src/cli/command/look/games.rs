@@ -7,8 +7,9 @@ use std::time::{Duration, UNIX_EPOCH};
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::exit::{Exit, Failure, OutputError};
-use crate::cli::terminal::output::{self, stdout_for, write_json};
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::inquiry::Inquiry;
+use crate::cli::terminal::output;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::format::is_archive_name;
@@ -112,56 +113,54 @@ struct Unusable<'a> {
 
 impl Games {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
+        Inquiry::run(self.json, |inquiry| self.answer(inquiry))
+    }
+
+    fn answer(&self, inquiry: &mut Inquiry) -> Result<(), Failure> {
         let (disk, environment) = (Disk::default(), Environment::of_process());
         let mut found = find(&disk, &environment);
         let instances = find_instances(&disk, &environment, &found, None);
         found.installations.sort_by(|a, b| (a.title.id, &a.folder).cmp(&(b.title.id, &b.folder)));
-        let mut out = stdout_for(self.json);
-        let mut unseen = Unseen::default();
         let (names, is_verbose) = (instance_names(&instances), log::log_enabled!(log::Level::Info));
         let mut written = Vec::new();
         for installation in &found.installations {
-            let mut line = line(&disk, installation, &mut unseen);
+            let mut line = line(&disk, installation, &mut inquiry.unseen);
             let all = || prefixes(&disk, installation, &found, &environment);
             line.prefixes =
                 self.prefixes.then(|| all().into_iter().map(|it| json_prefix(it, installation)).collect());
             if self.json {
-                write_json(&mut out, &line).map_err(OutputError)?;
+                inquiry.out.json(&line)?;
             } else {
-                write_lines(&mut out, &line, is_verbose || self.prefixes).map_err(OutputError)?;
+                inquiry.out.text(|out| write_lines(out, &line, is_verbose || self.prefixes))?;
                 let is_of_folder = |it: &FoundInstance| {
                     it.game.as_ref().and_then(|it| disk.identity(it)) == disk.identity(&installation.folder)
                 };
                 for (instance, name) in instances.iter().zip(&names).filter(|(it, _)| is_of_folder(it)) {
-                    write_instance(&mut out, instance, name.as_deref(), is_verbose).map_err(OutputError)?;
+                    let name = name.as_deref();
+                    inquiry.out.text(|out| write_instance(out, instance, name, is_verbose))?;
                     written.push(&instance.folder);
                 }
             }
         }
         for (instance, name) in instances.iter().zip(&names) {
             if self.json {
-                write_json(&mut out, &json(instance, name.as_deref())).map_err(OutputError)?
+                inquiry.out.json(&json(instance, name.as_deref()))?;
             } else if !written.contains(&&instance.folder) {
-                write_instance(&mut out, instance, name.as_deref(), is_verbose).map_err(OutputError)?
+                inquiry.out.text(|out| write_instance(out, instance, name.as_deref(), is_verbose))?;
             }
         }
         for (path, why) in &found.unusable {
             if self.json {
-                write_json(&mut out, &Unusable { unusable: path, why }).map_err(OutputError)?;
+                inquiry.out.json(&Unusable { unusable: path, why })?;
             } else {
-                writeln!(out, "not usable  {}\n            {}", path.shown(), why.shown())?;
+                writeln!(inquiry.out, "not usable  {}\n            {}", path.shown(), why.shown())?;
             }
         }
-        unseen.add(&disk.take_unseen(&[]));
-        if self.json {
-            unseen.write_json(&mut out).map_err(OutputError)?;
-        }
-        out.flush()?;
-        let exit = unseen.end(Exit::Ok);
+        inquiry.unseen.add(&disk.take_unseen(&[]));
         if found.installations.is_empty() && instances.is_empty() {
             return Err(Failure::new(Exit::No, not_found(&found)));
         }
-        Ok(exit)
+        Ok(())
     }
 }
 

@@ -12,9 +12,10 @@ use serde::Serialize;
 use crate::answers::structure::{structure, without_texels};
 use crate::cli::command::explain::order;
 use crate::cli::exit::{Exit, Failure, OutputError};
+use crate::cli::inquiry::Inquiry;
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::option_table::OpenArgs;
-use crate::cli::terminal::output::{StyledWrite, stdout_for, write_json};
+use crate::cli::terminal::output::StyledWrite;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::game::LoadOrder;
@@ -75,60 +76,42 @@ struct Summary {
 
 impl Info {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
-        let mut out = stdout_for(self.json);
-        let mut unseen = Unseen::default();
+        Inquiry::run(self.json, |inquiry| self.answer(inquiry))
+    }
+
+    fn answer(&self, inquiry: &mut Inquiry) -> Result<(), Failure> {
         for source in &self.archives {
             // Report each source separately, so that a profile's options apply only to the sources
             // that it names.
             let set = source_set(slice::from_ref(source), self.open.options().layout(Layout::Union))?;
-            unseen.add(&set.options.unseen);
+            inquiry.unseen.add(&set.options.unseen);
             for (path, set) in set.each() {
-                self.write_source(path, &set, &mut unseen, &mut out)?;
-            }
-        }
-        if self.json {
-            unseen.write_json(&mut out).map_err(OutputError)?;
-        }
-        out.flush()?;
-        Ok(unseen.end(Exit::Ok))
-    }
-
-    fn write_source(
-        &self,
-        source: &Path,
-        set: &SourceSet,
-        unseen: &mut Unseen,
-        out: &mut impl StyledWrite,
-    ) -> Result<(), Failure> {
-        if let Some(mut order) = resolve::plan_source(source, &set.options)? {
-            loose_notes::add(&mut order, &set.options);
-            unseen.add(&order.notes);
-            if self.json {
-                order::write_json(out, &order, &[]).map_err(OutputError)?
-            } else {
-                write_game(out, &order).map_err(OutputError)?
-            }
-            return Ok(());
-        }
-        if !source.is_dir() {
-            return Ok(self.write(&summary(source, set, unseen)?, out).map_err(OutputError)?);
-        }
-        let NamedFolder { loose, archives, notes } = NamedFolder::open(source, &set.options)?;
-        unseen.add(&notes);
-        let summary_of_folder = Summary { notes, ..folder(source, &loose.into(), unseen) };
-        self.write(&summary_of_folder, out).map_err(OutputError)?;
-        for archive in archives {
-            match summary(&archive, set, unseen) {
-                Ok(summary) => self.write(&summary, out).map_err(OutputError)?,
-                Err(error) => unseen.add([&unreadable(&archive, &error)]),
+                answer_source(path, &set, inquiry)?;
             }
         }
         Ok(())
     }
+}
 
-    fn write(&self, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
-        if self.json { write_json(out, summary) } else { summary.write(out) }
+fn answer_source(source: &Path, set: &SourceSet, inquiry: &mut Inquiry) -> Result<(), Failure> {
+    if let Some(mut order) = resolve::plan_source(source, &set.options)? {
+        loose_notes::add(&mut order, &set.options);
+        inquiry.unseen.add(&order.notes);
+        return Ok(inquiry.put(|| order::document(&order, &[]), |out| write_game(out, &order))?);
     }
+    if !source.is_dir() {
+        return Ok(summary(source, set, &mut inquiry.unseen)?.put(inquiry)?);
+    }
+    let NamedFolder { loose, archives, notes } = NamedFolder::open(source, &set.options)?;
+    inquiry.unseen.add(&notes);
+    Summary { notes, ..folder(source, &loose.into(), &mut inquiry.unseen) }.put(inquiry)?;
+    for archive in archives {
+        match summary(&archive, set, &mut inquiry.unseen) {
+            Ok(summary) => summary.put(inquiry)?,
+            Err(error) => inquiry.unseen.add([&unreadable(&archive, &error)]),
+        }
+    }
+    Ok(())
 }
 
 /// Writes what a game loads, and its plugins.
@@ -251,6 +234,10 @@ fn folder(path: &Path, loose: &Vfs, unseen: &mut Unseen) -> Summary {
 }
 
 impl Summary {
+    fn put(&self, inquiry: &mut Inquiry) -> Result<(), OutputError> {
+        inquiry.put(|| self, |out| self.write(out))
+    }
+
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let kind = if self.kind.is_empty() { String::new() } else { format!(" {}", self.kind) };
         writeln!(out, "{}", self.archive.shown())?;

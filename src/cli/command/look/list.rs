@@ -1,6 +1,5 @@
 //! `bsafs list`: lists the files of archives and folders, without a mount.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -9,12 +8,12 @@ use serde::Serialize;
 use crate::answers::comparison::Digests;
 use crate::answers::manifest;
 use crate::cli::exit::{Exit, Failure, OutputError};
+use crate::cli::inquiry::Inquiry;
 use crate::cli::options::named_sources::open_sources_for;
 use crate::cli::options::option_table::{LAYOUT, OPEN, OpenArgs};
 use crate::cli::options::selection::Selection;
-use crate::cli::terminal::output::{stdout_for, write_json};
+use crate::cli::terminal::output::stdout_for;
 use crate::cli::terminal::progress::steps;
-use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::picture::{PictureError, RgbaTexture};
 use crate::shown::Shown;
@@ -102,12 +101,15 @@ type Pixels = (Option<JsonTexture>, Option<&'static str>);
 
 impl List {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
-        let options = self.open.options();
-        let (sources, selected) = self.selection.split(&self.archives)?;
-        let vfs = open_sources_for(sources, options, selected.only_paths().iter().copied())?;
-        let mut out = stdout_for(self.json || self.zero);
-        let mut unseen = selected.unseen(&vfs);
-        let files = selected.files(&vfs).inspect_err(|_| _ = unseen.end(Exit::Ok))?;
+        let out = stdout_for(self.json || self.zero);
+        Inquiry::run_to(out, self.json, |inquiry| self.answer(inquiry))
+    }
+
+    fn answer(&self, inquiry: &mut Inquiry) -> Result<(), Failure> {
+        let (sources, mut selected) = self.selection.split(&self.archives)?;
+        let paths = selected.only_paths().iter().copied();
+        let vfs = open_sources_for(sources, self.open.options(), paths)?;
+        let files = inquiry.select(&mut selected, &vfs)?;
         let read = |index: usize| texture(&files[index]);
         let mut textures = if self.pixels {
             in_parallel(files.len(), &steps("reading headers", files.len()), read)
@@ -115,9 +117,7 @@ impl List {
             Vec::new()
         };
         if self.hash {
-            self.write_hashes(&mut out, &files, &mut unseen)?;
-            out.flush()?;
-            return Ok(unseen.end(if selected.is_unmatched(files.len()) { Exit::No } else { Exit::Ok }));
+            return Ok(self.write_hashes(inquiry, &files)?);
         }
         for (index, file) in files.iter().enumerate() {
             if self.json {
@@ -125,14 +125,13 @@ impl List {
                 let (texture, unconverted) = pixels
                     .map(|pixels| {
                         pixels.unwrap_or_else(|error| {
-                            unseen.add_file(file, &error);
+                            inquiry.unseen.add_file(file, &error);
                             (None, Some("cannot be read"))
                         })
                     })
                     .unzip();
                 let unconverted = unconverted.flatten();
-                write_json(&mut out, &JsonFile { texture, unconverted, ..line(file) })
-                    .map_err(OutputError)?;
+                inquiry.out.json(&JsonFile { texture, unconverted, ..line(file) })?;
                 continue;
             }
             if self.long {
@@ -141,28 +140,19 @@ impl List {
                 // Read the size first: packed_size() of a loose file is the size that was read.
                 let size = file.shown_size();
                 let (packed, codec) = (file.packed_size(), file.codec());
-                write!(out, "{size:>12} {packed:>12} {codec:<12} {archive}  ")?;
+                write!(inquiry.out, "{size:>12} {packed:>12} {codec:<12} {archive}  ")?;
             }
-            out.write_all(&file.path_bytes())?;
-            out.write_all(if self.zero { b"\0" } else { b"\n" })?;
+            inquiry.out.write_all(&file.path_bytes())?;
+            inquiry.out.write_all(if self.zero { b"\0" } else { b"\n" })?;
         }
         if self.json || self.long {
-            unseen.add_sizes(&files);
+            inquiry.unseen.add_sizes(&files);
         }
-        if self.json {
-            unseen.write_json(&mut out).map_err(OutputError)?;
-        }
-        out.flush()?;
-        Ok(unseen.end(if selected.is_unmatched(files.len()) { Exit::No } else { Exit::Ok }))
+        Ok(())
     }
 
     /// Writes a line for each file that `sha256sum -c` reads; with `-0`, as `sha256sum -z` writes it.
-    fn write_hashes(
-        &self,
-        out: &mut impl Write,
-        files: &[VfsFile],
-        unseen: &mut Unseen,
-    ) -> Result<(), OutputError> {
+    fn write_hashes(&self, inquiry: &mut Inquiry, files: &[VfsFile]) -> Result<(), OutputError> {
         let digests = Digests::default();
         let advance = steps("reading", files.len());
         let read = in_parallel(files.len(), &advance, |index| {
@@ -176,13 +166,12 @@ impl List {
                 Err(what) => {
                     let layer = format!("{}: ", file.layer().path().shown());
                     let why = what.strip_prefix(&layer).unwrap_or(&what).to_owned();
-                    unseen.add([&file.not_read(&ReadErrorKind::Unreadable(why))]);
+                    inquiry.unseen.add([&file.not_read(&ReadErrorKind::Unreadable(why))]);
                     continue;
                 }
             };
             let end = if self.zero { 0 } else { b'\n' };
-            let line = manifest::line(&digest, &file.path_bytes(), end);
-            out.write_all(&line).map_err(OutputError)?;
+            inquiry.out.write_all(&manifest::line(&digest, &file.path_bytes(), end))?;
         }
         Ok(())
     }

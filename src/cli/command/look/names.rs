@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::inquiry::Inquiry;
 use crate::cli::options::option_table::{OpenArgs, PARSE};
-use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::format::Name;
@@ -31,21 +31,23 @@ pub(crate) struct Names {
 
 impl Names {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
-        let (mut paths, mut unseen, mut exit) = (BTreeMap::new(), Unseen::default(), Exit::Ok);
+        Inquiry::run(false, |inquiry| self.answer(inquiry))
+    }
+
+    fn answer(&self, inquiry: &mut Inquiry) -> Result<(), Failure> {
+        let mut paths = BTreeMap::new();
         for archive in &self.archives {
-            let left_out = self.collect(archive, &mut paths, &mut unseen)?;
+            let left_out = self.collect(archive, &mut paths, &mut inquiry.unseen)?;
             if left_out > 0 {
                 let what = "cannot be written as one line of text";
                 log::error!("{}: left out {} that {what}", archive.shown(), count(left_out, "path"));
-                exit = Exit::No;
+                inquiry.set_exit(Exit::No);
             }
         }
-        let mut out = stdout();
         for path in paths.values() {
-            writeln!(out, "{path}")?;
+            writeln!(inquiry.out, "{path}")?;
         }
-        out.flush()?;
-        Ok(unseen.end(exit))
+        Ok(())
     }
 
     /// Adds an archive's paths, with their lower-case forms as keys. Returns how many stored names were left

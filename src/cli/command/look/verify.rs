@@ -12,10 +12,10 @@ use serde::Serialize;
 
 use crate::answers::structure::structure;
 use crate::cli::exit::{Exit, Failure, OutputError};
+use crate::cli::inquiry::Inquiry;
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::option_table::OpenArgs;
 use crate::cli::options::selection::{Selected, Selection};
-use crate::cli::terminal::output::{stdout_for, write_json};
 use crate::cli::terminal::progress;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
@@ -94,27 +94,13 @@ struct Finding {
 
 impl Verify {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
-        let mut out = stdout_for(self.json);
+        Inquiry::run(self.json, |inquiry| self.answer(inquiry, ui))
+    }
+
+    fn answer(&self, inquiry: &mut Inquiry, ui: &Ui) -> Result<(), Failure> {
         let (sources, selected) = self.selection.split(&self.archives)?;
-        let (missing, unseen) = (selected.paths(), Unseen::default());
-        let mut checking = Checking { selected: &selected, missing, unseen, failed: None };
-        let (mut exit, mut files) = (Exit::Ok, 0);
-        let mut report = |findings: Findings| {
-            // An archive without a selected file was not named.
-            if findings.files == 0 && selected.is_limited() {
-                return Ok(());
-            }
-            files += findings.files;
-            if !findings.bad.is_empty() {
-                exit = Exit::No;
-            }
-            if self.json {
-                write_json(&mut out, &findings).map_err(OutputError)?
-            } else {
-                findings.write(&mut out, ui.is_quiet).map_err(OutputError)?
-            }
-            out.flush()
-        };
+        let is_quiet = ui.is_quiet;
+        let mut checking = Checking { inquiry, selected, is_quiet, files: 0, has_failed: false };
         for source in sources {
             // Check each source separately, so that a profile's options apply only to the sources
             // that it names.
@@ -127,41 +113,27 @@ impl Verify {
             };
             // If a profile sets `salvage`, suspect files are still not sound.
             let set = SourceSet { options: set.options.salvage(false), ..set };
-            checking.unseen.add(&set.options.unseen);
+            checking.inquiry.unseen.add(&set.options.unseen);
             for (path, set) in set.each() {
-                checking.source(path, &set, &mut report)?;
+                checking.source(path, &set)?;
             }
         }
-        let Checking { missing, unseen, failed, .. } = checking;
-        if self.json {
-            unseen.write_json(&mut out).map_err(OutputError)?;
-            out.flush()?;
-        }
-        let exit = unseen.end(exit);
+        let Checking { inquiry, selected, files, has_failed, .. } = checking;
         // Nothing is known of paths in what could not be opened.
-        if failed.is_none() {
-            selected.refuse(&missing, None)?;
-        }
-        Ok(match failed {
-            Some(failed) => failed,
-            None if selected.is_unmatched(files) => Exit::No,
-            None => exit,
-        })
+        if has_failed { Ok(()) } else { inquiry.check(&selected, files, None) }
     }
 }
 
 /// The state of a run.
 struct Checking<'a> {
-    selected: &'a Selected<'a>,
-    /// Paths that the user named, and that no source had so far.
-    missing: Vec<&'a Path>,
-    unseen: Unseen,
-    /// The exit status of the first error that kept an argument from being opened.
-    failed: Option<Exit>,
+    inquiry: &'a mut Inquiry,
+    selected: Selected<'a>,
+    is_quiet: bool,
+    /// Number of files that were checked.
+    files: usize,
+    /// Whether an argument could not be opened.
+    has_failed: bool,
 }
-
-/// Reports what was found in an archive, or in the loose files of a folder.
-type Report<'r> = dyn FnMut(Findings) -> Result<(), OutputError> + 'r;
 
 /// A source that was opened.
 enum Opened {
@@ -173,11 +145,11 @@ enum Opened {
 impl Checking<'_> {
     /// Checks and reports each archive of a game, a folder and the archives in it, or a single archive. Goes
     /// on if one of them cannot be opened.
-    fn source(&mut self, source: &Path, set: &SourceSet, report: &mut Report<'_>) -> Result<(), OutputError> {
+    fn source(&mut self, source: &Path, set: &SourceSet) -> Result<(), OutputError> {
         match self.open(source, set) {
-            Ok(Opened::Game(order, game)) => self.game(&order, &game, set, report),
-            Ok(Opened::Folder(folder)) => self.folder(source, folder, set, report),
-            Ok(Opened::Archive(findings)) => report(findings),
+            Ok(Opened::Game(order, game)) => self.game(&order, &game, set),
+            Ok(Opened::Folder(folder)) => self.folder(source, folder, set),
+            Ok(Opened::Archive(findings)) => self.report(&findings),
             Err(failure) => {
                 self.fail(source, failure);
                 Ok(())
@@ -187,7 +159,7 @@ impl Checking<'_> {
 
     fn open(&mut self, source: &Path, set: &SourceSet) -> Result<Opened, Failure> {
         if let Some(order) = resolve::plan_source(source, &set.options)? {
-            self.unseen.add(&order.notes);
+            self.inquiry.unseen.add(&order.notes);
             return Ok(Opened::Game(order, Vfs::from(set.only(source).open()?)));
         }
         if source.is_dir() {
@@ -197,13 +169,7 @@ impl Checking<'_> {
     }
 
     /// Checks and reports the archives and loose files of a game.
-    fn game(
-        &mut self,
-        order: &LoadOrder,
-        game: &Vfs,
-        set: &SourceSet,
-        report: &mut Report<'_>,
-    ) -> Result<(), OutputError> {
+    fn game(&mut self, order: &LoadOrder, game: &Vfs, set: &SourceSet) -> Result<(), OutputError> {
         let mut known = HashSet::new();
         for layer in order.layers.iter().filter(|layer| layer.what == LayerKind::Archive) {
             known.extend(identity(&layer.path));
@@ -212,11 +178,11 @@ impl Checking<'_> {
             let subject = layer.path.to_string_lossy();
             let is_version = |note: &&Note| note.code == NoteCode::ArchiveVersion && note.subject == subject;
             findings.notes.splice(0..0, order.notes.iter().filter(is_version).cloned());
-            report(findings)?;
+            self.report(&findings)?;
         }
         let copies = game.files().flat_map(|file| file.hidden().chain([file.clone()]).collect::<Vec<_>>());
-        self.other_archives(copies, known, set, report)?;
-        self.loose_files(game, set, report)
+        self.other_archives(copies, known, set)?;
+        self.loose_files(game, set)
     }
 
     /// Checks and reports a folder and the archives in it.
@@ -225,21 +191,20 @@ impl Checking<'_> {
         source: &Path,
         NamedFolder { loose, archives, notes }: NamedFolder,
         set: &SourceSet,
-        report: &mut Report<'_>,
     ) -> Result<(), OutputError> {
         for archive in &archives {
-            self.archive_if_readable(archive, set).map_or(Ok(()), &mut *report)?;
+            self.report_archive(archive, set)?;
         }
         let loose = Vfs::from(loose);
         let known = archives.iter().filter_map(|archive| identity(archive)).collect();
-        self.other_archives(loose.files(), known, set, report)?;
-        self.unseen.add(&notes);
+        self.other_archives(loose.files(), known, set)?;
+        self.inquiry.unseen.add(&notes);
         let (unseen, odd): (Vec<Note>, Vec<Note>) = notes.into_iter().partition(|note| note.code.is_unseen());
-        let mut files = self.selected.files_among(&loose, &mut self.missing);
+        let mut files = self.selected.files_among(&loose);
         files.retain(|file| !opens(set) || !is_archive_name(file.name()));
-        let findings = self.findings(source, files, odd);
+        let findings = findings(source, files, odd, &mut self.inquiry.unseen);
         let not_looked_at = findings.not_looked_at + unseen.len();
-        report(Findings { not_looked_at, ..findings })
+        self.report(&Findings { not_looked_at, ..findings })
     }
 
     /// Checks and reports the archives among loose files that are no layers: games do not look for archives
@@ -249,7 +214,6 @@ impl Checking<'_> {
         files: impl Iterator<Item = VfsFile>,
         mut known: HashSet<DiskId>,
         set: &SourceSet,
-        report: &mut Report<'_>,
     ) -> Result<(), OutputError> {
         let is_one = |file: &VfsFile| file.layer().is_folder() && is_archive_name(file.name());
         for file in files.filter(|file| opens(set) && is_one(file)) {
@@ -258,20 +222,15 @@ impl Checking<'_> {
             if identity(&archive).is_some_and(|it| !known.insert(it)) {
                 continue;
             }
-            self.archive_if_readable(&archive, set).map_or(Ok(()), &mut *report)?;
+            self.report_archive(&archive, set)?;
         }
         Ok(())
     }
 
     /// Checks and reports the loose files of each folder of a game, also those that others hide.
-    fn loose_files(
-        &mut self,
-        game: &Vfs,
-        set: &SourceSet,
-        report: &mut Report<'_>,
-    ) -> Result<(), OutputError> {
-        self.unseen.add(game.unseen());
-        let selected = self.selected.files_among(game, &mut self.missing);
+    fn loose_files(&mut self, game: &Vfs, set: &SourceSet) -> Result<(), OutputError> {
+        self.inquiry.unseen.add(game.unseen());
+        let selected = self.selected.files_among(game);
         let copies = selected.into_iter().flat_map(|file| {
             let hidden: Vec<VfsFile> = file.hidden().collect();
             std::iter::once(file).chain(hidden)
@@ -287,23 +246,42 @@ impl Checking<'_> {
             let is_inside = |note: &&Note| Path::new(&note.subject).starts_with(layer.path());
             let (unseen, odd): (Vec<Note>, Vec<Note>) =
                 game.left_out().filter(is_inside).cloned().partition(|note| note.code.is_unseen());
-            let found = self.findings(layer.path(), files, odd);
+            let found = findings(layer.path(), files, odd, &mut self.inquiry.unseen);
             let not_looked_at = found.not_looked_at + unseen.len();
-            report(Findings { not_looked_at, ..found })?;
+            self.report(&Findings { not_looked_at, ..found })?;
         }
         Ok(())
     }
 
     /// Goes on after an argument that could not be opened.
     fn fail(&mut self, source: &Path, failure: Failure) {
-        self.failed.get_or_insert(failure.exit);
-        self.unseen.fail(source, failure);
+        self.has_failed = true;
+        self.inquiry.fail(source, failure);
+    }
+
+    /// Reports what was found in an archive, or in the loose files of a folder.
+    fn report(&mut self, findings: &Findings) -> Result<(), OutputError> {
+        // An archive without a selected file was not named.
+        if findings.files == 0 && self.selected.is_limited() {
+            return Ok(());
+        }
+        self.files += findings.files;
+        if !findings.bad.is_empty() {
+            self.inquiry.set_exit(Exit::No);
+        }
+        self.inquiry.put(|| findings, |out| findings.write(out, self.is_quiet))?;
+        self.inquiry.out.flush()
+    }
+
+    /// Checks and reports an archive of a game or of a folder.
+    fn report_archive(&mut self, archive: &Path, set: &SourceSet) -> Result<(), OutputError> {
+        self.archive_if_readable(archive, set).map_or(Ok(()), |findings| self.report(&findings))
     }
 
     /// What was found in an archive of a game or of a folder; `None` if it cannot be opened.
     fn archive_if_readable(&mut self, archive: &Path, set: &SourceSet) -> Option<Findings> {
         let opened = self.archive(archive, set);
-        opened.map_err(|error| self.unseen.add([&unreadable(archive, &error)])).ok()
+        opened.map_err(|error| self.inquiry.unseen.add([&unreadable(archive, &error)])).ok()
     }
 
     fn archive(&mut self, archive: &Path, set: &SourceSet) -> Result<Findings, OpenError> {
@@ -312,60 +290,60 @@ impl Checking<'_> {
         // What the parser noted comes first.
         let parsed = vfs.opened().archives().flat_map(|description| description.notes.clone());
         let notes: Vec<Note> = parsed.chain(structure).collect();
-        self.unseen.add(&notes);
-        let files = self.selected.files_among(&vfs, &mut self.missing);
-        Ok(self.findings(archive, files, notes))
+        self.inquiry.unseen.add(&notes);
+        let files = self.selected.files_among(&vfs);
+        Ok(findings(archive, files, notes, &mut self.inquiry.unseen))
     }
+}
 
-    /// Checks files of one archive or folder, whose structure was judged.
-    fn findings(&mut self, source: &Path, mut files: Vec<VfsFile>, mut notes: Vec<Note>) -> Findings {
-        // In stored order, so that the disk is read sequentially.
-        files.sort_unstable_by_key(VfsFile::entry);
-        let total = || files.iter().map(VfsFile::disk_size).sum();
-        let advance = progress::bytes("verifying", files.len(), total);
-        let once = OncePerFile::default();
-        let is_shared = sharing(&files);
-        let checked = in_parallel(files.len(), &|| {}, |index| {
-            let file = &files[index];
-            let key = if is_shared[index] { file.bytes_key() } else { None };
-            let checked = once.of(key, || CheckedBytes::of(file));
-            advance(file.disk_size());
-            checked
-        });
-        let archive = source.to_string_lossy().into_owned();
-        let is_damaged = notes.iter().any(|note| note.code.is_damage());
-        let mut found = Findings { archive, files: files.len(), is_damaged, ..Findings::default() };
-        let mut of_files = Notes::new(NOTES_MAX);
-        for (file, checked) in files.iter().zip(checked) {
-            let path = file.path();
-            let checked = match checked {
-                Err(kind) if kind.is_unseen() => {
-                    found.not_looked_at += 1;
-                    self.unseen.add([&file.not_read(&kind)]);
-                    continue;
-                }
-                Err(kind) => {
-                    found.bad.push(Finding { path, what: kind.to_string() });
-                    continue;
-                }
-                Ok(checked) => checked,
-            };
-            let lost = checked.quirks.iter().find(|quirk| quirk.is_loss()).map(ToString::to_string);
-            let cut = || checked.cut_texture.filter(|_| is_texture(file));
-            match file.missing_texels().or(lost).or_else(cut) {
-                Some(what) => found.bad.push(Finding { path, what }),
-                None => {
-                    found.unchecked += usize::from(checked.unchecked.is_some());
-                    found.unchecked_lz4_frames += usize::from(checked.unchecked == Some(Codec::Lz4Frame));
-                    for quirk in checked.quirks {
-                        of_files.add(quirk.code(), || Note::new(quirk.code(), &*path, quirk.to_string()));
-                    }
+/// Checks files of one archive or folder, whose structure was judged.
+fn findings(source: &Path, mut files: Vec<VfsFile>, mut notes: Vec<Note>, unseen: &mut Unseen) -> Findings {
+    // In stored order, so that the disk is read sequentially.
+    files.sort_unstable_by_key(VfsFile::entry);
+    let total = || files.iter().map(VfsFile::disk_size).sum();
+    let advance = progress::bytes("verifying", files.len(), total);
+    let once = OncePerFile::default();
+    let is_shared = sharing(&files);
+    let checked = in_parallel(files.len(), &|| {}, |index| {
+        let file = &files[index];
+        let key = if is_shared[index] { file.bytes_key() } else { None };
+        let checked = once.of(key, || CheckedBytes::of(file));
+        advance(file.disk_size());
+        checked
+    });
+    let archive = source.to_string_lossy().into_owned();
+    let is_damaged = notes.iter().any(|note| note.code.is_damage());
+    let mut found = Findings { archive, files: files.len(), is_damaged, ..Findings::default() };
+    let mut of_files = Notes::new(NOTES_MAX);
+    for (file, checked) in files.iter().zip(checked) {
+        let path = file.path();
+        let checked = match checked {
+            Err(kind) if kind.is_unseen() => {
+                found.not_looked_at += 1;
+                unseen.add([&file.not_read(&kind)]);
+                continue;
+            }
+            Err(kind) => {
+                found.bad.push(Finding { path, what: kind.to_string() });
+                continue;
+            }
+            Ok(checked) => checked,
+        };
+        let lost = checked.quirks.iter().find(|quirk| quirk.is_loss()).map(ToString::to_string);
+        let cut = || checked.cut_texture.filter(|_| is_texture(file));
+        match file.missing_texels().or(lost).or_else(cut) {
+            Some(what) => found.bad.push(Finding { path, what }),
+            None => {
+                found.unchecked += usize::from(checked.unchecked.is_some());
+                found.unchecked_lz4_frames += usize::from(checked.unchecked == Some(Codec::Lz4Frame));
+                for quirk in checked.quirks {
+                    of_files.add(quirk.code(), || Note::new(quirk.code(), &*path, quirk.to_string()));
                 }
             }
         }
-        notes.extend(of_files.into_vec());
-        Findings { notes, ..found }
     }
+    notes.extend(of_files.into_vec());
+    Findings { notes, ..found }
 }
 
 /// What a check of bytes found, for all files that have them.
@@ -451,7 +429,6 @@ impl Findings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::options::selection::Selection;
     use crate::vfs::file::tests::names_of_one_extent;
 
     #[test]
@@ -459,15 +436,10 @@ mod tests {
         let names: Vec<String> = (0..50).map(|number| format!("{number}.dds")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let (_dir, path, files) = names_of_one_extent(&names, &[1; 1 << 20]);
-        let arguments = [path.clone()];
-        let selection = Selection::default();
-        let (_, selected) = selection.split(&arguments).unwrap();
-        let mut checking =
-            Checking { selected: &selected, missing: Vec::new(), unseen: Unseen::default(), failed: None };
         let vfs = Vfs::open([&path]).unwrap();
         let files: Vec<VfsFile> = files.iter().filter_map(|file| vfs.file(file.path())).collect();
         let before = vfs.store().bytes_read();
-        let found = checking.findings(&path, files, Vec::new());
+        let found = findings(&path, files, Vec::new(), &mut Unseen::default());
         assert_eq!((found.files, found.bad.len(), found.unchecked), (50, 0, 50));
         let read = vfs.store().bytes_read() - before;
         assert!(read < 3 << 20, "{read} bytes were read");

@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::exit::{Exit, Failure, OutputError};
+use crate::cli::exit::{Exit, Failure};
 use crate::cli::surroundings::check_mount_table;
-use crate::cli::terminal::output::{duration, stdout_for, write_json};
+use crate::cli::terminal::output::{duration, stdout_for};
 use crate::cli::ui::Ui;
 use crate::daemon::overlay;
 use crate::mounts::mount_status::{self, Answer, MountStatus, dead_overlay};
@@ -71,10 +71,9 @@ impl Mounts {
         for (mounted, answer) in &mounts {
             let shown = overlay::shown(mounted);
             if self.json {
-                write_json(&mut out, &JsonMount::new(mounted, &shown, answer, &holders))
-                    .map_err(OutputError)?
+                out.json(&JsonMount::new(mounted, &shown, answer, &holders))?
             } else {
-                write(&mut out, mounted, &shown, answer, holders.of(&shown.device)).map_err(OutputError)?
+                out.text(|out| write(out, mounted, &shown, answer, holders.of(&shown.device)))?
             }
         }
         if !self.json && !holders.is_complete {

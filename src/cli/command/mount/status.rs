@@ -8,8 +8,8 @@ use clap::Args;
 use indicatif::BinaryBytes;
 
 use super::mounts::{self, write_how};
-use crate::cli::exit::{Exit, Failure, OutputError};
-use crate::cli::terminal::output::{duration, stdout_for, write_json};
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::terminal::output::{duration, stdout_for};
 use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::has_no_daemon;
 use crate::fs::{self, WatchCounts};
@@ -54,11 +54,7 @@ impl Status {
                 Some(identity) => MountStatus::read(path, identity)?,
                 None => status_of(path)?,
             };
-            if self.json {
-                write_json(&mut out, &status).map_err(OutputError)?
-            } else {
-                write(&mut out, path, &status).map_err(OutputError)?
-            }
+            if self.json { out.json(&status)? } else { out.text(|out| write(out, path, &status))? }
         }
         out.flush()?;
         Ok(Exit::Ok)

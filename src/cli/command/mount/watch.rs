@@ -71,7 +71,7 @@ impl Watch {
         while let Some(changes) = watching.read()? {
             for change in &changes {
                 if self.json {
-                    write_json(&mut out, change).map_err(OutputError)?
+                    out.json(change)?
                 } else {
                     writeln!(out, "{:<8}  {}", change.change, change.path.shown())?
                 }

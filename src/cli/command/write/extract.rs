@@ -14,6 +14,7 @@ use indicatif::BinaryBytes;
 
 use crate::answers::comparison::{equals, equals_written};
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::inquiry::Inquiry;
 use crate::cli::options::named_sources::open_sources_for;
 use crate::cli::options::option_table::{AS_USER, LAYOUT, OPEN, OpenArgs, SALVAGE};
 use crate::cli::options::selection::{Selection, destination_hint, refuse_destination};
@@ -143,34 +144,32 @@ struct Outcomes {
 impl Extract {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
         remove_files_on_signals();
+        Inquiry::run(false, |inquiry| self.extract(inquiry, ui))
+    }
+
+    fn extract(&self, inquiry: &mut Inquiry, ui: &Ui) -> Result<(), Failure> {
         // Everybody may read what is extracted.
         let options = self.open.options().advice_to_root((!self.follow_links).then_some(AS_USER));
-        let (named, selected) = self.selection.split(&self.archives)?;
+        let (named, mut selected) = self.selection.split(&self.archives)?;
         // The names of pictures and sounds depend on other files.
         let paths = if self.png || self.voices { &[] } else { selected.only_paths() };
         let vfs = open_sources_for(named, options, paths.iter().copied())?;
         if self.directory.is_none() {
             refuse_destination(named, "-C")?;
         }
-        let unseen = selected.unseen(&vfs);
-        let files = selected.files(&vfs).map_err(|failure| {
-            _ = unseen.end(Exit::Ok);
+        let files = inquiry.select(&mut selected, &vfs).map_err(|failure| {
             if self.directory.is_some() { failure } else { destination_hint(failure, &self.archives, "-C") }
         })?;
-        if selected.is_unmatched(files.len()) {
-            return Ok(unseen.end(Exit::No));
-        }
         let directory = self.directory(named, &vfs.store().identities());
         if self.directory.is_none() {
             warn_of_source(named, &directory);
         }
-        if self.dry_run {
-            return self.dry_run(&vfs, &files, &directory, ui.is_quiet).map(|exit| unseen.end(exit));
-        }
-        let done = self.write_files(&vfs, files, &directory, ui);
-        // It is said even if the disk is full.
-        let exit = unseen.end(Exit::Ok);
-        done.map(|done| if done == Exit::Ok { exit } else { done })
+        inquiry.set_exit(if self.dry_run {
+            self.dry_run(&vfs, &files, &directory, ui.is_quiet)?
+        } else {
+            self.write_files(&vfs, files, &directory, ui)?
+        });
+        Ok(())
     }
 
     /// The command that extracts to a folder, without any other option.

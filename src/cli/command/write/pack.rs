@@ -13,11 +13,12 @@ use crate::answers::fate::{Cause, Fate};
 use crate::answers::question::Question;
 use crate::answers::why::why;
 use crate::cli::exit::{Exit, Failure, OutputError};
+use crate::cli::inquiry::Inquiry;
 use crate::cli::options::named_sources::{open_sources, source_set};
 use crate::cli::options::option_table::{AS_USER, OpenArgs};
 use crate::cli::options::selection::{Selection, destination_hint, refuse_destination};
 use crate::cli::surroundings::remove_files_on_signals;
-use crate::cli::terminal::output::{self, Output, stdout, stdout_for};
+use crate::cli::terminal::output::{Output, stdout};
 use crate::cli::terminal::progress;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
@@ -194,6 +195,10 @@ impl Pack {
             return self.move_back(from, is_quiet);
         }
         remove_files_on_signals();
+        Inquiry::run(self.json, |inquiry| self.pack(inquiry, is_quiet))
+    }
+
+    fn pack(&self, inquiry: &mut Inquiry, is_quiet: bool) -> Result<(), Failure> {
         let open = self.open.options();
         let options = self.options(&open)?;
         let (folder, options) = self.place(options);
@@ -209,22 +214,21 @@ impl Pack {
             refuse_destination(&self.sources, "-o")?;
         }
         let plan = Plan::new(&vfs, &options)?;
-        let mut unseen = Unseen::default();
         let changes = match &self.within {
-            Some(game) => self.effects(&plan, game, &mut unseen)?,
+            Some(game) => self.effects(&plan, game, &mut inquiry.unseen)?,
             None => Effects::default(),
         };
-        let mut out = if self.json { stdout_for(true) } else { stdout() };
+        let out = &mut inquiry.out;
         let movable = self.move_packed.as_ref().map(|to| plan.check_move(to, &folder)).transpose()?;
         let before = plan.leftovers(&folder);
         if self.dry_run {
-            self.print(&mut out, &plan, &changes, &[], &folder, is_quiet)?;
+            self.print(out, &plan, &changes, &[], &folder, is_quiet)?;
             if let (Some(movable), Some(to), false) = (movable, &self.move_packed, is_quiet || self.json) {
                 writeln!(out, "would move {} to {}", count(movable, "file"), to.shown())?;
             }
-            self.print_leftovers(&mut out, (&before, &before), &folder, is_quiet)?;
+            self.print_leftovers(out, (&before, &before), &folder, is_quiet)?;
             out.flush()?;
-            self.print_replaced(&mut out, &plan.existing_notes(&folder)?)?;
+            self.print_replaced(out, &plan.existing_notes(&folder)?)?;
         } else {
             let (files, bytes) = plan.totals();
             let rounds = if self.no_verify { 1 } else { 2 };
@@ -232,18 +236,18 @@ impl Pack {
             let packed = plan.write_with(&folder, &|bytes| advance(bytes));
             drop(advance);
             let packed = packed?;
-            self.print(&mut out, &plan, &changes, &packed, &folder, is_quiet)?;
+            self.print(out, &plan, &changes, &packed, &folder, is_quiet)?;
             let replaced: Vec<Note> = packed.into_iter().filter_map(|archive| archive.replaced).collect();
-            self.print_replaced(&mut out, &replaced)?;
+            self.print_replaced(out, &replaced)?;
             let after = plan.leftovers(&folder);
-            self.print_leftovers(&mut out, (&before, &after), &folder, is_quiet)?;
+            self.print_leftovers(out, (&before, &after), &folder, is_quiet)?;
             let removed = before.iter().filter(|it| !after.iter().any(|still| still.name == it.name));
             let removed: Vec<String> = removed.map(|it| it.name.clone()).collect();
             for name in plan.idle_files(&folder, &removed) {
                 let text = "it only made the game load an archive that was removed; remove it yourself if \
                             nothing else needs it";
                 let note = Note::new(NoteCode::PackLeftover, folder.join(name).to_string_lossy(), text);
-                self.print_replaced(&mut out, &[note])?;
+                self.print_replaced(out, &[note])?;
             }
             if let Some(to) = &self.move_packed {
                 out.flush()?;
@@ -261,12 +265,10 @@ impl Pack {
                 moved?;
             }
         }
-        if self.json {
-            unseen.write_json(&mut out).map_err(OutputError)?;
+        if !plan.loose().iter().all(|left| left.reason.is_expected()) {
+            inquiry.set_exit(Exit::No);
         }
-        out.flush()?;
-        let is_all = plan.loose().iter().all(|left| left.reason.is_expected());
-        Ok(unseen.end(if is_all { Exit::Ok } else { Exit::No }))
+        Ok(())
     }
 
     /// Moves files back into the only source.
@@ -287,7 +289,7 @@ impl Pack {
     fn print_replaced(&self, out: &mut Output, notes: &[Note]) -> Result<(), OutputError> {
         for note in notes {
             if self.json {
-                output::write_json(out, &Line::Note { note }).map_err(OutputError)?;
+                out.json(&Line::Note { note })?;
             } else {
                 log::warn!("{}: {note}", note.subject.shown());
             }
@@ -317,7 +319,7 @@ impl Pack {
             let text = leftover_text(*kind, self.overwrite && !self.dry_run);
             let note = Note::new(NoteCode::PackLeftover, path.to_string_lossy(), text);
             if self.json {
-                output::write_json(out, &Line::Note { note: &note }).map_err(OutputError)?;
+                out.json(&Line::Note { note: &note })?;
             } else {
                 log::warn!("{}: {note}", note.subject.shown());
             }
@@ -673,29 +675,24 @@ fn print_json(
                 packed: it.packed_size,
             }),
         };
-        output::write_json(out, &Line::Archive(line)).map_err(OutputError)?;
+        out.json(&Line::Archive(line))?;
     }
     for left in plan.loose() {
         let (loose, reason, detail) = (&*left.path, left.reason.code(), &*left.detail);
-        output::write_json(out, &Line::Loose { loose, reason, detail }).map_err(OutputError)?;
+        out.json(&Line::Loose { loose, reason, detail })?;
     }
     for it in plan.superseded() {
         let (superseded, source, winner, equal) = (&*it.path, &*it.source, &*it.winner, it.is_equal);
-        output::write_json(out, &Line::Superseded { superseded, source, winner, equal })
-            .map_err(OutputError)?;
+        out.json(&Line::Superseded { superseded, source, winner, equal })?;
     }
     if let unselected @ 1.. = plan.unselected() {
-        output::write_json(out, &Line::Unselected { unselected }).map_err(OutputError)?;
+        out.json(&Line::Unselected { unselected })?;
     }
     for change in &effects.changes {
         let (effect, path, other) = (change.kind.as_str(), &*change.path, &*change.other);
-        output::write_json(out, &Line::Effect { effect, path, other, now: change.now })
-            .map_err(OutputError)?;
+        out.json(&Line::Effect { effect, path, other, now: change.now })?;
     }
-    plan.notes()
-        .iter()
-        .chain(&effects.notes)
-        .try_for_each(|note| output::write_json(out, &Line::Note { note }).map_err(OutputError))
+    plan.notes().iter().chain(&effects.notes).try_for_each(|note| out.json(&Line::Note { note }))
 }
 
 impl From<PackError> for Failure {
