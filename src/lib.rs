@@ -161,9 +161,10 @@
 //! of this process, if the mountpoint is also a source.
 //!
 //! 1. `cli/run.rs` parses the arguments and runs `cli/command/mount/mount.rs`. Its `MountPlan` applies
-//!    options one after the other by the rows of `cli/options/option_table.rs`: those of profiles, the command line,
-//!    and `-o`. Then it knows sources and mountpoint. (Profiles are replaced by the sources that they name,
-//!    and mounts of bsafs by their own: `named_sources.rs`, `mount_as_source.rs`. `skyrimse` is neither.)
+//!    options one after the other by the rows of `cli/options/option_table.rs`: those of profiles, the
+//!    command line, and `-o`. Then it knows sources and mountpoint. (Profiles are replaced by the sources
+//!    that they name, and mounts of bsafs by their own: `named_sources.rs`, `mount_as_source.rs`. `skyrimse`
+//!    is neither.)
 //! 2. To mount in the background, `daemon/detach.rs` starts the program again as the daemon, and waits for
 //!    its report. The daemon begins with step 1 and does all that follows. (With `setuid=`, root starts it as
 //!    that user: `daemon/user.rs`.)

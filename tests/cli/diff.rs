@@ -86,6 +86,41 @@ fn json_prints_a_line_per_possible_difference_and_then_the_counts() {
 }
 
 #[test]
+fn a_pattern_that_no_file_matches_is_named_and_is_not_called_equal() {
+    let dir = old_and_new();
+    fs::write(dir.path("list"), dir.run(["list", "--hash", "old.bsa"]).success()).unwrap();
+    let none =
+        |pattern: &str| format!("bsafs: --glob {pattern}: no file matches; `bsafs list` prints all paths\n");
+    for arguments in [
+        &[][..],
+        &["--compare"],
+        &["--json"],
+        &["--html", "page.html"],
+        &["--quiet"],
+        &["--json", "--compare"],
+    ] {
+        let finished = dir.run([&["diff", "old.bsa", "new", "-g", "texture/a*"], arguments].concat());
+        assert_eq!(
+            (finished.code, &*finished.out, &*finished.err),
+            (1, "", &*none("texture/a*")),
+            "{arguments:?}"
+        );
+    }
+    assert!(!dir.path("page.html").exists());
+    for sources in [["list", "new"], ["new", "list"]] {
+        let finished = dir.run(["diff", sources[0], sources[1], "-g", "*.dds"]);
+        assert_eq!((finished.code, &*finished.out, &*finished.err), (1, "", &*none("*.dds")), "{sources:?}");
+    }
+    // The others are answered.
+    let finished = dir.run(["diff", "old.bsa", "new", "--compare", "-g", "same.*", "-g", "*.dds"]);
+    assert_eq!((finished.code, &*finished.out), (1, "0 added, 0 removed, 0 changed, 1 equal\n"));
+    assert_eq!(finished.err, none("*.dds").replace("--glob ", ""));
+    // One of the sources has it.
+    assert_eq!(dir.run(["diff", "old.bsa", "new", "-g", "added.*"]).err, "");
+    assert_eq!(dir.run(["diff", "list", "new", "-g", "gone.*"]).err, "");
+}
+
+#[test]
 fn a_source_equals_itself_at_once_and_a_copy_only_with_compare() {
     let dir = old_and_new();
     fs::copy(dir.path("old.bsa"), dir.path("copy.bsa")).unwrap();

@@ -167,6 +167,14 @@ fn a_pattern_that_matches_nothing_is_named_and_the_exit_status_is_1() {
         }
     }
     assert!(!dir.path("a").exists());
+    // Several sources are asked, and one of the patterns matches in the other one.
+    fs::create_dir_all(dir.path("b/textures")).unwrap();
+    fs::write(dir.path("b/textures/new.dds"), "DDS ").unwrap();
+    for command in ["list", "conflicts", "verify"] {
+        let finished = dir.run([command, "-q", "a.bsa", "b", "-g", "new.*", "-g", "nothing*"]);
+        let what = "bsafs: nothing*: no file matches; `bsafs list` prints all paths\n";
+        assert_eq!((finished.code, &*finished.err), (1, what), "{command}");
+    }
     let shallow = dir.run(["list", "a.bsa", "sou*/none/*"]).err;
     assert!(
         shallow.ends_with(" all paths, and `/**` instead of `/*` also matches in folders below\n"),

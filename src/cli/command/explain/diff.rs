@@ -65,8 +65,8 @@ use crate::vfs::{FolderArchives, Layout, OpenError, OpenOptions, Vfs, VfsFile, V
 /// The last object has the counts. Equal files are only counted.
 ///
 /// The exit status is 0 if no difference was found, and 1 if the sources differ or a file could not
-/// be read, or if something else in a source was not looked at. With --compare, 0 means that all files are
-/// equal.
+/// be read, if no file matches a pattern, or if something else in a source was not looked at. With --compare,
+/// 0 means that all files are equal.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Diff {
@@ -264,6 +264,7 @@ impl Diff {
         let steps = |count| steps("comparing", count);
         check_memory((a.opened().tree.files() + b.opened().tree.files()).saturating_mul(COMPARED_PER_FILE))?;
         let differences = differences(a.opened(), b.opened(), &patterns, how, &steps);
+        self.check_selection(&differences, inquiry)?;
         let (unloaded, differences) = unloaded((&a, &set_a), (&b, &set_b), differences);
         let changes = OrderChanges::of(&a, &b);
         let counts = Counts::of(&differences, &unloaded);
@@ -295,6 +296,14 @@ impl Diff {
         Ok(())
     }
 
+    /// Fails if no file of the sources matches the patterns. All that match are among the differences, also
+    /// those that are equal.
+    fn check_selection(&self, all: &[Difference], inquiry: &mut Inquiry) -> Result<(), Failure> {
+        let (_, mut selected) = self.selection.split(&[])?;
+        selected.match_paths(all.iter().map(|it| it.path.as_str()));
+        inquiry.check(&selected, all.len(), None)
+    }
+
     fn open(&self, source: &PathBuf, options: OpenOptions) -> Result<(Vfs, SourceSet), Failure> {
         let options = options.advice_to_root(self.page.advice_to_root());
         let set = source_set(slice::from_ref(source), options)?;
@@ -316,6 +325,7 @@ impl Diff {
         check_memory((manifest.len() + vfs.opened().tree.files()).saturating_mul(COMPARED_PER_FILE))?;
         let steps = |count| steps("comparing", count);
         let differences = manifest.differences(&vfs, is_a, &self.selection.patterns()?, &steps);
+        self.check_selection(&differences, inquiry)?;
         let mut missing = Missing::default();
         let (name, lacking) = if is_a { ("B", Change::Removed) } else { ("A", Change::Added) };
         let lacking = differences.iter().filter(|it| it.change == lacking);
