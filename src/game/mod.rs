@@ -55,8 +55,9 @@ pub(crate) use settings::{decode_ini, ini_list};
 pub use storefront::{StoreNames, Storefront};
 pub(crate) use titles::is_data_folder;
 pub use titles::{
-    ActiveRule, AttachRule, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules,
-    LooseSetting, MasterRule, NewerArchives, OrderRule, PluginRules, TITLES, TestFiles, Title, title,
+    ActiveRule, AttachRule, DummyPlugin, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules,
+    ListRules, Loads, LooseSetting, MasterRule, NewerArchives, NextName, OrderRule, PackRules, PluginRules,
+    TITLES, TestFiles, Title, title,
 };
 
 // For tests and fuzz targets.

@@ -7,14 +7,15 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::pack_options::{Game, Next};
 use super::plan::{Plan, real_path};
 use super::planned::{Loader, PlannedArchive, PlannedFile};
 use crate::answers::comparison::{Compared, Digests, compare};
 use crate::answers::fate::{Cause, Fate};
 use crate::format::hash::{Family, Hash};
 use crate::game::caseless::{fold, same};
-use crate::game::{ArchiveRule, AttachRule, LayerKind, LooseRule, OrderLayer, lowest_first, stem, title};
+use crate::game::{
+    ArchiveRule, AttachRule, LayerKind, LooseRule, NextName, OrderLayer, PackRules, lowest_first, stem, title,
+};
 use crate::named::named;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
@@ -101,10 +102,12 @@ pub(crate) fn why_no_effects(plan: &Plan, game: &Vfs) -> Option<String> {
         return (!is_mix)
             .then(|| "it is no game; name a game, its folder, or an instance or profile".to_owned());
     }
-    let own = plan.options.game;
+    let (own, packing) = (plan.options.game, plan.options.packing);
     // OpenMW plays Morrowind.
-    let is_alike = |it: &Game| it.main == own.main && (it.loads == own.loads || own.is_morrowind());
-    let is_alike = Game::with_id(order.game).is_some_and(is_alike);
+    let is_alike = |it: &PackRules| {
+        it.main == packing.main && (it.loads == packing.loads || plan.options.is_of_morrowind())
+    };
+    let is_alike = title(order.game).and_then(|it| it.packing.as_ref()).is_some_and(is_alike);
     (!is_alike && own.id != order.game)
         .then(|| format!("it is {}, but the archives are for {}", order.game, own.id))
 }
@@ -210,23 +213,23 @@ impl<'g> After<'g> {
 
     /// The place in load order of an archive of an active plugin; `None` if there is no such plugin.
     fn place_of_plugin(&self, stem_of: &str, archive: &str) -> Option<usize> {
-        let game = self.plan.options.game;
+        let (game, next) = (self.plan.options.game, self.plan.options.packing.next);
         let loads = |plugin: &String| {
             let extension = plugin.rsplit_once('.').map_or("", |it| it.1);
-            let begins = || game.next == Next::Prefix && fold(archive).starts_with(&fold(stem(plugin)));
+            let begins = || next == NextName::Prefix && fold(archive).starts_with(&fold(stem(plugin)));
             (same(stem(plugin), stem_of) || begins())
-                && game.plugins.iter().any(|known| same(known, extension))
+                && game.archive_plugins().iter().any(|known| same(known, extension))
         };
         let number = self.game.order().plugins.iter().position(loads)?;
         // Among archives of one plugin, the game has an order of names.
-        let suffixes: &[&str] = match title(game.id).map(|title| title.attach) {
-            Some(AttachRule::Exact(all) | AttachRule::Fallout4(all)) => all,
+        let suffixes: &[&str] = match game.attach {
+            AttachRule::Exact(all) | AttachRule::Fallout4(all) => all,
             _ => &[],
         };
         let rank = |name: &str| {
             let suffix = fold(name.get(stem_of.len()..).unwrap_or_default());
             let known = suffixes.iter().position(|known| fold(known) == suffix);
-            (known.unwrap_or(suffixes.len()), if game.next == Next::Prefix { fold(name) } else { suffix })
+            (known.unwrap_or(suffixes.len()), if next == NextName::Prefix { fold(name) } else { suffix })
         };
         let own = rank(archive);
         let is_before = |(layer, of): &(&OrderLayer, Option<usize>)| match of {

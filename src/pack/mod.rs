@@ -28,7 +28,7 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | what does a game load, and how? | `pack_options.rs` |
+//! | what does a game load, and how? | `game/titles/packing.rs` |
 //! | what may the caller choose, and what can go wrong? | `pack_options.rs` |
 //! | is a file packed, and how? | `verdict.rs` |
 //! | which files do the sources have, and where do they begin? | `source.rs` |
@@ -67,7 +67,7 @@ pub use effects::{Effect, EffectKind, Effects, effects};
 pub(crate) use effects::{effects_with, why_no_effects};
 pub use move_packed::move_back;
 pub use pack_options::{
-    GAMES, Game, OddTextures, PackError, PackErrorKind, PackOptions, PackProgress, PathList,
+    OddTextures, PackError, PackErrorKind, PackOptions, PackProgress, PathList, packed_games,
 };
 pub use plan::Plan;
 pub use planned::{How, Loader, PlannedArchive, PlannedFile};

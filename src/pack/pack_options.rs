@@ -1,4 +1,4 @@
-//! What the caller may choose, the row of each game, and why archives were not packed.
+//! What the caller may choose, and why archives were not packed.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::content::codec::Level;
 use crate::format::encoding::Encoding;
 use crate::format::write::NewKind;
-use crate::game::title;
+use crate::game::{Loads, PackRules, TITLES, Title};
 use crate::shown::Shown;
 use crate::system::text::reason;
 use crate::vfs::Patterns;
@@ -38,7 +38,9 @@ pub type PackProgress<'p> = dyn Fn(u64) + Sync + 'p;
 /// Options of packing.
 #[derive(Clone, Debug)]
 pub struct PackOptions {
-    pub(crate) game: &'static Game,
+    pub(crate) game: &'static Title,
+    /// How archives for the game are written.
+    pub(crate) packing: &'static PackRules,
     pub(crate) name: Option<String>,
     pub(crate) file_name: Option<String>,
     pub(crate) level: Level,
@@ -69,8 +71,9 @@ impl PackOptions {
     /// # Errors
     /// No archives can be written for such a game.
     pub fn new(game: &str) -> Result<Self, PackError> {
-        let game = Game::with_id(game).ok_or_else(|| {
-            let known: Vec<&str> = GAMES.iter().map(|game| game.id).collect();
+        let found = packed_games().find(|(title, _)| title.id.eq_ignore_ascii_case(game));
+        let (game, packing) = found.ok_or_else(|| {
+            let known: Vec<&str> = packed_games().map(|(title, _)| title.id).collect();
             PackError::new(
                 PackErrorKind::Option,
                 format!("no archives can be packed for \"{game}\"; the games are {}", known.join(", ")),
@@ -78,6 +81,7 @@ impl PackOptions {
         })?;
         Ok(Self {
             game,
+            packing,
             name: None,
             file_name: None,
             level: Level::default(),
@@ -211,7 +215,7 @@ impl PackOptions {
 
     /// Checks options against each other.
     pub(crate) fn check(&self) -> Result<(), PackError> {
-        let is_bsa = matches!(self.game.main, NewKind::Tes3 | NewKind::Tes4(_));
+        let is_bsa = matches!(self.packing.main, NewKind::Tes3 | NewKind::Tes4(_));
         if is_bsa && self.size_max.is_some_and(|size| size > u64::from(u32::MAX)) {
             let what = "--max-size: a BSA has at most 4 GiB less one byte";
             return Err(PackError::new(PackErrorKind::Option, what));
@@ -220,220 +224,32 @@ impl PackOptions {
     }
 }
 
-// What each game loads: one row a game. The evidence is in the topic "packing".
+// What the game's row says.
 
-/// A game for which archives can be written.
-#[derive(Debug)]
-pub struct Game {
-    /// The id, as in `bsafs games`.
-    pub id: &'static str,
-    /// The kind of archive for all files, or for all but textures.
-    pub(super) main: NewKind,
-    /// What the name of that archive ends in.
-    pub(super) main_ending: &'static str,
-    /// The kind of a second archive for textures, and what its name ends in.
-    pub(super) textures: Option<(NewKind, &'static str)>,
-    pub(super) loads: Loads,
-    /// How a second archive is called if one is full.
-    pub(super) next: Next,
-    /// Endings of plugins that load archives.
-    pub(super) plugins: &'static [&'static str],
-    /// The largest archive that the game reads, in bytes.
-    pub(super) size_max: u64,
-    /// Whether the date of an archive decides against loose files.
-    pub(super) weighs_dates: bool,
-    /// A plugin without content that loads an archive.
-    pub(super) dummy: Option<Dummy>,
+/// All games for which archives can be written, with how.
+pub fn packed_games() -> impl Iterator<Item = (&'static Title, &'static PackRules)> {
+    TITLES.iter().filter_map(|title| Some((*title, title.packing.as_ref()?)))
 }
 
-/// What loads an archive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loads {
-    /// The plugin after which it is called.
-    Plugin,
-    /// A line of an INI file, with `{}` for the archive's name.
-    Line(&'static str),
-}
-
-/// How further archives are called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// The plugin also loads archives whose names only begin like its own.
-    Prefix,
-    /// The archive has another plugin.
-    Plugin,
-    /// Any name.
-    Any,
-}
-
-/// A plugin without content.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Dummy {
-    pub(super) ending: &'static str,
-    pub(super) flags: u32,
-    /// The version of its form; `None` for Oblivion, whose head has 20 bytes.
-    pub(super) form: Option<u16>,
-    pub(super) version: f32,
-    pub(super) next_id: u32,
-    /// The master that it names.
-    pub(super) master: Option<&'static str>,
-}
-
-/// The largest offset that all readers of a BSA understand.
-const BSA_MAX: u64 = (1 << 31) - 1;
-/// The largest archive that the Creation Kit reads.
-const BA2_MAX: u64 = (1 << 32) - 1;
-const PLUGINS: &[&str] = &["esp", "esm", "esl"];
-const LIGHT: u32 = 0x200;
-
-const SKYRIM_DUMMY: Dummy =
-    Dummy { ending: "esp", flags: 0, form: Some(43), version: 1.7, next_id: 0x800, master: None };
-const SE_DUMMY: Dummy = Dummy { flags: LIGHT, form: Some(44), ..SKYRIM_DUMMY };
-const FALLOUT4_DUMMY: Dummy = Dummy { flags: LIGHT, form: Some(0x83), version: 0.95, ..SKYRIM_DUMMY };
-
-const OBLIVION: Game = Game {
-    id: "oblivion",
-    main: NewKind::Tes4(103),
-    main_ending: ".bsa",
-    textures: None,
-    loads: Loads::Plugin,
-    next: Next::Prefix,
-    // The game attaches no archives to masters.
-    plugins: &["esp"],
-    size_max: BSA_MAX,
-    weighs_dates: true,
-    dummy: Some(Dummy { form: None, version: 1.0, ..SKYRIM_DUMMY }),
-};
-
-const FALLOUT3: Game = Game {
-    id: "fallout3",
-    main: NewKind::Tes4(104),
-    plugins: &["esp", "esm"],
-    weighs_dates: false,
-    dummy: Some(Dummy {
-        form: Some(15),
-        version: 0.94,
-        next_id: 0xEA6,
-        master: Some("Fallout3.esm"),
-        ..SKYRIM_DUMMY
-    }),
-    ..OBLIVION
-};
-
-const FALLOUTNV: Game = Game {
-    id: "falloutnv",
-    dummy: Some(Dummy {
-        form: Some(15),
-        version: 1.34,
-        next_id: 0xADD,
-        master: Some("FalloutNV.esm"),
-        ..SKYRIM_DUMMY
-    }),
-    ..FALLOUT3
-};
-
-const SKYRIM: Game = Game { id: "skyrim", next: Next::Plugin, dummy: Some(SKYRIM_DUMMY), ..FALLOUT3 };
-
-const SKYRIMSE: Game = Game {
-    id: "skyrimse",
-    main: NewKind::Tes4(105),
-    textures: Some((NewKind::Tes4(105), " - Textures.bsa")),
-    plugins: PLUGINS,
-    dummy: Some(SE_DUMMY),
-    ..SKYRIM
-};
-
-const FALLOUT4: Game = Game {
-    id: "fallout4",
-    main: NewKind::General(1),
-    main_ending: " - Main.ba2",
-    textures: Some((NewKind::Textures(1), " - Textures.ba2")),
-    size_max: BA2_MAX,
-    dummy: Some(FALLOUT4_DUMMY),
-    ..SKYRIMSE
-};
-
-const MORROWIND: Game = Game {
-    id: "morrowind",
-    main: NewKind::Tes3,
-    loads: Loads::Line("[Archives] Archive N={} in Morrowind.ini, with the next free N"),
-    next: Next::Any,
-    plugins: &["esp", "esm"],
-    dummy: None,
-    ..OBLIVION
-};
-
-/// All games for which archives can be written.
-#[rustfmt::skip] // one row a line
-pub static GAMES: &[Game] = &[
-    MORROWIND,
-    Game {
-        id: "openmw", weighs_dates: false,
-        loads: Loads::Line("fallback-archive={} in openmw.cfg"),
-        ..MORROWIND
-    },
-    OBLIVION,
-    Game { id: "nehrim", ..OBLIVION },
-    FALLOUT3,
-    FALLOUTNV,
-    SKYRIM,
-    Game { id: "enderal", ..SKYRIM },
-    SKYRIMSE,
-    Game { id: "enderalse", ..SKYRIMSE },
-    // Without a mod for it, this game does not know light plugins.
-    Game {
-        id: "skyrimvr", plugins: &["esp", "esm"],
-        dummy: Some(Dummy { flags: 0, ..SE_DUMMY }),
-        ..SKYRIMSE
-    },
-    FALLOUT4,
-    Game {
-        id: "fallout4vr", plugins: &["esp", "esm"],
-        dummy: Some(Dummy { flags: 0, ..FALLOUT4_DUMMY }),
-        ..FALLOUT4
-    },
-    Game {
-        id: "fallout76", next: Next::Any, dummy: None, plugins: &["esm"],
-        loads: Loads::Line("sResourceArchive2List=…, {} below [Archive] in Fallout76Custom.ini"),
-        ..FALLOUT4
-    },
-    Game {
-        id: "starfield",
-        main: NewKind::General(2),
-        textures: Some((NewKind::Textures(3), " - Textures.ba2")),
-        dummy: Some(Dummy { ending: "esm", flags: 0x101, form: Some(0x22B), version: 0.96, ..SKYRIM_DUMMY }),
-        ..FALLOUT4
-    },
-];
-
-impl Game {
-    /// The game with an id.
-    pub fn with_id(id: &str) -> Option<&'static Self> {
-        GAMES.iter().find(|game| game.id.eq_ignore_ascii_case(id))
-    }
-
-    /// The name of the game.
-    pub fn name(&self) -> &'static str {
-        title(self.id).map_or(self.id, |title| title.name)
-    }
-
+impl PackOptions {
     /// Whether the game's own rules for the loose files of Morrowind apply.
-    pub(super) fn is_morrowind(&self) -> bool {
-        self.main == NewKind::Tes3
+    pub(super) fn is_of_morrowind(&self) -> bool {
+        self.packing.main == NewKind::Tes3
     }
 
-    pub(super) fn is_gamebryo_fallout(&self) -> bool {
-        matches!(self.id, "fallout3" | "falloutnv")
+    pub(super) fn is_of_gamebryo_fallout(&self) -> bool {
+        matches!(self.game.id, "fallout3" | "falloutnv")
     }
 
     /// Whether plugins find their tables of texts only in archives that are called after them.
     pub(super) fn has_tables(&self) -> bool {
-        self.loads == Loads::Plugin && !self.is_gamebryo_fallout() && self.main != NewKind::Tes4(103)
+        let is_old = self.is_of_gamebryo_fallout() || self.packing.main == NewKind::Tes4(103);
+        self.packing.loads == Loads::Plugin && !is_old
     }
 
     /// Whether animation tools of this game read behaviour files from the disk.
     pub(super) fn has_behaviours(&self) -> bool {
-        matches!(self.id, "skyrim" | "enderal" | "skyrimse" | "enderalse" | "skyrimvr")
+        matches!(self.game.id, "skyrim" | "enderal" | "skyrimse" | "enderalse" | "skyrimvr")
     }
 }
 
@@ -605,32 +421,6 @@ fn text(bytes: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::{ArchiveVersion, AttachRule};
-
-    #[test]
-    fn each_row_agrees_with_what_bsafs_knows_of_the_game() {
-        for game in GAMES {
-            let title = title(game.id).unwrap_or_else(|| panic!("{} is no game", game.id));
-            let is_version = |known: &ArchiveVersion| match (*known, game.main) {
-                (ArchiveVersion::Bsa(known), NewKind::Tes4(version)) => known == version,
-                (ArchiveVersion::Ba2(known), NewKind::General(version)) => known == version,
-                (_, NewKind::Tes3) => true,
-                _ => false,
-            };
-            assert!(title.versions.is_empty() || title.versions.iter().any(is_version), "{}", game.id);
-            let attached = |ending: &str| match title.attach {
-                AttachRule::None => false,
-                AttachRule::PrefixOfEsp(extension) | AttachRule::Prefix(extension) => {
-                    ending.ends_with(extension)
-                }
-                AttachRule::Exact(all) | AttachRule::Fallout4(all) => all.contains(&ending),
-            };
-            let endings = [Some(game.main_ending), game.textures.map(|it| it.1)];
-            for ending in endings.into_iter().flatten() {
-                assert_eq!(attached(ending), game.loads == Loads::Plugin, "{} {ending}", game.id);
-            }
-        }
-    }
 
     #[test]
     fn lists_of_other_programs_name_the_same_files() {

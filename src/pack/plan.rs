@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::pack_options::{Game, Loads, Next, OddTextures, PackError, PackErrorKind, PackOptions};
+use super::pack_options::{OddTextures, PackError, PackErrorKind, PackOptions};
 use super::pipeline::{self, Made};
 use super::planned::{How, Loader, PlannedArchive, PlannedFile, dummy_name, gets_dummy};
 use super::source::{BaseName, SourceFile, SourceFiles, Superseded, is_unfindable, why_unfound};
@@ -13,7 +13,7 @@ use crate::format::hash::{Family, Hash};
 use crate::format::write::{
     Collision, NameError, NewArchive, NewEntry, NewKind, NewTexture, PathForm, StoredPath,
 };
-use crate::game::stem;
+use crate::game::{Loads, NextName, stem};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
@@ -197,7 +197,7 @@ impl Plan {
 
     /// Whether the date of an archive decides against loose files.
     pub(super) fn weighs_dates(&self) -> bool {
-        self.options.game.weighs_dates
+        self.options.packing.weighs_dates
     }
 
     /// Whether an archive is a source, of which the user left out no file.
@@ -237,17 +237,15 @@ enum Group {
 
 impl Group {
     fn kind(&self, options: &PackOptions) -> NewKind {
-        match (self, options.game.textures) {
-            (Self::Textures, Some((kind, _))) => kind,
-            _ => options.game.main,
+        match (self, options.packing.textures) {
+            (Self::Textures, Some(kind)) => kind,
+            _ => options.packing.main,
         }
     }
 
     fn ending(&self, options: &PackOptions) -> &'static str {
-        match (self, options.game.textures) {
-            (Self::Textures, Some((_, ending))) => ending,
-            _ => options.game.main_ending,
-        }
+        let [main, textures] = options.game.archive_endings();
+        if *self == Self::Textures { textures } else { main }
     }
 }
 
@@ -273,8 +271,8 @@ struct Planner<'o> {
 impl<'o> Planner<'o> {
     fn new(options: &'o PackOptions, base: &'o BaseName) -> Self {
         let groups = BTreeMap::from([(Group::Main, Vec::new()), (Group::Textures, Vec::new())]);
-        let is_one_archive = options.file_name.is_some()
-            && matches!(options.game.textures, None | Some((NewKind::Tes4(_), _)));
+        let is_one_archive =
+            options.file_name.is_some() && matches!(options.packing.textures, None | Some(NewKind::Tes4(_)));
         let (loose, notes, tables, wrong) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
         Self {
             options,
@@ -292,7 +290,7 @@ impl<'o> Planner<'o> {
 
     fn sort(&mut self, files: Vec<SourceFile>) -> Result<(), PackError> {
         let options = self.options;
-        let textures = options.game.textures.map(|(kind, _)| kind);
+        let textures = options.packing.textures;
         // A texture of a BA2 stays in the kind of archive in which a game read it.
         let is_split = |file: &SourceFile, parts: &Parts| match &file.archived {
             _ if !matches!(textures, Some(NewKind::Textures(_))) => false,
@@ -518,7 +516,7 @@ impl<'o> Planner<'o> {
         if file.archived.is_some() {
             return None;
         }
-        let reason = left_out(options.game, &Parts::of(&file.path), options);
+        let reason = left_out(&Parts::of(&file.path), options);
         let is_foreign = || match self.other_plugin(&path) {
             Some(plugin) => self.base.plugin(plugin).is_none() && !options.all,
             None => false,
@@ -528,7 +526,7 @@ impl<'o> Planner<'o> {
 
     /// The plugin of a table that does not belong to the plugin after which archives are called.
     fn other_plugin<'p>(&self, path: &'p str) -> Option<&'p str> {
-        let plugin = plugin_of_table(path).filter(|_| self.options.game.has_tables())?;
+        let plugin = plugin_of_table(path).filter(|_| self.options.has_tables())?;
         let own = &self.base.name;
         // A name with `_` may be followed by any language.
         let is_own = plugin.eq_ignore_ascii_case(own)
@@ -693,12 +691,12 @@ fn archive(
                 Group::Main | Group::Textures => None,
             };
             let (first, number) = (&plugin.unwrap_or_else(|| base.name.clone()), nth + 1);
-            let name = match (nth, options.game.next) {
+            let name = match (nth, options.packing.next) {
                 (0, _) => first.clone(),
-                (_, Next::Prefix) => format!("{first} - {number}"),
-                (_, Next::Plugin | Next::Any) => format!("{first} {number}"),
+                (_, NextName::Prefix) => format!("{first} - {number}"),
+                (_, NextName::Plugin | NextName::Any) => format!("{first} {number}"),
             };
-            let by = if options.game.next == Next::Prefix { first.clone() } else { name.clone() };
+            let by = if options.packing.next == NextName::Prefix { first.clone() } else { name.clone() };
             (format!("{name}{ending}"), by)
         }
     };
@@ -708,12 +706,11 @@ fn archive(
 }
 
 fn loader(plugin: &str, archive: &str, base: &BaseName, options: &PackOptions) -> Loader {
-    match options.game.loads {
+    match options.packing.loads {
         Loads::Line(line) => Loader::Line(line.replace("{}", archive)),
-        Loads::Plugin => match base
-            .plugin(plugin)
-            .or_else(|| (options.game.next == Next::Prefix).then(|| base.plugin_before(archive)).flatten())
-        {
+        Loads::Plugin => match base.plugin(plugin).or_else(|| {
+            (options.packing.next == NextName::Prefix).then(|| base.plugin_before(archive)).flatten()
+        }) {
             Some(plugin) => Loader::Plugin(plugin.to_owned()),
             None => Loader::Missing(plugin.to_owned()),
         },
@@ -742,7 +739,8 @@ fn add_loader_notes(archives: &[PlannedArchive], options: &PackOptions, notes: &
         if archive.is_of_other {
             continue;
         }
-        let endings: Vec<String> = options.game.plugins.iter().map(|it| format!("{plugin}.{it}")).collect();
+        let endings: Vec<String> =
+            options.game.archive_plugins().iter().map(|it| format!("{plugin}.{it}")).collect();
         let endings = endings.join(" or ");
         let is_there = options.plugins_there.contains_key(&plugin.to_lowercase());
         let text = if gets_dummy(archive, options) {
@@ -751,9 +749,9 @@ fn add_loader_notes(archives: &[PlannedArchive], options: &PackOptions, notes: &
         } else if is_there {
             format!("the game loads it only with {endings}; keep that plugin beside it")
         } else {
-            let others = match options.game.next {
-                Next::Prefix => ", or with a plugin of which the name is the beginning of this one",
-                Next::Plugin | Next::Any => "",
+            let others = match options.packing.next {
+                NextName::Prefix => ", or with a plugin of which the name is the beginning of this one",
+                NextName::Plugin | NextName::Any => "",
             };
             format!(
                 "the source has no plugin for it: the game loads it only with {endings}{others}; --dummy \
@@ -803,13 +801,6 @@ fn add_hash_notes(archives: &[PlannedArchive], notes: &mut Vec<Note>) {
 
 // Splits files among several archives, if one would be too large for the game.
 
-impl Game {
-    /// The largest archive in bytes.
-    pub(super) fn size_max(&self, options: &PackOptions) -> u64 {
-        options.size_max.unwrap_or(self.size_max)
-    }
-}
-
 /// The files of each archive. They stay in their order.
 ///
 /// Only if the files could be too large for one archive uncompressed, they are compressed once to learn their
@@ -824,7 +815,7 @@ pub(super) fn split(
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    let max = options.game.size_max(options);
+    let max = options.size_max.unwrap_or(options.packing.size_max);
     let tables: Vec<u64> = files.iter().map(|file| table_bytes(kind, file)).collect();
     // What cannot be compressed is stored, except for textures, which grow by at most so much.
     let bounds = files.iter().map(|file| match file.how {

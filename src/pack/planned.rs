@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::time::SystemTime;
 
-use super::pack_options::{Dummy, PackOptions};
+use super::pack_options::PackOptions;
 use crate::format::write::{NewArchive, NewKind, StoredPath};
-use crate::game::stem;
+use crate::game::{DummyPlugin, stem};
 use crate::shown::Shown;
 use crate::texture::parts::TextureParts;
 use crate::vfs::VfsFile;
@@ -102,7 +102,7 @@ pub(super) struct Beside {
 
 /// The plugin that an archive needs.
 pub(super) fn dummy_name(plugin: &str, options: &PackOptions) -> String {
-    let ending = options.game.dummy.map_or("esp", |dummy| dummy.ending);
+    let ending = options.packing.dummy.map_or("esp", |dummy| dummy.ending);
     format!("{plugin}.{ending}")
 }
 
@@ -111,7 +111,7 @@ pub(super) fn dummy_name(plugin: &str, options: &PackOptions) -> String {
 pub(super) fn gets_dummy(archive: &PlannedArchive, options: &PackOptions) -> bool {
     let is_missing = |plugin: &String| !options.plugins_there.contains_key(&plugin.to_lowercase());
     let missing = matches!(&archive.loader, Loader::Missing(plugin) if is_missing(plugin));
-    missing && !archive.is_of_other && options.dummies && options.game.dummy.is_some()
+    missing && !archive.is_of_other && options.dummies && options.packing.dummy.is_some()
 }
 
 /// The files that are written beside the archives because the user asked for them.
@@ -119,11 +119,11 @@ pub(super) fn beside(archives: &[PlannedArchive], options: &PackOptions) -> Vec<
     let mut all = Vec::new();
     for archive in archives {
         if let (Loader::Missing(plugin), true, Some(dummy)) =
-            (&archive.loader, gets_dummy(archive, options), options.game.dummy)
+            (&archive.loader, gets_dummy(archive, options), options.packing.dummy)
         {
             all.push(Beside { name: dummy_name(plugin, options), bytes: plugin_bytes(&dummy) });
         }
-        if options.override_file && options.game.is_gamebryo_fallout() {
+        if options.override_file && options.is_of_gamebryo_fallout() {
             all.push(Beside { name: format!("{}.override", stem(&archive.name)), bytes: Vec::new() });
         }
     }
@@ -135,11 +135,11 @@ pub(super) fn beside(archives: &[PlannedArchive], options: &PackOptions) -> Vec<
 
 /// Whether these are the bytes of a plugin that [`beside`] writes.
 pub(super) fn is_dummy(bytes: &[u8], options: &PackOptions) -> bool {
-    options.game.dummy.is_some_and(|dummy| bytes == plugin_bytes(&dummy))
+    options.packing.dummy.is_some_and(|dummy| bytes == plugin_bytes(&dummy))
 }
 
 /// The bytes of a plugin: one record `TES4`.
-fn plugin_bytes(dummy: &Dummy) -> Vec<u8> {
+fn plugin_bytes(dummy: &DummyPlugin) -> Vec<u8> {
     let mut fields = Vec::new();
     let mut field = |kind: &[u8; 4], bytes: &[u8]| {
         fields.extend_from_slice(kind);
@@ -170,12 +170,12 @@ fn plugin_bytes(dummy: &Dummy) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::game::Header;
-    use crate::pack::GAMES;
+    use crate::pack::packed_games;
 
     #[test]
     fn each_dummy_is_a_plugin_with_the_flags_of_its_game() {
-        for game in GAMES {
-            let Some(dummy) = &game.dummy else { continue };
+        for (game, packing) in packed_games() {
+            let Some(dummy) = &packing.dummy else { continue };
             let bytes = plugin_bytes(dummy);
             let header = Header::parse(&bytes).unwrap_or_else(|| panic!("{} is no plugin", game.id));
             assert_eq!(header.flags, dummy.flags, "{}", game.id);

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::pack_options::{Loads, PackError, PackErrorKind, PackOptions, PathList};
+use super::pack_options::{PackError, PackErrorKind, PackOptions, PathList};
 use super::verdict::{DEPTH_MAX, LeftOut, LooseReason, Parts, is_game_folder, is_known_top, is_tool_top};
 use crate::answers::comparison::{Compared, Digests, compare};
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash};
 use crate::format::is_archive_name;
-use crate::game::stem;
+use crate::game::{Loads, stem};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::parallel::in_parallel;
@@ -513,12 +513,17 @@ impl BaseName {
         let game = options.game;
         let loads = |name: &&String| {
             let extension = name.rsplit_once('.').map_or("", |it| it.1);
-            !name.starts_with('.') && game.plugins.iter().any(|known| known.eq_ignore_ascii_case(extension))
+            !name.starts_with('.')
+                && game.archive_plugins().iter().any(|known| known.eq_ignore_ascii_case(extension))
         };
         let plugins: Vec<String> = at_top.iter().filter(loads).cloned().collect();
         if let Some(name) = &options.file_name {
-            let endings = game.textures.map(|it| it.1).into_iter().chain([game.main_ending]);
-            let name = endings.into_iter().find_map(|end| name.strip_suffix(end)).unwrap_or(stem(name));
+            let name = game
+                .archive_endings()
+                .into_iter()
+                .rev()
+                .find_map(|end| name.strip_suffix(end))
+                .unwrap_or(stem(name));
             refuse_unfit("-o", name)?;
             refuse_ending("-o", name, options)?;
             return Ok(Self { name: name.to_owned(), plugins });
@@ -534,13 +539,14 @@ impl BaseName {
         match &names[..] {
             [name] => Ok(Self { name: (*name).to_owned(), plugins: plugins.clone() }),
             _ => {
-                let endings: Vec<String> = game.plugins.iter().map(|ending| format!(".{ending}")).collect();
+                let endings: Vec<String> =
+                    game.archive_plugins().iter().map(|ending| format!(".{ending}")).collect();
                 let found = if names.is_empty() {
                     format!("the source has no plugin ({}) at its top", endings.join(", "))
                 } else {
                     "the source has several plugins".to_owned()
                 };
-                let why = match game.loads {
+                let why = match options.packing.loads {
                     Loads::Plugin => "the game loads an archive that is called after a plugin",
                     Loads::Line(_) => "an archive needs a name",
                 };

@@ -1,6 +1,6 @@
 //! Whether a file is packed, and if not, why. The evidence is in the topic "packing".
 
-use super::pack_options::{Game, PackOptions};
+use super::pack_options::PackOptions;
 use crate::format::write::NewKind;
 use crate::named::named;
 use crate::shown::Shown;
@@ -268,7 +268,7 @@ impl Parts {
 }
 
 /// Why a file stays loose; `None` if it is packed.
-pub(super) fn left_out(game: &Game, parts: &Parts, options: &PackOptions) -> Option<LooseReason> {
+pub(super) fn left_out(parts: &Parts, options: &PackOptions) -> Option<LooseReason> {
     if parts.path.split('/').any(|name| name.ends_with(".mohidden")) {
         return Some(LooseReason::Hidden);
     }
@@ -304,10 +304,10 @@ pub(super) fn left_out(game: &Game, parts: &Parts, options: &PackOptions) -> Opt
     if parts.is_in("video") || parts.ends(&["bik", "bk2"]) {
         return Some(LooseReason::Video);
     }
-    if game.is_morrowind() && ["sound", "music", "fonts", "splash"].contains(&parts.top()) {
+    if options.is_of_morrowind() && ["sound", "music", "fonts", "splash"].contains(&parts.top()) {
         return Some(LooseReason::Engine);
     }
-    if game.is_gamebryo_fallout() {
+    if options.is_of_gamebryo_fallout() {
         if parts.ends(&["mp3", "xml"]) {
             return Some(LooseReason::Engine);
         }
@@ -315,7 +315,7 @@ pub(super) fn left_out(game: &Game, parts: &Parts, options: &PackOptions) -> Opt
             return Some(LooseReason::Tools);
         }
     }
-    if game.has_behaviours() {
+    if options.has_behaviours() {
         let is_list = parts.extension == "txt" && parts.is_in("meshes/actors");
         let is_behaviour = parts.extension == "hkx" && parts.has_folder("behaviors");
         let is_replacer =
@@ -354,7 +354,7 @@ mod tests {
 
     fn verdict(game: &str, path: &str) -> Option<LooseReason> {
         let options = PackOptions::new(game).unwrap();
-        left_out(options.game, &Parts::of(path.as_bytes()), &options)
+        left_out(&Parts::of(path.as_bytes()), &options)
     }
 
     #[test]
@@ -420,7 +420,7 @@ mod tests {
             assert_eq!(verdict(game, path), reason, "{game} {path}");
         }
         let options = PackOptions::new("skyrimse").unwrap().all(true);
-        assert_eq!(left_out(options.game, &Parts::of(b"MyMod.esp"), &options), None);
+        assert_eq!(left_out(&Parts::of(b"MyMod.esp"), &options), None);
     }
 
     #[test]

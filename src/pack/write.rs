@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, FileType, Stat};
 
 use super::archive_writer::{self, Written, compare_file};
-use super::pack_options::{Next, PackError, PackErrorKind, PackProgress};
+use super::pack_options::{PackError, PackErrorKind, PackProgress};
 use super::pipeline;
 use super::plan::Plan;
 use super::planned::{self, Beside, Loader, PlannedArchive, dummy_name, is_dummy};
-use crate::game::stem;
+use crate::game::{NextName, stem};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
@@ -90,7 +90,7 @@ impl Plan {
                 })?;
             packed.push(Packed { name: name.clone(), ..of_archive });
             all_written.push(written);
-            if let Some(time) = archive.newest().filter(|_| self.options.game.weighs_dates) {
+            if let Some(time) = archive.newest().filter(|_| self.options.packing.weighs_dates) {
                 file.file.set_modified(time).map_err(io)?;
             }
             made.push(Placement { file, name: name.into_bytes(), replaced });
@@ -342,14 +342,13 @@ impl Plan {
     /// Files in a folder that only make the game load archives which were removed: plugins without content
     /// and marks.
     pub fn idle_files(&self, folder: &Path, removed: &[String]) -> Vec<String> {
-        let game = self.options.game;
-        let endings: Vec<&str> = game.textures.map(|it| it.1).into_iter().chain([game.main_ending]).collect();
+        let endings = self.options.game.archive_endings();
         let read =
             |name: &str| read_start(&folder.join(name), DUMMY_MAX).ok().filter(|it| it.1).map(|it| it.0);
         let mut idle = Vec::new();
         for name in removed {
             let mark = format!("{}.override", stem(name));
-            if game.is_gamebryo_fallout() && read(&mark).is_some_and(|bytes| bytes.is_empty()) {
+            if self.options.is_of_gamebryo_fallout() && read(&mark).is_some_and(|bytes| bytes.is_empty()) {
                 idle.push(mark);
             }
             let Some(by) = endings.iter().find_map(|ending| name.strip_suffix(ending)) else { continue };
@@ -373,20 +372,21 @@ impl Plan {
     }
 
     fn is_leftover(&self, name: &str) -> bool {
-        let (game, base) = (self.options.game, self.base.to_lowercase());
+        let base = self.base.to_lowercase();
         let name = name.to_lowercase();
         if base.is_empty() || self.archives().iter().any(|it| it.name.to_lowercase() == name) {
             return false;
         }
         // The longer ending first: the shorter one may be its end.
-        let endings = game.textures.map(|it| it.1).into_iter().chain([game.main_ending]);
-        let Some(stem) = endings.into_iter().find_map(|it| name.strip_suffix(&it.to_lowercase())) else {
+        let endings = self.options.game.archive_endings();
+        let Some(stem) = endings.into_iter().rev().find_map(|it| name.strip_suffix(&it.to_lowercase()))
+        else {
             return false;
         };
         let Some(rest) = stem.strip_prefix(&base) else { return false };
-        let number = match game.next {
-            Next::Prefix => rest.strip_prefix(" - "),
-            Next::Plugin | Next::Any => rest.strip_prefix(' '),
+        let number = match self.options.packing.next {
+            NextName::Prefix => rest.strip_prefix(" - "),
+            NextName::Plugin | NextName::Any => rest.strip_prefix(' '),
         };
         let is_number = |number: &str| number.parse::<u32>().is_ok_and(|number| number > 1);
         rest.is_empty() || number.is_some_and(is_number)

@@ -10,7 +10,7 @@ use super::message::{self, Away, has_display, in_lines, in_tags};
 use crate::cli::exit::{Exit, Failure};
 use crate::game::find::find;
 use crate::game::{Disk, Environment, find_instances};
-use crate::pack::GAMES;
+use crate::pack::packed_games;
 use crate::shown::Shown;
 use crate::system::subprocess::Program;
 use crate::system::text::count;
@@ -56,13 +56,13 @@ pub(crate) fn choose_game() -> Result<Option<String>, Failure> {
 /// Asks for which game to pack, and returns its id. `None` if the user closed the list.
 pub(crate) fn choose_packed_game() -> Result<Option<&'static str>, Failure> {
     let choices: Vec<Choice> =
-        GAMES.iter().map(|game| Choice { label: game.name().into(), source: game.id.into() }).collect();
+        packed_games().map(|(game, _)| Choice { label: game.name.into(), source: game.id.into() }).collect();
     let what = "--pack: cannot show a list of games; install zenity or kdialog, or run \
                 `bsafs pack FOLDER --game ID`";
     match has_display().then(|| answer(kdialog(PACK, &choices), zenity(PACK, &choices))).flatten() {
         Some(answer) => {
             let number = String::from_utf8_lossy(&answer).parse::<usize>().ok();
-            Ok(number.and_then(|number| GAMES.get(number)).map(|game| game.id))
+            Ok(number.and_then(|number| packed_games().nth(number)).map(|(game, _)| game.id))
         }
         None => Err(Failure::new(Exit::Unavailable, what)),
     }

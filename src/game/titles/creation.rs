@@ -1,5 +1,6 @@
 //! The games from Skyrim to Starfield.
 
+use super::packing::{self, BSA, FALLOUT4_ENDINGS, PLUGINS};
 use super::title::{
     ActiveRule, AttachRule, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules, LONG, ListRules,
     LooseSetting, MasterRule, NO_LISTS, NO_PLUGINS, NewerArchives, OrderRule, PluginRules, SHORT, TestFiles,
@@ -52,11 +53,12 @@ const SKYRIM_BASE: Title = Title {
         test_files: TestFiles::Added,
         ..NO_PLUGINS
     },
-    attach: AttachRule::Exact(&[".bsa"]),
+    attach: AttachRule::Exact(&[BSA]),
     versions: &[Bsa(104)],
     newer: None,
     archives: (ArchiveRule::LastWins, Confidence::High),
     loose: LooseSetting::Always,
+    packing: Some(packing::SKYRIM),
 };
 
 pub(super) static SKYRIM: Title = SKYRIM_BASE;
@@ -97,6 +99,7 @@ const SKYRIMSE_NAMES: StoreNames = StoreNames {
 };
 
 const SKYRIMSE_PLUGINS: PluginRules = PluginRules {
+    endings: PLUGINS,
     active: ActiveRule::Starred,
     order: OrderRule::PluginsFile,
     masters: MasterRule::FlagOrExtension,
@@ -138,11 +141,12 @@ const SKYRIMSE_BASE: Title = Title {
     },
     lists: ListRules { keys: vanilla::SKYRIM_SE, ..NO_LISTS },
     plugins: SKYRIMSE_PLUGINS,
-    attach: AttachRule::Exact(&[".bsa", " - Textures.bsa"]),
+    attach: AttachRule::Exact(&[BSA, " - Textures.bsa"]),
     versions: &[Bsa(105)],
     newer: None,
     archives: (ArchiveRule::LastWins, Confidence::High),
     loose: LooseSetting::Always,
+    packing: Some(packing::SKYRIMSE),
 };
 
 pub(super) static SKYRIMSE: Title = SKYRIMSE_BASE;
@@ -224,6 +228,7 @@ pub(super) static SKYRIMVR: Title = Title {
         ccc: "",
         ..SKYRIMSE_PLUGINS
     },
+    packing: Some(packing::SKYRIMVR),
     ..SKYRIMSE_BASE
 };
 
@@ -288,8 +293,8 @@ const FALLOUT4_BASE: Title = Title {
     },
     plugins: FALLOUT4_PLUGINS,
     attach: AttachRule::Fallout4(&[
-        " - Main.ba2",
-        " - Textures.ba2",
+        FALLOUT4_ENDINGS[0],
+        FALLOUT4_ENDINGS[1],
         " - Voices_en.ba2",
         // The last one of the two voices wins.
         " - Voices_{lang}.ba2",
@@ -297,6 +302,7 @@ const FALLOUT4_BASE: Title = Title {
     versions: &[Ba2(1), Ba2(7), Ba2(8)],
     newer: Some(&NEXT_GENERATION),
     loose: LooseSetting::DataDirsFinal,
+    packing: Some(packing::FALLOUT4),
     ..SKYRIMSE_BASE
 };
 
@@ -353,6 +359,7 @@ pub(super) static FALLOUT4VR: Title = Title {
     versions: &[Ba2(1)],
     newer: None,
     archives: (ArchiveRule::LastWins, Confidence::Low),
+    packing: Some(packing::FALLOUT4VR),
     ..FALLOUT4_BASE
 };
 
@@ -383,11 +390,12 @@ pub(super) static FALLOUT76: Title = Title {
         list_limit: LONG,
     },
     lists: ListRules { keys: vanilla::FALLOUT_76, ..NO_LISTS },
-    plugins: PluginRules { hard_coded: &["SeventySix.esm"], ..NO_PLUGINS },
+    plugins: PluginRules { endings: &["esm"], hard_coded: &["SeventySix.esm"], ..NO_PLUGINS },
     attach: AttachRule::None,
     versions: &[Ba2(1)],
     newer: None,
     archives: (ArchiveRule::LastWins, Confidence::Medium),
+    packing: Some(packing::FALLOUT76),
     ..FALLOUT4_BASE
 };
 
@@ -441,8 +449,8 @@ pub(super) static STARFIELD: Title = Title {
         ..SKYRIMSE_PLUGINS
     },
     attach: AttachRule::Exact(&[
-        " - Main.ba2",
-        " - Textures.ba2",
+        FALLOUT4_ENDINGS[0],
+        FALLOUT4_ENDINGS[1],
         " - Localization.ba2",
         " - Voices_{lang}.ba2",
     ]),
@@ -452,5 +460,6 @@ pub(super) static STARFIELD: Title = Title {
     // As libloadorder 18.8.2 reads them.
     microsoft_data: &["Old Mars/Content/Data", "Shattered Space/Content/Data"],
     data_in_my_games: true,
+    packing: Some(packing::STARFIELD),
     ..FALLOUT4_BASE
 };

@@ -1,5 +1,6 @@
 //! The games from Morrowind to Fallout: New Vegas, and OpenMW.
 
+use super::packing::{self, BSA};
 use super::title::{
     ActiveRule, AttachRule, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules,
     LooseSetting, NO_LISTS, NO_PLUGINS, OrderRule, PluginRules, SHORT, TestFiles, Title, UNKNOWN, ini,
@@ -40,6 +41,7 @@ pub(super) static MORROWIND: Title = Title {
     newer: None,
     archives: (ArchiveRule::LastWins, Confidence::Medium),
     loose: LooseSetting::Always,
+    packing: Some(packing::MORROWIND),
 };
 
 /// OpenMW reads a chain of `openmw.cfg` files instead of INI files and lists of plugins.
@@ -65,6 +67,7 @@ pub(super) static OPENMW: Title = Title {
     newer: None,
     archives: (ArchiveRule::LastWins, Confidence::High),
     loose: LooseSetting::Always,
+    packing: Some(packing::OPENMW),
 };
 
 const OBLIVION_BASE: Title = Title {
@@ -113,11 +116,12 @@ const OBLIVION_BASE: Title = Title {
         test_files: TestFiles::Added,
         ..NO_PLUGINS
     },
-    attach: AttachRule::PrefixOfEsp(".bsa"),
+    attach: AttachRule::PrefixOfEsp(BSA),
     versions: &[Bsa(103)],
     newer: None,
     archives: (ArchiveRule::Oblivion, Confidence::Medium),
     loose: LooseSetting::Dates,
+    packing: Some(packing::OBLIVION),
 };
 
 pub(super) static OBLIVION: Title = OBLIVION_BASE;
@@ -176,6 +180,7 @@ pub(super) static OBLIVION_REMASTERED: Title = Title {
     versions: &[],
     newer: None,
     archives: (ArchiveRule::Oblivion, Confidence::Low),
+    packing: None,
     ..OBLIVION_BASE
 };
 
@@ -237,11 +242,12 @@ const FALLOUT3_BASE: Title = Title {
         test_files: TestFiles::Added,
         ..NO_PLUGINS
     },
-    attach: AttachRule::Prefix(".bsa"),
+    attach: AttachRule::Prefix(BSA),
     versions: &[Bsa(104)],
     newer: None,
     archives: (ArchiveRule::FirstWins, Confidence::Low),
     loose: LooseSetting::Invalidate,
+    packing: Some(packing::FALLOUT3),
 };
 
 pub(super) static FALLOUT3: Title = FALLOUT3_BASE;
@@ -278,5 +284,6 @@ pub(super) static FALLOUTNV: Title = Title {
         ..FALLOUT3_BASE.plugins
     },
     archives: (ArchiveRule::NewVegas, Confidence::Medium),
+    packing: Some(packing::FALLOUTNV),
     ..FALLOUT3_BASE
 };

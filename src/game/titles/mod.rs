@@ -5,9 +5,11 @@
 
 mod creation;
 mod gamebryo;
+mod packing;
 pub(crate) mod title;
 mod vanilla;
 
+pub use packing::{DummyPlugin, Loads, NextName, PackRules};
 use std::path::Path;
 pub use title::{
     ActiveRule, AttachRule, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules,

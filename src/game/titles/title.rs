@@ -1,5 +1,6 @@
 //! A row of the table of games: how a game is recognised, and how it loads archives.
 
+use super::packing::{BSA, FALLOUT4_ENDINGS, PLUGINS, PackRules};
 use crate::game::archive_version::ArchiveVersion;
 use crate::game::precedence::{ArchiveRule, Confidence};
 use crate::game::settings::ini_list;
@@ -41,6 +42,8 @@ pub struct Title {
     pub archives: (ArchiveRule, Confidence),
     /// When loose files beat archives.
     pub loose: LooseSetting,
+    /// How archives for the game are written; `None` if no source says how.
+    pub packing: Option<PackRules>,
 }
 
 /// Files and store ids by which an installation is recognised.
@@ -206,6 +209,8 @@ pub enum TestFiles {
 
 #[derive(Debug)]
 pub struct PluginRules {
+    /// Endings of the plugins that the game reads.
+    pub endings: &'static [&'static str],
     pub active: ActiveRule,
     pub order: OrderRule,
     pub masters: MasterRule,
@@ -260,6 +265,30 @@ pub enum LooseSetting {
 }
 
 impl Title {
+    /// What the names of new archives end in: of one with all files or all but textures, and of one with
+    /// textures.
+    pub fn archive_endings(&self) -> [&'static str; 2] {
+        match self.attach {
+            AttachRule::Exact([main, textures, ..]) | AttachRule::Fallout4([main, textures, ..]) => {
+                [main, textures]
+            }
+            _ if self.packing.is_some_and(|it| it.textures.is_some()) => FALLOUT4_ENDINGS,
+            _ => [BSA, BSA],
+        }
+    }
+
+    /// Endings of plugins that load archives, or after which archives are called.
+    pub fn archive_plugins(&self) -> &'static [&'static str] {
+        match (self.attach, self.plugins.endings) {
+            (AttachRule::PrefixOfEsp(_), _) => &PLUGINS[..1],
+            // Without a plugin of a script extender, the game does not read the last one.
+            (_, endings) if self.plugins.esl_needs.is_some() => {
+                endings.split_last().map_or(endings, |it| it.1)
+            }
+            (_, endings) => endings,
+        }
+    }
+
     /// The folder names in `AppData/Local` and `Documents/My Games`, for a copy from `store`.
     pub fn settings_folders(&self, store: Storefront) -> (&'static str, &'static str) {
         (self.local.of(store), self.my_games.of(store))
@@ -331,6 +360,7 @@ pub(super) const UNKNOWN: Identity = Identity {
 
 /// Rules of a game without a list of plugins.
 pub(super) const NO_PLUGINS: PluginRules = PluginRules {
+    endings: PLUGINS.split_at(2).0,
     active: ActiveRule::Fixed,
     order: OrderRule::AsWritten,
     masters: MasterRule::Flag,
