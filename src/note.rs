@@ -323,6 +323,20 @@ pub struct Because {
     /// The file to edit, which may not exist yet; empty if none is known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub edit: String,
+    /// The rule, if the code of the note stands for several.
+    #[serde(skip)]
+    pub(crate) rule: NoteRule,
+}
+
+/// Which of the rules decided that have one code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum NoteRule {
+    #[default]
+    OfCode,
+    /// No INI file lists the archive, and no plugin is known that loads it.
+    InNoList,
+    /// This plugin needs the subject.
+    NeededBy(String),
 }
 
 /// A key of a settings file, as a rule found it.
@@ -340,7 +354,11 @@ pub struct Setting {
 
 impl Because {
     pub(crate) fn of(settings: Vec<Setting>) -> Self {
-        Self { settings, edit: String::new() }
+        Self { settings, ..Self::default() }
+    }
+
+    pub(crate) fn rule(rule: NoteRule) -> Self {
+        Self { rule, ..Self::default() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

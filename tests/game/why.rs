@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::small_world::{FALLOUT4, MORROWIND, SKYRIMSE, STARFIELD, SmallWorld};
 use crate::mounted::run;
+use crate::support::home::plugin;
 
 /// The answer about a thing: whether it is in the game, and the codes and subjects of the reasons.
 fn answer(world: &SmallWorld, source: &str, thing: &str) -> (bool, Vec<(String, String, String)>) {
@@ -30,6 +31,16 @@ fn check(world: &SmallWorld, source: &str, thing: &str, is_there: bool, expected
     let (code, subject, text) = &reasons[0];
     assert_eq!((found, &**code, &**subject), (is_there, expected.0, expected.1), "{thing}: {reasons:?}");
     assert!(text.contains(expected.2), "{thing}: {reasons:?}");
+}
+
+#[test]
+fn a_missing_master_of_another_plugin_is_no_reason() {
+    let world = SmallWorld::new(&SKYRIMSE, &[("local/Plugins.txt", "*MyA.esp\n"), ("Data/A.esp", "")]);
+    world.installed.write("Data/MyA.esp", &plugin(4, 0, &["None.esm"]), 0);
+    let (_, reasons) = answer(&world, "skyrimse", "MyA.esp");
+    assert!(reasons.iter().any(|it| it.0 == "master-missing"), "{reasons:?}");
+    let (_, reasons) = answer(&world, "skyrimse", "A.esp");
+    assert!(reasons.iter().all(|it| it.0 != "master-missing"), "{reasons:?}");
 }
 
 #[test]

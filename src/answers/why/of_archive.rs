@@ -10,7 +10,7 @@ use crate::game::caseless::same;
 use crate::game::{
     AttachRule, Installation, LayerKind, LoadOrder, OrderLayer, decode_ini, ini_list, why_not_attached,
 };
-use crate::note::{Note, NoteCode};
+use crate::note::{Note, NoteCode, NoteRule};
 use crate::shown::Shown;
 use crate::vfs::file::VfsFile;
 
@@ -133,8 +133,7 @@ impl<'a> Inquiry<'a> {
     pub(super) fn not_loaded(&self, note: &Note) -> Cause {
         let cause = Cause::of(note);
         let name = Path::new(&note.subject).file_name().and_then(|it| it.to_str());
-        let is_unlisted =
-            note.code == NoteCode::ArchiveUnlisted && note.text.contains("no INI file lists it");
+        let is_unlisted = note.because.rule == NoteRule::InNoList;
         let Some(name) = name.filter(|_| is_unlisted && self.hinted.get() < HINTS_MAX) else { return cause };
         self.hinted.set(self.hinted.get() + 1);
         let listed = self.orders.iter().find_map(|order| self.listed_in_vain(order, name));

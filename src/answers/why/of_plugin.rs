@@ -6,7 +6,7 @@ use super::inquiry::{Inquiry, ghost, is_called, without_ghost};
 use crate::answers::fate::{Cause, Fate, OPENMW};
 use crate::game::caseless::same;
 use crate::game::{ActiveRule, LayerKind, LoadOrder, OPENMW_CFG, OrderLayer, ReadList};
-use crate::note::{Note, NoteCode};
+use crate::note::{Note, NoteCode, NoteRule};
 use crate::shown::Shown;
 
 impl Inquiry<'_> {
@@ -28,7 +28,8 @@ impl Inquiry<'_> {
                 && same(without_ghost(&note.subject), name);
             let is_left_out =
                 note.code == NoteCode::LooseDisabled && is_called(Path::new(&note.subject), name);
-            is_named || is_left_out || (note.code == NoteCode::MasterMissing && note.text.contains(name))
+            let needs = matches!(&note.because.rule, NoteRule::NeededBy(plugin) if same(plugin, name));
+            is_named || is_left_out || needs
         };
         let mut noted: Vec<Cause> = self.notes().filter(is_about).map(Cause::of).collect();
         // That the plugin is not where the game looks follows from why its copies are not there.

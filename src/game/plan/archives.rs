@@ -11,7 +11,7 @@ use crate::game::precedence::{ArchiveRule, Confidence};
 use crate::game::settings::ini::{Ini, IniFiles, list};
 use crate::game::settings::settings_text::{decode_list, lines};
 use crate::game::titles::title::{AttachRule, LooseSetting, Title};
-use crate::note::{Because, Note, NoteCode, Setting};
+use crate::note::{Because, Note, NoteCode, NoteRule, Setting};
 use crate::shown::{Shown, excerpt};
 
 #[derive(Clone, Debug)]
@@ -207,13 +207,14 @@ impl<'a> ArchivePlanner<'a> {
                     );
                     (NoteCode::ArchiveLanguage, text)
                 }
-                _ => (NoteCode::ArchiveUnlisted, self.why_unlisted(&fold(found.name()))),
+                _ => {
+                    let (text, because) = self.why_unlisted(&fold(found.name()));
+                    let note = Note::new(NoteCode::ArchiveUnlisted, found.path().to_string_lossy(), text);
+                    notes.push(note.because(because));
+                    continue;
+                }
             };
-            let replaced =
-                self.replaced.get(&fold(found.name())).filter(|_| code == NoteCode::ArchiveUnlisted);
-            let because = replaced.map(|(_, setting)| Because::of(vec![setting.clone()]));
-            let note = Note::new(code, found.path().to_string_lossy(), text);
-            notes.push(note.because(because.unwrap_or_default()));
+            notes.push(Note::new(code, found.path().to_string_lossy(), text));
         }
         for hidden in
             self.data.hidden().into_iter().filter(|hidden| is_archive_name(hidden.name().as_bytes()))
@@ -246,19 +247,22 @@ impl<'a> ArchivePlanner<'a> {
         self.notes.append(&mut notes);
     }
 
-    /// Why nothing loads an archive, by its folded name.
-    fn why_unlisted(&self, folded: &str) -> String {
+    /// Why nothing loads an archive, by its folded name, and what decided it.
+    fn why_unlisted(&self, folded: &str) -> (String, Because) {
+        let replaced = self.replaced.get(folded);
+        let because = replaced.map(|(_, setting)| Because::of(vec![setting.clone()])).unwrap_or_default();
         if let Some(key) = self.switched_off.get(folded) {
-            return format!("not loaded: {key} is not set");
+            return (format!("not loaded: {key} is not set"), because);
         }
-        if let Some((why, _)) = self.replaced.get(folded) {
-            return why.clone();
+        if let Some((why, _)) = replaced {
+            return (why.clone(), because);
         }
         match self.disputed.get(folded) {
             Some(plugin) => {
-                format!(
+                let text = format!(
                     "not loaded: the game loads no archive of {plugin} with this ending, but some tools do"
-                )
+                );
+                (text, because)
             }
             None => {
                 let why = self.named_after.get(folded).map(|it| why_not_attached(self.title.attach, it));
@@ -266,7 +270,8 @@ impl<'a> ArchivePlanner<'a> {
                     AttachRule::None => "the game loads no archives of plugins".to_owned(),
                     _ => "it belongs to no plugin".to_owned(),
                 });
-                format!("not loaded: no INI file lists it, and {why}")
+                let text = format!("not loaded: no INI file lists it, and {why}");
+                (text, Because::rule(NoteRule::InNoList))
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::format::is_archive_name;
 use crate::game::precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 use crate::game::settings::ini::{Ini, IniFiles, list};
 use crate::game::titles::title::{LooseSetting, Title};
-use crate::note::{Because, Note, NoteCode, Setting};
+use crate::note::{Because, Note, NoteCode, NoteRule, Setting};
 
 /// Everything that a game's plan depends on.
 pub(crate) struct Inputs<'a> {
@@ -112,7 +112,8 @@ fn note_masters(active: &[usize], installed: &[plugins::Plugin], notes: &mut Vec
                     "{0} needs this master, which is missing; the game stops or skips {0}",
                     plugin.name
                 );
-                notes.push(Note::new(crate::note::NoteCode::MasterMissing, master, text));
+                let because = Because::rule(NoteRule::NeededBy(plugin.name.clone()));
+                notes.push(Note::new(NoteCode::MasterMissing, master, text).because(because));
             }
         }
     }
