@@ -176,6 +176,8 @@ named! {
     PrefixesDiffer = "prefixes-differ", "prefix", " beside others with settings of the game";
     /// Several users of a prefix have the game's settings.
     UsersDiffer = "users-differ", "user", " of a prefix beside others with settings of the game";
+    /// The folder of a mod has marks of files that were deleted in a writable mount.
+    DeletionMarks = "deletion-marks", "mod", " with marks of deleted files, which no game knows";
     /// Nothing at the top of a mod is for the game.
     Mo2ModNested = "mo2-mod-nested", "mod", " with nothing for the game at its top";
     /// The folder of a mod is in the data folder, where the game does not look.

@@ -46,7 +46,7 @@ const ALLOWED: [(&str, &[&str]); 25] = [
     ("content", &["format", "archive_file", "folder", "picture", "texture", "system"]),
     ("game", &["read", "format", "folder", "system"]),
     ("vfs", &["game", "tree", "content", "format", "archive_file", "folder", "system"]),
-    ("answers", &["vfs", "game", "tree", "content", "format", "mesh", "read", "system"]),
+    ("answers", &["vfs", "game", "tree", "content", "format", "mesh", "folder", "read", "system"]),
     ("pack", &["answers", "vfs", "tree", "content", "format", "texture", "game", "system"]),
     ("fs", &["answers", "vfs", "tree", "content", "format", "folder", "system"]),
     ("fuse", &["fs", "failure", "system"]),

@@ -32,6 +32,8 @@ named! {
     NotLoaded = "not-loaded", "not loaded";
     /// Its mod is off, or the user hid it.
     Off = "off", "off";
+    /// It was deleted in a writable mount, whose folder has a mark that hides it.
+    Deleted = "deleted", "deleted";
     /// It is in a folder from which a mod manager deploys, but not in the game.
     NotDeployed = "not-deployed", "not deployed";
     /// There is no such file.
@@ -106,7 +108,7 @@ pub(crate) struct Cause {
     pub(crate) subject: String,
     /// The reason, and what to do.
     pub(crate) text: String,
-    /// The layer that wins, if the fate is [`Fate::Loses`].
+    /// The layer that wins, if the fate is [`Fate::Loses`]; that with the mark, if it is [`Fate::Deleted`].
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) by: String,
     /// The settings that decided it.

@@ -5,7 +5,8 @@
 //! | which file does a path from a log or a program mean? | `question.rs` |
 //! | what was not looked at, and which paths may it decide? | `unseen.rs` |
 //! | where does a file come from, and what does it hide? | `provenance.rs` |
-//! | what became of a file, a mod, an archive or a plugin? | `why/`; the fates: `fate.rs` |
+//! | which copies does a path have, and what became of each? | `copies.rs`; the fates: `fate.rs` |
+//! | what became of a file, a mod, an archive or a plugin? | `why/` |
 //! | are two files equal? how do layers or trees differ? | `comparison.rs` |
 //! | how do the lists of two games differ? | `order_changes.rs` |
 //! | does a tree have the files of a list with checksums? | `manifest.rs` |
@@ -13,6 +14,7 @@
 //! | what does a game not find in an archive? | `structure.rs` |
 
 pub(crate) mod comparison;
+pub(crate) mod copies;
 pub(crate) mod fate;
 pub(crate) mod manifest;
 pub(crate) mod needs;

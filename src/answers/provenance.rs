@@ -4,9 +4,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::copies::CopyFate;
 use super::fate::out_of_place;
 use crate::note::Because;
 use crate::vfs::file::VfsFile;
+use crate::vfs::library::Vfs;
 
 /// Where a file comes from.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -23,7 +25,10 @@ pub struct Provenance {
     pub hides_more: usize,
     /// Loose files of this path that the game ignores because of its settings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ignored: Vec<IgnoredCopy>,
+    pub ignored: Vec<UnusedCopy>,
+    /// Copies that were deleted in a writable mount, whose folder is a layer above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deleted: Vec<UnusedCopy>,
     /// Why the game has no use for the file, although it is in the tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unused: Option<Unused>,
@@ -43,12 +48,12 @@ pub struct Unused {
     pub why: String,
 }
 
-/// A loose file that the game ignores.
+/// A copy that is not in the tree.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
-pub struct IgnoredCopy {
-    /// The path of the folder that is a layer; its name if [`Provenance::names_only`].
+pub struct UnusedCopy {
+    /// The path of the folder or archive that is a layer; its name if [`Provenance::names_only`].
     pub folder: String,
-    /// Why the game ignores the file, and what to do.
+    /// Why the tree lacks it, and what to do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
     /// The settings that decided it.
@@ -84,8 +89,8 @@ pub struct FileCopy {
 
 /// Maximum number of bytes of the JSON, which a mount serves in pages.
 pub(crate) const JSON_MAX: usize = 1_000_000;
-/// Maximum number of ignored copies that are reported.
-const IGNORED_MAX: usize = 32;
+/// Maximum number of copies of each kind that are not in the tree and are reported.
+const UNUSED_MAX: usize = 32;
 /// Maximum number of bytes of a stored name that are reported. In JSON, each byte may take six.
 const NAME_MAX: usize = 100_000;
 
@@ -98,9 +103,9 @@ impl Provenance {
             copy.archive = name.unwrap_or_default();
             copy.why.clear();
         }
-        for copy in &mut self.ignored {
+        for copy in self.ignored.iter_mut().chain(&mut self.deleted) {
             let name = Path::new(&copy.folder).file_name().map(|it| it.to_string_lossy().into_owned());
-            *copy = IgnoredCopy { folder: name.unwrap_or_default(), ..IgnoredCopy::default() };
+            *copy = UnusedCopy { folder: name.unwrap_or_default(), ..UnusedCopy::default() };
         }
         self.unused = None;
         self.names_only = true;
@@ -126,13 +131,27 @@ impl Provenance {
 impl VfsFile {
     /// Where the file comes from.
     pub fn provenance(&self) -> Provenance {
-        let path = self.path();
         let order = &self.opened().plan.order;
-        let ignored = self.opened().ignored_at(&path).take(IGNORED_MAX).map(|folder| IgnoredCopy {
-            folder: folder.to_string_lossy().into_owned(),
-            why: order.why_loose_ignored(),
-            because: order.because_loose.clone(),
-        });
+        let (mut hides, mut ignored, mut deleted) = (Vec::new(), Vec::new(), Vec::new());
+        for copy in Vfs::of(self.opened().clone()).copies(&self.path_bytes()) {
+            let folder = copy.place.to_string_lossy().into_owned();
+            match &copy.fate {
+                CopyFate::Wins => {}
+                CopyFate::Loses(file) => hides.push(file_copy(file)),
+                CopyFate::Ignored => ignored.push(UnusedCopy {
+                    folder,
+                    why: order.why_loose_ignored(),
+                    because: order.because_loose.clone(),
+                }),
+                CopyFate::Deleted(_) => deleted.push(UnusedCopy {
+                    folder,
+                    why: copy.why_deleted().map(|it| it.text).unwrap_or_default(),
+                    because: Because::default(),
+                }),
+            }
+        }
+        ignored.truncate(UNUSED_MAX);
+        deleted.truncate(UNUSED_MAX);
         let notes = order.notes.iter().chain(&self.opened().left_out);
         let unused = out_of_place(std::slice::from_ref(order), notes, self).map(|cause| Unused {
             fate: cause.fate.map_or_else(String::new, |fate| fate.name().to_owned()),
@@ -141,18 +160,19 @@ impl VfsFile {
         });
         Provenance {
             unused,
-            ignored: ignored.collect(),
+            ignored,
+            deleted,
             path: self.path(),
             size: self.known_size(),
-            from: copy(self),
-            hides: self.hidden().map(|hidden| copy(&hidden)).collect(),
+            from: file_copy(self),
+            hides,
             hides_more: 0,
             names_only: false,
         }
     }
 }
 
-fn copy(file: &VfsFile) -> FileCopy {
+fn file_copy(file: &VfsFile) -> FileCopy {
     let layer = file.layer();
     FileCopy {
         archive: layer.path().to_string_lossy().into_owned(),

@@ -45,3 +45,4 @@ pub use notes::{WalkNote, Why};
 pub use open_files::OpenFiles;
 pub use scan::{ScanChanges, Scans, scan, scan_again};
 pub use stored_changes::StoredChanges;
+pub use whiteouts::{MARKED, deleted_by};

@@ -1,14 +1,17 @@
 //! The marks with which an overlay records in its upper folder what it hides in the layers below: deleted
 //! files and folders, and opaque folders, which replaced a deleted folder of the same name.
 
+use std::ffi::OsStr;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Statx, StatxFlags, fgetxattr, flistxattr};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Statx, StatxFlags, fgetxattr, flistxattr, open, statat};
 use rustix::io::Errno;
 
 /// The start of the names of marks that are files. aufs introduced them, and fuse-overlayfs writes them if it
 /// may not make devices.
-const PREFIX: &[u8] = b".wh.";
+pub const MARKED: &str = ".wh.";
 /// Files or devices that make their folder opaque: of aufs and of fuse-overlayfs.
 const OPAQUE_FILES: [&[u8]; 2] = [b".wh..wh..opq", b".wh..opq"];
 /// The start of the names of other files that belong to an overlay.
@@ -44,12 +47,29 @@ impl<'a> Mark<'a> {
 
     /// The mark that has this name; `None` if the name is not of a mark.
     fn named(name: &'a [u8]) -> Option<Self> {
-        match name.strip_prefix(PREFIX)? {
+        match name.strip_prefix(MARKED.as_bytes())? {
             _ if OPAQUE_FILES.contains(&name) => Some(Self::Opaque),
             _ if name.starts_with(INTERNAL) => Some(Self::Internal),
             b"" => Some(Self::Internal),
             deleted => Some(Self::Deleted(deleted)),
         }
+    }
+}
+
+/// The path that a mark on the disk deletes: another name in its folder, or the folder itself if that
+/// replaced a deleted one. `None` if there is no mark at the path.
+pub fn deleted_by(mark: &Path) -> Option<PathBuf> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    if let Ok(folder) = open(mark, flags, Mode::empty()) {
+        return is_opaque(folder).then(|| mark.to_owned());
+    }
+    let (above, name) = (mark.parent()?, mark.file_name()?);
+    let folder = open(above, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let kind = FileType::from_raw_mode(statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?.st_mode);
+    match Mark::of(folder, name.as_bytes(), kind)? {
+        Mark::Deleted(name) => Some(above.join(OsStr::from_bytes(name))),
+        Mark::Opaque => Some(above.to_owned()),
+        Mark::Internal => None,
     }
 }
 

@@ -45,6 +45,14 @@ impl Default for Erased {
     }
 }
 
+impl From<&LooseNames> for Erased {
+    fn from(loose: &LooseNames) -> Self {
+        let mut erased = Self::default();
+        erased.add(loose);
+        erased
+    }
+}
+
 impl Erased {
     /// Adds what a folder of loose files hides in the layers below it.
     pub fn add(&mut self, loose: &LooseNames) {
@@ -76,7 +84,7 @@ impl Erased {
         for folder in &layer.folders {
             // The root is its own parent, and comes first.
             let of_folder = match folders.get(folder.parent as usize) {
-                None => OfFolder { path: Some(0), is_erased: false, is_emptied: self.paths[0].is_emptied },
+                None => self.root(),
                 Some(parent) => self.child(*parent, layer.name(folder.name)),
             };
             folders.push(of_folder);
@@ -91,6 +99,28 @@ impl Erased {
         let files = hidden.map(|(entry, _)| entry).collect();
         let hidden = (0..).zip(&folders).filter(|(_, folder)| folder.is_erased);
         ErasedIn { folders: hidden.map(|(index, _)| index).collect(), files }
+    }
+
+    /// The path that was deleted if another path is hidden: that path itself, or a folder above it. `None` if
+    /// the path is not hidden. Names are in any case, with `/` between them.
+    pub fn deleted_above<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        let (mut folder, mut start) = (self.root(), 0);
+        for end in ends.chain([path.len()]) {
+            if folder.is_emptied {
+                break;
+            }
+            folder = self.child(folder, &path[start..end]);
+            if folder.is_emptied {
+                return Some(&path[..end]);
+            }
+            start = end + 1;
+        }
+        folder.is_emptied.then_some(b"")
+    }
+
+    fn root(&self) -> OfFolder {
+        OfFolder { path: Some(0), is_erased: false, is_emptied: self.paths[0].is_emptied }
     }
 
     /// What is hidden at a name in a folder.

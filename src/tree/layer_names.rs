@@ -135,6 +135,22 @@ impl LayerNames {
         path
     }
 
+    /// Whether the layer has a file or folder at a path within it, in any case, with `/` between names.
+    pub fn has(&self, path: &[u8]) -> bool {
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+        let is_named = |it: NameRef| self.name(it).eq_ignore_ascii_case(name);
+        let is_it = |folder: u32, last: &[&[u8]]| {
+            let found = self.joined(folder, last);
+            let is_alike = |(one, other): (&u8, &u8)| {
+                one.eq_ignore_ascii_case(other) || *one == self.separator && *other == b'/'
+            };
+            found.len() == path.len() && found.iter().zip(path).all(is_alike)
+        };
+        let mut files = self.files.iter().filter(|it| is_named(it.name));
+        let mut folders = (0..).zip(&self.folders).filter(|(_, it)| is_named(it.name));
+        files.any(|it| is_it(it.folder, &[self.name(it.name)])) || folders.any(|(at, _)| is_it(at, &[]))
+    }
+
     /// The numbers of all files whose names end with `extension` in any case, in order.
     pub fn files_ending(&self, extension: &[u8; 4]) -> Vec<u32> {
         let is_found = |file: &File| {

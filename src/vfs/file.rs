@@ -309,7 +309,7 @@ impl VfsFile {
         self.opened.tree.path(self.node)
     }
 
-    pub(crate) fn opened(&self) -> &Opened {
+    pub(crate) fn opened(&self) -> &Arc<Opened> {
         &self.opened
     }
 

@@ -5,6 +5,7 @@ use std::fs;
 
 use bsafs::Vfs;
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat, setxattr};
+use serde_json::Value;
 
 use crate::mounted::TestDir;
 use crate::support::Tes3;
@@ -28,6 +29,24 @@ fn listed(dir: &TestDir) -> Vec<String> {
 /// Makes the character device 0/0, as the kernel's overlay and fuse-overlayfs do.
 fn make_device(dir: &TestDir, path: &str) -> bool {
     mknodat(CWD, dir.path(path), FileType::CharacterDevice, Mode::empty(), 0).is_ok()
+}
+
+/// Checks that `why` and `which` say of a file of the archive that a mod deletes it.
+fn check_why(dir: &TestDir, path: &str, mark: &str) {
+    let answer = dir.run(["why", "--json", "--in", "a.bsa", "--in", "mod", path]);
+    let answer: Value = serde_json::from_str(&answer.out).unwrap_or_else(|_| panic!("{mark}: {answer:?}"));
+    let reason = &answer["reasons"][0];
+    let name = |key: &str| reason[key].as_str().unwrap_or_default().rsplit('/').next().unwrap().to_owned();
+    assert_eq!(
+        (&answer["fate"], &reason["code"]),
+        (&"deleted".into(), &"deleted".into()),
+        "{mark}: {answer}"
+    );
+    assert_eq!((name("subject"), name("by")), ("a.bsa".into(), "mod".into()), "{mark}: {answer}");
+    let text = reason["text"].as_str().unwrap();
+    assert!(text.contains("deleted in mod; the copy of a.bsa is hidden by that"), "{mark}: {text}");
+    let which = dir.run(["which", "a.bsa", "mod", path]);
+    assert!(which.code == 1 && which.err.contains("deleted in mod"), "{mark}: {which:?}");
 }
 
 #[test]
@@ -60,6 +79,7 @@ fn a_deleted_file_or_folder_is_hidden_in_the_layers_below() {
             let is_there = dir.run(["list", "a.bsa", "mod", path]).code == 0;
             assert_eq!(is_there, expected.contains(&path), "{mark}, {path}");
         }
+        hidden.iter().for_each(|path| check_why(&dir, path, mark));
         assert_eq!(dir.run(["list", "mod"]).success(), "textures/new.dds\n", "{mark}");
         dir.run(["extract", "mod", "-C", "out"]).success();
         let written: Vec<_> =
@@ -91,6 +111,7 @@ fn an_opaque_folder_hides_what_the_layers_below_have_in_it() {
             continue;
         }
         assert_eq!(listed(&dir), ["misc/x.txt", "misc/y.txt", "textures/new.dds"], "{mark}");
+        check_why(&dir, "textures/sub/b.dds", mark);
     }
     // With this value, only files in the folder may be marks.
     let dir = prepared();
@@ -120,9 +141,46 @@ fn a_layer_above_a_deletion_shows_its_own_file() {
     let file = vfs.file("misc/x.txt").unwrap();
     assert_eq!((file.read().unwrap(), file.hidden().len()), (b"again".to_vec(), 0));
     assert!(vfs.file("misc/y.txt").is_none());
+    // The copy that was deleted is named beside the one that wins.
+    let which = dir.run(["which", "a.bsa", "mod", "c.bsa", "misc/x.txt"]).success();
+    assert!(which.contains("from   c.bsa") && which.contains("  deleted a.bsa\n"), "{which}");
     // With a folder for each layer, no layer is below another.
     let apart = dir.run(["list", "--layout=per-archive", "a.bsa", "mod"]).success();
     assert!(apart.contains("a/misc/x.txt\n"), "{apart}");
+}
+
+#[test]
+fn a_mark_is_said_to_be_one() {
+    let dir = prepared();
+    fs::create_dir_all(dir.path("mod/misc")).unwrap();
+    fs::write(dir.path("mod/misc/.wh.x.txt"), "").unwrap();
+    fs::write(dir.path("mod/misc/.wh.none.txt"), "").unwrap();
+    fs::write(dir.path("mod/textures/.wh..wh..opq"), "").unwrap();
+    for (mark, text) in [
+        (
+            "misc/.wh.x.txt",
+            "this marks that x.txt was deleted in a writable mount; the copy of a.bsa is hidden",
+        ),
+        (
+            "misc/.wh.none.txt",
+            "this marks that none.txt was deleted in a writable mount; it hides nothing now",
+        ),
+        (
+            "textures/.wh..wh..opq",
+            "this marks that textures was deleted in a writable mount; the copy of a.bsa",
+        ),
+    ] {
+        let path = dir.path("mod").join(mark);
+        let answer = dir.run(["why", "--json", "--in", "a.bsa", "--in", "mod", path.to_str().unwrap()]);
+        let answer: Value = serde_json::from_str(&answer.out).unwrap();
+        let reason = &answer["reasons"][0];
+        assert_eq!(
+            (&answer["fate"], &reason["code"]),
+            (&"deleted".into(), &"deletion-mark".into()),
+            "{answer}"
+        );
+        assert!(reason["text"].as_str().unwrap().starts_with(text), "{mark}: {answer}");
+    }
 }
 
 #[test]

@@ -111,6 +111,53 @@ fn a_path_on_the_disk_is_about_that_copy_and_no_other() {
 }
 
 #[test]
+fn a_file_that_was_deleted_in_a_writable_mount_has_that_fate() {
+    let world = SmallWorld::new(
+        &SKYRIMSE,
+        &[("my/Skyrim.ini", "[Archive]\nsResourceArchiveList=Base.bsa\n"), ("Data/Base.bsa", "")],
+    );
+    let mods = "home/mo2/mods";
+    let mo2 = world.instance(
+        &["My Edits", "Plate"],
+        &[
+            (&format!("{mods}/Plate/textures/a.dds"), "a"),
+            (&format!("{mods}/Off/textures/a.dds"), "a"),
+            (&format!("{mods}/My Edits/textures/.wh.a.dds"), ""),
+            (&format!("{mods}/My Edits/misc/.wh.base.bsa.txt"), ""),
+            (&format!("{mods}/My Edits/textures/new.dds"), "new"),
+        ],
+    );
+    let said = "deleted in My Edits; the copy of ";
+    check(&world, &mo2, "textures/a.dds", ("deleted", "deleted", &format!("{said}Plate is hidden")));
+    check(&world, &mo2, "misc/base.bsa.txt", ("deleted", "deleted", &format!("{said}Base.bsa is hidden")));
+    let at = |name: &str| path(&world, &format!("{mods}/{name}"));
+    check(&world, &mo2, &at("Plate/textures/a.dds"), ("deleted", "deleted", said));
+    check(&world, &mo2, &at("My Edits/textures/a.dds"), ("deleted", "deleted", said));
+    let mark = at("My Edits/textures/.wh.a.dds");
+    check(&world, &mo2, &mark, ("deleted", "deletion-mark", "this marks that a.dds was deleted"));
+    // The mod is odd, because a game knows no such marks.
+    let order = world.order(&mo2);
+    assert_eq!(order.notes("deletion-marks"), ["My Edits"]);
+    let text = order.texts("deletion-marks")[0].to_owned();
+    let command = format!("`bsafs extract '{}' --archives files -C FOLDER`", at("My Edits"));
+    assert!(text.starts_with("2 marks of files or folders") && text.contains(&command), "{text}");
+    let mounted = world.bsafs(&["mount", &mo2, "mnt"]);
+    assert!(
+        mounted.contains("1 mod with marks of deleted files, which no game knows (My Edits)"),
+        "{mounted}"
+    );
+    world.bsafs(&["umount", "mnt"]);
+    // What one of two games lacks has the reason, too.
+    world.write(&[
+        ("home/mo2/profiles/Plain/modlist.txt", "-My Edits\r\n+Plate\r\n"),
+        ("home/mo2/profiles/Plain/plugins.txt", ""),
+    ]);
+    let plain = format!("{mo2}/profiles/Plain");
+    let diff = world.run(&["diff", &plain, &mo2, "--json"]);
+    assert!(diff.out.contains("deleted in My Edits; the copy of Plate"), "{diff:?}");
+}
+
+#[test]
 fn the_game_is_taken_from_the_path_or_all_games_are_asked() {
     let world = SmallWorld::new(
         &SKYRIMSE,

@@ -243,12 +243,24 @@ fn check_edits_as_a_layer(bsafs: &dyn Fn(&[&str]) -> Finished, shell: &dyn Fn(&s
     assert_eq!(bsafs(&["list", "mnt"]).success(), "textures/new.dds\n");
     assert_eq!(bsafs(&["list", "mnt/textures"]).success(), "textures/new.dds\n");
     assert_eq!(bsafs(&["list", "mnt/added"]).success(), "");
+    let said = |arguments: &[&str]| {
+        let said = bsafs(arguments);
+        let is_deleted = said.out.contains("deleted in mod; the copy of a.bsa is hidden by that")
+            || said.out.contains("the folder meshes was deleted in mod; the copy of a.bsa is hidden by that");
+        assert!(said.code == 1 && is_deleted, "{arguments:?}: {said:?}");
+    };
+    said(&["why", "mnt/readme.txt"]);
+    said(&["why", "mnt", "readme.txt"]);
+    said(&["why", "mnt/meshes/tower.nif"]);
+    let which = bsafs(&["which", "mnt/readme.txt"]);
+    assert!(which.code == 1 && which.err.contains("deleted in mod"), "{which:?}");
     // Opaque folders are not counted, because a new folder is one too.
     let ended = bsafs(&["umount", "mnt"]).success();
     assert!(ended.contains(" has 1 file, and marks 2 deletions."), "{ended}");
     for sources in [&["a.bsa", "mod"][..], &["mod"]] {
         assert_eq!(bsafs(&[&["list"], sources].concat()).success(), "textures/new.dds\n");
     }
+    said(&["why", "--in", "a.bsa", "--in", "mod", "readme.txt"]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::inquiry::{
 };
 use super::of_file::{SAME_NAMES_MAX, same_name};
 use super::of_settings::is_settings;
+use crate::answers::copies::Deletions;
 use crate::answers::fate::{Cause, Fate, OPENMW};
 use crate::answers::question::{self, Question};
 use crate::format::is_archive_name;
@@ -71,6 +72,9 @@ pub(crate) fn why_missing(vfs: &Vfs, set: &SourceSet, paths: &[&str]) -> Vec<Opt
             ThingKind::Plugin => answer.plugin(path),
             ThingKind::Archive => answer.archive(path),
             _ => {
+                if let Some(deleted) = answer.deleted(path).into_iter().next() {
+                    return Some(deleted);
+                }
                 if let Some(note) = unloaded.get(&path.to_ascii_lowercase()) {
                     return Some(answer.unloaded_copy(note));
                 }
@@ -103,6 +107,7 @@ impl<'a> Inquiry<'a> {
             disk: Disk::remembering(),
             looked_up: RefCell::default(),
             mods_off: OnceCell::new(),
+            deletions: Deletions::of(vfs),
             hinted: Cell::new(0),
             deployed: OnceCell::new(),
             path: None,

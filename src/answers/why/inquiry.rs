@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use serde::Serialize;
 
+use crate::answers::copies::{Copy, Deletions};
 use crate::answers::fate::{Cause, Fate, HIDDEN, hidden_folder, is_plugin_of, nested_around};
 use crate::format::is_archive_name;
 use crate::game::caseless::{fold, same};
@@ -112,6 +113,8 @@ pub(super) struct Inquiry<'a> {
     /// For each path or name that was looked up in archives, what was found in each.
     pub(super) looked_up: RefCell<HashMap<Wanted, Rc<OncePerFile<LookedUp>>>>,
     pub(super) mods_off: OnceCell<Rc<Vec<ModOff>>>,
+    /// The marks of what was deleted in writable mounts.
+    pub(super) deletions: Deletions,
     /// How many archives were said to belong to settings or a plugin.
     pub(super) hinted: Cell<usize>,
     /// The lists of managers that deploy into the folders of the game, with those folders.
@@ -226,6 +229,18 @@ impl<'a> Inquiry<'a> {
             off.extend(folders.map(|folder| ModOff::new(folder, why.clone(), fate, code)));
         }
         off
+    }
+
+    /// The reasons for the copies of a path, or of a folder, that were deleted in writable mounts.
+    pub(super) fn deleted(&self, path: &str) -> Vec<Cause> {
+        let copies = self.deletions.copies(self.vfs, path.as_bytes());
+        copies.iter().filter_map(Copy::why_deleted).collect()
+    }
+
+    /// As [`Self::deleted`], for the copy in one place.
+    pub(super) fn deleted_at(&self, place: &Path, path: &str) -> Vec<Cause> {
+        let copies = self.deletions.copies(self.vfs, path.as_bytes());
+        copies.iter().filter(|it| self.is_one_file(&it.place, place)).filter_map(Copy::why_deleted).collect()
     }
 
     /// Why nothing of a mod is in the game, if that is so because the mod is off.

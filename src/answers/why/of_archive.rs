@@ -78,6 +78,10 @@ impl<'a> Inquiry<'a> {
                 return self.add(used(&winner));
             }
         }
+        let deleted = self.deleted_at(archive, inner);
+        if !deleted.is_empty() {
+            return self.reasons.extend(deleted);
+        }
         match self.has_path(archive, inner) {
             Ok(true) => {
                 self.archive_at(archive);

@@ -7,7 +7,9 @@ use super::inquiry::{
     ARCHIVES_MAX, Inquiry, LayerPath, ModOff, NOT_FOUND, SAME_NAME, ThingKind, UNOPENED, Wanted, ghost,
     is_called, is_marked, is_of_archive_not_loaded, without_ghost, without_mark,
 };
+use crate::answers::copies::{Copy, CopyFate, why_mark};
 use crate::answers::fate::{Cause, Fate, HIDDEN, is_left_out, out_of_place};
+use crate::folder::deleted_by;
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
 use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer, common_rank, ghosted};
@@ -24,8 +26,13 @@ impl<'a> Inquiry<'a> {
         if let Some(file) = self.vfs.file(path) {
             self.file_that_is_there(&file);
             // The user may mean another copy, which the game does not see.
-            let ignored = self.ignored_copies(&file.path());
-            self.reasons.extend(ignored);
+            let copies = self.vfs.copies(&file.path_bytes());
+            let others = copies.iter().filter_map(|copy| match &copy.fate {
+                CopyFate::Ignored => self.ignored_copy(&copy.place, &file.path()),
+                _ => copy.why_deleted(),
+            });
+            let others: Vec<Cause> = others.collect();
+            self.reasons.extend(others);
             self.in_archives(&file.path());
             return self.in_mods_off(&file.path());
         }
@@ -156,13 +163,10 @@ impl<'a> Inquiry<'a> {
         })
     }
 
-    /// Loose files of a path that a game ignores because of its settings.
-    pub(super) fn ignored_copies(&self, path: &str) -> Vec<Cause> {
-        let ignored = self.vfs.opened().ignored_at(path).filter_map(|folder| {
-            let (order, _) = self.folders().find(|(_, layer)| layer.path == folder)?;
-            Some(self.ignored(order, &self.disk.find_file(folder, path)?))
-        });
-        ignored.collect()
+    /// The reason for a loose file that a game ignores because of its settings.
+    fn ignored_copy(&self, folder: &Path, path: &str) -> Option<Cause> {
+        let (order, _) = self.folders().find(|(_, layer)| layer.path == folder)?;
+        Some(self.ignored(order, &self.disk.find_file(folder, path)?))
     }
 
     /// Answers for what is at a place.
@@ -204,9 +208,14 @@ impl<'a> Inquiry<'a> {
                     self.is_there = true;
                     let text = "this is a folder of the game; ask about a file in it";
                     self.add(Cause::remark("folder", Path::new(&name), text));
+                    self.mark(place, &path);
                 }
+                _ if self.mark(place, &path) => {}
                 _ => self.not_in_tree(place, &path),
             }
+            return ThingKind::File;
+        }
+        if self.mark(place, &path) {
             return ThingKind::File;
         }
         if is_top && is_archive_name(name.as_bytes()) && self.disk.is_file(&path) {
@@ -220,6 +229,19 @@ impl<'a> Inquiry<'a> {
             return ThingKind::Plugin;
         }
         if is_top && self.is_plugin(without_ghost(name)) { ThingKind::Plugin } else { ThingKind::File }
+    }
+
+    /// Answers for a mark of what was deleted in a writable mount. Returns whether it is one.
+    fn mark(&mut self, place: &LayerPath, path: &Path) -> bool {
+        let Some(deleted) = deleted_by(path) else { return false };
+        let within = deleted.strip_prefix(&place.folder).unwrap_or(&deleted).to_string_lossy().into_owned();
+        let mut copies = self.deletions.copies(self.vfs, within.as_bytes());
+        copies.retain(|it| it.is_deleted_in(&place.folder));
+        if let Some(text) = self.state_of_mod(&place.folder) {
+            self.add(Cause::new(Fate::Off, "mo2-mod-off", path, text));
+        }
+        self.add(why_mark(path, &deleted, &copies));
+        true
     }
 
     /// Answers for a loose file that exists.
@@ -251,6 +273,10 @@ impl<'a> Inquiry<'a> {
     fn not_in_tree(&mut self, place: &LayerPath, path: &Path) {
         if let Some(text) = self.state_of_mod(&place.folder) {
             return self.add(Cause::new(Fate::Off, "mo2-mod-off", path, text));
+        }
+        let deleted = self.deleted_at(&place.folder, &place.within);
+        if !deleted.is_empty() {
+            return self.reasons.extend(deleted);
         }
         let orders = self.orders;
         let order = orders.iter().find(|order| {
@@ -290,8 +316,12 @@ impl<'a> Inquiry<'a> {
         let within = &place.within;
         let lists: Vec<_> = self.mod_lists().collect();
         let hidden = lists.into_iter().find_map(|(_, mods)| self.marked_hidden(mods, &place.folder, within));
+        let copies = self.deletions.copies(self.vfs, within.as_bytes());
         match hidden {
             Some(hidden) => self.add(hidden),
+            None if copies.iter().any(|it| it.is_deleted_in(&place.folder)) => {
+                self.reasons.extend(copies.iter().filter_map(Copy::why_deleted));
+            }
             None => {
                 let path = place.folder.join(within);
                 self.add(Cause::new(Fate::NotHere, NOT_FOUND, &path, "there is no such file on the disk"));
@@ -310,6 +340,7 @@ impl<'a> Inquiry<'a> {
 
     /// Copies of a path that the tree does not have.
     pub(super) fn outside_of_tree(&mut self, path: &str) {
+        self.reasons.extend(self.deleted(path));
         self.in_archives(path);
         let not_deployed = self.not_deployed(path);
         self.reasons.extend(not_deployed);
@@ -463,7 +494,10 @@ impl<'a> Inquiry<'a> {
     /// Folders of the game that have a path on the disk, although the game does not see it.
     pub(super) fn in_folders(&mut self, path: &str) {
         let mut found = Vec::new();
-        for (order, layer) in self.folders() {
+        let deleted = self.deletions.copies(self.vfs, path.as_bytes());
+        for (order, layer) in
+            self.folders().filter(|(_, it)| deleted.iter().all(|copy| copy.place != it.path))
+        {
             found.extend(order.mods.iter().flat_map(|mods| self.marked_hidden(mods, &layer.path, path)));
             found.extend(self.left_out(&layer.path, path));
             if self.disk.find_file(&layer.path, path).is_some() {

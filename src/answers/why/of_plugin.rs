@@ -75,7 +75,8 @@ impl Inquiry<'_> {
 
     /// What keeps a plugin or an archive in a folder of the game from it.
     pub(super) fn kept_away(&self, name: &str) -> Vec<Cause> {
-        let mut found = self.hidden_in_mods(name);
+        let mut found = self.deleted(name);
+        found.extend(self.hidden_in_mods(name));
         found.extend(self.dangling(name));
         found.extend(self.beside(name));
         found

@@ -200,7 +200,10 @@ fn entered_mount<'a>(path: &Path, mounts: &'a [MountEntry]) -> Option<&'a MountE
 }
 
 /// The mounts of bsafs beneath an overlay.
-fn beneath<'a>(top: &'a MountEntry, mounts: &'a [MountEntry]) -> impl Iterator<Item = &'a MountEntry> {
+pub(crate) fn beneath<'a>(
+    top: &'a MountEntry,
+    mounts: &'a [MountEntry],
+) -> impl Iterator<Item = &'a MountEntry> {
     let is_beneath = |it: &&MountEntry| {
         edit_mount::overlay_among(mounts, it).is_some_and(|overlay| overlay.device == top.device)
     };

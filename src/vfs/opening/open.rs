@@ -554,6 +554,7 @@ impl<'a> Opening<'a> {
         left_out.extend(unseen.into_iter().filter(|note| !is_known(note)));
         let paths = ignored.iter().map(|it| (it.folder.path(), it.paths()));
         left_out.extend(loose_notes::ignored(&plan.order, paths));
+        left_out.extend(folders.iter().filter_map(|folder| loose_notes::marks(&plan.order, folder)));
         Ok(Opened {
             tree,
             rules,

@@ -11,11 +11,13 @@ use crate::format::Entry;
 use crate::game::caseless::fold;
 use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule, OrderLayer};
 use crate::note::{Note, NoteCode, Notes};
+use crate::shown::quoted;
 use crate::system::clock::unix_nanoseconds;
 use crate::system::disk_id::DiskId;
 use crate::system::once_per_file::OncePerFile;
 use crate::system::parallel::in_parallel;
 use crate::system::paths::is_gone;
+use crate::system::text::count;
 use crate::vfs::open_options::OpenOptions;
 use crate::vfs::opened_archive::{notes_on, stored_path, unreadable, with_archive};
 
@@ -54,32 +56,37 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     let is_openmw = order.game == "openmw";
     let hiding = if is_openmw { None } else { Hiding::of(order, options) };
     let scans = Scans::default();
-    // Managers that deploy by links link into the game's own folder. Walking all mods would take seconds.
-    let is_asked = |layer: &&OrderLayer| !layer.is_managed || hiding.is_some();
     let folders = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
-    let layers: Vec<&OrderLayer> = folders.filter(is_asked).collect();
+    let layers: Vec<&OrderLayer> = folders.collect();
     let known = &order.notes;
+    // Managers that deploy by links link into the game's own folder, so a mod has no other notes.
+    let is_only_marked = |is_managed: &bool| *is_managed && hiding.is_none();
     let found = in_parallel(layers.len(), &options.steps("listing folders", layers.len()), |index| {
         let OrderLayer { path, shown, is_managed, .. } = layers[index];
         // Walks the folder as a mount does.
         let folder = match scans.scan(path, &filter_of(shown)) {
             Ok(folder) => folder,
-            Err(_) if is_gone(path) => return Default::default(),
+            Err(_) if is_gone(path) || is_only_marked(is_managed) => return Default::default(),
             Err(error) => {
                 let is_known =
                     known.iter().any(|note| note.code.is_unseen() && Path::new(&note.subject) == path);
                 let unread = (!is_known).then(|| Note::not_read(path, &error.to_string()));
-                return ([Vec::new(), unread.into_iter().collect()], Default::default());
+                return ([Vec::new(), unread.into_iter().collect(), Vec::new()], Default::default());
             }
         };
+        let marks = marks(order, &folder).into_iter().collect();
+        if is_only_marked(is_managed) {
+            return ([Vec::new(), Vec::new(), marks], Default::default());
+        }
         let ignores_case = *is_managed || is_openmw;
         let notes = [
             if ignores_case { Vec::new() } else { notes(folder.names()) },
             left_out(known, std::iter::once(&folder)),
+            marks,
         ];
         (notes, hiding.as_ref().map(|it| it.hidden(&folder, shown)).unwrap_or_default())
     });
-    let mut kinds = [const { Vec::new() }; 2];
+    let mut kinds = [const { Vec::new() }; 3];
     let mut hidden = Vec::new();
     for (layer, (of_folder, paths)) in layers.iter().zip(found) {
         kinds.iter_mut().zip(of_folder).for_each(|(kind, some)| kind.extend(some));
@@ -107,6 +114,25 @@ pub(crate) fn ignored<'f>(
     let note = Note::new(NoteCode::LooseDisabled, folder.to_string_lossy(), order.why_loose_ignored());
     let note = Note { reason: "loose files are not enabled", ..note };
     Some(note.of(count, first).because(order.because_loose.clone()))
+}
+
+/// A note on a folder of a game or a mod that has marks of files that were deleted in a writable mount.
+pub(crate) fn marks(order: &LoadOrder, folder: &LooseFolder) -> Option<Note> {
+    let names = folder.names();
+    let marks = names.whiteouts().len();
+    let (above, name) = names.whiteouts().next()?;
+    let is_loaded = |layer: &OrderLayer| layer.path == folder.path() && !layer.why.is_empty();
+    order.layers.iter().find(|layer| is_loaded(layer))?;
+    let first = [names.folder_path(above).as_slice(), name].join(&b'/');
+    let first = String::from_utf8_lossy(&first).trim_matches('/').to_owned();
+    let text = format!(
+        "{} of files or folders that were deleted in a writable mount; a game knows no such marks, and loads \
+         what they hide. To publish the mod, `bsafs extract {} --archives files -C FOLDER` copies it without \
+         them",
+        count(marks, "mark"),
+        quoted(&folder.path().to_string_lossy())
+    );
+    Some(Note::new(NoteCode::DeletionMarks, folder.path().to_string_lossy(), text).of(marks, first))
 }
 
 /// One note on all loose files that lose to an archive that is not older.

@@ -379,9 +379,9 @@ fn written_provenance(
         hides = std::iter::once(hidden.from).chain(hidden.hides).collect();
         (hides_more, names_only) = (hidden.hides_more, hidden.names_only);
     }
-    let (ignored, unused) = (Vec::new(), None);
+    let (ignored, deleted, unused) = (Vec::new(), Vec::new(), None);
     let size = metadata.len();
-    let provenance = Provenance { path, size, from, hides, hides_more, ignored, unused, names_only };
+    let provenance = Provenance { path, size, from, hides, hides_more, ignored, deleted, unused, names_only };
     Ok(Origin { provenance, claimed_by: claimant })
 }
 
@@ -390,9 +390,9 @@ fn written_provenance(
 fn write(out: &mut impl StyledWrite, answer: &Origin, indent: &str) -> io::Result<()> {
     let Origin { provenance, claimed_by } = answer;
     let is_verbose = log::log_enabled!(log::Level::Info);
-    let Provenance { path, size, from, hides, hides_more, ignored, unused, names_only } = provenance;
+    let Provenance { path, size, from, hides, hides_more, ignored, deleted, unused, names_only } = provenance;
     let copies = || std::iter::once(from).chain(hides);
-    let folders = ignored.iter().map(|copy| (Path::new(&copy.folder), true));
+    let folders = ignored.iter().chain(deleted).map(|copy| (Path::new(&copy.folder), true));
     let names = ShownLayers::of(copies().map(|copy| (Path::new(&copy.archive), false)).chain(folders));
     writeln!(out, "{}  ({})", path.shown(), BinaryBytes(*size))?;
     for (role, copy) in std::iter::once("from  ").chain(std::iter::repeat("hides ")).zip(copies()) {
@@ -425,8 +425,9 @@ fn write(out: &mut impl StyledWrite, answer: &Origin, indent: &str) -> io::Resul
     if *hides_more > 0 {
         writeln!(out, "  hides  {hides_more} more")?;
     }
-    for copy in ignored {
-        writeln!(out, "  ignored {}", names.shown(Path::new(&copy.folder)))?;
+    let others = ignored.iter().map(|copy| ("ignored", copy));
+    for (fate, copy) in others.chain(deleted.iter().map(|copy| ("deleted", copy))) {
+        writeln!(out, "  {fate} {}", names.shown(Path::new(&copy.folder)))?;
         if !copy.why.is_empty() {
             write!(out, "         ")?;
             out.write_styled(ASIDE, copy.why.shown())?;

@@ -15,6 +15,7 @@ use crate::answers::question::{Question, real_path};
 use crate::answers::unseen::unseen_about;
 use crate::answers::why::{Explanation, NOT_FOUND, SAME_NAME, ThingKind, why};
 use crate::cli::exit::{Exit, Failure, OutputError};
+use crate::cli::options::mount_as_source::beneath;
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::option_table::OpenArgs;
 use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write_json};
@@ -498,7 +499,7 @@ fn joined(words: &[PathBuf]) -> String {
     words.join(" ")
 }
 
-/// The mount that a path is in, and the path in it, which is empty for the mountpoint.
+/// The mount, perhaps a writable one, that a path is in, and the path in it; that of the mountpoint is empty.
 fn in_mount(path: &Path) -> Option<(PathBuf, String)> {
     // Nothing in a mount is opened, and its folders are no links.
     let mut plain = PathBuf::new();
@@ -510,7 +511,10 @@ fn in_mount(path: &Path) -> Option<(PathBuf, String)> {
     }
     let path = plain;
     let mounts = mountinfo::mounts();
-    let around = mounts.iter().rev().filter(|it| it.is_bsafs() && it.is_whole());
+    let around = mounts.iter().rev().filter(|it| match it.is_bsafs() {
+        true => it.is_whole(),
+        false => beneath(it, &mounts).next().is_some(),
+    });
     let found = around.into_iter().find(|it| path.starts_with(&it.mountpoint))?;
     let within = path.strip_prefix(&found.mountpoint).ok()?.to_string_lossy().into_owned();
     Some((found.mountpoint.clone(), within))
