@@ -12,7 +12,7 @@ use crate::cli::exit::{Exit, Failure};
 use crate::cli::inquiry::Inquiry;
 use crate::cli::options::named_sources::source_set;
 use crate::cli::options::option_table::{OpenArgs, SOURCE};
-use crate::cli::terminal::output::{ASIDE, Output, StyledWrite};
+use crate::cli::terminal::output::{ASIDE, StyledWrite, stdout_for};
 use crate::cli::terminal::shown_layers::ShownLayers;
 use crate::cli::ui::Ui;
 use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer};
@@ -98,7 +98,8 @@ struct Precedence<'a> {
 
 impl Order {
     pub(crate) fn run(&self, _: &Ui) -> Result<Exit, Failure> {
-        Inquiry::run(self.json, |inquiry| self.answer(inquiry))
+        // The JSON is one object, and what was not looked at is among its notes.
+        Inquiry::run_to(stdout_for(self.json), false, |inquiry| self.answer(inquiry))
     }
 
     fn answer(&self, inquiry: &mut Inquiry) -> Result<(), Failure> {
@@ -119,8 +120,11 @@ impl Order {
         } else {
             Vec::new()
         };
-        let text = |out: &mut Output| write_lines(out, &order, &counts, self.all);
-        inquiry.put(|| document(&order, &counts), text)?;
+        if self.json {
+            inquiry.out.json(&document(&order, &counts))?;
+        } else {
+            inquiry.out.text(|out| write_lines(out, &order, &counts, self.all))?;
+        }
         inquiry.unseen.add(&order.notes);
         if self.check && !order.notes.is_empty() {
             inquiry.set_exit(Exit::No);
