@@ -213,9 +213,9 @@ named! {
 }
 
 impl NoteCode {
-    /// Whether the subject is there, but was not looked at, or whether something of it is lost. An answer is
-    /// then not about the whole of what was asked: every command says so despite `--quiet` and in JSON, and
-    /// its exit status is not 0.
+    /// Whether the subject is there, but was not looked at, whether something of it is lost, or whether it is
+    /// a source of a mount that is gone. An answer is then not about the whole of what was asked: every
+    /// command says so despite `--quiet` and in JSON, and its exit status is not 0.
     pub fn is_unseen(self) -> bool {
         matches!(
             self,
@@ -227,6 +227,7 @@ impl NoteCode {
                 | Self::LinkedOften
                 | Self::OtherMount
                 | Self::PathTooDeep
+                | Self::SourceGone
                 | Self::SourceUnreadable
                 | Self::SpecialFile
         ) || self.is_damage()

@@ -40,6 +40,9 @@ pub struct OpenOptions {
     /// For each source, the folder of its tree below which its files are; `None` for the whole tree. Sources
     /// beyond the end have their whole tree.
     pub(crate) within: Vec<Option<Within>>,
+    /// For each source, whether it is one of a mount, which leaves out what it cannot open. So are they here.
+    /// Sources beyond the end are not.
+    pub(crate) are_mounted: Vec<bool>,
     pub(crate) progress: Option<Progress>,
     /// What the patterns of profiles match, and what could not be looked at.
     pub(crate) unseen: Vec<Note>,
@@ -255,8 +258,17 @@ impl OpenOptions {
     /// Merges two sets of options. `self` outranks `lower`. Lists are joined, with those of `lower` first.
     /// What no name sets is that of `self`.
     pub(crate) fn merged_over(self, lower: Self) -> Self {
-        let Self { read_limit, within, progress, unseen, only, advice_to_root, .. } = self;
-        let rest = Self { read_limit, within, progress, unseen, only, advice_to_root, ..Self::default() };
+        let Self { read_limit, within, are_mounted, progress, unseen, only, advice_to_root, .. } = self;
+        let rest = Self {
+            read_limit,
+            within,
+            are_mounted,
+            progress,
+            unseen,
+            only,
+            advice_to_root,
+            ..Self::default()
+        };
         lower.set.into_iter().chain(self.set).fold(rest, |merged, (name, value)| merged.with(&name, value))
     }
 

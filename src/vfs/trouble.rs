@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::error::{OpenError, OpenErrorKind};
+use crate::archive_file::ArchiveFile;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::paths::is_gone;
@@ -48,6 +49,13 @@ impl Trouble {
         // The error may be about another file: one that says what to open.
         let about = error.path().unwrap_or(path);
         Self::new(about, &error.kind().to_string(), handling)
+    }
+
+    /// What keeps a source from being opened, as far as its path shows that. Nothing in it is read.
+    pub(crate) fn of_path(path: &Path) -> Option<Self> {
+        let opened =
+            if path.is_dir() { std::fs::read_dir(path).map(drop) } else { ArchiveFile::open(path).map(drop) };
+        opened.err().map(|error| Self::of(path, &OpenError::unreadable(path, error), false))
     }
 
     /// As [`Trouble::of`], for an archive. It stays open, so another user who decides its path now decides

@@ -8,8 +8,10 @@ use rustix::process::geteuid;
 use super::option_table::MountOptions;
 use crate::cli::exit::{Exit, Failure};
 use crate::daemon::overlay;
+use crate::fs::MountedSource;
 use crate::mounts::mount_status::{self, Answer, MountStatus};
 use crate::mounts::serving::process_of;
+use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::{edit_mount, paths};
@@ -26,6 +28,8 @@ pub(crate) struct Unmounted {
     pub(crate) options: MountOptions,
     /// The folders to which sources are limited, as [`OpenOptions`](crate::OpenOptions) has them.
     pub(crate) within: Vec<Option<Within>>,
+    /// For each path, whether it is a source of a mount, as [`OpenOptions`](crate::OpenOptions) have it.
+    pub(crate) are_mounted: Vec<bool>,
     /// The folders inside mounts that were named, with the layouts of these mounts.
     limited: Vec<(PathBuf, Layout)>,
 }
@@ -47,8 +51,33 @@ impl Unmounted {
                 None => all.paths.push(Profile::saved(source).unwrap_or_else(|| source.clone())),
             }
             all.within.resize(all.paths.len(), None);
+            all.are_mounted.resize(all.paths.len(), false);
         }
         Ok(all)
+    }
+
+    /// Takes out the sources of mounts that fail a check, and returns a note for each. Another source fails.
+    pub(crate) fn leave_out(
+        &mut self,
+        check: impl Fn(&PathBuf) -> Result<(), Failure>,
+    ) -> Result<Vec<Note>, Failure> {
+        let mut left_out = Vec::new();
+        for (index, path) in self.paths.iter().enumerate() {
+            match check(path) {
+                Err(failure) if self.are_mounted[index] => {
+                    let what = failure.what.trim_start_matches(&format!("{}: ", path.shown())).to_owned();
+                    let note = Note::new(NoteCode::SourceUnreadable, path.to_string_lossy(), what);
+                    left_out.push((index, note));
+                }
+                checked => checked?,
+            }
+        }
+        for (index, _) in left_out.iter().rev() {
+            self.paths.remove(*index);
+            self.within.remove(*index);
+            self.are_mounted.remove(*index);
+        }
+        Ok(left_out.into_iter().map(|(_, note)| note).collect())
     }
 
     /// Fails if a source is a folder inside a mount, which cannot be mounted separately.
@@ -69,18 +98,17 @@ impl Unmounted {
 
     fn add(&mut self, source: &SourceInMount) -> Result<(), Failure> {
         let status = &source.status;
-        let mut paths: Vec<PathBuf> = Vec::with_capacity(status.sources.len() + 1);
-        for mounted in &status.sources {
-            let path = mounted.to_open();
-            source.check_found(&path)?;
-            paths.push(path);
-        }
+        let mut paths: Vec<PathBuf> = status.sources.iter().map(MountedSource::to_open).collect();
+        self.are_mounted.resize(self.paths.len() + paths.len(), true);
         paths.extend(source.edit.clone());
         let mut options = MountOptions::default();
         options.add(&status.options, Path::new("/"))?;
         options.given.retain(|(row, _)| row.is_of_opening());
         if let Some(within) = Within::new(source.within.as_os_str().as_encoded_bytes()) {
-            self.limited.push((source.named.clone(), SourceSet::new(&paths, options.open)?.options.layout));
+            let layout = options.open.layout;
+            // Those of a profile that cannot be read are not known.
+            let layout = SourceSet::new(&paths, options.open).map_or(layout, |set| set.options.layout);
+            self.limited.push((source.named.clone(), layout));
             self.within.resize(self.paths.len() + paths.len(), Some(within));
         }
         self.paths.append(&mut paths);
@@ -166,19 +194,6 @@ impl SourceInMount {
                 Err(Failure::new(Exit::NoPermission, what))
             }
         }
-    }
-
-    /// Fails if a source of the mount is not found any more.
-    fn check_found(&self, source: &Path) -> Result<(), Failure> {
-        if is_game(source) || source.symlink_metadata().is_ok() {
-            return Ok(());
-        }
-        let (path, source) = (self.named.shown(), source.shown());
-        let what = format!(
-            "{path}: {source}, a source of this mount, is not found: it was moved or removed, or a mount \
-             hides it; name other sources instead"
-        );
-        Err(Failure::new(Exit::NoInput, what))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use rustix::process::geteuid;
 
@@ -140,13 +141,23 @@ fn only_own_decide() -> String {
 /// The sources of a command that mounts nothing. Profile options that only affect mounts have no effect.
 /// A mount of bsafs stands for its own sources.
 pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<SourceSet, Failure> {
-    let unmounted = Unmounted::new(sources)?;
-    // Called only to report unknown options as errors.
-    NamedSources::new(&unmounted.paths, MountOptions::new())?;
+    let mut unmounted = Unmounted::new(sources)?;
+    // Unknown options of profiles are errors. A mount leaves out what it cannot read.
+    let read = |source: &PathBuf| NamedSources::new(slice::from_ref(source), MountOptions::new()).map(drop);
+    let has_mount = unmounted.are_mounted.contains(&true);
+    let left_out = unmounted.leave_out(read)?;
     let mut options = options.merged_over(unmounted.options.open.clone());
     options.progress = Some(progress::steps);
     options.within.clone_from(&unmounted.within);
-    let set = SourceSet::new(&unmounted.paths, options)?;
+    options.are_mounted.clone_from(&unmounted.are_mounted);
+    let mut set = SourceSet::new(&unmounted.paths, options)?;
+    set.options.unseen.extend(left_out);
+    if let (true, true, Some(note)) = (has_mount, set.paths.is_empty(), set.options.unseen.first()) {
+        let what = format!("no source of this mount can be opened: {}: {note}", note.subject.shown());
+        let named = sources.first().map_or(Path::new(""), PathBuf::as_path).shown();
+        let what = format!("{named}: {what}; name other sources instead");
+        return Err(Failure::new(Exit::NoInput, what));
+    }
     unmounted.check_layout(set.options.layout)?;
     Ok(set)
 }

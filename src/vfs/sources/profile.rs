@@ -498,7 +498,19 @@ impl SourceSet {
         options: OpenOptions,
         read: &mut dyn FnMut(&Path) -> Result<Profile, OpenError>,
     ) -> Result<Self, OpenError> {
-        let Expanded { paths, named_by, unseen, profiles } = Expanded::with(sources, read)?;
+        let Expanded { paths, named_by, mut unseen, profiles } = Expanded::with(sources, read)?;
+        let is_mounted = |source: usize| options.are_mounted.get(source) == Some(&true);
+        let (mut there, mut sources) = (Vec::with_capacity(paths.len()), Vec::with_capacity(paths.len()));
+        for (path, source) in paths.into_iter().zip(named_by) {
+            let may_fail = is_mounted(source) && !is_game(&path);
+            match may_fail.then(|| Trouble::of_path(&path)).flatten() {
+                Some(trouble) => unseen.push(trouble.note()),
+                None => {
+                    there.push(path);
+                    sources.push(source);
+                }
+            }
+        }
         let mut lower = OpenOptions::default();
         for profile in &profiles {
             set_options(&mut lower, profile)?;
@@ -506,8 +518,8 @@ impl SourceSet {
         let mut options = options.merged_over(lower);
         options.unseen = unseen;
         options.within =
-            named_by.iter().map(|&source| options.within.get(source).cloned().flatten()).collect();
-        Ok(Self { paths, options })
+            sources.iter().map(|&source| options.within.get(source).cloned().flatten()).collect();
+        Ok(Self { paths: there, options })
     }
 
     /// Each source as a set with only this source.

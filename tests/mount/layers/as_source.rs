@@ -7,6 +7,7 @@ use std::os::unix::fs::chown;
 
 use bsafs::{OpenErrorKind, Vfs};
 use rustix::process::Signal;
+use serde_json::Value;
 
 use super::write_three;
 use crate::mount::{world, world_files};
@@ -148,6 +149,60 @@ fn a_mount_of_a_mount_reads_the_sources_and_not_the_other_mount() {
 }
 
 #[test]
+fn a_command_about_a_mount_answers_about_the_sources_that_are_there_and_names_the_others() {
+    let dir = TestDir::new();
+    for name in ["one", "two", "of_profile"] {
+        fs::create_dir(dir.path(name)).unwrap();
+        fs::write(dir.path(name).join(format!("{name}.txt")), name).unwrap();
+    }
+    dir.archive("cut.bsa", &world());
+    let profile = "archives = ['of_profile']";
+    fs::write(dir.path("p.toml"), profile).unwrap();
+    let mount = dir.mount(["one", "p.toml", "cut.bsa", "two"]);
+    let commands: [&[&str]; 10] = [
+        &["list", "mnt"],
+        &["cat", "mnt", "one.txt"],
+        &["extract", "mnt", "one.txt", "-C", "out"],
+        &["info", "mnt"],
+        &["verify", "mnt"],
+        &["order", "mnt"],
+        &["conflicts", "mnt"],
+        &["diff", "mnt", "one"],
+        &["needs", "mnt"],
+        &["which", "--in", "mnt", "one.txt"],
+    ];
+    let check = |fault: &str| {
+        for command in commands {
+            let finished = dir.run(command);
+            assert_eq!(finished.code, 1, "{command:?}, {fault}: {finished:?}");
+            assert!(!finished.out.is_empty(), "{command:?}, {fault}: {finished:?}");
+            let named =
+                finished.err.lines().filter(|line| line.contains(fault) && line.contains("not looked at"));
+            assert_eq!(named.count(), 1, "{command:?}, {fault}: {finished:?}");
+        }
+        assert!(dir.run(["list", "mnt"]).out.contains("one.txt\n"));
+        let order: Value = serde_json::from_str(&dir.run(["order", "mnt", "--json"]).out).unwrap();
+        let is_named = |note: &Value| note["subject"].as_str().is_some_and(|it| it.contains(fault));
+        assert!(order["notes"].as_array().unwrap().iter().any(is_named), "{order}");
+        // Its own daemon names it, too.
+        let which = dir.run(["which", "mnt/one.txt"]);
+        assert!(which.out.starts_with("one.txt  (3 B)\n  from   one\n"), "{which:?}");
+    };
+    for (gone, is_folder) in [("two", true), ("of_profile", true), ("cut.bsa", false)] {
+        fs::rename(dir.path(gone), dir.path("elsewhere")).unwrap();
+        check(gone);
+        // A source that the user names himself is another matter.
+        assert_eq!(dir.run(["list", "one", gone]).code, 66, "{is_folder}");
+        fs::rename(dir.path("elsewhere"), dir.path(gone)).unwrap();
+    }
+    fs::write(dir.path("p.toml"), "archives = [").unwrap();
+    check("p.toml");
+    fs::write(dir.path("p.toml"), profile).unwrap();
+    assert_eq!(dir.run(["list", "mnt"]).success().lines().count(), 8);
+    mount.umount(&dir);
+}
+
+#[test]
 fn a_mount_whose_sources_cannot_be_found_is_refused_and_not_read_as_a_folder() {
     let (dir, mount) = mounted();
     let refuses = |code: i32, what: &str| {
@@ -160,7 +215,9 @@ fn a_mount_whose_sources_cannot_be_found_is_refused_and_not_read_as_a_folder() {
         }
     };
     fs::rename(dir.path("data"), dir.path("elsewhere")).unwrap();
-    refuses(66, "a source of this mount, is not found");
+    let refused = dir.run(["list", "mnt"]);
+    let what = "no source of this mount can be opened";
+    assert!(refused.code == 66 && refused.err.contains(what) && refused.out.is_empty(), "{refused:?}");
     fs::rename(dir.path("elsewhere"), dir.path("data")).unwrap();
     stop(mount.pid);
     refuses(69, "does not answer");
