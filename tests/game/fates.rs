@@ -1199,6 +1199,8 @@ fn pages_json_and_differences_carry_the_reason_that_why_gives() {
             ("Data/Nobody.ba2", ""),
             ("home/before/misc/new.txt", "loose"),
             ("home/before/misc/nobody.ba2.txt", "loose"),
+            ("Data/textures/Deep.ba2", ""),
+            ("home/before/misc/deep.ba2.txt", "loose"),
             ("home/before/misc/other.txt", "loose"),
         ],
     );
@@ -1232,6 +1234,7 @@ fn pages_json_and_differences_carry_the_reason_that_why_gives() {
     for (file, fate, code) in [
         ("misc/new.txt", "ignored", "loose-disabled"),
         ("misc/nobody.ba2.txt", "not-loaded", "archive-unlisted"),
+        ("misc/deep.ba2.txt", "not-loaded", "not-at-top"),
     ] {
         let missing = &of(file)["missing"];
         assert_eq!((&missing["fate"], &missing["code"]), (&fate.into(), &code.into()), "{missing}");

@@ -64,30 +64,17 @@ pub(crate) fn why(vfs: &Vfs, set: &SourceSet, question: &Question) -> Explanatio
 pub(crate) fn why_missing(vfs: &Vfs, set: &SourceSet, paths: &[&str]) -> Vec<Option<Cause>> {
     let orders = planned(set);
     let mut answer = Inquiry::new(vfs, &orders, &set.options);
-    let unloaded = answer.unloaded(paths);
-    let archives_off = answer.archives_off(paths);
-    // In the order in which `why` gives the reasons.
+    answer.all = paths.iter().map(|path| path.to_ascii_lowercase()).collect();
+    let is_of_copy =
+        |it: &Cause| !matches!(it.fate, None | Some(Fate::Wins | Fate::NotHere)) && it.code != UNOPENED;
     let mut first = |path: &&str| {
         match answer.kind_of(path) {
             ThingKind::Plugin => answer.plugin(path),
             ThingKind::Archive => answer.archive(path),
-            _ => {
-                if let Some(deleted) = answer.deleted(path).into_iter().next() {
-                    return Some(deleted);
-                }
-                if let Some(note) = unloaded.get(&path.to_ascii_lowercase()) {
-                    return Some(answer.unloaded_copy(note));
-                }
-                if let Some(off) = answer.first_off(path, &archives_off) {
-                    return Some(off);
-                }
-                answer.in_folders(path);
-            }
+            _ => return answer.outside(path).find(is_of_copy),
         }
         answer.is_there = false;
-        let reasons = std::mem::take(&mut answer.reasons);
-        let is_of_copy = |fate| !matches!(fate, None | Some(Fate::Wins | Fate::NotHere));
-        reasons.into_iter().find(|it| is_of_copy(it.fate))
+        std::mem::take(&mut answer.reasons).into_iter().find(is_of_copy)
     };
     paths.iter().map(&mut first).collect()
 }
@@ -106,6 +93,10 @@ impl<'a> Inquiry<'a> {
             options,
             disk: Disk::remembering(),
             looked_up: RefCell::default(),
+            all: HashSet::new(),
+            all_in: RefCell::default(),
+            deep_archives: OnceCell::new(),
+            unopened_archives: OnceCell::new(),
             mods_off: OnceCell::new(),
             deletions: Deletions::of(vfs),
             hinted: Cell::new(0),

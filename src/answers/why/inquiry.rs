@@ -104,6 +104,9 @@ pub(super) enum Wanted {
 /// The stored path of what was looked up in an archive, or why the archive cannot be opened.
 type LookedUp = Result<Option<String>, String>;
 
+/// Which of several paths an archive has, or why it cannot be opened.
+type PathsFound = Result<Rc<HashSet<String>>, String>;
+
 /// A question, and the answer so far.
 pub(super) struct Inquiry<'a> {
     pub(super) vfs: &'a Vfs,
@@ -112,6 +115,12 @@ pub(super) struct Inquiry<'a> {
     pub(super) disk: Disk,
     /// For each path or name that was looked up in archives, what was found in each.
     pub(super) looked_up: RefCell<HashMap<Wanted, Rc<OncePerFile<LookedUp>>>>,
+    /// The paths that are asked about together, in lower case. Each archive is opened once for all of them.
+    pub(super) all: HashSet<String>,
+    /// Which of these each archive has.
+    pub(super) all_in: RefCell<HashMap<PathBuf, PathsFound>>,
+    pub(super) deep_archives: OnceCell<Rc<Vec<Cause>>>,
+    pub(super) unopened_archives: OnceCell<Rc<Vec<&'a OrderLayer>>>,
     pub(super) mods_off: OnceCell<Rc<Vec<ModOff>>>,
     /// The marks of what was deleted in writable mounts.
     pub(super) deletions: Deletions,
@@ -346,7 +355,27 @@ impl<'a> Inquiry<'a> {
 
     /// Whether an archive has a path. The error says why it cannot be opened.
     pub(super) fn has_path(&self, archive: &Path, path: &str) -> Result<bool, String> {
+        let folded = path.to_ascii_lowercase();
+        if self.all.contains(&folded) {
+            return self.all_in(archive).map(|found| found.contains(&folded));
+        }
         self.look_up(archive, Wanted::Path(path.to_owned())).map(|found| found.is_some())
+    }
+
+    /// Which of the paths that are asked about together an archive has.
+    fn all_in(&self, archive: &Path) -> PathsFound {
+        if let Some(known) = self.all_in.borrow().get(archive) {
+            return known.clone();
+        }
+        let code_page = self.options.code_page();
+        let found = with_archive(archive, &self.options.parse_options(), |parsed| {
+            let stored = parsed.entries().filter_map(|entry| stored_path(&entry.name, code_page));
+            let stored = stored.map(|path| path.to_ascii_lowercase());
+            stored.filter(|path| self.all.contains(path)).collect::<HashSet<_>>()
+        });
+        let found = found.map(Rc::new).map_err(|error| format!("{}: {}", archive.shown(), error.kind()));
+        self.all_in.borrow_mut().insert(archive.to_owned(), found.clone());
+        found
     }
 
     /// Looks something up in an archive. The error says why it cannot be opened.

@@ -86,8 +86,7 @@ impl<'a> Inquiry<'a> {
             Ok(true) => {
                 self.archive_at(archive);
                 if std::mem::take(&mut self.is_there) {
-                    self.reasons.clear();
-                    self.in_archives(inner);
+                    self.reasons = self.in_archives(inner);
                 }
             }
             Ok(false) => {

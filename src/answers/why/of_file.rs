@@ -1,11 +1,13 @@
 //! Why a file is not in a game, or what hides it: a path in the tree, or one copy on the disk.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::iter::once_with;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use super::inquiry::{
-    ARCHIVES_MAX, Inquiry, LayerPath, ModOff, NOT_FOUND, SAME_NAME, ThingKind, UNOPENED, Wanted, ghost,
-    is_called, is_marked, is_of_archive_not_loaded, without_ghost, without_mark,
+    ARCHIVES_MAX, Inquiry, LayerPath, NOT_FOUND, SAME_NAME, ThingKind, UNOPENED, Wanted, ghost, is_called,
+    is_marked, is_of_archive_not_loaded, without_ghost, without_mark,
 };
 use crate::answers::copies::{Copy, CopyFate, why_mark};
 use crate::answers::fate::{Cause, Fate, HIDDEN, is_left_out, out_of_place};
@@ -16,7 +18,6 @@ use crate::game::{ArchiveRule, LayerKind, LoadOrder, LooseRule, OrderLayer, comm
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::vfs::file::{VfsFile, VfsLayer};
-use crate::vfs::opened_archive::{stored_path, with_archive};
 
 /// Maximum number of files of the same name that are suggested.
 pub(super) const SAME_NAMES_MAX: usize = 4;
@@ -33,8 +34,9 @@ impl<'a> Inquiry<'a> {
             });
             let others: Vec<Cause> = others.collect();
             self.reasons.extend(others);
-            self.in_archives(&file.path());
-            return self.in_mods_off(&file.path());
+            let others: Vec<Cause> =
+                self.in_archives(&file.path()).into_iter().chain(self.in_mods_off(&file.path())).collect();
+            return self.reasons.extend(others);
         }
         // The folder of a mod that was left in the data folder is no folder of the game.
         let nested = self.notes().filter(|note| note.code == NoteCode::ModNested);
@@ -340,12 +342,17 @@ impl<'a> Inquiry<'a> {
 
     /// Copies of a path that the tree does not have.
     pub(super) fn outside_of_tree(&mut self, path: &str) {
-        self.reasons.extend(self.deleted(path));
-        self.in_archives(path);
-        let not_deployed = self.not_deployed(path);
-        self.reasons.extend(not_deployed);
-        self.in_mods_off(path);
-        self.in_folders(path);
+        let found: Vec<Cause> = self.outside(path).collect();
+        self.reasons.extend(found);
+    }
+
+    /// What became of each copy of a path that the tree does not have, the most probable first. A place is
+    /// searched only when its turn comes.
+    pub(super) fn outside(&self, path: &str) -> impl Iterator<Item = Cause> {
+        let searches: [&dyn Fn(&Self, &str) -> Vec<Cause>; 3] =
+            [&Self::deleted, &Self::in_archives, &Self::not_deployed];
+        let before = searches.into_iter().flat_map(move |search| search(self, path));
+        before.chain(self.in_mods_off(path)).chain(once_with(|| self.in_folders(path)).flatten())
     }
 
     /// The notes on archives that are not loaded.
@@ -360,139 +367,87 @@ impl<'a> Inquiry<'a> {
         Cause { text, ..cause }
     }
 
-    /// The notes on archives that are not loaded and have some of these paths, by the path in small letters.
-    /// Each archive is opened once.
-    pub(super) fn unloaded(&self, paths: &[&str]) -> HashMap<String, &'a Note> {
-        let wanted: HashSet<String> = paths.iter().map(|path| path.to_ascii_lowercase()).collect();
-        let mut found = HashMap::new();
-        for note in self.notes_of_unloaded().filter(|_| !wanted.is_empty()) {
-            for path in self.stored_in(Path::new(&note.subject), &wanted) {
-                found.entry(path).or_insert(note);
-            }
-        }
-        found
-    }
-
-    /// Which of some paths in small letters an archive has. What cannot be opened is unknown, and has a note
-    /// of its own.
-    fn stored_in(&self, archive: &Path, wanted: &HashSet<String>) -> Vec<String> {
-        let code_page = self.options.code_page();
-        let found = with_archive(archive, &self.options.parse_options(), |parsed| {
-            let stored = parsed.entries().filter_map(|entry| stored_path(&entry.name, code_page));
-            stored.map(|path| path.to_ascii_lowercase()).filter(|path| wanted.contains(path)).collect()
-        });
-        found.unwrap_or_default()
-    }
-
-    /// The archives in mods that are off that have some of these paths, by the path in small letters, with
-    /// the number of the mod. Each archive is opened once.
-    pub(super) fn archives_off(&self, paths: &[&str]) -> HashMap<String, (usize, PathBuf)> {
-        let wanted: HashSet<String> = paths.iter().map(|path| path.to_ascii_lowercase()).collect();
-        let mut found = HashMap::new();
-        let mut opened = 0;
-        for (number, off) in self.mods_off().iter().enumerate().filter(|_| !wanted.is_empty()) {
-            let names = self.disk.names(&off.data).unwrap_or_default();
-            for archive in names.iter().filter(|name| is_archive_name(name.as_bytes())) {
-                opened += 1;
-                if opened > ARCHIVES_MAX {
-                    return found;
-                }
-                let archive = off.data.join(archive);
-                for path in self.stored_in(&archive, &wanted) {
-                    found.entry(path).or_insert_with(|| (number, archive.clone()));
-                }
-            }
-        }
-        found
-    }
-
-    /// The first mod that is off and has a path, loose or in one of these archives.
-    pub(super) fn first_off(
-        &self,
-        path: &str,
-        archives: &HashMap<String, (usize, PathBuf)>,
-    ) -> Option<Cause> {
-        let mods = self.mods_off();
-        let packed = archives.get(&path.to_ascii_lowercase());
-        let until = packed.map_or(mods.len(), |(number, _)| number + 1);
-        let of_mod = |off: &ModOff| Some(off.cause(&self.disk.find_file(&off.data, path)?));
-        let loose = mods.iter().take(until).find_map(of_mod);
-        loose.or_else(|| {
-            let (number, archive) = packed?;
-            let text = format!("this archive has the file, but {}", mods[*number].why);
-            Some(Cause { text, ..mods[*number].cause(archive) })
-        })
-    }
-
     /// Archives that have a path, but are not loaded, or could not be opened.
-    pub(super) fn in_archives(&mut self, path: &str) {
-        let opened: HashSet<PathBuf> = self.vfs.layers().map(|layer| layer.path().to_owned()).collect();
+    pub(super) fn in_archives(&self, path: &str) -> Vec<Cause> {
         let mut found = Vec::new();
         for note in self.notes_of_unloaded() {
             if self.has_path(Path::new(&note.subject), path) == Ok(true) {
                 found.push(self.unloaded_copy(note));
             }
         }
-        // The game loads no archive below the top of its data folder.
-        let deep = self.vfs.files().filter(|_| !self.is_there).filter(|file| {
-            file.path_bytes().contains(&b'/') && is_archive_name(file.name()) && file.layer().is_folder()
-        });
-        for file in deep.take(ARCHIVES_MAX) {
-            if let Some(cause) = self.out_of_place(&file)
-                && self.has_path(&file.layer().path().join(file.path()), path) == Ok(true)
-            {
-                let text = format!("this archive has the file, but {}", cause.text);
-                found.push(Cause { text, ..cause });
-            }
-        }
         // A file that is there is hardly meant to be in an archive that nobody can look into.
-        let is_asked = !self.is_there;
-        let layers = self.orders.iter().filter(|_| is_asked).flat_map(|order| &order.layers);
-        for layer in layers.filter(|it| it.what == LayerKind::Archive && !opened.contains(&it.path)) {
-            if let Err(why) = self.has_path(&layer.path, path) {
-                let text = format!(
-                    "the game loads this archive, but it cannot be opened, so its files are unknown: {why}"
-                );
-                found.push(Cause::new(Fate::NotLoaded, UNOPENED, &layer.path, text));
+        if !self.is_there {
+            for cause in self.deep_archives().iter() {
+                if self.has_path(Path::new(&cause.subject), path) == Ok(true) {
+                    let text = format!("this archive has the file, but {}", cause.text);
+                    found.push(Cause { text, ..cause.clone() });
+                }
+            }
+            for layer in self.unopened_archives().iter() {
+                if let Err(why) = self.has_path(&layer.path, path) {
+                    let text = format!(
+                        "the game loads this archive, but it cannot be opened, so its files are unknown: \
+                         {why}"
+                    );
+                    found.push(Cause::new(Fate::NotLoaded, UNOPENED, &layer.path, text));
+                }
             }
         }
         let invalidated = path.to_ascii_lowercase();
         if self.orders.iter().any(|order| order.invalidated.contains(&invalidated)) {
             let text = "ArchiveInvalidation.txt names this path, so the game ignores it in all archives";
-            found.push(Cause::new(
-                Fate::Ignored,
-                NoteCode::ArchiveInvalidation.as_str(),
-                Path::new(path),
-                text,
-            ));
+            let code = NoteCode::ArchiveInvalidation.as_str();
+            found.push(Cause::new(Fate::Ignored, code, Path::new(path), text));
         }
-        self.reasons.append(&mut found);
+        found
+    }
+
+    /// The archives below the top of the game's data folder, which the game does not load.
+    fn deep_archives(&self) -> Rc<Vec<Cause>> {
+        let find = || {
+            let deep = self.vfs.files().filter(|file| {
+                file.path_bytes().contains(&b'/') && is_archive_name(file.name()) && file.layer().is_folder()
+            });
+            let at = |file: &VfsFile| file.layer().path().join(file.path()).to_string_lossy().into_owned();
+            let cause = |file: VfsFile| Some(Cause { subject: at(&file), ..self.out_of_place(&file)? });
+            deep.take(ARCHIVES_MAX).filter_map(cause).collect::<Vec<_>>().into()
+        };
+        self.deep_archives.get_or_init(find).clone()
+    }
+
+    /// The archives that the game loads, but that could not be opened.
+    fn unopened_archives(&self) -> Rc<Vec<&'a OrderLayer>> {
+        let find = || {
+            let opened: HashSet<PathBuf> = self.vfs.layers().map(|layer| layer.path().to_owned()).collect();
+            let layers = self.orders.iter().flat_map(|order| &order.layers);
+            let archives = layers.filter(|it| it.what == LayerKind::Archive && !opened.contains(&it.path));
+            archives.collect::<Vec<_>>().into()
+        };
+        self.unopened_archives.get_or_init(find).clone()
     }
 
     /// Mods that are off and have a path, loose or in an archive.
-    fn in_mods_off(&mut self, path: &str) {
+    fn in_mods_off(&self, path: &str) -> impl Iterator<Item = Cause> {
+        let mods = self.mods_off();
         let mut opened = 0;
-        let mut found = Vec::new();
-        for off in self.mods_off().iter() {
+        (0..mods.len()).flat_map(move |number| {
+            let off = &mods[number];
             if let Some(file) = self.disk.find_file(&off.data, path) {
-                found.push(off.cause(&file));
-                continue;
+                return vec![off.cause(&file)];
             }
             let names = self.disk.names(&off.data).unwrap_or_default();
-            for archive in names.iter().filter(|name| is_archive_name(name.as_bytes())) {
+            let archives = names.iter().filter(|name| is_archive_name(name.as_bytes()));
+            let archives = archives.map(|archive| off.data.join(archive)).filter(|archive| {
                 opened += 1;
-                let archive = off.data.join(archive);
-                if opened <= ARCHIVES_MAX && self.has_path(&archive, path) == Ok(true) {
-                    let text = format!("this archive has the file, but {}", off.why);
-                    found.push(Cause { text, ..off.cause(&archive) });
-                }
-            }
-        }
-        self.reasons.append(&mut found);
+                opened <= ARCHIVES_MAX && self.has_path(archive, path) == Ok(true)
+            });
+            let text = format!("this archive has the file, but {}", off.why);
+            archives.map(|archive| Cause { text: text.clone(), ..off.cause(&archive) }).collect()
+        })
     }
 
     /// Folders of the game that have a path on the disk, although the game does not see it.
-    pub(super) fn in_folders(&mut self, path: &str) {
+    fn in_folders(&self, path: &str) -> Vec<Cause> {
         let mut found = Vec::new();
         let deleted = self.deletions.copies(self.vfs, path.as_bytes());
         for (order, layer) in
@@ -514,7 +469,7 @@ impl<'a> Inquiry<'a> {
                 found.push(Cause::of(note));
             }
         }
-        self.reasons.append(&mut found);
+        found
     }
 
     /// A link or a folder on the way to a path that was left out.
