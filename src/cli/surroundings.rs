@@ -9,8 +9,8 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
 use super::exit::{Exit, Failure};
-use crate::system::covered::PATH_MAX;
 use crate::system::new_file::remove_temporary;
+use crate::system::paths::PATH_MAX;
 use crate::system::{memory, process};
 
 const NO_PROC: &str =

@@ -12,8 +12,9 @@ use crate::fs::View;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::asleep::{self, SlowDisk};
-use crate::system::covered::{LinkWalk, is_mountpoint, resolve_links};
+use crate::system::covered::is_mountpoint;
 use crate::system::mountinfo::{MountEntry, mounts, topmost};
+use crate::system::walk::{LinkWalk, resolve_links};
 use crate::vfs::opening::reopening::DiskChanges;
 
 /// The mounts as they were, the disks that are gone, and those that may stop answering.

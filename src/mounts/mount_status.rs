@@ -22,9 +22,9 @@ use crate::shown::{Shown, excerpt};
 use crate::system::credentials::Credentials;
 use crate::system::edit_mount;
 use crate::system::mountinfo::{self, MountEntry};
-use crate::system::paths::first_on_the_way;
 use crate::system::root_only::open_mount;
 use crate::system::subprocess::Program;
+use crate::system::walk::first_on_the_way;
 
 /// What a daemon reports about its mount.
 #[derive(Clone, Debug, Deserialize, Serialize)]

@@ -1,7 +1,6 @@
 //! Absolute paths.
 
-use std::collections::VecDeque;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -10,8 +9,12 @@ use std::path::{Component, Path, PathBuf};
 use rustix::io::Errno;
 
 use super::asleep;
-use super::covered::{LINKS_MAX, PATH_MAX, uncovered};
+use super::covered::uncovered;
 use super::mountinfo::ForeignMounts;
+use super::walk::first_on_the_way;
+
+/// Maximum length of a path that the system accepts, without the NUL.
+pub(crate) const PATH_MAX: usize = 4095;
 
 /// The absolute form of a path, without `..` where that is certain to lead to the same place: after a folder
 /// that is no link. So the path stays valid if the folder of a detour is renamed.
@@ -37,36 +40,6 @@ pub(crate) fn absolute(path: &Path) -> io::Result<PathBuf> {
         }
     }
     Ok(direct)
-}
-
-/// Follows an absolute path and its links from folder to folder, and calls `find` with each. Returns what it
-/// first finds. Nothing is looked up in that folder, so `find` can keep the walk out of a mount.
-pub(crate) fn first_on_the_way<T>(path: &Path, mut find: impl FnMut(&Path) -> Option<T>) -> Option<T> {
-    let parts = |path: &Path| path.components().map(|it| it.as_os_str().to_owned()).collect::<Vec<_>>();
-    let mut left: VecDeque<OsString> = parts(path).into();
-    let (mut at, mut links) = (PathBuf::from("/"), 0);
-    while let Some(part) = left.pop_front() {
-        let next = match part.to_str() {
-            Some(".") => continue,
-            Some("..") => {
-                at.pop();
-                continue;
-            }
-            // A target that begins with `/` replaces the path so far.
-            _ => at.join(&part),
-        };
-        if let Some(found) = find(&next) {
-            return Some(found);
-        }
-        match uncovered(&next).read_link() {
-            Ok(target) if links < LINKS_MAX => {
-                links += 1;
-                parts(&target).into_iter().rev().for_each(|part| left.push_front(part));
-            }
-            _ => at = next,
-        }
-    }
-    None
 }
 
 /// Whether nothing is at a path: no file, a link without a target, or a circle of links. What is on a disk

@@ -1,15 +1,17 @@
 //! Whether only root decides what a path leads to. Root must not act on what another user can exchange.
 
+use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, open, readlinkat, stat};
 use rustix::io::Errno;
 use rustix::process::{Uid, geteuid};
 
-use super::covered::{LINKS_MAX, uncovered};
+use super::covered::uncovered;
 use super::mountinfo::{self, MountEntry, mount_id};
-use super::paths::first_on_the_way;
+use super::walk::PathWalk;
 use crate::shown::Shown;
 
 /// A user other than root who can decide what a path leads to.
@@ -69,47 +71,59 @@ pub(crate) fn only_root_decides(path: &Path, liars: &mut Liars) -> bool {
 
 /// As [`first_other_user`]; `missing` is who decides what a path leads to that does not exist.
 fn first_along(path: &Path, liars: &mut Liars, missing: Option<&OtherUser>) -> Option<OtherUser> {
-    let unknown = Some(Some(OtherUser::Unknown));
-    let mut links = 0;
-    let of_others = first_on_the_way(path, |at| {
-        // Opened only as a place, so that no daemon of another user is asked.
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // A walk through the mount of this process would wait for this process.
-        let opened = match open(&*uncovered(at), flags, Mode::empty()) {
-            Ok(opened) => opened,
-            Err(Errno::NOENT) => {
-                let is_open = at.parent().is_none_or(is_open_to_others);
-                return Some(missing.cloned().or(is_open.then_some(OtherUser::Unknown)));
-            }
-            Err(_) => return unknown.clone(),
-        };
-        match liars.about(opened.as_fd()) {
-            None => {}
-            Some(Liar::User(user)) => return Some(Some(OtherUser::Known(user))),
-            Some(Liar::Unknown) => return unknown.clone(),
-            Some(Liar::Writer) => {
-                let disk = mount_of(opened.as_fd());
-                return Some(Some(
-                    disk.map_or(OtherUser::Unknown, |disk| OtherUser::OfDisk(disk.mountpoint)),
-                ));
-            }
+    let mut walk = PathWalk::new(path);
+    while let Some(next) = walk.next() {
+        match decided_by_root(&next, liars) {
+            Ok(Decided::Link(target)) if walk.follow(&target).is_ok() => {}
+            Ok(Decided::Link(_)) => return Some(OtherUser::Unknown),
+            Ok(Decided::Fixed) => walk.pass(next),
+            Ok(Decided::Missing) => return missing.cloned(),
+            Err(other) => return Some(other),
         }
-        let Ok(found) = fstat(&opened) else { return unknown.clone() };
-        if found.st_uid != 0 {
-            return Some(Some(OtherUser::Known(found.st_uid)));
-        }
-        if FileType::from_raw_mode(found.st_mode).is_symlink() {
-            links += 1;
-            // The walk takes a link that it cannot read for what it leads to.
-            let is_followed = links <= LINKS_MAX && readlinkat(&opened, "", Vec::new()).is_ok();
-            return unknown.clone().filter(|_| !is_followed);
-        }
-        unknown.clone().filter(|_| may_others_exchange(&found, Uid::ROOT))
-    });
-    of_others.flatten()
+    }
+    None
 }
 
-// Who can exchange what is in a folder: the rule of both walks along a path (`walk.rs`, this file). Whether
+/// What only root can have put at a path.
+enum Decided {
+    /// A link, with its target.
+    Link(PathBuf),
+    /// Something else.
+    Fixed,
+    /// Nothing.
+    Missing,
+}
+
+/// What is at a path in a folder that only root can change. Fails with another user who can exchange it.
+fn decided_by_root(at: &Path, liars: &mut Liars) -> Result<Decided, OtherUser> {
+    // Opened only as a place, so that no daemon of another user is asked.
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    // A walk through the mount of this process would wait for this process.
+    let opened = match open(&*uncovered(at), flags, Mode::empty()) {
+        Err(Errno::NOENT) if !at.parent().is_none_or(is_open_to_others) => return Ok(Decided::Missing),
+        opened => opened.map_err(|_| OtherUser::Unknown)?,
+    };
+    match liars.about(opened.as_fd()) {
+        None => {}
+        Some(Liar::User(user)) => return Err(OtherUser::Known(user)),
+        Some(Liar::Unknown) => return Err(OtherUser::Unknown),
+        Some(Liar::Writer) => {
+            let disk = mount_of(opened.as_fd());
+            return Err(disk.map_or(OtherUser::Unknown, |disk| OtherUser::OfDisk(disk.mountpoint)));
+        }
+    }
+    let found = fstat(&opened).map_err(|_| OtherUser::Unknown)?;
+    if found.st_uid != 0 {
+        return Err(OtherUser::Known(found.st_uid));
+    }
+    if FileType::from_raw_mode(found.st_mode).is_symlink() {
+        let target = readlinkat(&opened, "", Vec::new()).map_err(|_| OtherUser::Unknown)?;
+        return Ok(Decided::Link(PathBuf::from(OsString::from_vec(target.into_bytes()))));
+    }
+    if may_others_exchange(&found, Uid::ROOT) { Err(OtherUser::Unknown) } else { Ok(Decided::Fixed) }
+}
+
+// Who can exchange what is in a folder: the rule of both walks along a path, by descriptors (`walk.rs`) and by paths (above). Whether
 // owners are true: the next part.
 
 /// The sticky bit of a folder: users may rename only what they own.

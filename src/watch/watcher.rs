@@ -22,9 +22,10 @@ use rustix::io::Errno;
 
 use crate::limits::WATCHED_LINKS_MAX;
 use crate::system::asleep;
-use crate::system::covered::{LinkWalk, uncovered};
+use crate::system::covered::uncovered;
 use crate::system::process;
 use crate::system::sync::Mutex;
+use crate::system::walk::LinkWalk;
 
 /// Size in bytes of the buffer for events.
 const EVENTS: usize = 1 << 14;

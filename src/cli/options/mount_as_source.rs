@@ -14,6 +14,7 @@ use crate::mounts::serving::process_of;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::mountinfo::{self, MountEntry};
+use crate::system::walk::first_on_the_way;
 use crate::system::{edit_mount, paths};
 use crate::vfs::Layout;
 use crate::vfs::open_options::Within;
@@ -208,7 +209,7 @@ fn check_trusted(source: &Path, mounted: &MountEntry) -> Result<(), Failure> {
 
 /// The first mount of bsafs, or overlay over one, that a path enters. Nothing in it is accessed.
 fn entered_mount<'a>(path: &Path, mounts: &'a [MountEntry]) -> Option<&'a MountEntry> {
-    paths::first_on_the_way(path, |at| {
+    first_on_the_way(path, |at| {
         let top = mounts.iter().rev().find(|mounted| mounted.mountpoint == at);
         top.filter(|top| top.is_bsafs() || beneath(top, mounts).next().is_some())
     })

@@ -16,9 +16,9 @@ use crate::game::titles::title;
 use crate::limits::CHAIN_VALUES_MAX;
 use crate::note::{Note, NoteCode, why_unread};
 use crate::shown::{Shown, excerpt};
-use crate::system::covered::LinkWalk;
 use crate::system::paths;
 use crate::system::text::size;
+use crate::system::walk::LinkWalk;
 
 /// The list of scripts that OpenMW loads before all other content.
 const BUILT_IN: &str = "builtin.omwscripts";
